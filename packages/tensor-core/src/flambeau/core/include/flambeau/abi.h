@@ -1,0 +1,141 @@
+/* The interface between Flambeau's packages. Everything a sibling package, an out-of-tree
+ * operator or a device backend may rely on stands in this file and nowhere else.
+ *
+ * Rules: structures marked FROZEN never change; the function table is append-only; a new
+ * FL_ABI_MINOR when something is appended, a new FL_ABI_MAJOR when something breaks. Functions
+ * that can fail return 0 on success and -1 with a Python exception set (or NULL for pointers),
+ * unless their comment says otherwise. All functions need the GIL, unless marked NOGIL. */
+#ifndef FLAMBEAU_ABI_H
+#define FLAMBEAU_ABI_H
+#include <Python.h>
+#include <stdint.h>
+
+#define FL_ABI_MAJOR 1
+#define FL_ABI_MINOR 0
+#define FL_CAPSULE "flambeau.core._core._C_API"
+#define FL_MAX_DIMS 32
+#define FL_MAX_PARAMS 16
+#define FL_MAX_OUTS 8
+
+/* ---- dtypes: FROZEN numbering --------------------------------------------------------- */
+enum fl_dtype {
+    FL_BOOL = 0, FL_U8 = 1, FL_I8 = 2, FL_I16 = 3, FL_I32 = 4, FL_I64 = 5,
+    FL_U16 = 6, FL_U32 = 7, FL_U64 = 8,
+    FL_F16 = 9, FL_BF16 = 10, FL_F32 = 11, FL_F64 = 12,
+    FL_C64 = 13, FL_C128 = 14,
+    FL_F8_E4M3 = 15, FL_F8_E5M2 = 16, FL_F8_E4M3UZ = 17, FL_F8_E5M2UZ = 18, FL_F8_E8M0 = 19,
+    FL_DTYPE_COUNT = 20, FL_NO_DTYPE = 255
+};
+
+/* Device types with fixed numbers; backends get the numbers from FL_FIRST_BACKEND on. */
+enum fl_device_type { FL_CPU = 0, FL_META = 1, FL_FIRST_BACKEND = 2 };
+
+/* ---- tensor: FROZEN prefix of the Python object ----------------------------------------- */
+enum fl_tensor_flags {
+    FL_REQUIRES_GRAD = 1,   /* leaf asked for it, or grad_fn is set */
+    FL_READONLY = 2,        /* writes are refused */
+    FL_INFERENCE = 4,       /* made in inference_mode */
+    FL_VIEW = 8,            /* shares storage with a base */
+    FL_CONTIGUOUS = 16,     /* C-contiguous (kept up to date by the core) */
+    FL_LEVEL_SHIFT = 24     /* top byte: transform level id (vmap, jvp), 0 for none */
+};
+
+typedef struct fl_tensor {
+    PyObject_HEAD
+    void *vtab;             /* private to the core */
+    char *data;             /* first element, an address of the device */
+    PyObject *storage;      /* owner of the memory; opaque */
+    int64_t *shape;         /* points into the object up to 8 dims */
+    int64_t *strides;       /* in elements */
+    int64_t numel;
+    int32_t ndim;
+    uint8_t dtype, device_type, device_index, reserved0;
+    uint32_t flags;
+    uint32_t output_nr;     /* which output of grad_fn this is */
+    uint32_t *version;      /* shared by base, views and detach() */
+    PyObject *autograd;     /* NULL, or a node / leaf record owned by the autograd package */
+} fl_tensor;
+
+/* ---- values: FROZEN -------------------------------------------------------------------- */
+enum fl_tag {
+    FL_NONE = 0, FL_TENSOR = 1, FL_TENSORS = 2, FL_INT = 3, FL_INTS = 4, FL_FLOAT = 5,
+    FL_FLOATS = 6, FL_COMPLEX = 7, FL_BOOLEAN = 8, FL_DTYPE = 9, FL_DEVICE = 10,
+    FL_STRING = 11, FL_GENERATOR = 12, FL_SYMINT = 13, FL_OBJECT = 14, FL_BOOLS = 15
+};
+
+typedef struct fl_value {
+    uint32_t tag;
+    uint32_t len;           /* of lists and strings */
+    union {
+        fl_tensor *t;       /* TENSOR (borrowed on input, new reference on output) */
+        fl_tensor **ts;     /* TENSORS; entries may be NULL for None */
+        int64_t i;          /* INT, BOOLEAN (0, 1), DTYPE, DEVICE (type << 8 | index) */
+        int64_t *is;        /* INTS, BOOLS */
+        double d;           /* FLOAT */
+        double *ds;         /* FLOATS */
+        double c[2];        /* COMPLEX */
+        const char *s;      /* STRING */
+        PyObject *o;        /* GENERATOR, SYMINT, OBJECT */
+    };
+} fl_value;
+
+/* ---- what infer says of one output: FROZEN ---------------------------------------------- */
+enum fl_layout {
+    FL_L_CONTIGUOUS = 0,    /* C order; strides are not read */
+    FL_L_STRIDED = 1,       /* dense memory with these strides */
+    FL_L_ALIAS = 2          /* a view of input number `alias`, `offset` elements from its data */
+};
+
+typedef struct fl_spec {
+    uint8_t dtype, device_type, device_index, layout;
+    int32_t ndim;
+    int32_t alias;
+    int32_t reserved;
+    int64_t offset;
+    int64_t shape[FL_MAX_DIMS];
+    int64_t strides[FL_MAX_DIMS];
+} fl_spec;
+
+/* ---- operators --------------------------------------------------------------------------- */
+enum fl_category { FL_POINTWISE = 0, FL_REDUCTION = 1, FL_VIEW_OP = 2, FL_KERNEL = 3, FL_COMPOSITE = 4 };
+
+enum fl_role {              /* what a parameter accepts */
+    FL_R_TENSOR = 0, FL_R_OPERAND = 1 /* tensor or Python number */, FL_R_TENSORS = 2,
+    FL_R_SCALAR = 3, FL_R_INT = 4, FL_R_FLOAT = 5, FL_R_BOOL = 6, FL_R_DIM = 7, FL_R_DIMS = 8,
+    FL_R_SHAPE = 9, FL_R_INTS = 10, FL_R_DTYPE = 11, FL_R_DEVICE = 12, FL_R_STRING = 13,
+    FL_R_GENERATOR = 14, FL_R_OBJECT = 15, FL_R_FLOATS = 16, FL_R_INDEX = 17, FL_R_BOOLS = 18
+};
+
+enum fl_param_flags { FL_P_OPTIONAL = 1 /* None is allowed */, FL_P_KEYWORD = 2, FL_P_DEFAULT = 4 };
+
+typedef struct fl_param {
+    const char *name;
+    uint8_t role, flags, reserved[6];
+    fl_value fallback;      /* the default, when FL_P_DEFAULT */
+} fl_param;
+
+typedef struct fl_op fl_op;
+/* infer: every argument error, shapes, dtypes, aliasing; touches no data. NOGIL; on failure
+ * returns -1 after calling the table's set_error. */
+typedef int (*fl_infer_fn)(const fl_op *, const fl_value *in, int n, fl_spec *outs);
+/* run: compute into allocated outputs. NOGIL; same error convention as infer. */
+typedef int (*fl_run_fn)(const fl_op *, const fl_value *in, int n, fl_tensor *const *outs);
+/* boxed call: infer, allocate (or check the targets given in `out`), run. */
+typedef int (*fl_call_fn)(const fl_op *, const fl_value *in, int n, fl_value *out);
+
+struct fl_op {              /* append-only; read fields through struct_size when in doubt */
+    uint32_t struct_size;
+    uint8_t category, dtype_rule, nparams, nouts;
+    const char *name;       /* "add" */
+    const char *overload;   /* "" or "dim" */
+    const char *doc;
+    const fl_param *params;
+    fl_infer_fn infer;
+    fl_run_fn run_cpu;
+    fl_call_fn call;
+    const void *kernels;    /* private to the core */
+    uint32_t flags, index;
+    void *grad_rule;        /* owned by the autograd package */
+    uint64_t reserved[4];
+};
+#endif
