@@ -1,0 +1,31 @@
+"""All rows, in the order of the reference pages."""
+from __future__ import annotations
+
+from flambeau.core.table.row import Row
+from flambeau.core.table.rows import (
+    activations,
+    arithmetic,
+    comparison,
+    composites,
+    creation,
+    indexing,
+    matrix,
+    network,
+    random,
+    reductions,
+    transcendental,
+    views,
+)
+
+_MODULES = (arithmetic, comparison, transcendental, activations, reductions, views, indexing,
+            matrix, network, creation, random, composites)
+
+ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
+
+
+def by_name(key: str) -> Row:
+    """The row with this key (``"add"``, ``"max.dim"``)."""
+    for row in ROWS:
+        if row.key == key:
+            return row
+    raise KeyError(f"no operator {key!r} in the table")

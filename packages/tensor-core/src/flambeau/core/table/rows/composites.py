@@ -1,0 +1,83 @@
+"""Rows written in terms of other rows; their bodies are in ``core/composites``."""
+from flambeau.core.table.make import composite
+
+_NN = ("nn",)
+_BOTH = ("function", "method")
+_LOSS = "Str reduction='mean'"
+
+ROWS = (
+    composite("reshape(Tensor self, Shape shape)", doc="A view if possible, else a copy."),
+    composite("flatten(Tensor self, Int start_dim=0, Int end_dim=-1)",
+              doc="Merges a range of dimensions."),
+    composite("std(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)",
+              doc="Standard deviation over dimensions."),
+    composite("max(Tensor self)", doc="The greatest value."),
+    composite("min(Tensor self)", doc="The least value."),
+    composite("max[other](Tensor self, Tensor other)", doc="The greater of both."),
+    composite("min[other](Tensor self, Tensor other)", doc="The lesser of both."),
+    composite("norm(Tensor self, Scalar? p=2, Dims? dim=None, Bool keepdim=False)",
+              doc="The p-norm over dimensions."),
+    composite("clamp(Tensor self, Operand? min=None, Operand? max=None)", inplace=True,
+              aliases=("clip",), doc="Restricts values to an interval."),
+    composite("div[mode](Tensor self, Operand other, *, Str? rounding_mode)",
+              doc="Division with rounding: None, 'trunc' or 'floor'."),
+    composite("stack(Tensors tensors, Dim dim=0)", forms=("function",),
+              doc="Joins tensors along a new dimension."),
+    composite("split(Tensor self, Ints split_size_or_sections, Dim dim=0) -> Tensors",
+              doc="Pieces along a dimension."),
+    composite("chunk(Tensor self, Int chunks, Dim dim=0) -> Tensors",
+              doc="About equal pieces along a dimension."),
+    composite("unbind(Tensor self, Dim dim=0) -> Tensors", doc="All slices along a dimension."),
+    composite("movedim(Tensor self, Ints source, Ints destination)", aliases=("moveaxis",),
+              doc="Moves dimensions to other places."),
+    composite("masked_fill(Tensor self, Tensor mask, Operand value)", inplace=True,
+              doc="``value`` where the mask holds."),
+    composite("repeat(Tensor self, Shape repeats)", forms=("method",), doc="Tiles by copying."),
+    composite("argsort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)",
+              doc="The order that sorts along a dimension."),
+    composite("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+              doc="``beta * self + alpha * (mat1 @ mat2)``."),
+    composite("mm(Tensor self, Tensor mat2)", doc="Product of two matrices."),
+    composite("bmm(Tensor self, Tensor mat2)", doc="Products of two stacks of matrices."),
+    composite("mv(Tensor self, Tensor vec)", doc="Product of a matrix and a vector."),
+    composite("dot(Tensor self, Tensor tensor)", doc="Inner product of two vectors."),
+    composite("outer(Tensor self, Tensor vec2)", doc="Outer product of two vectors."),
+    composite("gelu(Tensor self, *, Str approximate='none')", forms=_NN,
+              doc="``x * Phi(x)``, exact or by tanh."),
+    composite("max_pool2d(Tensor input, Ints kernel_size, Ints? stride=None, Ints padding=0,"
+              " Ints dilation=1, Bool ceil_mode=False, Bool return_indices=False)",
+              forms=("function", "nn"), doc="Maximum over windows."),
+    composite("adaptive_avg_pool2d(Tensor input, Ints output_size)", forms=_NN,
+              doc="Mean over windows that give the wanted size."),
+    composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
+              " Tensor? bias=None, Float eps=1e-05)", forms=("function", "nn"),
+              doc="Normalizes over the last dimensions."),
+    composite("batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var,"
+              " Tensor? weight=None, Tensor? bias=None, Bool training=False,"
+              " Float momentum=0.1, Float eps=1e-05)", forms=_NN,
+              doc="Normalizes each channel."),
+    composite("embedding(Tensor input, Tensor weight, Int? padding_idx=None,"
+              " Float? max_norm=None, Float norm_type=2.0, Bool scale_grad_by_freq=False,"
+              " Bool sparse=False)", forms=_NN, doc="Rows of a table."),
+    composite("dropout(Tensor input, Float p=0.5, Bool training=True, Bool inplace=False)",
+              forms=_NN, doc="Zeroes elements with probability p and rescales the rest."),
+    composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
+              " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
+              f" {_LOSS})", forms=_NN, doc="Negative log likelihood."),
+    composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
+              " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
+              f" {_LOSS}, Float label_smoothing=0.0)", forms=_NN,
+              doc="Negative log likelihood of the softmax of scores."),
+    composite("mse_loss(Tensor input, Tensor target, Object size_average=None,"
+              f" Object reduce=None, {_LOSS})", forms=_NN, doc="Mean squared error."),
+    composite("l1_loss(Tensor input, Tensor target, Object size_average=None,"
+              f" Object reduce=None, {_LOSS})", forms=_NN, doc="Mean absolute error."),
+    composite("binary_cross_entropy_with_logits(Tensor input, Tensor target,"
+              " Tensor? weight=None, Object size_average=None, Object reduce=None,"
+              f" {_LOSS}, Tensor? pos_weight=None)", forms=_NN,
+              doc="Binary cross entropy of scores."),
+    composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,"
+              " Tensor? attn_mask=None, Float dropout_p=0.0, Bool is_causal=False, *,"
+              " Float? scale=None, Bool enable_gqa=False)", forms=_NN,
+              doc="``softmax(query @ key.T * scale) @ value``."),
+)

@@ -1,0 +1,32 @@
+"""Copying, casting, filling and making tensors."""
+from flambeau.core.table.make import kernel
+
+_OPTIONS = "*, DType? dtype=None, Device? device=None"
+_NEW = ("function",)
+
+
+def _new(schema, **facts):
+    facts.setdefault("forms", _NEW)
+    return kernel(schema, out=False, differentiable=False, **facts)
+
+
+ROWS = (
+    kernel("clone(Tensor self)", out=False, doc="A copy with memory of its own."),
+    kernel("contiguous_copy(Tensor self)", forms=(), out=False, doc="A copy in C order."),
+    kernel("cast(Tensor self, DType dtype)", forms=(), out=False, doc="A copy in another dtype."),
+    kernel("copy(Tensor self, Tensor src)", forms=(), inplace=True, out=False,
+           doc="``src`` broadcast and cast into ``self``."),
+    kernel("to_device(Tensor self, Device device)", forms=(), out=False,
+           doc="A copy on another device."),
+    kernel("fill(Tensor self, Operand value)", inplace=True, out=False, doc="Sets every element."),
+    _new(f"empty(Shape size, {_OPTIONS})", doc="Uninitialized memory."),
+    _new(f"empty_strided(Shape size, Ints stride, {_OPTIONS})",
+         doc="Uninitialized memory with given strides."),
+    _new(f"full_of(Shape size, Scalar fill_value, {_OPTIONS})", forms=(),
+         doc="Every element the same number."),
+    _new(f"arange_of(Scalar start, Scalar end, Scalar step, {_OPTIONS})", forms=(),
+         doc="Numbers from start to end, end excluded."),
+    _new(f"linspace(Scalar start, Scalar end, Int steps, {_OPTIONS})",
+         doc="``steps`` evenly spaced numbers, end included."),
+    _new(f"eye_of(Int n, Int m, {_OPTIONS})", forms=(), doc="Ones on the diagonal."),
+)

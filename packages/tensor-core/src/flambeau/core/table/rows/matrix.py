@@ -1,0 +1,9 @@
+"""Matrix products."""
+from flambeau.core.table.make import kernel
+
+ROWS = (
+    kernel("matmul(Tensor self, Tensor other)", dunder="matmul",
+           doc="Matrix product, with batch dimensions broadcast."),
+    kernel("linear(Tensor input, Tensor weight, Tensor? bias=None)", forms=("nn",), out=False,
+           doc="``input @ weight.T + bias`` in one pass."),
+)

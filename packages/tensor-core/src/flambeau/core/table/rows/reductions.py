@@ -1,0 +1,49 @@
+"""Rows that fold dimensions, and scans."""
+from flambeau.core.table.make import kernel, reduction
+
+# What the C++ reduction driver computes; the numbers are shared with csrc/ops/reduce.h.
+SUM, PROD, MEAN, AMAX, AMIN, ANY, ALL, ARGMAX, ARGMIN, MAXDIM, MINDIM, VAR, LOGSUMEXP, NORM2 = range(14)
+
+
+def _fold(schema, option, **facts):
+    return reduction(schema, option=option, infer="reduction", run="reduction", **facts)
+
+
+ROWS = (
+    _fold("sum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", SUM,
+          doc="Sum over dimensions."),
+    _fold("prod(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", PROD,
+          doc="Product over dimensions."),
+    _fold("mean(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", MEAN,
+          doc="Arithmetic mean over dimensions."),
+    _fold("amax(Tensor self, Dims? dim=None, Bool keepdim=False)", AMAX,
+          doc="Greatest value over dimensions; NaN wins."),
+    _fold("amin(Tensor self, Dims? dim=None, Bool keepdim=False)", AMIN,
+          doc="Least value over dimensions; NaN wins."),
+    _fold("any(Tensor self, Dims? dim=None, Bool keepdim=False)", ANY, differentiable=False,
+          doc="Whether any element is true."),
+    _fold("all(Tensor self, Dims? dim=None, Bool keepdim=False)", ALL, differentiable=False,
+          doc="Whether all elements are true."),
+    _fold("argmax(Tensor self, Dim? dim=None, Bool keepdim=False)", ARGMAX,
+          differentiable=False, doc="Index of the greatest value."),
+    _fold("argmin(Tensor self, Dim? dim=None, Bool keepdim=False)", ARGMIN,
+          differentiable=False, doc="Index of the least value."),
+    _fold("max[dim](Tensor self, Dim dim, Bool keepdim=False) -> (Tensor values, Tensor indices)",
+          MAXDIM, doc="Greatest values along a dimension, and where they are."),
+    _fold("min[dim](Tensor self, Dim dim, Bool keepdim=False) -> (Tensor values, Tensor indices)",
+          MINDIM, doc="Least values along a dimension, and where they are."),
+    _fold("var(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", VAR,
+          doc="Variance over dimensions."),
+    _fold("logsumexp(Tensor self, Dims dim, Bool keepdim=False)", LOGSUMEXP,
+          doc="``log(sum(exp(x)))`` without overflow."),
+    kernel("cumsum(Tensor self, Dim dim, *, DType? dtype=None)",
+           doc="Running sum along a dimension."),
+    kernel("softmax(Tensor self, Dim dim, DType? dtype=None)",
+           forms=("function", "method"), doc="``exp(x) / sum(exp(x))`` along a dimension."),
+    kernel("log_softmax(Tensor self, Dim dim, DType? dtype=None)",
+           forms=("function", "method"), doc="``x - logsumexp(x)`` along a dimension."),
+    kernel("softmax_grad(Tensor grad, Tensor result, Dim dim)", forms=(),
+           doc="``result * (grad - sum(grad * result))``."),
+    kernel("log_softmax_grad(Tensor grad, Tensor result, Dim dim)", forms=(),
+           doc="``grad - exp(result) * sum(grad)``."),
+)

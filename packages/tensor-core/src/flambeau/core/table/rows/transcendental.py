@@ -1,0 +1,45 @@
+"""Exponentials, logarithms, trigonometric and special functions."""
+from flambeau.core.table.make import pointwise
+
+_POSITIVE = (0.05, 5.0)
+_UNIT = (-0.95, 0.95)
+
+
+def _real(name, doc, formula=None, domain=(-3.0, 3.0), **facts):
+    facts.setdefault("complex", None)
+    return pointwise(f"{name}(Tensor self)", float=formula or f"{name}(self)", rule="float",
+                     inplace=True, domain=domain, doc=doc, **facts)
+
+
+ROWS = (
+    _real("exp", "The exponential function.", complex="exp(self)"),
+    _real("exp2", "Two to the power of the input."),
+    _real("expm1", "``exp(x) - 1``, accurate near zero."),
+    _real("log", "Natural logarithm.", domain=_POSITIVE),
+    _real("log2", "Logarithm to base two.", domain=_POSITIVE),
+    _real("log10", "Logarithm to base ten.", domain=_POSITIVE),
+    _real("log1p", "``log(1 + x)``, accurate near zero.", domain=(-0.9, 5.0)),
+    _real("sqrt", "Square root.", domain=_POSITIVE),
+    _real("rsqrt", "One over the square root.", formula="1 / sqrt(self)", domain=_POSITIVE),
+    _real("sin", "Sine of radians."),
+    _real("cos", "Cosine of radians."),
+    _real("tan", "Tangent of radians.", domain=(-1.2, 1.2)),
+    _real("asin", "Inverse sine.", domain=_UNIT, aliases=("arcsin",)),
+    _real("acos", "Inverse cosine.", domain=_UNIT, aliases=("arccos",)),
+    _real("atan", "Inverse tangent.", aliases=("arctan",)),
+    _real("sinh", "Hyperbolic sine."),
+    _real("cosh", "Hyperbolic cosine."),
+    _real("tanh", "Hyperbolic tangent."),
+    _real("asinh", "Inverse hyperbolic sine.", aliases=("arcsinh",)),
+    _real("acosh", "Inverse hyperbolic cosine.", domain=(1.05, 5.0), aliases=("arccosh",)),
+    _real("atanh", "Inverse hyperbolic tangent.", domain=_UNIT, aliases=("arctanh",)),
+    _real("erf", "The error function."),
+    _real("erfc", "The complementary error function."),
+    _real("sigmoid", "``1 / (1 + exp(-x))``."),
+    pointwise("atan2(Operand self, Operand other)", float="atan2(self, other)", rule="float",
+              inplace=True, aliases=("arctan2",), doc="The angle of the point (other, self)."),
+    pointwise("hypot(Operand self, Operand other)", float="hypot(self, other)", inplace=True,
+              doc="``sqrt(self**2 + other**2)`` without overflow."),
+    pointwise("copysign(Operand self, Operand other)", float="copysign(self, other)",
+              rule="float", inplace=True, doc="The size of ``self`` with the sign of ``other``."),
+)
