@@ -1,0 +1,56 @@
+/* Matrix products: C = activation(alpha * op(A) op(B) + beta * C + bias), row-major.
+ *
+ * Products of float32 and float64 that are small, batched or skinny run in our own kernels
+ * (kernels/gemm.h), the others and complex ones in OpenBLAS. Either way the work is cut into
+ * panels fixed by the shapes alone, so the bits do not depend on the number of threads. */
+#ifndef FLAMBEAU_RUNTIME_BLAS_H
+#define FLAMBEAU_RUNTIME_BLAS_H
+#include <stdint.h>
+
+enum fl_trans { FL_NO_TRANS = 0, FL_TRANS = 1, FL_CONJ_TRANS = 2 };
+enum fl_activation { FL_ACT_NONE = 0, FL_ACT_RELU = 1 };
+
+/* One product, or `batch` of them. dtype is a code of abi.h: float32, float64, complex64 or
+ * complex128. op(A) is m x k, op(B) is k x n, C is m x n. lda, ldb, ldc are the distances, in
+ * elements, between the rows of the matrices as stored, at least their row length. */
+typedef struct fl_gemm_args {
+    int32_t dtype;
+    uint8_t trans_a, trans_b;       /* fl_trans */
+    uint8_t activation;             /* fl_activation; real dtypes only */
+    uint8_t reserved;
+    int64_t m, n, k;
+    double alpha, beta;             /* beta == 0: C is written without being read */
+    const void *a, *b;
+    void *c;
+    int64_t lda, ldb, ldc;
+    const void *bias;               /* n elements, one per column, or NULL; real dtypes only */
+    int64_t batch;
+    int64_t stride_a, stride_b, stride_c;   /* in elements, between matrices; 0 repeats a or b */
+} fl_gemm_args;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int fl_gemm_run(const fl_gemm_args *args);      /* 0, or -1 with an error stored */
+
+int fl_gemm(int dtype, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+            const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
+            int64_t ldc);
+
+int fl_gemm_batched(int dtype, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                    double alpha, const void *a, int64_t lda, const void *b, int64_t ldb,
+                    double beta, void *c, int64_t ldc, int64_t batch, int64_t stride_a,
+                    int64_t stride_b, int64_t stride_c);
+
+/* Where the OpenBLAS shared library lies; it is opened when first needed. */
+void fl_blas_set_path(const char *path);
+/* A function of it by its LAPACK or CBLAS name ("dgetrf_", "cblas_sgemv"), whatever prefix the
+ * library uses; NULL with an error stored when it cannot be had. */
+void *fl_blas_symbol(const char *name);
+const char *fl_blas_core(void);     /* the kernels it chose, "SkylakeX"; NULL with an error */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
