@@ -10,7 +10,7 @@ ROLES = {
     "Tensor", "Operand", "Mask", "Tensors", "Scalar", "Int", "Float", "Bool", "Dim", "Dims",
     "Shape", "Ints", "DType", "Device", "Str", "Generator", "Object", "Floats", "Index", "Bools",
 }
-_HEAD = re.compile(r"^([\w.]+?)(?:\[(\w+)\])?\((.*)\)(?:\s*->\s*(.+))?$", re.S)
+_HEAD = re.compile(r"^([\w.]+?)(?:\[(\w+)\])?\((.*?)\)(?:\s*->\s*(.+))?$", re.S)
 _PARAM = re.compile(r"^(\w+)(\(!\))?(\?)?\s+(\w+)(?:\s*=\s*(.+))?$")
 
 
