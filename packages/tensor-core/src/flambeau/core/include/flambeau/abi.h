@@ -138,4 +138,107 @@ struct fl_op {              /* append-only; read fields through struct_size when
     void *grad_rule;        /* owned by the autograd package */
     uint64_t reserved[4];
 };
+
+enum fl_op_flags {
+    FL_O_DIFFERENTIABLE = 1,  /* results may carry gradients */
+    FL_O_LIST = 2,            /* one output that is a list of tensors */
+    FL_O_RANDOM = 4
+};
+
+/* ---- the tape: what an autograd package provides ----------------------------------------- */
+typedef struct fl_tape {
+    uint32_t struct_size, reserved;
+    /* After a functional call one of whose inputs requires grad (grad mode on): make the node and
+     * hang it on the floating outputs. */
+    int (*record)(const fl_op *, const fl_value *in, int n, fl_value *out, int nout);
+    /* Around a call that writes to tensors preset in `out`: prepare runs before anything is
+     * overwritten (saves clones where the rule reads what will be lost, refuses leaves), and gives
+     * a token; commit runs after success and the version bump; drop runs after a failure. */
+    PyObject *(*prepare)(const fl_op *, const fl_value *in, int n, fl_value *out, int nout);
+    int (*commit)(PyObject *token, const fl_op *, const fl_value *in, int n, fl_value *out, int nout);
+} fl_tape;
+
+/* ---- interposers: everything that watches operators --------------------------------------- */
+enum fl_interposer_kind { FL_I_PROFILER = 0, FL_I_AUTOCAST = 1, FL_I_TRANSFORM = 2, FL_I_TAPE = 3,
+                          FL_I_TRACE = 4 };
+typedef struct fl_interposer {
+    /* Called instead of the operator; calls the table's dispatch to go on to what is below. */
+    int (*call)(void *ctx, const fl_op *, const fl_value *in, int n, fl_value *out);
+    void *ctx;
+    int32_t kind, reserved;
+} fl_interposer;
+
+/* ---- per-thread modes --------------------------------------------------------------------- */
+enum fl_mode { FL_M_GRAD = 1, FL_M_INFERENCE = 2 };
+
+/* ---- the function table: append-only ------------------------------------------------------- */
+struct fl_backend;
+typedef struct fl_api {
+    uint16_t abi_major, abi_minor;
+    uint32_t struct_size;
+    PyTypeObject *tensor_type;
+    /* Operators, by "name" or "name.overload"; NULL with KeyError. */
+    fl_op *(*find_op)(const char *key);
+    /* Run an operator through everything that watches. in: borrowed; out: new references, or
+     * targets preset with tag FL_TENSOR. Defaults are filled in for parameters beyond n. */
+    int (*dispatch)(const fl_op *, const fl_value *in, int n, fl_value *out);
+    /* Values to Python objects and back. unbox borrows tensors from the object; lists live in
+     * `scratch` (64 words), longer lists are refused. */
+    PyObject *(*box)(const fl_value *);
+    int (*unbox)(PyObject *, int role, fl_value *out, int64_t *scratch);
+    /* The same memory, geometry and version counter as a new tensor without history. */
+    fl_tensor *(*alias)(fl_tensor *);
+    fl_tensor *(*empty)(int dtype, int device_code, int ndim, const int64_t *shape);
+    /* NOGIL: error state of infer and run; returns -1. kind: 0 ValueError, 1 TypeError, 2 IndexError,
+     * 3 RuntimeError, 4 MemoryError, 5 NotImplementedError, 6 OverflowError. */
+    int (*set_error)(int kind, const char *text);
+    uint32_t (*get_mode)(void);
+    void (*set_mode)(uint32_t);
+    int (*set_tape)(const fl_tape *);
+    int (*push_interposer)(const fl_interposer *);
+    int (*pop_interposer)(const fl_interposer *);
+    /* Add a row; the op and everything it points to must live for ever. */
+    int (*add_op)(fl_op *);
+    int (*add_backend)(const struct fl_backend *, int *device_type);
+    PyObject *(*base)(fl_tensor *);   /* borrowed: the tensor this is a view of, or NULL */
+} fl_api;
+
+/* ---- device backends ----------------------------------------------------------------------- */
+typedef struct fl_backend {
+    uint32_t struct_size, reserved;
+    const char *name;                 /* the device type, "cuda" */
+    void *ctx;
+    /* Memory: *owner keeps it alive (a new reference). */
+    int (*allocate)(void *ctx, int device_index, size_t bytes, char **data, PyObject **owner);
+    /* Copies of contiguous bytes; kind 0 host to device, 1 device to host, 2 within the device. */
+    int (*copy)(void *ctx, int device_index, char *dst, const char *src, size_t bytes, int kind);
+    /* Compute into allocated outputs; called with the GIL. Unknown operators return 1. */
+    int (*run)(void *ctx, const fl_op *, const fl_value *in, int n, fl_tensor *const *outs);
+    int (*synchronize)(void *ctx, int device_index);
+    int (*device_count)(void *ctx);
+} fl_backend;
+
+#ifndef FL_BUILDING_CORE
+/* Consumers: `static const fl_api *FL;` filled by fl_import(), 0 or -1 with ImportError. */
+static const fl_api *FL = NULL;
+static inline int fl_import(void) {
+    PyObject *module = PyImport_ImportModule("flambeau.core._core");
+    if (!module) return -1;
+    PyObject *capsule = PyObject_GetAttrString(module, "_C_API");
+    Py_DECREF(module);
+    if (!capsule) return -1;
+    const fl_api *api = (const fl_api *)PyCapsule_GetPointer(capsule, FL_CAPSULE);
+    Py_DECREF(capsule);
+    if (!api) return -1;
+    if (api->abi_major != FL_ABI_MAJOR || api->abi_minor < FL_ABI_MINOR) {
+        PyErr_Format(PyExc_ImportError,
+                     "built for Flambeau interface %d.%d, but the installed flambeau-tensor-core "
+                     "provides %d.%d: pip install --upgrade flambeau-tensor-core and this package",
+                     FL_ABI_MAJOR, FL_ABI_MINOR, api->abi_major, api->abi_minor);
+        return -1;
+    }
+    FL = api;
+    return 0;
+}
+#endif
 #endif

@@ -1,0 +1,124 @@
+/* What the core's own C++ files share: geometry, errors, scratch copies, the dispatcher.
+ *
+ * `infer` and `run` functions see only this header. They never touch Python: errors go through
+ * fl_error (which returns -1), memory through Scratch, parallel work through fl_parallel_for. */
+#pragma once
+#include "flambeau/abi.h"
+#include "runtime/alloc.h"
+#include "runtime/error.h"
+#include "runtime/pool.h"
+#include <string.h>
+
+#define FL_LIKELY(x) __builtin_expect(!!(x), 1)
+#define FL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- compute kinds: what kernels see ------------------------------------------------------ */
+enum fl_kind { FL_K_F32 = 0, FL_K_F64 = 1, FL_K_I64 = 2, FL_K_BOOL = 3, FL_K_C64 = 4, FL_K_C128 = 5,
+               FL_KIND_COUNT = 6 };
+extern const uint8_t fl_kind_of_dtype[FL_DTYPE_COUNT];   /* f16, bf16 -> f32; ints -> i64 */
+extern const uint8_t fl_dtype_of_kind[FL_KIND_COUNT];
+extern const uint8_t fl_kind_size[FL_KIND_COUNT];
+
+static inline bool fl_is_float(int d) { return d >= FL_F16 && d <= FL_F64; }
+static inline bool fl_is_complex(int d) { return d == FL_C64 || d == FL_C128; }
+static inline bool fl_is_int(int d) { return d >= FL_U8 && d <= FL_U64; }   /* bool excluded */
+static inline int fl_real_dtype(int d) { return d == FL_C64 ? FL_F32 : d == FL_C128 ? FL_F64 : d; }
+extern int fl_default_dtype;
+
+/* ---- promotion ---------------------------------------------------------------------------- */
+int fl_promote(int a, int b);                            /* two dtypes of equal rank */
+int fl_result_type(const fl_value *const *values, int n);/* tensors, 0-d tensors and numbers */
+bool fl_can_cast(int from, int to);
+
+/* ---- values ------------------------------------------------------------------------------- */
+static inline bool fl_is_none(const fl_value &v) { return v.tag == FL_NONE; }
+static inline fl_tensor *fl_t(const fl_value &v) { return v.tag == FL_TENSOR ? v.t : nullptr; }
+double fl_as_double(const fl_value &v);
+int64_t fl_as_int(const fl_value &v);
+static inline int fl_device_code(const fl_tensor *t) { return t->device_type << 8 | t->device_index; }
+
+/* ---- specs -------------------------------------------------------------------------------- */
+void fl_spec_like(fl_spec *s, const fl_tensor *t);       /* shape, dtype, device of t; C order */
+void fl_spec_set(fl_spec *s, int dtype, int device, int ndim, const int64_t *shape);
+int64_t fl_spec_numel(const fl_spec *s);
+
+/* ---- checks; each returns -1 after fl_error ------------------------------------------------ */
+int fl_wrap_dim(const fl_op *op, int64_t dim, int ndim, int *out);   /* negative dims */
+/* A Dim or Dims value as a mask over ndim dimensions; None or an empty list means all. */
+int fl_dims_mask(const fl_op *op, const fl_value &v, int ndim, uint64_t *mask);
+int fl_same_device(const fl_op *op, const fl_value *in, int n);
+int fl_expect_dtype(const fl_op *op, const char *param, const fl_tensor *t, bool (*ok)(int),
+                    const char *wanted);
+int fl_broadcast_shape(const char *op_name, int nd_a, const int64_t *a, int nd_b, const int64_t *b,
+                       int *nd_out, int64_t *out);
+const char *fl_op_title(const fl_op *op);                /* "max()" for messages */
+
+/* ---- geometry ----------------------------------------------------------------------------- */
+bool fl_geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strides);
+void fl_contiguous_strides(int ndim, const int64_t *shape, int64_t *strides);
+static inline int64_t fl_numel_of(int ndim, const int64_t *shape) {
+    int64_t n = 1;
+    for (int i = 0; i < ndim; i++) n *= shape[i];
+    return n;
+}
+bool fl_is_contiguous(const fl_tensor *t);
+
+/* ---- copies between strided memory of any dtypes (csrc/ops/copy.cpp) ------------------------ */
+struct fl_strided {          /* a strided operand; strides in elements */
+    char *data;
+    int dtype;
+    const int64_t *strides;
+};
+void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim, const int64_t *shape);
+void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src);   /* same shape, any dtypes */
+
+/* Contiguous memory of one kind for reading: the tensor's own when it already is, else a copy.
+ * Check ok(): false means the allocation failed and fl_error has been called. */
+class In {
+  public:
+    In(const fl_tensor *t, int kind);
+    ~In();
+    bool ok() const { return ptr_ != nullptr || n_ == 0; }
+    template <class T> const T *as() const { return (const T *)ptr_; }
+    In(const In &) = delete;
+  private:
+    void *ptr_, *owned_;
+    int64_t n_;
+    size_t bytes_;
+};
+
+/* Contiguous memory of one kind for writing: the tensor's own when possible, else scratch that
+ * commit() copies back. `load` fills the scratch with the tensor's present contents. */
+class Out {
+  public:
+    Out(fl_tensor *t, int kind, bool load = false);
+    ~Out();
+    bool ok() const { return ptr_ != nullptr || n_ == 0; }
+    template <class T> T *as() { return (T *)ptr_; }
+    void commit();
+    Out(const Out &) = delete;
+  private:
+    fl_tensor *t_;
+    void *ptr_, *owned_;
+    int kind_;
+    int64_t n_;
+    size_t bytes_;
+};
+
+/* Plain scratch memory from the caching allocator. */
+class Scratch {
+  public:
+    explicit Scratch(size_t bytes) : bytes_(bytes), ptr_(bytes ? fl_alloc(bytes) : nullptr) {
+        if (bytes && !ptr_) fl_error(FL_MEMORY_ERROR, "no memory for %zu bytes of scratch", bytes);
+    }
+    ~Scratch() { if (ptr_) fl_free(ptr_, bytes_); }
+    bool ok() const { return ptr_ || !bytes_; }
+    template <class T> T *as() { return (T *)ptr_; }
+    Scratch(const Scratch &) = delete;
+  private:
+    size_t bytes_;
+    void *ptr_;
+};
+
+/* Work below this many elements stays on one thread and keeps the GIL. */
+static const int64_t FL_GRAIN = 32768;
