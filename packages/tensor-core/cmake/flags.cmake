@@ -1,0 +1,52 @@
+# Compiler flags. No fast-math and no contraction: results must agree to the bit across
+# layouts, thread counts and ISA levels that have FMA.
+set(FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
+set(WARNING_FLAGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
+set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
+set(KERNEL_FLAGS -O3 ${FLOAT_FLAGS})
+set(CYTHON_FLAGS -O2 ${FLOAT_FLAGS})
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(ISA_LEVELS v2 v3 v4)
+  set(ISA_FLAGS_v2 -march=x86-64-v2)
+  set(ISA_FLAGS_v3 -march=x86-64-v3)
+  set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
+  list(APPEND BASE_FLAGS -march=x86-64-v2)
+  list(APPEND CYTHON_FLAGS -march=x86-64-v2)
+else()
+  set(ISA_LEVELS neon) # one baseline; sources ask for __x86_64__
+endif()
+
+if(FLAMBEAU_SANITIZE)
+  set(SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer -g1)
+  foreach(list BASE_FLAGS KERNEL_FLAGS CYTHON_FLAGS)
+    list(APPEND ${list} -O1 ${SANITIZE_FLAGS})
+  endforeach()
+endif()
+
+# What every target of ours shares: where headers are.
+function(flambeau_target target)
+  target_include_directories(${target} PRIVATE
+    ${CORE}/include ${CORE}/csrc ${CORE} ${GEN} ${Python_INCLUDE_DIRS})
+  target_compile_definitions(${target} PRIVATE FLAMBEAU_VERSION="${PROJECT_VERSION}")
+  if(TARGET generated)
+    add_dependencies(${target} generated)
+  endif()
+endfunction()
+
+# Fail the link when two ISA levels define the same weak symbol (cmake/check_isa_symbols.py).
+function(check_isa_symbols target)
+  list(LENGTH ISA_LEVELS levels)
+  if(levels LESS 2 OR FLAMBEAU_SANITIZE) # at -O1 the standard library's own inlines remain
+    return()
+  endif()
+  set(arguments base $<TARGET_OBJECTS:base>)
+  foreach(level IN LISTS ISA_LEVELS)
+    list(APPEND arguments ${level} $<TARGET_OBJECTS:kernels_${level}>)
+  endforeach()
+  add_custom_command(TARGET ${target} PRE_LINK
+    COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_isa_symbols.py
+      ${CMAKE_NM} ${arguments}
+    COMMAND_EXPAND_LISTS VERBATIM)
+endfunction()
