@@ -1,0 +1,33 @@
+"""Every function name a formula may call: primitives, complex parts and the prelude."""
+
+from __future__ import annotations
+
+from . import prelude, registry
+from .primitives import PRIMITIVES
+
+ALIASES = {
+    "where": "select",
+    "min": "minimum",
+    "max": "maximum",
+    "float32": "f32",
+    "float64": "f64",
+    "int64": "i64",
+    "round": "rint",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "absolute": "abs",
+}
+
+COMPLEX_PARTS = {"complex": 2, "real": 1, "imag": 1, "conj": 1}
+
+PRELUDE = frozenset(registry.arities())
+
+ARITY: dict[str, int] = {
+    **registry.arities(),
+    **COMPLEX_PARTS,
+    **{name: len(row.args) for name, row in PRIMITIVES.items()},
+}
+
+__all__ = ["ALIASES", "ARITY", "COMPLEX_PARTS", "PRELUDE", "prelude"]
