@@ -5,7 +5,7 @@
  * another loop, or while another thread holds the pool, the same chunks run one after another on
  * the calling thread. Code that keeps a partial result per chunk (index begin / grain) and
  * combines them in order therefore gives the same bits for any number of threads. Chunks run in
- * no fixed order and fn must not throw. Nothing here needs Python or its lock. */
+ * no fixed order; fn must neither throw nor fork. Nothing here needs Python or its lock. */
 #ifndef FLAMBEAU_RUNTIME_POOL_H
 #define FLAMBEAU_RUNTIME_POOL_H
 #include <stdint.h>
@@ -37,7 +37,7 @@ static inline int64_t fl_chunk_count(int64_t n, int64_t grain) {
  * and the cgroup CPU quotas, or FLAMBEAU_NUM_THREADS. Setting less than 1 is an error (-1). */
 int fl_get_num_threads(void);
 int fl_set_num_threads(int count);
-int fl_in_parallel(void);   /* 1 on a thread that is running a chunk */
+int fl_in_parallel(void);   /* 1 on a thread that is running a chunk handed out by the pool */
 
 #ifdef __cplusplus
 }
