@@ -1,6 +1,6 @@
-"""Refuse a link in which two ISA levels define the same weak symbol.
+"""Refuse a link in which two ISA levels define the same weak function.
 
-The linker keeps one copy of a weak symbol (an inline function, a template instance). When the
+The linker keeps one copy of a weak function (an inline function, a template instance). When the
 copy it keeps was compiled for a newer level, older CPUs meet instructions they do not have.
 Called with: NM LEVEL OBJECT... LEVEL OBJECT..., where a level is a word without a slash.
 """
@@ -11,8 +11,9 @@ import re
 import subprocess
 import sys
 
-# `name TYPE value size` of nm's posix format; demangled names hold spaces.
-WEAK_LINE = re.compile(r"^(.+) [WVu] [0-9a-f]+ ?[0-9a-f]*$", re.MULTILINE)
+# `name TYPE value size` of nm's posix format; demangled names hold spaces. Weak data (V, u)
+# holds no instructions.
+WEAK_LINE = re.compile(r"^(.+) W [0-9a-f]+ ?[0-9a-f]*$", re.MULTILINE)
 
 
 def objects_by_level(words: list[str]) -> dict[str, list[str]]:
@@ -29,7 +30,7 @@ def objects_by_level(words: list[str]) -> dict[str, list[str]]:
 
 
 def weak_symbols(nm: str, objects: list[str]) -> set[str]:
-    """Names of the weak functions and variables that these objects define."""
+    """Names of the weak functions that these objects define."""
     if not objects:
         return set()
     command = [nm, "--defined-only", "--demangle", "--format=posix", *objects]
@@ -49,7 +50,7 @@ def main() -> int:
                 clashes.append(f"  {symbol} ({other}, {level})")
     if not clashes:
         return 0
-    print("Weak symbols defined at more than one ISA level:", *sorted(clashes), sep="\n")
+    print("Weak functions defined at more than one ISA level:", *sorted(clashes), sep="\n")
     print("Put them in a namespace named by FL_ISA, or make them static.")
     return 1
 
