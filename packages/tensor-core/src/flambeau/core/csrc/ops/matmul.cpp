@@ -1,0 +1,304 @@
+/* matmul: products of vectors, matrices and batches of them.
+ *
+ * Batches over a single matrix become one tall product, other batches run over the longest
+ * batch dimension with a fixed stride. Transposed operands are read where they lie. */
+#include "ops/matrix.h"
+#include "ops/pool_error.h"
+
+namespace {
+
+const int64_t SMALL_PRODUCT = 1 << 21;      /* multiplications that are worth threads inside */
+const int64_t CHUNK_PRODUCT = 1 << 18;      /* multiplications that one thread should get */
+
+/* One operand over the batch dimensions of the result. */
+struct Batched {
+    const char *data;
+    int64_t row, col;
+    int64_t batch[FL_MAX_DIMS];
+};
+
+struct Product {
+    int dtype;
+    int64_t m, n, k;
+    int nbatch;
+    int64_t batch[FL_MAX_DIMS];
+    Batched a, b;
+    fl_matrix ma, mb;
+};
+
+int64_t inner_of_a(const fl_tensor *t) { return t->shape[t->ndim - 1]; }
+int64_t inner_of_b(const fl_tensor *t) { return t->shape[t->ndim > 1 ? t->ndim - 2 : 0]; }
+
+/* The operand's strides; a vector becomes a row (a) or a column (b). */
+void view_operand(const fl_tensor *t, const ProductInput &in, bool is_a, const Product &p,
+                  Batched *out) {
+    int64_t last = in.strides[t->ndim - 1];
+    int64_t before = t->ndim > 1 ? in.strides[t->ndim - 2] : 0;
+    out->data = in.data;
+    out->row = t->ndim > 1 ? before : is_a ? p.k : last;
+    out->col = t->ndim > 1 ? last : is_a ? last : 1;
+    int own = t->ndim > 2 ? t->ndim - 2 : 0;
+    for (int i = 0; i < p.nbatch; i++) {
+        int d = i - (p.nbatch - own);
+        out->batch[i] = d >= 0 && t->shape[d] != 1 ? in.strides[d] : 0;
+    }
+}
+
+/* Merge neighbouring batch dimensions that step evenly in both operands. */
+void merge_batch(Product *p) {
+    int n = 0;
+    for (int i = 0; i < p->nbatch; i++) {
+        if (p->batch[i] == 1)
+            continue;
+        bool joins = n > 0 && p->a.batch[n - 1] == p->a.batch[i] * p->batch[i] &&
+                     p->b.batch[n - 1] == p->b.batch[i] * p->batch[i];
+        int at = joins ? n - 1 : n++;
+        p->batch[at] = joins ? p->batch[at] * p->batch[i] : p->batch[i];
+        p->a.batch[at] = p->a.batch[i];
+        p->b.batch[at] = p->b.batch[i];
+    }
+    p->nbatch = n;
+}
+
+/* Every batch of `a` meets the same matrix: the batch becomes more rows of one product. */
+void fold_rows(Product *p) {
+    if (p->nbatch != 1 || p->b.batch[0] != 0)
+        return;
+    int64_t shape[2] = {p->batch[0], p->m};
+    int64_t strides[2] = {p->a.batch[0], p->a.row};
+    int64_t row;
+    fl_matrix folded;
+    if (!fl_collapse(2, shape, strides, p->k, &row) ||
+        !fl_as_matrix(p->batch[0] * p->m, p->k, row, p->a.col, &folded))
+        return;
+    p->m *= p->batch[0];
+    p->a.row = row;
+    p->nbatch = 0;
+}
+
+bool readable_a(Product *p) { return fl_as_matrix(p->m, p->k, p->a.row, p->a.col, &p->ma); }
+bool readable_b(Product *p) { return fl_as_matrix(p->k, p->n, p->b.row, p->b.col, &p->mb); }
+
+fl_gemm_args gemm_args(const Product &p, char *c) {
+    fl_gemm_args g = {};
+    g.dtype = p.dtype;
+    g.trans_a = (uint8_t)p.ma.trans;
+    g.trans_b = (uint8_t)p.mb.trans;
+    g.m = p.m;
+    g.n = p.n;
+    g.k = p.k;
+    g.alpha = 1;
+    g.a = p.a.data;
+    g.b = p.b.data;
+    g.c = c;
+    g.lda = p.ma.ld;
+    g.ldb = p.mb.ld;
+    g.ldc = p.n;
+    g.batch = 1;
+    if (p.nbatch) {
+        g.batch = p.batch[p.nbatch - 1];
+        g.stride_a = p.a.batch[p.nbatch - 1];
+        g.stride_b = p.b.batch[p.nbatch - 1];
+        g.stride_c = p.m * p.n;
+    }
+    return g;
+}
+
+/* Element offsets of a and b at position `index` of the outer batch dimensions. */
+void outer_offsets(const Product &p, int64_t index, int64_t *a, int64_t *b) {
+    *a = *b = 0;
+    for (int i = p.nbatch - 2; i >= 0; i--) {
+        int64_t at = index % p.batch[i];
+        index /= p.batch[i];
+        *a += at * p.a.batch[i];
+        *b += at * p.b.batch[i];
+    }
+}
+
+int run_outer(const Product &p, char *c, int64_t outer) {
+    fl_gemm_args shared = gemm_args(p, c);
+    int64_t size = fl_itemsize(p.dtype);
+    int64_t work = shared.batch * p.m * p.n * p.k;
+    PoolError error;
+    auto some = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end && !error.failed(); i++) {
+            int64_t a, b;
+            outer_offsets(p, i, &a, &b);
+            fl_gemm_args g = shared;
+            g.a = p.a.data + a * size;
+            g.b = p.b.data + b * size;
+            g.c = c + i * shared.batch * p.m * p.n * size;
+            if (fl_gemm_run(&g) < 0)
+                error.capture();
+        }
+    };
+    if (work >= SMALL_PRODUCT)
+        some(0, outer);
+    else
+        fl_parallel(outer, CHUNK_PRODUCT / (work + 1) + 1, some);
+    return error.result();
+}
+
+int run_product(const Product &p, char *c) {
+    if (p.nbatch < 2) {
+        fl_gemm_args g = gemm_args(p, c);
+        return fl_gemm_run(&g);
+    }
+    return run_outer(p, c, fl_numel_of(p.nbatch - 1, p.batch));
+}
+
+/* Sizes and strides of the whole call; batch dimensions are broadcast. */
+void set_product(const fl_tensor *a, const fl_tensor *b, Product *p) {
+    p->m = a->ndim > 1 ? a->shape[a->ndim - 2] : 1;
+    p->k = inner_of_a(a);
+    p->n = b->ndim > 1 ? b->shape[b->ndim - 1] : 1;
+    int na = a->ndim > 2 ? a->ndim - 2 : 0, nb = b->ndim > 2 ? b->ndim - 2 : 0;
+    fl_broadcast_shape("matmul", na, a->shape, nb, b->shape, &p->nbatch, p->batch);
+}
+
+void view_both(const fl_tensor *a, const ProductInput &ia, const fl_tensor *b,
+               const ProductInput &ib, Product *p) {
+    set_product(a, b, p);
+    view_operand(a, ia, true, *p, &p->a);
+    view_operand(b, ib, false, *p, &p->b);
+    merge_batch(p);
+    fold_rows(p);
+}
+
+int run_float(const fl_tensor *a, const fl_tensor *b, char *c) {
+    ProductInput ia(a), ib(b);
+    if (!ia.ok() || !ib.ok())
+        return -1;
+    Product p;
+    p.dtype = ia.dtype;
+    view_both(a, ia, b, ib, &p);
+    bool a_fits = readable_a(&p), b_fits = readable_b(&p);
+    if (!a_fits || !b_fits) {
+        if ((!a_fits && !ia.copy()) || (!b_fits && !ib.copy()))
+            return -1;
+        view_both(a, ia, b, ib, &p);
+        readable_a(&p);
+        readable_b(&p);
+    }
+    return run_product(p, c);
+}
+
+/* Integers wrap around, which unsigned arithmetic does by definition. */
+void integer_rows(const Product &p, const uint64_t *a, const uint64_t *b, uint64_t *c,
+                  int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t *row = c + i * p.n;
+        memset(row, 0, sizeof(uint64_t) * (size_t)p.n);
+        for (int64_t q = 0; q < p.k; q++) {
+            uint64_t x = a[i * p.k + q];
+            const uint64_t *other = b + q * p.n;
+            for (int64_t j = 0; j < p.n; j++)
+                row[j] += x * other[j];
+        }
+    }
+}
+
+int run_integer(const fl_tensor *a, const fl_tensor *b, uint64_t *c) {
+    ProductInput ia(a), ib(b);
+    if (!ia.ok() || !ib.ok() || !ia.copy() || !ib.copy())
+        return -1;
+    Product p;
+    set_product(a, b, &p);
+    view_operand(a, ia, true, p, &p.a);
+    view_operand(b, ib, false, p, &p.b);
+    p.batch[p.nbatch++] = 1;    /* outer_offsets leaves the last dimension to its caller */
+    int64_t count = fl_numel_of(p.nbatch, p.batch);
+    int64_t grain = 32768 / (p.n * p.k + 1) + 1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t oa, ob;
+        outer_offsets(p, i, &oa, &ob);
+        fl_parallel(p.m, grain, [&](int64_t begin, int64_t end) {
+            integer_rows(p, (const uint64_t *)p.a.data + oa, (const uint64_t *)p.b.data + ob,
+                         c + i * p.m * p.n, begin, end);
+        });
+    }
+    return 0;
+}
+
+/* Two plain matrices in the dtype they are computed in: no conversion, nothing to broadcast. */
+bool plain_pair(const fl_tensor *a, const fl_tensor *b, const fl_tensor *c, Product *p) {
+    if (a->ndim != 2 || b->ndim != 2 || !fl_is_product_dtype(a->dtype) || !fl_is_contiguous(c))
+        return false;
+    p->dtype = a->dtype;
+    p->m = a->shape[0];
+    p->k = a->shape[1];
+    p->n = b->shape[1];
+    p->nbatch = 0;
+    p->a.data = a->data;
+    p->a.row = a->strides[0];
+    p->a.col = a->strides[1];
+    p->b.data = b->data;
+    p->b.row = b->strides[0];
+    p->b.col = b->strides[1];
+    return readable_a(p) && readable_b(p);
+}
+
+int check_operands(const fl_op *op, const fl_tensor *a, const fl_tensor *b) {
+    if (a->ndim == 0 || b->ndim == 0)
+        return fl_error(FL_RUNTIME_ERROR, "%s: both arguments must be at least 1-D, but self has "
+                        "shape %s and other %s; use * to multiply by a number", fl_op_title(op),
+                        fl_shape_text(a->shape, a->ndim), fl_shape_text(b->shape, b->ndim));
+    if (a->dtype != b->dtype)
+        return fl_error(FL_RUNTIME_ERROR, "%s: expected both arguments to have the same dtype, but "
+                        "self is %s and other %s; convert one, as in other.to(self.dtype)",
+                        fl_op_title(op), fl_dtype_name(a->dtype), fl_dtype_name(b->dtype));
+    if (!fl_has_product(a->dtype))
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: not defined for %s; convert to an integer or "
+                        "floating dtype first", fl_op_title(op), fl_dtype_name(a->dtype));
+    if (inner_of_a(a) != inner_of_b(b))
+        return fl_error(FL_RUNTIME_ERROR, "%s: self is %s and other is %s; the last dimension of "
+                        "self (%lld) must equal the %s of other (%lld)", fl_op_title(op),
+                        fl_shape_text(a->shape, a->ndim), fl_shape_text(b->shape, b->ndim),
+                        (long long)inner_of_a(a), b->ndim > 1 ? "second-last" : "only dimension",
+                        (long long)inner_of_b(b));
+    return 0;
+}
+
+}  // namespace
+
+extern "C" int fl_infer_matmul(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *a = in[0].t, *b = in[1].t;
+    if (check_operands(op, a, b) < 0 || fl_same_device(op, in, n) < 0)
+        return -1;
+    int64_t shape[FL_MAX_DIMS];
+    int nd = 0;
+    if ((a->ndim > 2 || b->ndim > 2) &&
+        fl_broadcast_shape("matmul", a->ndim > 2 ? a->ndim - 2 : 0, a->shape,
+                           b->ndim > 2 ? b->ndim - 2 : 0, b->shape, &nd, shape) < 0)
+        return -1;
+    if (a->ndim > 1)
+        shape[nd++] = a->shape[a->ndim - 2];
+    if (b->ndim > 1)
+        shape[nd++] = b->shape[b->ndim - 1];
+    fl_spec_set(outs, a->dtype, fl_device_code(a), nd, shape);
+    return 0;
+}
+
+extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *a = in[0].t, *b = in[1].t;
+    fl_tensor *c = outs[0];
+    if (c->numel == 0)
+        return 0;
+    Product p;
+    if (inner_of_a(a) > 0 && plain_pair(a, b, c, &p))
+        return run_product(p, c->data);
+    int kind = fl_kind_of_dtype[c->dtype];
+    Out out(c, kind);
+    if (!out.ok())
+        return -1;
+    int status = 0;
+    if (inner_of_a(a) == 0)
+        memset(out.as<char>(), 0, (size_t)c->numel * fl_kind_size[kind]);
+    else if (kind == FL_K_I64)
+        status = run_integer(a, b, out.as<uint64_t>());
+    else
+        status = run_float(a, b, out.as<char>());
+    if (status == 0)
+        out.commit();
+    return status;
+}
