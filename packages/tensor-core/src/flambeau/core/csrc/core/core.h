@@ -3,6 +3,9 @@
  * `infer` and `run` functions see only this header. They never touch Python: errors go through
  * fl_error (which returns -1), memory through Scratch, parallel work through fl_parallel_for. */
 #pragma once
+#ifndef FL_BUILDING_CORE
+#define FL_BUILDING_CORE
+#endif
 #include "flambeau/abi.h"
 #include "runtime/alloc.h"
 #include "runtime/error.h"
@@ -62,6 +65,8 @@ static inline int64_t fl_numel_of(int ndim, const int64_t *shape) {
     return n;
 }
 bool fl_is_contiguous(const fl_tensor *t);
+int64_t fl_storage_offset(const fl_tensor *t);           /* elements of t's dtype */
+uint64_t fl_storage_bytes(const fl_tensor *t);
 
 /* ---- copies between strided memory of any dtypes (csrc/ops/copy.cpp) ------------------------ */
 struct fl_strided {          /* a strided operand; strides in elements */
@@ -119,6 +124,11 @@ class Scratch {
     size_t bytes_;
     void *ptr_;
 };
+
+/* Rows of a result whose shape depends on values (nonzero, masked_select): counted by the
+ * dispatcher before infer; -1 when unknown (meta tensors). */
+extern thread_local int64_t fl_dynamic_size;
+int64_t fl_count_nonzero(const fl_tensor *mask);
 
 /* Work below this many elements stays on one thread and keeps the GIL. */
 static const int64_t FL_GRAIN = 32768;

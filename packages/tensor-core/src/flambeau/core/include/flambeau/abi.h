@@ -189,8 +189,8 @@ typedef struct fl_api {
     /* The same memory, geometry and version counter as a new tensor without history. */
     fl_tensor *(*alias)(fl_tensor *);
     fl_tensor *(*empty)(int dtype, int device_code, int ndim, const int64_t *shape);
-    /* NOGIL: error state of infer and run; returns -1. kind: 0 ValueError, 1 TypeError, 2 IndexError,
-     * 3 RuntimeError, 4 MemoryError, 5 NotImplementedError, 6 OverflowError. */
+    /* NOGIL: error state of infer and run; returns -1. kind: 1 ValueError, 2 TypeError, 3 IndexError,
+     * 4 RuntimeError, 5 MemoryError, 6 NotImplementedError, 7 OverflowError. */
     int (*set_error)(int kind, const char *text);
     uint32_t (*get_mode)(void);
     void (*set_mode)(uint32_t);

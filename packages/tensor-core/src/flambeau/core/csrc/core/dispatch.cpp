@@ -1,0 +1,265 @@
+/* The dispatcher: what watches, then the tape, then the device.
+ *
+ * fl_dispatch -> interposers in order -> tape -> op->call -> infer, memory, run. */
+#include "core/python.h"
+#include "core/pointwise.h"
+
+__thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
+                                                                                  {}};
+const fl_tape *fl_the_tape = nullptr;
+
+int fl_raise(void) {
+    PyObject *kinds[] = {PyExc_RuntimeError, PyExc_ValueError, PyExc_TypeError, PyExc_IndexError,
+                         PyExc_RuntimeError, PyExc_MemoryError, PyExc_NotImplementedError,
+                         PyExc_OverflowError};
+    int kind = fl_error_kind_get();
+    if (!PyErr_Occurred())
+        PyErr_SetString(kinds[kind >= 0 && kind < 8 ? kind : 0], fl_error_text());
+    fl_error_clear();
+    return -1;
+}
+
+static inline bool list_requires_grad(const fl_value &v) {
+    for (uint32_t k = 0; k < v.len; k++)
+        if (v.ts[k] && (v.ts[k]->flags & FL_REQUIRES_GRAD))
+            return true;
+    return false;
+}
+
+static inline bool any_requires_grad(const fl_value *in, int n) {
+    for (int i = 0; i < n; i++) {
+        if (in[i].tag == FL_TENSOR && (in[i].t->flags & FL_REQUIRES_GRAD))
+            return true;
+        if (FL_UNLIKELY(in[i].tag == FL_TENSORS) && list_requires_grad(in[i]))
+            return true;
+    }
+    return false;
+}
+
+static inline int below_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_thread_state &T = fl_thread;
+    if (FL_LIKELY(T.level >= T.watchers))
+        return op->call(op, in, n, out);
+    int level = T.level++;
+    const fl_interposer &w = T.stack[level];
+    int status = w.call(w.ctx, op, in, n, out);
+    fl_thread.level = level;
+    return status;
+}
+
+static void drop_results(const fl_op *op, fl_value *out) {
+    for (int i = 0; i < op->nouts; i++)
+        if (out[i].tag == FL_TENSOR)
+            Py_CLEAR(out[i].t);
+}
+
+static int write_on_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    PyObject *token = fl_the_tape->prepare(op, in, n, out, op->nouts);
+    if (!token)
+        return -1;
+    int status = below_tape(op, in, n, out);
+    if (status == 0)
+        status = fl_the_tape->commit(token, op, in, n, out, op->nouts);
+    Py_DECREF(token);
+    return status;
+}
+
+static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (!fl_the_tape || !(fl_thread.mode & FL_M_GRAD))
+        return below_tape(op, in, n, out);
+    bool writes = out[0].tag == FL_TENSOR;
+    bool needs = any_requires_grad(in, n);
+    if (FL_UNLIKELY(writes)) {
+        for (int i = 0; i < op->nouts; i++)
+            needs |= out[i].tag == FL_TENSOR && (out[i].t->flags & FL_REQUIRES_GRAD);
+        return needs ? write_on_tape(op, in, n, out) : below_tape(op, in, n, out);
+    }
+    if (!needs || !(op->flags & FL_O_DIFFERENTIABLE))
+        return below_tape(op, in, n, out);
+    if (below_tape(op, in, n, out) < 0)
+        return -1;
+    if (fl_the_tape->record(op, in, n, out, op->nouts) == 0)
+        return 0;
+    drop_results(op, out);
+    return -1;
+}
+
+int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_value full[FL_MAX_PARAMS];
+    if (FL_UNLIKELY(n < op->nparams)) {
+        memcpy(full, in, sizeof(fl_value) * (size_t)n);
+        for (int i = n; i < op->nparams; i++)
+            full[i] = op->params[i].fallback;
+        in = full;
+        n = op->nparams;
+    }
+    if (op->category == FL_COMPOSITE)
+        return op->call(op, in, n, out);
+    fl_thread_state &T = fl_thread;
+    if (FL_UNLIKELY(T.level < T.watchers && T.stack[T.level].kind < FL_I_TAPE)) {
+        int level = T.level++;
+        const fl_interposer &w = T.stack[level];
+        int status = w.call(w.ctx, op, in, n, out);
+        fl_thread.level = level;
+        return status;
+    }
+    return through_tape(op, in, n, out);
+}
+
+/* ---- the generic call ------------------------------------------------------------------------- */
+
+thread_local int64_t fl_dynamic_size = -1;
+
+static int device_of_call(const fl_value *in, int n, fl_tensor *const *outs, int nouts) {
+    int device = nouts ? outs[0]->device_type : FL_CPU;
+    for (int i = 0; i < n; i++) {
+        const fl_tensor *t = fl_t(in[i]);
+        if (t && t->device_type != FL_CPU)
+            return t->device_type;
+    }
+    return device;
+}
+
+static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
+                         fl_tensor *const *outs) {
+    if (device == FL_META)
+        return 0;
+    const fl_backend *b = fl_backend_of(device);
+    int status = b ? b->run(b->ctx, op, in, n, outs) : 1;
+    if (status == 1) {
+        PyErr_Format(PyExc_NotImplementedError,
+                     "%s() has no kernel on device '%s'; move the data with x.cpu() for this step, "
+                     "or add the operator to the backend", op->name, fl_device_name(device));
+        return -1;
+    }
+    return status;
+}
+
+static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    int64_t work = 0;
+    for (int i = 0; i < op->nouts; i++)
+        work += outs[i]->numel;
+    for (int i = 0; i < n; i++)
+        if (in[i].tag == FL_TENSOR)
+            work += in[i].t->numel;
+    if (work < FL_GRAIN)
+        return op->run_cpu(op, in, n, outs) < 0 ? fl_raise() : 0;
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = op->run_cpu(op, in, n, outs);
+    Py_END_ALLOW_THREADS
+    return status < 0 ? fl_raise() : 0;
+}
+
+static fl_tensor *allocate(const fl_spec *s, const fl_value *in) {
+    int device = s->device_type << 8 | s->device_index;
+    if (s->layout == FL_L_ALIAS) {
+        fl_tensor *source = in[s->alias].t;
+        return fl_tensor_view(source, s->dtype, s->ndim, s->shape, s->strides,
+                              s->offset * fl_itemsize(source->dtype));
+    }
+    return fl_tensor_strided(s->dtype, device, s->ndim, s->shape,
+                             s->layout == FL_L_STRIDED ? s->strides : nullptr);
+}
+
+static int copy_back(fl_tensor *target, fl_tensor *temporary) {
+    static const fl_op *copy = nullptr;
+    if (!copy)
+        copy = fl_find_op("copy");
+    fl_value in[2], out[1];
+    in[0].tag = in[1].tag = FL_TENSOR;
+    in[0].t = target;
+    in[1].t = temporary;
+    fl_tensor *outs[1] = {target};
+    (void)out;
+    if (target->device_type != FL_CPU)
+        return run_elsewhere(target->device_type, copy, in, 2, outs);
+    return run_cpu(copy, in, 2, outs);
+}
+
+int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_spec specs[FL_MAX_OUTS];
+    fl_tensor *outs[FL_MAX_OUTS], *targets[FL_MAX_OUTS];
+    if (FL_UNLIKELY(op->dtype_rule == 6))
+        fl_dynamic_size = fl_count_nonzero(in[op->nparams - 1].t);
+    if (op->infer(op, in, n, specs) < 0)
+        return fl_raise();
+    int made = 0, status = 0;
+    for (; made < op->nouts; made++) {
+        fl_tensor *target = out[made].tag == FL_TENSOR ? out[made].t : nullptr;
+        targets[made] = target;
+        int direct = target ? fl_check_write(op, in, n, &specs[made], target) : 1;
+        if (direct < 0)
+            break;
+        if (target && direct == 0) {
+            Py_INCREF(target);
+            outs[made] = target;
+            continue;
+        }
+        outs[made] = allocate(&specs[made], in);
+        if (!outs[made])
+            break;
+    }
+    if (made < op->nouts)
+        status = -1;
+    else if (op->category != FL_VIEW_OP) {
+        int device = device_of_call(in, n, outs, op->nouts);
+        status = device == FL_CPU ? run_cpu(op, in, n, outs) : run_elsewhere(device, op, in, n, outs);
+    }
+    for (int i = 0; i < made && status == 0; i++) {
+        if (!targets[i])
+            continue;
+        if (outs[i] != targets[i])
+            status = copy_back(targets[i], outs[i]);
+        if (status == 0)
+            __atomic_add_fetch(targets[i]->version, 1, __ATOMIC_RELAXED);
+    }
+    for (int i = 0; i < made; i++) {
+        if (status == 0 && targets[i]) {
+            Py_DECREF(outs[i]);
+            Py_INCREF(targets[i]);
+        } else if (status == 0) {
+            out[i].tag = FL_TENSOR;
+            out[i].t = outs[i];
+        } else {
+            Py_DECREF(outs[i]);
+        }
+    }
+    return status;
+}
+
+/* ---- composites --------------------------------------------------------------------------------- */
+
+int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    PyObject *args = PyTuple_New(n);
+    if (!args)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        PyObject *o = fl_box(&in[i]);
+        if (!o) {
+            Py_DECREF(args);
+            return -1;
+        }
+        PyTuple_SET_ITEM(args, i, o);
+    }
+    fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
+    PyObject *result = fl_python.run_composite(op, args);
+    Py_DECREF(args);
+    if (!result)
+        return -1;
+    if (target) {
+        fl_value pair[2];
+        pair[0].tag = pair[1].tag = FL_TENSOR;
+        pair[0].t = target;
+        pair[1].t = (fl_tensor *)result;
+        static const fl_op *copy = nullptr;
+        if (!copy)
+            copy = fl_find_op("copy");
+        int status = fl_dispatch(copy, pair, 2, out);
+        Py_DECREF(result);
+        return status;
+    }
+    out[0].tag = fl_tensor_check(result) ? FL_TENSOR : FL_OBJECT;
+    out[0].o = result;
+    return 0;
+}

@@ -1,0 +1,176 @@
+/* The short way of pointwise rows: contiguous CPU operands of one shape and dtype, and numbers.
+ * Everything else goes through fl_call_generic. */
+#include "core/pointwise.h"
+#include "core/python.h"
+
+void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
+fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind);
+
+static inline bool number_fits(const fl_value &v, int dtype) {
+    switch (v.tag) {
+    case FL_BOOLEAN: return true;
+    case FL_INT: return dtype != FL_BOOL;
+    case FL_FLOAT: return dtype >= FL_F16;
+    case FL_COMPLEX: return fl_is_complex(dtype);
+    default: return false;
+    }
+}
+
+static inline bool same_shape(const fl_tensor *a, const fl_tensor *b) {
+    if (a->ndim != b->ndim)
+        return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] != b->shape[i])
+            return false;
+    return true;
+}
+
+static const uint32_t PLAIN = FL_CONTIGUOUS;
+
+/* The tensor all others agree with, or NULL when the call is not simple. */
+static inline const fl_tensor *agree(const fl_pointwise *pw, const fl_value *in) {
+    const fl_tensor *model = nullptr;
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_value &v = in[pw->operand[k]];
+        if (v.tag != FL_TENSOR)
+            continue;
+        const fl_tensor *t = v.t;
+        if (!(t->flags & PLAIN) || t->device_type != FL_CPU)
+            return nullptr;
+        if (pw->is_mask[k])
+            continue;
+        if (!model)
+            model = t;
+        else if (t->dtype != model->dtype || !same_shape(t, model))
+            return nullptr;
+    }
+    if (!model || model->numel > FL_GRAIN)
+        return nullptr;
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_value &v = in[pw->operand[k]];
+        if (v.tag != FL_TENSOR ? !number_fits(v, model->dtype)
+                               : pw->is_mask[k] && (v.t->dtype != FL_BOOL || !same_shape(v.t, model)))
+            return nullptr;
+    }
+    return model;
+}
+
+static void fill_number(const fl_value &v, int kind, void *tile, int64_t n) {
+    double re = fl_as_double(v);
+    switch (kind) {
+    case FL_K_F32:
+        for (int64_t i = 0; i < n; i++)
+            ((float *)tile)[i] = (float)re;
+        break;
+    case FL_K_F64:
+        for (int64_t i = 0; i < n; i++)
+            ((double *)tile)[i] = re;
+        break;
+    case FL_K_I64:
+        for (int64_t i = 0; i < n; i++)
+            ((int64_t *)tile)[i] = fl_as_int(v);
+        break;
+    case FL_K_BOOL:
+        memset(tile, re != 0, (size_t)n);
+        break;
+    default: {
+        double im = v.tag == FL_COMPLEX ? v.c[1] : 0.0;
+        for (int64_t i = 0; i < 2 * n; i++) {
+            if (kind == FL_K_C64)
+                ((float *)tile)[i] = (float)(i & 1 ? im : re);
+            else
+                ((double *)tile)[i] = i & 1 ? im : re;
+        }
+    }
+    }
+}
+
+static void run_simple(const fl_pointwise *pw, const fl_value *in, int kind, fl_tensor *result,
+                       int64_t n) {
+    const void *ptr[FL_PW_MAX_IN];
+    int64_t step[FL_PW_MAX_IN];
+    fl_scalar scalars[8];
+    if (pw->n_scalars)
+        fl_pw_load_scalars(pw, in, kind, scalars);
+    alignas(64) char numbers[2][FL_TILE * 16];
+    bool has_numbers = false;
+    int used = 0;
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_value &v = in[pw->operand[k]];
+        if (v.tag == FL_TENSOR) {
+            ptr[k] = v.t->data;
+            step[k] = pw->is_mask[k] ? 1 : fl_kind_size[kind];
+            continue;
+        }
+        fill_number(v, kind, numbers[used], n < FL_TILE ? n : FL_TILE);
+        ptr[k] = numbers[used++];
+        step[k] = 0;
+        has_numbers = true;
+    }
+    fl_pw_fn fn = fl_pw_kernel(pw, kind);
+    char *out = result->data;
+    if (!has_numbers || n <= FL_TILE) {
+        void *outs[1] = {out};
+        fn(pw->code, ptr, outs, scalars, n);
+        return;
+    }
+    int64_t out_step = fl_kind_size[pw->result_kind[kind]];
+    for (int64_t i = 0; i < n; i += FL_TILE) {
+        const void *at[FL_PW_MAX_IN];
+        for (int k = 0; k < pw->n_in; k++)
+            at[k] = (const char *)ptr[k] + i * step[k];
+        void *outs[1] = {out + i * out_step};
+        fn(pw->code, at, outs, scalars, n - i < FL_TILE ? n - i : FL_TILE);
+    }
+}
+
+static inline int count_numbers(const fl_pointwise *pw, const fl_value *in) {
+    int count = 0;
+    for (int k = 0; k < pw->n_in; k++)
+        count += in[pw->operand[k]].tag != FL_TENSOR;
+    return count;
+}
+
+static inline bool scalars_fit(const fl_pointwise *pw, const fl_value *in, int dtype) {
+    for (int k = 0; k < pw->n_scalars; k++)
+        if (!number_fits(in[pw->scalar[k]], dtype == FL_BOOL ? FL_I64 : dtype))
+            return false;
+    return true;
+}
+
+int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    const fl_tensor *model = pw->n_out == 1 && pw->writes[0] == 255 ? agree(pw, in) : nullptr;
+    if (!model)
+        return fl_call_generic(op, in, n, out);
+    int dtype = model->dtype;
+    int kind = fl_kind_of_dtype[dtype];
+    bool direct = fl_dtype_of_kind[kind] == dtype && (pw->kinds >> kind & 1) &&
+                  (op->dtype_rule != FL_D_FLOAT || dtype >= FL_F16) && count_numbers(pw, in) <= 2 &&
+                  scalars_fit(pw, in, dtype);
+    if (!direct)
+        return fl_call_generic(op, in, n, out);
+    int result_dtype = fl_dtype_of_kind[pw->result_kind[kind]];
+    fl_tensor *result;
+    if (out[0].tag == FL_TENSOR) {
+        result = out[0].t;
+        bool own = result == model && result_dtype == dtype &&
+                   !(result->flags & (FL_READONLY | FL_INFERENCE));
+        for (int k = 0; k < pw->n_in && own; k++) {
+            const fl_value &v = in[pw->operand[k]];
+            own = v.tag != FL_TENSOR || v.t == result || v.t->storage != result->storage;
+        }
+        if (!own)
+            return fl_call_generic(op, in, n, out);
+        Py_INCREF(result);
+        __atomic_add_fetch(result->version, 1, __ATOMIC_RELAXED);
+    } else {
+        result = fl_tensor_empty(result_dtype, 0, model->ndim, model->shape);
+        if (!result)
+            return -1;
+    }
+    run_simple(pw, in, kind, result, model->numel);
+    out[0].tag = FL_TENSOR;
+    out[0].t = result;
+    return 0;
+}

@@ -1,0 +1,161 @@
+/* Shapes, strides and the checks every infer function shares. */
+#include "core/core.h"
+
+bool fl_geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strides) {
+    int64_t expected = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        if (shape[i] == 0)
+            return true;
+        if (shape[i] != 1 && strides[i] != expected)
+            return fl_numel_of(ndim, shape) == 0;
+        expected *= shape[i];
+    }
+    return true;
+}
+
+void fl_contiguous_strides(int ndim, const int64_t *shape, int64_t *strides) {
+    int64_t step = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= shape[i] > 1 ? shape[i] : 1;
+    }
+}
+
+bool fl_is_contiguous(const fl_tensor *t) { return t->flags & FL_CONTIGUOUS; }
+
+void fl_spec_set(fl_spec *s, int dtype, int device, int ndim, const int64_t *shape) {
+    s->dtype = (uint8_t)dtype;
+    s->device_type = (uint8_t)(device >> 8);
+    s->device_index = (uint8_t)device;
+    s->layout = FL_L_CONTIGUOUS;
+    s->ndim = ndim;
+    s->alias = -1;
+    s->offset = 0;
+    for (int i = 0; i < ndim; i++)
+        s->shape[i] = shape[i];
+}
+
+void fl_spec_like(fl_spec *s, const fl_tensor *t) {
+    fl_spec_set(s, t->dtype, fl_device_code(t), t->ndim, t->shape);
+}
+
+int64_t fl_spec_numel(const fl_spec *s) { return fl_numel_of(s->ndim, s->shape); }
+
+const char *fl_op_title(const fl_op *op) {
+    static thread_local char text[4][96];
+    static thread_local int turn = 0;
+    turn = (turn + 1) & 3;
+    char *out = text[turn];
+    size_t n = strlen(op->name);
+    if (n > 90)
+        n = 90;
+    memcpy(out, op->name, n);
+    memcpy(out + n, "()", 3);
+    return out;
+}
+
+int fl_wrap_dim(const fl_op *op, int64_t dim, int ndim, int *out) {
+    int64_t limit = ndim > 0 ? ndim : 1;
+    if (dim < -limit || dim >= limit)
+        return fl_error(FL_INDEX_ERROR,
+                        "%s: Dimension out of range: dim=%lld for a tensor of %d dimensions "
+                        "(expected to be in range of [%lld, %lld])", fl_op_title(op),
+                        (long long)dim, ndim, (long long)-limit, (long long)limit - 1);
+    *out = (int)(dim < 0 ? dim + limit : dim);
+    return 0;
+}
+
+int fl_dims_mask(const fl_op *op, const fl_value &v, int ndim, uint64_t *mask) {
+    uint64_t all = ndim ? (~0ull >> (64 - ndim)) : 0;
+    *mask = all;
+    if (v.tag == FL_NONE || (v.tag == FL_INTS && v.len == 0))
+        return 0;
+    const int64_t *dims = v.tag == FL_INTS ? v.is : &v.i;
+    int count = v.tag == FL_INTS ? (int)v.len : 1;
+    uint64_t seen = 0;
+    for (int i = 0; i < count; i++) {
+        int d;
+        if (fl_wrap_dim(op, dims[i], ndim, &d) < 0)
+            return -1;
+        if (seen >> d & 1)
+            return fl_error(FL_VALUE_ERROR, "%s: dim %d appears multiple times in the list of dims "
+                            "%s; name each dimension once", fl_op_title(op), d,
+                            fl_shape_text(dims, count));
+        seen |= 1ull << d;
+    }
+    *mask = ndim ? seen : 0;
+    return 0;
+}
+
+static const fl_tensor *first_tensor(const fl_value &v) {
+    if (v.tag == FL_TENSOR)
+        return v.t;
+    if (v.tag == FL_TENSORS)
+        for (uint32_t i = 0; i < v.len; i++)
+            if (v.ts[i])
+                return v.ts[i];
+    return nullptr;
+}
+
+static int device_clash(const fl_op *op, const fl_tensor *a, const fl_tensor *b, const char *name) {
+    return fl_error(FL_RUNTIME_ERROR,
+                    "%s: Expected all tensors to be on the same device, but argument '%s' of shape "
+                    "%s is on device %d:%d and an earlier one of shape %s on %d:%d; move one with "
+                    "x.to(device)", fl_op_title(op), name, fl_shape_text(b->shape, b->ndim),
+                    b->device_type, b->device_index, fl_shape_text(a->shape, a->ndim),
+                    a->device_type, a->device_index);
+}
+
+/* A 0-d CPU tensor may meet tensors of any device, as a number would. */
+static bool clashes(const fl_tensor *a, const fl_tensor *b) {
+    if (fl_device_code(a) == fl_device_code(b))
+        return false;
+    bool a_free = a->ndim == 0 && a->device_type == FL_CPU;
+    bool b_free = b->ndim == 0 && b->device_type == FL_CPU;
+    return !a_free && !b_free;
+}
+
+int fl_same_device(const fl_op *op, const fl_value *in, int n) {
+    const fl_tensor *first = nullptr;
+    for (int i = 0; i < n; i++) {
+        const fl_tensor *t = first_tensor(in[i]);
+        if (!t)
+            continue;
+        if (first && clashes(first, t))
+            return device_clash(op, first, t, op->params[i].name);
+        if (!first || first->ndim == 0)
+            first = t;
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (in[i].ts[k] && clashes(first, in[i].ts[k]))
+                return device_clash(op, first, in[i].ts[k], op->params[i].name);
+    }
+    return 0;
+}
+
+int fl_expect_dtype(const fl_op *op, const char *param, const fl_tensor *t, bool (*ok)(int),
+                    const char *wanted) {
+    if (ok(t->dtype))
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: argument '%s' has dtype %s and shape %s; it must be %s",
+                    fl_op_title(op), param, fl_dtype_name(t->dtype),
+                    fl_shape_text(t->shape, t->ndim), wanted);
+}
+
+int fl_broadcast_shape(const char *op_name, int nd_a, const int64_t *a, int nd_b, const int64_t *b,
+                       int *nd_out, int64_t *out) {
+    int nd = nd_a > nd_b ? nd_a : nd_b;
+    for (int i = 1; i <= nd; i++) {
+        int64_t x = i <= nd_a ? a[nd_a - i] : 1;
+        int64_t y = i <= nd_b ? b[nd_b - i] : 1;
+        if (x != y && x != 1 && y != 1)
+            return fl_error(FL_RUNTIME_ERROR,
+                            "%s(): shapes %s and %s do not broadcast: The size of tensor a (%lld) "
+                            "must match the size of tensor b (%lld) at non-singleton dimension %d; "
+                            "sizes must be equal or one of them 1, counted from the last dimension",
+                            op_name, fl_shape_text(a, nd_a), fl_shape_text(b, nd_b), (long long)x,
+                            (long long)y, nd - i);
+        out[nd - i] = x == 1 ? y : x;
+    }
+    *nd_out = nd;
+    return 0;
+}

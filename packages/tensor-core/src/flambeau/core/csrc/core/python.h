@@ -1,0 +1,111 @@
+/* The Python side of the core's C++: objects, the thread's state, the dispatcher. */
+#pragma once
+#include "core/core.h"
+
+/* ---- storage: memory with an owner and a version counter ----------------------------------- */
+struct fl_storage {
+    PyObject_HEAD
+    char *ptr;
+    uint64_t nbytes;
+    uint32_t version;
+    uint8_t device_type, device_index, readonly, kind;   /* kind: fl_storage_kind */
+    PyObject *owner;                /* keeps foreign memory alive */
+    alignas(16) char small[64];     /* tensors of up to 64 bytes live here */
+};
+enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
+extern PyTypeObject fl_storage_type;
+int fl_storage_init(void);
+fl_storage *fl_storage_new(size_t nbytes, int device_code);
+fl_storage *fl_storage_foreign(char *ptr, size_t nbytes, int device_code, PyObject *owner,
+                               bool readonly);
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+/* What follows the frozen prefix; must match `cdef class Tensor` (checked at import). */
+struct fl_tensor_full {
+    fl_tensor head;
+    PyObject *base;                 /* the tensor this is a view of, or None */
+    int64_t inline_geometry[16];
+};
+extern PyTypeObject *fl_tensor_type;
+fl_tensor *fl_tensor_blank(void);
+fl_tensor *fl_tensor_empty(int dtype, int device, int ndim, const int64_t *shape);
+fl_tensor *fl_tensor_strided(int dtype, int device, int ndim, const int64_t *shape,
+                             const int64_t *strides);
+fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t *shape,
+                          const int64_t *strides, int64_t offset_bytes);
+fl_tensor *fl_tensor_alias(fl_tensor *t);      /* same memory, no history */
+fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t *shape,
+                        const int64_t *strides, int64_t offset_bytes);
+int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides);
+static inline bool fl_tensor_check(PyObject *o) { return PyObject_TypeCheck(o, fl_tensor_type); }
+
+/* ---- per-thread state ------------------------------------------------------------------------ */
+struct fl_thread_state {
+    uint32_t mode;                  /* fl_mode bits */
+    int32_t watchers, level;        /* interposers pushed; how many are passed already */
+    fl_interposer stack[16];
+};
+extern __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec")));
+
+/* ---- the dispatcher --------------------------------------------------------------------------- */
+extern const fl_tape *fl_the_tape;
+int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *spec, fl_tensor *t);
+int fl_raise(void);                 /* the C++ error state as a Python exception; returns -1 */
+
+/* ---- backends ---------------------------------------------------------------------------------- */
+const fl_backend *fl_backend_of(int device_type);
+int fl_add_backend(const fl_backend *backend, int *device_type);
+int fl_backend_by_name(const char *name);      /* device type, or -1 */
+const char *fl_device_name(int device_type);
+
+/* ---- operators as Python objects ---------------------------------------------------------------- */
+fl_op *fl_find_op(const char *key);
+int fl_add_op(fl_op *op);
+PyObject *fl_op_table(void);       /* dict: key -> address of fl_op; borrowed */
+int fl_op_count(void);
+fl_op *fl_op_at(int index);
+
+/* ---- boxing --------------------------------------------------------------------------------- */
+/* Lists, and objects to be kept alive, for the length of one call. */
+class fl_arena {
+  public:
+    fl_arena() : used_(0), kept_(0), extra_count_(0) {}
+    ~fl_arena();
+    int64_t *words(Py_ssize_t count);           /* NULL with MemoryError */
+    void keep(PyObject *o);                     /* steals; at most 16 */
+    fl_arena(const fl_arena &) = delete;
+  private:
+    int64_t words_[64];
+    int used_, kept_, extra_count_;
+    PyObject *keep_[16];
+    void *extra_[8];
+};
+PyObject *fl_box(const fl_value *v);
+int fl_unbox(PyObject *o, const fl_op *op, const fl_param *p, fl_value *v, fl_arena *arena);
+const char *fl_role_name(int role);
+
+/* Filled in by the Cython module. */
+struct fl_hooks {
+    PyObject *(*box_dtype)(int code);
+    PyObject *(*box_device)(int code);
+    int (*unbox_dtype)(PyObject *o);            /* code, or -1 with an exception */
+    int (*unbox_device)(PyObject *o);
+    PyObject *(*run_composite)(const fl_op *op, PyObject *args);
+    PyTypeObject *generator_type;
+};
+extern fl_hooks fl_python;
+
+/* Parse a vectorcall's arguments into op->nparams values (defaults filled in) and `out`. */
+int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+             fl_value *values, fl_arena *arena, PyObject **out);
+/* Call a row from Python: overloads are tried in order. */
+PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames);
+/* Operators of Python syntax: NotImplemented when an operand is neither tensor nor number. */
+PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace);
+PyObject *fl_unary(const fl_op *op, PyObject *a);
+PyObject *fl_results(const fl_op *op, fl_value *out);

@@ -1,0 +1,119 @@
+/* Storage objects: memory, its owner and its version counter. Small data lives in the object. */
+#include "core/python.h"
+
+static const int FREE_LIMIT = 512;
+static fl_storage *free_list[FREE_LIMIT];
+static int free_count = 0;
+
+static void storage_dealloc(PyObject *self) {
+    fl_storage *s = (fl_storage *)self;
+    if (s->kind == FL_S_HEAP)
+        fl_free(s->ptr, s->nbytes);
+    Py_CLEAR(s->owner);
+    if (free_count < FREE_LIMIT)
+        free_list[free_count++] = s;
+    else
+        PyObject_Free(s);
+}
+
+PyTypeObject fl_storage_type = {PyVarObject_HEAD_INIT(NULL, 0)};
+
+int fl_storage_init(void) {
+    fl_storage_type.tp_name = "flambeau.core.Storage";
+    fl_storage_type.tp_basicsize = sizeof(fl_storage);
+    fl_storage_type.tp_dealloc = storage_dealloc;
+    fl_storage_type.tp_flags = Py_TPFLAGS_DEFAULT;
+    fl_storage_type.tp_doc = "Memory shared by a tensor and its views.";
+    return PyType_Ready(&fl_storage_type);
+}
+
+static fl_storage *storage_blank(int device) {
+    fl_storage *s;
+    if (FL_LIKELY(free_count > 0)) {
+        s = free_list[--free_count];
+        PyObject_Init((PyObject *)s, &fl_storage_type);
+    } else {
+        s = PyObject_New(fl_storage, &fl_storage_type);
+        if (!s)
+            return nullptr;
+    }
+    s->version = 0;
+    s->device_type = (uint8_t)(device >> 8);
+    s->device_index = (uint8_t)device;
+    s->readonly = 0;
+    s->owner = nullptr;
+    return s;
+}
+
+static bool plain_mode(void) {
+    static const bool plain = strcmp(fl_alloc_mode(), "plain") == 0;
+    return plain;
+}
+
+static int storage_from_backend(fl_storage *s, size_t nbytes, int device) {
+    const fl_backend *b = fl_backend_of(device >> 8);
+    if (!b) {
+        PyErr_Format(PyExc_RuntimeError, "no backend for device type %d", device >> 8);
+        return -1;
+    }
+    s->kind = FL_S_FOREIGN;
+    return b->allocate(b->ctx, device & 255, nbytes, &s->ptr, &s->owner);
+}
+
+static void raise_no_memory(size_t nbytes) {
+    fl_alloc_info info;
+    fl_alloc_stats(&info);
+    PyErr_Format(PyExc_MemoryError,
+                 "cannot allocate %zu bytes for a tensor: live tensors hold %lld bytes, freed "
+                 "blocks kept for reuse %lld bytes", nbytes, (long long)info.live_bytes,
+                 (long long)info.cached_bytes);
+}
+
+fl_storage *fl_storage_new(size_t nbytes, int device) {
+    fl_storage *s = storage_blank(device);
+    if (!s)
+        return nullptr;
+    s->nbytes = nbytes;
+    s->kind = FL_S_INLINE;
+    s->ptr = s->small;
+    if ((device >> 8) == FL_META) {
+        s->ptr = nullptr;
+        return s;
+    }
+    if ((device >> 8) != FL_CPU) {
+        if (storage_from_backend(s, nbytes, device) == 0)
+            return s;
+        Py_DECREF(s);
+        return nullptr;
+    }
+    if (nbytes <= sizeof(s->small) && !plain_mode())
+        return s;
+    s->ptr = (char *)fl_alloc(nbytes);
+    if (!s->ptr) {
+        Py_DECREF(s);
+        raise_no_memory(nbytes);
+        return nullptr;
+    }
+    s->kind = FL_S_HEAP;
+    return s;
+}
+
+fl_storage *fl_storage_foreign(char *ptr, size_t nbytes, int device, PyObject *owner,
+                               bool readonly) {
+    fl_storage *s = storage_blank(device);
+    if (!s)
+        return nullptr;
+    s->ptr = ptr;
+    s->nbytes = nbytes;
+    s->kind = FL_S_FOREIGN;
+    s->readonly = readonly;
+    Py_XINCREF(owner);
+    s->owner = owner;
+    return s;
+}
+
+int64_t fl_storage_offset(const fl_tensor *t) {
+    return (t->data - ((fl_storage *)t->storage)->ptr) / fl_itemsize(t->dtype);
+}
+
+uint64_t fl_storage_bytes(const fl_tensor *t) { return ((fl_storage *)t->storage)->nbytes; }

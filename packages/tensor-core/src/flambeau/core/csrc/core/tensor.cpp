@@ -1,0 +1,162 @@
+/* Making tensors: blank objects from the Cython type, geometry, memory. */
+#include "core/python.h"
+
+PyTypeObject *fl_tensor_type = nullptr;
+static PyObject *no_args = nullptr;
+
+fl_tensor *fl_tensor_blank(void) {
+    if (FL_UNLIKELY(!no_args))
+        no_args = PyTuple_New(0);
+    return (fl_tensor *)fl_tensor_type->tp_new(fl_tensor_type, no_args, nullptr);
+}
+
+static int room_for_geometry(fl_tensor *t, int ndim) {
+    int64_t *inlined = ((fl_tensor_full *)t)->inline_geometry;
+    if (FL_LIKELY(ndim <= 8)) {
+        t->shape = inlined;
+        t->strides = inlined + 8;
+        return 0;
+    }
+    if (ndim > FL_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "a tensor may have at most %d dimensions; this one would "
+                     "have %d", FL_MAX_DIMS, ndim);
+        return -1;
+    }
+    t->shape = (int64_t *)PyMem_Malloc(2 * FL_MAX_DIMS * sizeof(int64_t));
+    if (!t->shape) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    t->strides = t->shape + FL_MAX_DIMS;
+    return 0;
+}
+
+int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides) {
+    if (room_for_geometry(t, ndim) < 0)
+        return -1;
+    t->ndim = ndim;
+    int64_t n = 1;
+    for (int i = 0; i < ndim; i++) {
+        t->shape[i] = shape[i];
+        n *= shape[i];
+    }
+    t->numel = n;
+    if (strides) {
+        for (int i = 0; i < ndim; i++)
+            t->strides[i] = strides[i];
+        if (fl_geometry_contiguous(ndim, shape, strides))
+            t->flags |= FL_CONTIGUOUS;
+        else
+            t->flags &= ~(uint32_t)FL_CONTIGUOUS;
+    } else {
+        fl_contiguous_strides(ndim, shape, t->strides);
+        t->flags |= FL_CONTIGUOUS;
+    }
+    return 0;
+}
+
+static int checked_bytes(int dtype, int ndim, const int64_t *shape, size_t *bytes) {
+    int64_t n = fl_itemsize(dtype);
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) {
+            PyErr_Format(PyExc_ValueError, "a tensor of shape %s: sizes must not be negative",
+                         fl_shape_text(shape, ndim));
+            return -1;
+        }
+        if (__builtin_mul_overflow(n, shape[i], &n)) {
+            PyErr_Format(PyExc_MemoryError, "a tensor of shape %s and dtype %s needs more bytes "
+                         "than an address can count", fl_shape_text(shape, ndim),
+                         fl_dtype_name(dtype));
+            return -1;
+        }
+    }
+    *bytes = (size_t)n;
+    return 0;
+}
+
+static void own(fl_tensor *t, fl_storage *s, int dtype, int64_t offset) {
+    t->storage = (PyObject *)s;
+    t->data = s->ptr + offset;
+    t->version = &s->version;
+    t->dtype = (uint8_t)dtype;
+    t->device_type = s->device_type;
+    t->device_index = s->device_index;
+    if (s->readonly)
+        t->flags |= FL_READONLY;
+    if (FL_UNLIKELY(fl_thread.mode & FL_M_INFERENCE))
+        t->flags |= FL_INFERENCE;
+}
+
+fl_tensor *fl_tensor_empty(int dtype, int device, int ndim, const int64_t *shape) {
+    return fl_tensor_strided(dtype, device, ndim, shape, nullptr);
+}
+
+fl_tensor *fl_tensor_strided(int dtype, int device, int ndim, const int64_t *shape,
+                             const int64_t *strides) {
+    size_t bytes;
+    if (checked_bytes(dtype, ndim, shape, &bytes) < 0)
+        return nullptr;
+    fl_storage *s = fl_storage_new(bytes, device);
+    if (!s)
+        return nullptr;
+    fl_tensor *t = fl_tensor_blank();
+    if (!t || fl_tensor_geometry(t, ndim, shape, strides) < 0) {
+        Py_DECREF(s);
+        Py_XDECREF(t);
+        return nullptr;
+    }
+    own(t, s, dtype, 0);
+    return t;
+}
+
+fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t *shape,
+                        const int64_t *strides, int64_t offset_bytes) {
+    fl_tensor *t = fl_tensor_blank();
+    if (!t || fl_tensor_geometry(t, ndim, shape, strides) < 0) {
+        Py_XDECREF(t);
+        return nullptr;
+    }
+    Py_INCREF(storage);
+    own(t, storage, dtype, offset_bytes);
+    return t;
+}
+
+fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t *shape,
+                          const int64_t *strides, int64_t offset_bytes) {
+    fl_tensor *t = fl_tensor_blank();
+    if (!t || fl_tensor_geometry(t, ndim, shape, strides) < 0) {
+        Py_XDECREF(t);
+        return nullptr;
+    }
+    Py_INCREF(source->storage);
+    t->storage = source->storage;
+    t->data = source->data + offset_bytes;
+    t->version = source->version;
+    t->dtype = (uint8_t)dtype;
+    t->device_type = source->device_type;
+    t->device_index = source->device_index;
+    t->flags |= FL_VIEW | (source->flags & (FL_READONLY | FL_INFERENCE));
+    PyObject *base = ((fl_tensor_full *)source)->base;
+    if (base == Py_None)
+        base = (PyObject *)source;
+    Py_INCREF(base);
+    Py_SETREF(((fl_tensor_full *)t)->base, base);
+    return t;
+}
+
+fl_tensor *fl_tensor_alias(fl_tensor *source) {
+    fl_tensor *t = fl_tensor_blank();
+    if (!t || fl_tensor_geometry(t, source->ndim, source->shape, source->strides) < 0) {
+        Py_XDECREF(t);
+        return nullptr;
+    }
+    Py_INCREF(source->storage);
+    t->storage = source->storage;
+    t->data = source->data;
+    t->version = source->version;
+    t->dtype = source->dtype;
+    t->device_type = source->device_type;
+    t->device_index = source->device_index;
+    t->flags |= source->flags & (FL_READONLY | FL_INFERENCE);
+    return t;
+}

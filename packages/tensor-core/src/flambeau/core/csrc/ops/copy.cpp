@@ -1,0 +1,279 @@
+/* Copies between strided memory of any dtypes, and the rows that are nothing but a copy. */
+#include "core/pointwise.h"
+
+namespace {
+
+template <class T>
+void move_kernel(const void *, const void *const *in, void *const *out, const fl_scalar *,
+                 int64_t n) {
+    if (in[0] != out[0])
+        memcpy(out[0], in[0], (size_t)n * sizeof(T));
+}
+
+fl_pw_fn mover(int bytes) {
+    switch (bytes) {
+    case 1: return move_kernel<uint8_t>;
+    case 4: return move_kernel<uint32_t>;
+    case 8: return move_kernel<uint64_t>;
+    default: return move_kernel<fl_scalar>;
+    }
+}
+
+/* The kind a copy passes through: large enough for both sides where one can be. */
+int passage(int from, int to) {
+    int k = fl_kind_of_dtype[from];
+    if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128 || fl_is_int(to)))
+        return FL_K_F64;
+    return k;
+}
+
+}  // namespace
+
+/* Same dtype: move bytes without conversion, whatever the dtype is. */
+static int plain_dtype(int dtype) {
+    switch (fl_itemsize(dtype)) {
+    case 1: return FL_BOOL;
+    case 2: return FL_I16;
+    case 4: return FL_F32;
+    case 8: return FL_I64;
+    default: return FL_C128;
+    }
+}
+
+void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
+                     const int64_t *shape) {
+    fl_operand ops[2];
+    bool same = dst.dtype == src.dtype && fl_itemsize(src.dtype) != 2;
+    int from = same ? plain_dtype(src.dtype) : src.dtype;
+    int to = same ? from : dst.dtype;
+    int kind = same ? fl_kind_of_dtype[from] : passage(from, to);
+    ops[0] = fl_operand{src.data, from, kind, {}};
+    ops[1] = fl_operand{dst.data, to, kind, {}};
+    memcpy(ops[0].strides, src.strides, sizeof(int64_t) * (size_t)ndim);
+    memcpy(ops[1].strides, dst.strides, sizeof(int64_t) * (size_t)ndim);
+    fl_pw_drive(mover(fl_kind_size[kind]), nullptr, nullptr, 1, 1, ops, ndim, shape);
+}
+
+void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src) {
+    fl_strided d = {dst->data, dst->dtype, dst->strides};
+    int64_t strides[FL_MAX_DIMS];
+    int pad = dst->ndim - src->ndim;
+    for (int i = 0; i < dst->ndim; i++)
+        strides[i] = i >= pad && src->shape[i - pad] != 1 ? src->strides[i - pad] : 0;
+    fl_strided s = {src->data, src->dtype, strides};
+    fl_copy_strided(d, s, dst->ndim, dst->shape);
+}
+
+/* ---- contiguous access ---------------------------------------------------------------------- */
+
+In::In(const fl_tensor *t, int kind) : ptr_(t->data), owned_(nullptr), n_(t->numel), bytes_(0) {
+    if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
+        return;
+    bytes_ = (size_t)n_ * fl_kind_size[kind];
+    ptr_ = owned_ = bytes_ ? fl_alloc_or_error(bytes_) : nullptr;
+    if (!owned_)
+        return;
+    int64_t strides[FL_MAX_DIMS];
+    fl_contiguous_strides(t->ndim, t->shape, strides);
+    fl_strided d = {(char *)owned_, fl_dtype_of_kind[kind], strides};
+    fl_strided s = {t->data, t->dtype, t->strides};
+    fl_copy_strided(d, s, t->ndim, t->shape);
+}
+
+In::~In() {
+    if (owned_)
+        fl_free(owned_, bytes_);
+}
+
+Out::Out(fl_tensor *t, int kind, bool load)
+    : t_(t), ptr_(t->data), owned_(nullptr), kind_(kind), n_(t->numel), bytes_(0) {
+    if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
+        return;
+    bytes_ = (size_t)n_ * fl_kind_size[kind];
+    ptr_ = owned_ = bytes_ ? fl_alloc_or_error(bytes_) : nullptr;
+    if (!owned_ || !load)
+        return;
+    int64_t strides[FL_MAX_DIMS];
+    fl_contiguous_strides(t->ndim, t->shape, strides);
+    fl_strided d = {(char *)owned_, fl_dtype_of_kind[kind], strides};
+    fl_strided s = {t->data, t->dtype, t->strides};
+    fl_copy_strided(d, s, t->ndim, t->shape);
+}
+
+Out::~Out() {
+    if (owned_)
+        fl_free(owned_, bytes_);
+}
+
+void Out::commit() {
+    if (!owned_)
+        return;
+    int64_t strides[FL_MAX_DIMS];
+    fl_contiguous_strides(t_->ndim, t_->shape, strides);
+    fl_strided s = {(char *)owned_, fl_dtype_of_kind[kind_], strides};
+    fl_strided d = {t_->data, t_->dtype, t_->strides};
+    fl_copy_strided(d, s, t_->ndim, t_->shape);
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* clone keeps a dense memory order. */
+static bool dense(const fl_tensor *t) {
+    int order[FL_MAX_DIMS];
+    for (int i = 0; i < t->ndim; i++) {
+        int j = i;
+        for (; j > 0 && t->strides[order[j - 1]] > t->strides[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    int64_t step = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        int d = order[i];
+        if (t->shape[d] == 1)
+            continue;
+        if (t->strides[d] != step)
+            return false;
+        step *= t->shape[d];
+    }
+    return true;
+}
+
+static void same_layout(fl_spec *s, const fl_tensor *t) {
+    fl_spec_like(s, t);
+    if ((t->flags & FL_CONTIGUOUS) || !dense(t))
+        return;
+    s->layout = FL_L_STRIDED;
+    for (int i = 0; i < t->ndim; i++)
+        s->strides[i] = t->strides[i];
+}
+
+extern "C" int fl_infer_clone(const fl_op *, const fl_value *in, int, fl_spec *outs) {
+    same_layout(outs, in[0].t);
+    return 0;
+}
+
+extern "C" int fl_infer_contiguous_copy(const fl_op *, const fl_value *in, int, fl_spec *outs) {
+    fl_spec_like(outs, in[0].t);
+    return 0;
+}
+
+extern "C" int fl_infer_cast(const fl_op *, const fl_value *in, int, fl_spec *outs) {
+    same_layout(outs, in[0].t);
+    outs->dtype = (uint8_t)in[1].i;
+    return 0;
+}
+
+extern "C" int fl_infer_to_device(const fl_op *, const fl_value *in, int, fl_spec *outs) {
+    fl_spec_like(outs, in[0].t);
+    outs->device_type = (uint8_t)(in[1].i >> 8);
+    outs->device_index = (uint8_t)in[1].i;
+    return 0;
+}
+
+extern "C" int fl_infer_copy(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *src = in[1].t;
+    int nd;
+    int64_t shape[FL_MAX_DIMS];
+    if (fl_broadcast_shape(op->name, self->ndim, self->shape, src->ndim, src->shape, &nd, shape) < 0)
+        return -1;
+    if (nd != self->ndim || memcmp(shape, self->shape, sizeof(int64_t) * (size_t)nd))
+        return fl_error(FL_RUNTIME_ERROR, "copy_(): src of shape %s does not broadcast to the "
+                        "target's shape %s", fl_shape_text(src->shape, src->ndim),
+                        fl_shape_text(self->shape, self->ndim));
+    fl_spec_like(outs, self);
+    return 0;
+}
+
+extern "C" int fl_infer_fill(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (in[1].tag == FL_TENSOR && in[1].t->ndim != 0)
+        return fl_error(FL_RUNTIME_ERROR, "fill_(): value must be a number or a 0-d tensor, got a "
+                        "tensor of shape %s", fl_shape_text(in[1].t->shape, in[1].t->ndim));
+    fl_spec_like(outs, in[0].t);
+    return 0;
+}
+
+extern "C" int fl_run_clone(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+    fl_copy_tensor(outs[0], in[0].t);
+    return 0;
+}
+
+extern "C" int fl_run_contiguous_copy(const fl_op *op, const fl_value *in, int n,
+                                      fl_tensor *const *outs) {
+    return fl_run_clone(op, in, n, outs);
+}
+
+extern "C" int fl_run_cast(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    return fl_run_clone(op, in, n, outs);
+}
+
+extern "C" int fl_run_to_device(const fl_op *op, const fl_value *in, int n,
+                                fl_tensor *const *outs) {
+    return fl_run_clone(op, in, n, outs);
+}
+
+extern "C" int fl_run_copy(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+    fl_copy_tensor(outs[0], in[1].t);
+    return 0;
+}
+
+extern "C" int fl_run_fill(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+    static const int64_t zeros[FL_MAX_DIMS] = {0};
+    fl_strided d = {outs[0]->data, outs[0]->dtype, outs[0]->strides};
+    if (in[1].tag == FL_TENSOR) {
+        fl_strided s = {in[1].t->data, in[1].t->dtype, zeros};
+        fl_copy_strided(d, s, outs[0]->ndim, outs[0]->shape);
+        return 0;
+    }
+    alignas(16) double number[2] = {0, 0};
+    int dtype = FL_F64;
+    if (in[1].tag == FL_COMPLEX) {
+        number[0] = in[1].c[0];
+        number[1] = in[1].c[1];
+        dtype = FL_C128;
+    } else if (in[1].tag == FL_FLOAT) {
+        number[0] = in[1].d;
+    } else {
+        memcpy(number, &in[1].i, sizeof(int64_t));
+        dtype = FL_I64;
+    }
+    fl_strided s = {(char *)number, dtype, zeros};
+    fl_copy_strided(d, s, outs[0]->ndim, outs[0]->shape);
+    return 0;
+}
+
+extern "C" int fl_infer_empty(const fl_op *, const fl_value *in, int, fl_spec *outs) {
+    int dtype = in[1].tag == FL_DTYPE ? (int)in[1].i : fl_default_dtype;
+    int device = in[2].tag == FL_DEVICE ? (int)in[2].i : 0;
+    if (in[0].len > FL_MAX_DIMS)
+        return fl_error(FL_VALUE_ERROR, "a tensor may have at most %d dimensions", FL_MAX_DIMS);
+    fl_spec_set(outs, dtype, device, (int)in[0].len, in[0].is);
+    return 0;
+}
+
+extern "C" int fl_run_empty(const fl_op *, const fl_value *, int, fl_tensor *const *) { return 0; }
+
+extern "C" int fl_infer_empty_strided(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    fl_value three[3] = {in[0], in[2], in[3]};
+    if (in[0].len != in[1].len)
+        return fl_error(FL_VALUE_ERROR, "empty_strided(): size has %u numbers and stride %u; they "
+                        "must be as many", in[0].len, in[1].len);
+    if (fl_infer_empty(op, three, 3, outs) < 0)
+        return -1;
+    fl_tensor probe;
+    probe.ndim = outs->ndim;
+    probe.shape = outs->shape;
+    probe.strides = in[1].is;
+    if (!dense(&probe))
+        return fl_error(FL_NOT_IMPLEMENTED, "empty_strided(): stride %s does not fill the memory of "
+                        "size %s; give the strides of a permuted contiguous tensor",
+                        fl_shape_text(in[1].is, (int)in[1].len),
+                        fl_shape_text(in[0].is, (int)in[0].len));
+    outs->layout = FL_L_STRIDED;
+    for (int i = 0; i < outs->ndim; i++)
+        outs->strides[i] = in[1].is[i];
+    return 0;
+}
+
+extern "C" int fl_run_empty_strided(const fl_op *, const fl_value *, int, fl_tensor *const *) {
+    return 0;
+}

@@ -1,0 +1,214 @@
+/* infer and run of every pointwise row. */
+#include "core/pointwise.h"
+
+static const char *kind_advice(int dtype) {
+    if (dtype == FL_BOOL)
+        return "convert with x.to(flambeau.int64) or x.float() first";
+    if (fl_is_complex(dtype))
+        return "complex numbers have no such operation; use x.real, x.imag or x.abs()";
+    return "convert with x.float() first";
+}
+
+/* The dtype computed in for operands of this dtype, or -1. */
+static int compute_dtype(const fl_op *op, const fl_pointwise *pw, int dtype) {
+    if (op->dtype_rule == FL_D_FLOAT && (fl_is_int(dtype) || dtype == FL_BOOL))
+        dtype = fl_default_dtype;
+    if (pw->kinds >> fl_kind_of_dtype[dtype] & 1)
+        return dtype;
+    return -1;
+}
+
+static int no_kernel(const fl_op *op, int dtype) {
+    return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; %s", fl_op_title(op),
+                    fl_dtype_name(dtype), kind_advice(dtype));
+}
+
+static int result_dtype(const fl_op *op, const fl_pointwise *pw, int dtype) {
+    switch (op->dtype_rule) {
+    case FL_D_BOOL: return FL_BOOL;
+    case FL_D_REAL: return fl_real_dtype(dtype);
+    default: return dtype;
+    }
+}
+
+static int check_operands(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_value &v = in[pw->operand[k]];
+        if (pw->is_mask[k] && !(v.tag == FL_TENSOR && v.t->dtype == FL_BOOL))
+            return fl_error(FL_RUNTIME_ERROR, "%s: argument '%s' must be a bool tensor, got %s; "
+                            "write e.g. x != 0", fl_op_title(op), op->params[pw->operand[k]].name,
+                            v.tag == FL_TENSOR ? fl_dtype_name(v.t->dtype) : "a number");
+    }
+    return 0;
+}
+
+/* The promoted dtype of the operands (masks apart) and of scalars that would change its family:
+ * a floating alpha with integer operands is an error, as in PyTorch. */
+static int operand_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
+    const fl_value *operands[FL_PW_MAX_IN];
+    int count = 0;
+    for (int k = 0; k < pw->n_in; k++)
+        if (!pw->is_mask[k])
+            operands[count++] = &in[pw->operand[k]];
+    int dtype = fl_result_type(operands, count);
+    if (dtype == FL_NO_DTYPE)
+        dtype = fl_default_dtype;
+    if (op->dtype_rule == FL_D_PROMOTE && !fl_is_complex(dtype) && !fl_is_float(dtype))
+        for (int k = 0; k < pw->n_scalars; k++)
+            if (in[pw->scalar[k]].tag == FL_FLOAT)
+                return fl_error(FL_RUNTIME_ERROR, "%s: For integral input tensors, argument %s "
+                                "must not be a floating point number; got %g with dtype %s",
+                                fl_op_title(op), op->params[pw->scalar[k]].name,
+                                in[pw->scalar[k]].d, fl_dtype_name(dtype));
+    return dtype;
+}
+
+static int operand_device(const fl_pointwise *pw, const fl_value *in) {
+    int device = FL_CPU << 8;
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_tensor *t = fl_t(in[pw->operand[k]]);
+        if (t && (fl_device_code(t) != 0))
+            device = fl_device_code(t);
+    }
+    return device;
+}
+
+/* Keep the memory order of the first operand that has the result's shape and is not C-contiguous:
+ * a transposed input gives a transposed result, so that both stream. */
+static void keep_order(const fl_pointwise *pw, const fl_value *in, fl_spec *s) {
+    const fl_tensor *model = nullptr;
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_tensor *t = fl_t(in[pw->operand[k]]);
+        if (!t || t->ndim != s->ndim || memcmp(t->shape, s->shape, sizeof(int64_t) * s->ndim))
+            continue;
+        if (t->flags & FL_CONTIGUOUS)
+            return;
+        if (!model)
+            model = t;
+    }
+    if (!model)
+        return;
+    int order[FL_MAX_DIMS];
+    for (int i = 0; i < s->ndim; i++) {
+        if (model->strides[i] == 0 && s->shape[i] != 1)
+            return;
+        int j = i;
+        for (; j > 0 && model->strides[order[j - 1]] < model->strides[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    int64_t step = 1;
+    for (int i = s->ndim - 1; i >= 0; i--) {
+        s->strides[order[i]] = step;
+        step *= s->shape[order[i]] > 1 ? s->shape[order[i]] : 1;
+    }
+    s->layout = FL_L_STRIDED;
+}
+
+extern "C" int fl_infer_pointwise(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    if (check_operands(op, pw, in) < 0 || fl_same_device(op, in, n) < 0)
+        return -1;
+    int dtype = operand_dtype(op, pw, in);
+    if (dtype < 0)
+        return -1;
+    int compute = compute_dtype(op, pw, dtype);
+    if (compute < 0)
+        return no_kernel(op, dtype);
+    int nd = 0;
+    int64_t shape[FL_MAX_DIMS];
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_tensor *t = fl_t(in[pw->operand[k]]);
+        if (t && fl_broadcast_shape(op->name, nd, shape, t->ndim, t->shape, &nd, shape) < 0)
+            return -1;
+    }
+    fl_spec_set(&outs[0], result_dtype(op, pw, compute), operand_device(pw, in), nd, shape);
+    keep_order(pw, in, &outs[0]);
+    for (int i = 1; i < pw->n_out; i++)
+        outs[i] = outs[0];
+    for (int i = 0; i < pw->n_out; i++)
+        if (pw->writes[i] != 255)
+            fl_spec_like(&outs[i], in[pw->operand[pw->writes[i]]].t);
+    return 0;
+}
+
+static void load_number(const fl_value &v, int kind, void *memory) {
+    double re = fl_as_double(v);
+    switch (kind) {
+    case FL_K_F32: *(float *)memory = (float)re; break;
+    case FL_K_F64: *(double *)memory = re; break;
+    case FL_K_I64: *(int64_t *)memory = fl_as_int(v); break;
+    case FL_K_BOOL: *(uint8_t *)memory = re != 0; break;
+    case FL_K_C64:
+        ((float *)memory)[0] = (float)re;
+        ((float *)memory)[1] = v.tag == FL_COMPLEX ? (float)v.c[1] : 0.0f;
+        break;
+    default:
+        ((double *)memory)[0] = re;
+        ((double *)memory)[1] = v.tag == FL_COMPLEX ? v.c[1] : 0.0;
+    }
+}
+
+void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars) {
+    for (int k = 0; k < pw->n_scalars; k++) {
+        const fl_value &v = in[pw->scalar[k]];
+        fl_scalar &s = scalars[k];
+        if (kind == FL_K_I64 || kind == FL_K_BOOL) {
+            s.i = fl_as_int(v);
+        } else {
+            s.c[0] = fl_as_double(v);
+            s.c[1] = v.tag == FL_COMPLEX ? v.c[1] : 0.0;
+        }
+    }
+}
+
+fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind) {
+    return pw->run_code ? pw->run_code : fl_pw_kernels[pw->kernel][kind];
+}
+
+/* Strides of a tensor over the output's dimensions; 0 where it is broadcast. */
+static void operand_strides(const fl_tensor *t, int ndim, const int64_t *shape, int64_t *strides) {
+    int pad = ndim - t->ndim;
+    for (int i = 0; i < ndim; i++) {
+        bool real = i >= pad && (t->shape[i - pad] == shape[i]) && shape[i] != 1;
+        strides[i] = real ? t->strides[i - pad] : 0;
+    }
+}
+
+extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
+                                fl_tensor *const *outs) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    int dtype = operand_dtype(op, pw, in);
+    int compute = compute_dtype(op, pw, dtype);
+    int kind = fl_kind_of_dtype[compute];
+    fl_scalar scalars[8];
+    fl_pw_load_scalars(pw, in, kind, scalars);
+    fl_operand ops[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    alignas(16) char numbers[FL_PW_MAX_IN][16];
+    int ndim = outs[0]->ndim;
+    const int64_t *shape = outs[0]->shape;
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_value &v = in[pw->operand[k]];
+        fl_operand &o = ops[k];
+        o.kind = pw->is_mask[k] ? FL_K_BOOL : kind;
+        if (v.tag == FL_TENSOR) {
+            o.data = v.t->data;
+            o.dtype = v.t->dtype;
+            operand_strides(v.t, ndim, shape, o.strides);
+        } else {
+            load_number(v, o.kind, numbers[k]);
+            o.data = numbers[k];
+            o.dtype = fl_dtype_of_kind[o.kind];
+            memset(o.strides, 0, sizeof(int64_t) * (size_t)ndim);
+        }
+    }
+    for (int k = 0; k < pw->n_out; k++) {
+        fl_operand &o = ops[pw->n_in + k];
+        o.data = outs[k]->data;
+        o.dtype = outs[k]->dtype;
+        o.kind = pw->result_kind[kind];
+        memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
+    }
+    fl_pw_drive(fl_pw_kernel(pw, kind), pw->code, scalars, pw->n_in, pw->n_out, ops, ndim, shape);
+    return 0;
+}

@@ -1,0 +1,428 @@
+/* Views: new geometry over the same memory. `run` has nothing to do. */
+#include "core/core.h"
+
+namespace {
+
+void alias_of(fl_spec *s, const fl_tensor *t) {
+    fl_spec_like(s, t);
+    s->layout = FL_L_ALIAS;
+    s->alias = 0;
+    for (int i = 0; i < t->ndim; i++)
+        s->strides[i] = t->strides[i];
+}
+
+void drop_dim(fl_spec *s, int d) {
+    for (int i = d; i + 1 < s->ndim; i++) {
+        s->shape[i] = s->shape[i + 1];
+        s->strides[i] = s->strides[i + 1];
+    }
+    s->ndim--;
+}
+
+int room_for_one(const fl_op *op, const fl_tensor *t) {
+    if (t->ndim < FL_MAX_DIMS)
+        return 0;
+    return fl_error(FL_VALUE_ERROR, "%s: a tensor may have at most %d dimensions",
+                    fl_op_title(op), FL_MAX_DIMS);
+}
+
+int no_scalar(const fl_op *op, const fl_tensor *t, const char *hint) {
+    if (t->ndim > 0)
+        return 0;
+    return fl_error(FL_INDEX_ERROR, "%s: the tensor has no dimensions; %s", fl_op_title(op), hint);
+}
+
+}  // namespace
+
+/* Replace one -1 in a wanted shape; check that the element count stays. */
+static int complete_shape(const fl_op *op, const fl_tensor *t, const fl_value &size,
+                          int64_t *shape) {
+    int64_t known = 1;
+    int hole = -1, nd = (int)size.len;
+    if (nd > FL_MAX_DIMS)
+        return fl_error(FL_VALUE_ERROR, "%s: at most %d dimensions", fl_op_title(op), FL_MAX_DIMS);
+    for (int i = 0; i < nd; i++) {
+        shape[i] = size.is[i];
+        if (shape[i] == -1 && hole < 0) {
+            hole = i;
+            continue;
+        }
+        if (shape[i] < 0)
+            return fl_error(FL_RUNTIME_ERROR, "%s: invalid shape dimension %lld in %s; sizes are "
+                            "at least 0 and one of them may be -1", fl_op_title(op),
+                            (long long)shape[i], fl_shape_text(size.is, nd));
+        if (__builtin_mul_overflow(known, shape[i], &known))
+            known = -1;
+    }
+    if (hole >= 0 && known > 0 && t->numel % known == 0)
+        shape[hole] = t->numel / known;
+    else if (hole >= 0 && known == 0)
+        return fl_error(FL_RUNTIME_ERROR, "%s: cannot reshape tensor of %lld elements into shape %s "
+                        "because the unspecified dimension size -1 can be any value",
+                        fl_op_title(op), (long long)t->numel, fl_shape_text(size.is, nd));
+    else if (hole >= 0 || known != t->numel)
+        return fl_error(FL_RUNTIME_ERROR, "%s: shape '%s' is invalid for input of size %lld (shape "
+                        "%s); the product of the sizes must stay the same", fl_op_title(op),
+                        fl_shape_text(size.is, nd), (long long)t->numel,
+                        fl_shape_text(t->shape, t->ndim));
+    return 0;
+}
+
+/* Strides of `shape` over the memory of t, or false when a copy would be needed. Old dimensions
+ * are taken in maximal runs that step together; each run must be filled by new dimensions. */
+static bool view_strides(const fl_tensor *t, int nd, const int64_t *shape, int64_t *strides) {
+    if (t->numel == 0) {
+        fl_contiguous_strides(nd, shape, strides);
+        return true;
+    }
+    int view_d = nd - 1;
+    int64_t chunk_stride = t->ndim ? t->strides[t->ndim - 1] : 1;
+    int64_t t_numel = 1, v_numel = 1;
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        t_numel *= t->shape[d];
+        bool ends = d == 0 || (t->shape[d - 1] != 1 &&
+                               t->strides[d - 1] != t_numel * chunk_stride);
+        if (!ends)
+            continue;
+        while (view_d >= 0 && (v_numel < t_numel || shape[view_d] == 1)) {
+            strides[view_d] = v_numel * chunk_stride;
+            v_numel *= shape[view_d];
+            view_d--;
+        }
+        if (v_numel != t_numel)
+            return false;
+        if (d > 0) {
+            chunk_stride = t->strides[d - 1];
+            t_numel = 1;
+            v_numel = 1;
+        }
+    }
+    for (; view_d >= 0; view_d--)
+        strides[view_d] = chunk_stride;
+    return true;
+}
+
+bool fl_view_possible(const fl_tensor *t, int nd, const int64_t *shape) {
+    int64_t strides[FL_MAX_DIMS];
+    return view_strides(t, nd, shape, strides);
+}
+
+extern "C" int fl_infer_view(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int64_t shape[FL_MAX_DIMS];
+    if (complete_shape(op, t, in[1], shape) < 0)
+        return -1;
+    fl_spec_set(s, t->dtype, fl_device_code(t), (int)in[1].len, shape);
+    s->layout = FL_L_ALIAS;
+    s->alias = 0;
+    if (t->flags & FL_CONTIGUOUS) {
+        fl_contiguous_strides(s->ndim, shape, s->strides);
+        return 0;
+    }
+    if (!view_strides(t, s->ndim, shape, s->strides))
+        return fl_error(FL_RUNTIME_ERROR, "view(): view size %s is not compatible with input "
+                        "tensor's size %s and stride %s (at least one dimension spans across two "
+                        "contiguous subspaces). Use .reshape(...) instead.",
+                        fl_shape_text(shape, s->ndim), fl_shape_text(t->shape, t->ndim),
+                        fl_shape_text(t->strides, t->ndim));
+    return 0;
+}
+
+/* The shape that reshape is going to give (used by the composite row). */
+int fl_reshape_shape(const fl_op *op, const fl_tensor *t, const fl_value &size, int64_t *shape) {
+    return complete_shape(op, t, size, shape);
+}
+
+static int storage_room(const fl_op *op, const fl_tensor *t, const fl_value &size,
+                        const fl_value &stride, int64_t offset);
+
+extern "C" int fl_infer_as_strided(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    if (in[1].len != in[2].len)
+        return fl_error(FL_RUNTIME_ERROR, "as_strided(): size has %u numbers and stride %u; they "
+                        "must be as many", in[1].len, in[2].len);
+    for (uint32_t i = 0; i < in[2].len; i++)
+        if (in[2].is[i] < 0 || in[1].is[i] < 0)
+            return fl_error(FL_RUNTIME_ERROR, "as_strided(): sizes and strides must not be negative, "
+                            "got size %s and stride %s", fl_shape_text(in[1].is, (int)in[1].len),
+                            fl_shape_text(in[2].is, (int)in[2].len));
+    fl_spec_set(s, t->dtype, fl_device_code(t), (int)in[1].len, in[1].is);
+    s->layout = FL_L_ALIAS;
+    s->alias = 0;
+    for (int i = 0; i < s->ndim; i++)
+        s->strides[i] = in[2].is[i];
+    /* the offset counts from the start of the storage; the default keeps the tensor's own */
+    int64_t own = fl_storage_offset(t);
+    int64_t offset = in[3].tag == FL_INT ? in[3].i : own;
+    s->offset = offset - own;
+    return storage_room(op, t, in[1], in[2], offset);
+}
+
+static int storage_room(const fl_op *op, const fl_tensor *t, const fl_value &size,
+                        const fl_value &stride, int64_t offset) {
+    int64_t last = offset;
+    bool empty = false, overflow = offset < 0;
+    for (uint32_t i = 0; i < size.len; i++) {
+        int64_t span;
+        empty |= size.is[i] == 0;
+        overflow |= __builtin_mul_overflow(size.is[i] - 1, stride.is[i], &span);
+        overflow |= __builtin_add_overflow(last, span, &last);
+    }
+    int64_t room = (int64_t)(fl_storage_bytes(t) / (uint64_t)fl_itemsize(t->dtype));
+    if (empty || (!overflow && last < room))
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: size %s, stride %s and storage_offset %lld reach outside "
+                    "the storage of %lld elements", fl_op_title(op),
+                    fl_shape_text(size.is, (int)size.len), fl_shape_text(stride.is, (int)stride.len),
+                    (long long)offset, (long long)room);
+}
+
+extern "C" int fl_infer_permute(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    if ((int)in[1].len != t->ndim)
+        return fl_error(FL_RUNTIME_ERROR, "permute(): dims %s name %u dimensions, but the tensor of "
+                        "shape %s has %d; name every dimension once",
+                        fl_shape_text(in[1].is, (int)in[1].len), in[1].len,
+                        fl_shape_text(t->shape, t->ndim), t->ndim);
+    uint64_t mask;
+    if (fl_dims_mask(op, in[1], t->ndim, &mask) < 0)
+        return -1;
+    alias_of(s, t);
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t d = in[1].is[i] < 0 ? in[1].is[i] + t->ndim : in[1].is[i];
+        s->shape[i] = t->shape[d];
+        s->strides[i] = t->strides[d];
+    }
+    return 0;
+}
+
+static void swap(fl_spec *s, int a, int b) {
+    int64_t size = s->shape[a], stride = s->strides[a];
+    s->shape[a] = s->shape[b];
+    s->strides[a] = s->strides[b];
+    s->shape[b] = size;
+    s->strides[b] = stride;
+}
+
+extern "C" int fl_infer_transpose(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    int a, b;
+    const fl_tensor *t = in[0].t;
+    if (fl_wrap_dim(op, in[1].i, t->ndim, &a) < 0 || fl_wrap_dim(op, in[2].i, t->ndim, &b) < 0)
+        return -1;
+    alias_of(s, t);
+    if (t->ndim)
+        swap(s, a, b);
+    return 0;
+}
+
+extern "C" int fl_infer_t(const fl_op *, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    if (t->ndim > 2)
+        return fl_error(FL_RUNTIME_ERROR, "t() expects a tensor with <= 2 dimensions, but self has "
+                        "shape %s; use transpose(dim0, dim1) or .mT",
+                        fl_shape_text(t->shape, t->ndim));
+    alias_of(s, t);
+    if (t->ndim == 2)
+        swap(s, 0, 1);
+    return 0;
+}
+
+extern "C" int fl_infer_expand(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int nd = (int)in[1].len, pad = nd - t->ndim;
+    if (pad < 0 || nd > FL_MAX_DIMS)
+        return fl_error(FL_RUNTIME_ERROR, "expand(): size %s has fewer dimensions than the tensor of "
+                        "shape %s", fl_shape_text(in[1].is, nd), fl_shape_text(t->shape, t->ndim));
+    alias_of(s, t);
+    s->ndim = nd;
+    for (int i = 0; i < nd; i++) {
+        int64_t want = in[1].is[i];
+        int64_t have = i < pad ? 1 : t->shape[i - pad];
+        if (want == -1 && i >= pad)
+            want = have;
+        if (want < 0 || (want != have && have != 1))
+            return fl_error(FL_RUNTIME_ERROR, "expand(): The expanded size of the tensor (%lld) must "
+                            "match the existing size (%lld) at non-singleton dimension %d. Target "
+                            "sizes: %s. Tensor sizes: %s", (long long)want, (long long)have, i,
+                            fl_shape_text(in[1].is, nd), fl_shape_text(t->shape, t->ndim));
+        s->shape[i] = want;
+        s->strides[i] = want == have && i >= pad ? t->strides[i - pad] : 0;
+    }
+    return 0;
+}
+
+extern "C" int fl_infer_squeeze(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    uint64_t mask;
+    if (fl_dims_mask(op, in[1], t->ndim, &mask) < 0)
+        return -1;
+    alias_of(s, t);
+    for (int i = t->ndim - 1; i >= 0; i--)
+        if ((mask >> i & 1) && t->shape[i] == 1)
+            drop_dim(s, i);
+    return 0;
+}
+
+static void insert_dim(fl_spec *s, int d, int64_t size, int64_t stride) {
+    for (int i = s->ndim; i > d; i--) {
+        s->shape[i] = s->shape[i - 1];
+        s->strides[i] = s->strides[i - 1];
+    }
+    s->shape[d] = size;
+    s->strides[d] = stride;
+    s->ndim++;
+}
+
+extern "C" int fl_infer_unsqueeze(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int d;
+    if (room_for_one(op, t) < 0 || fl_wrap_dim(op, in[1].i, t->ndim + 1, &d) < 0)
+        return -1;
+    alias_of(s, t);
+    insert_dim(s, d, 1, d < t->ndim ? t->shape[d] * t->strides[d] : 1);
+    return 0;
+}
+
+extern "C" int fl_infer_select(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int d;
+    if (no_scalar(op, t, "index a tensor with at least one, or use x.item()") < 0 ||
+        fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
+        return -1;
+    int64_t i = in[2].i, size = t->shape[d];
+    if (i < -size || i >= size)
+        return fl_error(FL_INDEX_ERROR, "select(): index %lld is out of bounds for dimension %d with "
+                        "size %lld", (long long)i, d, (long long)size);
+    alias_of(s, t);
+    s->offset = (i < 0 ? i + size : i) * t->strides[d];
+    drop_dim(s, d);
+    return 0;
+}
+
+static int64_t clamp_index(int64_t i, int64_t size) {
+    if (i < 0)
+        i += size;
+    return i < 0 ? 0 : i > size ? size : i;
+}
+
+extern "C" int fl_infer_slice(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int d;
+    if (no_scalar(op, t, "there is nothing to slice") < 0 ||
+        fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
+        return -1;
+    int64_t size = t->shape[d], step = in[4].i;
+    if (step <= 0)
+        return fl_error(FL_VALUE_ERROR, "slice step must be positive, got %lld; reverse with "
+                        "x.flip(%d)", (long long)step, d);
+    int64_t start = in[2].tag == FL_INT ? clamp_index(in[2].i, size) : 0;
+    int64_t end = in[3].tag == FL_INT ? clamp_index(in[3].i, size) : size;
+    if (end < start)
+        end = start;
+    alias_of(s, t);
+    s->offset = start * t->strides[d];
+    s->shape[d] = (end - start + step - 1) / step;
+    s->strides[d] = t->strides[d] * step;
+    return 0;
+}
+
+extern "C" int fl_infer_narrow(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int d;
+    if (no_scalar(op, t, "there is nothing to narrow") < 0 ||
+        fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
+        return -1;
+    int64_t size = t->shape[d], start = in[2].i, length = in[3].i;
+    if (start < 0)
+        start += size;
+    if (start < 0 || length < 0 || start > size - length)
+        return fl_error(FL_RUNTIME_ERROR, "narrow(): start (%lld) + length (%lld) exceeds dimension "
+                        "size (%lld) of dimension %d", (long long)in[2].i, (long long)length,
+                        (long long)size, d);
+    alias_of(s, t);
+    s->offset = start * t->strides[d];
+    s->shape[d] = length;
+    return 0;
+}
+
+extern "C" int fl_infer_diagonal(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int a, b;
+    if (fl_wrap_dim(op, in[2].i, t->ndim, &a) < 0 || fl_wrap_dim(op, in[3].i, t->ndim, &b) < 0)
+        return -1;
+    if (a == b)
+        return fl_error(FL_RUNTIME_ERROR, "diagonal(): dim1 and dim2 must differ, both are %d", a);
+    int64_t k = in[1].i;
+    int64_t rows = t->shape[a] + (k < 0 ? k : 0), cols = t->shape[b] - (k > 0 ? k : 0);
+    int64_t size = rows < cols ? rows : cols;
+    if (size < 0)
+        size = 0;
+    alias_of(s, t);
+    if (size > 0)
+        s->offset = k >= 0 ? k * t->strides[b] : -k * t->strides[a];
+    int64_t stride = t->strides[a] + t->strides[b];
+    drop_dim(s, a > b ? a : b);
+    drop_dim(s, a > b ? b : a);
+    insert_dim(s, s->ndim, size, stride);
+    return 0;
+}
+
+extern "C" int fl_infer_unfold(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int d;
+    if (room_for_one(op, t) < 0 || fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
+        return -1;
+    int64_t size = in[2].i, step = in[3].i, have = t->ndim ? t->shape[d] : 1;
+    if (size < 0 || size > have || step <= 0)
+        return fl_error(FL_RUNTIME_ERROR, "unfold(): size %lld and step %lld do not fit dimension %d "
+                        "of size %lld; size lies between 0 and that, step is positive",
+                        (long long)size, (long long)step, d, (long long)have);
+    alias_of(s, t);
+    int64_t stride = t->ndim ? t->strides[d] : 1;
+    if (t->ndim) {
+        s->shape[d] = (have - size) / step + 1;
+        s->strides[d] = stride * step;
+    }
+    insert_dim(s, s->ndim, size, stride);
+    return 0;
+}
+
+extern "C" int fl_infer_alias(const fl_op *, const fl_value *in, int, fl_spec *s) {
+    alias_of(s, in[0].t);
+    return 0;
+}
+
+extern "C" int fl_infer_view_as_real(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    if (room_for_one(op, t) < 0 ||
+        fl_expect_dtype(op, "self", t, fl_is_complex, "complex64 or complex128") < 0)
+        return -1;
+    alias_of(s, t);
+    s->dtype = (uint8_t)fl_real_dtype(t->dtype);
+    for (int i = 0; i < s->ndim; i++)
+        s->strides[i] *= 2;
+    insert_dim(s, s->ndim, 2, 1);
+    return 0;
+}
+
+static bool real_pair(int d) { return d == FL_F32 || d == FL_F64; }
+
+extern "C" int fl_infer_view_as_complex(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    if (fl_expect_dtype(op, "self", t, real_pair, "float32 or float64") < 0)
+        return -1;
+    bool even = t->ndim > 0 && t->shape[t->ndim - 1] == 2 && t->strides[t->ndim - 1] == 1;
+    for (int i = 0; i + 1 < t->ndim; i++)
+        even &= t->strides[i] % 2 == 0 || t->shape[i] <= 1;
+    even &= fl_storage_offset(t) % 2 == 0;
+    if (!even)
+        return fl_error(FL_RUNTIME_ERROR, "view_as_complex(): the last dimension must be 2 adjacent "
+                        "numbers and all else step by pairs; got shape %s and stride %s",
+                        fl_shape_text(t->shape, t->ndim), fl_shape_text(t->strides, t->ndim));
+    alias_of(s, t);
+    s->dtype = t->dtype == FL_F32 ? FL_C64 : FL_C128;
+    s->ndim--;
+    for (int i = 0; i < s->ndim; i++)
+        s->strides[i] /= 2;
+    return 0;
+}
