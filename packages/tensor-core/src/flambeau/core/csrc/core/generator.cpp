@@ -1,0 +1,15 @@
+/* Generator states: see generator.h. */
+#include "core/generator.h"
+
+fl_generator_state *fl_default_generator_state(void) {
+    static fl_generator_state state = {67280421310721ull, 0};
+    return &state;
+}
+
+fl_generator_state *fl_generator_state_of(void *generator) {
+    return generator ? &((fl_generator *)generator)->state : fl_default_generator_state();
+}
+
+uint64_t fl_generator_reserve(void *generator, uint64_t count) {
+    return __atomic_fetch_add(&fl_generator_state_of(generator)->offset, count, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,35 @@
+/* States of random number generators: a seed, and how many Philox blocks have been used. */
+#ifndef FLAMBEAU_CORE_GENERATOR_H
+#define FLAMBEAU_CORE_GENERATOR_H
+#include <Python.h>
+#include <stdint.h>
+
+/* One Philox block is four 32-bit words; block number b of a seed never changes. */
+typedef struct fl_generator_state {
+    uint64_t seed;
+    uint64_t offset;        /* the next unused block */
+} fl_generator_state;
+
+/* The Python object `Generator`; its cdef class must begin with these members. */
+typedef struct fl_generator {
+    PyObject_HEAD
+    fl_generator_state state;
+} fl_generator;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is used when no generator is given. */
+fl_generator_state *fl_default_generator_state(void);
+
+/* The state behind a Generator object; NULL means the default one. */
+fl_generator_state *fl_generator_state_of(void *generator);
+
+/* Take `count` blocks, and return the number of the first. Safe from several threads. */
+uint64_t fl_generator_reserve(void *generator, uint64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
