@@ -1,0 +1,247 @@
+"""Losses between two tensors of one shape; none of them broadcasts in silence."""
+
+from __future__ import annotations
+
+import itertools
+
+import flambeau
+from flambeau import Tensor
+
+from . import _core
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean of ``(input - target)**2``.
+
+    Args:
+        input: Predictions, any shape.
+        target: Same shape.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Raises:
+        ValueError: The shapes differ.
+
+    Example:
+        >>> import flambeau
+        >>> mse_loss(flambeau.tensor([1.0, 3.0]), flambeau.tensor([1.0, 1.0]))
+        tensor(2.)
+    """
+    check_same_shape("mse_loss", input, target)
+    return _core.mse_loss(input, target, size_average, reduce, reduction)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean of ``abs(input - target)``; the arguments are those of ``mse_loss``.
+
+    Raises:
+        ValueError: The shapes differ.
+
+    Example:
+        >>> import flambeau
+        >>> l1_loss(flambeau.tensor([1.0, 3.0]), flambeau.tensor([1.0, 1.0]))
+        tensor(1.)
+    """
+    check_same_shape("l1_loss", input, target)
+    return _core.l1_loss(input, target, size_average, reduce, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Mean of ``-(p * y * log(sigmoid(x)) + (1 - y) * log(1 - sigmoid(x)))``.
+
+    Args:
+        input: Scores ``x``, any shape.
+        target: Probabilities ``y``, same shape.
+        weight: Factor of every element.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: Factor ``p`` of the positive term.
+
+    Raises:
+        ValueError: The shapes differ.
+
+    Example:
+        >>> import flambeau
+        >>> binary_cross_entropy_with_logits(flambeau.zeros(2), flambeau.ones(2))
+        tensor(0.6931)
+    """
+    check_same_shape("binary_cross_entropy_with_logits", input, target)
+    return _core.binary_cross_entropy_with_logits(
+        input, target, weight, size_average, reduce, reduction, pos_weight
+    )
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100.
+
+    Args:
+        input: Probabilities ``x``, any shape.
+        target: Probabilities ``y``, same shape.
+        weight: Factor of every element.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Raises:
+        ValueError: The shapes differ.
+
+    Example:
+        >>> import flambeau
+        >>> half = flambeau.tensor([0.5])
+        >>> binary_cross_entropy(half, flambeau.ones(1))
+        tensor(0.6931)
+    """
+    check_same_shape("binary_cross_entropy", input, target)
+    log_p = flambeau.clamp(flambeau.log(input), min=-100.0)
+    log_q = flambeau.clamp(flambeau.log1p(-input), min=-100.0)
+    losses = (target - 1) * log_q - target * log_p
+    if weight is not None:
+        losses = losses * weight
+    return _reduce(losses, _reduction(size_average, reduce, reduction))
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Mean of ``d**2 / (2 * beta)`` where ``d = abs(input - target) < beta``, else ``d - beta/2``.
+
+    Args:
+        input: Predictions, any shape.
+        target: Same shape.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        beta: Where the parabola meets the line; 0 gives ``l1_loss``.
+
+    Raises:
+        ValueError: The shapes differ, or ``beta`` is negative.
+
+    Example:
+        >>> import flambeau
+        >>> smooth_l1_loss(flambeau.tensor([0.0, 3.0]), flambeau.tensor([1.0, 0.0]))
+        tensor(1.5000)
+    """
+    check_same_shape("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise ValueError(f"smooth_l1_loss(): beta is at least 0, not {beta}")
+    reduction = _reduction(size_average, reduce, reduction)
+    if beta == 0:
+        return _core.l1_loss(input, target, reduction=reduction)
+    return _reduce(_huber(input, target, beta) / beta, reduction)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Mean of ``d**2 / 2`` where ``d = abs(input - target) < delta``, else ``delta*(d - delta/2)``.
+
+    Args:
+        input: Predictions, any shape.
+        target: Same shape.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: Where the parabola meets the line.
+        weight: Factor of every element; ``"mean"`` then divides by its sum.
+
+    Raises:
+        ValueError: The shapes differ, or ``delta`` is not positive.
+
+    Example:
+        >>> import flambeau
+        >>> huber_loss(flambeau.tensor([0.0, 3.0]), flambeau.tensor([1.0, 0.0]))
+        tensor(1.5000)
+    """
+    check_same_shape("huber_loss", input, target)
+    if delta <= 0:
+        raise ValueError(f"huber_loss(): delta is greater than 0, not {delta}")
+    losses = _huber(input, target, delta)
+    if weight is None:
+        return _reduce(losses, reduction)
+    check_same_shape("huber_loss", input, weight, "weight")
+    losses = losses * weight
+    return losses.sum() / weight.sum() if reduction == "mean" else _reduce(losses, reduction)
+
+
+def check_same_shape(name: str, input: Tensor, target: Tensor, role: str = "target") -> None:
+    """Refuse shapes that would broadcast: the result would be a loss of unrelated pairs."""
+    if input.shape == target.shape:
+        return
+    given = f"{name}(): input has shape {tuple(input.shape)}, {role} {tuple(target.shape)}"
+    shape = _broadcast_shape(tuple(input.shape), tuple(target.shape))
+    if shape is None:
+        raise ValueError(f"{given}; they must be equal")
+    raise ValueError(
+        f"{given}; they must be equal, because broadcasting to {shape} would compare elements "
+        f"that do not belong together. Reshape one of them, e.g. {role}.view_as(input); or, to "
+        f"broadcast on purpose, {name}(*flambeau.broadcast_tensors(input, {role}))"
+    )
+
+
+def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The common shape, or ``None`` if the shapes do not broadcast."""
+    pairs = list(itertools.zip_longest(reversed(a), reversed(b), fillvalue=1))
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        return None
+    return tuple(n if m == 1 else m for m, n in reversed(pairs))
+
+
+def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
+    distance = flambeau.abs(input - target)
+    parabola = 0.5 * distance * distance
+    return flambeau.where(distance < delta, parabola, delta * (distance - 0.5 * delta))
+
+
+def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """``reduction``, unless the two flags of PyTorch's first versions are used."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def _reduce(losses: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return losses.mean()
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "none":
+        return losses
+    raise ValueError(f'reduction is "mean", "sum" or "none", not {reduction!r}')

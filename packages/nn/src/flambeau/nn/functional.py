@@ -1,0 +1,224 @@
+"""Functions of neural networks under PyTorch's names.
+
+Most are operators of the core, handed on as they are, so that calling them costs no Python frame.
+What is written here adds an argument that the operator does not have, a check, or composes.
+
+Example:
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.relu(flambeau.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from flambeau import Tensor
+
+from . import _core
+from ._core import (
+    adaptive_avg_pool2d,
+    avg_pool2d,
+    batch_norm,
+    conv2d,
+    cross_entropy,
+    dropout,
+    elu_,
+    embedding,
+    gelu,
+    hardtanh_,
+    layer_norm,
+    leaky_relu_,
+    linear,
+    logsigmoid,
+    max_pool2d,
+    nll_loss,
+    relu_,
+    scaled_dot_product_attention,
+    sigmoid,
+    silu_,
+    softplus,
+    tanh,
+)
+from ._losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
+
+__all__ = [
+    "adaptive_avg_pool2d",
+    "avg_pool2d",
+    "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "conv2d",
+    "cross_entropy",
+    "dropout",
+    "elu",
+    "elu_",
+    "embedding",
+    "gelu",
+    "hardtanh",
+    "hardtanh_",
+    "huber_loss",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "leaky_relu_",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "max_pool2d",
+    "mse_loss",
+    "nll_loss",
+    "relu",
+    "relu_",
+    "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "silu_",
+    "smooth_l1_loss",
+    "softmax",
+    "softplus",
+    "tanh",
+]
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``max(x, 0)`` of every element.
+
+    Args:
+        input: Any shape.
+        inplace: Overwrite ``input``.
+
+    Example:
+        >>> import flambeau
+        >>> relu(flambeau.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+    return _core.relu_(input) if inplace else _core.relu(input)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """``x`` where positive, ``negative_slope * x`` elsewhere.
+
+    Args:
+        input: Any shape.
+        negative_slope: The slope below zero.
+        inplace: Overwrite ``input``.
+
+    Example:
+        >>> import flambeau
+        >>> leaky_relu(flambeau.tensor([-1.0, 2.0]), 0.5)
+        tensor([-0.5000,  2.0000])
+    """
+    function = _core.leaky_relu_ if inplace else _core.leaky_relu
+    return function(input, negative_slope)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Args:
+        input: Any shape.
+        alpha: Minus the limit at minus infinity.
+        inplace: Overwrite ``input``.
+
+    Example:
+        >>> import flambeau
+        >>> elu(flambeau.tensor([0.0, 2.0]))
+        tensor([0., 2.])
+    """
+    function = _core.elu_ if inplace else _core.elu
+    return function(input, alpha)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)`` of every element.
+
+    Args:
+        input: Any shape.
+        inplace: Overwrite ``input``.
+
+    Example:
+        >>> import flambeau
+        >>> silu(flambeau.tensor([0.0]))
+        tensor([0.])
+    """
+    return _core.silu_(input) if inplace else _core.silu(input)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Values restricted to the interval from ``min_val`` to ``max_val``.
+
+    Args:
+        input: Any shape.
+        min_val: The lower end.
+        max_val: The upper end.
+        inplace: Overwrite ``input``.
+
+    Example:
+        >>> import flambeau
+        >>> hardtanh(flambeau.tensor([-2.0, 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
+    function = _core.hardtanh_ if inplace else _core.hardtanh
+    return function(input, min_val, max_val)
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
+) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along ``dim``.
+
+    Args:
+        input: Any shape.
+        dim: The dimension whose values sum to one; leaving it out is deprecated.
+        dtype: Convert to this dtype first.
+
+    Example:
+        >>> import flambeau
+        >>> softmax(flambeau.zeros(1, 2), dim=1)
+        tensor([[0.5000, 0.5000]])
+    """
+    if dim is None:
+        dim = _implicit_dim("softmax", input, _stacklevel)
+    return _core.softmax(input, dim, dtype=dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
+) -> Tensor:
+    """``x - log(sum(exp(x)))`` along ``dim``.
+
+    Args:
+        input: Any shape.
+        dim: The dimension that is normalized; leaving it out is deprecated.
+        dtype: Convert to this dtype first.
+
+    Example:
+        >>> import flambeau
+        >>> log_softmax(flambeau.zeros(1, 2), dim=1)
+        tensor([[-0.6931, -0.6931]])
+    """
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input, _stacklevel)
+    return _core.log_softmax(input, dim, dtype=dtype)
+
+
+def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
+    """The dimension PyTorch's first versions chose, with a warning."""
+    dim = 0 if input.ndim in (0, 1, 3) else 1
+    warnings.warn(
+        f"{name}() without dim chooses dim={dim} for an input of {input.ndim} dimensions; "
+        f"write {name}(input, dim={dim})",
+        stacklevel=stacklevel,
+    )
+    return dim

@@ -1,0 +1,288 @@
+"""Initial values. Every function fills its tensor in place, outside autograd, and returns it.
+
+Example:
+    >>> import flambeau
+    >>> from flambeau import nn
+    >>> nn.init.constant_(flambeau.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+
+_GAINS = {
+    "linear": 1.0,
+    "conv1d": 1.0,
+    "conv2d": 1.0,
+    "conv3d": 1.0,
+    "conv_transpose1d": 1.0,
+    "conv_transpose2d": 1.0,
+    "conv_transpose3d": 1.0,
+    "sigmoid": 1.0,
+    "tanh": 5.0 / 3.0,
+    "relu": math.sqrt(2.0),
+    "selu": 0.75,
+}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor that keeps the variance through a nonlinearity.
+
+    Args:
+        nonlinearity: The name of its function, e.g. ``"relu"``.
+        param: The negative slope of ``"leaky_relu"``; 0.01 when left out.
+
+    Raises:
+        ValueError: The name is not known.
+
+    Example:
+        >>> calculate_gain("leaky_relu", 1.0)
+        1.0
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else float(param)
+        return math.sqrt(2.0 / (1.0 + slope * slope))
+    if nonlinearity not in _GAINS:
+        known = ", ".join(sorted([*_GAINS, "leaky_relu"]))
+        raise ValueError(f"no gain is known for {nonlinearity!r}; known are {known}")
+    return _GAINS[nonlinearity]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with uniform numbers in ``[a, b)``."""
+    with flambeau.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normal numbers."""
+    with flambeau.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Tensor:
+    """Fill with normal numbers, drawing again those that fall outside ``[a, b]``.
+
+    Args:
+        tensor: What to fill.
+        mean: Mean of the normal distribution.
+        std: Its standard deviation.
+        a: The least value.
+        b: The greatest value.
+        generator: Where the random numbers come from.
+
+    Raises:
+        ValueError: ``a`` is not less than ``b``, or hardly any normal number lies between them.
+
+    Example:
+        >>> import flambeau
+        >>> bool((trunc_normal_(flambeau.empty(100)).abs() <= 2).all())
+        True
+    """
+    _check_interval(mean, std, a, b)
+    with flambeau.no_grad():
+        tensor.normal_(mean, std, generator=generator)
+        outside = (tensor < a) | (tensor > b)
+        while bool(outside.any()):
+            again = flambeau.empty_like(tensor).normal_(mean, std, generator=generator)
+            tensor.copy_(flambeau.where(outside, again, tensor))
+            outside = (tensor < a) | (tensor > b)
+    return tensor
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with one value."""
+    with flambeau.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with ones on its diagonal and zeros elsewhere.
+
+    Raises:
+        ValueError: The tensor is not a matrix.
+
+    Example:
+        >>> import flambeau
+        >>> eye_(flambeau.empty(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"eye_() fills a matrix, not a tensor of shape {tuple(tensor.shape)}")
+    rows, columns = tensor.shape
+    with flambeau.no_grad():
+        row = flambeau.arange(rows, device=tensor.device).reshape(rows, 1)
+        return tensor.copy_(row == flambeau.arange(columns, device=tensor.device))
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with uniform numbers in ``[-a, a]``, ``a = gain * sqrt(6 / (fan_in + fan_out))``.
+
+    Raises:
+        ValueError: The tensor has fewer than two dimensions.
+    """
+    fan_in, fan_out = _fans(tensor)
+    bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normal numbers of deviation ``gain * sqrt(2 / (fan_in + fan_out))``.
+
+    Raises:
+        ValueError: The tensor has fewer than two dimensions.
+    """
+    fan_in, fan_out = _fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Fill with uniform numbers in ``[-b, b]``, ``b = gain * sqrt(3 / fan)``.
+
+    Args:
+        tensor: What to fill.
+        a: The negative slope of ``"leaky_relu"``.
+        mode: ``"fan_in"`` keeps the variance of outputs, ``"fan_out"`` that of gradients.
+        nonlinearity: What follows the layer; gives the gain.
+        generator: Where the random numbers come from.
+
+    Raises:
+        ValueError: The tensor has fewer than two dimensions, or a name is not known.
+
+    Example:
+        >>> import flambeau
+        >>> weight = kaiming_uniform_(flambeau.empty(4, 3), nonlinearity="relu")
+        >>> bool((weight.abs() <= 2 ** 0.5).all())
+        True
+    """
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Fill with normal numbers of deviation ``gain / sqrt(fan)``.
+
+    The arguments are those of ``kaiming_uniform_``.
+    """
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with an orthogonal matrix, drawn uniformly, times ``gain``.
+
+    Dimensions after the first are taken as one. The shorter side is orthonormal.
+
+    Args:
+        tensor: What to fill.
+        gain: A factor.
+        generator: Where the random numbers come from.
+
+    Raises:
+        ValueError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import flambeau
+        >>> q = orthogonal_(flambeau.empty(3, 3))
+        >>> bool((q @ q.T - flambeau.eye(3)).abs().max() < 1e-5)
+        True
+    """
+    if tensor.ndim < 2:
+        raise ValueError(f"orthogonal_() needs two dimensions or more, not {tuple(tensor.shape)}")
+    if tensor.numel() == 0:
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    with flambeau.no_grad():
+        flat = flambeau.empty(rows, columns, dtype=tensor.dtype, device=tensor.device)
+        flat = flat.normal_(0, 1, generator=generator).to(flambeau.float64)
+        flat = _orthonormal_rows(flat) if rows < columns else _orthonormal_rows(flat.t()).t()
+        return tensor.copy_((flat * gain).reshape(tensor.shape))
+
+
+def fan_in_uniform_(weight: Tensor, bias: Tensor | None) -> None:
+    """PyTorch's start for linear layers and convolutions: uniform within ``1/sqrt(fan_in)``."""
+    fan_in = math.prod(weight.shape[1:])
+    bound = 1.0 / math.sqrt(fan_in) if fan_in > 0 else 0.0
+    uniform_(weight, -bound, bound)
+    if bias is not None:
+        uniform_(bias, -bound, bound)
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs reach an output, and how many outputs an input reaches."""
+    if tensor.ndim < 2:
+        raise ValueError(
+            "the fan in and out are defined for two dimensions or more, not for shape "
+            f"{tuple(tensor.shape)}"
+        )
+    area = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * area, tensor.shape[0] * area
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    fans = dict(zip(("fan_in", "fan_out"), _fans(tensor), strict=True))
+    if mode.lower() not in fans:
+        raise ValueError(f'mode is "fan_in" or "fan_out", not {mode!r}')
+    fan = fans[mode.lower()]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan) if fan else 0.0
+
+
+def _check_interval(mean: float, std: float, a: float, b: float) -> None:
+    """Refuse an interval that so few normal numbers hit that drawing again would not end soon."""
+
+    def below(x: float) -> float:
+        return 0.5 * math.erfc((mean - x) / (std * math.sqrt(2.0)))
+
+    if not a < b:
+        raise ValueError(f"trunc_normal_() needs a < b, not a={a} and b={b}")
+    if below(b) - below(a) < 1e-3:
+        raise ValueError(
+            f"fewer than one in a thousand normal numbers of mean {mean} and deviation {std} lie "
+            f"between {a} and {b}; use uniform_(tensor, {a}, {b})"
+        )
+
+
+def _orthonormal_rows(matrix: Tensor) -> Tensor:
+    """Gram and Schmidt's process on the rows, each projected twice, which makes it stable."""
+    basis = flambeau.zeros_like(matrix)
+    for i in range(matrix.shape[0]):
+        row = matrix[i]
+        for _ in range(2):
+            done = basis[:i]
+            row = row - (done @ row) @ done
+        basis[i] = row / (row * row).sum().sqrt()
+    return basis

@@ -1,0 +1,320 @@
+"""Modules that hold others, or parameters: ``Sequential``, ``ModuleList`` and their kin."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from flambeau import Tensor
+
+from ..parameter import Parameter
+from .module import Module
+from .module._show import indent
+
+
+class _List(Module):
+    """Members under the names "0", "1", …, used like a list."""
+
+    def __len__(self) -> int:
+        return len(self._module_names)
+
+    def __iter__(self) -> Iterator[Any]:
+        members = self.__dict__
+        return iter([members[name] for name in self._module_names])
+
+    def __contains__(self, module: object) -> bool:
+        return any(module is member for member in self)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self._like(list(self)[index])
+        return self.__dict__[self._name_at(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._name_at(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        kept = list(self)
+        del kept[index]
+        self._refill(kept)
+
+    def append(self, module: Module) -> Any:
+        """Add a module at the end, and return this container."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Add modules at the end, and return this container."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before position ``index``, and return this container."""
+        kept = list(self)
+        kept.insert(index, module)
+        self._refill(kept)
+        return self
+
+    def pop(self, index: int = -1) -> Module:
+        """Take a module out and return it."""
+        module: Module = self[index]
+        del self[index]
+        return module
+
+    def _like(self, modules: list[Module]) -> Any:
+        return type(self)(modules)
+
+    def _refill(self, modules: list[Module]) -> None:
+        for name in list(self._module_names):
+            delattr(self, name)
+        for i, module in enumerate(modules):
+            self.add_module(str(i), module)
+
+    def _name_at(self, index: int) -> str:
+        size = len(self)
+        position = operator.index(index)
+        if not -size <= position < size:
+            raise IndexError(
+                f"index {position} is out of range for a {type(self).__name__} of {size} modules"
+            )
+        return next(islice(self._module_names, position % size, None))
+
+
+class Sequential(_List):
+    """Calls its modules one after another, each with the output of the one before.
+
+    Args:
+        args: Modules, or one dict of modules by name.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        >>> net(flambeau.zeros(3, 4)).shape
+        flambeau.Size([3, 2])
+        >>> net[1]
+        ReLU()
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            named: Iterable[tuple[str, Module]] = args[0].items()
+        else:
+            named = ((str(i), module) for i, module in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, input: Any) -> Any:
+        """Call the modules in order."""
+        members = self.__dict__
+        for name in self._module_names:
+            input = members[name](input)
+        return input
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            names = list(self._module_names)[index]
+            return type(self)({name: self.__dict__[name] for name in names})
+        return super().__getitem__(index)
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *other)
+
+
+class ModuleList(_List):
+    """A list whose modules belong to the network; it has no ``forward``.
+
+    Args:
+        modules: The first members.
+
+    Example:
+        >>> from flambeau import nn
+        >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+        >>> layers
+        ModuleList(
+          (0-2): 3 x Linear(in_features=4, out_features=4, bias=True)
+        )
+        >>> len(list(layers.parameters()))
+        6
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        self.extend(modules or ())
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        self.extend(modules)
+        return self
+
+    def __add__(self, modules: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *modules])
+
+    def __repr__(self) -> str:
+        lines = []
+        for first, last, text in _runs([repr(module) for module in self]):
+            count = last - first + 1
+            if count == 1:
+                lines.append(f"({first}): {indent(text)}")
+            else:
+                lines.append(f"({first}-{last}): {count} x {indent(text)}")
+        name = self._get_name()
+        return f"{name}(\n  " + "\n  ".join(lines) + "\n)" if lines else f"{name}()"
+
+
+class ModuleDict(Module):
+    """A dict whose modules belong to the network; it has no ``forward``.
+
+    Args:
+        modules: The first members, a dict or pairs.
+
+    Example:
+        >>> from flambeau import nn
+        >>> choices = nn.ModuleDict({"relu": nn.ReLU(), "tanh": nn.Tanh()})
+        >>> list(choices)
+        ['relu', 'tanh']
+        >>> choices["tanh"]
+        Tanh()
+    """
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._module_names:
+            raise KeyError(name)
+        return self.__dict__[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        self.add_module(name, module)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self._module_names:
+            raise KeyError(name)
+        delattr(self, name)
+
+    def __len__(self) -> int:
+        return len(self._module_names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module_names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._module_names
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        for name in list(self):
+            del self[name]
+
+    def pop(self, name: str) -> Module:
+        """Take a module out and return it."""
+        module: Module = self[name]
+        del self[name]
+        return module
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def items(self) -> Any:
+        """(name, module) pairs."""
+        return self._modules.items()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a dict or from pairs.
+
+        Raises:
+            TypeError: ``modules`` is neither.
+        """
+        pairs = modules.items() if hasattr(modules, "items") else modules
+        if not isinstance(pairs, Iterable):
+            raise TypeError(
+                "ModuleDict takes a dict of modules or (name, module) pairs, not "
+                f"{type(modules).__name__}"
+            )
+        for name, module in pairs:
+            self[name] = module
+
+
+class ParameterList(Module):
+    """A list whose parameters belong to the network; plain tensors in it become parameters.
+
+    Args:
+        values: The first members.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> scales = nn.ParameterList([flambeau.ones(2), flambeau.ones(3)])
+        >>> [name for name, _ in scales.named_parameters()]
+        ['0', '1']
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.__dict__[str(i)] for i in range(self._size)])
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return self.__dict__[self._name_at(index)]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name_at(index), _as_parameter(value))
+
+    def append(self, value: Any) -> ParameterList:
+        """Add a parameter at the end, and return this list."""
+        setattr(self, str(self._size), _as_parameter(value))
+        self._size += 1
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add parameters at the end, and return this list."""
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def extra_repr(self) -> str:
+        return "\n".join(
+            f"({i}): {type(value).__name__} of shape {tuple(getattr(value, 'shape', ()))}"
+            for i, value in enumerate(self)
+        )
+
+    def _name_at(self, index: int) -> str:
+        if not -self._size <= operator.index(index) < self._size:
+            raise IndexError(f"index {index} is out of range for {self._size} parameters")
+        return str(operator.index(index) % self._size)
+
+
+def _as_parameter(value: Any) -> Any:
+    plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
+    return Parameter(value) if plain else value
+
+
+def _runs(texts: list[str]) -> Iterator[tuple[int, int, str]]:
+    """(first, last, text) of runs of equal texts."""
+    first = 0
+    for i, text in enumerate(texts):
+        if i + 1 == len(texts) or texts[i + 1] != text:
+            yield first, i, text
+            first = i + 1

@@ -1,0 +1,140 @@
+"""``Module``: the base of every layer and network.
+
+The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_tree`` (walking),
+``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_where`` (errors), ``_show`` (repr).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from ._conversion import Conversion
+from ._hooks import RemovableHandle, call_with_hooks
+from ._show import show
+from ._state import State
+from ._where import note_where
+
+__all__ = ["Module", "RemovableHandle"]
+
+Self = TypeVar("Self", bound="Module")
+
+
+class Module(Conversion, State):
+    """A piece of a network: parameters, buffers, submodules, and how they compute.
+
+    Subclasses call ``super().__init__()``, assign parameters and submodules as attributes, and
+    define ``forward``. Calling the module runs ``forward`` and the registered hooks; an error
+    raised on the way carries a note with the path of the module it came from.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> class Net(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = nn.Linear(4, 8)
+        ...         self.head = nn.Linear(8, 2)
+        ...
+        ...     def forward(self, x):
+        ...         return self.head(self.hidden(x).relu())
+        >>> net = Net()
+        >>> net(flambeau.zeros(3, 4)).shape
+        flambeau.Size([3, 2])
+        >>> net
+        Net(
+          (hidden): Linear(in_features=4, out_features=8, bias=True)
+          (head): Linear(in_features=8, out_features=2, bias=True)
+        )
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run ``forward`` and the hooks."""
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        except Exception as error:
+            note_where(self, error)
+            raise
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the output; every subclass that is called defines it.
+
+        Raises:
+            NotImplementedError: The subclass does not define it.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no forward(): define forward(self, ...) with the "
+            "computation of this module"
+        )
+
+    def train(self: Self, mode: bool = True) -> Self:
+        """Put this module and all below it in training mode, or in evaluation mode.
+
+        Args:
+            mode: True to train, False to evaluate; matters to dropout and batch norm.
+
+        Returns:
+            This module.
+
+        Raises:
+            ValueError: ``mode`` is not a bool.
+
+        Example:
+            >>> from flambeau import nn
+            >>> nn.Dropout(0.5).train(False).training
+            False
+        """
+        if not isinstance(mode, bool):
+            raise ValueError(f"train() takes True or False, not {mode!r}")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: Self) -> Self:
+        """Put this module and all below it in evaluation mode."""
+        return self.train(False)
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        """Say for all parameters whether ``backward`` fills their gradients.
+
+        Args:
+            requires_grad: False freezes the module.
+
+        Returns:
+            This module.
+
+        Example:
+            >>> from flambeau import nn
+            >>> nn.Linear(2, 1).requires_grad_(False).weight.requires_grad
+            False
+        """
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of all parameters.
+
+        Args:
+            set_to_none: Drop them; otherwise fill them with zeros.
+        """
+        for param in self.parameters():
+            grad = param.grad
+            if grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+            else:
+                param.grad = grad.detach().zero_()
+
+    def extra_repr(self) -> str:
+        """Override to say between the parentheses what the module was made with."""
+        return ""
+
+    def __repr__(self) -> str:
+        children = [(name, self.__dict__[name]) for name in self._module_names]
+        return show(self._get_name(), self.extra_repr(), children)
+
+    def _get_name(self) -> str:
+        return type(self).__name__

@@ -1,0 +1,230 @@
+"""Where a module keeps its parameters, buffers and submodules.
+
+Note [one place for every member]: the instance ``__dict__`` holds the members themselves, under
+their own names, and three dicts hold which names are parameters, buffers and submodules, in
+order. So reading ``self.weight`` is a plain attribute access (there is no ``__getattr__``),
+nothing is stored twice, and copying, pickling, deleting and tying members need no code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from flambeau import Tensor
+
+from ...parameter import Buffer, Parameter
+
+
+class Attributes:
+    """Registers parameters, buffers and submodules as they are assigned."""
+
+    training: bool
+    _parameter_names: dict[str, bool]
+    _buffer_names: dict[str, bool]  # the value says whether state_dict contains the buffer
+    _module_names: dict[str, bool]
+    _hooks: Any
+
+    def __init__(self) -> None:
+        self.__dict__.update(
+            training=True,
+            _hooks=None,
+            _parameter_names={},
+            _buffer_names={},
+            _module_names={},
+        )
+
+    @property
+    def _parameters(self) -> Members:
+        return Members(self._parameter_names, self.__dict__)
+
+    @property
+    def _buffers(self) -> Members:
+        return Members(self._buffer_names, self.__dict__)
+
+    @property
+    def _modules(self) -> Members:
+        return Members(self._module_names, self.__dict__)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or reserve its name with ``None``.
+
+        Args:
+            name: The attribute it becomes.
+            param: The parameter.
+
+        Raises:
+            TypeError: ``param`` is not a ``Parameter``.
+            KeyError: The name is empty, has a dot, or is taken.
+
+        Example:
+            >>> from flambeau import nn
+            >>> layer = nn.Module()
+            >>> layer.register_parameter("bias", None)
+            >>> layer.bias is None
+            True
+        """
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(_wrong_value(self, name, param, "parameter"))
+        _check_name(self, name, self._names_of("parameter"), "parameter")
+        self._put(name, param, self._parameter_names)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is part of the state but not trained.
+
+        Args:
+            name: The attribute it becomes.
+            tensor: The buffer, or ``None``.
+            persistent: Whether ``state_dict`` contains it.
+
+        Raises:
+            TypeError: ``tensor`` is not a tensor.
+            KeyError: The name is empty, has a dot, or is taken.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import nn
+            >>> layer = nn.Module()
+            >>> layer.register_buffer("mean", flambeau.zeros(2))
+            >>> list(layer.state_dict())
+            ['mean']
+        """
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(_wrong_value(self, name, tensor, "buffer"))
+        _check_name(self, name, self._names_of("buffer"), "buffer")
+        self._put(name, tensor, self._buffer_names, persistent)
+
+    def register_module(self, name: str, module: Any) -> None:
+        """Add a submodule, or reserve its name with ``None``; alias of ``add_module``."""
+        self.add_module(name, module)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Add a submodule, or reserve its name with ``None``.
+
+        Args:
+            name: The attribute it becomes.
+            module: The submodule.
+
+        Raises:
+            TypeError: ``module`` is not a ``Module``.
+            KeyError: The name is empty, has a dot, or is taken.
+
+        Example:
+            >>> from flambeau import nn
+            >>> net = nn.Module()
+            >>> net.add_module("head", nn.Identity())
+            >>> net.head
+            Identity()
+        """
+        if module is not None and not isinstance(module, Attributes):
+            raise TypeError(_wrong_value(self, name, module, "module"))
+        _check_name(self, name, self._names_of("module"), "module")
+        self._put(name, module, self._module_names)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Parameter):
+            self._put(name, value, self._names_of("parameter"))
+        elif isinstance(value, Attributes):
+            self._put(name, value, self._names_of("module"))
+        elif isinstance(value, Buffer):
+            self._put(name, value, self._names_of("buffer"), value.persistent)
+        else:
+            self._set_other(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        self._forget(name)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name.isidentifier()]
+
+    def _set_other(self, name: str, value: Any) -> None:
+        """Assign what is no member itself, though it may take a member's place."""
+        members = self.__dict__
+        if value is not None and name in members.get("_parameter_names", ()):
+            raise TypeError(_wrong_value(self, name, value, "parameter"))
+        if value is not None and name in members.get("_module_names", ()):
+            raise TypeError(_wrong_value(self, name, value, "module"))
+        is_buffer = name in members.get("_buffer_names", ())
+        if value is not None and is_buffer and not isinstance(value, Tensor):
+            raise TypeError(_wrong_value(self, name, value, "buffer"))
+        object.__setattr__(self, name, value)
+
+    def _names_of(self, kind: str) -> dict[str, bool]:
+        names: dict[str, bool] | None = self.__dict__.get(f"_{kind}_names")
+        if names is None:
+            own = type(self).__name__
+            raise AttributeError(
+                f"{own}.__init__ assigns a {kind} before Module.__init__() has run: "
+                f"call super().__init__() first in {own}.__init__"
+            )
+        return names
+
+    def _put(self, name: str, value: Any, names: dict[str, bool], persistent: bool = True) -> None:
+        if name not in names:
+            self._forget(name)
+            names[name] = persistent
+        self.__dict__[name] = value
+
+    def _forget(self, name: str) -> None:
+        for names in (self._parameter_names, self._buffer_names, self._module_names):
+            names.pop(name, None)
+
+
+class Members(MutableMapping[str, Any]):
+    """A live, ordered view of a module's members of one kind."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, names: dict[str, bool], values: dict[str, Any]) -> None:
+        self._names = names
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._names.setdefault(name, True)
+        self._values[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        del self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _check_name(module: Attributes, name: str, names: dict[str, bool], kind: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {kind} is a string, not {type(name).__name__}")
+    if name == "":
+        raise KeyError(f'the name of a {kind} cannot be the empty string ""')
+    if "." in name:
+        raise KeyError(
+            f"the name of a {kind} cannot contain a dot: {name!r}; dots separate the levels of "
+            f"a path, so add the {kind} to the submodule it belongs to"
+        )
+    if hasattr(module, name) and name not in names:
+        raise KeyError(f"attribute {name!r} already exists in {type(module).__name__}")
+
+
+def _wrong_value(module: Attributes, name: str, value: Any, kind: str) -> str:
+    """Say why ``value`` cannot stand where a member of this kind stands."""
+    given = type(value).__name__
+    text = f"cannot assign {given} as {kind} {name!r} of {type(module).__name__}: "
+    if kind == "parameter" and isinstance(value, Tensor):
+        return text + (
+            f"write nn.Parameter(value) to replace the parameter, or {name}.copy_(value) under "
+            "flambeau.no_grad() to change its values"
+        )
+    wanted = {"parameter": "an nn.Parameter", "buffer": "a Tensor", "module": "an nn.Module"}
+    return text + f"{wanted[kind]} or None is expected"

@@ -1,0 +1,143 @@
+"""Moving and converting the tensors of a module in place, so that optimizers keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import flambeau
+from flambeau import Tensor
+
+from ._tree import Tree
+
+Self = TypeVar("Self", bound="Conversion")
+
+
+class Conversion(Tree):
+    """``to`` and its shorthands. Each changes the module and returns it."""
+
+    def to(self: Self, *args: Any, **kwargs: Any) -> Self:
+        """Move to a device, convert floating tensors to a dtype, or both.
+
+        Args:
+            args: A device, a floating or complex dtype, a device and a dtype, or a tensor whose
+                device and dtype are taken.
+            kwargs: ``device``, ``dtype``, ``non_blocking``, ``memory_format``.
+
+        Returns:
+            This module.
+
+        Raises:
+            TypeError: The dtype is neither floating nor complex, or an argument is not
+                understood.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import nn
+            >>> nn.Linear(2, 2).to(flambeau.float64).weight.dtype
+            flambeau.float64
+        """
+        device, dtype = _parse(args, kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"Module.to() converts weights to floating or complex dtypes, not to {dtype}; "
+                "convert single tensors with tensor.to(dtype)"
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            numeric = tensor.is_floating_point() or tensor.is_complex()
+            return tensor.to(device=device or tensor.device, dtype=dtype if numeric else None)
+
+        return self._apply(convert)
+
+    def cpu(self: Self) -> Self:
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self: Self, device: int | None = None) -> Self:
+        """Move all parameters and buffers to a CUDA device."""
+        return self.to("cuda" if device is None else f"cuda:{device}")
+
+    def float(self: Self) -> Self:
+        """Convert floating parameters and buffers to float32."""
+        return self._convert_floating(flambeau.float32)
+
+    def double(self: Self) -> Self:
+        """Convert floating parameters and buffers to float64."""
+        return self._convert_floating(flambeau.float64)
+
+    def half(self: Self) -> Self:
+        """Convert floating parameters and buffers to float16."""
+        return self._convert_floating(flambeau.float16)
+
+    def bfloat16(self: Self) -> Self:
+        """Convert floating parameters and buffers to bfloat16."""
+        return self._convert_floating(flambeau.bfloat16)
+
+    def type(self: Self, dst_type: Any) -> Self:
+        """Convert all parameters and buffers, integer ones too, to one dtype."""
+        return self._apply(lambda tensor: tensor.to(dst_type))
+
+    def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
+        """Move to a device without copying the values, which are then arbitrary."""
+        return self._apply(lambda tensor: flambeau.empty_like(tensor, device=device), recurse)
+
+    def _convert_floating(self: Self, dtype: Any) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def _apply(self: Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the values of every parameter, gradient and buffer by ``fn`` of them."""
+        modules: Any = self.modules() if recurse else (self,)
+        with flambeau.no_grad():
+            changed: dict[int, Any] = {}
+            for module in modules:
+                _apply_to_parameters(module, fn, changed)
+                _apply_to_buffers(module, fn, changed)
+        return self
+
+
+def _apply_to_parameters(
+    module: Any, fn: Callable[[Tensor], Tensor], changed: dict[int, Any]
+) -> None:
+    for name in module._parameter_names:
+        param = module.__dict__[name]
+        if param is None or id(param) in changed:
+            continue
+        changed[id(param)] = param
+        grad = param.grad
+        param.data = fn(param.detach())
+        if grad is not None:
+            param.grad = fn(grad.detach())
+
+
+def _apply_to_buffers(module: Any, fn: Callable[[Tensor], Tensor], changed: dict[int, Any]) -> None:
+    """Buffers are replaced; ``changed`` keeps (old, new), so that a shared one stays shared."""
+    for name in module._buffer_names:
+        buffer = module.__dict__[name]
+        if buffer is None:
+            continue
+        if id(buffer) not in changed:
+            changed[id(buffer)] = (buffer, fn(buffer))
+        module.__dict__[name] = changed[id(buffer)][1]
+
+
+def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """Device and dtype, either of which may be ``None``."""
+    known = {"device", "dtype", "tensor", "non_blocking", "memory_format"}
+    unknown = sorted(kwargs.keys() - known)
+    if unknown:
+        raise TypeError(f"Module.to() has no argument {unknown[0]!r}; it has {sorted(known)}")
+    device, dtype = kwargs.get("device"), kwargs.get("dtype")
+    tensor = kwargs.get("tensor")
+    for value in (*args, tensor):
+        if isinstance(value, flambeau.dtype):
+            dtype = value
+        elif isinstance(value, Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, str | int | flambeau.device) and not isinstance(value, bool):
+            device = value
+        elif value is not None and not isinstance(value, bool):
+            raise TypeError(
+                f"Module.to() takes a device, a dtype or a tensor, not {type(value).__name__}"
+            )
+    return device, dtype

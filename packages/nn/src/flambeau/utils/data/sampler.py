@@ -1,0 +1,243 @@
+"""Samplers: in which order samples are drawn, and how they are grouped into batches."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import accumulate, islice
+from typing import Any, Generic, TypeVar
+
+import flambeau
+from flambeau import Tensor
+
+Index = TypeVar("Index", covariant=True)
+
+
+class Sampler(Generic[Index]):
+    """An order of indices: subclasses define ``__iter__`` and, if they can, ``__len__``.
+
+    Example:
+        >>> from flambeau.utils.data import Sampler
+        >>> class Backwards(Sampler):
+        ...     def __iter__(self):
+        ...         return iter([2, 1, 0])
+        >>> list(Backwards())
+        [2, 1, 0]
+    """
+
+    def __iter__(self) -> Iterator[Index]:
+        raise NotImplementedError(
+            f"{type(self).__name__} has no __iter__(self): define it to yield indices"
+        )
+
+
+class _Ordered(Sampler[int]):
+    """A sampler that knows its whole order as a tensor."""
+
+    def order(self) -> Tensor:
+        """The indices of one epoch; a random order is drawn anew by every call."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order().tolist())
+
+
+class SequentialSampler(_Ordered):
+    """The samples in their own order.
+
+    Args:
+        data_source: Anything with a length.
+
+    Example:
+        >>> from flambeau.utils.data import SequentialSampler
+        >>> list(SequentialSampler("abc"))
+        [0, 1, 2]
+    """
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def order(self) -> Tensor:
+        """0, 1, 2, …"""
+        return flambeau.arange(len(self.data_source))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(_Ordered):
+    """The samples in a random order.
+
+    Args:
+        data_source: Anything with a length.
+        replacement: Draw each sample independently of the others.
+        num_samples: How many to draw; as many as there are when left out.
+        generator: Where the random numbers come from.
+
+    Raises:
+        ValueError: ``num_samples`` is not positive.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau.utils.data import RandomSampler
+        >>> sorted(RandomSampler("abc"))
+        [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Any = None,
+    ) -> None:
+        if num_samples is not None and num_samples <= 0:
+            raise ValueError(f"num_samples is at least 1, not {num_samples}")
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices one epoch has."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def order(self) -> Tensor:
+        """A new random order."""
+        size, wanted = len(self.data_source), self.num_samples
+        if self.replacement:
+            return flambeau.randint(size, (wanted,), generator=self.generator)
+        if wanted <= size:
+            return flambeau.randperm(size, generator=self.generator)[:wanted]
+        rounds = -(-wanted // size)
+        parts = [flambeau.randperm(size, generator=self.generator) for _ in range(rounds)]
+        return flambeau.cat(parts)[:wanted]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given indices in a random order.
+
+    Args:
+        indices: The indices.
+        generator: Where the random numbers come from.
+
+    Example:
+        >>> from flambeau.utils.data import SubsetRandomSampler
+        >>> sorted(SubsetRandomSampler([5, 3]))
+        [3, 5]
+    """
+
+    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        order = flambeau.randperm(len(self.indices), generator=self.generator).tolist()
+        return (self.indices[i] for i in order)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with given weights.
+
+    Args:
+        weights: A weight for every sample; they need not sum to one.
+        num_samples: How many to draw.
+        replacement: Whether a sample may be drawn again.
+        generator: Where the random numbers come from.
+
+    Raises:
+        ValueError: ``num_samples`` is not positive, a weight is negative, or there are too few
+            positive weights.
+
+    Example:
+        >>> from flambeau.utils.data import WeightedRandomSampler
+        >>> list(WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        weights: Iterable[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Any = None,
+    ) -> None:
+        self.weights = [float(weight) for weight in weights]
+        if num_samples <= 0:
+            raise ValueError(f"num_samples is at least 1, not {num_samples}")
+        if any(weight < 0 for weight in self.weights):
+            raise ValueError("weights are at least 0")
+        positive = sum(weight > 0 for weight in self.weights)
+        if positive < (1 if replacement else num_samples):
+            raise ValueError(
+                f"cannot draw {num_samples} samples: only {positive} have a positive weight"
+            )
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._with_replacement() if self.replacement else self._without())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def _uniforms(self, count: int) -> list[float]:
+        drawn = flambeau.rand(count, dtype=flambeau.float64, generator=self.generator)
+        return drawn.tolist()  # type: ignore[no-any-return]
+
+    def _with_replacement(self) -> list[int]:
+        ends = list(accumulate(self.weights))
+        last = max(i for i, weight in enumerate(self.weights) if weight > 0)
+        draws = self._uniforms(self.num_samples)
+        return [min(bisect_right(ends, u * ends[-1]), last) for u in draws]
+
+    def _without(self) -> list[int]:
+        """The greatest ``u ** (1 / weight)`` are a weighted sample without replacement."""
+        pairs = zip(self._uniforms(len(self.weights)), self.weights, strict=True)
+        keys = [u ** (1.0 / weight) if weight > 0 else -1.0 for u, weight in pairs]
+        return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)[: self.num_samples]
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Groups the indices of another sampler.
+
+    Args:
+        sampler: Any iterable of indices.
+        batch_size: How many indices a batch has.
+        drop_last: Whether to leave out a last batch that is smaller.
+
+    Raises:
+        ValueError: ``batch_size`` is not a positive number or ``drop_last`` not a bool.
+
+    Example:
+        >>> from flambeau.utils.data import BatchSampler
+        >>> list(BatchSampler(range(5), 2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
+            raise ValueError(f"batch_size is a whole number of at least 1, not {batch_size!r}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last is True or False, not {drop_last!r}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        size = len(self.sampler)  # type: ignore[arg-type]
+        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)

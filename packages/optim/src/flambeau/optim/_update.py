@@ -1,0 +1,32 @@
+"""Applying an update row to lists of tensors: the one door from here to the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from flambeau import Tensor
+from flambeau.core import register_op, update
+
+from ._rows import UpdateRow
+
+
+def apply_update(
+    row: UpdateRow, tensors: Sequence[Sequence[Tensor]], scalars: Sequence[float]
+) -> None:
+    """Update every parameter of a list in place, one pass each, without temporaries.
+
+    Args:
+        row: What to compute.
+        tensors: For every operand of the row (written ones first) the list of its tensors, one
+            for each parameter.
+        scalars: The run-time scalars in the row's order, the same for all parameters.
+    """
+    update(_operator(row), tensors, scalars)
+
+
+@cache
+def _operator(row: UpdateRow) -> Any:
+    """The row as an operator of the core, registered when it is first used."""
+    return register_op(row.schema, row.formula)
