@@ -1,0 +1,22 @@
+/* Tables of kernels that are compiled once per ISA level.
+ *
+ * A header declares `struct fl_x_kernels`, pointers to functions, and in an extern "C" block
+ * FL_LEVELS(fl_x_kernels). The kernel file defines `extern const fl_x_kernels
+ * FL_LEVEL(fl_x_kernels)`, which becomes fl_x_kernels_v2, _v3 and so on. Code compiled once says
+ * FL_PICK(fl_x_kernels): the address of the table for the level this process runs. */
+#pragma once
+#include "runtime/isa.h"
+
+#define FL_LEVEL_JOIN2(name, level) name##_##level
+#define FL_LEVEL_JOIN(name, level) FL_LEVEL_JOIN2(name, level)
+#define FL_LEVEL(name) FL_LEVEL_JOIN(name, FL_ISA)
+
+#if defined(__x86_64__)
+#define FL_LEVELS(name) extern const struct name name##_v2, name##_v3, name##_v4
+#define FL_PICK(name)                                                                            \
+    (fl_isa_level() == FL_ISA_V4 ? &name##_v4 : fl_isa_level() == FL_ISA_V3 ? &name##_v3         \
+                                                                            : &name##_v2)
+#else
+#define FL_LEVELS(name) extern const struct name name##_neon
+#define FL_PICK(name) (&name##_neon)
+#endif
