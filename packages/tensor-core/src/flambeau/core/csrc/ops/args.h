@@ -1,0 +1,45 @@
+/* Checks that several infer functions share, and short names for arguments. */
+#pragma once
+#include "core/core.h"
+
+static inline bool fl_value_true(const fl_value &v) { return v.tag != FL_NONE && v.i != 0; }
+static inline bool fl_not_complex(int dtype) { return !fl_is_complex(dtype); }
+static inline bool fl_floating(int dtype) { return fl_is_float(dtype); }
+static inline bool fl_floating_or_complex(int dtype) {
+    return fl_is_float(dtype) || fl_is_complex(dtype);
+}
+
+/* Words for one tensor in a message: "float32 of shape [2, 3]". */
+const char *fl_tensor_text(const fl_tensor *t);
+
+/* Refuse complex numbers and uint64 where elements are compared. */
+int fl_expect_ordered(const fl_op *op, const char *param, const fl_tensor *t);
+/* int32 or int64. */
+int fl_expect_index(const fl_op *op, const char *param, const fl_tensor *t);
+int fl_expect_int64(const fl_op *op, const char *param, const fl_tensor *t);
+int fl_expect_same_dtype(const fl_op *op, const fl_tensor *a, const char *param,
+                         const fl_tensor *b);
+int fl_expect_same_shape(const fl_op *op, const char *name_a, const fl_tensor *a,
+                         const char *name_b, const fl_tensor *b);
+int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int ndim,
+                    const int64_t *shape);
+
+/* All of index[0..n) within [0, size), or within [-size, size) when `negative` is allowed. */
+int fl_check_index_range(const fl_op *op, const int64_t *index, int64_t n, int64_t size, int dim,
+                         bool negative);
+
+/* The sizes before, at and after a dimension; a 0-d tensor counts as one element. */
+struct fl_middle {
+    int64_t outer, n, inner;
+};
+static inline fl_middle fl_middle_of(const fl_tensor *t, int dim) {
+    fl_middle m = {1, 1, 1};
+    for (int i = 0; i < t->ndim; i++)
+        (i < dim ? m.outer : i == dim ? m.n : m.inner) *= t->shape[i];
+    return m;
+}
+
+/* How many rows make one piece of parallel work, when each has n elements. */
+static inline int64_t fl_row_grain(int64_t n) {
+    return n >= FL_GRAIN ? 1 : n > 0 ? FL_GRAIN / n : FL_GRAIN;
+}
