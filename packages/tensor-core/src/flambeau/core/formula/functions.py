@@ -18,6 +18,9 @@ ALIASES = {
     "arctan": "atan",
     "arctan2": "atan2",
     "absolute": "abs",
+    "floor_div": "floordiv",
+    "trunc_div": "truncdiv",
+    "remainder": "mod",
 }
 
 COMPLEX_PARTS = {"complex": 2, "real": 1, "imag": 1, "conj": 1}

@@ -83,7 +83,8 @@ class _Lowering:
         self.types = types
         self.program = Program()
         self.numbers: dict[Instr, int] = {}
-        self.done: dict[Expr, int] = {}
+        self.memos: dict[str, dict[Expr, int]] = {self.base: {}}
+        self.done = self.memos[self.base]
 
     def output(self, expr: Expr, result: str | None) -> None:
         wants_pair = result in ("c64", "c128")
@@ -130,12 +131,24 @@ class _Lowering:
                 definition = registry.find(node.op, common)
         if definition is None:
             return None
-        inner = []
+        inner = {}
         for expr, number in zip(node.args, args, strict=True):
-            if self.program.instrs[number].type != common and not self.is_weak(number):
+            if not self.is_weak(number) and self.program.instrs[number].type != common:
                 expr = Expr("bool" if common == "b" else common, (expr,))
-            inner.append(expr)
-        return self.visit(definition(*inner))
+                number = self.convert(number, common)
+            inner[expr] = number
+        return self.inline(definition(*inner), inner, common)
+
+    def inline(self, body: Expr, inner: Mapping[Expr, int], common: str) -> int:
+        """Lower a prelude body, in which literals that meet only literals are of its own type."""
+        outer = self.base, self.done
+        if common in ("f32", "f64"):
+            self.base = common
+            self.done = self.memos.setdefault(common, {})
+        self.done.update(inner)
+        number = self.visit(body)
+        self.base, self.done = outer
+        return number
 
     def primitive(self, node: Expr, args: list[int], common: str) -> int:
         row = PRIMITIVES[node.op]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +24,11 @@ def define(name: str, *domains: str) -> Callable[[Definition], Definition]:
 
     A definition gets one expression per argument and gives the expression of the result; for
     the domain ``complex`` it gets and gives ``Pair`` objects. ``float`` serves both precisions,
-    ``any`` integers and bools as well.
+    ``any`` integers and bools as well. A keyword parameter ``dtype`` is told the precision.
     """
 
     def register(function: Definition) -> Definition:
-        arity = len(inspect.signature(function).parameters)
+        arity = len(_positional(function))
         if _arity.setdefault(name, arity) != arity:
             raise ValueError(f"{name} takes {_arity[name]} arguments elsewhere, {arity} here")
         for domain in domains:
@@ -39,12 +40,19 @@ def define(name: str, *domains: str) -> Callable[[Definition], Definition]:
     return register
 
 
+def _positional(function: Definition) -> list[inspect.Parameter]:
+    parameters = inspect.signature(function).parameters.values()
+    return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
 def find(name: str, dtype: str) -> Definition | None:
     """The definition of ``name`` that serves arguments of type ``dtype``, if there is one."""
     kind = {"f32": "float", "f64": "float", "i32": "int", "i64": "int"}.get(dtype, dtype)
     for domain in (dtype, kind, "any"):
-        if (name, domain) in _definitions:
-            return _definitions[name, domain]
+        function = _definitions.get((name, domain))
+        if function is not None:
+            takes_type = "dtype" in inspect.signature(function).parameters
+            return functools.partial(function, dtype=dtype) if takes_type else function
     return None
 
 

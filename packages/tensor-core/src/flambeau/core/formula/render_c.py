@@ -144,7 +144,7 @@ class _Function:
 
     def rare_function(self, flags: Sequence[int]) -> str:
         lines = [self.line(number, False) for number in self.fast_instrs(flags)]
-        total = " | ".join(f"t{flag}" for flag in flags)
+        total = " | ".join(f"v{flag}_" for flag in flags)
         lines.append(f"return ({total}) ? 1 : 0;" if flags else "return 0;")
         head = f"FL_INLINE {self.flag} {self.name}_rare({', '.join(self.arguments())})"
         return _function(head, lines)
@@ -155,17 +155,17 @@ class _Function:
     def output(self, numbers: tuple[int, ...]) -> tuple[str, str]:
         kind = self.program.instrs[numbers[0]].type
         if len(numbers) == 1:
-            return C_TYPES[kind], f"t{numbers[0]}"
+            return C_TYPES[kind], f"v{numbers[0]}_"
         pair = "fl_c64" if kind == "f32" else "fl_c128"
-        return pair, f"{pair}{{t{numbers[0]}, t{numbers[1]}}}"
+        return pair, f"{pair}{{v{numbers[0]}_, v{numbers[1]}_}}"
 
     def line(self, number: int, slow: bool) -> str:
         instr = self.program.instrs[number]
         value = self.expression(instr, slow)
-        return f"[[maybe_unused]] const {C_TYPES[instr.type]} t{number} = {value};"
+        return f"[[maybe_unused]] const {C_TYPES[instr.type]} v{number}_ = {value};"
 
     def expression(self, instr: Instr, slow: bool) -> str:
-        args = [f"t{arg}" for arg in instr.args]
+        args = [f"v{arg}_" for arg in instr.args]
         kind = self.program.instrs[instr.args[-1]].type if instr.args else instr.type
         op = instr.op
         if op == "const":
@@ -206,7 +206,8 @@ def c_literal(code: int, kind: str) -> str:
         return f"{code}{suffix}"
     value = float(decode(code, kind))
     if value != value:
-        return f"fl_frombits_{'i32' if kind == 'f32' else 'i64'}({code}{'' if kind == 'f32' else 'LL'})"
+        integer = "i32" if kind == "f32" else "i64"
+        return f"fl_frombits_{integer}({c_literal(code, integer)})"
     if value in (float("inf"), float("-inf")):
         return f"{'-' if value < 0 else ''}FL_INF_{kind.upper()}"
     return value.hex() + ("f" if kind == "f32" else "")

@@ -1,9 +1,12 @@
+/* Define FL_COMPLEX_TYPES where fl_c64 and fl_c128 already exist as pairs re, im. */
+#ifndef FL_COMPLEX_TYPES
 struct fl_c64 {
     float re, im;
 };
 struct fl_c128 {
     double re, im;
 };
+#endif
 
 /* Integers: wraparound through the unsigned type, no undefined case. */
 #define FL_INTEGER(T, U, W)                                                                      \
@@ -30,6 +33,15 @@ struct fl_c128 {
     FL_INLINE T fl_mod_##W(T a, T b) {                                                           \
         const T r = fl_rem_##W(a, b);                                                            \
         return (r != 0 && (r < 0) != (b < 0)) ? fl_add_##W(r, b) : r;                            \
+    }                                                                                            \
+    FL_INLINE T fl_ipow_##W(T a, T b) {                                                          \
+        const T unit = a == 1 ? 1 : a == -1 ? ((b & 1) ? -1 : 1) : 0;                            \
+        U result = 1, square = (U)a;                                                             \
+        for (T rest = b; rest > 0; rest >>= 1) {                                                 \
+            result = (rest & 1) ? result * square : result;                                      \
+            square *= square;                                                                    \
+        }                                                                                        \
+        return b < 0 ? unit : (T)result;                                                         \
     }                                                                                            \
     FL_INLINE T fl_shl_near_##W(T a, T b) { return (T)((U)a << b); }                             \
     FL_INLINE T fl_shr_near_##W(T a, T b) { return (T)(a >> b); }                                \
@@ -67,8 +79,8 @@ FL_INTEGER(int64_t, uint64_t, i64)
     FL_INLINE T fl_trunc_##W(T a) { return FL_BUILTIN(trunc##S)(a); }                            \
     FL_INLINE T fl_rint_##W(T a) { return FL_BUILTIN(rint##S)(a); }                              \
     FL_INLINE T fl_copysign_##W(T a, T b) { return FL_BUILTIN(copysign##S)(a, b); }              \
-    FL_INLINE T fl_minimum_##W(T a, T b) { return ((a < b) | (a != a)) ? a : b; }                \
-    FL_INLINE T fl_maximum_##W(T a, T b) { return ((a > b) | (a != a)) ? a : b; }                \
+    FL_INLINE T fl_minimum_##W(T a, T b) { return ((b < a) | (b != b)) ? b : a; }                \
+    FL_INLINE T fl_maximum_##W(T a, T b) { return ((b > a) | (b != b)) ? b : a; }                \
     FL_INLINE float fl_f32_##W(T a) { return (float)a; }                                         \
     FL_INLINE double fl_f64_##W(T a) { return (double)a; }                                       \
     FL_INLINE bool fl_bool_##W(T a) { return a != 0; }
@@ -124,11 +136,16 @@ FL_INLINE int64_t fl_i64_b(bool a) { return a ? 1 : 0; }
 FL_INLINE float fl_sin_f32(float a) { return sinf(a); }
 FL_INLINE float fl_cos_f32(float a) { return cosf(a); }
 FL_INLINE float fl_tan_f32(float a) { return tanf(a); }
+#if defined(__GLIBC__)
+FL_INLINE float fl_lgamma_f32(float a) { int sign; return lgammaf_r(a, &sign); }
+FL_INLINE double fl_lgamma_f64(double a) { int sign; return lgamma_r(a, &sign); }
+#else
 FL_INLINE float fl_lgamma_f32(float a) { return lgammaf(a); }
+FL_INLINE double fl_lgamma_f64(double a) { return lgamma(a); }
+#endif
 FL_INLINE float fl_fmod_f32(float a, float b) { return fmodf(a, b); }
 FL_INLINE double fl_sin_f64(double a) { return sin(a); }
 FL_INLINE double fl_cos_f64(double a) { return cos(a); }
 FL_INLINE double fl_tan_f64(double a) { return tan(a); }
-FL_INLINE double fl_lgamma_f64(double a) { return lgamma(a); }
 FL_INLINE double fl_fmod_f64(double a, double b) { return fmod(a, b); }
 

@@ -1,5 +1,31 @@
 """Mathematical functions written in the formula language itself; importing registers them."""
 
-from . import exponential, logarithm, simple
+from . import (
+    activation,
+    complex,
+    division,
+    error,
+    exponential,
+    gamma,
+    hyperbolic,
+    inverse,
+    logarithm,
+    power,
+    simple,
+    trigonometric,
+)
 
-__all__ = ["exponential", "logarithm", "simple"]
+__all__ = [
+    "activation",
+    "complex",
+    "division",
+    "error",
+    "exponential",
+    "gamma",
+    "hyperbolic",
+    "inverse",
+    "logarithm",
+    "power",
+    "simple",
+    "trigonometric",
+]

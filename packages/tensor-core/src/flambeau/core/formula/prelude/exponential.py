@@ -1,40 +1,71 @@
-"""exp and what follows from it."""
+"""exp, exp2 and expm1: a power of two times a polynomial on |r| <= log(2) / 2."""
 
 from __future__ import annotations
 
-from ..expr import Expr, call
+from ..expr import Expr
 from ..registry import define
-from .tools import MAGIC, bits, fma, frombits, horner, select
+from .coefficients import EXP, EXPM1
+from .tools import absolute, fma, horner, limit, nearest, power_of_two, scale, select
 
 LOG2_E = 1.4426950408889634
+LN2 = 0.6931471805599453
+#: log(2) in two parts; n times the first is exact.
+LN2_PARTS = {
+    "f32": (0.693359375, -2.1219444005469057e-4),
+    "f64": (6.93147180369123816490e-01, 1.90821492927058770002e-10),
+}
+#: exp is 0 below and inf above.
+EXP_RANGE = {"f32": (-104.0, 90.0), "f64": (-746.0, 711.0)}
+#: Below the first, exp(x) - 1 is -1; at the second it is infinite.
+_EXPM1_RANGE = {"f32": (-18.0, 89.0), "f64": (-40.0, 710.0)}
+_EXP2_RANGE = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
+_EXPM1_TINY = {"f32": 2.0**-25, "f64": 2.0**-54}
 
 
-@define("exp", "f32")
-def exp_f32(x: Expr) -> Expr:
-    """2**n * exp(r) with |r| <= log(2)/2; two scalings so that denormals are rounded once."""
-    x = select(x > 89.0, 89.0, select(x < -104.0, -104.0, x))
-    shifted = fma(x, LOG2_E, MAGIC["f32"])
-    n = bits(shifted) - bits(call("f32", MAGIC["f32"]))
-    count = shifted - MAGIC["f32"]
-    r = fma(count, -0.693359375, x)
-    r = fma(count, 2.12194440e-4, r)
-    p = horner(r, _EXP_F32)
-    p = fma(p, r * r, r) + 1.0
-    half = n >> 1
-    return p * frombits((half + 127) << 23) * frombits((n - half + 127) << 23)
+@define("exp", "float")
+def exp(x: Expr, *, dtype: str) -> Expr:
+    """2**n * exp(r)."""
+    n, p = exp_parts(limit(x, *EXP_RANGE[dtype]), dtype)
+    return scale(p, n, dtype)
 
 
-_EXP_F32 = (
-    5.0000001201e-1,
-    1.6666665459e-1,
-    4.1665795894e-2,
-    8.3334519073e-3,
-    1.3981999507e-3,
-    1.9875691500e-4,
-)
+@define("exp2", "float")
+def exp2(x: Expr, *, dtype: str) -> Expr:
+    """2**n * exp(r log(2)), r being exact."""
+    x = limit(x, *_EXP2_RANGE[dtype])
+    n, count = nearest(x, 1.0, dtype)
+    return scale(exp_kernel((x - count) * LN2, dtype), n, dtype)
 
 
-@define("sigmoid", "float")
-def sigmoid(x: Expr) -> Expr:
-    """1 / (1 + exp(-x))."""
-    return 1.0 / (1.0 + call("exp", -x))
+@define("expm1", "float")
+def expm1(x: Expr, *, dtype: str) -> Expr:
+    """2**n * (exp(r) - 1) + (2**n - 1), at half the size so that nothing overflows early."""
+    n, r = reduce(limit(x, *_EXPM1_RANGE[dtype]), dtype)
+    q = fma(horner(r, EXPM1[dtype]), r * r, r)
+    half_power = power_of_two(n - 1, dtype)
+    value = 2.0 * fma(half_power, q, half_power - 0.5)
+    return select(absolute(x) < _EXPM1_TINY[dtype], x, value)
+
+
+def exp_parts(x: Expr, dtype: str) -> tuple[Expr, Expr]:
+    """n and p with exp(x) = 2**n * p, for x within ``EXP_RANGE``."""
+    n, r = reduce(x, dtype)
+    return n, exp_kernel(r, dtype)
+
+
+def exp_small(x: Expr, dtype: str) -> Expr:
+    """exp(x) where neither x nor the result is anywhere near the limits; nan stays nan."""
+    n, p = exp_parts(x, dtype)
+    return p * power_of_two(n, dtype)
+
+
+def reduce(x: Expr, dtype: str) -> tuple[Expr, Expr]:
+    """n and r with x = n log(2) + r."""
+    high, low = LN2_PARTS[dtype]
+    n, count = nearest(x, LOG2_E, dtype)
+    return n, fma(count, -low, fma(count, -high, x))
+
+
+def exp_kernel(r: Expr, dtype: str) -> Expr:
+    """exp(r) for |r| <= log(2) / 2."""
+    return fma(horner(r, EXP[dtype]), r * r, r) + 1.0

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from ..expr import Expr, call
 from ..registry import define
-from .tools import absolute, bits, eq, ne, select
-
-INF = float("inf")
+from .tools import INF, absolute, bits, eq, ne, select
 
 
 @define("isnan", "float")
@@ -39,10 +37,28 @@ def signbit_int(x: Expr) -> Expr:
     return x < 0
 
 
-@define("relu", "float", "int")
-def relu(x: Expr) -> Expr:
-    """max(x, 0), nan stays nan."""
-    return call("maximum", x, 0)
+@define("fmax", "float")
+def fmax(x: Expr, y: Expr) -> Expr:
+    """The larger; the other where one is nan."""
+    return select((x >= y) | ne(y, y), x, y)
+
+
+@define("fmax", "int")
+def fmax_int(x: Expr, y: Expr) -> Expr:
+    """The larger."""
+    return call("maximum", x, y)
+
+
+@define("fmin", "float")
+def fmin(x: Expr, y: Expr) -> Expr:
+    """The smaller; the other where one is nan."""
+    return select((x <= y) | ne(y, y), x, y)
+
+
+@define("fmin", "int")
+def fmin_int(x: Expr, y: Expr) -> Expr:
+    """The smaller."""
+    return call("minimum", x, y)
 
 
 @define("clamp", "float", "int")
@@ -61,12 +77,6 @@ def square(x: Expr) -> Expr:
 def reciprocal(x: Expr) -> Expr:
     """1 / x."""
     return 1.0 / x
-
-
-@define("rsqrt", "float")
-def rsqrt(x: Expr) -> Expr:
-    """1 / sqrt(x)."""
-    return 1.0 / call("sqrt", x)
 
 
 @define("sign", "float")

@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..expr import Expr, Operand, call
 
-MAGIC = {"f32": float(3 << 22), "f64": float(3 << 51)}
-"""Adding this rounds to the nearest integer, and leaves that integer in the low bits."""
+INF = float("inf")
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Format:
+    """Facts about a precision: integer type, mantissa bits, exponent bias, rounding constant.
+
+    Adding ``magic`` rounds a small number to the nearest integer, which then stands in the low
+    bits of the sum.
+    """
+
+    integer: str
+    mantissa: int
+    bias: int
+    magic: float
+
+
+FORMATS = {
+    "f32": Format("i32", 23, 127, float(3 << 22)),
+    "f64": Format("i64", 52, 1023, float(3 << 51)),
+}
 
 
 def fma(a: Operand, b: Operand, c: Operand) -> Expr:
     """a * b + c, rounded once."""
     return call("fma", a, b, c)
+
+
+def mul_err(a: Operand, b: Operand) -> Expr:
+    """What a * b loses by rounding."""
+    return call("mul_err", a, b)
 
 
 def select(condition: Expr, a: Operand, b: Operand) -> Expr:
@@ -35,6 +61,11 @@ def absolute(a: Operand) -> Expr:
     return call("abs", a)
 
 
+def sqrt(a: Operand) -> Expr:
+    """Square root."""
+    return call("sqrt", a)
+
+
 def bits(a: Operand) -> Expr:
     """The bits of a float as an integer."""
     return call("bits", a)
@@ -52,8 +83,40 @@ def copysign(a: Operand, b: Operand) -> Expr:
 
 def horner(x: Expr, coefficients: Sequence[float]) -> Expr:
     """The polynomial with these coefficients, constant term first."""
-    total: Expr | float = coefficients[-1]
+    total: Operand = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         total = fma(total, x, c)
     assert isinstance(total, Expr)
     return total
+
+
+def limit(x: Expr, low: float, high: float) -> Expr:
+    """x between two bounds; nan stays nan."""
+    return select(x > high, high, select(x < low, low, x))
+
+
+def nearest(x: Expr, factor: float, dtype: str) -> tuple[Expr, Expr]:
+    """The integer nearest to x * factor: as an integer of the same width and as a float."""
+    magic = FORMATS[dtype].magic
+    shifted = fma(x, factor, magic)
+    return bits(shifted) - bits(call(dtype, magic)), shifted - magic
+
+
+def to_float(n: Expr, dtype: str) -> Expr:
+    """A small integer as a float of the same width."""
+    if dtype == "f32":
+        return call("f32", n)
+    magic = call("f64", FORMATS["f64"].magic)
+    return frombits(n + bits(magic)) - magic
+
+
+def power_of_two(n: Expr, dtype: str) -> Expr:
+    """2**n for n in the range of normal numbers."""
+    form = FORMATS[dtype]
+    return frombits((n + form.bias) << form.mantissa)
+
+
+def scale(x: Expr, n: Expr, dtype: str) -> Expr:
+    """x * 2**n in two steps, so that a denormal result is rounded once."""
+    half = n >> 1
+    return x * power_of_two(half, dtype) * power_of_two(n - half, dtype)

@@ -1,0 +1,93 @@
+"""The error function, its complement and its inverse."""
+
+from __future__ import annotations
+
+from ..expr import Expr, call
+from ..registry import define
+from .coefficients import ERF, ERFCX, LOG_ERFC
+from .exponential import exp_small
+from .tools import (
+    INF,
+    NAN,
+    absolute,
+    copysign,
+    fma,
+    horner,
+    limit,
+    mul_err,
+    select,
+    sqrt,
+)
+
+_CENTER = {"f32": 2.0, "f64": 4.0}
+#: erfc is zero beyond.
+_ERFC_RANGE = {"f32": 11.0, "f64": 28.0}
+_TWO_OVER_ROOT_PI = 1.1283791670955126
+
+
+@define("erf", "f32")
+def erf_f32(x: Expr) -> Expr:
+    """x * P(x**2) to 0.93; 1 - exp(-Q(|x|)) beyond."""
+    a = absolute(x)
+    b = select(a > 4.0, 4.0, a)
+    q = fma(b, horner(b, LOG_ERFC["f32"]), b)
+    far = copysign(1.0 - exp_small(-q, "f32"), x)
+    return select(a < 0.93, _near(x, "f32"), far)
+
+
+@define("erf", "f64")
+def erf_f64(x: Expr) -> Expr:
+    """x * P(x**2) to 1; 1 - erfc(|x|) beyond."""
+    a = absolute(x)
+    far = copysign(1.0 - _erfc_positive(a, "f64"), x)
+    return select(a < 1.0, _near(x, "f64"), far)
+
+
+@define("erfc", "float")
+def erfc(x: Expr, *, dtype: str) -> Expr:
+    """exp(-x**2) times a slowly varying function, seen from 2 if x < 0."""
+    value = _erfc_positive(absolute(x), dtype)
+    return select(absolute(x) < 0.25, 1.0 - _near(x, dtype), select(x < 0.0, 2.0 - value, value))
+
+
+@define("erfinv", "f32")
+def erfinv_f32(x: Expr) -> Expr:
+    """The double-precision function, rounded."""
+    return call("f32", call("erfinv", call("f64", x)))
+
+
+@define("erfinv", "f64")
+def erfinv_f64(x: Expr) -> Expr:
+    """A first guess by Winitzki's formula, then three steps of Halley's method.
+
+    The steps solve log(erfc(y)) = log(1 - |x|) in the tail, where erf is flat.
+    """
+    a = absolute(x)
+    inside = a < 1.0
+    rest = select(inside, 1.0 - a, 0.5)
+    log_term = call("log", rest * (1.0 + select(inside, a, 0.5)))
+    middle = 4.330746750799873 + 0.5 * log_term
+    scaled = -6.802721088435374 * log_term
+    y = sqrt(scaled / (sqrt(fma(middle, middle, scaled)) + middle))
+    tail = a > 0.5
+    for _ in range(3):
+        error = select(tail, rest - call("erfc", y), call("erf", y) - a)
+        step = error / (_TWO_OVER_ROOT_PI * call("exp", -(y * y)))
+        y = y - step / fma(y, step, 1.0)
+    y = select(inside, y, select(call("eq", a, 1.0), INF, NAN))
+    return copysign(y, x)
+
+
+def _near(x: Expr, dtype: str) -> Expr:
+    return fma(x, horner(x * x, ERF[dtype]), x)
+
+
+def _erfc_positive(a: Expr, dtype: str) -> Expr:
+    """exp(-a**2) * P(y) / (1 + 2 a) with y = (a - k) / (a + k)."""
+    center = _CENTER[dtype]
+    a = limit(a, 0.0, _ERFC_RANGE[dtype])
+    square = a * a
+    e = call("exp", -square)
+    e = e - e * mul_err(a, a)
+    y = (a - center) / (a + center)
+    return e * (horner(y, ERFCX[dtype]) / fma(2.0, a, 1.0))
