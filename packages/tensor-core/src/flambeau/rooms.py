@@ -1,0 +1,128 @@
+"""Which package each part of the `flambeau` namespace comes from.
+
+The core owns the namespace; other packages ship rooms below it. This table is the only place
+that knows them by name. A room is imported when it is first asked for, and one that is not
+installed answers with the command that installs it, both as `flambeau.nn` and as
+`import flambeau.nn`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from types import ModuleType
+
+TYPE_CHECKING = False  # typing and collections.abc would cost time at every import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PREFIX = "flambeau."
+
+# Module below `flambeau` -> distribution that ships it.
+ROOMS = {
+    "autograd": "flambeau-autograd",
+    "nn": "flambeau-nn",
+    "utils.data": "flambeau-nn",
+    "optim": "flambeau-optim",
+    "jit": "flambeau-jit",
+    "cuda": "flambeau-cuda-backend",
+}
+
+# Public name, or attribute of Tensor, that is filled in from a room -> that room.
+NAMES = {
+    "no_grad": "autograd",
+    "enable_grad": "autograd",
+    "inference_mode": "autograd",
+    "set_grad_enabled": "autograd",
+    "Tensor.backward": "autograd",
+    "Tensor.register_hook": "autograd",
+    "Tensor.retain_grad": "autograd",
+}
+
+
+def missing(what: str) -> ModuleNotFoundError:
+    """Return the error that says which package a room or name is in, and how to install it."""
+    room = NAMES.get(what, what)
+    distribution = ROOMS[room]
+    return ModuleNotFoundError(
+        f"flambeau.{what} is in {distribution}: pip install {distribution}",
+        name=f"flambeau.{room}",
+    )
+
+
+def enter(what: str) -> ModuleType:
+    """Import the room that `what` names or is filled in from.
+
+    Args:
+        what: a key of `ROOMS` or of `NAMES`, such as `"nn"` or `"Tensor.backward"`.
+
+    Returns:
+        The room's module.
+
+    Raises:
+        ModuleNotFoundError: the room's package is not installed.
+        ValueError: there is no such room or name.
+
+    Example:
+        >>> from flambeau import rooms
+        >>> rooms.enter("nnn")
+        Traceback (most recent call last):
+        ValueError: enter(): 'nnn' is neither a room nor a name that a room fills in
+    """
+    room = NAMES.get(what, what)
+    if room not in ROOMS:
+        raise ValueError(f"enter(): {what!r} is neither a room nor a name that a room fills in")
+    try:
+        return importlib.import_module(f"flambeau.{room}")
+    except ModuleNotFoundError as error:
+        if error.name != f"flambeau.{room}":
+            raise
+        raise missing(what) from None
+
+
+def installed(room: str) -> bool:
+    """Say whether a room's package is installed, without importing the room.
+
+    `importlib.util.find_spec` cannot be asked alone: for an absent room it raises the error
+    that names the package.
+    """
+    try:
+        return importlib.util.find_spec(f"flambeau.{room}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def lazy_attributes(package: str) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package of this namespace that rooms add to."""
+    prefix = package.removeprefix("flambeau").removeprefix(".")
+
+    def __getattr__(name: str) -> object:
+        key = f"{prefix}.{name}" if prefix else name
+        if key in ROOMS:
+            return enter(key)
+        if key in NAMES:
+            value = getattr(enter(key), name)
+            setattr(sys.modules[package], name, value)
+            return value
+        raise AttributeError(
+            f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
+        )
+
+    return __getattr__
+
+
+class _AbsentRooms:
+    """The last finder of `sys.meta_path`: it meets only names that nothing else found."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> None:
+        """Raise for a room that is not installed; leave every other name alone."""
+        if name.startswith(PREFIX) and name[len(PREFIX) :] in ROOMS:
+            raise missing(name[len(PREFIX) :])
+
+
+def explain_absent_rooms() -> None:
+    """Make `import flambeau.nn` name the package to install when it is absent."""
+    if not any(finder is _AbsentRooms for finder in sys.meta_path):
+        sys.meta_path.append(_AbsentRooms)  # type: ignore[arg-type]

@@ -1,0 +1,8 @@
+"""Utilities, to which other packages add: `utils.data` comes from flambeau-nn."""
+
+from pkgutil import extend_path
+
+from flambeau.rooms import lazy_attributes
+
+__path__ = extend_path(__path__, __name__)
+__getattr__ = lazy_attributes(__name__)
