@@ -35,7 +35,7 @@ def mse_loss(
         tensor(2.)
     """
     check_same_shape("mse_loss", input, target)
-    return _core.mse_loss(input, target, size_average, reduce, reduction)
+    return _core.mse_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
 
 
 def l1_loss(
@@ -56,7 +56,7 @@ def l1_loss(
         tensor(1.)
     """
     check_same_shape("l1_loss", input, target)
-    return _core.l1_loss(input, target, size_average, reduce, reduction)
+    return _core.l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
 
 
 def binary_cross_entropy_with_logits(
@@ -89,7 +89,11 @@ def binary_cross_entropy_with_logits(
     """
     check_same_shape("binary_cross_entropy_with_logits", input, target)
     return _core.binary_cross_entropy_with_logits(
-        input, target, weight, size_average, reduce, reduction, pos_weight
+        input,
+        target,
+        weight,
+        reduction=_reduction(size_average, reduce, reduction),
+        pos_weight=pos_weight,
     )
 
 

@@ -1,0 +1,64 @@
+"""Module.to and its shorthands."""
+
+import pytest
+
+import flambeau
+from flambeau import nn
+
+
+def model():
+    return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+
+
+def test_dtype_reaches_parameters_buffers_and_gradients_in_place():
+    net = model()
+    weight = net[0].weight
+    net(flambeau.randn(4, 2)).sum().backward()
+    assert net.to(flambeau.float64) is net
+    assert net[0].weight is weight
+    assert weight.dtype == flambeau.float64
+    assert weight.grad.dtype == flambeau.float64
+    assert net[1].running_mean.dtype == flambeau.float64
+    assert net[1].num_batches_tracked.dtype == flambeau.int64
+    net(flambeau.randn(4, 2, dtype=flambeau.float64)).sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("method", "dtype"),
+    [("double", "float64"), ("bfloat16", "bfloat16"), ("float", "float32")],
+)
+def test_shorthands(method, dtype):
+    net = getattr(model().double(), method)()
+    assert net[0].bias.dtype == getattr(flambeau, dtype)
+    assert net[1].num_batches_tracked.dtype == flambeau.int64
+
+
+def test_ways_of_asking():
+    like = flambeau.zeros(1, dtype=flambeau.float64)
+    assert model().to(like)[0].weight.dtype == flambeau.float64
+    assert model().to("cpu", flambeau.float64)[0].weight.dtype == flambeau.float64
+    assert model().to(dtype=flambeau.float64)[0].weight.dtype == flambeau.float64
+    assert model().to(flambeau.device("cpu"))[0].weight.dtype == flambeau.float32
+    assert model().cpu()[0].weight.device == flambeau.device("cpu")
+
+
+def test_ties_survive():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    net.double()
+    assert net[1].weight is net[0].weight
+
+
+def test_meta_device():
+    net = model().to_empty(device="meta")
+    assert net[0].weight.device.type == "meta"
+    assert tuple(net[0].weight.shape) == (3, 2)
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match="floating or complex dtypes, not to"):
+        model().to(flambeau.int64)
+    with pytest.raises(TypeError, match="no argument 'dtyp'"):
+        model().to(dtyp=flambeau.float64)
+    with pytest.raises(TypeError, match="takes a device, a dtype or a tensor, not list"):
+        model().to([])

@@ -1,0 +1,126 @@
+"""Initial values: bounds, moments and structure."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import nn
+from flambeau.nn import init
+
+
+def filled(function, *args, shape=(200, 300), **options):
+    tensor = nn.Parameter(flambeau.empty(*shape))
+    assert function(tensor, *args, **options) is tensor
+    assert tensor.requires_grad
+    assert tensor.grad_fn is None
+    return tensor.detach().numpy()
+
+
+def uniform_moments(values, bound):
+    assert abs(values).max() <= bound
+    assert abs(values).max() > 0.99 * bound
+    assert values.std() == pytest.approx(bound / math.sqrt(3), rel=0.02)
+    assert values.mean() == pytest.approx(0, abs=0.02 * bound)
+
+
+def normal_moments(values, std):
+    assert values.std() == pytest.approx(std, rel=0.02)
+    assert values.mean() == pytest.approx(0, abs=0.02 * std)
+    assert abs(values).max() > 3 * std
+
+
+def test_constants():
+    assert (filled(init.constant_, 0.3) == np.float32(0.3)).all()
+    assert (filled(init.ones_) == 1).all()
+    assert (filled(init.zeros_) == 0).all()
+    assert (filled(init.eye_, shape=(3, 5)) == np.eye(3, 5)).all()
+    with pytest.raises(ValueError, match="matrix"):
+        init.eye_(flambeau.empty(2))
+
+
+def test_uniform_and_normal():
+    uniform_moments(filled(init.uniform_, -2, 2), 2)
+    normal_moments(filled(init.normal_, 0, 3), 3)
+    assert filled(init.normal_, 5, 1).mean() == pytest.approx(5, abs=0.02)
+
+
+def test_xavier():
+    bound = 2 * math.sqrt(6 / 500)
+    uniform_moments(filled(init.xavier_uniform_, 2), bound)
+    normal_moments(filled(init.xavier_normal_, 2), 2 * math.sqrt(2 / 500))
+
+
+@pytest.mark.parametrize(("mode", "fan"), [("fan_in", 300), ("fan_out", 200)])
+def test_kaiming(mode, fan):
+    options = {"mode": mode, "nonlinearity": "relu"}
+    uniform_moments(filled(init.kaiming_uniform_, **options), math.sqrt(6 / fan))
+    normal_moments(filled(init.kaiming_normal_, **options), math.sqrt(2 / fan))
+
+
+def test_fans_of_a_convolution():
+    values = filled(init.kaiming_uniform_, a=math.sqrt(5), shape=(64, 32, 3, 5))
+    uniform_moments(values, 1 / math.sqrt(32 * 15))
+
+
+def test_layers_start_as_in_pytorch():
+    linear = nn.Linear(300, 200)
+    uniform_moments(linear.weight.detach().numpy(), 1 / math.sqrt(300))
+    assert abs(linear.bias.detach().numpy()).max() <= 1 / math.sqrt(300)
+    conv = nn.Conv2d(64, 64, 3, groups=2)
+    uniform_moments(conv.weight.detach().numpy(), 1 / math.sqrt(32 * 9))
+    normal_moments(nn.Embedding(200, 300).weight.detach().numpy(), 1)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (4, 9), (9, 4), (4, 3, 3)])
+def test_orthogonal(shape):
+    matrix = filled(init.orthogonal_, 2.0, shape=shape).reshape(shape[0], -1)
+    if matrix.shape[0] > matrix.shape[1]:
+        matrix = matrix.T
+    np.testing.assert_allclose(matrix @ matrix.T, 4 * np.eye(len(matrix)), atol=1e-5)
+
+
+def test_truncated_normal():
+    values = filled(init.trunc_normal_, 0, 1, -1, 2)
+    assert values.min() >= -1
+    assert values.max() <= 2
+    # Mean of the standard normal distribution between -1 and 2.
+    density = lambda x: math.exp(-x * x / 2) / math.sqrt(2 * math.pi)  # noqa: E731
+    mass = (math.erf(2 / math.sqrt(2)) + math.erf(1 / math.sqrt(2))) / 2
+    assert values.mean() == pytest.approx((density(-1) - density(2)) / mass, abs=0.02)
+    with pytest.raises(ValueError, match="a < b"):
+        init.trunc_normal_(flambeau.empty(1), a=2, b=1)
+    with pytest.raises(ValueError, match="one in a thousand"):
+        init.trunc_normal_(flambeau.empty(1), a=8, b=9)
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "gain"),
+    [("linear", None, 1), ("tanh", None, 5 / 3), ("relu", None, math.sqrt(2)),
+     ("leaky_relu", None, math.sqrt(2 / 1.0001)), ("leaky_relu", 3, math.sqrt(0.2)),
+     ("selu", None, 0.75)],
+)
+def test_gain(name, param, gain):
+    assert init.calculate_gain(name, param) == pytest.approx(gain)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="no gain is known for 'swish'"):
+        init.calculate_gain("swish")
+    with pytest.raises(ValueError, match="two dimensions or more"):
+        init.xavier_uniform_(flambeau.empty(3))
+    with pytest.raises(ValueError, match='"fan_in" or "fan_out"'):
+        init.kaiming_normal_(flambeau.empty(3, 3), mode="fan")
+    with pytest.raises(ValueError, match="two dimensions"):
+        init.orthogonal_(flambeau.empty(3))
+
+
+def test_generators_repeat():
+    def draw(seed):
+        generator = flambeau.Generator()
+        generator.manual_seed(seed)
+        return init.xavier_normal_(flambeau.empty(3, 3), generator=generator).tolist()
+
+    assert draw(5) == draw(5)
+    assert draw(5) != draw(6)

@@ -1,0 +1,150 @@
+"""Losses against closed forms, and shapes they refuse."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import nn
+from flambeau.nn import functional as F
+
+
+def pair(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((4, 3)) * 2, rng.standard_normal((4, 3))
+
+
+REDUCE = {"mean": np.mean, "sum": np.sum, "none": lambda losses: losses}
+
+DISTANCES = [
+    (nn.MSELoss, {}, lambda d: d**2),
+    (nn.L1Loss, {}, np.abs),
+    (nn.SmoothL1Loss, {}, lambda d: np.where(abs(d) < 1, d**2 / 2, abs(d) - 0.5)),
+    (
+        nn.SmoothL1Loss,
+        {"beta": 2.5},
+        lambda d: np.where(abs(d) < 2.5, d**2 / 5, abs(d) - 1.25),
+    ),
+    (nn.SmoothL1Loss, {"beta": 0}, np.abs),
+    (
+        nn.HuberLoss,
+        {"delta": 0.7},
+        lambda d: np.where(abs(d) < 0.7, d**2 / 2, 0.7 * (abs(d) - 0.35)),
+    ),
+]
+
+
+@pytest.mark.parametrize("reduction", REDUCE)
+@pytest.mark.parametrize(("kind", "options", "formula"), DISTANCES)
+def test_distances(kind, options, formula, reduction):
+    x, y = pair()
+    loss = kind(reduction=reduction, **options)(flambeau.tensor(x), flambeau.tensor(y))
+    np.testing.assert_allclose(loss.numpy(), REDUCE[reduction](formula(x - y)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("reduction", REDUCE)
+def test_binary_cross_entropy(reduction):
+    x, y = pair()
+    p, y, w = 1 / (1 + np.exp(-x)), (y > 0) * 1.0, np.abs(pair(1)[0])
+    losses = -w * (y * np.log(p) + (1 - y) * np.log(1 - p))
+    tensors = [flambeau.tensor(value) for value in (p, x, y, w)]
+    loss = nn.BCELoss(tensors[3], reduction)(tensors[0], tensors[2])
+    np.testing.assert_allclose(loss.numpy(), REDUCE[reduction](losses), rtol=1e-10)
+    loss = nn.BCEWithLogitsLoss(tensors[3], reduction)(tensors[1], tensors[2])
+    np.testing.assert_allclose(loss.numpy(), REDUCE[reduction](losses), rtol=1e-10)
+
+
+def test_binary_cross_entropy_stays_finite():
+    certain = flambeau.tensor([0.0, 1.0])
+    assert nn.BCELoss(reduction="none")(certain, 1 - certain).tolist() == [100.0, 100.0]
+    scores = flambeau.tensor([-500.0, 500.0])
+    loss = nn.BCEWithLogitsLoss(reduction="none")(scores, flambeau.tensor([1.0, 1.0]))
+    assert loss.tolist() == [500.0, 0.0]
+
+
+def test_pos_weight():
+    loss = nn.BCEWithLogitsLoss(pos_weight=flambeau.tensor([3.0]), reduction="none")
+    out = loss(flambeau.zeros(1), flambeau.ones(1)).item()
+    assert out == pytest.approx(3 * math.log(2), rel=1e-6)
+
+
+@pytest.mark.parametrize("reduction", REDUCE)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_entropy_and_nll(reduction, weighted):
+    x = np.random.default_rng(0).standard_normal((6, 4))
+    target = np.array([0, 3, 1, -1, 2, 2])
+    w = np.array([0.5, 2.0, 1.0, 3.0]) if weighted else np.ones(4)
+    log_p = x - np.log(np.exp(x).sum(1, keepdims=True))
+    counted = target >= 0
+    weights = np.where(counted, w[target], 0)
+    losses = -log_p[np.arange(6), target] * weights
+    expected = {"none": losses, "sum": losses.sum(), "mean": losses.sum() / weights.sum()}
+    options = {
+        "weight": flambeau.tensor(w) if weighted else None,
+        "ignore_index": -1,
+        "reduction": reduction,
+    }
+    t = flambeau.tensor(target)
+    loss = nn.CrossEntropyLoss(**options)(flambeau.tensor(x), t)
+    np.testing.assert_allclose(loss.numpy(), expected[reduction], rtol=1e-10, atol=1e-12)
+    loss = nn.NLLLoss(**options)(flambeau.tensor(log_p), t)
+    np.testing.assert_allclose(loss.numpy(), expected[reduction], rtol=1e-10, atol=1e-12)
+
+
+def test_label_smoothing():
+    x = np.random.default_rng(0).standard_normal((5, 4))
+    target = np.array([0, 3, 1, 2, 2])
+    log_p = x - np.log(np.exp(x).sum(1, keepdims=True))
+    smooth = np.full((5, 4), 0.2 / 4)
+    smooth[np.arange(5), target] += 0.8
+    loss = nn.CrossEntropyLoss(label_smoothing=0.2)(flambeau.tensor(x), flambeau.tensor(target))
+    assert loss.item() == pytest.approx(-(smooth * log_p).sum(1).mean(), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kind", [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss,
+             nn.BCEWithLogitsLoss],
+)
+def test_shapes_that_would_broadcast_are_refused(kind):
+    with pytest.raises(ValueError, match=r"broadcasting to \(8, 8\)"):
+        kind()(flambeau.ones(8, 1), flambeau.ones(8))
+
+
+def test_the_text_says_how_to_go_on():
+    with pytest.raises(ValueError) as error:
+        F.mse_loss(flambeau.ones(8, 1), flambeau.ones(8))
+    assert str(error.value) == (
+        "mse_loss(): input has shape (8, 1), target (8,); they must be equal, because "
+        "broadcasting to (8, 8) would compare elements that do not belong together. Reshape one "
+        "of them, e.g. target.view_as(input); or, to broadcast on purpose, "
+        "mse_loss(*flambeau.broadcast_tensors(input, target))"
+    )
+    with pytest.raises(ValueError, match=r"input has shape \(2,\), target \(3,\); they must be"):
+        F.l1_loss(flambeau.ones(2), flambeau.ones(3))
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match='"mean", "sum" or "none", not \'average\''):
+        nn.MSELoss("average")
+    x = flambeau.ones(2)
+    with pytest.raises(ValueError, match="beta is at least 0"):
+        F.smooth_l1_loss(x, x, beta=-1)
+    with pytest.raises(ValueError, match="delta is greater than 0"):
+        F.huber_loss(x, x, delta=0)
+    with pytest.raises(ValueError, match="reduction"):
+        F.huber_loss(x, x, reduction="average")
+
+
+def test_weighted_huber():
+    x, y = flambeau.tensor([0.0, 3.0]), flambeau.tensor([1.0, 0.0])
+    weight = flambeau.tensor([1.0, 3.0])
+    assert F.huber_loss(x, y, weight=weight).item() == pytest.approx((0.5 + 3 * 2.5) / 4)
+    assert F.huber_loss(x, y, weight=weight, reduction="sum").item() == pytest.approx(8.0)
+
+
+def test_old_flags():
+    x, y = flambeau.tensor([1.0, 3.0]), flambeau.tensor([0.0, 0.0])
+    assert F.smooth_l1_loss(x, y, size_average=False).item() == 3.0
+    assert F.smooth_l1_loss(x, y, reduce=False).tolist() == [0.5, 2.5]
+    assert F.smooth_l1_loss(x, y, size_average=True).item() == 1.5

@@ -1,0 +1,205 @@
+"""Registering, replacing, deleting and copying parameters, buffers and submodules."""
+
+import copy
+import pickle
+
+import pytest
+
+import flambeau
+from flambeau import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.second = nn.Linear(4, 2)
+        self.register_buffer("mean", flambeau.zeros(2))
+        self.register_buffer("scratch", flambeau.ones(1), persistent=False)
+        self.rate = 0.5
+
+    def forward(self, x):
+        return self.second(self.first(x)) * self.rate + self.mean
+
+
+def names(module):
+    return [name for name, _ in module.named_parameters()]
+
+
+def test_assignment_registers_by_type():
+    net = Net()
+    assert names(net) == ["first.weight", "first.bias", "second.weight", "second.bias"]
+    assert [name for name, _ in net.named_buffers()] == ["mean", "scratch"]
+    assert [name for name, _ in net.named_children()] == ["first", "second"]
+
+
+def test_a_member_is_a_plain_attribute():
+    net = Net()
+    assert net.__dict__["first"] is net.first
+    assert not hasattr(nn.Module, "__getattr__")
+
+
+def test_views_are_live_both_ways():
+    net = Net()
+    net._parameters["extra"] = nn.Parameter(flambeau.zeros(1))
+    assert "extra" in dict(net.named_parameters())
+    assert net.extra is net._parameters["extra"]
+    del net._modules["second"]
+    assert not hasattr(net, "second")
+    assert list(net._modules) == ["first"]
+    assert len(net._buffers) == 2
+    with pytest.raises(KeyError):
+        net._buffers["first"]
+
+
+def test_reassigning_keeps_the_order():
+    net = Net()
+    net.first = nn.Linear(3, 4, bias=False)
+    assert names(net) == ["first.weight", "second.weight", "second.bias"]
+
+
+def test_a_name_changes_its_kind():
+    net = nn.Module()
+    net.x = 3
+    net.x = nn.Parameter(flambeau.zeros(1))
+    assert names(net) == ["x"]
+    net.x = nn.ReLU()
+    assert names(net) == []
+    assert [name for name, _ in net.named_children()] == ["x"]
+
+
+def test_none_keeps_the_name_reserved():
+    layer = nn.Linear(2, 2)
+    layer.bias = None
+    assert layer.bias is None
+    assert names(layer) == ["weight"]
+    layer.bias = nn.Parameter(flambeau.zeros(2))
+    assert names(layer) == ["weight", "bias"]
+
+
+def test_deleting_forgets():
+    net = Net()
+    del net.first
+    del net.mean
+    del net.rate
+    assert names(net) == ["second.weight", "second.bias"]
+    assert list(net.state_dict()) == ["second.weight", "second.bias"]
+    with pytest.raises(AttributeError, match="first"):
+        net.first  # noqa: B018
+
+
+def test_a_buffer_may_be_replaced_by_any_tensor():
+    net = Net()
+    net.mean = flambeau.ones(2)
+    assert "mean" in net.state_dict()
+    with pytest.raises(TypeError, match="cannot assign float as buffer 'mean' of Net"):
+        net.mean = 1.0
+
+
+def test_buffer_class_registers_itself():
+    module = nn.Module()
+    module.kept = nn.Buffer(flambeau.zeros(1))
+    module.dropped = nn.Buffer(flambeau.zeros(1), persistent=False)
+    assert list(module.state_dict()) == ["kept"]
+    assert len(list(module.buffers())) == 2
+
+
+def test_tied_parameters_are_listed_once():
+    net = Net()
+    net.third = nn.Linear(4, 2)
+    net.third.weight = net.second.weight
+    assert "third.weight" not in names(net)
+    assert ("third.weight" in dict(net.named_parameters(remove_duplicate=False)))
+    assert "third.weight" in net.state_dict()
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_are_whole_and_independent(clone):
+    net = Net()
+    net.third = nn.Linear(4, 2)
+    net.third.weight = net.second.weight
+    net.first.weight.requires_grad_(False)
+    twin = clone(net)
+    assert list(twin.state_dict()) == list(net.state_dict())
+    assert isinstance(twin.first.weight, nn.Parameter)
+    assert not twin.first.weight.requires_grad
+    assert twin.second.weight.requires_grad
+    assert twin.third.weight is twin.second.weight
+    x = flambeau.randn(5, 3)
+    assert twin(x).tolist() == net(x).tolist()
+    with flambeau.no_grad():
+        net.second.weight.fill_(0)
+    assert twin.second.weight.abs().sum().item() > 0
+
+
+def test_deepcopy_of_parameter_and_buffer():
+    param = nn.Parameter(flambeau.ones(2), requires_grad=False)
+    twin = copy.deepcopy(param)
+    assert isinstance(twin, nn.Parameter)
+    assert not twin.requires_grad
+    buffer = copy.deepcopy(nn.Buffer(flambeau.ones(2), persistent=False))
+    assert isinstance(buffer, nn.Buffer)
+    assert buffer.persistent is False
+
+
+def test_operators_give_plain_tensors():
+    param = nn.Parameter(flambeau.ones(2))
+    assert type(param + 1) is type(flambeau.ones(1) + 1)
+    assert not isinstance(param * 2, nn.Parameter)
+
+
+def test_parameter_shares_memory_and_prints():
+    data = flambeau.zeros(2)
+    param = nn.Parameter(data)
+    data.fill_(3)
+    assert param.tolist() == [3, 3]
+    assert repr(param) == "Parameter containing:\ntensor([3., 3.], requires_grad=True)"
+
+
+def test_assigning_before_init_is_explained():
+    class Forgot(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(1, 1)
+
+    with pytest.raises(AttributeError, match=r"call super\(\)\.__init__\(\) first in Forgot"):
+        Forgot()
+
+
+def test_a_plain_tensor_in_place_of_a_parameter_is_explained():
+    layer = nn.Linear(2, 2)
+    with pytest.raises(TypeError) as error:
+        layer.weight = flambeau.zeros(2, 2)
+    assert str(error.value) == (
+        f"cannot assign {type(flambeau.zeros(1)).__name__} as parameter 'weight' of Linear: write "
+        "nn.Parameter(value) to replace the parameter, or weight.copy_(value) under "
+        "flambeau.no_grad() to change its values"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("", "empty"), ("a.b", "dot"), ("forward", "already exists in Module")],
+)
+@pytest.mark.parametrize("kind", ["parameter", "buffer", "module"])
+def test_bad_names(kind, name, error):
+    module = nn.Module()
+    value = {
+        "parameter": nn.Parameter(flambeau.zeros(1)),
+        "buffer": flambeau.zeros(1),
+        "module": nn.ReLU(),
+    }[kind]
+    with pytest.raises(KeyError, match=error):
+        getattr(module, f"register_{kind}")(name, value)
+
+
+@pytest.mark.parametrize("kind", ["parameter", "buffer", "module"])
+def test_bad_values(kind):
+    with pytest.raises(TypeError, match=f"cannot assign int as {kind} 'x' of Module"):
+        getattr(nn.Module(), f"register_{kind}")("x", 3)
+    with pytest.raises(TypeError, match="takes a Tensor, not list"):
+        nn.Parameter([1.0])
+
+
+def test_dir_lists_members_but_no_numbers():
+    assert "first" in dir(Net())
+    assert "0" not in dir(nn.Sequential(nn.ReLU()))

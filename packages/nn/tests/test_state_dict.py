@@ -1,0 +1,150 @@
+"""Saving and loading the state of modules."""
+
+import pytest
+
+import flambeau
+from flambeau import nn
+
+
+def net(width=4):
+    return nn.Sequential(nn.Linear(3, width), nn.BatchNorm1d(width), nn.Linear(width, 2))
+
+
+def test_contents_and_sharing():
+    model = net()
+    state = model.state_dict()
+    assert list(state) == [
+        "0.weight",
+        "0.bias",
+        "1.weight",
+        "1.bias",
+        "1.running_mean",
+        "1.running_var",
+        "1.num_batches_tracked",
+        "2.weight",
+        "2.bias",
+    ]
+    assert not state["0.weight"].requires_grad
+    assert state["0.weight"].data_ptr() == model[0].weight.data_ptr()
+    assert model.state_dict(keep_vars=True)["0.weight"] is model[0].weight
+    assert list(nn.ReLU().state_dict(prefix="x.")) == []
+    assert list(model[2].state_dict(prefix="x.")) == ["x.weight", "x.bias"]
+
+
+def test_round_trip():
+    flambeau.manual_seed(1)
+    source, target = net(), net()
+    x = flambeau.randn(6, 3)
+    source(x)
+    target.load_state_dict(source.state_dict())
+    assert target.eval()(x).tolist() == source.eval()(x).tolist()
+
+
+def test_loading_converts_and_keeps_the_parameter():
+    layer = nn.Linear(2, 1)
+    weight = layer.weight
+    given = {"weight": flambeau.ones(1, 2, dtype=flambeau.float64), "bias": flambeau.zeros(1)}
+    layer.load_state_dict(given)
+    assert layer.weight is weight
+    assert layer.weight.dtype == flambeau.float32
+    assert layer.weight.tolist() == [[1.0, 1.0]]
+
+
+def test_assign_takes_the_tensors():
+    layer = nn.Linear(2, 1)
+    layer.weight.requires_grad_(False)
+    weight = flambeau.ones(1, 2, dtype=flambeau.float64)
+    layer.load_state_dict({"weight": weight, "bias": flambeau.zeros(1)}, assign=True)
+    assert isinstance(layer.weight, nn.Parameter)
+    assert layer.weight.dtype == flambeau.float64
+    assert not layer.weight.requires_grad
+    assert layer.weight.data_ptr() == weight.data_ptr()
+
+
+def test_errors_are_listed_together_and_nothing_is_copied():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    before = model[0].bias.tolist()
+    state = dict(model.state_dict())
+    state["0.weight"] = flambeau.zeros(5, 3)
+    state["0.bias"] = flambeau.zeros(4)
+    state["1.weigth"] = state.pop("1.weight")
+    with pytest.raises(RuntimeError) as error:
+        model.load_state_dict(state)
+    assert str(error.value) == (
+        "Error(s) in loading state_dict for Sequential:\n"
+        '\tMissing key(s) in state_dict: "1.weight".\n'
+        '\tUnexpected key(s) in state_dict: "1.weigth".\n'
+        '\tThe state_dict has "1.weigth" where "1.weight" is expected.\n'
+        "\tsize mismatch for 0.weight: the state_dict has shape (5, 3), the current model (4, 3)."
+    )
+    assert model[0].bias.tolist() == before
+
+
+def test_a_wrapper_s_prefix_is_recognized():
+    layer = nn.Linear(2, 1)
+    state = {f"module.{key}": value for key, value in layer.state_dict().items()}
+    with pytest.raises(RuntimeError, match=r'key\.removeprefix\("module\."\)'):
+        layer.load_state_dict(state)
+
+
+def test_not_strict_reports():
+    layer = nn.Linear(2, 1)
+    result = layer.load_state_dict({"weight": flambeau.ones(1, 2), "x": 1}, strict=False)
+    assert result.missing_keys == ["bias"]
+    assert result.unexpected_keys == ["x"]
+    assert layer.weight.tolist() == [[1.0, 1.0]]
+    assert repr(layer.load_state_dict(layer.state_dict())) == "<All keys matched successfully>"
+
+
+def test_wrong_types():
+    with pytest.raises(TypeError, match="takes a dict of tensors, not list"):
+        nn.Linear(1, 1).load_state_dict([])
+    with pytest.raises(RuntimeError, match='"weight" should be a Tensor, not float'):
+        nn.Linear(1, 1).load_state_dict({"weight": 1.0, "bias": flambeau.zeros(1)})
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def get_extra_state(self):
+        return {"calls": self.calls}
+
+    def set_extra_state(self, state):
+        self.calls = state["calls"]
+
+
+def test_extra_state():
+    source, target = nn.Sequential(Counter()), nn.Sequential(Counter())
+    source[0].calls = 7
+    assert list(source.state_dict()) == ["0._extra_state"]
+    target.load_state_dict(source.state_dict())
+    assert target[0].calls == 7
+    with pytest.raises(RuntimeError, match="0._extra_state"):
+        target.load_state_dict({})
+
+
+def test_hooks_rename_and_forgive():
+    layer = nn.Linear(2, 1)
+
+    def rename(module, state, prefix, *_):
+        state[prefix + "weight"] = state.pop(prefix + "w")
+
+    handle = layer.register_load_state_dict_pre_hook(rename)
+    layer.load_state_dict({"w": flambeau.ones(1, 2), "bias": flambeau.zeros(1)})
+    assert layer.weight.tolist() == [[1.0, 1.0]]
+    handle.remove()
+    layer.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+    layer.load_state_dict({"weight": flambeau.zeros(1, 2)})
+    assert layer.weight.tolist() == [[0.0, 0.0]]
+
+    def drop_bias(module, state, prefix, metadata):
+        del state[prefix + "bias"]
+
+    layer.register_state_dict_post_hook(drop_bias)
+    assert list(layer.state_dict()) == ["weight"]
+    seen = []
+    layer.register_state_dict_pre_hook(lambda module, prefix, keep: seen.append(prefix))
+    nn.Sequential(layer).state_dict()
+    assert seen == ["0."]

@@ -1,0 +1,68 @@
+"""Gradient clipping, and parameters as a vector."""
+
+import math
+
+import pytest
+
+import flambeau
+from flambeau import nn
+from flambeau.nn import utils
+
+
+def parameters():
+    made = [nn.Parameter(flambeau.zeros(2)), nn.Parameter(flambeau.zeros(1, 2))]
+    made[0].grad = flambeau.tensor([3.0, -4.0])
+    made[1].grad = flambeau.tensor([[0.0, 12.0]])
+    return [*made, nn.Parameter(flambeau.zeros(1))]
+
+
+@pytest.mark.parametrize(
+    ("order", "total"), [(2.0, 13.0), (1.0, 19.0), (math.inf, 12.0), (3.0, 1819 ** (1 / 3))]
+)
+def test_norm(order, total):
+    params = parameters()
+    norm = utils.clip_grad_norm_(params, total / 2, norm_type=order)
+    assert norm.item() == pytest.approx(total, rel=1e-6)
+    assert params[0].grad.tolist() == pytest.approx([1.5, -2.0], rel=1e-5)
+    assert params[1].grad.tolist()[0] == pytest.approx([0.0, 6.0], rel=1e-5)
+    assert params[2].grad is None
+
+
+def test_small_gradients_stay():
+    params = parameters()
+    utils.clip_grad_norm_(iter(params), 100.0)
+    assert params[0].grad.tolist() == [3.0, -4.0]
+
+
+def test_not_finite():
+    param = nn.Parameter(flambeau.zeros(1))
+    param.grad = flambeau.tensor([math.inf])
+    with pytest.raises(RuntimeError, match="error_if_nonfinite=False"):
+        utils.clip_grad_norm_(param, 1.0, error_if_nonfinite=True)
+    assert utils.clip_grad_norm_(param, 1.0).item() == math.inf
+
+
+def test_no_gradients():
+    assert utils.clip_grad_norm_([], 1.0).item() == 0.0
+
+
+def test_values():
+    params = parameters()
+    utils.clip_grad_value_(params, 3.5)
+    assert params[0].grad.tolist() == [3.0, -3.5]
+    assert params[1].grad.tolist() == [[0.0, 3.5]]
+
+
+def test_vector_and_back():
+    net = nn.Linear(2, 2)
+    vector = utils.parameters_to_vector(net.parameters())
+    assert tuple(vector.shape) == (6,)
+    utils.vector_to_parameters(flambeau.arange(6.0), net.parameters())
+    assert net.weight.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    assert net.bias.tolist() == [4.0, 5.0]
+    with pytest.raises(ValueError, match="5 elements, the parameters have 6"):
+        utils.vector_to_parameters(flambeau.zeros(5), net.parameters())
+    with pytest.raises(TypeError, match="not list"):
+        utils.vector_to_parameters([1.0], net.parameters())
+    with pytest.raises(ValueError, match="at least one"):
+        utils.parameters_to_vector([])
