@@ -1,0 +1,17 @@
+/* What the three convolution rows share: sizes and checks. */
+#pragma once
+#include "ops/window.h"
+
+static inline const fl_conv_dtype *fl_conv_kernels_of(int dtype) {
+    return dtype == FL_F64 ? &FL_PICK(fl_conv_kernels)->f64 : &FL_PICK(fl_conv_kernels)->f32;
+}
+
+/* Read stride, padding, dilation, groups from in[at..at+4) and the sizes from two shapes. */
+int fl_conv_read(const fl_op *op, const fl_value *in, int at, const char *input_name, int input_nd,
+                 const int64_t *input, const char *weight_name, int weight_nd,
+                 const int64_t *weight, fl_conv *out);
+/* in[1..n) of the tensors given must have the dtype of the first, a floating one. */
+int fl_conv_check_dtypes(const fl_op *op, const fl_value *in, int n);
+/* `grad` must have the shape of the convolution's output. */
+int fl_conv_check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad);
+int fl_conv_output_shape(const fl_conv &p, int64_t shape[4]);   /* returns the dimensions */

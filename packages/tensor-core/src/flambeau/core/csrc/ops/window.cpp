@@ -1,0 +1,19 @@
+/* Arguments of sliding windows: see window.h. */
+#include "ops/window.h"
+
+int fl_read_pair(const fl_op *op, const char *param, const fl_value &v, int64_t least,
+                 int64_t out[2]) {
+    const int64_t *list = v.tag == FL_INTS ? v.is : &v.i;
+    uint32_t len = v.tag == FL_INTS ? v.len : 1;
+    if (len != 1 && len != 2)
+        return fl_error(FL_RUNTIME_ERROR, "%s: %s is %s; it must be one number or two, for height "
+                        "and width", fl_op_title(op), param, fl_shape_text(list, (int)len));
+    for (int i = 0; i < 2; i++) {
+        out[i] = list[len == 1 ? 0 : i];
+        if (out[i] < least || out[i] > INT32_MAX)
+            return fl_error(FL_RUNTIME_ERROR, "%s: %s is %s; its numbers must be %s", fl_op_title(op),
+                            param, fl_shape_text(list, (int)len),
+                            least ? "1 or more" : "0 or more (negative values are not supported)");
+    }
+    return 0;
+}

@@ -1,0 +1,14 @@
+/* Windows that slide over the last two dimensions: sizes and steps of convolution and pooling. */
+#pragma once
+#include "core/core.h"
+#include "kernels/conv.h"
+
+/* A list of one or two numbers as {height, width}; each must be at least `least`. */
+int fl_read_pair(const fl_op *op, const char *param, const fl_value &v, int64_t least,
+                 int64_t out[2]);
+
+/* Positions of a window over `length` elements, by the rule of convolutions (floor). */
+static inline int64_t fl_window_count(const fl_window &w, int64_t length) {
+    int64_t span = length + 2 * w.padding - fl_window_reach(w);
+    return span < 0 ? 0 : span / w.stride + 1;
+}
