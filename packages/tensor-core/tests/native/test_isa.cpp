@@ -20,7 +20,7 @@ int main() {
     CHECK(!v3 || pinned("v3", FL_ISA_V3));
     int best = __builtin_cpu_supports("avx512bw") ? FL_ISA_V4 : v3 ? FL_ISA_V3 : FL_ISA_V2;
 #else
-    int best = FL_ISA_BASE;
+    int best = FL_ISA_NEON;
 #endif
     CHECK(pinned("", best));
     CHECK(pinned("v9", best));

@@ -7,7 +7,7 @@
 
 namespace {
 
-const char *const NAMES[] = {"", "base", "v2", "v3", "v4"};
+const char *const NAMES[] = {"", "neon", "v2", "v3", "v4"};
 
 int detect() {
 #if defined(__x86_64__)
@@ -21,7 +21,7 @@ int detect() {
         return FL_ISA_V3;
     return FL_ISA_V2;
 #else
-    return FL_ISA_BASE;
+    return FL_ISA_NEON;
 #endif
 }
 
@@ -30,7 +30,7 @@ int choose() {
     const char *pinned = getenv("FLAMBEAU_ISA");
     if (!pinned || !*pinned)
         return best;
-    int lowest = best == FL_ISA_BASE ? FL_ISA_BASE : FL_ISA_V2;
+    int lowest = best == FL_ISA_NEON ? FL_ISA_NEON : FL_ISA_V2;
     for (int level = lowest; level <= best; level++)
         if (strcmp(pinned, NAMES[level]) == 0)
             return level;
@@ -47,5 +47,5 @@ int fl_isa_level(void) {
 }
 
 const char *fl_isa_name(int level) {
-    return level >= FL_ISA_BASE && level <= FL_ISA_V4 ? NAMES[level] : "unknown";
+    return level >= FL_ISA_NEON && level <= FL_ISA_V4 ? NAMES[level] : "unknown";
 }

@@ -1,0 +1,38 @@
+/* Matrix products on packed panels, compiled per ISA level.
+ *
+ * The sum over k of every element of C is taken in the same order whatever the tiling: slabs of
+ * fl_gemm_slab terms, each summed from its first term to its last by fused multiply-add, and the
+ * slabs added in order. Callers may therefore cut C any way they like. The exception is `dot`,
+ * which sums in vector lanes and is a choice made from the shape of the whole product. */
+#pragma once
+#include "kernels/level.h"
+
+#include <stdint.h>
+
+/* One rectangle of C = activation(alpha * A B + beta * C + bias). All strides in elements; both
+ * strides of A, B and C are free. */
+typedef struct fl_gemm_block {
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    double alpha, beta;         /* beta == 0: C is not read */
+    const void *bias;           /* NULL, or the element for column j at j * bias_col */
+    int64_t bias_col;
+    int32_t relu;
+    int32_t dot;                /* vectors run along k; needs a_col == 1 and b_col == b_row-major
+                                   columns, that is b_row == 1 */
+    void *scratch;              /* at least scratch_bytes of the table */
+} fl_gemm_block;
+
+/* The kernels of one dtype. */
+typedef struct fl_gemm_dtype {
+    void (*block)(const fl_gemm_block *);
+    int64_t (*scratch_bytes)(int64_t m);    /* for blocks of up to m rows */
+    int64_t rows, cols;                     /* of the register tile */
+    int64_t panel_rows;                     /* rows of A packed at once: a good height of blocks */
+} fl_gemm_dtype;
+
+typedef struct fl_gemm_kernels {
+    fl_gemm_dtype f32, f64;
+} fl_gemm_kernels;

@@ -1,0 +1,142 @@
+/* Vectors of float and double for the products: the widest of the level, with fused multiply-add
+ * where the level has one. Everything has internal linkage, like all code compiled per level. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <utility>
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace {
+
+#if defined(__AVX512F__)
+const int VECTOR_BYTES = 64;
+const int REGISTERS = 32;
+#elif defined(__AVX2__)
+const int VECTOR_BYTES = 32;
+const int REGISTERS = 16;
+#elif defined(__aarch64__)
+const int VECTOR_BYTES = 16;
+const int REGISTERS = 32;
+#else
+const int VECTOR_BYTES = 16;
+const int REGISTERS = 16;
+#endif
+
+template <class T> struct Lanes {};
+
+template <> struct Lanes<float> {
+    typedef float Vector __attribute__((vector_size(VECTOR_BYTES)));
+    typedef int32_t Index __attribute__((vector_size(VECTOR_BYTES)));
+    static const int COUNT = VECTOR_BYTES / 4;
+};
+
+template <> struct Lanes<double> {
+    typedef double Vector __attribute__((vector_size(VECTOR_BYTES)));
+    typedef int64_t Index __attribute__((vector_size(VECTOR_BYTES)));
+    static const int COUNT = VECTOR_BYTES / 8;
+};
+
+template <class T> using Vector = typename Lanes<T>::Vector;
+
+template <class T> inline Vector<T> load(const T *p) {
+    Vector<T> v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+template <class T> inline void store(T *p, Vector<T> v) {
+    __builtin_memcpy(p, &v, sizeof v);
+}
+
+/* The first `count` elements, zeros behind them; reads nothing beyond. */
+template <class T> inline Vector<T> load_part(const T *p, int64_t count) {
+    Vector<T> v = {};
+    __builtin_memcpy(&v, p, static_cast<size_t>(count) * sizeof(T));
+    return v;
+}
+
+#if defined(__AVX512F__)
+inline Vector<float> splat(float x) { return _mm512_set1_ps(x); }
+inline Vector<double> splat(double x) { return _mm512_set1_pd(x); }
+inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) {
+    return _mm512_fmadd_pd(a, b, c);
+}
+#elif defined(__AVX2__)
+inline Vector<float> splat(float x) { return _mm256_set1_ps(x); }
+inline Vector<double> splat(double x) { return _mm256_set1_pd(x); }
+inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) {
+    return _mm256_fmadd_pd(a, b, c);
+}
+#else
+inline Vector<float> splat(float x) { return Vector<float>{x, x, x, x}; }
+inline Vector<double> splat(double x) { return Vector<double>{x, x}; }
+#if defined(__aarch64__)
+inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) {
+    return (Vector<float>)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) {
+    return (Vector<double>)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+#else
+template <class V> inline V fma(V a, V b, V c) { return a * b + c; }
+#endif
+#endif
+
+/* ---- lane shuffles, written once for all widths ------------------------------------------ */
+
+template <class T> using Index = typename Lanes<T>::Index;
+template <class T> using Every = std::make_integer_sequence<int, Lanes<T>::COUNT>;
+
+/* Lane e of the results of exchange(): a and b with the blocks of S lanes off the diagonal of
+ * the 2 x 2 block matrix (a; b) swapped. Lanes of b count from COUNT on. */
+template <class T, int S, int... E>
+inline Index<T> upper_lanes(std::integer_sequence<int, E...>) {
+    return Index<T>{((E & S) ? Lanes<T>::COUNT + E - S : E)...};
+}
+
+template <class T, int S, int... E>
+inline Index<T> lower_lanes(std::integer_sequence<int, E...>) {
+    return Index<T>{((E & S) ? Lanes<T>::COUNT + E : E + S)...};
+}
+
+template <class T, int S> inline void exchange(Vector<T> &a, Vector<T> &b) {
+    Vector<T> upper = __builtin_shuffle(a, b, upper_lanes<T, S>(Every<T>{}));
+    Vector<T> lower = __builtin_shuffle(a, b, lower_lanes<T, S>(Every<T>{}));
+    a = upper;
+    b = lower;
+}
+
+template <class T, int S = 1> inline void transpose_lanes(Vector<T> *rows) {
+    if constexpr (S < Lanes<T>::COUNT) {
+#pragma GCC unroll 16
+        for (int i = 0; i < Lanes<T>::COUNT; i++)
+            if (!(i & S))
+                exchange<T, S>(rows[i], rows[i + S]);
+        transpose_lanes<T, S * 2>(rows);
+    }
+}
+
+template <class T, int S, int... E> inline Index<T> partners(std::integer_sequence<int, E...>) {
+    return Index<T>{(E ^ S)...};
+}
+
+/* The sum of all lanes, halves first: the order is fixed. */
+template <class T, int S = Lanes<T>::COUNT / 2> inline T sum_lanes(Vector<T> v) {
+    if constexpr (S == 0)
+        return v[0];
+    else
+        return sum_lanes<T, S / 2>(v + __builtin_shuffle(v, partners<T, S>(Every<T>{})));
+}
+
+} // namespace
