@@ -1,0 +1,206 @@
+/* Max and average pooling: see pool.h. */
+#include "kernels/pool.h"
+#include "kernels/pool_rows.h"
+
+namespace {
+
+/* Registers of the element type and of indices within a plane. */
+template <class T> struct index_of { typedef int64_t type; };
+template <> struct index_of<float> { typedef int32_t type; };
+
+template <class T> inline T lowest() { return limits<T>::low; }
+
+/* The reference for one output, which also finds the index when nothing exceeds the padding. */
+template <class T>
+void max_one(const fl_pool &p, const T *plane, int64_t oy, int64_t ox, T *value, int64_t *index) {
+    int64_t ky0, ky1, kx0, kx1;
+    taps_inside(p.y, oy, p.h, &ky0, &ky1);
+    taps_inside(p.x, ox, p.w, &kx0, &kx1);
+    int64_t y = oy * p.y.stride - p.y.padding, x = ox * p.x.stride - p.x.padding;
+    T best = lowest<T>();
+    int64_t at = (y + ky0 * p.y.dilation) * p.w + x + kx0 * p.x.dilation;
+    for (int64_t ky = ky0; ky < ky1; ky++)
+        for (int64_t kx = kx0; kx < kx1; kx++) {
+            int64_t here = (y + ky * p.y.dilation) * p.w + x + kx * p.x.dilation;
+            T v = plane[here];
+            if (v > best || v != v) {
+                best = v;
+                at = here;
+            }
+        }
+    *value = best;
+    *index = at;
+}
+
+/* One vector of outputs. `tap` of the best one is its distance from the window's corner. */
+template <class T, class I> struct Best {
+    typedef typename register_of<T>::type reg;
+    typedef typename register_of<I>::type index_reg;
+    reg value;
+    index_reg tap;
+
+    FL_TIGHT void meet(const T *from, I tap_number) {
+        reg v;
+        memcpy(&v, from, sizeof v);
+        auto better = (v > value) | (v != v);
+        value = better ? v : value;
+        tap = better ? tap_number - index_reg{} : tap;
+    }
+};
+
+template <class T> struct MaxRow {
+    typedef typename index_of<T>::type I;
+    static constexpr int LANES = FL_REGISTER / sizeof(T);
+    const fl_pool &p;
+    const PhaseRows &rows;
+    const T *row;               /* scratch of the window's first row */
+    int64_t ky0, ky1;
+
+    /* Two vectors from output column ox on. */
+    FL_TIGHT void pair(int64_t ox, T *values, I *taps) const {
+        Best<T, I> a, b;
+        a.value = b.value = lowest<T>() - typename Best<T, I>::reg{};
+        a.tap = b.tap = typename Best<T, I>::index_reg{};
+        for (int64_t ky = ky0; ky < ky1; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                const T *from = row + ky * p.y.dilation * rows.phases * rows.pitch +
+                                tap_offset(p, rows, kx) + ox;
+                I tap = (I)(ky * p.y.dilation * p.w + kx * p.x.dilation);
+                a.meet(from, tap);
+                b.meet(from + LANES, tap);
+            }
+        memcpy(values, &a.value, sizeof a.value);
+        memcpy(values + LANES, &b.value, sizeof b.value);
+        memcpy(taps, &a.tap, sizeof a.tap);
+        memcpy(taps + LANES, &b.tap, sizeof b.tap);
+    }
+};
+
+template <class T>
+inline void max_row(const fl_pool &p, const MaxRow<T> &row, const T *plane, int64_t oy, T *values,
+                    int64_t *indices) {
+    const int64_t step = 2 * MaxRow<T>::LANES;
+    int64_t corner = (oy * p.y.stride - p.y.padding) * p.w - p.x.padding;
+    for (int64_t ox = 0; ox < p.ow; ox += step) {
+        alignas(64) T value[step];
+        alignas(64) typename MaxRow<T>::I tap[step];
+        row.pair(ox, value, tap);
+        int64_t n = p.ow - ox < step ? p.ow - ox : step;
+        bool lost = false;
+        for (int64_t j = 0; j < n; j++) {
+            values[ox + j] = value[j];
+            indices[ox + j] = corner + (ox + j) * p.x.stride + tap[j];
+            lost |= value[j] == lowest<T>();
+        }
+        for (int64_t j = 0; lost && j < n; j++)
+            max_one(p, plane, oy, ox + j, values + ox + j, indices + ox + j);
+    }
+}
+
+template <class T>
+void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
+              int64_t *indices, void *scratch) {
+    PhaseRows rows = phase_rows(*p, begin);
+    split_rows(*p, rows, (const T *)plane, end - begin, lowest<T>(), (T *)scratch);
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p->y, oy, p->h, &ky0, &ky1);
+        const T *row = (const T *)scratch + (oy - begin) * p->y.stride * rows.phases * rows.pitch;
+        max_row(*p, MaxRow<T>{*p, rows, row, ky0, ky1}, (const T *)plane, oy,
+                (T *)values + oy * p->ow, indices + oy * p->ow);
+    }
+}
+
+/* ---- averages ---------------------------------------------------------------------------------- */
+
+/* Elements of the window at `o` along one dimension; the padding counts as far as it reaches. */
+inline int64_t extent(const fl_window &w, int64_t o, int64_t length, bool include_padding) {
+    int64_t start = o * w.stride - w.padding, stop = start + w.size;
+    if (stop > length + w.padding)
+        stop = length + w.padding;
+    if (!include_padding) {
+        start = start > 0 ? start : 0;
+        stop = stop < length ? stop : length;
+    }
+    return stop - start;
+}
+
+/* What sums are divided by in output row `oy`, at column `ox`. */
+inline double divisor(const fl_pool &p, const fl_average &by, int64_t oy, int64_t ox) {
+    if (by.fixed)
+        return (double)by.fixed;
+    bool all = by.include_padding != 0;
+    return (double)(extent(p.y, oy, p.h, all) * extent(p.x, ox, p.w, all));
+}
+
+/* The same for vectors: dividing by `rows` times the column's number. */
+template <class T>
+inline void column_divisors(const fl_pool &p, const fl_average &by, T *out) {
+    for (int64_t ox = 0; ox < p.ow; ox++)
+        out[ox] = by.fixed ? 1 : (T)extent(p.x, ox, p.w, by.include_padding != 0);
+}
+
+template <class T>
+inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t ky0, int64_t ky1,
+                    T height, const T *widths, T *out) {
+    typedef typename register_of<T>::type reg;
+    const int64_t lanes = FL_REGISTER / sizeof(T);
+    for (int64_t ox = 0; ox < p.ow; ox += lanes) {
+        reg sum = {};
+        for (int64_t ky = ky0; ky < ky1; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                reg v;
+                memcpy(&v, row + ky * r.phases * r.pitch + tap_offset(p, r, kx) + ox, sizeof v);
+                sum += v;
+            }
+        alignas(64) T sums[lanes];
+        memcpy(sums, &sum, sizeof sum);
+        int64_t n = p.ow - ox < lanes ? p.ow - ox : lanes;
+        for (int64_t j = 0; j < n; j++)
+            out[ox + j] = sums[j] / (height * widths[ox + j]);
+    }
+}
+
+template <class T>
+void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
+              int64_t end, void *out, void *scratch) {
+    PhaseRows rows = phase_rows(*p, begin);
+    T *widths = (T *)scratch, *split = widths + p->ow;
+    column_divisors(*p, *by, widths);
+    split_rows(*p, rows, (const T *)plane, end - begin, (T)0, split);
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p->y, oy, p->h, &ky0, &ky1);
+        T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, by->include_padding != 0));
+        avg_row(*p, rows, split + (oy - begin) * p->y.stride * rows.phases * rows.pitch, ky0, ky1,
+                height, widths, (T *)out + oy * p->ow);
+    }
+}
+
+template <class T>
+void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *out) {
+    for (int64_t oy = 0; oy < p->oh; oy++) {
+        int64_t ky0, ky1, y = oy * p->y.stride - p->y.padding;
+        taps_inside(p->y, oy, p->h, &ky0, &ky1);
+        for (int64_t ox = 0; ox < p->ow; ox++) {
+            int64_t kx0, kx1, x = ox * p->x.stride - p->x.padding;
+            taps_inside(p->x, ox, p->w, &kx0, &kx1);
+            T share = ((const T *)grad)[oy * p->ow + ox] / (T)divisor(*p, *by, oy, ox);
+            for (int64_t ky = ky0; ky < ky1; ky++)
+                for (int64_t kx = kx0; kx < kx1; kx++)
+                    ((T *)out)[(y + ky) * p->w + x + kx] += share;
+        }
+    }
+}
+
+int64_t scratch_elements(const fl_pool *p, int64_t rows) {
+    PhaseRows r = phase_rows(*p, 0);
+    return p->ow + input_rows(*p, rows) * r.phases * r.pitch;
+}
+
+}  // namespace
+
+extern const fl_pool_kernels FL_LEVEL(fl_pool_kernels) = {
+    scratch_elements, max_pool<float>, max_pool<double>, max_pool<int64_t>,
+    avg_pool<float>,  avg_pool<double>, avg_grad<float>, avg_grad<double>,
+};

@@ -1,0 +1,38 @@
+/* Pooling of planes over windows.
+ *
+ * Input rows are first split by phase: phase q of a row holds the padded elements q, q + stride,
+ * q + 2 stride and so on. Every tap of the window then reads consecutive elements for consecutive
+ * outputs, whatever the stride, so that vectors run along output columns. */
+#pragma once
+#include "kernels/conv.h"
+
+/* Sizes of one plane. */
+struct fl_pool {
+    int64_t h, w, oh, ow;
+    fl_window y, x;
+};
+
+/* What an average is divided by: `fixed` when it is not 0, else the window's area. */
+struct fl_average {
+    int64_t fixed;
+    int64_t include_padding;
+};
+
+/* Output rows [begin, end) of a plane. `scratch` holds scratch_elements elements. */
+typedef void (*fl_max_pool_fn)(const fl_pool *p, const void *plane, int64_t begin, int64_t end,
+                               void *values, int64_t *indices, void *scratch);
+typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const void *plane,
+                               int64_t begin, int64_t end, void *out, void *scratch);
+/* The whole plane: the gradient of every output added to its window of `out`. */
+typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
+                               void *out);
+
+struct fl_pool_kernels {
+    int64_t (*scratch_elements)(const fl_pool *p, int64_t rows);    /* rows of output */
+    fl_max_pool_fn max_f32, max_f64, max_i64;
+    fl_avg_pool_fn avg_f32, avg_f64;
+    fl_avg_grad_fn avg_grad_f32, avg_grad_f64;
+};
+extern "C" {
+FL_LEVELS(fl_pool_kernels);
+}

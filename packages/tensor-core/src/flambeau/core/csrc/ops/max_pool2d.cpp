@@ -1,0 +1,133 @@
+/* max_pool2d with the places of the maxima, and its gradient. */
+#include "ops/pool.h"
+
+namespace {
+
+bool comparable(int dtype) { return (fl_is_int(dtype) && dtype != FL_U64) || fl_is_float(dtype); }
+
+/* in: self, kernel_size, stride, padding, dilation, ceil_mode */
+int read_call(const fl_op *op, const fl_value *in, fl_pool_call *c) {
+    int64_t dilation[2];
+    if (fl_read_pair(op, "dilation", in[4], 1, dilation) < 0)
+        return -1;
+    return fl_pool_read(op, in, 1, dilation, in[5].i != 0, "self", in[0].t->ndim, in[0].t->shape,
+                        c);
+}
+
+template <class T>
+int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *values,
+            int64_t *indices) {
+    int64_t in_plane = c.p.h * c.p.w, out_plane = c.p.oh * c.p.ow;
+    bool done = fl_pool_bands<T>(c, [&](int64_t plane, int64_t first, int64_t last, T *scratch) {
+        pool(&c.p, input + plane * in_plane, first, last, values + plane * out_plane,
+             indices + plane * out_plane, scratch);
+    });
+    return done ? 0 : -1;
+}
+
+/* Add every gradient to the place its maximum came from; the position of a bad index, or -1. */
+template <class T>
+int64_t scatter(const T *grad, const int64_t *indices, T *out, int64_t planes, int64_t in_plane,
+                int64_t out_plane) {
+    int64_t bad = -1;
+    fl_parallel(planes, FL_GRAIN / (in_plane + 1) + 1, [&](int64_t begin, int64_t end) {
+        memset(out + begin * in_plane, 0, (size_t)((end - begin) * in_plane) * sizeof(T));
+        for (int64_t i = begin * out_plane; i < end * out_plane; i++) {
+            if ((uint64_t)indices[i] < (uint64_t)in_plane)
+                out[i / out_plane * in_plane + indices[i]] += grad[i];
+            else
+                __atomic_store_n(&bad, i, __ATOMIC_RELAXED);
+        }
+    });
+    return bad;
+}
+
+int same_planes(const fl_op *op, const fl_value *in) {
+    const fl_tensor *grad = in[0].t, *indices = in[1].t;
+    const fl_value &size = in[2];
+    int nd = grad->ndim;
+    size_t bytes = sizeof(int64_t) * (size_t)(nd > 2 ? nd - 2 : 0);
+    bool fits = (nd == 3 || nd == 4) && indices->ndim == nd && (int)size.len == nd &&
+                !memcmp(grad->shape, indices->shape, sizeof(int64_t) * (size_t)nd) &&
+                !memcmp(grad->shape, size.is, bytes);
+    if (fits)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: grad has shape %s, indices %s and input_size is %s; "
+                    "grad and indices must be alike, and differ from input_size in height and "
+                    "width only", fl_op_title(op), fl_shape_text(grad->shape, nd),
+                    fl_shape_text(indices->shape, indices->ndim),
+                    fl_shape_text(size.is, (int)size.len));
+}
+
+bool is_int64(int dtype) { return dtype == FL_I64; }
+
+}  // namespace
+
+extern "C" int fl_infer_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int,
+                                                fl_spec *outs) {
+    fl_pool_call c;
+    if (fl_expect_dtype(op, "self", in[0].t, comparable, "floating or integer") < 0 ||
+        read_call(op, in, &c) < 0)
+        return -1;
+    fl_spec_set(&outs[0], in[0].t->dtype, fl_device_code(in[0].t), c.nd, c.shape);
+    fl_spec_set(&outs[1], FL_I64, fl_device_code(in[0].t), c.nd, c.shape);
+    return 0;
+}
+
+extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int,
+                                              fl_tensor *const *outs) {
+    fl_pool_call c;
+    if (outs[0]->numel == 0)
+        return 0;
+    if (read_call(op, in, &c) < 0)
+        return -1;
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    const fl_pool_kernels *kernels = FL_PICK(fl_pool_kernels);
+    In input(in[0].t, kind);
+    Out values(outs[0], kind), indices(outs[1], FL_K_I64);
+    if (!input.ok() || !values.ok() || !indices.ok())
+        return -1;
+    int64_t *at = indices.as<int64_t>();
+    int status =
+        kind == FL_K_F32   ? run_max(c, kernels->max_f32, input.as<float>(), values.as<float>(), at)
+        : kind == FL_K_F64 ? run_max(c, kernels->max_f64, input.as<double>(), values.as<double>(), at)
+                           : run_max(c, kernels->max_i64, input.as<int64_t>(), values.as<int64_t>(), at);
+    if (status < 0)
+        return -1;
+    values.commit();
+    indices.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_max_pool2d_grad(const fl_op *op, const fl_value *in, int n,
+                                        fl_spec *outs) {
+    if (fl_expect_dtype(op, "grad", in[0].t, fl_is_float, "floating") < 0 ||
+        fl_expect_dtype(op, "indices", in[1].t, is_int64, "int64") < 0 ||
+        fl_same_device(op, in, n) < 0 || same_planes(op, in) < 0)
+        return -1;
+    fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
+    return 0;
+}
+
+extern "C" int fl_run_max_pool2d_grad(const fl_op *op, const fl_value *in, int,
+                                      fl_tensor *const *outs) {
+    const fl_tensor *grad = in[0].t;
+    int kind = fl_kind_of_dtype[grad->dtype], nd = grad->ndim;
+    In g(grad, kind), at(in[1].t, FL_K_I64);
+    Out out(outs[0], kind);
+    if (!g.ok() || !at.ok() || !out.ok())
+        return -1;
+    int64_t planes = fl_numel_of(nd - 2, grad->shape);
+    int64_t in_plane = in[2].is[nd - 2] * in[2].is[nd - 1];
+    int64_t out_plane = grad->shape[nd - 2] * grad->shape[nd - 1];
+    const int64_t *places = at.as<int64_t>();
+    int64_t bad = kind == FL_K_F64
+        ? scatter(g.as<double>(), places, out.as<double>(), planes, in_plane, out_plane)
+        : scatter(g.as<float>(), places, out.as<float>(), planes, in_plane, out_plane);
+    if (bad >= 0)
+        return fl_error(FL_INDEX_ERROR, "%s: index %lld lies outside a plane of input_size %s",
+                        fl_op_title(op), (long long)places[bad],
+                        fl_shape_text(in[2].is, (int)in[2].len));
+    out.commit();
+    return 0;
+}
