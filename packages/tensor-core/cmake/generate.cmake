@@ -1,9 +1,10 @@
 # Runs the generator: operator rows in, C++ (and .pxi, .pyi) out. Every file it writes into
 # the build folder's gen/ is named here, relative to gen/.
-set(GENERATED_BASE_NAMES)    # compiled once
-set(GENERATED_KERNEL_NAMES)  # compiled once per ISA level
-set(GENERATED_OTHER_NAMES)   # headers and .pxi files, included by others
-set(GENERATED_STUB_NAMES)    # .pyi files, installed into flambeau/
+set(GENERATED_BASE_NAMES ops_table.cpp)    # compiled once
+set(GENERATED_KERNEL_NAMES
+  pw_0.cpp pw_1.cpp pw_2.cpp pw_3.cpp pw_4.cpp pw_5.cpp pw_table.cpp)  # compiled once per ISA level
+set(GENERATED_OTHER_NAMES op_index.h op_index.pxi pw_helpers.h tensor.pxi)   # headers and .pxi files, included by others
+set(GENERATED_STUB_NAMES stubs/core/ops.pyi)    # .pyi files, installed into flambeau/
 
 set(GENERATED_BASE ${GENERATED_BASE_NAMES})
 set(GENERATED_KERNELS ${GENERATED_KERNEL_NAMES})
@@ -17,12 +18,13 @@ set(GENERATED_ALL
 
 if(GENERATED_ALL)
   file(GLOB_RECURSE generator_inputs CONFIGURE_DEPENDS
-    ${CORE}/gen/*.py ${CORE}/table/*.py ${CORE}/formula/*.py)
+    ${CORE}/gen/*.py ${CORE}/table/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
+    ${CORE}/parts/*.in)
   add_custom_command(
     OUTPUT ${GENERATED_ALL}
     COMMAND ${Python_EXECUTABLE} ${CORE}/gen/generate.py --out ${GEN}
     DEPENDS ${generator_inputs}
     COMMENT "Generating sources from the operator table" VERBATIM)
   add_custom_target(generated DEPENDS ${GENERATED_ALL})
-  install(FILES ${GENERATED_STUBS} DESTINATION flambeau)
+  install(FILES ${GENERATED_STUBS} DESTINATION flambeau/core)
 endif()

@@ -13,6 +13,7 @@ DTYPE_RULES = (
     "real",     # promoted; complex becomes its real counterpart
     "first",    # the dtype of the first operand
     "custom",   # the row's own infer decides
+    "dynamic",  # custom, and the shape depends on values
 )
 
 #: Kinds of formula, in the order of the kernels' compute types.

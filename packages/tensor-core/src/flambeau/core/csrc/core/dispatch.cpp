@@ -19,16 +19,26 @@ int fl_raise(void) {
     return -1;
 }
 
+/* A view made before its base got a history has that history too. */
+static inline bool requires_grad(const fl_tensor *t) {
+    if (t->flags & FL_REQUIRES_GRAD)
+        return true;
+    if (FL_LIKELY(!(t->flags & FL_VIEW)))
+        return false;
+    const PyObject *base = ((const fl_tensor_full *)t)->base;
+    return base != Py_None && (((const fl_tensor *)base)->flags & FL_REQUIRES_GRAD);
+}
+
 static inline bool list_requires_grad(const fl_value &v) {
     for (uint32_t k = 0; k < v.len; k++)
-        if (v.ts[k] && (v.ts[k]->flags & FL_REQUIRES_GRAD))
+        if (v.ts[k] && requires_grad(v.ts[k]))
             return true;
     return false;
 }
 
 static inline bool any_requires_grad(const fl_value *in, int n) {
     for (int i = 0; i < n; i++) {
-        if (in[i].tag == FL_TENSOR && (in[i].t->flags & FL_REQUIRES_GRAD))
+        if (in[i].tag == FL_TENSOR && requires_grad(in[i].t))
             return true;
         if (FL_UNLIKELY(in[i].tag == FL_TENSORS) && list_requires_grad(in[i]))
             return true;
@@ -71,7 +81,7 @@ static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *ou
     bool needs = any_requires_grad(in, n);
     if (FL_UNLIKELY(writes)) {
         for (int i = 0; i < op->nouts; i++)
-            needs |= out[i].tag == FL_TENSOR && (out[i].t->flags & FL_REQUIRES_GRAD);
+            needs |= out[i].tag == FL_TENSOR && requires_grad(out[i].t);
         return needs ? write_on_tape(op, in, n, out) : below_tape(op, in, n, out);
     }
     if (!needs || !(op->flags & FL_O_DIFFERENTIABLE))

@@ -4,7 +4,7 @@ from flambeau.core.table.make import pointwise
 _NN = ("nn",)
 
 ROWS = (
-    pointwise("relu(Tensor self)", float="self if self > 0 or isnan(self) else 0",
+    pointwise("relu(Tensor self)", float="0 if self <= 0 else self",
               int="maximum(self, 0)", inplace=True, forms=("function", "method", "nn"),
               doc="``max(x, 0)``."),
     pointwise("relu_grad(Operand grad, Operand result)", float="grad if result > 0 else 0",

@@ -1,0 +1,18 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: embedsignature=False, binding=False, auto_pickle=False
+"""The Python boundary of the core: Tensor, Operator, dtype, device, Generator.
+
+One extension module, read in parts; the machinery is C++ (csrc/core).
+"""
+include "parts/declarations.pxi"
+include "parts/dtypes.pxi"
+include "parts/devices.pxi"
+include "parts/operators.pxi"
+include "tensor.pxi"
+include "parts/convert.pxi"
+include "parts/indexing.pxi"
+include "parts/numpy.pxi"
+include "parts/dlpack.pxi"
+include "parts/random.pxi"
+include "parts/watch.pxi"
+include "parts/start.pxi"

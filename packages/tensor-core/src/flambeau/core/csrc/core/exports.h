@@ -1,0 +1,14 @@
+/* Python names of the rows, written by the generator. */
+#pragma once
+#include <stdint.h>
+
+struct fl_export {
+    const char *name;
+    uint8_t forms;              /* 1 function, 2 method, 4 nn.functional */
+    uint8_t inplace;            /* there is also name_ */
+    uint8_t count;
+    uint16_t ops[5];            /* overloads, tried in this order */
+    const char *outputs;        /* "values,indices", or "" for one output */
+};
+extern "C" const fl_export fl_exports[];
+extern "C" const int fl_export_count;

@@ -1,0 +1,1 @@
+"""Build-time generators: the operator table in, C++ and Cython sources out."""

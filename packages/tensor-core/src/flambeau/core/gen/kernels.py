@@ -1,0 +1,126 @@
+"""Pointwise kernels: one loop per row and compute kind, compiled once per ISA level."""
+from __future__ import annotations
+
+from flambeau.core.formula.parse import parse
+from flambeau.core.formula.render_c import helpers, render_function
+from flambeau.core.gen.plan import PointwisePlan, pointwise_rows
+from flambeau.core.table.row import KINDS
+
+FILES = 6       # compiled side by side
+_C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
+      "c128": "fl_c128"}
+
+HEAD = """// Generated from the operator table; do not edit.
+#include "pw_helpers.h"
+#include "core/pointwise.h"
+#define FL_CAT2(a, b) a##b
+#define FL_CAT(a, b) FL_CAT2(a, b)
+"""
+
+
+def files() -> dict[str, str]:
+    guard = "// Generated; do not edit.\n#pragma once\n"
+    texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table()}
+    plans = pointwise_rows()
+    for i in range(FILES):
+        body = "".join(_kernels(plan) for plan in plans[i::FILES])
+        texts[f"pw_{i}.cpp"] = HEAD + body
+    return texts
+
+
+def _name(plan: PointwisePlan, kind: str) -> str:
+    return f"fl_k_{plan.row.symbol}_{kind}_"
+
+
+def _kernels(plan: PointwisePlan) -> str:
+    return "".join(_kernel(plan, kind) for kind in plan.kinds)
+
+
+def _kernel(plan: PointwisePlan, kind: str) -> str:
+    row = plan.row
+    params = {p.name: "b" if p.role == "Mask" else kind for p in row.operands}
+    scalars = {p.name: kind for p in row.scalars}
+    exprs = parse(plan.formula(kind), list(params), list(scalars))
+    function = f"f_{row.symbol}_{kind}"
+    text = render_function(function, exprs, params, scalars, compute=kind,
+                           result=[plan.result_kind(kind)] * len(exprs)
+                           if len(exprs) > 1 else plan.result_kind(kind))
+    return f"namespace {{\n{text}}}\n" + _loop(plan, kind, function)
+
+
+def _loop(plan: PointwisePlan, kind: str, function: str) -> str:
+    row = plan.row
+    result = _C[plan.result_kind(kind)]
+    lines = [f"void FL_CAT({_name(plan, kind)}, FL_ISA)(const void *, const void *const *in, "
+             "void *const *out, const fl_scalar *s, int64_t n) {"]
+    args = []
+    for i, p in enumerate(row.operands):
+        c_type = "bool" if p.role == "Mask" else _C[kind]
+        lines.append(f"    const {c_type} *x{i} = (const {c_type} *)in[{i}];")
+        args.append(f"x{i}[i]")
+    for i, _ in enumerate(row.scalars):
+        lines.append(f"    const {_C[kind]} s{i} = {_scalar(kind, i)};")
+        args.append(f"s{i}")
+    for i, _ in enumerate(row.outputs):
+        lines.append(f"    {result} *y{i} = ({result} *)out[{i}];")
+    call = ", ".join(args)
+    if len(row.outputs) > 1:
+        pointers = ", ".join(f"&y{i}[i]" for i in range(len(row.outputs)))
+        lines += ["#pragma GCC ivdep", "    for (int64_t i = 0; i < n; i++)",
+                  f"        {function}({call}, {pointers});", "}\n"]
+        return "\n".join(lines)
+    lines += [
+        f"    if constexpr (!{function}_has_rare) {{",
+        "#pragma GCC ivdep",
+        "        for (int64_t i = 0; i < n; i++)",
+        f"            y0[i] = {function}({call});",
+        "        return;",
+        "    } else {",
+        f"        {result} tile[FL_TILE];",
+        "        for (int64_t start = 0; start < n; start += FL_TILE) {",
+        "            const int64_t m = n - start < FL_TILE ? n - start : FL_TILE;",
+        "            int rare = 0;",
+        "            for (int64_t j = 0; j < m; j++) {",
+        "                const int64_t i = start + j;",
+        f"                tile[j] = {function}({call});",
+        f"                rare |= {function}_rare({call});",
+        "            }",
+        "            for (int64_t j = 0; rare && j < m; j++) {",
+        "                const int64_t i = start + j;",
+        f"                if ({function}_rare({call}))",
+        f"                    tile[j] = {function}_slow({call});",
+        "            }",
+        f"            memcpy(y0 + start, tile, (size_t)m * sizeof({result}));",
+        "        }",
+        "    }",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _scalar(kind: str, i: int) -> str:
+    if kind in ("i64", "bool"):
+        return f"({_C[kind]})s[{i}].i"
+    if kind in ("c64", "c128"):
+        part = "float" if kind == "c64" else "double"
+        return f"{_C[kind]}{{({part})s[{i}].c[0], ({part})s[{i}].c[1]}}"
+    return f"({_C[kind]})s[{i}].f"
+
+
+def _table() -> str:
+    lines = [HEAD]
+    rows = []
+    for plan in pointwise_rows():
+        cells = []
+        for kind in KINDS:
+            if kind not in plan.kinds:
+                cells.append("nullptr")
+                continue
+            name = f"FL_CAT({_name(plan, kind)}, FL_ISA)"
+            lines.append(f"void {name}(const void *, const void *const *, void *const *, "
+                         "const fl_scalar *, int64_t);\n")
+            cells.append(name)
+        rows.append(f"    {{{', '.join(cells)}}},\n")
+    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KIND_COUNT];\n')
+    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KIND_COUNT] = {\n')
+    return "".join([*lines, *rows, "};\n"])

@@ -1,0 +1,51 @@
+"""Which rows are built, and which kernels each pointwise row has."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from flambeau.core.table import ROWS
+from flambeau.core.table.row import FORMULA_OF_KIND, KINDS, Row
+
+_REAL = {"c64": "f32", "c128": "f64"}
+
+
+@dataclass(frozen=True)
+class PointwisePlan:
+    """A pointwise row and its kernels."""
+
+    row: Row
+    index: int
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Compute kinds that have a formula."""
+        return tuple(k for k in KINDS if FORMULA_OF_KIND[k] in self.row.formulas)
+
+    def formula(self, kind: str) -> str:
+        return self.row.formulas[FORMULA_OF_KIND[kind]]
+
+    def result_kind(self, kind: str) -> str:
+        """Kind of the outputs when computing in ``kind``."""
+        if self.row.rule == "bool":
+            return "bool"
+        if self.row.rule == "real":
+            return _REAL.get(kind, kind)
+        return kind
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The operand each output is written to; 255 for a fresh tensor."""
+        targets = [i for i, p in enumerate(self.row.operands) if p.writes]
+        return tuple(targets) if targets else (255,) * len(self.row.outputs)
+
+
+@cache
+def all_rows() -> list[Row]:
+    return list(ROWS)
+
+
+@cache
+def pointwise_rows() -> list[PointwisePlan]:
+    rows = [row for row in all_rows() if row.category == "pointwise"]
+    return [PointwisePlan(row, i) for i, row in enumerate(rows)]

@@ -1,0 +1,199 @@
+# From Python objects to tensors: flambeau.tensor and its parts.
+
+cdef int _scan(object data, int depth, int64_t *shape, int *ndim, int *code) except -1:
+    """Find the shape of nested sequences and the dtype their numbers need."""
+    cdef Py_ssize_t n, i
+    if isinstance(data, (list, tuple)):
+        n = len(data)
+        if depth >= FL_MAX_DIMS:
+            raise ValueError(f"tensor(): nested deeper than {FL_MAX_DIMS} levels")
+        if ndim[0] == -1 or depth >= ndim[0] and code[0] == -1:
+            shape[depth] = n
+            ndim[0] = depth + 1
+        elif depth >= ndim[0] or shape[depth] != n:
+            raise ValueError(f"tensor(): expected sequence of length "
+                             f"{shape[depth] if depth < ndim[0] else 'one number'} at dim {depth} "
+                             f"(got {n}); all rows must be of one length")
+        for i in range(n):
+            _scan(data[i], depth + 1, shape, ndim, code)
+        return 0
+    if ndim[0] != -1 and depth != ndim[0]:
+        raise ValueError(f"tensor(): found {type(data).__name__} where a sequence was expected at "
+                         f"dim {depth}; all rows must be of one length")
+    if ndim[0] == -1:
+        ndim[0] = 0
+    _scan_number(data, code)
+    return 0
+
+
+cdef int _scan_number(object data, int *code) except -1:
+    cdef int found
+    if isinstance(data, bool):
+        found = FL_BOOL
+    elif isinstance(data, int):
+        found = FL_I64
+    elif isinstance(data, float):
+        found = fl_default_dtype
+    elif isinstance(data, complex):
+        found = FL_C128 if fl_default_dtype == FL_F64 else FL_C64
+    elif isinstance(data, Tensor) and (<Tensor>data)._numel == 1:
+        found = (<Tensor>data)._dtype
+    elif hasattr(data, "__index__"):
+        found = FL_I64
+    elif hasattr(data, "__float__"):
+        found = fl_default_dtype
+    else:
+        raise TypeError(f"tensor(): could not infer dtype of {type(data).__name__}; give numbers, "
+                        "nested lists of numbers, an array or a tensor")
+    code[0] = found if code[0] == -1 else fl_promote(code[0], found)
+    return 0
+
+
+cdef int _write_number(char *p, int code, object value) except -1:
+    cdef double wide[2]
+    cdef int64_t whole
+    cdef int64_t one = 1
+    cdef fl_strided src, dst
+    if isinstance(value, Tensor):
+        value = _item(value, "tensor()")
+    if code == FL_F32:
+        (<float *>p)[0] = <float><double>value
+        return 0
+    if code == FL_F64:
+        (<double *>p)[0] = value
+        return 0
+    if code == FL_BOOL:
+        p[0] = 1 if value else 0
+        return 0
+    dst.data, dst.dtype, dst.strides = p, code, &one
+    src.strides = &one
+    if fl_is_int(code):
+        if isinstance(value, int) and not isinstance(value, bool):
+            _check_range(value, code)
+        whole = <int64_t>(<uint64_t>value) if code == FL_U64 else int(value)
+        src.data, src.dtype = <char *>&whole, FL_I64
+    elif fl_is_complex(code):
+        wide[0], wide[1] = complex(value).real, complex(value).imag
+        src.data, src.dtype = <char *>wide, FL_C128
+    else:
+        wide[0] = value
+        src.data, src.dtype = <char *>wide, FL_F64
+    fl_copy_strided(dst, src, 1, &one)
+    return 0
+
+
+cdef int _check_range(object value, int code) except -1:
+    bits = 8 * fl_itemsize(code)
+    signed = code <= FL_I64 and code != FL_U8
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    if not low <= value <= high:
+        raise RuntimeError(f"value {value} cannot be converted to {_dtypes[code]} without overflow; "
+                           f"its range is {low} to {high}")
+    return 0
+
+
+cdef char *_fill(object data, int depth, int ndim, int code, char *p) except NULL:
+    if depth == ndim:
+        _write_number(p, code, data)
+        return p + fl_itemsize(code)
+    for item in data:
+        p = _fill(item, depth + 1, ndim, code, p)
+    return p
+
+
+cdef object _from_numbers(object data, int code, int device):
+    cdef int64_t shape[32]
+    cdef int ndim = -1, found = -1
+    _scan(data, 0, shape, &ndim, &found)
+    if ndim == -1:
+        ndim = 0
+    if code < 0:
+        code = found if found >= 0 else fl_default_dtype
+    cdef fl_tensor *t = fl_tensor_empty(code, 0, ndim, shape)
+    result = fl_steal(t)
+    if t.numel:
+        _fill(data, 0, ndim, code, t.data)
+    return result if device == 0 else _operators["to_device"](result, fl_python_device(device))
+
+
+def tensor(data, *, dtype=None, device=None, bint requires_grad=False, bint pin_memory=False):
+    """A new tensor that holds a copy of ``data``.
+
+    Args:
+        data: A number, nested sequences of numbers, an array or a tensor.
+        dtype: Element type; found from the data by default.
+        device: Where to put it; the CPU by default.
+        requires_grad: Whether operations on it are recorded.
+        pin_memory: Accepted for compatibility; pinning is the backend's business.
+
+    Returns:
+        A tensor with memory of its own.
+
+    Raises:
+        ValueError: rows of different lengths.
+        TypeError: something that is not a number.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+    """
+    cdef int code = -1 if dtype is None else _unbox_dtype(<PyObject *>dtype)
+    cdef int place = -1 if device is None else _unbox_device(<PyObject *>device)
+    cdef fl_tensor *t
+    if type(data) is float and code < 0 and place <= 0 and fl_default_dtype == FL_F32:
+        t = fl_tensor_empty(FL_F32, 0, 0, NULL)
+        (<float *>t.data)[0] = <float><double>data
+        result = fl_steal(t)
+    elif isinstance(data, Tensor):
+        result = _operators["clone"]((<Tensor>data).detach())
+        if code >= 0 or place >= 0:
+            result = result.to(device=device, dtype=dtype)
+    elif not isinstance(data, (list, tuple, int, float, complex)) and _is_array(data):
+        result = _operators["clone"](_from_array(data))
+        if code >= 0 or place >= 0:
+            result = result.to(device=device, dtype=dtype)
+    else:
+        result = _from_numbers(_listed(data), code, 0 if place < 0 else place)
+    if requires_grad:
+        result.requires_grad_(True)
+    return result
+
+
+cdef object _listed(object data):
+    """Sequences of arrays or of tensors with dimensions become nested lists."""
+    if isinstance(data, (list, tuple)):
+        for item in data:
+            if isinstance(item, Tensor) and (<Tensor>item)._ndim or \
+                    not isinstance(item, (list, tuple, int, float, complex, Tensor)) and \
+                    _is_array(item):
+                return [x.tolist() if hasattr(x, "tolist") else x for x in data]
+        return data
+    if hasattr(data, "__iter__") and hasattr(data, "__len__"):
+        return list(data)
+    return data
+
+
+def as_tensor(data, dtype=None, device=None):
+    """``data`` as a tensor, sharing memory where it can.
+
+    Args:
+        data: A tensor, an array, a number or nested sequences of numbers.
+        dtype: Wanted element type.
+        device: Wanted device.
+    """
+    if isinstance(data, Tensor):
+        result = data
+    elif _is_array(data) and not isinstance(data, (list, tuple, int, float, complex)):
+        result = _from_array(data)
+    else:
+        return tensor(data, dtype=dtype, device=device)
+    if dtype is not None or device is not None:
+        return result.to(device=device, dtype=dtype)
+    return result
+
+
+def is_tensor(obj) -> bool:
+    """Whether ``obj`` is a Tensor."""
+    return isinstance(obj, Tensor)

@@ -1,0 +1,211 @@
+# What the C++ side offers to this module.
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyTypeObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcpy, memset, strcmp
+
+cdef extern from "flambeau/abi.h":
+    enum:
+        FL_MAX_DIMS, FL_MAX_PARAMS, FL_MAX_OUTS, FL_CPU, FL_META
+        FL_REQUIRES_GRAD, FL_READONLY, FL_INFERENCE, FL_VIEW, FL_CONTIGUOUS
+        FL_NONE, FL_TENSOR, FL_TENSORS, FL_INT, FL_INTS, FL_FLOAT, FL_FLOATS, FL_COMPLEX
+        FL_BOOLEAN, FL_DTYPE, FL_DEVICE, FL_STRING, FL_GENERATOR, FL_OBJECT, FL_BOOLS
+        FL_BOOL, FL_U8, FL_I8, FL_I16, FL_I32, FL_I64, FL_U16, FL_U32, FL_U64, FL_F16, FL_BF16
+        FL_F32, FL_F64, FL_C64, FL_C128, FL_NO_DTYPE
+        FL_O_DIFFERENTIABLE, FL_O_LIST
+        FL_I_PROFILER, FL_I_AUTOCAST, FL_I_TRANSFORM, FL_I_TAPE, FL_I_TRACE
+        FL_M_GRAD, FL_M_INFERENCE
+        FL_L_CONTIGUOUS, FL_L_STRIDED, FL_L_ALIAS
+        FL_COMPOSITE, FL_VIEW_OP, FL_POINTWISE
+        FL_P_OPTIONAL, FL_P_KEYWORD, FL_P_DEFAULT
+
+    ctypedef struct fl_tensor:
+        char *data
+        PyObject *storage
+        int64_t *shape
+        int64_t *strides
+        int64_t numel
+        int32_t ndim
+        uint8_t dtype, device_type, device_index
+        uint32_t flags, output_nr
+        uint32_t *version
+        PyObject *autograd
+
+    ctypedef struct fl_value:
+        uint32_t tag, len
+        fl_tensor *t
+        fl_tensor **ts
+        int64_t i
+        int64_t *is_ "is"
+        double d
+        double c[2]
+        const char *s
+        PyObject *o
+
+    ctypedef struct fl_spec:
+        uint8_t dtype, device_type, device_index, layout
+        int32_t ndim, alias
+        int64_t offset
+        int64_t shape[32]
+        int64_t strides[32]
+
+    ctypedef struct fl_param:
+        const char *name
+        uint8_t role, flags
+        fl_value fallback
+
+    ctypedef int (*fl_infer_fn)(const fl_op *, const fl_value *, int, fl_spec *) noexcept nogil
+    ctypedef int (*fl_run_fn)(const fl_op *, const fl_value *, int, fl_tensor *const *) noexcept nogil
+    ctypedef int (*fl_call_fn)(const fl_op *, const fl_value *, int, fl_value *) except -1
+
+    ctypedef struct fl_op:
+        uint32_t struct_size
+        uint8_t category, dtype_rule, nparams, nouts
+        const char *name
+        const char *overload
+        const char *doc
+        const fl_param *params
+        fl_infer_fn infer
+        fl_run_fn run_cpu
+        fl_call_fn call
+        const void *kernels
+        uint32_t flags, index
+        uint64_t reserved[4]
+
+    ctypedef struct fl_interposer:
+        int (*call)(void *, const fl_op *, const fl_value *, int, fl_value *) except -1
+        void *ctx
+        int32_t kind
+
+    ctypedef struct fl_backend:
+        uint32_t struct_size
+        const char *name
+        void *ctx
+        int (*allocate)(void *, int, size_t, char **, PyObject **) except -1
+        int (*copy)(void *, int, char *, const char *, size_t, int) except -1
+        int (*run)(void *, const fl_op *, const fl_value *, int, fl_tensor *const *) except -1
+        int (*synchronize)(void *, int) except -1
+        int (*device_count)(void *) except -1
+
+cdef extern from "core/python.h":
+    ctypedef struct fl_storage:
+        char *ptr
+        uint64_t nbytes
+        uint32_t version
+        uint8_t device_type, device_index, readonly, kind
+        PyObject *owner
+    ctypedef struct fl_tensor_full:
+        PyObject *base
+        int64_t inline_geometry[16]
+    ctypedef struct fl_thread_state:
+        uint32_t mode
+        int32_t watchers, level
+    ctypedef struct fl_hooks:
+        PyObject *(*box_dtype)(int) except NULL
+        PyObject *(*box_device)(int) except NULL
+        int (*unbox_dtype)(PyObject *) except -1
+        int (*unbox_device)(PyObject *) except -1
+        PyObject *(*run_composite)(const fl_op *, PyObject *) except NULL
+        PyTypeObject *generator_type
+    cdef cppclass fl_arena:
+        fl_arena() except +
+    PyTypeObject *fl_tensor_type
+    fl_thread_state fl_thread
+    fl_hooks fl_python
+    fl_op fl_builtin_ops[]
+    int fl_storage_init() except -1
+    object fl_storage_new(size_t nbytes, int device)
+    fl_storage *fl_storage_foreign(char *, size_t, int, PyObject *, bint) except NULL
+    fl_tensor *fl_tensor_blank() except NULL
+    fl_tensor *fl_tensor_empty(int, int, int, const int64_t *) except NULL
+    fl_tensor *fl_tensor_strided(int, int, int, const int64_t *, const int64_t *) except NULL
+    fl_tensor *fl_tensor_view(fl_tensor *, int, int, const int64_t *, const int64_t *, int64_t) \
+        except NULL
+    fl_tensor *fl_tensor_alias(fl_tensor *) except NULL
+    fl_tensor *fl_tensor_on(fl_storage *, int, int, const int64_t *, const int64_t *, int64_t) \
+        except NULL
+    int fl_tensor_geometry(fl_tensor *, int, const int64_t *, const int64_t *) except -1
+    int fl_dispatch(const fl_op *, const fl_value *, int, fl_value *) except -1
+    int fl_check_write(const fl_op *, const fl_value *, int, const fl_spec *, fl_tensor *) except -1
+    int fl_raise() except -1
+    int fl_add_backend(const fl_backend *, int *) except -1
+    const fl_backend *fl_backend_of(int) noexcept
+    int fl_backend_by_name(const char *) noexcept
+    const char *fl_device_name(int) noexcept
+    fl_op *fl_find_op(const char *) except NULL
+    int fl_add_op(fl_op *) except -1
+    object fl_op_table()
+    int fl_op_count() noexcept
+    object fl_box(const fl_value *)
+    int fl_unbox(PyObject *, const fl_op *, const fl_param *, fl_value *, fl_arena *) except -1
+    const char *fl_role_name(int) noexcept
+    object fl_call_python(fl_op *const *, int, bint, PyObject *const *, Py_ssize_t, PyObject *)
+    object fl_binary(const fl_op *, PyObject *, PyObject *, bint)
+    object fl_unary(const fl_op *, PyObject *)
+    object fl_results(const fl_op *, fl_value *)
+    object fl_api_capsule()
+    int fl_api_push(const fl_interposer *) except -1
+    int fl_api_pop(const fl_interposer *) except -1
+
+cdef extern from "core/core.h":
+    int64_t fl_itemsize(int) noexcept nogil
+    const char *fl_dtype_name(int) noexcept nogil
+    bint fl_is_float(int) noexcept nogil
+    bint fl_is_complex(int) noexcept nogil
+    bint fl_is_int(int) noexcept nogil
+    int fl_promote(int, int) noexcept nogil
+    int fl_result_type(const fl_value *const *, int) noexcept nogil
+    bint fl_can_cast(int, int) noexcept nogil
+    int fl_default_dtype
+    void fl_copy_tensor(const fl_tensor *, const fl_tensor *) noexcept nogil
+    ctypedef struct fl_strided:
+        char *data
+        int dtype
+        const int64_t *strides
+    void fl_copy_strided(const fl_strided &, const fl_strided &, int, const int64_t *) noexcept nogil
+    int fl_get_num_threads() noexcept nogil
+    int fl_set_num_threads(int) noexcept nogil
+    void fl_parallel_chunks(int64_t, int64_t, void *, void *) noexcept nogil
+    ctypedef struct fl_alloc_info:
+        int64_t live_bytes, peak_live_bytes, cached_bytes, cache_limit
+        int64_t alloc_count, free_count, system_count
+    void fl_alloc_stats(fl_alloc_info *) noexcept nogil
+    void fl_alloc_reset_peak() noexcept nogil
+    void fl_alloc_trim() noexcept nogil
+
+cdef extern from "core/pointwise.h":
+    void fl_kernels_init() noexcept
+
+cdef extern from "core/exports.h":
+    ctypedef struct fl_export:
+        const char *name
+        uint8_t forms, inplace, count
+        unsigned short ops[5]
+        const char *outputs
+    const fl_export fl_exports[]
+    const int fl_export_count
+
+cdef extern from "runtime/isa.h":
+    int fl_isa_level() noexcept
+    const char *fl_isa_name(int) noexcept
+
+cdef extern from "runtime/blas.h":
+    void fl_blas_set_path(const char *) noexcept
+
+cdef extern from "core/generator.h":
+    ctypedef struct fl_generator_state:
+        uint64_t seed, offset
+    fl_generator_state *fl_default_generator_state() noexcept
+
+cdef extern from "op_index.h":
+    pass
+
+cdef extern from *:
+    """
+    static inline PyObject *fl_steal(fl_tensor *t) { return (PyObject *)t; }
+    """
+    object fl_steal(fl_tensor *)
+
+include "op_index.pxi"

@@ -1,0 +1,152 @@
+# dtype objects, one per code of abi.h.
+
+@cython.final
+cdef class dtype:
+    """The element type of a tensor, such as ``flambeau.float32``."""
+    cdef readonly int code
+    cdef readonly str name
+
+    def __init__(self):
+        raise TypeError("dtypes are not made; use flambeau.float32 and the like")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return fl_itemsize(self.code)
+
+    @property
+    def is_floating_point(self) -> bool:
+        return fl_is_float(self.code) or self.code >= 15
+
+    @property
+    def is_complex(self) -> bool:
+        return fl_is_complex(self.code)
+
+    @property
+    def is_signed(self) -> bool:
+        return self.code not in (FL_BOOL, FL_U8, FL_U16, FL_U32, FL_U64)
+
+    def to_real(self):
+        """The dtype of the real part."""
+        if not fl_is_complex(self.code):
+            return self
+        return _dtypes[FL_F32 if self.code == FL_C64 else FL_F64]
+
+    def to_complex(self):
+        """The complex dtype of this precision."""
+        if fl_is_complex(self.code):
+            return self
+        return _dtypes[FL_C128 if self.code == FL_F64 else FL_C64]
+
+    def __repr__(self):
+        return "flambeau." + self.name
+
+    def __reduce__(self):
+        return _dtype_named, (self.name,)
+
+    def __hash__(self):
+        return self.code + 1000
+
+
+cdef list _dtypes = []
+
+
+def _dtype_named(str name):
+    for d in _dtypes:
+        if d.name == name:
+            return d
+    raise ValueError(f"no dtype named {name!r}")
+
+
+def _make_dtypes():
+    cdef dtype d
+    for code in range(15):
+        d = dtype.__new__(dtype)
+        d.code = code
+        d.name = fl_dtype_name(code).decode()
+        _dtypes.append(d)
+
+
+_make_dtypes()
+
+cdef dict _python_types = {bool: FL_BOOL, int: FL_I64, float: -1, complex: -2}
+
+
+cdef PyObject *_box_dtype(int code) except NULL:
+    d = _dtypes[code]
+    Py_INCREF(d)
+    return <PyObject *>d
+
+
+cdef int _unbox_dtype(PyObject *o) except -1:
+    value = <object>o
+    if type(value) is dtype:
+        return (<dtype>value).code
+    if value in _python_types:
+        code = _python_types[value]
+        if code == -1:
+            return fl_default_dtype
+        return code if code >= 0 else fl_promote(FL_C64, fl_default_dtype)
+    raise TypeError(f"dtype must be a flambeau.dtype such as flambeau.float32, not {value!r}")
+
+
+def set_default_dtype(d):
+    """Set the dtype of new floating tensors and of promoted integers.
+
+    Args:
+        d: ``flambeau.float32`` or ``flambeau.float64`` (float16 and bfloat16 also work).
+    """
+    global fl_default_dtype
+    cdef int code = _unbox_dtype(<PyObject *>d)
+    if not fl_is_float(code):
+        raise TypeError(f"set_default_dtype(): only floating-point dtypes can be the default, "
+                        f"got {d!r}")
+    fl_default_dtype = code
+
+
+def get_default_dtype():
+    """The dtype of new floating tensors."""
+    return _dtypes[fl_default_dtype]
+
+
+def promote_types(dtype a not None, dtype b not None):
+    """The smallest dtype both convert to without loss of kind."""
+    return _dtypes[fl_promote(a.code, b.code)]
+
+
+def can_cast(dtype from_ not None, dtype to not None):
+    """Whether an in-place operator may store ``from_`` results in ``to``."""
+    return fl_can_cast(from_.code, to.code)
+
+
+def result_type(a, b):
+    """The dtype of ``a + b``."""
+    cdef fl_value va, vb
+    cdef const fl_value *both[2]
+    _operand_value(a, &va)
+    _operand_value(b, &vb)
+    both[0] = &va
+    both[1] = &vb
+    return _dtypes[fl_result_type(both, 2)]
+
+
+cdef int _operand_value(object o, fl_value *v) except -1:
+    if isinstance(o, Tensor):
+        v.tag = FL_TENSOR
+        v.t = <fl_tensor *><PyObject *>o
+    elif isinstance(o, bool):
+        v.tag = FL_BOOLEAN
+        v.i = o
+    elif isinstance(o, int):
+        v.tag = FL_INT
+        v.i = 0
+    elif isinstance(o, float):
+        v.tag = FL_FLOAT
+        v.d = o
+    elif isinstance(o, complex):
+        v.tag = FL_COMPLEX
+        v.c[0] = o.real
+        v.c[1] = o.imag
+    else:
+        raise TypeError(f"expected a tensor or a number, got {type(o).__name__}")
+    return 0

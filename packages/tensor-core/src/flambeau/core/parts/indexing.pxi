@@ -1,0 +1,204 @@
+# x[...] for reading and writing. Integers, slices, None and Ellipsis are views; tensors, lists
+# and masks are NumPy's advanced indexing.
+
+cdef object _view_call(int op, Tensor t, int64_t a, int64_t b, int64_t c, int64_t d, int count):
+    """A view row with integer arguments."""
+    cdef fl_value v[5]
+    cdef fl_value out[1]
+    v[0].tag, v[0].t = FL_TENSOR, <fl_tensor *><PyObject *>t
+    v[1].tag, v[1].i = FL_INT, a
+    v[2].tag, v[2].i = FL_INT, b
+    v[3].tag, v[3].i = FL_INT, c
+    v[4].tag, v[4].i = FL_INT, d
+    out[0].tag = FL_NONE
+    fl_dispatch(&fl_builtin_ops[op], v, count, out)
+    return fl_steal(out[0].t)
+
+
+cdef inline bint _is_integer(object i):
+    return type(i) is int or (not isinstance(i, (bool, Tensor, list, tuple, slice)) and
+                              i is not None and i is not Ellipsis and hasattr(i, "__index__") and
+                              not hasattr(i, "__len__"))
+
+
+cdef object _slice_view(Tensor t, int dim, object s):
+    cdef Py_ssize_t start, stop, step
+    if t._ndim <= dim:
+        raise IndexError(f"too many indices for a tensor of dimension {t._ndim}")
+    step = 1 if s.step is None else s.step
+    if step <= 0:
+        raise ValueError(f"step must be greater than zero, got {step}; reverse with "
+                         f"x.flip({dim})")
+    start = 0 if s.start is None else s.start
+    stop = t._shape[dim] if s.stop is None else s.stop
+    return _view_call(FL_OP_slice, t, dim, start, stop, step, 5)
+
+
+cdef object _integer_view(Tensor t, int dim, object i):
+    cdef int64_t index = i
+    if t._ndim == 0:
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim "
+                         "tensor to a number")
+    if not -t._shape[dim] <= index < t._shape[dim]:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size "
+                         f"{t._shape[dim]}")
+    return _view_call(FL_OP_select, t, dim, index, 0, 0, 3)
+
+
+cdef object _get_item(Tensor t, object index):
+    if type(index) is slice:
+        return _slice_view(t, 0, index)
+    if type(index) is int:
+        return _integer_view(t, 0, index)
+    view, advanced = _basic(t, index)
+    if advanced is None:
+        return view
+    return _operators["index"](view, _spread(view, advanced))
+
+
+cdef object _as_index_tuple(object index):
+    if type(index) is tuple:
+        return index
+    if isinstance(index, list) and any(isinstance(i, (slice, list, tuple, Tensor)) or i is None or
+                                       i is Ellipsis for i in index) and \
+            not all(isinstance(i, (list, tuple)) for i in index):
+        return tuple(index)
+    return (index,)
+
+
+cdef int _consumed(object i) except -1:
+    """How many dimensions an index entry uses up."""
+    if i is None or i is Ellipsis or i is True or i is False:
+        return 0
+    if isinstance(i, Tensor) and ((<Tensor>i)._dtype == FL_BOOL or (<Tensor>i)._dtype == FL_U8):
+        return (<Tensor>i)._ndim
+    return 1
+
+
+cdef object _index_tensor(object i, Tensor like):
+    """Lists, arrays and bools as index tensors."""
+    if isinstance(i, Tensor):
+        result = i
+    elif isinstance(i, bool):
+        result = tensor(i)
+    else:
+        result = tensor(i) if not (isinstance(i, list) and not i) else \
+            tensor(i, dtype=_dtypes[FL_I64])
+    if fl_is_float((<Tensor>result)._dtype) or fl_is_complex((<Tensor>result)._dtype):
+        raise IndexError(f"tensors used as indices must be integer or bool tensors, got "
+                         f"{result.dtype} of shape {list(result.shape)}; write i.long()")
+    if (<Tensor>result)._device_type != like._device_type and \
+            (<Tensor>result)._device_type == FL_CPU:
+        result = result.to(like.device)
+    return result
+
+
+cdef object _basic(Tensor t, object index):
+    """Apply the view part of an index. Returns the view, and per dimension an index tensor or
+    None; or None when there are no index tensors."""
+    entries = _as_index_tuple(index)
+    used = 0
+    for i in entries:
+        used += _consumed(i)
+    if used > t._ndim:
+        raise IndexError(f"too many indices for tensor of dimension {t._ndim}: {used} given")
+    advanced = []
+    has_advanced = False
+    dim = 0
+    view = t
+    seen_ellipsis = False
+    for i in entries:
+        if i is Ellipsis:
+            if seen_ellipsis:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            seen_ellipsis = True
+            for _ in range(t._ndim - used):
+                advanced.append(None)
+                dim += 1
+        elif i is None:
+            view = _operators["unsqueeze"](view, dim)
+            advanced.append(None)
+            dim += 1
+        elif isinstance(i, slice):
+            if not (i.start is None and i.stop is None and i.step is None):
+                view = _slice_view(view, dim, i)
+            advanced.append(None)
+            dim += 1
+        elif _is_integer(i):
+            view = _integer_view(view, dim, i)
+        elif isinstance(i, Tensor) and (<Tensor>i)._ndim == 0 and fl_is_int((<Tensor>i)._dtype) \
+                and not (<Tensor>i)._flags & FL_REQUIRES_GRAD:
+            view = _integer_view(view, dim, _item(i, "index"))
+        else:
+            if isinstance(i, bool) or (isinstance(i, Tensor) and (<Tensor>i)._ndim == 0):
+                view = _operators["unsqueeze"](view, dim)
+            has_advanced = True
+            made = _index_tensor(i, t)
+            advanced.append(made)
+            dim += max(_consumed(made), 1)
+            for _ in range(max(_consumed(made), 1) - 1):
+                advanced.append(Ellipsis)
+    return view, (advanced if has_advanced else None)
+
+
+cdef object _spread(Tensor view, list advanced):
+    """Masks become integer indices, one per dimension they cover."""
+    result = []
+    cdef int dim = 0
+    for i in advanced:
+        if i is Ellipsis:
+            dim += 1
+            continue
+        if i is not None and ((<Tensor>i)._dtype == FL_BOOL or (<Tensor>i)._dtype == FL_U8):
+            _check_mask(view, i, dim)
+            if (<Tensor>i)._ndim == 0:
+                count = 1 if _item(i, "index") else 0
+                result.append(tensor([0] * count, dtype=_dtypes[FL_I64]))
+            else:
+                result.extend(_operators["unbind"](_operators["nonzero"](i), 1))
+        elif i is not None and (<Tensor>i)._dtype != FL_I64:
+            result.append(_operators["cast"](i, _dtypes[FL_I64]))
+        else:
+            result.append(i)
+        dim += 1
+    return result
+
+
+cdef int _check_mask(Tensor view, Tensor mask, int dim) except -1:
+    for k in range(mask._ndim):
+        if mask._shape[k] != view._shape[dim + k]:
+            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not match "
+                             f"the shape of the indexed tensor {list(view.shape)} at index "
+                             f"{dim + k}")
+    return 0
+
+
+cdef int _set_item(Tensor t, object index, object value) except -1:
+    cdef fl_value v[2]
+    cdef fl_value out[1]
+    view, advanced = _basic(t, index)
+    if advanced is None:
+        if isinstance(value, Tensor):
+            _write_into(view, value)
+        elif isinstance(value, (int, float, complex)):
+            _operators["fill_"](view, value)
+        else:
+            _write_into(view, as_tensor(value, dtype=t.dtype))
+        return 0
+    if not isinstance(value, Tensor):
+        value = tensor(value, dtype=t.dtype, device=t.device) \
+            if isinstance(value, (int, float, complex)) else as_tensor(value, dtype=t.dtype)
+    elif value.dtype is not t.dtype:
+        value = value.to(t.dtype)
+    _operators["index_put_"](view, _spread(view, advanced), value)
+    return 0
+
+
+cdef int _write_into(Tensor view, Tensor value) except -1:
+    """copy_, where extra leading dimensions of size 1 are allowed."""
+    while value._ndim > view._ndim and value._shape[0] == 1:
+        value = _operators["select"](value, 0, 0)
+    if value._device_type != view._device_type:
+        value = value.to(view.device)
+    _operators["copy_"](view, value)
+    return 0

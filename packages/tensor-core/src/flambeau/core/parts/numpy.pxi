@@ -1,0 +1,157 @@
+# Arrays both ways without copying, through the buffer and array-interface protocols.
+# NumPy is imported on first use, and its C interface never.
+
+cdef dict _typestr = {
+    FL_BOOL: "|b1", FL_U8: "|u1", FL_I8: "|i1", FL_I16: "<i2", FL_I32: "<i4", FL_I64: "<i8",
+    FL_U16: "<u2", FL_U32: "<u4", FL_U64: "<u8", FL_F16: "<f2", FL_F32: "<f4", FL_F64: "<f8",
+    FL_C64: "<c8", FL_C128: "<c16"}
+cdef dict _code_of_typestr = {v: k for k, v in _typestr.items()}
+
+
+cdef bint _is_array(object o):
+    return hasattr(o, "__array_interface__") or hasattr(o, "__array__") or \
+        hasattr(o, "__dlpack__")
+
+
+cdef object _from_array(object o):
+    if not hasattr(o, "__array_interface__"):
+        if hasattr(o, "__dlpack__"):
+            return from_dlpack(o)
+        import numpy
+        o = numpy.asarray(o)
+    return _from_interface(o, o.__array_interface__)
+
+
+cdef object _from_interface(object owner, dict face):
+    cdef int64_t shape[32]
+    cdef int64_t strides[32]
+    cdef int ndim = len(face["shape"]), i, code
+    cdef int64_t step, nbytes
+    if face["typestr"] not in _code_of_typestr:
+        raise TypeError(f"can't convert an array of type {face['typestr']!r} to a tensor; supported "
+                        f"are {sorted(_code_of_typestr)} (native byte order)")
+    if ndim > FL_MAX_DIMS:
+        raise ValueError(f"an array of {ndim} dimensions; tensors have at most {FL_MAX_DIMS}")
+    code = _code_of_typestr[face["typestr"]]
+    size = fl_itemsize(code)
+    for i in range(ndim):
+        shape[i] = face["shape"][i]
+    step = 1
+    nbytes = size
+    given = face.get("strides")
+    for i in range(ndim - 1, -1, -1):
+        if given is None:
+            strides[i] = step
+            step *= shape[i]
+        elif given[i] < 0 or given[i] % size:
+            raise ValueError(
+                "from_numpy(): negative strides, or strides that are not whole elements, are not "
+                "supported; write from_numpy(array.copy())")
+        else:
+            strides[i] = given[i] // size
+        nbytes += (shape[i] - 1) * strides[i] * size if shape[i] else 0
+    address, readonly = face["data"]
+    cdef char *p = <char *><uintptr_t>address
+    cdef fl_storage *s = fl_storage_foreign(p, nbytes if nbytes > 0 else 0, 0, <PyObject *>owner,
+                                            readonly)
+    cdef fl_tensor *t
+    try:
+        t = fl_tensor_on(s, code, ndim, shape, strides, 0)
+    finally:
+        Py_DECREF(<object>s)
+    return fl_steal(t)
+
+
+def from_numpy(array):
+    """A tensor that shares the memory of an array; read-only arrays give read-only tensors.
+
+    Args:
+        array: A ``numpy.ndarray`` (or anything with ``__array_interface__``).
+
+    Raises:
+        TypeError: the array's dtype has no counterpart.
+
+    Example:
+        >>> import numpy, flambeau
+        >>> a = numpy.zeros(2, dtype="float32")
+        >>> flambeau.from_numpy(a).add_(1)
+        tensor([1., 1.])
+        >>> a
+        array([1., 1.], dtype=float32)
+    """
+    if not hasattr(array, "__array_interface__"):
+        raise TypeError(f"expected a numpy.ndarray (got {type(array).__name__})")
+    return _from_interface(array, array.__array_interface__)
+
+
+def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0):
+    """A one-dimensional tensor over the memory of a buffer.
+
+    Args:
+        buffer: An object with the buffer protocol.
+        dtype: Element type.
+        count: Number of elements; all that fit by default.
+        offset: Bytes to skip.
+    """
+    cdef int code = _unbox_dtype(<PyObject *>dtype)
+    view = memoryview(buffer)
+    if not view.contiguous:
+        raise ValueError("frombuffer(): the buffer is not contiguous; give bytes(buffer)")
+    flat = view.cast("B")
+    cdef Py_ssize_t size = fl_itemsize(code), room = flat.nbytes - offset
+    if offset < 0 or room < 0:
+        raise ValueError(f"frombuffer(): offset {offset} lies outside a buffer of {flat.nbytes} "
+                         "bytes")
+    if count < 0:
+        if room % size:
+            raise ValueError(f"frombuffer(): {room} bytes are not a whole number of {dtype} "
+                             f"elements of {size} bytes; give count")
+        count = room // size
+    if count * size > room:
+        raise ValueError(f"frombuffer(): {count} elements of {size} bytes do not fit {room} bytes")
+    return _over_buffer(flat, code, count, offset)
+
+
+cdef object _over_buffer(object view, int code, int64_t count, Py_ssize_t offset):
+    cdef const unsigned char[::1] bytes_
+    cdef char *p = NULL
+    if view.nbytes:
+        bytes_ = view
+        p = <char *>&bytes_[0]
+    cdef fl_storage *s = fl_storage_foreign(p, view.nbytes, 0, <PyObject *>view, view.readonly)
+    cdef int64_t shape = count
+    cdef fl_tensor *t
+    try:
+        t = fl_tensor_on(s, code, 1, &shape, NULL, offset)
+    finally:
+        Py_DECREF(<object>s)
+    return fl_steal(t)
+
+
+def _array_interface(Tensor t not None):
+    """The array-interface dict of a CPU tensor."""
+    if t._device_type != FL_CPU:
+        raise TypeError(f"can't convert a tensor on {t.device} to numpy; write x.cpu() first")
+    if t._flags & FL_REQUIRES_GRAD:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
+                           "tensor.detach().numpy() instead.")
+    if t._dtype not in _typestr:
+        raise TypeError(f"NumPy has no dtype {t.dtype}; write x.float().numpy()")
+    _about_to_read(t, "numpy()")
+    size = fl_itemsize(t._dtype)
+    return {"version": 3, "typestr": _typestr[t._dtype], "shape": tuple(t.shape),
+            "strides": tuple([t._strides[i] * size for i in range(t._ndim)]),
+            "data": (<uintptr_t>t._data, bool(t._flags & FL_READONLY))}
+
+
+class _Shared:
+    """Carries an array interface and keeps the tensor alive."""
+
+    def __init__(self, owner):
+        self.owner = owner
+        self.__array_interface__ = _array_interface(owner)
+
+
+def _to_numpy(Tensor t not None):
+    import numpy
+    return numpy.asarray(_Shared(t))

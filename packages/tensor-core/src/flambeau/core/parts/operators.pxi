@@ -1,0 +1,138 @@
+# Operators as Python objects: functions and methods at once.
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    struct fl_operator_head { PyObject_HEAD vectorcallfunc vectorcall; };
+    static PyObject *fl_operator_get(PyObject *self, PyObject *instance, PyObject *owner) {
+        if (!instance || instance == Py_None) { Py_INCREF(self); return self; }
+        return PyMethod_New(self, instance);
+    }
+    /* The same members as the cdef class below. */
+    struct fl_operator { PyObject_HEAD vectorcallfunc vectorcall; fl_op *overloads[5]; int count;
+                         int inplace; };
+    static PyObject *fl_operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
+                                            PyObject *kwnames) {
+        struct fl_operator *o = (struct fl_operator *)self;
+        return fl_call_python(o->overloads, o->count, o->inplace, args, PyVectorcall_NARGS(nargsf),
+                              kwnames);
+    }
+    /* Calls reach the row without a tuple, and `x.exp()` without a bound method. */
+    static void fl_operator_type_setup(PyTypeObject *type) {
+        type->tp_vectorcall_offset = offsetof(struct fl_operator_head, vectorcall);
+        type->tp_call = PyVectorcall_Call;
+        type->tp_descr_get = fl_operator_get;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+        PyType_Modified(type);
+    }
+    """
+    void fl_operator_type_setup(PyTypeObject *)
+    ctypedef void *vectorcallfunc
+    vectorcallfunc fl_operator_vectorcall
+
+
+@cython.final
+cdef class Operator:
+    """An operator of the table, callable as a function and as a method of Tensor."""
+    cdef vectorcallfunc vectorcall          # must stay first
+    cdef fl_op *overloads[5]
+    cdef int count
+    cdef bint inplace
+    cdef str _name
+
+    def __init__(self):
+        raise TypeError("operators are added with flambeau.core.register_op")
+
+    @property
+    def __name__(self) -> str:
+        return self._name
+
+    @property
+    def key(self) -> str:
+        """Name of the first overload in the table."""
+        return _op_key(self.overloads[0])
+
+    @property
+    def keys(self):
+        """Names of all overloads."""
+        return tuple([_op_key(self.overloads[i]) for i in range(self.count)])
+
+    @property
+    def __doc__(self):
+        name, text = self._name, []
+        for i in range(self.count):
+            text.append(_signature(self.overloads[i], name))
+        text.append("\n" + self.overloads[0].doc.decode())
+        return "\n".join(text)
+
+    @property
+    def __text_signature__(self):
+        return "(" + _signature(self.overloads[0], "").lstrip("(")
+
+    def __repr__(self):
+        return f"<operator {self._name}>"
+
+    def __reduce__(self):
+        return _operator_named, (self._name,)
+
+
+cdef str _op_key(const fl_op *op):
+    name = op.name.decode()
+    return name + "." + op.overload.decode() if op.overload[0] else name
+
+
+cdef str _signature(const fl_op *op, str name):
+    cdef int i
+    parts, starred = [], False
+    for i in range(op.nparams):
+        if op.params[i].flags & FL_P_KEYWORD and not starred:
+            parts.append("*")
+            starred = True
+        text = op.params[i].name.decode()
+        if op.params[i].flags & FL_P_DEFAULT:
+            text += f"={fl_box(&op.params[i].fallback)!r}"
+        parts.append(text)
+    return f"{name}({', '.join(parts)})"
+
+
+fl_operator_type_setup(<PyTypeObject *>Operator)
+
+
+cdef Operator _new_operator(str name, list ops, bint inplace):
+    cdef Operator o = Operator.__new__(Operator)
+    o.vectorcall = fl_operator_vectorcall
+    o.count = len(ops)
+    for i in range(o.count):
+        o.overloads[i] = <fl_op *><uintptr_t>ops[i]
+    o.inplace = inplace
+    o._name = name
+    return o
+
+
+cdef dict _operators = {}
+
+
+def _operator_named(str name):
+    return _operators[name]
+
+
+# ---- composite rows: Python functions, found by the row's name -------------------------------
+
+cdef dict _composite_functions = {}
+
+
+cdef PyObject *_run_composite(const fl_op *op, PyObject *args) except NULL:
+    function = _composite_functions.get(<uintptr_t>op)
+    if function is None:
+        function = _find_composite(op)
+    result = function(*<tuple>args)
+    Py_INCREF(result)
+    return <PyObject *>result
+
+
+cdef object _find_composite(const fl_op *op):
+    from flambeau.core import composites
+    name = _op_key(op).replace(".", "__")
+    function = composites.find(name)
+    _composite_functions[<uintptr_t>op] = function
+    return function

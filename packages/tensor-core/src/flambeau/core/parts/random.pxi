@@ -1,0 +1,97 @@
+# Generators: a seed and how much of its stream is used.
+
+cdef class Generator:
+    """State of a random number stream (Philox 4x32-10, counter based).
+
+    Args:
+        device: Accepted for compatibility; the stream does not depend on it.
+    """
+    cdef fl_generator_state state           # must stay first
+    cdef readonly object device
+
+    def __cinit__(self, device="cpu"):
+        self.state.seed = 67280421310721
+        self.device = device
+
+    def manual_seed(self, seed):
+        """Start the stream of this seed."""
+        self.state.seed = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
+        self.state.offset = 0
+        return self
+
+    def seed(self):
+        """Start a stream of an unpredictable seed and return it."""
+        import secrets
+        value = secrets.randbits(63)
+        self.manual_seed(value)
+        return value
+
+    def initial_seed(self) -> int:
+        """The seed of this stream."""
+        return self.state.seed
+
+    def get_state(self):
+        """Seed and position, as a tensor of two uint64."""
+        return _state_tensor(&self.state)
+
+    def set_state(self, state):
+        """Continue from what ``get_state`` gave."""
+        _load_state(&self.state, state)
+        return self
+
+
+cdef object _state_tensor(fl_generator_state *s):
+    return tensor([s.seed, s.offset], dtype=_dtypes[FL_U64])
+
+
+cdef int _load_state(fl_generator_state *s, object state) except -1:
+    values = state.tolist()
+    if len(values) != 2:
+        raise ValueError("set_state(): expected the two numbers of get_state()")
+    s.seed, s.offset = values
+    return 0
+
+
+def manual_seed(seed):
+    """Seed the default generator.
+
+    Args:
+        seed: An integer; its low 64 bits count.
+
+    Example:
+        >>> import flambeau
+        >>> g = flambeau.manual_seed(0)
+        >>> a = flambeau.rand(2); _ = flambeau.manual_seed(0); bool((a == flambeau.rand(2)).all())
+        True
+    """
+    cdef fl_generator_state *s = fl_default_generator_state()
+    s.seed = <uint64_t>(int(seed) & 0xFFFFFFFFFFFFFFFF)
+    s.offset = 0
+    return default_generator
+
+
+def initial_seed() -> int:
+    """The default generator's seed."""
+    return fl_default_generator_state().seed
+
+
+def get_rng_state():
+    """The default generator's seed and position."""
+    return _state_tensor(fl_default_generator_state())
+
+
+def set_rng_state(state):
+    """Continue the default generator from what ``get_rng_state`` gave."""
+    _load_state(fl_default_generator_state(), state)
+
+
+class _DefaultGenerator:
+    """The generator used when none is given."""
+
+    manual_seed = staticmethod(manual_seed)
+    initial_seed = staticmethod(initial_seed)
+    get_state = staticmethod(get_rng_state)
+    set_state = staticmethod(set_rng_state)
+
+
+default_generator = _DefaultGenerator()

@@ -1,0 +1,107 @@
+# Put together at import: types, hooks, operators from the table.
+
+cdef extern from *:
+    """
+    static int fl_type_set(PyTypeObject *type, PyObject *name, PyObject *value) {
+        if (PyDict_SetItem(type->tp_dict, name, value) < 0) return -1;
+        PyType_Modified(type);
+        return 0;
+    }
+    """
+    int fl_type_set(PyTypeObject *, object, object) except -1
+
+
+def install_tensor_methods(dict attributes not None):
+    """Set functions and properties on Tensor (for sibling packages)."""
+    for name, value in attributes.items():
+        fl_type_set(<PyTypeObject *>Tensor, name, value)
+
+
+cdef int _check_prefix() except -1:
+    """The cdef class and abi.h must agree on where everything is."""
+    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef fl_tensor *p = <fl_tensor *><PyObject *>t
+    assert <void *>&p.data == <void *>&t._data, "frozen prefix moved: data"
+    assert <void *>&p.flags == <void *>&t._flags, "frozen prefix moved: flags"
+    assert <void *>&(<fl_tensor_full *>p).inline_geometry == <void *>&t._geometry, "geometry moved"
+    return 0
+
+
+cdef object _named_outputs(str name, str outputs):
+    from collections import namedtuple
+    made = namedtuple(name, outputs.split(","), module="flambeau.core.ops")
+    return made._make
+
+
+cdef int _install_operators() except -1:
+    cdef const fl_export *e
+    cdef list ops
+    for i in range(fl_export_count):
+        e = &fl_exports[i]
+        name = e.name.decode()
+        ops = [<uintptr_t>&fl_builtin_ops[e.ops[k]] for k in range(e.count)]
+        _install(name, ops, e.forms, False)
+        if e.inplace:
+            _install(name + "_", ops, e.forms, True)
+        for k in range(e.count):
+            if fl_builtin_ops[e.ops[k]].nouts > 1:
+                _pending_names.append((<uintptr_t>&fl_builtin_ops[e.ops[k]], name))
+    return 0
+
+
+cdef list _pending_names = []
+functions = {}
+nn_functions = {}
+
+
+cdef int _install(str name, list ops, int forms, bint inplace) except -1:
+    cdef Operator o = _new_operator(name, ops, inplace)
+    _operators[name] = o
+    if forms & 2:
+        fl_type_set(<PyTypeObject *>Tensor, name, o)
+    if forms & 1:
+        functions[name] = o
+    if forms & 4:
+        nn_functions[name] = o
+    return 0
+
+
+def _name_outputs(dict classes):
+    """Give rows of several outputs their named tuples (flambeau.core.return_types)."""
+    cdef fl_op *op
+    for address, name in _pending_names:
+        op = <fl_op *><uintptr_t>address
+        key = _op_key(op)
+        if key in classes:
+            make = classes[key]
+            Py_INCREF(make)
+            op.reserved[0] = <uint64_t><uintptr_t><PyObject *>make
+
+
+def operators():
+    """All operators by Python name."""
+    return _operators
+
+
+def _set_size_type(type kind):
+    global _size_type
+    _size_type = kind
+
+
+def _set_blas_path(str path):
+    cdef bytes raw = path.encode()
+    fl_blas_set_path(raw)
+
+
+fl_tensor_type = <PyTypeObject *>Tensor
+fl_python.box_dtype = _box_dtype
+fl_python.box_device = _box_device
+fl_python.unbox_dtype = _unbox_dtype
+fl_python.unbox_device = _unbox_device
+fl_python.run_composite = _run_composite
+fl_python.generator_type = <PyTypeObject *>Generator
+fl_storage_init()
+fl_kernels_init()
+_check_prefix()
+_install_operators()
+_C_API = fl_api_capsule()

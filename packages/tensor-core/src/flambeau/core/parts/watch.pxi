@@ -1,0 +1,275 @@
+# Watching and replaying operators from Python: what jit, profilers and tests use.
+
+cdef class interpose:
+    """Show operator calls to ``fn`` instead of running them, on this thread.
+
+    Args:
+        kind: ``"profiler"``, ``"autocast"``, ``"transform"`` or ``"trace"``: the place in the
+            order of dispatch.
+        fn: ``fn(op, args, outs)`` with the operator, its arguments in the row's order (defaults
+            filled in), and ``None`` or the tensors to write to. Returns the tensor or the list
+            of tensors; what it calls itself goes on below this place.
+        on_read: ``on_read(tensor, what)``, called before values are read (``item()`` and so on).
+    """
+    cdef fl_interposer _entry
+    cdef object _fn, _on_read, _old_hook
+
+    def __cinit__(self, str kind, fn, on_read=None):
+        order = {"profiler": FL_I_PROFILER, "autocast": FL_I_AUTOCAST,
+                 "transform": FL_I_TRANSFORM, "trace": FL_I_TRACE}
+        if kind not in order:
+            raise ValueError(f"interpose(): kind must be one of {sorted(order)}, got {kind!r}")
+        self._fn = fn
+        self._on_read = on_read
+        self._entry.kind = order[kind]
+        self._entry.ctx = <void *>self
+        self._entry.call = _call_interposer
+
+    def __enter__(self):
+        global _read_hook
+        fl_api_push(&self._entry)
+        self._old_hook = _read_hook
+        if self._on_read is not None:
+            _read_hook = self._on_read
+        return self
+
+    def __exit__(self, *exc):
+        global _read_hook
+        _read_hook = self._old_hook
+        fl_api_pop(&self._entry)
+        return False
+
+
+cdef int _call_interposer(void *ctx, const fl_op *op, const fl_value *args, int n,
+                          fl_value *out) except -1:
+    cdef interpose self = <interpose>ctx
+    cdef int i
+    cdef list values = [fl_box(&args[i]) for i in range(n)]
+    outs = None
+    if out[0].tag == FL_TENSOR:
+        outs = [<object>(<PyObject *>out[i].t) for i in range(op.nouts)]
+    result = self._fn(_op_object(op), values, outs)
+    _store_results(op, result, out)
+    return 0
+
+
+cdef int _store_results(const fl_op *op, object result, fl_value *out) except -1:
+    cdef int i
+    if op.nouts == 1 and isinstance(result, Tensor):
+        result = (result,)
+    if not isinstance(result, (list, tuple)) or len(result) != op.nouts:
+        raise TypeError(f"an interposer must return {op.nouts} tensor(s) for "
+                        f"{op.name.decode()}(), got {type(result).__name__}")
+    for i in range(op.nouts):
+        if not isinstance(result[i], Tensor):
+            raise TypeError(f"an interposer must return tensors, got {type(result[i]).__name__}")
+    for i in range(op.nouts):
+        Py_INCREF(result[i])
+        out[i].tag = FL_TENSOR
+        out[i].t = <fl_tensor *><PyObject *>result[i]
+    return 0
+
+
+@cython.final
+cdef class OpHandle:
+    """One row (one overload) at run time."""
+    cdef const fl_op *_op
+    cdef readonly str key
+    cdef readonly str name
+
+    @property
+    def params(self):
+        """Names of the parameters in order."""
+        return tuple([self._op.params[i].name.decode() for i in range(self._op.nparams)])
+
+    @property
+    def category(self) -> str:
+        return ("pointwise", "reduction", "view", "kernel", "composite")[self._op.category]
+
+    @property
+    def nouts(self) -> int:
+        return self._op.nouts
+
+    def __repr__(self):
+        return f"<row {self.key}>"
+
+
+cdef dict _handles = {}
+
+
+cdef OpHandle _op_object(const fl_op *op):
+    cdef OpHandle h = _handles.get(<uintptr_t>op)
+    if h is None:
+        h = OpHandle.__new__(OpHandle)
+        h._op = op
+        h.name = op.name.decode()
+        h.key = _op_key(op)
+        _handles[<uintptr_t>op] = h
+    return h
+
+
+cdef const fl_op *_row_of(object op) except NULL:
+    if isinstance(op, OpHandle):
+        return (<OpHandle>op)._op
+    if isinstance(op, Operator):
+        return (<Operator>op).overloads[0]
+    return fl_find_op((<str?>op).encode())
+
+
+def find_op(key):
+    """The row with this key, e.g. ``"max.dim"``."""
+    return _op_object(_row_of(key))
+
+
+def op_keys():
+    """Keys of all rows, built in and registered."""
+    return list(fl_op_table())
+
+
+cdef int _unbox_all(const fl_op *op, object args, fl_value *values, fl_arena *arena) except -1:
+    cdef int i, n = len(args)
+    if n > op.nparams:
+        raise TypeError(f"{op.name.decode()}() takes {op.nparams} arguments, got {n}")
+    for i in range(op.nparams):
+        if i < n:
+            value = args[i]
+            if value is None and not op.params[i].flags & FL_P_OPTIONAL:
+                values[i] = op.params[i].fallback
+                continue
+            fl_unbox(<PyObject *>value, op, &op.params[i], &values[i], arena)
+        elif op.params[i].flags & FL_P_DEFAULT:
+            values[i] = op.params[i].fallback
+        else:
+            raise TypeError(f"{op.name.decode()}() misses argument "
+                            f"'{op.params[i].name.decode()}'")
+    return 0
+
+
+def call(op, args, outs=None):
+    """Run one row with its arguments in order.
+
+    Args:
+        op: A key, an Operator or a row handle.
+        args: Values in the row's order; missing ones take their defaults.
+        outs: Tensors to write to, one per output, or None.
+
+    Returns:
+        A tensor, or a tuple of tensors.
+    """
+    cdef const fl_op *row = _row_of(op)
+    cdef fl_value values[16]
+    cdef fl_value out[8]
+    cdef fl_arena arena
+    cdef int i
+    args = list(args)
+    _unbox_all(row, args, values, &arena)
+    for i in range(row.nouts):
+        out[i].tag = FL_NONE
+        if outs is not None:
+            out[i].tag = FL_TENSOR
+            out[i].t = <fl_tensor *><PyObject *>(<Tensor?>outs[i])
+    fl_dispatch(row, values, row.nparams, out)
+    return fl_results(row, out)
+
+
+def infer(op, args):
+    """What a row would give, without computing it.
+
+    Args:
+        op: A key, an Operator or a row handle.
+        args: Values in the row's order.
+
+    Returns:
+        A list of (shape, dtype, device, layout); layout is None for C order, a tuple of strides,
+        or ``("alias", input, offset, strides)``.
+    """
+    cdef const fl_op *row = _row_of(op)
+    cdef fl_value values[16]
+    cdef fl_spec specs[8]
+    cdef fl_arena arena
+    cdef int i, d
+    if row.infer == NULL:
+        raise NotImplementedError(f"{row.name.decode()}() is composite: infer its parts")
+    if row.dtype_rule == 6:
+        raise NotImplementedError(f"the shape of {row.name.decode()}() depends on values")
+    args = list(args)
+    _unbox_all(row, args, values, &arena)
+    if row.infer(row, values, row.nparams, specs) < 0:
+        fl_raise()
+    result = []
+    for i in range(row.nouts):
+        strides = tuple([specs[i].strides[d] for d in range(specs[i].ndim)])
+        layout = None
+        if specs[i].layout == FL_L_STRIDED:
+            layout = strides
+        elif specs[i].layout == FL_L_ALIAS:
+            layout = ("alias", specs[i].alias, specs[i].offset, strides)
+        result.append((tuple([specs[i].shape[d] for d in range(specs[i].ndim)]),
+                       _dtypes[specs[i].dtype],
+                       fl_python_device(specs[i].device_type << 8 | specs[i].device_index),
+                       layout))
+    return result
+
+
+def storage_id(Tensor t not None):
+    """A number shared by a tensor and its views while they live."""
+    return <uintptr_t>t._storage
+
+
+def parallel_for_address() -> int:
+    """Address of the thread pool's ``fl_parallel_chunks(n, grain, fn, ctx)``."""
+    return <uintptr_t><void *>&fl_parallel_chunks
+
+
+def isa_level() -> str:
+    """The instruction set level kernels run at: ``v2``, ``v3``, ``v4`` or ``base``."""
+    return fl_isa_name(fl_isa_level()).decode()
+
+
+def get_num_threads() -> int:
+    """Threads that take part in one operator."""
+    return fl_get_num_threads()
+
+
+def set_num_threads(int count):
+    """Set how many threads take part in one operator; at least 1."""
+    if fl_set_num_threads(count) < 0:
+        fl_raise()
+
+
+def memory_stats() -> dict:
+    """Bytes and counts of the CPU allocator."""
+    cdef fl_alloc_info info
+    fl_alloc_stats(&info)
+    return {"live_bytes": info.live_bytes, "peak_live_bytes": info.peak_live_bytes,
+            "cached_bytes": info.cached_bytes, "cache_limit": info.cache_limit,
+            "alloc_count": info.alloc_count, "free_count": info.free_count,
+            "system_count": info.system_count}
+
+
+def reset_peak_memory_stats():
+    """Start a new peak of live bytes."""
+    fl_alloc_reset_peak()
+
+
+def empty_cache():
+    """Give freed blocks back to the operating system."""
+    fl_alloc_trim()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded on this thread."""
+    return (fl_thread.mode & FL_M_GRAD) != 0
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return (fl_thread.mode & FL_M_INFERENCE) != 0
+
+
+def _set_mode(uint32_t mode):
+    fl_thread.mode = mode
+
+
+def _get_mode():
+    return fl_thread.mode
