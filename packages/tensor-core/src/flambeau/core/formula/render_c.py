@@ -101,15 +101,25 @@ class _Function:
         self.flag = "int32_t" if base in ("f32", "b") else "int64_t"
 
     def text(self) -> str:
-        slow = self.program.used(self.program.roots())
         flags = [self.program.instrs[i].args[0] for i in self.fast_instrs() if self.is_rare(i)]
         parts = [
             f"static constexpr bool {self.name}_has_rare = {'true' if flags else 'false'};",
             self.value_function(self.name, self.fast_instrs(), "FL_INLINE"),
             self.rare_function(flags),
-            self.value_function(f"{self.name}_slow", slow, "FL_SLOW", slow=True),
+            self.slow_function() if flags else self.same_function(),
         ]
         return "\n".join(parts) + "\n"
+
+    def slow_function(self) -> str:
+        numbers = self.program.used(self.program.roots())
+        return self.value_function(f"{self.name}_slow", numbers, "FL_SLOW", slow=True)
+
+    def same_function(self) -> str:
+        """Without rare cases the slow function is the fast one."""
+        arguments = [*self.arguments(), *self.pointers()]
+        names = ", ".join(argument.split()[-1].lstrip("*") for argument in arguments)
+        head = f"FL_SLOW {self.result()} {self.name}_slow({', '.join(arguments)})"
+        return _function(head, [f"return {self.name}({names});"])
 
     def is_rare(self, number: int) -> bool:
         return self.program.instrs[number].op == "rare"
@@ -130,22 +140,29 @@ class _Function:
     def value_function(
         self, name: str, numbers: Sequence[int], qualifier: str, slow: bool = False
     ) -> str:
-        outputs = [self.output(values) for values in self.program.outputs]
-        arguments = self.arguments()
-        lines = [self.line(number, slow) for number in numbers]
-        if len(outputs) == 1:
-            result, value = outputs[0]
-            lines.append(f"return {value};")
+        lines = [self.line(number, slow) for number in numbers if not self.is_leaf(number)]
+        values = [self.output(numbers)[1] for numbers in self.program.outputs]
+        if len(values) == 1:
+            lines.append(f"return {values[0]};")
         else:
-            result = "void"
-            arguments += [f"{t} *out{i}" for i, (t, _) in enumerate(outputs)]
-            lines += [f"*out{i} = {value};" for i, (_, value) in enumerate(outputs)]
-        return _function(f"{qualifier} {result} {name}({', '.join(arguments)})", lines)
+            lines += [f"*out{i} = {value};" for i, value in enumerate(values)]
+        arguments = ", ".join([*self.arguments(), *self.pointers()])
+        return _function(f"{qualifier} {self.result()} {name}({arguments})", lines)
+
+    def result(self) -> str:
+        outputs = self.program.outputs
+        return self.output(outputs[0])[0] if len(outputs) == 1 else "void"
+
+    def pointers(self) -> list[str]:
+        types = [self.output(numbers)[0] for numbers in self.program.outputs]
+        return [f"{t} *out{i}" for i, t in enumerate(types)] if len(types) > 1 else []
 
     def rare_function(self, flags: Sequence[int]) -> str:
-        lines = [self.line(number, False) for number in self.fast_instrs(flags)]
-        total = " | ".join(f"v{flag}_" for flag in flags)
-        lines.append(f"return ({total}) ? 1 : 0;" if flags else "return 0;")
+        numbers = self.fast_instrs(flags)
+        lines = [self.line(number, False) for number in numbers if not self.is_leaf(number)]
+        total = " | ".join(map(self.name_of, flags))
+        # Three, since with one GCC would reduce bools, which it cannot vectorize.
+        lines.append(f"return ({total}) ? 3 : 0;" if flags else "return 0;")
         head = f"FL_INLINE {self.flag} {self.name}_rare({', '.join(self.arguments())})"
         return _function(head, lines)
 
@@ -154,28 +171,36 @@ class _Function:
 
     def output(self, numbers: tuple[int, ...]) -> tuple[str, str]:
         kind = self.program.instrs[numbers[0]].type
+        values = list(map(self.name_of, numbers))
         if len(numbers) == 1:
-            return C_TYPES[kind], f"v{numbers[0]}_"
+            return C_TYPES[kind], values[0]
         pair = "fl_c64" if kind == "f32" else "fl_c128"
-        return pair, f"{pair}{{v{numbers[0]}_, v{numbers[1]}_}}"
+        return pair, f"{pair}{{{values[0]}, {values[1]}}}"
+
+    def is_leaf(self, number: int) -> bool:
+        return not self.program.instrs[number].args
+
+    def name_of(self, number: int) -> str:
+        """A variable, an operand's name or a literal."""
+        instr = self.program.instrs[number]
+        if instr.op == "const":
+            return c_literal(int(str(instr.value)), instr.type)
+        return str(instr.value) if self.is_leaf(number) else f"v{number}_"
 
     def line(self, number: int, slow: bool) -> str:
         instr = self.program.instrs[number]
-        value = self.expression(instr, slow)
-        return f"[[maybe_unused]] const {C_TYPES[instr.type]} v{number}_ = {value};"
+        return f"const {C_TYPES[instr.type]} v{number}_ = {self.expression(instr, slow)};"
 
     def expression(self, instr: Instr, slow: bool) -> str:
-        args = [f"v{arg}_" for arg in instr.args]
-        kind = self.program.instrs[instr.args[-1]].type if instr.args else instr.type
+        args = list(map(self.name_of, instr.args))
+        kind = self.program.instrs[instr.args[-1]].type
         op = instr.op
-        if op == "const":
-            return c_literal(int(str(instr.value)), instr.type)
-        if op in ("param", "scalar"):
-            return str(instr.value)
         if op == "extern":
             return f"fl_{instr.value}_{instr.type}({', '.join(args)})"
         if op == "rare" and not slow:
             return args[2]
+        if op in ("select", "rare") and kind == "b":
+            return f"({args[0]} & {args[1]}) | (!{args[0]} & {args[2]})"
         if op in ("select", "rare"):
             return f"{args[0]} ? {args[1]} : {args[2]}"
         if op in ("shl", "shr", "shru") and self.constant_shift(instr):
@@ -203,14 +228,17 @@ def c_literal(code: int, kind: str) -> str:
         suffix = "" if kind == "i32" else "LL"
         if code == -(1 << (width - 1)):
             return f"(-{(1 << (width - 1)) - 1}{suffix} - 1)"
-        return f"{code}{suffix}"
+        return f"{code}{suffix}" if code >= 0 else f"({code}{suffix})"
     value = float(decode(code, kind))
     if value != value:
         integer = "i32" if kind == "f32" else "i64"
         return f"fl_frombits_{integer}({c_literal(code, integer)})"
     if value in (float("inf"), float("-inf")):
-        return f"{'-' if value < 0 else ''}FL_INF_{kind.upper()}"
-    return value.hex() + ("f" if kind == "f32" else "")
+        return f"{'-' if value < 0 else '+'}FL_INF_{kind.upper()}"
+    mantissa, exponent = value.hex().split("p")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    number = f"{mantissa}p{exponent}{'f' if kind == 'f32' else ''}"
+    return f"({number})" if number.startswith("-") else number
 
 
 def _function(head: str, lines: Sequence[str]) -> str:
