@@ -121,9 +121,9 @@ class BatchNorm1d(_BatchNorm):
     Example:
         >>> import flambeau
         >>> from flambeau import nn
-        >>> nn.BatchNorm1d(1)(flambeau.tensor([[1.0], [3.0]]))
+        >>> nn.BatchNorm1d(1)(flambeau.tensor([[1.0], [3.0]])).detach()
         tensor([[-1.0000],
-                [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
+                [ 1.0000]])
     """
 
     def _check_input(self, input: Tensor) -> None:
@@ -146,8 +146,8 @@ class BatchNorm2d(_BatchNorm):
     Example:
         >>> import flambeau
         >>> from flambeau import nn
-        >>> nn.BatchNorm2d(3)(flambeau.zeros(2, 3, 4, 4)).shape
-        flambeau.Size([2, 3, 4, 4])
+        >>> tuple(nn.BatchNorm2d(3)(flambeau.zeros(2, 3, 4, 4)).shape)
+        (2, 3, 4, 4)
     """
 
     def _check_input(self, input: Tensor) -> None:

@@ -93,8 +93,8 @@ class Sequential(_List):
         >>> import flambeau
         >>> from flambeau import nn
         >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
-        >>> net(flambeau.zeros(3, 4)).shape
-        flambeau.Size([3, 2])
+        >>> tuple(net(flambeau.zeros(3, 4)).shape)
+        (3, 2)
         >>> net[1]
         ReLU()
     """

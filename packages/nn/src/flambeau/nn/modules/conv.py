@@ -44,8 +44,8 @@ class Conv2d(Module):
     Example:
         >>> import flambeau
         >>> from flambeau import nn
-        >>> nn.Conv2d(1, 8, 3, padding=1)(flambeau.zeros(5, 1, 8, 8)).shape
-        flambeau.Size([5, 8, 8, 8])
+        >>> tuple(nn.Conv2d(1, 8, 3, padding=1)(flambeau.zeros(5, 1, 8, 8)).shape)
+        (5, 8, 8, 8)
     """
 
     weight: Parameter

@@ -21,8 +21,8 @@ class Flatten(Module):
     Example:
         >>> import flambeau
         >>> from flambeau import nn
-        >>> nn.Flatten()(flambeau.zeros(2, 3, 4)).shape
-        flambeau.Size([2, 12])
+        >>> tuple(nn.Flatten()(flambeau.zeros(2, 3, 4)).shape)
+        (2, 12)
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -53,8 +53,8 @@ class Unflatten(Module):
     Example:
         >>> import flambeau
         >>> from flambeau import nn
-        >>> nn.Unflatten(1, (3, 4))(flambeau.zeros(2, 12)).shape
-        flambeau.Size([2, 3, 4])
+        >>> tuple(nn.Unflatten(1, (3, 4))(flambeau.zeros(2, 12)).shape)
+        (2, 3, 4)
     """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:

@@ -52,8 +52,8 @@ class Linear(Module):
     Example:
         >>> import flambeau
         >>> from flambeau import nn
-        >>> nn.Linear(20, 30)(flambeau.zeros(128, 20)).shape
-        flambeau.Size([128, 30])
+        >>> tuple(nn.Linear(20, 30)(flambeau.zeros(128, 20)).shape)
+        (128, 30)
     """
 
     in_features: int
