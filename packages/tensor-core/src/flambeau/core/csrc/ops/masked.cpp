@@ -1,0 +1,141 @@
+/* masked_select and nonzero: results as long as the mask has true elements. */
+#include "ops/args.h"
+#include "ops/dynamic.h"
+#include "ops/raw.h"
+
+namespace {
+
+const int64_t PIECE = FL_GRAIN;
+
+int64_t count_ones(const uint8_t *m, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += m[i] != 0;
+    return count;
+}
+
+int unknown_size(const fl_op *op) {
+    return fl_error(FL_RUNTIME_ERROR, "%s: the shape of the result depends on values, which are "
+                    "not known here (meta tensors and recorded programs have none); use "
+                    "where(mask, x, y), whose shape is known", fl_op_title(op));
+}
+
+/* Where each piece of the mask starts to write: places[piece], and their number. */
+int64_t place_pieces(const uint8_t *mask, int64_t n, int64_t *places) {
+    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+        places[b / PIECE] = count_ones(mask + b, e - b);
+    });
+    int64_t total = 0;
+    for (int64_t p = 0; p < fl_chunk_count(n, PIECE); p++) {
+        int64_t count = places[p];
+        places[p] = total;
+        total += count;
+    }
+    return total;
+}
+
+template <class T>
+void select_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
+                  int64_t e) {
+    const T *x = (const T *)from;
+    T *out = (T *)to + at;
+    for (int64_t i = b; i < e; i++)
+        if (mask[i])
+            *out++ = x[i];
+}
+
+/* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
+void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
+    int nd = t->ndim;
+    for (int64_t i = b; i < e; i++) {
+        if (!mask[i])
+            continue;
+        int64_t rest = i;
+        for (int d = nd - 1; d >= 0; d--) {
+            out[d] = rest % t->shape[d];
+            rest /= t->shape[d];
+        }
+        out += nd;
+    }
+}
+
+}  // namespace
+
+int64_t fl_count_nonzero(const fl_tensor *mask) {
+    RawIn m(mask, FL_BOOL);
+    if (!m.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    Scratch parts((size_t)fl_chunk_count(mask->numel, PIECE) * 8);
+    return parts.ok() ? place_pieces(bits, mask->numel, parts.as<int64_t>()) : -1;
+}
+
+extern "C" int fl_infer_masked_select(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *mask = in[1].t;
+    int64_t shape[FL_MAX_DIMS], rows;
+    int nd;
+    if (fl_same_device(op, in, n) < 0)
+        return -1;
+    if (mask->dtype != FL_BOOL)
+        return fl_error(FL_RUNTIME_ERROR, "%s: expected BoolTensor for mask, got %s; compare "
+                        "first, e.g. mask != 0", fl_op_title(op), fl_tensor_text(mask));
+    if (fl_broadcast_shape(op->name, self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0)
+        return -1;
+    if (fl_dynamic_size < 0)
+        return unknown_size(op);
+    rows = mask->numel ? fl_dynamic_size * (fl_numel_of(nd, shape) / mask->numel) : 0;
+    fl_spec_set(outs, self->dtype, fl_device_code(self), 1, &rows);
+    return 0;
+}
+
+extern "C" int fl_run_masked_select(const fl_op *op, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t, *mask = in[1].t;
+    int64_t shape[FL_MAX_DIMS];
+    int nd;
+    if (fl_broadcast_shape(op->name, self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0)
+        return -1;
+    int64_t n = fl_numel_of(nd, shape);
+    RawIn x(self, self->dtype, nd, shape), m(mask, FL_BOOL, nd, shape);
+    RawOut out(outs[0], self->dtype);
+    Scratch places((size_t)fl_chunk_count(n, PIECE) * 8);
+    if (!x.ok() || !m.ok() || !out.ok() || !places.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    if (place_pieces(bits, n, places.as<int64_t>()) != outs[0]->numel)
+        return fl_error(FL_RUNTIME_ERROR, "%s: the mask changed while it was read",
+                        fl_op_title(op));
+    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(self->dtype), select_piece, bits, x.data(), out.data(),
+                   places.as<int64_t>()[b / PIECE], b, e)
+    });
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_nonzero(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (fl_dynamic_size < 0)
+        return unknown_size(op);
+    int64_t shape[2] = {fl_dynamic_size, in[0].t->ndim};
+    fl_spec_set(outs, FL_I64, fl_device_code(in[0].t), 2, shape);
+    return 0;
+}
+
+extern "C" int fl_run_nonzero(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t;
+    RawIn m(self, FL_BOOL);
+    Out out(outs[0], FL_K_I64);
+    Scratch places((size_t)fl_chunk_count(self->numel, PIECE) * 8);
+    if (!m.ok() || !out.ok() || !places.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    if (place_pieces(bits, self->numel, places.as<int64_t>()) != outs[0]->shape[0])
+        return fl_error(FL_RUNTIME_ERROR, "%s: the tensor changed while it was read",
+                        fl_op_title(op));
+    fl_parallel(self->numel, PIECE, [&](int64_t b, int64_t e) {
+        list_piece(bits, self, out.as<int64_t>() + places.as<int64_t>()[b / PIECE] * self->ndim, b,
+                   e);
+    });
+    out.commit();
+    return 0;
+}
