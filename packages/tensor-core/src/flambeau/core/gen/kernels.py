@@ -7,7 +7,8 @@ from flambeau.core.gen.plan import PointwisePlan, pointwise_rows
 from flambeau.core.table.row import KINDS
 
 FILES = 6       # compiled side by side
-_C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
+# Bools in memory are read as bytes: GCC does not vectorize loads of bool.
+_C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "uint8_t", "c64": "fl_c64",
       "c128": "fl_c128"}
 
 HEAD = """// Generated from the operator table; do not edit.
@@ -55,7 +56,7 @@ def _loop(plan: PointwisePlan, kind: str, function: str) -> str:
              "void *const *out, const fl_scalar *s, int64_t n) {"]
     args = []
     for i, p in enumerate(row.operands):
-        c_type = "bool" if p.role == "Mask" else _C[kind]
+        c_type = _C["bool"] if p.role == "Mask" else _C[kind]
         lines.append(f"    const {c_type} *x{i} = (const {c_type} *)in[{i}];")
         args.append(f"x{i}[i]")
     for i, _ in enumerate(row.scalars):

@@ -114,13 +114,16 @@ FL_INLINE double fl_fma_f64(double a, double b, double c) { return a * b + c; }
 FL_INLINE float fl_mul_err_f32(float a, float b) {
     return (float)((double)a * (double)b - (double)(a * b));
 }
-/* Dekker's product: halves of 26 bits multiply exactly. */
+/* Dekker's product: halves of 26 bits multiply exactly. Large factors are scaled down first. */
 FL_INLINE double fl_mul_err_f64(double a, double b) {
-    const double p = a * b;
-    const double ca = 134217729.0 * a, cb = 134217729.0 * b;
-    const double ah = ca - (ca - a), bh = cb - (cb - b);
-    const double al = a - ah, bl = b - bh;
-    return al * bl - (((p - ah * bh) - al * bh) - ah * bl);
+    const double sa = fl_abs_f64(a) > 0x1p990 ? 0x1p-60 : 1.0;
+    const double sb = fl_abs_f64(b) > 0x1p990 ? 0x1p-60 : 1.0;
+    const double x = a * sa, y = b * sb;
+    const double cx = 134217729.0 * x, cy = 134217729.0 * y;
+    const double xh = cx - (cx - x), yh = cy - (cy - y);
+    const double xl = x - xh, yl = y - yh;
+    const double p = a * b * sa * sb;
+    return (xl * yl - (((p - xh * yh) - xl * yh) - xh * yl)) / (sa * sb);
 }
 #endif
 
