@@ -1,0 +1,178 @@
+"""Sessions that build, test and document the packages. `nox --list` shows them.
+
+Nothing but nox is needed to run them; `python3 tools/bootstrap.py SESSION` installs even that.
+Sessions take their wheels from `dist/`, where `build` puts them once. Tags: `ci` is what the
+README's test command runs, `nightly` the long rest.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "tools"))
+import compat as compat_cases  # noqa: E402
+import steps  # noqa: E402
+from inventory import DIST, closure, dependency_closed_sets, read_packages  # noqa: E402
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["build", "tests"]
+
+PACKAGES = read_packages()
+BY_NAME = {package.name: package for package in PACKAGES}
+TOOLS = ROOT / "tools"
+
+
+@nox.session(tags=["ci"])
+def build(session: nox.Session) -> None:
+    """Sdist, then wheel, of every package, into dist/; prints seconds and sizes."""
+    session.install(*steps.group("build"))
+    chosen = [package for package in PACKAGES if package.name in session.posargs]
+    steps.build_wheels(session, chosen or PACKAGES, DIST)
+
+
+@nox.session(tags=["ci"])
+def lint(session: nox.Session) -> None:
+    """Ruff, cython-lint and mypy."""
+    session.install(*steps.group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("cython-lint", *map(str, sorted(ROOT.glob("packages/*/src"))))
+    session.run("mypy")
+
+
+@nox.session(tags=["ci"], requires=["build"])
+@nox.parametrize("package", [nox.param(name, id=name) for name in BY_NAME])
+def tests(session: nox.Session, package: str) -> None:
+    """Tests of one package, from wheels, with only what it declares."""
+    needed = closure(BY_NAME[package], PACKAGES)
+    steps.install_wheels(session, [each.wheel() for each in needed], *steps.group("test"))
+    folder = BY_NAME[package].folder / "tests"
+    steps.run_pytest(session, folder, f"tests-{package}", "-m", "not oracle and not slow")
+
+
+@nox.session(tags=["ci"], requires=["build"])
+def subset(session: nox.Session) -> None:
+    """Every dependency-closed install: what is there works, what is absent explains itself."""
+    steps.install_wheels(session, [package.wheel() for package in PACKAGES])
+    installed = set(PACKAGES)
+    for chosen in dependency_closed_sets(PACKAGES):
+        names = [package.distribution for package in chosen]
+        if extra := installed - set(chosen):
+            session.run("pip", "uninstall", "-qy", *(p.distribution for p in extra), silent=True)
+        if absent := set(chosen) - installed:
+            session.install("--no-deps", *(str(package.wheel()) for package in absent))
+        installed = set(chosen)
+        session.run("pip", "check", silent=True)
+        with session.chdir(session.create_tmp()):
+            session.run("python", str(TOOLS / "subset.py"), *names)
+
+
+@nox.session(tags=["ci"], requires=["build"])
+def integration(session: nox.Session) -> None:
+    """integration-tests/ in the full install."""
+    install_all(session, "integration")
+    steps.run_pytest(session, ROOT / "integration-tests", "integration", "-m", "not oracle")
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def oracle(session: nox.Session) -> None:
+    """The tests whose expected values come from PyTorch, and the slow ones, in the full install."""
+    install_all(session, "oracle")
+    for package in PACKAGES:
+        folder = package.folder / "tests"
+        steps.run_pytest(session, folder, f"oracle-{package.name}", "-m", "oracle or slow")
+
+
+@nox.session(tags=["ci"], requires=["build"])
+def demo(session: nox.Session) -> None:
+    """Train a small network on real handwritten digits; results go to build/demo."""
+    install_all(session, "demo")
+    output = ROOT / "build" / "demo"
+    output.mkdir(parents=True, exist_ok=True)
+    with session.chdir(output):
+        session.run("python", str(ROOT / "docs" / "tutorials" / "digits.py"), *session.posargs)
+    session.log(f"Results are in {output}")
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def docs(session: nox.Session) -> None:
+    """The manual (warnings are errors), and every example in it and in docstrings."""
+    install_all(session, "docs")
+    for builder in ("html", "doctest"):
+        target = ROOT / "docs" / "_build" / builder
+        options = ["-W", "--keep-going", "-q"]
+        session.run("sphinx-build", "-b", builder, *options, str(ROOT / "docs"), str(target))
+    session.run("python", str(TOOLS / "doctests.py"))
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def bench(session: nox.Session) -> None:
+    """Side by side with PyTorch; writes docs/benchmarks.md."""
+    install_all(session, "bench")
+    pair, page = ROOT / "benchmarks" / "pair.py", ROOT / "docs" / "benchmarks.md"
+    session.run("python", str(pair), "--page", str(page), *session.posargs)
+
+
+@nox.session(tags=["nightly"])
+def asan(session: nox.Session) -> None:
+    """Operator and autograd tests under AddressSanitizer and UBSan, after a planted overrun."""
+    session.install(*steps.group("build"))
+    dist = ROOT / "build" / "asan"
+    native = [BY_NAME["tensor-core"], BY_NAME["autograd"]]
+    steps.build_wheels(session, native, dist, "-Ccmake.define.FLAMBEAU_SANITIZE=ON")
+    steps.install_wheels(session, [p.wheel(dist) for p in native], *steps.group("test"))
+    session.env.update(steps.sanitizer_environment())
+    session.run("python", str(TOOLS / "overrun.py"))
+    for package in native:
+        folder = package.folder / "tests"
+        steps.run_pytest(session, folder, f"asan-{package.name}", "-m", "not oracle and not slow")
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def compat(session: nox.Session) -> None:
+    """Each released package among new siblings, and each new one among released siblings."""
+    session.install(*steps.group("build"))
+    cases = list(compat_cases.cases(PACKAGES))
+    if not cases:
+        session.skip("nothing has been released yet")
+    for case in cases:
+        compat_cases.run_case(session, case, PACKAGES)
+
+
+@nox.session(name="release", venv_backend="none", default=False)
+def release_train(session: nox.Session) -> None:
+    """`-- plan` shows what the next train would hold, `-- check FILE` verifies one."""
+    session.run(sys.executable, str(TOOLS / "release.py"), *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none", default=False)
+def dev(session: nox.Session) -> None:
+    """Editable installs of everything into .venv, for daily work."""
+    venv = ROOT / ".venv"
+    if not venv.exists():
+        session.run(sys.executable, "-m", "virtualenv", "-q", str(venv), external=True)
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "-q"]
+    session.run(*pip, *steps.group("dev"), external=True)
+    for package in PACKAGES:
+        options = ["--no-build-isolation", "--editable"]
+        session.run(*pip, *options, str(package.folder), external=True)
+    session.log(f"Ready: source {venv / 'bin' / 'activate'}")
+
+
+@nox.session(venv_backend="none", default=False)
+def clean(session: nox.Session) -> None:
+    """Remove what sessions wrote: build/, dist/ and docs/_build."""
+    for folder in ("build", "dist", "docs/_build"):
+        shutil.rmtree(ROOT / folder, ignore_errors=True)
+
+
+def install_all(session: nox.Session, group: str) -> None:
+    """Install all six packages and a dependency group."""
+    wheels = [package.wheel() for package in PACKAGES]
+    steps.install_wheels(session, wheels, *steps.group(group))

@@ -1,0 +1,83 @@
+"""What the house consists of, read from the packages' own metadata.
+
+Folders, distribution names, versions and the arrows between packages are written once, in
+`packages/*/pyproject.toml`; every tool asks here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+
+
+@dataclass(frozen=True)
+class Package:
+    """One package of the house."""
+
+    folder: Path
+    distribution: str
+    version: str
+    requires: tuple[str, ...]  # distributions of the house that it depends on
+
+    @property
+    def name(self) -> str:
+        """Name of its folder, such as `tensor-core`."""
+        return self.folder.name
+
+    def wheel(self, dist: Path = DIST) -> Path:
+        """Return its only wheel in a folder."""
+        wheels = list(dist.glob(f"{self.distribution.replace('-', '_')}-*.whl"))
+        if len(wheels) != 1:
+            raise FileNotFoundError(
+                f"{dist} holds {len(wheels)} wheels of {self.distribution}, expected one: "
+                "run `nox -s build`"
+            )
+        return wheels[0]
+
+
+def read_package(folder: Path) -> Package:
+    """Read one package's metadata."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    names = [re.split(r"[<>=!~;\[ ]", entry)[0] for entry in project["dependencies"]]
+    requires = tuple(name for name in names if name.startswith("flambeau-"))
+    return Package(folder, project["name"], project["version"], requires)
+
+
+def read_packages(folder: Path = ROOT / "packages") -> list[Package]:
+    """Return all packages, each after those it depends on."""
+    waiting = [read_package(path.parent) for path in sorted(folder.glob("*/pyproject.toml"))]
+    ordered: list[Package] = []
+    while waiting:
+        placed = {package.distribution for package in ordered}
+        ready = [package for package in waiting if placed.issuperset(package.requires)]
+        if not ready:
+            stuck = ", ".join(package.name for package in waiting)
+            raise ValueError(f"packages that depend on each other in a circle: {stuck}")
+        ordered += ready
+        waiting = [package for package in waiting if package not in ready]
+    return ordered
+
+
+def closure(package: Package, packages: list[Package]) -> list[Package]:
+    """Return a package and all it depends on, dependencies first."""
+    wanted = {package.distribution}
+    for candidate in reversed(packages):
+        if candidate.distribution in wanted:
+            wanted.update(candidate.requires)
+    return [candidate for candidate in packages if candidate.distribution in wanted]
+
+
+def dependency_closed_sets(packages: list[Package]) -> Iterator[list[Package]]:
+    """Yield every set of packages that one can have installed without a broken dependency."""
+    for size in range(1, len(packages) + 1):
+        for chosen in itertools.combinations(packages, size):
+            names = {package.distribution for package in chosen}
+            if all(names.issuperset(package.requires) for package in chosen):
+                yield list(chosen)

@@ -1,0 +1,110 @@
+"""The steps that several nox sessions share."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import nox
+from inventory import ROOT, Package, read_packages
+
+REPORTS = ROOT / "build" / "reports"
+ROOT_PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+
+
+def group(name: str) -> tuple[str, ...]:
+    """Return the requirements of a dependency group of the root pyproject."""
+    return nox.project.dependency_groups(ROOT_PROJECT, name)
+
+
+def pin(distribution: str, wheel: Path) -> str:
+    """Return the line of a constraints file that allows this wheel and no other."""
+    return f"{distribution} @ {wheel.as_uri()}\n"
+
+
+def build_wheels(
+    session: nox.Session,
+    packages: Iterable[Package],
+    dist: Path,
+    *options: str,
+    siblings: Iterable[Package] = (),
+) -> None:
+    """Build sdist and wheel of each package, and say how long it took and how big it is.
+
+    Args:
+        session: a session with `build` installed.
+        packages: in the order of their dependencies.
+        dist: where sdists and wheels go.
+        options: more words for `python -m build`.
+        siblings: packages that are needed to build these, and have their wheels in dist/.
+    """
+    dist.mkdir(parents=True, exist_ok=True)
+    pins = Path(session.create_tmp()) / "siblings.txt"
+    pins.write_text("".join(pin(sibling.distribution, sibling.wheel()) for sibling in siblings))
+    for package in packages:
+        for old in dist.glob(f"{package.distribution.replace('-', '_')}-*"):
+            old.unlink()
+        start = time.perf_counter()
+        # A sibling that a build needs is the wheel built just before, and no published one.
+        session.run(
+            *("python", "-m", "build", "--outdir", str(dist), *options, str(package.folder)),
+            env={"PIP_CONSTRAINT": str(pins)},
+            silent=True,
+        )
+        seconds = time.perf_counter() - start
+        wheel = package.wheel(dist)
+        with pins.open("a") as file:
+            file.write(pin(package.distribution, wheel))
+        size = wheel.stat().st_size / 1e6
+        session.log(f"{package.name}: built in {seconds:.1f} s, wheel of {size:.2f} MB")
+
+
+def install_wheels(session: nox.Session, wheels: Iterable[Path], *others: str) -> None:
+    """Install wheels of ours by path, with what they declare, and other requirements."""
+    paths = [str(wheel) for wheel in wheels]
+    names = [package.distribution for package in read_packages()]
+    # pip keeps an installed wheel of the same version, even when the file has changed.
+    session.run("pip", "uninstall", "--yes", "--quiet", "--quiet", *names, silent=True)
+    session.install(*paths, *others)
+
+
+def run_pytest(session: nox.Session, tests: Path, report: str, *options: str) -> None:
+    """Run tests outside the source tree, and compare what they skip with what is announced."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    xml = REPORTS / f"{report}.xml"
+    xml.unlink(missing_ok=True)
+    with session.chdir(session.create_tmp()):
+        session.run(
+            *("python", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *("-c", str(ROOT / "pyproject.toml"), f"--junitxml={xml}", *options, str(tests)),
+            *session.posargs,
+            success_codes=[0, 5],  # 5: no test was selected, which the report shows
+        )
+    session.run("python", str(ROOT / "tools" / "ledger.py"), str(xml))
+
+
+def export(commit: str, path: str, target: Path) -> Path:
+    """Unpack a folder as it was at a commit, and return it."""
+    archive = subprocess.run(
+        ["git", "archive", commit, path], check=True, capture_output=True, cwd=ROOT
+    ).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(target, filter="data")
+    return target / path
+
+
+def sanitizer_environment() -> dict[str, str]:
+    """Return the variables under which a sanitized build runs in an ordinary Python."""
+    command = ["g++", "-print-file-name=libasan.so"]
+    library = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    return {
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself never frees everything
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",
+        "FLAMBEAU_ALLOC": "plain",
+    }
