@@ -35,7 +35,7 @@ struct Workspace {
     }
     static size_t bytes(const Job &job) {
         int64_t elements = QUERIES * KEYS + job.a.dim * KEYS + 3 * RUN;
-        return (size_t)(elements * job.tools.size + job.tools.product->scratch_bytes(QUERIES));
+        return (size_t)(elements * job.tools.size + job.tools.product_bytes(QUERIES));
     }
 };
 

@@ -173,6 +173,12 @@ fl_attention_tools::fl_attention_tools(int kind)
     product = is_double ? &gemm->f64 : &gemm->f32;
 }
 
+int64_t fl_attention_tools::product_bytes(int64_t rows) const {
+    fl_gemm_block g = {};
+    g.m = rows;
+    return product->scratch_bytes(&g);
+}
+
 void fl_attention_tools::pack(void *out, int64_t out_row, const fl_heads &from, const void *data,
                               int64_t rows, int64_t cols) const {
     const fl_transpose_kernels *kernels = FL_PICK(fl_transpose_kernels);

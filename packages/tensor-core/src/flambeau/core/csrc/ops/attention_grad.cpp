@@ -32,7 +32,7 @@ struct Workspace {
     static size_t bytes(const Job &job) {
         const fl_attention &a = job.a;
         int64_t elements = 2 * QUERIES * KEYS + (a.dim + a.value_dim) * KEYS + a.queries;
-        return (size_t)(elements * job.tools.size + job.tools.product->scratch_bytes(QUERIES));
+        return (size_t)(elements * job.tools.size + job.tools.product_bytes(QUERIES));
     }
 };
 
