@@ -2,6 +2,7 @@
  * them, and lines: contiguous memory in which one dimension comes last. */
 #pragma once
 #include "core/core.h"
+#include <new>
 
 /* Elements of 1, 2, 4, 8 or 16 bytes, moved as they are. */
 struct fl_bytes16 {
@@ -28,6 +29,27 @@ class RawIn {
   private:
     char *ptr_, *owned_;
     size_t bytes_;
+};
+
+/* An optional tensor in a compute kind; NULL data when it is None. */
+class OptionalIn {
+  public:
+    OptionalIn(const fl_value &v, int kind) : given_(fl_t(v) != nullptr) {
+        if (given_)
+            new (memory_) In(fl_t(v), kind);
+    }
+    ~OptionalIn() {
+        if (given_)
+            in()->~In();
+    }
+    bool ok() { return !given_ || in()->ok(); }
+    template <class T> const T *as() { return given_ ? in()->as<T>() : nullptr; }
+    const char *data() { return as<char>(); }
+    OptionalIn(const OptionalIn &) = delete;
+  private:
+    In *in() { return (In *)memory_; }
+    bool given_;
+    alignas(In) char memory_[sizeof(In)];
 };
 
 /* Room for a result of a given dtype; commit() copies it to the tensor when it is not its own. */

@@ -1,0 +1,321 @@
+/* Batch normalization: every channel has its own mean and variance over all else.
+ *
+ * Outputs `mean` and `rstd` are those used: of the batch when training, else the running ones.
+ * Channels whose elements lie side by side are walked plane by plane; when nothing follows the
+ * channel dimension, rows of channels are walked instead. */
+#include "kernels/moments.h"
+#include "kernels/norm.h"
+#include "ops/args.h"
+#include "ops/raw.h"
+#include <math.h>
+
+namespace {
+
+const fl_norm_kernels *const kernels = FL_PICK(fl_norm_kernels);
+const fl_moments_kernels *const moments = FL_PICK(fl_moments_kernels);
+
+struct Batch {
+    int64_t n, channels, inner;         /* input is [n, channels, inner] */
+    int kind;
+    int64_t size() const { return fl_kind_size[kind]; }
+    int64_t plane(int64_t i, int64_t c) const { return (i * channels + c) * inner * size(); }
+    int64_t count() const { return n * inner; }
+    bool rows() const { return inner == 1; }
+};
+
+Batch batch_of(const fl_tensor *input) {
+    Batch b = {input->shape[0], input->shape[1], 1, fl_kind_of_dtype[input->dtype]};
+    for (int d = 2; d < input->ndim; d++)
+        b.inner *= input->shape[d];
+    return b;
+}
+
+const int64_t STRIP = 256, BLOCK = 32;
+
+/* mean and m2 of every channel, rows of channels. */
+void row_moments(const Batch &b, const char *x, double *mean, double *m2) {
+    fl_parallel(fl_chunk_count(b.channels, STRIP), fl_row_grain(b.n * STRIP),
+                [&](int64_t first, int64_t last) {
+        double sums[STRIP];
+        for (int64_t c = first * STRIP; c < last * STRIP && c < b.channels; c += STRIP) {
+            int64_t width = b.channels - c < STRIP ? b.channels - c : STRIP;
+            for (int64_t i = 0; i < b.n; i += BLOCK) {
+                int64_t n = b.n - i < BLOCK ? b.n - i : BLOCK;
+                moments->columns[b.kind](x + b.plane(i, c), n, b.channels, width, i, mean + c,
+                                         m2 + c, sums);
+            }
+        }
+    });
+}
+
+/* The same for planes: each gives a pair, pairs are joined in order. */
+int plane_moments(const Batch &b, const char *x, double *mean, double *m2) {
+    Scratch parts((size_t)(b.n * b.channels) * 16);
+    if (!parts.ok())
+        return -1;
+    double *pair = parts.as<double>();
+    fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
+        for (int64_t t = first; t < last; t++)
+            moments->row[b.kind](x + t * b.inner * b.size(), b.inner, pair + 2 * t,
+                                 pair + 2 * t + 1);
+    });
+    for (int64_t c = 0; c < b.channels; c++) {
+        mean[c] = m2[c] = 0;
+        for (int64_t i = 0; i < b.n; i++) {
+            const double *p = pair + 2 * (i * b.channels + c);
+            fl_join_moments(i * b.inner, &mean[c], &m2[c], b.inner, p[0], p[1]);
+        }
+    }
+    return 0;
+}
+
+/* An array of doubles as numbers of the batch's kind, and back. */
+void narrow(const Batch &b, const double *from, void *to) {
+    for (int64_t c = 0; c < b.channels; c++) {
+        if (b.kind == FL_K_F64)
+            ((double *)to)[c] = from[c];
+        else
+            ((float *)to)[c] = (float)from[c];
+    }
+}
+
+int widen(const Batch &b, const fl_value &v, double absent, double *to) {
+    OptionalIn x(v, FL_K_F64);
+    if (!x.ok())
+        return -1;
+    for (int64_t c = 0; c < b.channels; c++)
+        to[c] = x.data() ? x.as<double>()[c] : absent;
+    return 0;
+}
+
+/* running = (1 - momentum) * running + momentum * now */
+int update_running(const Batch &b, const fl_value &v, double momentum, const double *now,
+                   double factor) {
+    if (!fl_t(v))
+        return 0;
+    Out running(fl_t(v), FL_K_F64, true);
+    if (!running.ok())
+        return -1;
+    double *r = running.as<double>();
+    for (int64_t c = 0; c < b.channels; c++)
+        r[c] = (1 - momentum) * r[c] + momentum * now[c] * factor;
+    running.commit();
+    return 0;
+}
+
+/* Mean and variance to normalize with; the running ones are updated when training. */
+int statistics(const Batch &b, const fl_value *in, const char *x, double *mean, double *var) {
+    if (!fl_value_true(in[5])) {
+        if (widen(b, in[3], 0, mean) < 0)
+            return -1;
+        return widen(b, in[4], 1, var);
+    }
+    if (b.rows())
+        row_moments(b, x, mean, var);
+    else if (plane_moments(b, x, mean, var) < 0)
+        return -1;
+    double n = (double)b.count(), momentum = fl_as_double(in[6]);
+    for (int64_t c = 0; c < b.channels; c++)
+        var[c] /= n;
+    if (update_running(b, in[3], momentum, mean, 1) < 0)
+        return -1;
+    return update_running(b, in[4], momentum, var, n / (n - 1));
+}
+
+void apply(const Batch &b, const char *x, char *y, const double *scale, const double *shift,
+           void *room) {
+    if (b.rows()) {
+        char *a = (char *)room, *s = a + b.channels * b.size();
+        narrow(b, scale, a);
+        narrow(b, shift, s);
+        fl_parallel(b.n, fl_row_grain(b.channels), [&](int64_t first, int64_t last) {
+            kernels->affine_columns[b.kind](x + b.plane(first, 0), y + b.plane(first, 0),
+                                            last - first, b.channels, a, s);
+        });
+        return;
+    }
+    fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
+        for (int64_t t = first; t < last; t++) {
+            int64_t at = t * b.inner * b.size(), c = t % b.channels;
+            kernels->affine[b.kind](x + at, y + at, b.inner, scale[c], shift[c]);
+        }
+    });
+}
+
+int check_channels(const fl_op *op, const char *name, const fl_value &v, int64_t channels) {
+    return fl_t(v) ? fl_expect_shape(op, name, fl_t(v), 1, &channels) : 0;
+}
+
+int check_input(const fl_op *op, const fl_tensor *input) {
+    if (input->ndim < 2)
+        return fl_error(FL_VALUE_ERROR, "batch_norm(): expected an input of at least 2 dimensions, "
+                        "[batch, channels, ...], got shape %s",
+                        fl_shape_text(input->shape, input->ndim));
+    return fl_expect_dtype(op, "input", input, fl_floating, "floating point");
+}
+
+}  // namespace
+
+extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, int n,
+                                          fl_spec *outs) {
+    static const char *const names[] = {"input", "weight", "bias", "running_mean", "running_var"};
+    const fl_tensor *input = in[0].t;
+    if (fl_same_device(op, in, n) < 0 || check_input(op, input) < 0)
+        return -1;
+    for (int i = 1; i < 5; i++)
+        if (check_channels(op, names[i], in[i], input->shape[1]) < 0)
+            return -1;
+    bool training = fl_value_true(in[5]);
+    if (!training && (!fl_t(in[3]) || !fl_t(in[4])))
+        return fl_error(FL_RUNTIME_ERROR, "batch_norm(): expected running_mean and running_var when "
+                        "training=False; pass them, or training=True to use the batch's own");
+    int64_t count = input->numel / (input->shape[1] ? input->shape[1] : 1);
+    if (training && count <= 1)
+        return fl_error(FL_VALUE_ERROR, "batch_norm(): Expected more than 1 value per channel when "
+                        "training, got input size %s", fl_shape_text(input->shape, input->ndim));
+    fl_spec_like(&outs[0], input);
+    int dtype = fl_dtype_of_kind[fl_kind_of_dtype[input->dtype]];
+    fl_spec_set(&outs[1], dtype, fl_device_code(input), 1, &input->shape[1]);
+    outs[2] = outs[1];
+    return 0;
+}
+
+extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
+                                        fl_tensor *const *outs) {
+    Batch b = batch_of(in[0].t);
+    int64_t channels = b.channels;
+    double eps = fl_as_double(in[7]);
+    In x(in[0].t, b.kind);
+    Out y(outs[0], b.kind), mean_out(outs[1], FL_K_F64), rstd_out(outs[2], FL_K_F64);
+    Scratch room((size_t)channels * 8 * 6);
+    if (!x.ok() || !y.ok() || !mean_out.ok() || !rstd_out.ok() || !room.ok())
+        return -1;
+    double *mean = mean_out.as<double>(), *rstd = rstd_out.as<double>();
+    double *weight = room.as<double>(), *bias = weight + channels, *var = bias + channels;
+    double *narrowed = var + channels;
+    if (widen(b, in[1], 1, weight) < 0 || widen(b, in[2], 0, bias) < 0 ||
+        statistics(b, in, x.as<char>(), mean, var) < 0)
+        return -1;
+    for (int64_t c = 0; c < channels; c++) {
+        rstd[c] = 1 / sqrt(var[c] + eps);
+        weight[c] *= rstd[c];
+        bias[c] -= mean[c] * weight[c];
+    }
+    apply(b, x.as<char>(), y.as<char>(), weight, bias, narrowed);
+    y.commit();
+    mean_out.commit();
+    rstd_out.commit();
+    return 0;
+}
+
+namespace {
+
+/* sum(g) and sum(g (x - mean)) of every channel. */
+int gradient_sums(const Batch &b, const char *g, const char *x, const double *mean, void *narrowed,
+                  double *sum_g, double *sum_gx) {
+    memset(sum_g, 0, (size_t)b.channels * 8);
+    memset(sum_gx, 0, (size_t)b.channels * 8);
+    if (b.rows()) {
+        kernels->sums_columns[b.kind](g, x, b.n, b.channels, narrowed, sum_g, sum_gx);
+        return 0;
+    }
+    Scratch parts((size_t)(b.n * b.channels) * 16);
+    if (!parts.ok())
+        return -1;
+    double *pair = parts.as<double>();
+    fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
+        for (int64_t t = first; t < last; t++) {
+            int64_t at = t * b.inner * b.size();
+            kernels->sums[b.kind](g + at, x + at, b.inner, mean[t % b.channels], pair + 2 * t,
+                                  pair + 2 * t + 1);
+        }
+    });
+    for (int64_t t = 0; t < b.n * b.channels; t++) {
+        sum_g[t % b.channels] += pair[2 * t];
+        sum_gx[t % b.channels] += pair[2 * t + 1];
+    }
+    return 0;
+}
+
+struct Factors {
+    const double *mean, *a, *b, *c;
+};
+
+/* dx = a g + b (x - mean) + c */
+int input_gradient(const Batch &b, const char *g, const char *x, char *dx, const Factors &f) {
+    if (!b.rows()) {
+        fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
+            for (int64_t t = first; t < last; t++) {
+                int64_t at = t * b.inner * b.size(), c = t % b.channels;
+                kernels->dx[b.kind](g + at, x + at, dx + at, b.inner, f.mean[c], f.a[c], f.b[c],
+                                    f.c[c]);
+            }
+        });
+        return 0;
+    }
+    Scratch room((size_t)(4 * b.channels * b.size()));
+    if (!room.ok())
+        return -1;
+    const double *arrays[4] = {f.mean, f.a, f.b, f.c};
+    char *small[4];
+    for (int i = 0; i < 4; i++) {
+        small[i] = room.as<char>() + i * b.channels * b.size();
+        narrow(b, arrays[i], small[i]);
+    }
+    fl_parallel(b.n, fl_row_grain(b.channels), [&](int64_t first, int64_t last) {
+        int64_t at = b.plane(first, 0);
+        kernels->dx_columns[b.kind](g + at, x + at, dx + at, last - first, b.channels, small[0],
+                                    small[1], small[2], small[3]);
+    });
+    return 0;
+}
+
+}  // namespace
+
+extern "C" int fl_infer_batch_norm_grad(const fl_op *op, const fl_value *in, int n,
+                                        fl_spec *outs) {
+    const fl_tensor *grad = in[0].t, *input = in[1].t, *weight = fl_t(in[2]);
+    if (fl_same_device(op, in, n) < 0 || check_input(op, input) < 0 ||
+        fl_expect_same_shape(op, "grad", grad, "input", input) < 0 ||
+        check_channels(op, "weight", in[2], input->shape[1]) < 0)
+        return -1;
+    fl_spec_like(&outs[0], input);
+    fl_spec_set(&outs[1], weight ? weight->dtype : input->dtype, fl_device_code(input), 1,
+                &input->shape[1]);
+    outs[2] = outs[1];
+    return 0;
+}
+
+extern "C" int fl_run_batch_norm_grad(const fl_op *, const fl_value *in, int,
+                                      fl_tensor *const *outs) {
+    Batch b = batch_of(in[1].t);
+    int64_t channels = b.channels;
+    bool training = fl_value_true(in[5]);
+    In g(in[0].t, b.kind), x(in[1].t, b.kind), mean(in[3].t, FL_K_F64), rstd(in[4].t, FL_K_F64);
+    In means(in[3].t, b.kind);
+    Out dx(outs[0], b.kind), dw(outs[1], FL_K_F64), db(outs[2], FL_K_F64);
+    Scratch room((size_t)channels * 8 * 3);
+    if (!g.ok() || !x.ok() || !mean.ok() || !rstd.ok() || !means.ok() || !dx.ok() || !dw.ok() ||
+        !db.ok() || !room.ok())
+        return -1;
+    double *a = room.as<double>(), *fb = a + channels, *fc = fb + channels;
+    double *sum_g = db.as<double>(), *sum_gx = dw.as<double>();
+    const double *r = rstd.as<double>();
+    if (gradient_sums(b, g.as<char>(), x.as<char>(), mean.as<double>(), (void *)means.as<char>(),
+                      sum_g, sum_gx) < 0 || widen(b, in[2], 1, a) < 0)
+        return -1;
+    double n = (double)b.count();
+    for (int64_t c = 0; c < channels; c++) {
+        a[c] *= r[c];
+        fb[c] = training ? -a[c] * r[c] * r[c] * sum_gx[c] / n : 0;
+        fc[c] = training ? -a[c] * sum_g[c] / n : 0;
+        sum_gx[c] *= r[c];
+    }
+    Factors f = {mean.as<double>(), a, fb, fc};
+    if (input_gradient(b, g.as<char>(), x.as<char>(), dx.as<char>(), f) < 0)
+        return -1;
+    dx.commit();
+    dw.commit();
+    db.commit();
+    return 0;
+}

@@ -1,0 +1,143 @@
+/* Layer normalization over the last dimensions, and its gradients. Statistics are kept in float32
+ * for half precision, else in the input's dtype. */
+#include "kernels/fold.h"
+#include "kernels/norm.h"
+#include "ops/args.h"
+#include "ops/raw.h"
+
+namespace {
+
+const fl_norm_kernels *const kernels = FL_PICK(fl_norm_kernels);
+const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
+
+struct Rows {
+    int64_t count, n;
+};
+
+Rows rows_of(const fl_tensor *t, int64_t axes) {
+    Rows r = {1, 1};
+    for (int d = 0; d < t->ndim; d++)
+        (d < t->ndim - axes ? r.count : r.n) *= t->shape[d];
+    return r;
+}
+
+int check_parameter(const fl_op *op, const char *name, const fl_value &v, const fl_tensor *input,
+                    int64_t axes) {
+    const fl_tensor *t = fl_t(v);
+    const int64_t *normalized = input->shape + input->ndim - axes;
+    if (!t || (t->ndim == axes && !memcmp(t->shape, normalized, sizeof(int64_t) * (size_t)axes)))
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "layer_norm(): expected '%s' to be of the normalized shape "
+                    "%s, the last %lld dimension(s) of the input of shape %s; got %s", name,
+                    fl_shape_text(normalized, (int)axes), (long long)axes,
+                    fl_shape_text(input->shape, input->ndim), fl_shape_text(t->shape, t->ndim));
+}
+
+void statistics_spec(fl_spec *s, const fl_tensor *input, int64_t axes) {
+    fl_spec_like(s, input);
+    s->dtype = fl_dtype_of_kind[fl_kind_of_dtype[input->dtype]];
+    for (int64_t d = input->ndim - axes; d < input->ndim; d++)
+        s->shape[d] = 1;
+}
+
+}  // namespace
+
+extern "C" int fl_infer_native_layer_norm(const fl_op *op, const fl_value *in, int n,
+                                          fl_spec *outs) {
+    const fl_tensor *input = in[0].t;
+    int64_t axes = in[1].i;
+    if (axes < 1 || axes > input->ndim)
+        return fl_error(FL_RUNTIME_ERROR, "layer_norm(): normalized_shape has %lld dimension(s), "
+                        "but the input has shape %s; it must name the last dimensions of the input",
+                        (long long)axes, fl_shape_text(input->shape, input->ndim));
+    if (fl_same_device(op, in, n) < 0 ||
+        fl_expect_dtype(op, "input", input, fl_floating, "floating point") < 0 ||
+        check_parameter(op, "weight", in[2], input, axes) < 0 ||
+        check_parameter(op, "bias", in[3], input, axes) < 0)
+        return -1;
+    fl_spec_like(&outs[0], input);
+    statistics_spec(&outs[1], input, axes);
+    statistics_spec(&outs[2], input, axes);
+    return 0;
+}
+
+extern "C" int fl_run_native_layer_norm(const fl_op *, const fl_value *in, int,
+                                        fl_tensor *const *outs) {
+    const fl_tensor *input = in[0].t;
+    int kind = fl_kind_of_dtype[input->dtype];
+    int64_t size = fl_kind_size[kind];
+    Rows r = rows_of(input, in[1].i);
+    double eps = fl_as_double(in[4]);
+    In x(input, kind);
+    OptionalIn weight(in[2], kind), bias(in[3], kind);
+    Out y(outs[0], kind), mean(outs[1], kind), rstd(outs[2], kind);
+    if (!x.ok() || !weight.ok() || !bias.ok() || !y.ok() || !mean.ok() || !rstd.ok())
+        return -1;
+    if (r.n == 0)
+        return 0;
+    const char *w = weight.data(), *b = bias.data();
+    fl_parallel(r.count, fl_row_grain(r.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            kernels->layer_norm[kind](x.as<char>() + i * r.n * size, w, b,
+                                      y.as<char>() + i * r.n * size, r.n, eps,
+                                      mean.as<char>() + i * size, rstd.as<char>() + i * size);
+    });
+    y.commit();
+    mean.commit();
+    rstd.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_layer_norm_grad(const fl_op *op, const fl_value *in, int n,
+                                        fl_spec *outs) {
+    const fl_tensor *grad = in[0].t, *input = in[1].t;
+    int64_t axes = in[5].i;
+    if (fl_same_device(op, in, n) < 0 ||
+        fl_expect_same_shape(op, "grad", grad, "input", input) < 0 ||
+        check_parameter(op, "weight", in[4], input, axes) < 0)
+        return -1;
+    const fl_tensor *weight = fl_t(in[4]);
+    fl_spec_like(&outs[0], input);
+    fl_spec_set(&outs[1], weight ? weight->dtype : input->dtype, fl_device_code(input), (int)axes,
+                input->shape + input->ndim - axes);
+    outs[2] = outs[1];
+    return 0;
+}
+
+/* Each chunk of rows sums its parameters' gradients on its own; chunks are added in order. */
+extern "C" int fl_run_layer_norm_grad(const fl_op *, const fl_value *in, int,
+                                      fl_tensor *const *outs) {
+    const fl_tensor *input = in[1].t;
+    int kind = fl_kind_of_dtype[input->dtype];
+    int64_t size = fl_kind_size[kind];
+    Rows r = rows_of(input, in[5].i);
+    int64_t grain = fl_row_grain(r.n), chunks = fl_chunk_count(r.count, grain);
+    int64_t bytes = r.n * size;
+    In g(in[0].t, kind), x(input, kind), mean(in[2].t, kind), rstd(in[3].t, kind);
+    OptionalIn weight(in[4], kind);
+    Out dx(outs[0], kind), dw(outs[1], kind), db(outs[2], kind);
+    Scratch parts((size_t)(2 * chunks * bytes));
+    if (!g.ok() || !x.ok() || !mean.ok() || !rstd.ok() || !weight.ok() || !dx.ok() || !dw.ok() ||
+        !db.ok() || !parts.ok())
+        return -1;
+    char *sums = parts.as<char>();
+    const char *w = weight.data();
+    if (chunks)
+        memset(sums, 0, (size_t)(2 * chunks * bytes));
+    fl_parallel(r.count, grain, [&](int64_t begin, int64_t end) {
+        char *part_w = sums + begin / grain * bytes, *part_b = part_w + chunks * bytes;
+        for (int64_t i = begin; i < end; i++) {
+            bool wide = kind == FL_K_F64;
+            double m = wide ? mean.as<double>()[i] : (double)mean.as<float>()[i];
+            double s = wide ? rstd.as<double>()[i] : (double)rstd.as<float>()[i];
+            kernels->layer_norm_grad[kind](g.as<char>() + i * bytes, x.as<char>() + i * bytes, w, m,
+                                           s, dx.as<char>() + i * bytes, part_w, part_b, r.n);
+        }
+    });
+    folds->columns[FL_FOLD_SUM][kind](sums, chunks, r.n, r.n, dw.as<char>());
+    folds->columns[FL_FOLD_SUM][kind](sums + chunks * bytes, chunks, r.n, r.n, db.as<char>());
+    dx.commit();
+    dw.commit();
+    db.commit();
+    return 0;
+}
