@@ -73,9 +73,7 @@ def test_always_call():
     layer = Fails()
     seen = []
     layer.register_forward_hook(lambda module, args, output: seen.append("skipped"))
-    layer.register_forward_hook(
-        lambda module, args, output: seen.append(output), always_call=True
-    )
+    layer.register_forward_hook(lambda module, args, output: seen.append(output), always_call=True)
     with pytest.raises(ValueError, match="no"):
         layer(1)
     assert seen == [None]

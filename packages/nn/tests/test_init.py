@@ -97,9 +97,14 @@ def test_truncated_normal():
 
 @pytest.mark.parametrize(
     ("name", "param", "gain"),
-    [("linear", None, 1), ("tanh", None, 5 / 3), ("relu", None, math.sqrt(2)),
-     ("leaky_relu", None, math.sqrt(2 / 1.0001)), ("leaky_relu", 3, math.sqrt(0.2)),
-     ("selu", None, 0.75)],
+    [
+        ("linear", None, 1),
+        ("tanh", None, 5 / 3),
+        ("relu", None, math.sqrt(2)),
+        ("leaky_relu", None, math.sqrt(2 / 1.0001)),
+        ("leaky_relu", 3, math.sqrt(0.2)),
+        ("selu", None, 0.75),
+    ],
 )
 def test_gain(name, param, gain):
     assert init.calculate_gain(name, param) == pytest.approx(gain)

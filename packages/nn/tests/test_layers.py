@@ -155,8 +155,11 @@ def test_adaptive_average(size):
 
 @pytest.mark.parametrize(
     ("layer", "shape", "axes"),
-    [(nn.BatchNorm1d, (6, 3), (0,)), (nn.BatchNorm1d, (4, 3, 5), (0, 2)),
-     (nn.BatchNorm2d, (4, 3, 5, 2), (0, 2, 3))],
+    [
+        (nn.BatchNorm1d, (6, 3), (0,)),
+        (nn.BatchNorm1d, (4, 3, 5), (0, 2)),
+        (nn.BatchNorm2d, (4, 3, 5, 2), (0, 2, 3)),
+    ],
 )
 def test_batch_norm(layer, shape, axes):
     x, w, b = array(*shape) * 2 + 1, array(3, seed=1), array(3, seed=2)
@@ -191,6 +194,11 @@ def test_batch_norm_without_statistics_or_affine():
     expected = [[-0.999995, -0.99999875], [0.999995, 0.99999875]]
     close(norm(x), expected)
     close(norm.eval()(x), expected)
+
+
+def test_batch_norm_without_bias():
+    norm = nn.BatchNorm2d(2, bias=False, track_running_stats=False)
+    assert list(norm.state_dict()) == ["weight"]
 
 
 def test_batch_norm_shapes():

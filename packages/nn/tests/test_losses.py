@@ -49,9 +49,9 @@ def test_binary_cross_entropy(reduction):
     p, y, w = 1 / (1 + np.exp(-x)), (y > 0) * 1.0, np.abs(pair(1)[0])
     losses = -w * (y * np.log(p) + (1 - y) * np.log(1 - p))
     tensors = [flambeau.tensor(value) for value in (p, x, y, w)]
-    loss = nn.BCELoss(tensors[3], reduction)(tensors[0], tensors[2])
+    loss = nn.BCELoss(tensors[3], reduction=reduction)(tensors[0], tensors[2])
     np.testing.assert_allclose(loss.numpy(), REDUCE[reduction](losses), rtol=1e-10)
-    loss = nn.BCEWithLogitsLoss(tensors[3], reduction)(tensors[1], tensors[2])
+    loss = nn.BCEWithLogitsLoss(tensors[3], reduction=reduction)(tensors[1], tensors[2])
     np.testing.assert_allclose(loss.numpy(), REDUCE[reduction](losses), rtol=1e-10)
 
 
@@ -103,8 +103,8 @@ def test_label_smoothing():
 
 
 @pytest.mark.parametrize(
-    "kind", [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss,
-             nn.BCEWithLogitsLoss],
+    "kind",
+    [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss],
 )
 def test_shapes_that_would_broadcast_are_refused(kind):
     with pytest.raises(ValueError, match=r"broadcasting to \(8, 8\)"):
@@ -126,7 +126,9 @@ def test_the_text_says_how_to_go_on():
 
 def test_options_are_checked():
     with pytest.raises(ValueError, match='"mean", "sum" or "none", not \'average\''):
-        nn.MSELoss("average")
+        nn.MSELoss(reduction="average")
+    with pytest.raises(ValueError, match="size_average is True, False or None, not 'sum'"):
+        nn.MSELoss("sum")
     x = flambeau.ones(2)
     with pytest.raises(ValueError, match="beta is at least 0"):
         F.smooth_l1_loss(x, x, beta=-1)
@@ -148,3 +150,6 @@ def test_old_flags():
     assert F.smooth_l1_loss(x, y, size_average=False).item() == 3.0
     assert F.smooth_l1_loss(x, y, reduce=False).tolist() == [0.5, 2.5]
     assert F.smooth_l1_loss(x, y, size_average=True).item() == 1.5
+    assert nn.MSELoss(size_average=False).reduction == "sum"
+    assert nn.CrossEntropyLoss(None, None, -1, False).reduction == "none"
+    assert nn.BCEWithLogitsLoss(None, True).reduction == "mean"

@@ -109,7 +109,7 @@ def test_tied_parameters_are_listed_once():
     net.third = nn.Linear(4, 2)
     net.third.weight = net.second.weight
     assert "third.weight" not in names(net)
-    assert ("third.weight" in dict(net.named_parameters(remove_duplicate=False)))
+    assert "third.weight" in dict(net.named_parameters(remove_duplicate=False))
     assert "third.weight" in net.state_dict()
 
 

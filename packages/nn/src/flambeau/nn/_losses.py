@@ -35,7 +35,8 @@ def mse_loss(
         tensor(2.)
     """
     check_same_shape("mse_loss", input, target)
-    return _core.mse_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
+    reduction = resolve_reduction(size_average, reduce, reduction)
+    return _core.mse_loss(input, target, reduction=reduction)
 
 
 def l1_loss(
@@ -56,7 +57,8 @@ def l1_loss(
         tensor(1.)
     """
     check_same_shape("l1_loss", input, target)
-    return _core.l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction))
+    reduction = resolve_reduction(size_average, reduce, reduction)
+    return _core.l1_loss(input, target, reduction=reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -92,7 +94,7 @@ def binary_cross_entropy_with_logits(
         input,
         target,
         weight,
-        reduction=_reduction(size_average, reduce, reduction),
+        reduction=resolve_reduction(size_average, reduce, reduction),
         pos_weight=pos_weight,
     )
 
@@ -130,7 +132,7 @@ def binary_cross_entropy(
     losses = (target - 1) * log_q - target * log_p
     if weight is not None:
         losses = losses * weight
-    return _reduce(losses, _reduction(size_average, reduce, reduction))
+    return _reduce(losses, resolve_reduction(size_average, reduce, reduction))
 
 
 def smooth_l1_loss(
@@ -162,7 +164,7 @@ def smooth_l1_loss(
     check_same_shape("smooth_l1_loss", input, target)
     if beta < 0:
         raise ValueError(f"smooth_l1_loss(): beta is at least 0, not {beta}")
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if beta == 0:
         return _core.l1_loss(input, target, reduction=reduction)
     return _reduce(_huber(input, target, beta) / beta, reduction)
@@ -195,6 +197,7 @@ def huber_loss(
     check_same_shape("huber_loss", input, target)
     if delta <= 0:
         raise ValueError(f"huber_loss(): delta is greater than 0, not {delta}")
+    reduction = resolve_reduction(None, None, reduction)
     losses = _huber(input, target, delta)
     if weight is None:
         return _reduce(losses, reduction)
@@ -232,20 +235,25 @@ def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
     return flambeau.where(distance < delta, parabola, delta * (distance - 0.5 * delta))
 
 
-def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """``reduction``, unless the two flags of PyTorch's first versions are used."""
-    if size_average is None and reduce is None:
-        return reduction
+def resolve_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """``reduction``, unless the two flags of PyTorch's first versions are used.
+
+    Raises:
+        ValueError: One of the three has no meaning.
+    """
+    for name, flag in (("size_average", size_average), ("reduce", reduce)):
+        if flag is not None and not isinstance(flag, bool):
+            raise ValueError(f"{name} is True, False or None, not {flag!r}; write reduction=...")
     if reduce is False:
         return "none"
-    return "sum" if size_average is False else "mean"
+    if size_average is not None or reduce is not None:
+        return "sum" if size_average is False else "mean"
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f'reduction is "mean", "sum" or "none", not {reduction!r}')
+    return reduction
 
 
 def _reduce(losses: Tensor, reduction: str) -> Tensor:
-    if reduction == "mean":
-        return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
     if reduction == "none":
         return losses
-    raise ValueError(f'reduction is "mean", "sum" or "none", not {reduction!r}')
+    return losses.sum() if reduction == "sum" else losses.mean()

@@ -31,6 +31,8 @@ class _BatchNorm(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -39,8 +41,8 @@ class _BatchNorm(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         made: dict[str, Any] = {"device": device, "dtype": dtype}
-        for name in ("weight", "bias"):
-            param = Parameter(flambeau.empty(num_features, **made)) if affine else None
+        for name, learned in (("weight", affine), ("bias", affine and bias)):
+            param = Parameter(flambeau.empty(num_features, **made)) if learned else None
             self.register_parameter(name, param)
         for name in ("running_mean", "running_var"):
             buffer = flambeau.empty(num_features, **made) if track_running_stats else None
@@ -54,8 +56,9 @@ class _BatchNorm(Module):
     def reset_parameters(self) -> None:
         """Go back to scale 1, shift 0 and no statistics."""
         self.reset_running_stats()
-        if self.weight is not None and self.bias is not None:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def reset_running_stats(self) -> None:
@@ -90,7 +93,8 @@ class _BatchNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, track_running_stats={self.track_running_stats}"
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
         )
 
     def _check_input(self, input: Tensor) -> None:
@@ -111,6 +115,7 @@ class BatchNorm1d(_BatchNorm):
         eps: Keeps the division away from zero.
         momentum: Weight of the newest batch; ``None`` for a plain average of all batches.
         affine: Whether to learn ``weight`` and ``bias``.
+        bias: Whether to learn ``bias``.
         track_running_stats: Whether to keep running statistics.
         device: Where the parameters are made.
         dtype: Their dtype.

@@ -5,17 +5,24 @@ from __future__ import annotations
 from flambeau import Tensor
 
 from .. import functional as F
+from .._losses import resolve_reduction
 from .module import Module
 
 
 class _Loss(Module):
-    """A loss with a way to reduce: ``"mean"``, ``"sum"`` or ``"none"``."""
+    """A loss with a way to reduce: ``"mean"``, ``"sum"`` or ``"none"``.
 
-    def __init__(self, reduction: str = "mean") -> None:
+    ``size_average`` and ``reduce`` are what PyTorch's first versions had in its place.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__()
-        if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f'reduction is "mean", "sum" or "none", not {reduction!r}')
-        self.reduction = reduction
+        self.reduction = resolve_reduction(size_average, reduce, reduction)
 
 
 class MSELoss(_Loss):
@@ -24,6 +31,8 @@ class MSELoss(_Loss):
     Shapes: input and target the same, any.
 
     Args:
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -47,6 +56,8 @@ class L1Loss(_Loss):
     Shapes: input and target the same, any.
 
     Args:
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -70,6 +81,8 @@ class SmoothL1Loss(_Loss):
     Shapes: input and target the same, any.
 
     Args:
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         beta: Where the parabola meets the line.
 
@@ -83,8 +96,14 @@ class SmoothL1Loss(_Loss):
         tensor(1.5000)
     """
 
-    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -112,7 +131,7 @@ class HuberLoss(_Loss):
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -125,8 +144,14 @@ class _Weighted(_Loss):
 
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
 
@@ -137,6 +162,8 @@ class BCELoss(_Weighted):
 
     Args:
         weight: Factor of every element.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -161,6 +188,8 @@ class BCEWithLogitsLoss(_Weighted):
 
     Args:
         weight: Factor of every element.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         pos_weight: Factor of the positive term.
 
@@ -179,10 +208,12 @@ class BCEWithLogitsLoss(_Weighted):
     def __init__(
         self,
         weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         pos_weight: Tensor | None = None,
     ) -> None:
-        super().__init__(weight, reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -201,6 +232,8 @@ class NLLLoss(_Weighted):
     Args:
         weight: A factor for every class.
         ignore_index: A target that does not count.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"`` (divides by the sum of the weights), ``"sum"`` or ``"none"``.
 
     Example:
@@ -213,10 +246,12 @@ class NLLLoss(_Weighted):
     def __init__(
         self,
         weight: Tensor | None = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(weight, reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -241,6 +276,8 @@ class CrossEntropyLoss(_Weighted):
     Args:
         weight: A factor for every class.
         ignore_index: A target that does not count.
+        size_average: Deprecated; use ``reduction``.
+        reduce: Deprecated; use ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         label_smoothing: The part of the target that is spread over all classes.
 
@@ -254,11 +291,13 @@ class CrossEntropyLoss(_Weighted):
     def __init__(
         self,
         weight: Tensor | None = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(weight, reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 

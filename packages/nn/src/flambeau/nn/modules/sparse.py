@@ -25,6 +25,10 @@ class Embedding(Module):
         num_embeddings: Rows of the table.
         embedding_dim: Size of each row.
         padding_idx: A row that starts at zero and gets no gradient.
+        max_norm: Rows longer than this are shortened, in the table, when they are looked up.
+        norm_type: The exponent of that norm.
+        scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
+        sparse: Only ``False``: gradients are dense.
         _weight: A table to start from.
         _freeze: Whether the table is not trained.
         device: Where the table is made.
@@ -49,6 +53,10 @@ class Embedding(Module):
         num_embeddings: int,
         embedding_dim: int,
         padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
         device: Any = None,
@@ -58,6 +66,10 @@ class Embedding(Module):
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = _resolve_padding(padding_idx, num_embeddings)
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
         if _weight is None:
             table = flambeau.empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
             self.weight = Parameter(table, requires_grad=not _freeze)
@@ -101,11 +113,32 @@ class Embedding(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Look up the rows that ``input`` names."""
-        return F.embedding(input, self.weight, self.padding_idx)
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+        for name, usual in _OPTIONS.items():
+            value = getattr(self, name)
+            if value != usual:
+                text += f", {name}={value}"
+        return text
+
+
+_OPTIONS = {
+    "padding_idx": None,
+    "max_norm": None,
+    "norm_type": 2.0,
+    "scale_grad_by_freq": False,
+    "sparse": False,
+}
 
 
 def _resolve_padding(index: int | None, rows: int) -> int | None:

@@ -1,0 +1,158 @@
+"""Optimizers and schedules against PyTorch: trajectories over 100 steps, and printing."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import optim
+
+pytestmark = pytest.mark.oracle
+
+STEPS = 100
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+def walk(t, make, dtype):
+    """100 steps with given gradients; the second parameter gets one only in every third step."""
+    rng = np.random.default_rng(0)
+    shapes = ((3, 2), (4,))
+    params = [t.tensor(rng.standard_normal(s), dtype=dtype) for s in shapes]
+    optimizer = make(params)
+    trace = []
+    for step in range(STEPS):
+        for i, (p, shape) in enumerate(zip(params, shapes, strict=True)):
+            grad = t.tensor(rng.standard_normal(shape), dtype=dtype)
+            p.grad = grad if i == 0 or step % 3 == 0 else None
+        optimizer.step()
+        trace.append(np.concatenate([p.detach().numpy().ravel() for p in params]))
+    return np.array(trace)
+
+
+def product(**options):
+    names = list(options)
+    return [
+        dict(zip(names, values, strict=True)) for values in itertools.product(*options.values())
+    ]
+
+
+CASES = [
+    ("SGD", options)
+    for options in product(
+        lr=[0.1],
+        momentum=[0, 0.9],
+        dampening=[0, 0.5],
+        weight_decay=[0, 0.05],
+        nesterov=[False, True],
+        maximize=[False, True],
+    )
+    if not (options["nesterov"] and (options["momentum"] == 0 or options["dampening"]))
+] + [
+    (name, options)
+    for name in ("Adam", "AdamW")
+    for options in product(
+        lr=[0.05],
+        betas=[(0.9, 0.999), (0.5, 0.9)],
+        weight_decay=[0, 0.05],
+        amsgrad=[False, True],
+        maximize=[False, True],
+    )
+]
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+@pytest.mark.parametrize(("dtype", "rtol"), [("float64", 1e-10), ("float32", 1e-4)])
+def test_trajectory(torch, name, options, dtype, rtol):
+    mine = walk(flambeau, lambda p: getattr(optim, name)(p, **options), getattr(flambeau, dtype))
+    theirs = walk(torch, lambda p: getattr(torch.optim, name)(p, **options), getattr(torch, dtype))
+    np.testing.assert_allclose(mine, theirs, rtol=rtol, atol=rtol)
+
+
+SCHEDULES = {
+    "step": lambda s, o: s.StepLR(o, 7, 0.3),
+    "multistep": lambda s, o: s.MultiStepLR(o, [0, 5, 5, 30], 0.3),
+    "exponential": lambda s, o: s.ExponentialLR(o, 0.95),
+    "lambda": lambda s, o: s.LambdaLR(o, lambda t: 1 / (1 + t)),
+    "linear": lambda s, o: s.LinearLR(o, 0.2, 0.9, 20),
+    "cosine": lambda s, o: s.CosineAnnealingLR(o, 13, 0.001),
+    "cosine_to_zero": lambda s, o: s.CosineAnnealingLR(o, 10),
+    "sequential": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, 1.0, 4), s.CosineAnnealingLR(o, 20), s.StepLR(o, 3)], [5, 40]
+    ),
+}
+
+
+def rates(t, make):
+    params = [t.zeros(1), t.zeros(1)]
+    groups = [{"params": [params[0]], "lr": 0.5}, {"params": [params[1]], "lr": 0.02}]
+    optimizer = t.optim.SGD(groups, lr=1.0)
+    schedule = make(t.optim.lr_scheduler, optimizer)
+    trace = []
+    for _ in range(STEPS):
+        trace.append(schedule.get_last_lr())
+        optimizer.step()
+        schedule.step()
+    return np.array(trace)
+
+
+@pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
+def test_schedule(torch, make):
+    np.testing.assert_allclose(rates(flambeau, make), rates(torch, make), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+@pytest.mark.parametrize("threshold_mode", ["rel", "abs"])
+def test_plateau(torch, mode, threshold_mode):
+    metrics = np.random.default_rng(0).standard_normal(STEPS).cumsum()
+
+    def run(t):
+        optimizer = t.optim.SGD([t.zeros(1)], lr=1.0)
+        schedule = t.optim.lr_scheduler.ReduceLROnPlateau(
+            optimizer, mode, 0.5, 2, 0.05, threshold_mode, cooldown=2, min_lr=1e-3
+        )
+        trace = []
+        for metric in metrics:
+            schedule.step(float(metric))
+            trace.append((schedule.get_last_lr()[0], schedule.best, schedule.num_bad_epochs))
+        return trace
+
+    assert run(flambeau) == run(torch)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_state_has_the_names_of_pytorch(torch, name):
+    def state(t):
+        p = t.tensor([1.0])
+        optimizer = getattr(t.optim, name)(
+            [p], lr=0.1, **({"momentum": 0.9} if name == "SGD" else {"amsgrad": True})
+        )
+        p.grad = t.tensor([1.0])
+        optimizer.step()
+        return optimizer.state_dict()
+
+    mine, theirs = state(flambeau), state(torch)
+    assert list(mine) == list(theirs)
+    assert list(mine["state"][0]) == list(theirs["state"][0])
+    assert set(mine["param_groups"][0]) <= set(theirs["param_groups"][0])
+
+
+def test_a_state_of_pytorch_s_is_understood(torch):
+    p = torch.tensor([1.0, 2.0])
+    theirs = torch.optim.AdamW([p], lr=0.1)
+    for _ in range(3):
+        p.grad = torch.tensor([0.5, -1.0])
+        theirs.step()
+    state = theirs.state_dict()
+    state["state"][0] = {k: flambeau.tensor(v.numpy()) for k, v in state["state"][0].items()}
+    q = flambeau.tensor(p.tolist())
+    mine = optim.AdamW([q], lr=9.0)
+    mine.load_state_dict(state)
+    p.grad, q.grad = torch.tensor([1.0, 1.0]), flambeau.tensor([1.0, 1.0])
+    theirs.step()
+    mine.step()
+    np.testing.assert_allclose(q.tolist(), p.tolist(), rtol=1e-6)
