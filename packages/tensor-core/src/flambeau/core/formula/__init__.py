@@ -1,11 +1,14 @@
 """The formula language: pointwise mathematics, written once, rendered to every target."""
 
+from .derivative import derivative, grad_formulas
 from .expr import Expr, call, const, extern, param, scalar, substitute
 from .lower import lower
 from .parse import parse
 from .program import Instr, Program
 from .registry import FormulaError
 from .render_c import helpers, render_function
+from .render_numpy import evaluate
+from .text import to_text
 
 __all__ = [
     "Expr",
@@ -14,7 +17,10 @@ __all__ = [
     "Program",
     "call",
     "const",
+    "derivative",
+    "evaluate",
     "extern",
+    "grad_formulas",
     "helpers",
     "lower",
     "param",
@@ -22,4 +28,5 @@ __all__ = [
     "render_function",
     "scalar",
     "substitute",
+    "to_text",
 ]

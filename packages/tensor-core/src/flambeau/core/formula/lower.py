@@ -8,7 +8,7 @@ type of what they meet. Where types differ, bool gives way to integer and intege
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from . import registry
 from .expr import Expr, postorder
@@ -46,6 +46,7 @@ def lower(
     dtype: str,
     kinds: Mapping[str, str] | None = None,
     results: Sequence[str] | None = None,
+    opaque: Collection[str] = (),
 ) -> Program:
     """Lower formulas for one compute type.
 
@@ -54,6 +55,8 @@ def lower(
         dtype: ``f32``, ``f64``, ``i64``, ``bool``, ``c64`` or ``c128``.
         kinds: Kinds of operands that are not of the compute type, by name.
         results: Compute type of each output; left out, each keeps its own.
+        opaque: Prelude functions of floats that become one instruction of their own name
+            instead of their definition, unless an argument is a literal.
 
     Returns:
         The instructions and the outputs among them.
@@ -69,7 +72,7 @@ def lower(
     if dtype not in COMPUTE_TYPES:
         raise FormulaError(f"no compute type {dtype!r}; there are {', '.join(COMPUTE_TYPES)}")
     types = {name: input_type(kind, dtype) for name, kind in (kinds or {}).items()}
-    builder = _Lowering(dtype, types)
+    builder = _Lowering(dtype, types, opaque)
     for n, expr in enumerate(exprs):
         result = input_type(results[n], dtype) if results is not None else None
         builder.output(expr, result)
@@ -77,7 +80,8 @@ def lower(
 
 
 class _Lowering:
-    def __init__(self, dtype: str, types: Mapping[str, str]) -> None:
+    def __init__(self, dtype: str, types: Mapping[str, str], opaque: Collection[str]) -> None:
+        self.opaque = opaque
         self.dtype = dtype
         self.base = real_type(dtype)
         self.types = types
@@ -131,6 +135,9 @@ class _Lowering:
                 definition = registry.find(node.op, common)
         if definition is None:
             return None
+        if node.op in self.opaque and not any(map(self.is_weak, args)):
+            numbers = tuple(self.convert(number, common) for number in args)
+            return self.emit(Instr(node.op, common, numbers))
         inner = {}
         for expr, number in zip(node.args, args, strict=True):
             if not self.is_weak(number) and self.program.instrs[number].type != common:

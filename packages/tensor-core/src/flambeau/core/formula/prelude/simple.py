@@ -67,6 +67,18 @@ def clamp(x: Expr, low: Expr, high: Expr) -> Expr:
     return call("minimum", call("maximum", x, low), high)
 
 
+@define("clamp_min", "float", "int")
+def clamp_min(x: Expr, low: Expr) -> Expr:
+    """x, at least low."""
+    return call("maximum", x, low)
+
+
+@define("clamp_max", "float", "int")
+def clamp_max(x: Expr, high: Expr) -> Expr:
+    """x, at most high."""
+    return call("minimum", x, high)
+
+
 @define("square", "float", "int")
 def square(x: Expr) -> Expr:
     """x * x."""

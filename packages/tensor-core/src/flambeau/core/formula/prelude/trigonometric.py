@@ -1,7 +1,7 @@
 """sin, cos and tan: the multiple of pi/2 is taken off in parts that multiply exactly.
 
 Single precision is reduced in double precision. Beyond ``LIMIT`` the platform's library is
-asked: the rare case.
+asked, in double precision: the rare case.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def sin(x: Expr, *, dtype: str) -> Expr:
     """Sine or cosine of r, with the quadrant's sign."""
     angle = _reduce(x, dtype)
     value = angle.negate(select(angle.odd(), angle.cos(), angle.sin()))
-    return _beyond(x, extern("sin", x), select(eq(x, 0.0), x, value))
+    return _beyond("sin", x, select(eq(x, 0.0), x, value), dtype)
 
 
 @define("cos", "float")
@@ -63,7 +63,7 @@ def cos(x: Expr, *, dtype: str) -> Expr:
     """Sine a quarter turn further."""
     angle = _reduce(x, dtype)
     value = angle.negate(select(angle.odd(), angle.sin(), angle.cos()), 1)
-    return _beyond(x, extern("cos", x), value)
+    return _beyond("cos", x, value, dtype)
 
 
 @define("tan", "f32")
@@ -73,7 +73,7 @@ def tan_f32(x: Expr) -> Expr:
     r = angle.r
     z = r * r
     t = fma(r * z, horner(z, TAN["f32"]), r)
-    return _beyond(x, extern("tan", x), select(angle.odd(), -1.0 / t, t))
+    return _beyond("tan", x, select(angle.odd(), -1.0 / t, t), "f32")
 
 
 @define("tan", "f64")
@@ -83,7 +83,7 @@ def tan_f64(x: Expr) -> Expr:
     s, c = angle.sin(), angle.cos()
     odd = angle.odd()
     value = select(odd, -c, s) / select(odd, s, c)
-    return _beyond(x, extern("tan", x), select(eq(x, 0.0), x, value))
+    return _beyond("tan", x, select(eq(x, 0.0), x, value), "f64")
 
 
 def _reduce(x: Expr, dtype: str) -> _Angle:
@@ -97,5 +97,6 @@ def _reduce(x: Expr, dtype: str) -> _Angle:
     return _Angle(n, r, dtype)
 
 
-def _beyond(x: Expr, slow: Expr, fast: Expr) -> Expr:
+def _beyond(name: str, x: Expr, fast: Expr, dtype: str) -> Expr:
+    slow = call(dtype, extern(name, call("f64", x)))
     return call("rare", absolute(x) > LIMIT, slow, fast)
