@@ -1,0 +1,163 @@
+"""Programs as files: an uncompressed zip of ``version.json``, ``graph.json``, ``weights.safetensors``.
+
+Nothing in the file is run: the graph is data, every operator in it must be known, and the grammar
+checks all of it before the program exists. Entries are stored, not compressed, so a file cannot
+ask for more memory than its own size.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from flambeau.jit import bridge
+from flambeau.jit.codec import decode_graph, encode_graph
+from flambeau.jit.errors import GraphError, ProgramError
+from flambeau.jit.grammar import check
+from flambeau.jit.ir import Graph
+from flambeau.jit.printing import show_type
+from flambeau.jit.program import Program
+from flambeau.jit.tree import check_spec
+
+FORMAT = "flambeau-program"
+VERSION = 1
+ENTRIES = ("version.json", "graph.json", "weights.safetensors")
+
+
+def save_program(program: Program, path: str | os.PathLike[str]) -> None:
+    """Write a program: to a temporary file beside the target, flushed, then renamed."""
+    graph = encode_graph(program.graph)
+    _shorten_places(graph)
+    body = {"graph": graph, "takes": program.takes, "gives": program.gives}
+    version = {"format": FORMAT, "version": VERSION}
+    weights = {capture.name: capture.tensor for capture in program.graph.captures}
+    contents = (_to_json(version), _to_json(body), bridge.tensors_to_bytes(weights))
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in zip(ENTRIES, contents, strict=True):
+            archive.writestr(zipfile.ZipInfo(name), content)
+    _replace(Path(path), memory.getvalue())
+
+
+def load(path: str | os.PathLike[str]) -> Program:
+    """Read a program that ``Program.save`` wrote.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The program, with weights of its own.
+
+    Raises:
+        ProgramError: the file is not a program, was changed, or needs a newer version.
+        FileNotFoundError: there is no such file.
+
+    Example:
+        >>> import flambeau, tempfile, os
+        >>> from flambeau import jit
+        >>> path = os.path.join(tempfile.mkdtemp(), "double.program")
+        >>> jit.trace(lambda x: x * 2, flambeau.ones(3)).save(path)
+        >>> jit.load(path)(flambeau.ones(2))
+        tensor([2., 2.])
+    """
+    try:
+        return _load(path)
+    except ProgramError as error:
+        raise ProgramError(f"{os.fspath(path)}: {error}") from None
+
+
+def _load(path: str | os.PathLike[str]) -> Program:
+    version, body, weights = _read_entries(path)
+    _check_version(_from_json(version, "version.json"))
+    data = _from_json(body, "graph.json")
+    if not isinstance(data, dict) or set(data) != {"graph", "takes", "gives"}:
+        raise ProgramError("graph.json must hold a graph, what it takes and what it gives")
+    graph = decode_graph(data["graph"])
+    _fill_captures(graph, weights)
+    check_spec(data["takes"], len(graph.inputs))
+    check_spec(data["gives"], len(graph.outputs))
+    try:
+        check(graph)
+    except GraphError as error:
+        raise ProgramError(str(error)) from None
+    return Program(graph, data["takes"], data["gives"])
+
+
+def _read_entries(path: str | os.PathLike[str]) -> list[bytes]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if sorted(entry.filename for entry in entries) != sorted(ENTRIES):
+                raise ProgramError(f"a program is a zip of exactly {', '.join(ENTRIES)}")
+            for entry in entries:
+                if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+                    raise ProgramError(f"{entry.filename} must be stored, not compressed")
+                if entry.file_size != entry.compress_size:
+                    raise ProgramError(f"{entry.filename} declares a size it does not have")
+            return [archive.read(name) for name in ENTRIES]
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
+        if isinstance(error, ProgramError):
+            raise
+        raise ProgramError(f"not a program: {error}") from None
+
+
+def _check_version(data: Any) -> None:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ProgramError("version.json does not say that this is a program")
+    if data.get("version") != VERSION:
+        raise ProgramError(
+            f"the program has format version {str(data.get('version'))[:20]}, this package reads "
+            f"{VERSION}: pip install --upgrade flambeau-jit"
+        )
+
+
+def _fill_captures(graph: Graph, content: bytes) -> None:
+    try:
+        tensors = bridge.tensors_from_bytes(content)
+    except Exception as error:
+        raise ProgramError(f"weights.safetensors: {error}") from None
+    if {capture.name for capture in graph.captures} != set(tensors):
+        raise ProgramError("weights.safetensors does not hold the tensors the graph captures")
+    for capture in graph.captures:
+        capture.tensor = tensors[capture.name]
+        found = bridge.value_of(capture.tensor)
+        if (found.shape, found.dtype) != (capture.value.shape, capture.value.dtype):
+            raise ProgramError(
+                f"{capture.name} is {show_type(found)} in weights.safetensors, the graph says "
+                f"{show_type(capture.value)}"
+            )
+
+
+def _shorten_places(graph: dict[str, Any]) -> None:
+    """Keep file names without their folders: those say more about a machine than they help."""
+    for node in graph["nodes"]:
+        node["where"] = os.path.basename(node["where"])
+        if "body" in node:
+            _shorten_places(node["body"])
+
+
+def _to_json(data: Any) -> bytes:
+    return json.dumps(data, indent=1, allow_nan=False).encode()
+
+
+def _from_json(content: bytes, name: str) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ProgramError(f"{name} is not JSON: {error}") from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

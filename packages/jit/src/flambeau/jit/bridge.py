@@ -1,0 +1,241 @@
+"""The only file that touches the core's hooks; the rest of the package goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from flambeau import core
+from flambeau.core import _core
+from flambeau.jit.ir import Value
+from flambeau.jit.literals import Device, DType, Opaque
+
+Tensor = Any
+
+
+# ---- objects ------------------------------------------------------------------------------
+
+
+def is_tensor(obj: object) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, _core.Tensor)
+
+
+def is_generator(obj: object) -> bool:
+    """Whether an object is a random generator."""
+    return isinstance(obj, _core.Generator)
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype, ``"float32"``."""
+    return str(dtype.name)
+
+
+def dtype_literal(name: str) -> DType:
+    """A dtype as it stands in a node."""
+    return DType(name)
+
+
+def to_literal(obj: Any) -> Any:
+    """A Python argument as it stands in a node."""
+    if isinstance(obj, _core.dtype):
+        return DType(obj.name)
+    if isinstance(obj, _core.device):
+        return Device(str(obj))
+    if obj is None or isinstance(obj, bool | int | float | complex | str):
+        return obj
+    return Opaque(obj)
+
+
+@cache
+def _dtype(name: str) -> Any:
+    return _core._dtype_named(name)
+
+
+def from_literal(leaf: Any) -> Any:
+    """A literal as the core takes it."""
+    if isinstance(leaf, DType):
+        return _dtype(leaf.name)
+    if isinstance(leaf, Device):
+        return _core.device(leaf.name)
+    if isinstance(leaf, Opaque):
+        return leaf.value
+    return [from_literal(item) for item in leaf] if isinstance(leaf, tuple | list) else leaf
+
+
+def place(tensor: Tensor) -> int:
+    """A number that all tensors over the same memory share, also those made by ``.data``."""
+    if not tensor.numel():
+        return int(_core.storage_id(tensor))
+    return int(tensor.data_ptr() - tensor.storage_offset() * tensor.element_size())
+
+
+def storage_refcount(tensor: Tensor) -> int:
+    """How many tensors and others hold the memory of this one."""
+    return int(_core.storage_refcount(tensor))
+
+
+def value_of(tensor: Tensor) -> Value:
+    """A tensor's type."""
+    return Value(tuple(tensor.shape), dtype_name(tensor.dtype), str(tensor.device))
+
+
+def clone(tensor: Tensor) -> Tensor:
+    """A copy with memory of its own."""
+    return call("clone", [tensor])[0]
+
+
+def empty(shape: Sequence[int], strides: Sequence[int], dtype: str) -> Tensor:
+    """Memory on the CPU, not filled."""
+    return _core.call("empty_strided", [list(shape), list(strides), _dtype(dtype)])
+
+
+def empty_on(shape: Sequence[int], dtype: str, device: str) -> Tensor:
+    """The same on any device, in C order."""
+    return _core.call("empty", [list(shape), _dtype(dtype), _core.device(device)])
+
+
+def take(tensor: Tensor, dim: int, order: Sequence[int]) -> Tensor:
+    """Slices of a tensor in an order."""
+    return call("index_select", [tensor, dim, _core.tensor(list(order), dtype=_dtype("int64"))])[0]
+
+
+def copy_into(target: Tensor, source: Tensor) -> None:
+    """Overwrite a tensor."""
+    _core.call("copy", [target, source], [target])
+
+
+def equal(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors hold the same values; NaN equals NaN."""
+    if value_of(one).type != value_of(other).type:
+        return False
+    both_nan = (one != one) & (other != other)
+    return bool(((one == other) | both_nan).all())
+
+
+# ---- operators ----------------------------------------------------------------------------
+
+
+def call(op: str, args: Sequence[Any]) -> list[Tensor]:
+    """Run a row on arguments in its order; the list of its results."""
+    result = _core.call(op, [from_literal(arg) for arg in args])
+    return [result] if is_tensor(result) else list(result)
+
+
+def call_below(op: str, args: Sequence[Any], outs: Sequence[Tensor] | None = None) -> list[Tensor]:
+    """The same, from within an interposer: history is the business of who called it."""
+    with no_grad():
+        result = _core.call(op, list(args), outs)
+    return [result] if is_tensor(result) else list(result)
+
+
+def key_of(op: Any) -> str:
+    """The key of the row an interposer was called with."""
+    return str(op.key)
+
+
+def registered_row(key: str) -> Any:
+    """The row of an operator that was registered at run time, or ``None``."""
+    try:
+        return core.row(key)
+    except KeyError:
+        return None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What ``infer`` says of one result."""
+
+    value: Value
+    strides: tuple[int, ...] | None
+
+    def allocate(self) -> Tensor:
+        """Memory for it, not filled."""
+        shape, dtype = list(self.value.shape), _dtype(self.value.dtype)
+        device = _core.device(self.value.device)
+        if self.strides is None:
+            return _core.call("empty", [shape, dtype, device])
+        return _core.call("empty_strided", [shape, list(self.strides), dtype, device])
+
+
+def infer_specs(op: str, args: Sequence[Any]) -> list[Spec]:
+    """Types and layouts of a row's results, without computing."""
+    specs = []
+    for shape, dtype, device, layout in _core.infer(op, [from_literal(arg) for arg in args]):
+        plain = layout is None or layout[:1] == ("alias",)
+        value = Value(tuple(shape), dtype_name(dtype), str(device))
+        specs.append(Spec(value, None if plain else tuple(layout)))
+    return specs
+
+
+def infer_values(op: str, args: Sequence[Any]) -> list[Value]:
+    """The same for arguments with a ``Value`` of known sizes for each tensor."""
+    specs = infer_specs(op, [_stand_in(arg) for arg in args])
+    devices = {value.device for value in _values(args)}
+    if len(devices) != 1:
+        return [spec.value for spec in specs]
+    (device,) = devices
+    return [Value(s.value.shape, s.value.dtype, device) for s in specs]
+
+
+def _values(args: Sequence[Any]) -> Iterator[Value]:
+    for arg in args:
+        if isinstance(arg, Value):
+            yield arg
+        elif isinstance(arg, tuple | list):
+            yield from _values(arg)
+
+
+def _stand_in(arg: Any) -> Any:
+    """A tensor without memory for a value."""
+    if isinstance(arg, Value):
+        return _core.call("empty", [list(arg.shape), _dtype(arg.dtype), _core.device("meta")])
+    return [_stand_in(item) for item in arg] if isinstance(arg, tuple) else arg
+
+
+# ---- modes and hooks ----------------------------------------------------------------------
+
+_GRAD = 1
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Without recording history, whether or not autograd is installed."""
+    before = _core._get_mode()
+    _core._set_mode(before & ~_GRAD)
+    try:
+        yield
+    finally:
+        _core._set_mode(before)
+
+
+@contextmanager
+def same_random_numbers() -> Iterator[None]:
+    """Leave the default generator where it was."""
+    before = _core.get_rng_state()
+    try:
+        yield
+    finally:
+        _core.set_rng_state(before)
+
+
+def interpose(
+    on_call: Callable[[Any, list[Any], list[Tensor] | None], list[Tensor]],
+    on_read: Callable[[Tensor, str], None],
+) -> Any:
+    """A context in which operators below autograd go to ``on_call``."""
+    return _core.interpose("trace", on_call, on_read)
+
+
+def isa_level() -> str:
+    """The instruction set level of the core's kernels."""
+    return str(_core.isa_level())
+
+
+@cache
+def parallel_for_address() -> int:
+    """The address of the thread pool's ``fl_parallel_chunks``."""
+    return int(_core.parallel_for_address())

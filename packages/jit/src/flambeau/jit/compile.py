@@ -1,0 +1,88 @@
+"""``compile``: a function that records each call and runs it as fused loops."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.jit import bridge
+from flambeau.jit.llvm.fused import FusedRunner
+from flambeau.jit.segments import PlanCache, SegmentRecorder
+
+_active = threading.local()
+
+
+def compile(fn: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - the name users know
+    """Run a function as compiled graphs.
+
+    At each call Python runs as always, but operators are recorded instead of computed; the graph is
+    looked up, compiled when it is new, and run. So the result is right whatever Python reads: other
+    shapes, other branches and other globals give another graph. Numbers that meet tensors are
+    parameters of the graph: a learning rate that changes every step compiles nothing anew.
+    ``backward`` and an optimizer's step may stand inside.
+
+    Where Python needs values (``item()``, ``if x > 0``, printing), what was recorded so far runs
+    first; operators that cannot be recorded run as they stand. ``explain()`` tells where and why.
+
+    Args:
+        fn: a function or a module; without it, a decorator.
+
+    Returns:
+        A callable with the same arguments and result; other attributes are those of ``fn``.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import jit
+        >>> @jit.compile
+        ... def step(x, rate):
+        ...     return (x * rate + 1).relu()
+        >>> step(flambeau.tensor([1.0, -2.0]), 3.0)
+        tensor([4., 0.])
+    """
+    return compile if fn is None else Compiled(fn)
+
+
+class Compiled:
+    """What ``compile`` gives.
+
+    Args:
+        fn: the function.
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.plans = PlanCache()
+        self._run_fused = FusedRunner()
+        self._last: SegmentRecorder | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; inside another compiled function it is part of that one's graph."""
+        if getattr(_active, "recorder", None) is not None:
+            return self.fn(*args, **kwargs)
+        recorder = _active.recorder = SegmentRecorder(self.plans, self._run_fused)
+        try:
+            with bridge.interpose(recorder.call, recorder.read):
+                try:
+                    return self.fn(*args, **kwargs)
+                finally:
+                    recorder.busy = True
+                    recorder.run("")
+        finally:
+            _active.recorder = None
+            self._last = recorder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fn, name)
+
+    def explain(self) -> str:
+        """What the last call ran: its graphs, and why there was more than one.
+
+        Raises:
+            RuntimeError: it was not called yet.
+        """
+        if self._last is None:
+            raise RuntimeError("call the compiled function once; then explain() tells what it ran")
+        lines = [f"{len(self._last.ran)} graph(s) in the last call, {len(self.plans.plans)} kept"]
+        lines += [f"a graph ended for: {reason}" for reason in self._last.reasons]
+        return "\n".join([*lines, *(str(plan.graph) for plan in self._last.ran)])

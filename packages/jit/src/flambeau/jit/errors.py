@@ -1,0 +1,15 @@
+"""The errors this package raises."""
+
+from __future__ import annotations
+
+
+class TraceError(RuntimeError):
+    """Python did something a trace cannot hold; the message names the file and line."""
+
+
+class GraphError(ValueError):
+    """A graph breaks the rules of the representation; the message shows the node."""
+
+
+class ProgramError(ValueError):
+    """A saved program cannot be read, or a program was called with what it was not made for."""

@@ -1,0 +1,253 @@
+"""The rules of the representation, as a program: ``check`` runs between passes.
+
+Every operator is known and its arguments fit their parameters' roles; every value is assigned
+once and before it is used; dtypes and shapes are what the operator's ``infer`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from flambeau.core.table import Param, Row
+from flambeau.jit import bridge
+from flambeau.jit.dims import Dim, shape_for, symbol
+from flambeau.jit.errors import GraphError
+from flambeau.jit.ir import Graph, Node, Value, map_args, values_in
+from flambeau.jit.literals import Device, DType, Opaque, Slot, is_literal
+from flambeau.jit.opset import FUSED, VIEW_WRITE, find_row
+from flambeau.jit.printing import name_values, show_node, show_type
+
+Infer = Callable[[str, tuple[object, ...]], list[Value]]
+
+
+def check(graph: Graph, infer: Infer | None = None) -> None:
+    """Raise unless a whole graph keeps every rule.
+
+    Args:
+        graph: the graph.
+        infer: gives the types of an operator's results from its arguments, with a ``Value`` of
+            known sizes for each tensor; the core's own by default.
+
+    Raises:
+        GraphError: a rule is broken; the message shows the node and the rule.
+    """
+    checker = _Checker(graph, infer or bridge.infer_values)
+    checker.check_outside()
+    checker.run()
+
+
+class _Checker:
+    def __init__(self, graph: Graph, infer: Infer) -> None:
+        self.graph = graph
+        self.infer = infer
+        self.names = name_values(graph)
+        self.known: set[Value] = set()
+
+    def run(self) -> None:
+        self.check_symbols()
+        for value in [*self.graph.inputs, *(c.value for c in self.graph.captures)]:
+            self.assign(value, "the inputs and captures")
+        for node in self.graph.nodes:
+            self.check_node(node)
+        self.check_results()
+
+    def fail(self, place: Node | str, why: str) -> None:
+        text = place if isinstance(place, str) else show_node(place, self.names)[0]
+        where = f" (from {place.where})" if isinstance(place, Node) and place.where else ""
+        raise GraphError(f"in {text}{where}: {why}")
+
+    def assign(self, value: Value, place: Node | str) -> None:
+        if value in self.known:
+            self.fail(place, f"{self.names[value]} is assigned twice")
+        for size in value.shape:
+            self.check_size(size, place)
+        self.known.add(value)
+
+    def check_size(self, size: object, place: Node | str) -> None:
+        if isinstance(size, Dim):
+            for name in size.names:
+                if name not in self.graph.symbols:
+                    self.fail(place, f"the size {name} is not declared by the graph")
+        elif not isinstance(size, int) or size < 0:
+            self.fail(place, f"{size!r} is not a size")
+
+    def check_symbols(self) -> None:
+        for name, sizes in self.graph.symbols.items():
+            if not name.isidentifier() or not sizes or min(sizes) < 1:
+                self.fail("the graph's symbols", f"{name!r} needs a name and sizes of at least 1")
+
+    def check_outside(self) -> None:
+        """What holds for a whole graph, and not for a region of it."""
+        alone = {symbol(name) for name in self.graph.symbols}
+        sizes = {size for value in self.graph.inputs for size in value.shape}
+        for name in self.graph.symbols:
+            if symbol(name) not in sizes:
+                self.fail("the graph's symbols", f"{name!r} is no size of an input by itself")
+        for size in sizes - alone:
+            if isinstance(size, Dim):
+                self.fail("the inputs", f"the size {size} cannot be read from an input by itself")
+        names = [capture.name for capture in self.graph.captures]
+        for name in names:
+            if names.count(name) > 1:
+                self.fail("the captures", f"two are called {name!r}")
+
+    def check_node(self, node: Node) -> None:
+        row = find_row(node.op)
+        if row is None:
+            self.fail(node, f"there is no operator {node.op!r}")
+        for value in node.inputs:
+            if value not in self.known:
+                self.fail(node, "an argument is used before it is assigned")
+        if len(node.args) != len(row.params):
+            expected = ", ".join(p.name for p in row.params)
+            self.fail(node, f"{len(node.args)} arguments for the parameters ({expected})")
+        for param, arg in zip(row.params, node.args, strict=True):
+            self.check_argument(node, param, arg)
+        if (node.body is not None) != (node.op == FUSED):
+            self.fail(node, "a region belongs to fused nodes, and to no other")
+        self.check_types(node, row)
+        for value in node.outputs:
+            self.assign(value, node)
+
+    def check_argument(self, node: Node, param: Param, arg: object) -> None:
+        if arg is None and (param.optional or param.default is None):
+            return
+        if not ROLES[param.role](arg):
+            shown = self.names.get(arg) if isinstance(arg, Value) else repr(arg)
+            self.fail(node, f"{shown} does not fit the parameter {param.name!r} ({param.role})")
+        for leaf in _leaves(arg):
+            if isinstance(leaf, Dim):
+                self.check_size(leaf, node)
+
+    def check_types(self, node: Node, row: Row) -> None:
+        if node.op == FUSED:
+            self.check_region(node)
+            return
+        for sizes in self.samples():
+            expected = self.expected(node, row, sizes)
+            found = [_concrete(value, sizes) for value in node.outputs]
+            if [v.type for v in expected] != [v.type for v in found]:
+                at = f" for {sizes}" if sizes else ""
+                self.fail(node, f"the operator gives {_types(expected)}{at}, not {_types(found)}")
+
+    def expected(self, node: Node, row: Row, sizes: dict[str, int]) -> list[Value]:
+        args = map_args(node.args, lambda leaf: _concrete(leaf, sizes))
+        written = [args[i] for i, p in enumerate(row.params) if p.writes and args[i] is not None]
+        if node.op == VIEW_WRITE:
+            return [args[0]]
+        try:
+            return [*self.infer(node.op, args), *written]
+        except Exception as error:
+            self.fail(node, f"{type(error).__name__}: {error}")
+            raise
+
+    def check_region(self, node: Node) -> None:
+        body = node.body
+        assert body is not None
+        outer = [v.type for v in node.inputs]
+        inner = [v.type for v in body.inputs]
+        if outer != inner or [v.type for v in body.outputs] != [v.type for v in node.outputs]:
+            self.fail(node, "the region's inputs and outputs are not those of the node")
+        if body.captures or body.writes or body.symbols != self.graph.symbols:
+            self.fail(node, "a region has no captures and no writes, and the graph's symbols")
+        for inside in body.nodes:
+            row = find_row(inside.op)
+            if row is None or row.category != "pointwise":
+                self.fail(node, f"{inside.op} is not pointwise and cannot be fused")
+        _Checker(body, self.infer).run()
+
+    def check_results(self) -> None:
+        for value in self.graph.results():
+            if value not in self.known:
+                self.fail("the results", "a value is returned or written that was never assigned")
+        outside = {*self.graph.inputs, *(c.value for c in self.graph.captures)}
+        targets = [target for target, _ in self.graph.writes]
+        for target, value in self.graph.writes:
+            if target not in outside or targets.count(target) > 1:
+                self.fail("the writes", "each goes to an input or a captured tensor, once")
+            if target.type != value.type:
+                wrong = f"{show_type(value)} is written into {show_type(target)}"
+                self.fail("the writes", wrong)
+
+    def samples(self) -> list[dict[str, int]]:
+        """The least and the greatest sizes the graph was recorded with."""
+        least = {name: min(sizes) for name, sizes in self.graph.symbols.items()}
+        greatest = {name: max(sizes) for name, sizes in self.graph.symbols.items()}
+        return [least] if least == greatest else [least, greatest]
+
+
+def _concrete(leaf: object, sizes: dict[str, int]) -> object:
+    if isinstance(leaf, Value):
+        return Value(shape_for(leaf.shape, sizes), leaf.dtype, leaf.device)
+    return leaf.evaluate(sizes) if isinstance(leaf, Dim) else leaf
+
+
+def _leaves(arg: object) -> Iterable[object]:
+    if isinstance(arg, tuple):
+        for item in arg:
+            yield from _leaves(item)
+    else:
+        yield arg
+
+
+def _types(values: Iterable[Value]) -> str:
+    return ", ".join(map(show_type, values))
+
+
+def _is_int(arg: object) -> bool:
+    return isinstance(arg, int) and not isinstance(arg, bool) or _is_dim(arg, "int")
+
+
+def _is_dim(arg: object, *forms: str) -> bool:
+    return isinstance(arg, Dim) and arg.form in forms
+
+
+def _is_number(arg: object) -> bool:
+    return isinstance(arg, bool | int | float | complex | Dim | Slot)
+
+
+def _is_float(arg: object) -> bool:
+    return isinstance(arg, int | float | Slot) and not isinstance(arg, bool) or _is_dim(
+        arg, "int", "float", "reciprocal"
+    )
+
+
+def _all(rule: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda arg: isinstance(arg, tuple) and all(map(rule, arg))
+
+
+def _one_or_all(rule: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda arg: rule(arg) or _all(rule)(arg)
+
+
+def _is_value(arg: object) -> bool:
+    return isinstance(arg, Value)
+
+
+def _is_object(arg: object) -> bool:
+    return is_literal(arg) and not list(values_in((arg,)))
+
+
+#: What an argument may be, by its parameter's role.
+ROLES: dict[str, Callable[[object], bool]] = {
+    "Tensor": _is_value,
+    "Operand": lambda arg: _is_value(arg) or _is_number(arg),
+    "Mask": _is_value,
+    "Tensors": _all(lambda arg: arg is None or _is_value(arg)),
+    "Scalar": _is_number,
+    "Int": _is_int,
+    "Float": _is_float,
+    "Bool": lambda arg: isinstance(arg, bool),
+    "Dim": _is_int,
+    "Dims": _one_or_all(_is_int),
+    "Shape": _all(_is_int),
+    "Ints": _one_or_all(_is_int),
+    "DType": lambda arg: isinstance(arg, DType),
+    "Device": lambda arg: isinstance(arg, Device),
+    "Str": lambda arg: isinstance(arg, str),
+    "Generator": lambda arg: isinstance(arg, Opaque),
+    "Object": _is_object,
+    "Floats": _one_or_all(_is_float),
+    "Index": _is_int,
+    "Bools": _all(lambda arg: isinstance(arg, bool)),
+}

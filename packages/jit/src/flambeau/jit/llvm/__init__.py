@@ -1,0 +1,9 @@
+"""Machine code for pointwise regions, through LLVM.
+
+``emitter``   instructions of the formula language as LLVM instructions
+``memory``    loads and stores of every dtype
+``kernel``    a region as a function over a grid
+``grid``      how the loops walk strided and broadcast operands
+``engine``    assembly to machine code, cached
+``launch``    running it on memory
+"""

@@ -1,0 +1,218 @@
+"""Pointwise regions as one flat list of the formula language's instructions.
+
+Each node is lowered in the compute type the core would use for it, and the pieces are joined
+with the conversions the core would make between them, so that every element passes through the
+same operations as it would node by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from flambeau.core.formula import Instr, Program, lower, parse
+from flambeau.core.formula.expr import Expr
+from flambeau.core.formula.literal import encode
+from flambeau.core.table.row import FORMULA_OF_KIND, Param, Row
+from flambeau.jit.convert import (
+    KIND_OF_DTYPE,
+    PARTS,
+    REGISTER,
+    REGISTER_OF_KIND,
+    can_convert,
+    convert,
+    narrow,
+)
+from flambeau.jit.dims import Dim
+from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.literals import Slot
+from flambeau.jit.opset import find_row
+
+Registers = tuple[int, ...]
+
+
+@dataclass
+class Region:
+    """A flat program over loads and run-time scalars.
+
+    Args:
+        program: its ``param`` instructions are called ``p0`` (``p0.re``, ``p0.im``) for inputs,
+            its ``scalar`` instructions ``s0`` likewise.
+        inputs: dtypes in memory of the inputs.
+        outputs: dtypes in memory of the outputs.
+        scalars: what each run-time scalar is made from, and its register type.
+    """
+
+    program: Program
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    scalars: list[tuple[Slot | Dim, str]] = field(default_factory=list)
+
+
+def can_lower(node: Node) -> bool:
+    """Whether a node can be part of a region: a pointwise row whose dtypes all have rules here."""
+    row = find_row(node.op)
+    if row is None or row.category != "pointwise" or len(node.outputs) != 1:
+        return False
+    if row.rule not in ("promote", "float", "bool", "real") or any(p.writes for p in row.params):
+        return False
+    kind = compute_kind(row, node)
+    if kind is None or FORMULA_OF_KIND[kind] not in row.formulas:
+        return False
+    sources = [value.dtype for value in node.inputs]
+    return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
+
+
+def compute_kind(row: Row, node: Node) -> str | None:
+    """The compute type of a node, from the dtypes around it; ``None`` where that is not certain."""
+    result = node.outputs[0].dtype
+    if row.rule in ("promote", "float"):
+        return KIND_OF_DTYPE.get(result)
+    operands = _operands(row, node)
+    dtypes = {arg.dtype for arg in operands if isinstance(arg, Value)}
+    if len(dtypes) != 1:
+        return None
+    dtype = dtypes.pop()
+    numbers = [arg for arg in operands if not isinstance(arg, Value)]
+    if any(_family_of_number(arg) > _family(dtype) for arg in numbers):
+        return None
+    return KIND_OF_DTYPE.get(dtype)
+
+
+def flatten(body: Graph) -> Region:
+    """Lower all nodes of a region into one program.
+
+    Args:
+        body: a graph whose nodes all pass ``can_lower``.
+
+    Returns:
+        The program and what it is called with.
+    """
+    return _Flattener(body).region()
+
+
+class _Flattener:
+    def __init__(self, body: Graph) -> None:
+        self.body = body
+        self.out = Program()
+        self.numbers: dict[Instr, int] = {}
+        self.made: dict[Value, Registers] = {}
+        self.scalars: dict[tuple[Slot | Dim, str], int] = {}
+
+    def region(self) -> Region:
+        for number, value in enumerate(self.body.inputs):
+            self.made[value] = self.load(f"p{number}", value.dtype)
+        for node in self.body.nodes:
+            self.made[node.outputs[0]] = self.node(node)
+        self.out.outputs = [self.made[value] for value in self.body.outputs]
+        inputs = tuple(value.dtype for value in self.body.inputs)
+        outputs = tuple(value.dtype for value in self.body.outputs)
+        return Region(self.out, inputs, outputs, list(self.scalars))
+
+    def load(self, name: str, dtype: str) -> Registers:
+        register = REGISTER[dtype]
+        return tuple(self.emit("param", register, (), name + part) for part in PARTS[dtype])
+
+    def node(self, node: Node) -> Registers:
+        row = find_row(node.op)
+        assert row is not None
+        kind = compute_kind(row, node)
+        result = node.outputs[0].dtype
+        assert kind is not None
+        program = lower_row(row, kind, KIND_OF_DTYPE[result])
+        leaves = self.leaves(row, node, kind)
+        (registers,) = self.splice(program, leaves)
+        return narrow(self.emit, registers, KIND_OF_DTYPE[result], result)
+
+    def leaves(self, row: Row, node: Node, kind: str) -> dict[str, int]:
+        """The register of every operand and scalar, by the name the formula calls it."""
+        found = {}
+        for param, arg in zip(row.params, node.args, strict=True):
+            wanted = "bool" if param.role == "Mask" else kind
+            if isinstance(arg, Value):
+                registers = convert(self.emit, self.made[arg], arg.dtype, wanted)
+            else:
+                registers = self.number(param, arg, wanted)
+            names = PARTS["complex64"] if len(registers) == 2 else ("",)
+            found |= {param.name + part: r for part, r in zip(names, registers, strict=True)}
+        return found
+
+    def number(self, param: Param, arg: object, kind: str) -> Registers:
+        register = REGISTER_OF_KIND[kind]
+        if isinstance(arg, Slot | Dim):
+            index = self.scalars.setdefault((arg, kind), len(self.scalars))
+            parts = PARTS["complex64"] if kind in ("c64", "c128") else ("",)
+            return tuple(self.emit("scalar", register, (), f"s{index}{p}") for p in parts)
+        value = complex(arg) if isinstance(arg, complex) else arg
+        if kind in ("c64", "c128"):
+            value = complex(value)  # type: ignore[arg-type]
+            return (self.constant(value.real, register), self.constant(value.imag, register))
+        return (self.constant(value, register),)
+
+    def constant(self, value: object, register: str) -> int:
+        if register in ("i64", "b") and isinstance(value, float):
+            value = int(value)
+        return self.emit("const", register, (), encode(value, register))  # type: ignore[arg-type]
+
+    def splice(self, program: Program, leaves: Mapping[str, int]) -> list[Registers]:
+        """Append a row's program, its leaves replaced by registers; the registers it gives."""
+        at: dict[int, int] = {}
+        for number, instr in enumerate(program.instrs):
+            if instr.op in ("param", "scalar"):
+                at[number] = leaves[str(instr.value)]
+            else:
+                args = tuple(at[arg] for arg in instr.args)
+                at[number] = self.emit(instr.op, instr.type, args, instr.value)
+        return [tuple(at[number] for number in output) for output in program.outputs]
+
+    def emit(self, op: str, kind: str, args: Registers = (), value: object = None) -> int:
+        instr = Instr(op, kind, args, value)
+        number = self.numbers.get(instr)
+        if number is None:
+            number = self.numbers[instr] = len(self.out.instrs)
+            self.out.instrs.append(instr)
+        return number
+
+
+def lower_row(row: Row, kind: str, result: str) -> Program:
+    """A row's formula in one compute type, as the core's kernels have it."""
+    return _lower(row.formulas[FORMULA_OF_KIND[kind]], _operand_kinds(row), _scalar_names(row),
+                  kind, result)
+
+
+@cache
+def _lower(
+    text: str, operands: tuple[tuple[str, str], ...], scalars: tuple[str, ...], kind: str,
+    result: str,
+) -> Program:
+    kinds = {name: own or kind for name, own in operands} | dict.fromkeys(scalars, kind)
+    exprs: tuple[Expr, ...] = parse(text, [name for name, _ in operands], scalars)
+    return lower(exprs, kind, kinds, [result] * len(exprs))
+
+
+def _operand_kinds(row: Row) -> tuple[tuple[str, str], ...]:
+    return tuple((p.name, "b" if p.role == "Mask" else "") for p in row.operands)
+
+
+def _scalar_names(row: Row) -> tuple[str, ...]:
+    return tuple(p.name for p in row.scalars)
+
+
+def _operands(row: Row, node: Node) -> list[object]:
+    """The arguments that decide the compute type."""
+    roles = ("Tensor", "Operand")
+    pairs = zip(row.params, node.args, strict=True)
+    return [arg for param, arg in pairs if param.role in roles]
+
+
+def _family(dtype: str) -> int:
+    kind = KIND_OF_DTYPE.get(dtype, "")
+    return {"bool": 0, "i64": 1, "f32": 2, "f64": 2}.get(kind, 3)
+
+
+def _family_of_number(arg: object) -> int:
+    kind = arg.kind if isinstance(arg, Slot) else type(arg).__name__
+    if isinstance(arg, Dim):
+        kind = "int" if arg.form == "int" else "float"
+    return {"bool": 0, "int": 1, "float": 2}.get(kind, 3)

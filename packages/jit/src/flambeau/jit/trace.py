@@ -1,0 +1,217 @@
+"""``trace``: run a function without computing, at several sizes, and keep what it did."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flambeau.jit import bridge
+from flambeau.jit.aliasing import Cell
+from flambeau.jit.dims import symbol
+from flambeau.jit.errors import TraceError
+from flambeau.jit.ir import Graph
+from flambeau.jit.passes import run_passes
+from flambeau.jit.places import caller
+from flambeau.jit.program import Program
+from flambeau.jit.recorder import Recorder
+from flambeau.jit.sizes import Marks, choose_sizes, mark_sizes, resize
+from flambeau.jit.tree import Spec, flatten, unflatten
+from flambeau.jit.unify import unify
+from flambeau.jit.verify import verify
+
+Tensor = Any
+Dynamic = bool | Mapping[int, Mapping[int, str]]
+
+
+def trace(
+    fn: Callable[..., Any],
+    example_inputs: Any,
+    *,
+    dynamic: Dynamic = True,
+    check: bool = False,
+    allow_reads: bool = False,
+) -> Program:
+    """Record what a function computes, as a program that needs neither it nor Python's control flow.
+
+    The function runs with the example's shapes but computes nothing; it runs several times, with
+    other batch sizes, to learn which numbers depend on the batch. What cannot be recorded raises,
+    with file and line: reading values, shapes that depend on values, other paths for other sizes.
+
+    Args:
+        fn: a function or a module of tensors.
+        example_inputs: its arguments: a tensor, or a tuple of tensors, numbers and containers.
+        dynamic: ``True``: the first size of the first tensor may vary, and with it the first size
+            of every tensor where it is the same. ``False``: all sizes are fixed. A dict names the
+            sizes that vary: ``{0: {0: "N", 1: "T"}}`` for two sizes of the first tensor.
+        check: run the function and the program on the example and on other sizes and values, and
+            raise unless all results are equal.
+        allow_reads: compute while recording, so that ``item()``, ``bool()`` and printing work; what
+            they gave is part of the program from then on. Needs ``dynamic=False``.
+
+    Returns:
+        The program. Parameters it captured are shared with the module.
+
+    Raises:
+        TraceError: Python did something that a trace cannot hold.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import jit
+        >>> program = jit.trace(lambda x: (x * 2).sum(1), flambeau.ones(4, 3))
+        >>> print(program.graph)
+        graph(%0: float32[N, 3]):
+            %1: float32[N, 3] = mul(%0, other=2)
+            %2: float32[N] = sum(%1, dim=[1])
+            return %2
+        >>> program(flambeau.ones(2, 3))
+        tensor([6., 6.])
+    """
+    arguments = list(example_inputs) if isinstance(example_inputs, list | tuple) else [example_inputs]
+    examples: list[Tensor] = []
+    takes = flatten(arguments, examples)
+    marks, base = mark_sizes(examples, dynamic)
+    if allow_reads and base:
+        raise TraceError(
+            "allow_reads computes on the example alone: say that all sizes are fixed with "
+            "dynamic=False"
+        )
+    session = _Session(fn, takes, examples, marks, allow_reads)
+    graph, gives = session.graph(choose_sizes(base), base)
+    program = Program(run_passes(graph), takes, gives)
+    if check:
+        verify(fn, program, examples, marks, base)
+    return program
+
+
+class _Session:
+    """One function, recorded at several sizes."""
+
+    def __init__(
+        self, fn: Callable[..., Any], takes: Spec, examples: Sequence[Tensor], marks: Marks,
+        compute: bool,
+    ) -> None:
+        self.fn = fn
+        self.takes = takes
+        self.examples = examples
+        self.marks = marks
+        self.compute = compute
+        self.names = tensor_names(fn)
+
+    def graph(self, samples: list[dict[str, int]], base: dict[str, int]) -> tuple[Graph, Spec]:
+        """The graph for all sizes; size one is tried too, and left out if it differs."""
+        recordings = [self.record(sizes) for sizes in samples]
+        gives = recordings[0][1]
+        if any(other != gives for _, other in recordings):
+            raise TraceError(
+                f"{_place(self.fn)}: the result is not built the same, or holds other numbers, for "
+                f"the sizes {samples}: return tensors, and numbers that do not depend on sizes"
+            )
+        graph = self.mark_inputs(unify([graph for graph, _ in recordings], samples))
+        return self.try_ones(graph, recordings, samples, gives), gives
+
+    def try_ones(
+        self, graph: Graph, recordings: list[tuple[Graph, Spec]], samples: list[dict[str, int]],
+        gives: Spec,
+    ) -> Graph:
+        """The graph with size one among its sizes, if the function does the same there."""
+        if not samples[0]:
+            return graph
+        ones = dict.fromkeys(samples[0], 1)
+        try:
+            recorded, structure = self.record(ones)
+            graphs = [*(g for g, _ in recordings), recorded]
+            wider = self.mark_inputs(unify(graphs, [*samples, ones]))
+        except Exception:
+            return graph
+        return wider if structure == gives else graph
+
+    def mark_inputs(self, graph: Graph) -> Graph:
+        """Check that the inputs got the symbols they were given."""
+        for value, dims in zip(graph.inputs, self.marks, strict=True):
+            assert all(value.shape[d] == symbol(name) for d, name in dims.items())
+        return graph
+
+    def record(self, sizes: Mapping[str, int]) -> tuple[Graph, Spec]:
+        """One recording."""
+        recorder = Recorder(names=self.names, compute=self.compute)
+        inputs = [
+            bridge.clone(example.detach()) if self.compute else resize(example, dims, sizes)
+            for example, dims in zip(self.examples, self.marks, strict=True)
+        ]
+        for tensor in inputs:
+            recorder.add_input(tensor)
+        outputs: list[Tensor] = []
+        arguments = unflatten(self.takes, inputs)
+        on_read = _permit if self.compute else _Refuse(recorder)
+        try:
+            with bridge.interpose(recorder.call, on_read):
+                gives = self.result(arguments, outputs)
+                graph = recorder.finish(outputs)
+        finally:
+            recorder.restore()
+        cells = [cell for cell in recorder.memory.cells if cell.where]
+        del outputs, inputs, arguments, recorder, on_read
+        _refuse_escapes(cells)
+        return graph, gives
+
+    def result(self, arguments: list[Any], outputs: list[Tensor]) -> Spec:
+        result = self.fn(*arguments)
+        try:
+            return flatten(result, outputs)
+        except TypeError as error:
+            raise TraceError(f"{_place(self.fn)}: {error}") from None
+
+
+class _Refuse:
+    """Called when Python reads values while recording."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def __call__(self, tensor: Tensor, what: str) -> None:
+        if self.recorder.busy or not self.recorder.knows(tensor):
+            return
+        raise TraceError(f"{caller()}: {what} reads a value, but a trace has shapes only. {ADVICE}")
+
+
+ADVICE = (
+    "Write where(condition, a, b) instead of `if`, keep the number as a tensor instead of item(), "
+    "or read it outside what is traced; allow_reads=True keeps what the example gives"
+)
+
+
+def _permit(tensor: Tensor, what: str) -> None:
+    """Reading is allowed."""
+
+
+def _refuse_escapes(cells: list[Cell]) -> None:
+    """Raise when Python kept a tensor that was never computed."""
+    if not any(cell.is_held for cell in cells):
+        return
+    gc.collect()
+    for cell in cells:
+        if cell.is_held:
+            raise TraceError(
+                f"{cell.where}: the tensor made here is still held after the call, in an attribute, "
+                "a list or a gradient, but it was never computed: return it instead, or use "
+                "flambeau.compile, which computes what Python keeps"
+            )
+
+
+def tensor_names(fn: Callable[..., Any]) -> dict[int, str]:
+    """Names of a module's parameters and buffers, by ``id``."""
+    module = fn if hasattr(fn, "named_parameters") else getattr(fn, "__self__", None)
+    names: dict[int, str] = {}
+    for kind in ("named_parameters", "named_buffers"):
+        for name, tensor in getattr(module, kind, tuple)():
+            names.setdefault(id(tensor), name)
+    return names
+
+
+def _place(fn: Callable[..., Any]) -> str:
+    code = getattr(fn, "__code__", None) or getattr(getattr(fn, "forward", None), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(fn)
+
+
+__all__ = ["Dynamic", "tensor_names", "trace"]

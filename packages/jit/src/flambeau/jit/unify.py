@@ -1,0 +1,256 @@
+"""From recordings at several sizes to one graph for all sizes.
+
+The function is recorded with several sizes of each symbol. Where a number in the recordings is
+the same, it is a constant; where it is a sum of multiples of the sizes, it becomes a ``Dim``;
+anything else, and any other difference, is an error that names the line. The sizes are chosen so
+that a counter, a square or a rounded half cannot pass for a multiple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from flambeau.jit import bridge
+from flambeau.jit.dims import Dim
+from flambeau.jit.errors import TraceError
+from flambeau.jit.ir import Capture, Graph, Node, Value
+from flambeau.jit.literals import show
+from flambeau.jit.opset import find_row
+
+Sizes = dict[str, int]
+
+
+@dataclass
+class Fit:
+    """Finds the expression over the symbols that gives a number in every recording.
+
+    Args:
+        sizes: the sizes of each recording; the first is the base, and for every symbol there is
+            one in which it alone differs from the base.
+    """
+
+    sizes: Sequence[Sizes]
+
+    def number(self, values: Sequence[object]) -> object:
+        """The common literal, or a ``Dim``; ``None`` when there is no such expression."""
+        first = values[0]
+        if any(type(value) is not type(first) for value in values):
+            return None
+        if all(_same(value, first) for value in values):
+            return Same(first)
+        if isinstance(first, bool):
+            return None
+        if isinstance(first, int):
+            return self.affine(list(values), "int")
+        if isinstance(first, float):
+            return self.floating(list(values))
+        return None
+
+    def floating(self, values: list[float]) -> Dim | None:
+        whole = [int(v) for v in values if abs(v) < 2**53]
+        found = self.affine(whole, "float") if len(whole) == len(values) else None
+        if found is not None and self.gives(found, values):
+            return found
+        if any(not v or abs(v) > 1 for v in values):
+            return None
+        found = self.affine([round(1 / v) for v in values], "reciprocal")
+        return found if found is not None and self.gives(found, values) else None
+
+    def affine(self, values: list[int], form: str) -> Dim | None:
+        base = self.sizes[0]
+        terms = []
+        for name in base:
+            slope = self.slope(name, values)
+            if slope is None:
+                return None
+            if slope:
+                terms.append((name, slope))
+        offset = values[0] - sum(slope * base[name] for name, slope in terms)
+        found = Dim(tuple(sorted(terms)), offset)
+        return replace(found, form=form) if self.gives(found, values) else None
+
+    def slope(self, name: str, values: list[int]) -> int | None:
+        """How much the number grows with one symbol, when that is a whole number."""
+        base = self.sizes[0]
+        for sizes, value in zip(self.sizes, values, strict=True):
+            if {n for n in base if sizes[n] != base[n]} == {name}:
+                slope, rest = divmod(value - values[0], sizes[name] - base[name])
+                return None if rest else slope
+        return 0
+
+    def gives(self, dim: Dim, values: Sequence[float]) -> bool:
+        pairs = zip(self.sizes, values, strict=True)
+        return all(dim.evaluate(sizes) == value for sizes, value in pairs)
+
+    def shape(self, shapes: Sequence[tuple[int, ...]]) -> tuple[object, ...] | None:
+        """A shape for all sizes."""
+        if len({len(shape) for shape in shapes}) > 1:
+            return None
+        found = [self.number(column) for column in zip(*shapes, strict=True)]
+        return None if None in found else tuple(unwrap(item) for item in found)
+
+
+@dataclass(frozen=True)
+class Same:
+    """A literal that does not change; kept apart from "nothing fits"."""
+
+    value: object
+
+
+def unwrap(found: object) -> object:
+    """The literal or ``Dim`` that ``Fit.number`` found."""
+    return found.value if isinstance(found, Same) else found
+
+
+def unify(graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> Graph:
+    """One graph for all sizes.
+
+    Args:
+        graphs: recordings of the same function.
+        sizes: the symbols' sizes in each.
+
+    Raises:
+        TraceError: the recordings differ in more than sizes.
+    """
+    return _Unifier(graphs, sizes).run()
+
+
+class _Unifier:
+    def __init__(self, graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> None:
+        self.graphs = graphs
+        self.sizes = sizes
+        self.fit = Fit(sizes)
+        self.new: list[dict[Value, Value]] = [{} for _ in graphs]
+
+    def run(self) -> Graph:
+        first = self.graphs[0]
+        inputs = [self.value(c, "an input") for c in self.columns("inputs")]
+        captures = [self.capture(c) for c in self.columns("captures")]
+        nodes = [self.node(column) for column in self.columns("nodes")]
+        self.same_count("outputs", "writes")
+        return Graph(
+            inputs=inputs,
+            captures=captures,
+            nodes=nodes,
+            outputs=[self.new[0][value] for value in first.outputs],
+            writes=[(self.new[0][a], self.new[0][b]) for a, b in first.writes],
+            symbols={name: tuple(s[name] for s in self.sizes) for name in self.sizes[0]},
+        )
+
+    def columns(self, name: str) -> list[tuple[object, ...]]:
+        """The n-th part of every recording together, up to where one ends."""
+        parts = [getattr(graph, name) for graph in self.graphs]
+        shortest = min(map(len, parts))
+        if max(map(len, parts)) > shortest:
+            if name == "nodes":
+                for column in zip(*parts, strict=False):
+                    self.node(column)  # the first difference is the better message
+            longest = max(parts, key=len)
+            self.fail(getattr(longest[shortest], "where", ""), "Python did more for some sizes")
+        return list(zip(*parts, strict=True))
+
+    def same_count(self, *names: str) -> None:
+        for name in names:
+            for graph, new in zip(self.graphs, self.new, strict=True):
+                found = [_through(item, new) for item in getattr(graph, name)]
+                base = [_through(item, self.new[0]) for item in getattr(self.graphs[0], name)]
+                if found != base:
+                    self.fail("", f"the {name} are not the same tensors for all sizes")
+
+    def value(self, column: Sequence[Value], what: str, where: str = "") -> Value:
+        first = column[0]
+        shape = self.fit.shape([value.shape for value in column])
+        if shape is None or any(v.dtype != first.dtype for v in column):
+            shapes = ", ".join(f"{v.dtype}{list(v.shape)}" for v in column)
+            self.fail(where, f"{what} is {shapes}, which no sums of multiples of the sizes give")
+        found = Value(shape, first.dtype, first.device)  # type: ignore[arg-type]
+        for old, new in zip(column, self.new, strict=True):
+            new[old] = found
+        return found
+
+    def capture(self, column: Sequence[Capture]) -> Capture:
+        first = column[0]
+        value = self.value([c.value for c in column], f"the captured tensor {first.name!r}")
+        if all(c.tensor is first.tensor for c in column):
+            return replace(first, value=value)
+        where = self.first_use(first)
+        if any(isinstance(size, Dim) for size in value.shape) or not all(
+            bridge.equal(c.tensor, first.tensor) for c in column[1:]
+        ):
+            self.fail(
+                where,
+                "a tensor made from Python numbers differs from run to run; make it with an "
+                "operator on the inputs, such as arange(x.shape[0]) or x.new_full(...)",
+            )
+        return replace(first, value=value, constant=True)
+
+    def first_use(self, capture: Capture) -> str:
+        users = (n.where for n in self.graphs[0].nodes if capture.value in n.inputs)
+        return next(users, "")
+
+    def node(self, column: Sequence[Node]) -> Node:
+        first = column[0]
+        other = next((n for n in column if n.op != first.op), None)
+        if other is not None:
+            self.fail(
+                first.where,
+                f"{first.op}() is called here, but {other.op}() at {other.where} for another "
+                "size: Python takes another path",
+            )
+        args = tuple(
+            self.argument([n.args[i] for n in column], first, i) for i in range(len(first.args))
+        )
+        outputs = tuple(
+            self.value(values, f"a result of {first.op}()", first.where)
+            for values in zip(*(n.outputs for n in column), strict=True)
+        )
+        return replace(first, args=args, outputs=outputs)
+
+    def argument(self, column: Sequence[object], node: Node, number: int) -> object:
+        first = column[0]
+        if any(type(arg) is not type(first) for arg in column):
+            self.differ(column, node, number)
+        if isinstance(first, Value):
+            found = {new.get(arg) for arg, new in zip(column, self.new, strict=True)}
+            if len(found) != 1:
+                self.fail(node.where, f"{node.op}() takes other tensors for another size")
+            return found.pop()
+        if isinstance(first, tuple):
+            if len({len(arg) for arg in column}) != 1:
+                self.differ(column, node, number)
+            return tuple(
+                self.argument(part, node, number) for part in zip(*column, strict=True)
+            )
+        found = self.fit.number(column)
+        if found is None:
+            self.differ(column, node, number)
+        return unwrap(found)
+
+    def differ(self, column: Sequence[object], node: Node, number: int) -> None:
+        row = find_row(node.op)
+        name = row.params[number].name if row is not None else f"number {number}"
+        values = ", ".join(map(show, column))
+        self.fail(
+            node.where,
+            f"the argument {name!r} of {node.op}() is {values}: only sums of multiples of a size, "
+            "and one over them, can be kept; compute it with operators on the inputs, write "
+            "y / x.shape[0] instead of y * (c / x.shape[0]), or fix the size with dynamic=False",
+        )
+
+    def fail(self, where: str, why: str) -> None:
+        at = f"{where}: " if where else ""
+        tried = "; ".join(
+            ", ".join(f"{name}={size}" for name, size in sizes.items()) for sizes in self.sizes
+        )
+        raise TraceError(f"{at}{why} (recorded with {tried or 'the same sizes'})")
+
+
+def _through(item: object, new: dict[Value, Value]) -> object:
+    return tuple(new[v] for v in item) if isinstance(item, tuple) else new[item]
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, float | complex):
+        return repr(one) == repr(other)
+    return one == other
