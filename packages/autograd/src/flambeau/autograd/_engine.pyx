@@ -1,0 +1,69 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, binding=True
+"""The tape and the backward pass, in parts (engine/*.pxi):
+
+plan       a rule, compiled to numbers
+node       recorded operations and leaves; freeing long chains
+saved      what nodes keep for backward, and the version check
+record     from a call to a node
+views      writes to tensors and views
+gradients  adding gradients, fitting them to inputs, storing them at leaves
+heap       what waits during a backward pass
+call       from a node to its rule's results
+engine     the loop
+selective  passes for named inputs
+hooks      functions of the user on the way
+entry      backward, grad, custom functions
+attributes what Tensor gets
+modes      no_grad and its kin
+"""
+cimport cython
+from cpython.pythread cimport (
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_release_lock,
+    PyThread_type_lock,
+)
+from libc.stdlib cimport calloc, free
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+include "engine/abi.pxi"
+
+import functools
+import inspect
+import warnings
+import weakref
+
+fl_import()
+from flambeau.core import ops
+
+from flambeau.autograd._derived import derived_rows
+from flambeau.autograd._table import backward_name, find_rule
+
+include "engine/plan.pxi"
+include "engine/errors.pxi"
+include "engine/node.pxi"
+include "engine/saved.pxi"
+include "engine/record.pxi"
+include "engine/views.pxi"
+include "engine/heap.pxi"
+include "engine/gradients.pxi"
+include "engine/call.pxi"
+include "engine/hooks.pxi"
+include "engine/engine.pxi"
+include "engine/selective.pxi"
+include "engine/entry.pxi"
+include "engine/attributes.pxi"
+include "engine/modes.pxi"
+
+cdef fl_tape _tape
+
+
+def install_tape():
+    """Tell the core whom to call when an operator is to be recorded."""
+    find_known_ops()
+    _tape.struct_size = sizeof(fl_tape)
+    _tape.record = record
+    _tape.prepare = prepare
+    _tape.commit = commit
+    FL.set_tape(&_tape)

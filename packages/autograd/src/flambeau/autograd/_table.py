@@ -1,0 +1,91 @@
+"""The registry of derivative rules: what ``rule`` and ``no_derivative`` fill, what the tape reads.
+
+A rule is a function from the gradient of an operator's output to the gradient of one input.
+Its parameter names say what it needs; the tape saves nothing else:
+
+========================  ===================================================================
+``g``                     the gradient of the (first) output
+``grads``                 a tuple with the gradient of each output, None where there is none
+``self``, ``dim``, ...    an argument of the operator, by its name in the operator table
+``self_shape``            the shape of an argument (a tuple), without keeping its memory
+``self_dtype``            its dtype
+``result``, ``result1``   an output
+``needs``                 a tuple of booleans: which inputs want a gradient
+========================  ===================================================================
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from flambeau.autograd._names import backward_name
+
+__all__ = ["RULES", "NO_DERIVATIVE", "backward_name", "find_rule", "no_derivative", "rule"]
+
+Rule = Callable[..., object]
+RULES: dict[str, list[tuple[tuple[str, ...], Rule]]] = {}
+NO_DERIVATIVE: set[str] = set()
+_loaded = False
+
+
+def rule(key: str, inputs: str | Iterable[str] = (), function: Rule | None = None, /,
+         **by_input: Rule) -> None:
+    """State the derivative of an operator.
+
+    Args:
+        key: the operator, ``name`` or ``name.overload``.
+        inputs: names of inputs whose gradients ``function`` returns together, as a tuple.
+        function: the rule for ``inputs``.
+        by_input: one rule per input, by the input's name.
+
+    Raises:
+        ValueError: the operator has a rule already, or none was given.
+
+    Example:
+        >>> from flambeau.autograd._table import RULES, rule
+        >>> rule("example.twice", self=lambda g: g + g)
+        >>> RULES.pop("example.twice")[0][0]
+        ('self',)
+    """
+    calls = [((name,), f) for name, f in by_input.items()]
+    if function is not None:
+        calls.append(((inputs,) if isinstance(inputs, str) else tuple(inputs), function))
+    if not calls:
+        raise ValueError(f"rule({key!r}) without a function: write rule({key!r}, "
+                         "self=lambda g, ...: ...)")
+    if key in RULES or key in NO_DERIVATIVE:
+        raise ValueError(f"rule({key!r}): the derivative of this operator is already stated")
+    RULES[key] = calls
+
+
+def no_derivative(*keys: str) -> None:
+    """State that operators have no derivative: their results never require grad.
+
+    Args:
+        keys: operators, ``name`` or ``name.overload``.
+
+    Raises:
+        ValueError: one of them has a rule.
+
+    Example:
+        >>> from flambeau.autograd._table import NO_DERIVATIVE, no_derivative
+        >>> no_derivative("example.rank")
+        >>> NO_DERIVATIVE.discard("example.rank")
+    """
+    for key in keys:
+        if key in RULES:
+            raise ValueError(f"no_derivative({key!r}): this operator has a rule")
+        NO_DERIVATIVE.add(key)
+
+
+def load_rules() -> None:
+    """Import the rules that come with the package; they fill the table."""
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        import flambeau.autograd.rules  # noqa: F401, PLC0415  (late: rules import the engine)
+
+
+def find_rule(key: str) -> list[tuple[tuple[str, ...], Rule]] | None:
+    """The rule of an operator: pairs of inputs and function; [] for "no derivative"."""
+    load_rules()
+    return [] if key in NO_DERIVATIVE else RULES.get(key)

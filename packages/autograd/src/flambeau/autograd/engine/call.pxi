@@ -1,0 +1,139 @@
+# Calling a rule: arguments from slots, one gradient (or NULL) per edge.
+
+cdef int call_rule(Node node, PyObject *grad, PyObject *others, uint32_t needs,
+                   PyObject **results) except -1:
+    """Gradients of the node's inputs, as new references; NULL where there is none."""
+    cdef rule_plan *plan = node.plan
+    cdef call_plan *call
+    cdef PyObject *value
+    cdef int c
+    if node.flags & N_FREED:
+        raise_freed(node)
+    for c in range(plan.ncalls):
+        call = &plan.calls[c]
+        if not call.inputs & needs:
+            continue
+        if call.op is not NULL:
+            value = call_derived(node, call, grad)
+        else:
+            value = call_function(node, call, grad, others, needs)
+        if plan.takes_list or call.many:
+            spread(node, call, value, needs, results)
+        else:
+            results[call.first] = fitted(node, call.first, value)
+    return 0
+
+
+cdef inline PyObject *fitted(Node node, int i, PyObject *value) except? NULL:
+    if value == Py_None:
+        Py_DECREF(value)
+        return NULL
+    if not is_tensor(value):
+        kind = type(<object>value).__name__
+        Py_DECREF(value)
+        raise TypeError(f"{node_name(node)}: the gradient of input {i} must be a Tensor or None, "
+                        f"not {kind}")
+    return fit(node, i, value)
+
+
+cdef int spread(Node node, call_plan *call, PyObject *value, uint32_t needs,
+                PyObject **results) except -1:
+    """Hand out a rule's tuple of gradients to its inputs."""
+    cdef int i, k = 0
+    cdef int count = node.nedges
+    values = <object>value
+    Py_DECREF(value)
+    for i in range(count):
+        if not node.plan.takes_list and not call.inputs >> i & 1:
+            continue
+        if node.edges[i].node is not NULL and values[k] is not None:
+            item = values[k]
+            Py_INCREF(<PyObject *>item)
+            results[i] = fitted(node, i, <PyObject *>item)
+        k += 1
+    return 0
+
+
+cdef PyObject *call_function(Node node, call_plan *call, PyObject *grad, PyObject *others,
+                             uint32_t needs) except NULL:
+    cdef PyObject *args[MAX_ARGS + 1]
+    cdef PyObject *value
+    cdef int i
+    cdef int count = 0
+    try:
+        for i in range(call.nargs):
+            if call.args[i] == ARG_GRAD:
+                Py_INCREF(grad if grad is not NULL else Py_None)
+                args[1 + i] = grad if grad is not NULL else Py_None
+            elif call.args[i] == ARG_GRADS:
+                args[1 + i] = all_grads(node, grad, others)
+            elif call.args[i] == ARG_NEEDS:
+                args[1 + i] = needs_tuple(node, needs)
+            else:
+                args[1 + i] = unpack(node, &node.slots[call.args[i]])
+            count = i + 1
+        return PyObject_Vectorcall(call.function, args + 1, call.nargs | VECTORCALL_OFFSET, NULL)
+    finally:
+        for i in range(count):
+            Py_DECREF(args[1 + i])
+
+
+cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad) except NULL:
+    """A derived row: its first operand is the gradient, the others come from slots."""
+    cdef fl_value values[FL_MAX_PARAMS]
+    cdef int64_t scratch[FL_MAX_PARAMS][64]
+    cdef PyObject *borrowed[FL_MAX_PARAMS]
+    cdef int i, k
+    cdef int count = 0
+    put_tensor(&values[0], grad)
+    try:
+        for i in range(1, call.nargs):
+            k = call.args[i]
+            slot_value(node, &node.slots[k], call.op.params[i].role, &values[i], scratch[i])
+            if node.slots[k].kind == S_OUTPUT:
+                borrowed[count] = unpack_output(node, &node.slots[k])
+                values[i].t = <fl_tensor *>borrowed[count]
+                count += 1
+        return call_row(call.op, values, call.nargs)
+    finally:
+        for i in range(count):
+            Py_DECREF(borrowed[i])
+
+
+cdef PyObject *all_grads(Node node, PyObject *grad, PyObject *others) except NULL:
+    """A tuple with the gradient of each output, None where none arrived."""
+    cdef int i
+    cdef int count = node.op.nouts
+    values = [None] * count
+    if grad is not NULL:
+        values[0] = <object>grad
+    if others is not NULL:
+        for i, other in enumerate(<list>others):
+            values[i + 1] = other
+    result = tuple(values)
+    Py_INCREF(<PyObject *>result)
+    return <PyObject *>result
+
+
+cdef PyObject *needs_tuple(Node node, uint32_t needs) except NULL:
+    cdef int i
+    if node.plan.takes_list:
+        result = tuple([node.edges[i].node is not NULL for i in range(node.nedges)])
+    else:
+        result = tuple([(needs >> i & 1) != 0 for i in range(node.nedges)])
+    Py_INCREF(<PyObject *>result)
+    return <PyObject *>result
+
+
+cdef list evaluate_rule(Node node, tuple grads):
+    """Gradients of a node's inputs as a list; for nodes inside other nodes."""
+    cdef PyObject *results[MAX_INPUTS]
+    cdef int i
+    for i in range(node.nedges):
+        results[i] = NULL
+    call_rule(node, <PyObject *>grads[0], NULL, node.needs, results)
+    values = []
+    for i in range(node.nedges):
+        values.append(<object>results[i] if results[i] is not NULL else None)
+        Py_XDECREF(results[i])
+    return values

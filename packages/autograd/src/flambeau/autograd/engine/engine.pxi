@@ -1,0 +1,202 @@
+# The backward pass: youngest waiting node first.
+
+cdef int _passes = 0                    # passes running now, in all threads
+cdef uint64_t _pass_number = 0
+
+
+cdef int run_task(Task task, list roots, list grads) except -1:
+    """Send the gradients of the roots down the graph."""
+    global _passes, _pass_number
+    cdef uint32_t mode = FL.get_mode()
+    cdef fl_tensor *t
+    _pass_number += 1
+    task.number = _pass_number
+    task.overlaps = _passes > 0
+    _passes += 1
+    FL.set_mode(mode | FL_M_GRAD if task.create_graph else mode & ~<uint32_t>FL_M_GRAD)
+    try:
+        for root, grad in zip(roots, grads):
+            t = <fl_tensor *><PyObject *>root
+            Py_INCREF(<PyObject *>grad)
+            deliver(task, t.autograd, t.output_nr, <PyObject *>grad, True)
+        while not task.heap.empty():
+            step(task)
+    finally:
+        _passes -= 1
+        FL.set_mode(mode)
+        task.drop_all()
+    return 0
+
+
+cdef int step(Task task) except -1:
+    """Run the youngest waiting target."""
+    cdef entry_t entry = task.take()
+    try:
+        if is_node(entry.target):
+            run_node(task, <Node>entry.target, &entry)
+        else:
+            run_leaf(task, <AccumulateGrad>entry.target, &entry)
+    finally:
+        Py_DECREF(entry.target)
+        Py_XDECREF(entry.grad)
+        Py_XDECREF(entry.others)
+    return 0
+
+
+cdef int deliver(Task task, PyObject *target, uint32_t output_nr, PyObject *grad,
+                 bint shared) except -1:
+    """Add a gradient to what waits for a node; leaves without hooks take it at once."""
+    cdef AccumulateGrad leaf
+    cdef uint32_t number
+    if is_node(target):
+        number = task.entry_of_node(<Node>target)
+    else:
+        leaf = <AccumulateGrad>target
+        if not task.selective and leaf.hooks is None and leaf.post_hooks is None:
+            return accumulate(leaf, grad, shared)
+        number = task.entry_of_leaf(leaf)
+    if shared:
+        task.entries[number].shared = 1
+    if output_nr > 0:
+        return deliver_other(task, number, output_nr, grad)
+    if task.entries[number].grad is not NULL:
+        shared = task.entries[number].shared
+        grad = sum_of(task.entries[number].grad, grad, shared)
+    task.entries[number].grad = grad
+    return 0
+
+
+cdef int deliver_other(Task task, uint32_t number, uint32_t output_nr, PyObject *grad) except -1:
+    """The same for outputs beyond the first."""
+    cdef list others
+    value = <object>grad
+    Py_DECREF(grad)
+    if task.entries[number].others is NULL:
+        others = []
+        Py_INCREF(<PyObject *>others)
+        task.entries[number].others = <PyObject *>others
+    others = <list>task.entries[number].others
+    while len(others) < output_nr:
+        others.append(None)
+    if others[output_nr - 1] is not None:
+        value = ops.add(others[output_nr - 1], value)
+    others[output_nr - 1] = value
+    return 0
+
+
+cdef int run_node(Task task, Node node, entry_t *entry) except -1:
+    cdef PyObject *inside[MAX_INPUTS]
+    cdef PyObject **results = inside
+    cdef int i
+    cdef uint32_t needs = node.needs
+    if node.extras is not None:
+        before_node(node, entry)
+    if task.selective:
+        capture_node(task, node, entry)
+        needs = wanted_edges(task, node)
+        if not needs:
+            return 0
+    if node.flags & N_FUNCTION:
+        return run_function(task, node, entry)
+    if node.nedges > MAX_INPUTS:
+        results = <PyObject **>calloc(node.nedges, sizeof(PyObject *))
+        if results is NULL:
+            raise MemoryError
+    for i in range(node.nedges):
+        results[i] = NULL
+    try:
+        call_rule(node, entry.grad, entry.others, needs, results)
+        if node.extras is not None:
+            after_node(node, entry, results)
+        if not task.keep_graph:
+            release_saved(node)
+        give_up_grads(entry)
+        for i in range(node.nedges):
+            hand_on(task, node, i, &results[i], False)
+    finally:
+        for i in range(node.nedges):
+            Py_XDECREF(results[i])
+        if results != inside:
+            free(results)
+    return 0
+
+
+cdef inline int give_up_grads(entry_t *entry) except -1:
+    """Drop the incoming gradient before the outgoing ones travel on: its memory may be reused."""
+    cdef PyObject *grad = entry.grad
+    entry.grad = NULL
+    Py_XDECREF(grad)
+    return 0
+
+
+cdef inline int hand_on(Task task, Node node, int i, PyObject **result, bint shared) except -1:
+    cdef PyObject *grad = result[0]
+    cdef PyObject *target = node.edges[i].node
+    if grad is NULL or target is NULL:
+        return 0
+    if task.selective and <size_t>target not in task.wanted:
+        return 0
+    result[0] = NULL
+    return deliver(task, target, node.edges[i].output_nr, grad, shared)
+
+
+cdef int run_function(Task task, Node node, entry_t *entry) except -1:
+    """Custom functions and writes to views."""
+    cdef NodeExtras extras = node.extras
+    cdef NodeFunction function = extras.function
+    cdef PyObject *results[1]
+    cdef int i
+    grads = function_grads(node, entry)
+    needs = tuple([node.edges[i].node is not NULL and (
+        not task.selective or <size_t>node.edges[i].node in task.wanted)
+        for i in range(node.nedges)])
+    values = function.run(node, grads, needs)
+    if len(values) != node.nedges:
+        raise_wrong_count(node, len(values))
+    if extras.post_hooks is not None:
+        values = call_post_hooks(extras.post_hooks, values, grads)
+    if not task.keep_graph:
+        function.release()
+    for i in range(node.nedges):
+        value = values[i]
+        if value is None or node.edges[i].node is NULL:
+            continue
+        Py_INCREF(<PyObject *>value)
+        results[0] = fitted(node, i, <PyObject *>value)
+        hand_on(task, node, i, results, True)
+        Py_XDECREF(results[0])
+    return 0
+
+
+cdef tuple function_grads(Node node, entry_t *entry):
+    """The gradients of a function node's outputs; None where none arrived."""
+    cdef NodeExtras extras = node.extras
+    cdef int count = len(extras.output_shapes) if extras.output_shapes is not None else 1
+    values = [None] * count
+    if entry.grad is not NULL:
+        values[0] = <object>entry.grad
+    if entry.others is not NULL:
+        for i, other in enumerate(<list>entry.others):
+            values[i + 1] = other
+    return tuple(values)
+
+
+cdef int run_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
+    """Store a leaf's whole gradient, with its hooks."""
+    cdef PyObject *grad
+    if entry.grad is NULL:
+        return 0
+    if leaf.hooks is not None:
+        replace_grad(&entry.grad, call_hooks(leaf.hooks, <object>entry.grad))
+        entry.shared = 1
+    if task.selective and not capture_leaf(task, leaf, entry):
+        return 0
+    grad = entry.grad
+    entry.grad = NULL
+    accumulate(leaf, grad, entry.shared)
+    if leaf.post_hooks is not None:
+        owner = leaf.owner() if leaf.owner is not None else None
+        if owner is not None:
+            for hook in list(leaf.post_hooks.values()):
+                hook(owner)
+    return 0

@@ -1,0 +1,216 @@
+# The ways into the engine: checks of what the user passed, then run_task.
+
+def run_backward(tensors, grads, bint keep_graph, bint create_graph, inputs=None):
+    """Accumulate gradients into leaves, or only into ``inputs``."""
+    cdef Task task = Task.__new__(Task)
+    task.keep_graph = keep_graph
+    task.create_graph = create_graph
+    roots = check_roots(tensors)
+    seeds = check_seeds(roots, grads)
+    if inputs is not None:
+        choose_inputs(task, roots, check_inputs(inputs, "backward()"), True)
+    run_task(task, roots, seeds)
+
+
+def run_grad(outputs, grads, inputs, bint keep_graph, bint create_graph):
+    """Gradients of ``inputs`` as a list; None for those the outputs do not depend on."""
+    cdef Task task = Task.__new__(Task)
+    task.keep_graph = keep_graph
+    task.create_graph = create_graph
+    roots = check_roots(outputs)
+    seeds = check_seeds(roots, grads)
+    inputs = check_inputs(inputs, "grad()")
+    task.results = [None] * len(inputs)
+    choose_inputs(task, roots, inputs, False)
+    run_task(task, roots, seeds)
+    return task.results
+
+
+def backward_one(tensor, gradient, bint keep_graph, bint create_graph):
+    """Tensor.backward() of one tensor."""
+    cdef Task task = Task.__new__(Task)
+    task.keep_graph = keep_graph
+    task.create_graph = create_graph
+    check_root(tensor, 0)
+    run_task(task, [tensor], [check_seed(tensor, gradient, 0)])
+
+
+cdef list check_roots(tensors):
+    roots = list(tensors)
+    for index, tensor in enumerate(roots):
+        check_root(tensor, index)
+    return roots
+
+
+cdef int check_root(object tensor, int index) except -1:
+    cdef fl_tensor *t
+    require_tensor(tensor, f"element {index} of the tensors to differentiate")
+    t = <fl_tensor *><PyObject *>tensor
+    if not requires_grad(t):
+        raise RuntimeError(
+            f"element {index} of tensors does not require grad and does not have a grad_fn: it "
+            f"({describe(t)}) was not computed from a tensor with requires_grad=True, or under "
+            "no_grad(), or through detach(), item() or a comparison. Set requires_grad=True on "
+            "the inputs or parameters before computing it")
+    if t.flags & FL_VIEW:
+        refresh_view(t)
+    if not is_node(t.autograd):
+        leaf_of(t)
+    return 0
+
+
+cdef list check_seeds(list roots, grads):
+    grads = [None] * len(roots) if grads is None else list(grads)
+    if len(grads) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients: give one "
+                           "gradient for each tensor, or None")
+    return [check_seed(root, grad, i) for i, (root, grad) in enumerate(zip(roots, grads))]
+
+
+cdef object check_seed(object root, object grad, int index):
+    """The gradient to start with: given, or one for a scalar."""
+    cdef fl_tensor *t = <fl_tensor *><PyObject *>root
+    cdef fl_tensor *g
+    if grad is None:
+        return implicit_seed(t)
+    require_tensor(grad, f"gradient {index}")
+    g = <fl_tensor *><PyObject *>grad
+    if not same_shape(t, g):
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {list(shape_of(g))} and "
+            f"output[{index}] has a shape of {list(shape_of(t))}: the gradient of a tensor has "
+            "the tensor's own shape")
+    if g.dtype == t.dtype:
+        return grad
+    Py_INCREF(<PyObject *>grad)
+    cdef PyObject *fitted = cast_to(<PyObject *>grad, t.dtype)
+    result = <object>fitted
+    Py_DECREF(fitted)
+    return result
+
+
+cdef object implicit_seed(fl_tensor *t):
+    cdef fl_tensor *one
+    if t.numel != 1:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs, and this is "
+            f"{describe(t)}: reduce it first, y.sum().backward() or y.mean().backward(), or say "
+            "what its gradient is, y.backward(flambeau.ones_like(y))")
+    if t.dtype >= FL_C64:
+        raise RuntimeError(
+            "grad can be implicitly created only for real scalar outputs but got "
+            f"{describe(t)}: take y.real or y.abs(), or pass a gradient")
+    if t.device_type != FL_CPU or t.dtype < FL_F32:
+        tensor = <object><PyObject *>t
+        return ops.full_of(shape_of(t), 1.0, dtype=tensor.dtype, device=tensor.device)
+    one = FL.empty(t.dtype, FL_CPU << 8, t.ndim, t.shape)
+    if t.dtype == FL_F32:
+        (<float *>one.data)[0] = 1.0
+    else:
+        (<double *>one.data)[0] = 1.0
+    result = <object><PyObject *>one
+    Py_DECREF(<PyObject *>one)
+    return result
+
+
+cdef list check_inputs(inputs, str function):
+    checked = [inputs] if is_tensor(<PyObject *>inputs) else list(inputs)
+    if not checked:
+        raise RuntimeError(f"{function}: inputs is empty; leave it out, or name tensors")
+    for index, tensor in enumerate(checked):
+        require_tensor(tensor, f"{function}: element {index} of inputs")
+        check_input(tensor, index, function)
+    return checked
+
+
+cdef int check_input(object tensor, int index, str function) except -1:
+    cdef fl_tensor *t = <fl_tensor *><PyObject *>tensor
+    if not requires_grad(t):
+        raise RuntimeError(
+            f"One of the differentiated Tensors does not require grad: {function} was asked for the "
+            f"gradient of element {index} of inputs, {describe(t)}; call requires_grad_() on it "
+            "before computing the outputs")
+    if t.flags & FL_VIEW:
+        refresh_view(t)
+    if not is_node(t.autograd):
+        leaf_of(t)
+    return 0
+
+
+# ---- custom functions ----------------------------------------------------------------------------
+def attach_function(str name, NodeFunction function, context, list inputs, list outputs):
+    """Make a node that calls ``function`` and hang it on the outputs.
+
+    ``outputs`` holds, for each output, a tensor, or None where no gradient is wanted.
+    """
+    cdef Node node = function_node(name, function, len(inputs))
+    cdef NodeExtras extras = node.extras
+    cdef fl_tensor *t
+    extras.context = context
+    extras.output_shapes = [None] * len(outputs)
+    for i, value in enumerate(inputs):
+        if is_tensor(<PyObject *>value):
+            t = <fl_tensor *><PyObject *>value
+            if requires_grad(t) and is_differentiable(t.dtype):
+                connect(&node.edges[<int>i], t)
+                node.needs = 1
+    for i, value in enumerate(outputs):
+        if value is not None:
+            t = <fl_tensor *><PyObject *>value
+            extras.output_shapes[i] = (shape_of(t), value.dtype, value.device)
+            attach(t, node, i)
+    return node
+
+
+def needs_grad(value):
+    """Whether a value is a tensor that requires grad."""
+    return is_tensor(<PyObject *>value) and requires_grad(<fl_tensor *><PyObject *>value)
+
+
+def alias_of(value):
+    """The same memory as a new tensor without history."""
+    require_tensor(value, "alias_of(): value")
+    cdef fl_tensor *t = FL.alias(<fl_tensor *><PyObject *>value)
+    result = <object><PyObject *>t
+    Py_DECREF(<PyObject *>t)
+    return result
+
+
+@cython.final
+cdef class SavedTensor:
+    """A tensor kept by a custom function, with the version it had."""
+
+    cdef object tensor
+    cdef uint32_t version
+    cdef int output_nr                  # of an output of the function, else -1
+
+    def __init__(self, tensor, int output_nr=-1):
+        require_tensor(tensor, "save_for_backward(): what is saved")
+        if (<fl_tensor *><PyObject *>tensor).flags & FL_INFERENCE:
+            refuse_inference_tensor()
+        self.tensor = tensor if output_nr < 0 else alias_of(tensor)
+        self.version = (<fl_tensor *><PyObject *>tensor).version[0]
+        self.output_nr = output_nr
+
+    def unpack(self, Node node):
+        """The tensor, after the version check; an output gets its history back."""
+        cdef fl_tensor *t = <fl_tensor *><PyObject *>self.tensor
+        if t.version[0] != self.version:
+            raise_modified(node, t, self.version, self.output_nr >= 0)
+        if self.output_nr < 0 or not FL.get_mode() & FL_M_GRAD:
+            return self.tensor
+        again = alias_of(self.tensor)
+        attach(<fl_tensor *><PyObject *>again, node, self.output_nr)
+        return again
+
+
+def raise_second_time(Node node):
+    """Saved tensors were asked for after they had been given up."""
+    raise_freed(node)
+
+
+cdef int raise_wrong_count(Node node, int count) except -1:
+    raise RuntimeError(
+        f"function {node_name(node)} returned an incorrect number of gradients (expected "
+        f"{node.nedges}, got {count}): backward() returns one value per argument of forward(), "
+        "None for those without a gradient")

@@ -1,0 +1,58 @@
+# Texts of the tape's errors: what was written, why it fails, what to write instead.
+
+cdef str describe(fl_tensor *t):
+    tensor = <object><PyObject *>t
+    return f"a {tensor.dtype} tensor of shape {list(shape_of(t))}"
+
+
+cdef int raise_modified(Node node, fl_tensor *t, uint32_t saved, bint is_output) except -1:
+    what = "its own result" if is_output else "one of its inputs"
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {node_name(node)} saved {what}, {describe(t)}, at version {saved}, "
+        f"and it is at version {t.version[0]} now. Something like add_(), t[...] = or an "
+        "optimizer's step() wrote to it (or to a view of it) after the forward call: write "
+        "y = y + 1 instead of y += 1, write to a clone(), or call backward() before the write")
+
+
+cdef int raise_freed(Node node) except -1:
+    raise RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        f"after they have already been freed): {node_name(node)} gave up what it had saved when "
+        "backward() or autograd.grad() ran the first time. Write backward(retain_graph=True) the "
+        "first time to go through the graph again, or compute the loss anew")
+
+
+cdef int refuse_inference_tensor() except -1:
+    raise RuntimeError(
+        "Inference tensors cannot be saved for backward. To work around you can make a clone to "
+        "get a normal tensor and use it in autograd: x = x.clone() outside inference_mode()")
+
+
+cdef int refuse_leaf(const fl_op *op, fl_tensor *t) except -1:
+    raise RuntimeError(
+        "a leaf Variable that requires grad is being used in an in-place operation. "
+        f"{op.name.decode()}_() would overwrite {describe(t)} whose gradient is to be taken: "
+        "update parameters under no_grad() (with flambeau.no_grad(): w -= lr * w.grad), "
+        "or write to a clone()")
+
+
+cdef int refuse_view_of_leaf(const fl_op *op, fl_tensor *t) except -1:
+    raise RuntimeError(
+        "a view of a leaf Variable that requires grad is being used in an in-place operation. "
+        f"{op.name.decode()}_() would overwrite a part of {describe(t)} whose gradient is to be "
+        "taken: write to a clone() of the leaf, or write under no_grad()")
+
+
+cdef int refuse_out(const fl_op *op) except -1:
+    name = op.name.decode()
+    raise RuntimeError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+        f"but one of the arguments requires grad. Write y = {name}(...) instead, or call it "
+        "under no_grad()")
+
+
+cdef int require_tensor(object o, str what) except -1:
+    if not is_tensor(<PyObject *>o):
+        raise TypeError(f"{what} must be a Tensor, not {type(o).__name__}")
+    return 0

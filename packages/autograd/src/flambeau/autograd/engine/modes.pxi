@@ -1,0 +1,200 @@
+# Gradient modes: context managers that are decorators too. A mode is a bit in the core's
+# thread-local word, so entering and leaving one is two calls through the function table.
+
+@cython.final
+@cython.freelist(16)
+cdef class Mode:
+    """Switches the thread's mode inside a ``with`` block or a decorated function."""
+
+    cdef uint32_t set_bits, clear_bits
+    cdef uint32_t before                # the mode to go back to
+    cdef list outer                     # the same, of blocks around this one
+    cdef int depth
+    cdef bint entered                   # set_grad_enabled() switches before its block begins
+
+    def __enter__(self):
+        if self.entered:
+            self.entered = False
+            return
+        if self.depth > 0:
+            self.outer = (self.outer or []) + [self.before]
+        self.depth += 1
+        self.before = FL.get_mode()
+        FL.set_mode((self.before | self.set_bits) & ~self.clear_bits)
+
+    def __exit__(self, kind, value, traceback):
+        FL.set_mode(self.before)
+        self.depth -= 1
+        if self.depth > 0:
+            self.before = self.outer.pop()
+
+    def __call__(self, function):
+        if self.entered:
+            self.entered = False
+            self.__exit__(None, None, None)
+        return decorated(self, function)
+
+    cdef Mode copy(self):
+        """A mode that does the same, for one call of a decorated function."""
+        return new_mode(self.set_bits, self.clear_bits)
+
+
+cdef Mode new_mode(uint32_t set_bits, uint32_t clear_bits):
+    cdef Mode mode = Mode.__new__(Mode)
+    mode.set_bits = set_bits
+    mode.clear_bits = clear_bits
+    return mode
+
+
+def no_grad(function=None):
+    """Switch recording off, in a ``with`` block or (as a decorator) in a function.
+
+    Args:
+        function: what to decorate, when written as ``@no_grad`` without parentheses.
+
+    Returns:
+        A context manager, or the decorated function.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
+    mode = new_mode(0, FL_M_GRAD)
+    return mode if function is None else decorated(mode, function)
+
+
+def enable_grad(function=None):
+    """Switch recording on, inside :func:`no_grad`.
+
+    Args:
+        function: what to decorate, when written as ``@enable_grad`` without parentheses.
+
+    Returns:
+        A context manager, or the decorated function.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.no_grad(), flambeau.enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
+    """
+    mode = new_mode(FL_M_GRAD, 0)
+    return mode if function is None else decorated(mode, function)
+
+
+def set_grad_enabled(bint mode):
+    """Switch recording on or off at once; as a context manager, until its block ends.
+
+    Args:
+        mode: whether to record.
+
+    Returns:
+        A context manager that goes back to the mode before.
+
+    Example:
+        >>> import flambeau
+        >>> with flambeau.set_grad_enabled(False):
+        ...     flambeau.is_grad_enabled()
+        False
+    """
+    switch = new_mode(FL_M_GRAD if mode else 0, 0 if mode else FL_M_GRAD)
+    switch.__enter__()
+    switch.entered = True
+    return switch
+
+
+def inference_mode(mode=True):
+    """Switch recording off for good: tensors made inside never take part in a graph.
+
+    Args:
+        mode: False gives a block that records; a function is decorated.
+
+    Returns:
+        A context manager, or the decorated function.
+
+    Example:
+        >>> import flambeau
+        >>> with flambeau.inference_mode():
+        ...     y = flambeau.ones(2)
+        >>> y.is_inference()
+        True
+    """
+    if callable(mode):
+        return decorated(new_mode(FL_M_INFERENCE, FL_M_GRAD), mode)
+    if mode:
+        return new_mode(FL_M_INFERENCE, FL_M_GRAD)
+    return new_mode(FL_M_GRAD, FL_M_INFERENCE)
+
+
+def is_grad_enabled():
+    """Whether operators are recorded in this thread.
+
+    Returns:
+        bool
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.is_grad_enabled()
+        True
+    """
+    return (FL.get_mode() & FL_M_GRAD) != 0
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is inside ``inference_mode()``.
+
+    Returns:
+        bool
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.is_inference_mode_enabled()
+        False
+    """
+    return (FL.get_mode() & FL_M_INFERENCE) != 0
+
+
+def decorated(Mode mode, function):
+    """The function, run in the mode; generators switch it at each step."""
+    if isinstance(function, type):
+        raise TypeError(f"a mode decorates functions, not the class {function.__name__}: "
+                        "decorate its methods")
+    if not callable(function):
+        raise TypeError(f"a mode decorates functions, not {type(function).__name__}")
+    if inspect.isgeneratorfunction(function):
+        return decorated_generator(mode, function)
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        with mode.copy():
+            return function(*args, **kwargs)
+    return run
+
+
+def decorated_generator(Mode mode, function):
+    """A generator function whose body runs in the mode, and whose caller does not."""
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        generator = function(*args, **kwargs)
+        send, value = generator.send, None
+        try:
+            while True:
+                with mode.copy():
+                    item = send(value)
+                try:
+                    send, value = generator.send, (yield item)
+                except GeneratorExit:
+                    with mode.copy():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    send, value = generator.throw, error
+        except StopIteration as stop:
+            return stop.value
+    return run

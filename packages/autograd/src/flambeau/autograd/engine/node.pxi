@@ -1,0 +1,329 @@
+# Node: one recorded operation. AccumulateGrad: the end of a path, a leaf that requires grad.
+#
+# A node is made on every recorded call, so it has room inside for the usual number of edges and
+# saved values, is kept on a free list, and holds its references as bare pointers. Two things
+# follow, both below: the type's traverse and clear are our own, and dropping a node never
+# recurses, however long the chain behind it.
+
+cdef enum:
+    INLINE_EDGES = 3
+    INLINE_SLOTS = 4
+
+cdef enum:                   # node flags
+    N_FREED = 1              # saved tensors were given up after a backward pass
+    N_VIEW = 2               # the output is a view; `version` tells when it was made
+    N_FUNCTION = 4           # extras.function does the work (custom functions, CopySlices)
+
+cdef struct edge_t:
+    PyObject *node           # Node, AccumulateGrad, or NULL where no gradient is wanted
+    uint32_t output_nr
+    uint8_t dtype, device_type, device_index
+    uint8_t reshaped         # the input's shape differs from the output's: see shapes
+
+cdef enum:                   # what a slot holds beyond the tags of fl_value
+    S_EMPTY = 64
+    S_INPUT = 65             # a tensor, its version at saving
+    S_OUTPUT = 66            # an alias of an output, its version at saving
+    S_OBJECT = 67            # a boxed value (lists, complex numbers, shapes, strings)
+    S_TENSORS = 68           # a tuple of tensors or None, the sum of their versions
+
+cdef union payload_t:
+    PyObject *o              # owned, from S_INPUT on
+    int64_t i
+    double d
+
+cdef struct slot_t:
+    uint8_t kind             # S_..., or the tag of an fl_value
+    uint8_t output_nr        # of S_OUTPUT
+    uint32_t version
+    payload_t value
+
+
+cdef class NodeFunction:
+    """What a node without a rule calls: custom functions, writes to views."""
+
+    cpdef tuple run(self, Node node, tuple grads, tuple needs):
+        """Gradients of the inputs from those of the outputs."""
+        raise NotImplementedError
+
+    cpdef release(self):
+        """Give up what was saved: the graph will not be walked again."""
+
+
+cdef class NodeExtras:
+    """What few nodes have: hooks, kept gradients, a function in place of a rule."""
+
+    cdef public NodeFunction function
+    cdef public str name
+    cdef public object context          # the ctx of a custom Function
+    cdef public dict metadata
+    cdef public dict tensor_hooks       # output number -> {id: hook}
+    cdef public dict kept_grads         # output number -> gradient or None
+    cdef public dict pre_hooks
+    cdef public dict post_hooks
+    cdef public list output_shapes      # custom functions: (shape, dtype, device) per output
+
+
+@cython.final
+@cython.freelist(1024)
+cdef class Node:
+    """One recorded operation of the graph; ``y.grad_fn`` is one."""
+
+    cdef object extras                  # NodeExtras or None; makes Cython give us GC support
+    cdef const fl_op *op
+    cdef rule_plan *plan
+    cdef uint64_t sequence              # order of creation: an edge always leads to a lower one
+    cdef uint64_t task                  # the backward pass that has `entry` in hand
+    cdef uint32_t entry
+    cdef uint32_t needs                 # bit i: input i wants a gradient
+    cdef uint32_t version               # of a view's memory when it was made
+    cdef uint8_t flags
+    cdef uint8_t nslots
+    cdef uint16_t nedges
+    cdef edge_t *edges
+    cdef slot_t *slots
+    cdef int64_t *shapes                # of reshaped inputs: [ndim, sizes...] each
+    cdef edge_t edges_inside[INLINE_EDGES]
+    cdef slot_t slots_inside[INLINE_SLOTS]
+
+    def __dealloc__(self):
+        _give_up(self)
+        if self.edges is not self.edges_inside:
+            free(self.edges)
+        if self.slots is not self.slots_inside:
+            free(self.slots)
+        free(self.shapes)
+
+    def name(self):
+        """The node's name, e.g. ``'MulBackward0'``."""
+        return node_name(self)
+
+    @property
+    def next_functions(self):
+        """Pairs of the node each input came from (or None) and its output number."""
+        return tuple([(<object>self.edges[i].node, self.edges[i].output_nr)
+                      if self.edges[i].node is not NULL else (None, 0)
+                      for i in range(self.nedges)])
+
+    @property
+    def metadata(self):
+        """A dict to keep notes in."""
+        cdef NodeExtras extras = extras_of(self)
+        if extras.metadata is None:
+            extras.metadata = {}
+        return extras.metadata
+
+    def register_hook(self, hook):
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
+        cdef NodeExtras extras = extras_of(self)
+        if extras.post_hooks is None:
+            extras.post_hooks = {}
+        return RemovableHandle(extras.post_hooks, hook)
+
+    def register_prehook(self, hook):
+        """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
+        cdef NodeExtras extras = extras_of(self)
+        if extras.pre_hooks is None:
+            extras.pre_hooks = {}
+        return RemovableHandle(extras.pre_hooks, hook)
+
+    @property
+    def _sequence_nr(self):
+        return self.sequence
+
+    @property
+    def _output_shapes(self):
+        return extras_of(self).output_shapes
+
+    def _saved_bytes(self):
+        """Bytes of the tensors this node keeps for its backward."""
+        return saved_bytes(self)
+
+    def __getattr__(self, name):
+        cdef NodeExtras extras = self.extras
+        if extras is not None and extras.context is not None:
+            return extras.context.read(self, name)
+        raise AttributeError(f"{node_name(self)} has no attribute {name!r}")
+
+    def __repr__(self):
+        return f"<{node_name(self)} object at {<size_t><void *>self:#x}>"
+
+
+@cython.final
+cdef class AccumulateGrad:
+    """The graph's end at a leaf: adds what arrives to the leaf's ``grad``.
+
+    The leaf owns this record; the record knows the leaf only weakly, so no cycle arises.
+    """
+
+    cdef public object grad
+    cdef object owner                   # weak reference to the leaf
+    cdef dict hooks                     # tensor hooks: may replace the gradient
+    cdef dict post_hooks                # called with the leaf after its gradient was stored
+    cdef dict notes
+    cdef uint64_t sequence
+    cdef uint64_t task
+    cdef uint32_t entry
+
+    def name(self):
+        """``'AccumulateGrad'``."""
+        return "AccumulateGrad"
+
+    @property
+    def variable(self):
+        """The leaf, or None when it is gone."""
+        return self.owner() if self.owner is not None else None
+
+    @property
+    def next_functions(self):
+        """Empty: a leaf has no history."""
+        return ()
+
+    @property
+    def metadata(self):
+        """A dict to keep notes in."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    def __repr__(self):
+        return f"<AccumulateGrad object at {<size_t><void *>self:#x}>"
+
+
+cdef uint64_t _next_sequence = 1
+
+
+cdef inline uint64_t new_sequence() noexcept:
+    global _next_sequence
+    _next_sequence += 1
+    return _next_sequence
+
+
+cdef Node new_node(int nedges, int nslots):
+    """A blank node with room for edges and slots."""
+    cdef Node node = Node.__new__(Node)
+    node.edges = node.edges_inside
+    node.slots = node.slots_inside
+    if nedges > INLINE_EDGES:
+        node.edges = <edge_t *>calloc(nedges, sizeof(edge_t))
+    if nslots > INLINE_SLOTS:
+        node.slots = <slot_t *>calloc(nslots, sizeof(slot_t))
+    if node.edges is NULL or node.slots is NULL:
+        raise MemoryError
+    node.nedges = nedges
+    node.nslots = nslots
+    node.sequence = new_sequence()
+    return node
+
+
+cdef Node function_node(str name, NodeFunction function, int nedges):
+    """A node that calls a function in place of a rule."""
+    cdef Node node = new_node(nedges, 0)
+    node.flags = N_FUNCTION
+    extras_of(node).function = function
+    extras_of(node).name = name
+    return node
+
+
+cdef inline NodeExtras extras_of(Node node):
+    if node.extras is None:
+        node.extras = NodeExtras()
+    return <NodeExtras>node.extras
+
+
+cdef str node_name(Node node):
+    cdef NodeExtras extras = node.extras
+    if extras is not None and extras.name is not None:
+        return extras.name
+    if node.plan is NULL:
+        return "Node"
+    name = <str>node.plan.name
+    cdef int s = node.plan.variant_slot
+    if s != 255 and node.slots[s].kind != S_EMPTY and is_second_form(node.op, &node.slots[s]):
+        return name.removesuffix("0") + "1"
+    return name
+
+
+cdef bint is_second_form(const fl_op *op, slot_t *slot) noexcept:
+    """sum(dim=...), pow(tensor): see _names.py."""
+    if op.params[1].role == FL_R_OPERAND:
+        return slot.kind == S_INPUT
+    return slot.kind != FL_NONE
+
+
+# ---- dropping without recursion -------------------------------------------------------------
+# A node about to die hands what it holds to this list. The outermost one empties the list; what
+# dies on the way only adds to it.
+cdef vector[PyObject *] _graveyard
+cdef bint _burying = False
+
+
+cdef void _give_up(Node node) noexcept:
+    global _burying
+    cdef int i
+    for i in range(node.nslots):
+        if node.slots[i].kind >= S_INPUT:
+            node.slots[i].kind = S_EMPTY
+            _graveyard.push_back(node.slots[i].value.o)
+    for i in range(node.nedges):
+        if node.edges[i].node is not NULL:
+            _graveyard.push_back(node.edges[i].node)
+            node.edges[i].node = NULL
+    if not _burying:
+        _burying = True
+        _bury()
+        _burying = False
+
+
+cdef void _bury() noexcept:
+    cdef PyObject *o
+    while not _graveyard.empty():
+        o = _graveyard.back()
+        _graveyard.pop_back()
+        Py_DECREF(o)
+
+
+# ---- garbage collection ---------------------------------------------------------------------
+# Cython's own traverse and clear know `extras`; these add the bare pointers.
+ctypedef int (*visit_t)(PyObject *, void *) noexcept
+cdef int (*_cython_traverse)(PyObject *, visit_t, void *) noexcept
+cdef int (*_cython_clear)(PyObject *) noexcept
+
+
+cdef int _traverse(PyObject *self, visit_t visit, void *arg) noexcept:
+    cdef int i
+    cdef int stop = _cython_traverse(self, visit, arg)
+    cdef edge_t *edges = (<Node>self).edges
+    cdef slot_t *slots = (<Node>self).slots
+    if stop:
+        return stop
+    for i in range((<Node>self).nedges):
+        if edges[i].node is not NULL:
+            stop = visit(edges[i].node, arg)
+            if stop:
+                return stop
+    for i in range((<Node>self).nslots):
+        if slots[i].kind >= S_INPUT:
+            stop = visit(slots[i].value.o, arg)
+            if stop:
+                return stop
+    return 0
+
+
+cdef int _clear(PyObject *self) noexcept:
+    _give_up(<Node>self)
+    return _cython_clear(self)
+
+
+cdef int _install_gc() except -1:
+    """Put traverse and clear in place; before the first node is made."""
+    global _cython_traverse, _cython_clear
+    cdef PyTypeObject *kind = <PyTypeObject *>Node
+    _cython_traverse = kind.tp_traverse
+    _cython_clear = kind.tp_clear
+    kind.tp_traverse = _traverse
+    kind.tp_clear = _clear
+    return 0
+
+
+_install_gc()

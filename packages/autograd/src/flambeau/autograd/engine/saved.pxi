@@ -1,0 +1,210 @@
+# Saved values: filling slots when an operator is recorded, reading them in backward.
+
+cdef inline bint is_tensor(PyObject *o) noexcept:
+    return PyObject_TypeCheck(o, FL.tensor_type)
+
+
+cdef inline bint is_differentiable(int dtype) noexcept:
+    """Floating and complex dtypes carry gradients."""
+    return FL_F16 <= dtype <= FL_C128
+
+
+cdef inline int hold(slot_t *slot, int kind, PyObject *o) except -1:
+    """Own a new reference in the slot."""
+    slot.kind = kind
+    slot.value.o = o
+    return 0
+
+
+cdef int save_input(slot_t *slot, const fl_value *v) except -1:
+    """Keep an argument for backward."""
+    cdef uint32_t tag = v.tag
+    if tag == FL_TENSOR:
+        if v.t.flags & FL_INFERENCE:
+            refuse_inference_tensor()
+        Py_INCREF(<PyObject *>v.t)
+        hold(slot, S_INPUT, <PyObject *>v.t)
+        slot.version = v.t.version[0]
+    elif tag == FL_TENSORS:
+        save_tensors(slot, v)
+    elif tag == FL_FLOAT:
+        slot.kind = FL_FLOAT
+        slot.value.d = v.d
+    elif tag == FL_NONE or tag == FL_INT or tag == FL_BOOLEAN or tag == FL_DTYPE \
+            or tag == FL_DEVICE:
+        slot.kind = tag
+        slot.value.i = v.i
+    else:
+        hold(slot, S_OBJECT, FL.box(v))
+    return 0
+
+
+cdef int save_tensors(slot_t *slot, const fl_value *v) except -1:
+    """Keep a list of tensors; versions only grow, so that their sum tells of any change."""
+    cdef uint32_t i
+    cdef PyObject *item
+    cdef PyObject *items = PyTuple_New(v.len)
+    slot.version = 0
+    for i in range(v.len):
+        item = <PyObject *>v.ts[i]
+        if item is NULL:
+            item = Py_None
+        else:
+            slot.version += v.ts[i].version[0]
+        Py_INCREF(item)
+        PyTuple_SET_ITEM(items, i, item)
+    return hold(slot, S_TENSORS, items)
+
+
+cdef int save_output(slot_t *slot, fl_tensor *t, int output_nr) except -1:
+    """Keep an output: an alias without history, for the output itself owns this node."""
+    hold(slot, S_OUTPUT, <PyObject *>FL.alias(t))
+    slot.version = t.version[0]
+    slot.output_nr = output_nr
+    return 0
+
+
+cdef int save_shape(slot_t *slot, const fl_value *v) except -1:
+    """Keep a shape as a tuple; of a list of tensors, a tuple of them; of a number, ()."""
+    cdef uint32_t i
+    if v.tag == FL_TENSORS:
+        shapes = tuple([shape_of(v.ts[i]) for i in range(v.len)])
+    else:
+        shapes = shape_of(v.t) if v.tag == FL_TENSOR else ()
+    Py_INCREF(<PyObject *>shapes)
+    return hold(slot, S_OBJECT, <PyObject *>shapes)
+
+
+cdef int save_dtype(slot_t *slot, const fl_value *v) except -1:
+    slot.kind = FL_NONE
+    if v.tag == FL_TENSOR:
+        slot.kind = FL_DTYPE
+        slot.value.i = v.t.dtype
+    return 0
+
+
+cdef tuple shape_of(fl_tensor *t):
+    cdef int i
+    cdef PyObject *sizes = PyTuple_New(t.ndim)
+    for i in range(t.ndim):
+        PyTuple_SET_ITEM(sizes, i, PyLong_FromLongLong(t.shape[i]))
+    result = <tuple>sizes
+    Py_DECREF(sizes)
+    return result
+
+
+# ---- reading ---------------------------------------------------------------------------------
+cdef PyObject *unpack(Node node, slot_t *slot) except NULL:
+    """The slot's value as a Python object (a new reference), after the version check."""
+    cdef fl_value v
+    if slot.kind == S_INPUT:
+        check_version(node, slot)
+        Py_INCREF(slot.value.o)
+        return slot.value.o
+    if slot.kind == S_OUTPUT:
+        check_version(node, slot)
+        return unpack_output(node, slot)
+    if slot.kind == S_OBJECT:
+        Py_INCREF(slot.value.o)
+        return slot.value.o
+    if slot.kind == S_TENSORS:
+        check_versions(node, slot)
+        Py_INCREF(slot.value.o)
+        return slot.value.o
+    if slot.kind == S_EMPTY or slot.kind == FL_NONE:
+        Py_INCREF(Py_None)
+        return Py_None
+    if slot.kind == FL_INT:
+        return PyLong_FromLongLong(slot.value.i)
+    if slot.kind == FL_FLOAT:
+        return PyFloat_FromDouble(slot.value.d)
+    v.tag = slot.kind
+    v.len = 0
+    v.i = slot.value.i
+    return FL.box(&v)
+
+
+cdef PyObject *unpack_output(Node node, slot_t *slot) except NULL:
+    """The saved output; when its gradient is recorded too, it gets its history back."""
+    cdef fl_tensor *t
+    if not FL.get_mode() & FL_M_GRAD:
+        Py_INCREF(slot.value.o)
+        return slot.value.o
+    t = FL.alias(<fl_tensor *>slot.value.o)
+    if is_differentiable(t.dtype) and slot.output_nr < node.plan.outputs:
+        attach(t, node, slot.output_nr)
+    return <PyObject *>t
+
+
+cdef int slot_value(Node node, slot_t *slot, int role, fl_value *v, int64_t *scratch) except -1:
+    """The slot's value unboxed, for rows called directly. Borrows from the slot."""
+    v.len = 0
+    if slot.kind == S_INPUT or slot.kind == S_OUTPUT:
+        check_version(node, slot)
+        v.tag = FL_TENSOR
+        v.t = <fl_tensor *>slot.value.o
+    elif slot.kind >= S_INPUT:
+        FL.unbox(slot.value.o, role, v, scratch)
+    elif slot.kind == S_EMPTY:
+        v.tag = FL_NONE
+    else:
+        v.tag = slot.kind
+        v.i = slot.value.i
+    return 0
+
+
+cdef inline int check_version(Node node, slot_t *slot) except -1:
+    if (<fl_tensor *>slot.value.o).version[0] != slot.version:
+        raise_modified(node, <fl_tensor *>slot.value.o, slot.version, slot.kind == S_OUTPUT)
+    return 0
+
+
+cdef int check_versions(Node node, slot_t *slot) except -1:
+    cdef uint32_t total = 0
+    for item in <tuple>slot.value.o:
+        if item is not None:
+            total += (<fl_tensor *><PyObject *>item).version[0]
+    if total != slot.version:
+        raise RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: {node_name(node)} saved a list of index tensors, and one of them was "
+            "written to since; write to a clone() of it")
+    return 0
+
+
+cdef bint has_saved_tensors(Node node) noexcept:
+    cdef int s
+    for s in range(node.nslots):
+        if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT \
+                or node.slots[s].kind == S_TENSORS:
+            return True
+    return False
+
+
+cdef int release_saved(Node node) except -1:
+    """Give up saved tensors after a backward pass; shapes and numbers stay."""
+    cdef int s
+    cdef PyObject *o
+    for s in range(node.nslots):
+        if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT \
+                or node.slots[s].kind == S_TENSORS:
+            o = node.slots[s].value.o
+            node.slots[s].kind = S_EMPTY
+            node.flags |= N_FREED
+            Py_DECREF(o)
+    return 0
+
+
+cdef int64_t saved_bytes(Node node):
+    cdef int s
+    total = 0
+    for s in range(node.nslots):
+        if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT:
+            tensor = <object>node.slots[s].value.o
+            total += tensor.numel() * tensor.element_size()
+    return total
+
+
+cdef tuple strides_of(fl_tensor *t):
+    cdef int i
+    return tuple([t.strides[i] for i in range(t.ndim)])

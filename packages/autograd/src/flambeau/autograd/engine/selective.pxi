@@ -1,0 +1,120 @@
+# Passes with named inputs: autograd.grad and backward(inputs=...). Only the nodes that lead to
+# them run, and what arrives at them is captured.
+
+cdef class Capture:
+    """What to do with the gradient of one input."""
+
+    cdef list places                    # indices into results
+    cdef bint into_grad                 # backward(inputs=...): add it to the tensor's grad
+
+
+cdef int choose_inputs(Task task, list roots, list inputs, bint into_grad) except -1:
+    """Note the inputs and find the nodes that lead to them."""
+    cdef fl_tensor *t
+    cdef Capture capture
+    cdef uint64_t oldest = <uint64_t>-1
+    task.selective = True
+    task.captures = {}
+    for index, tensor in enumerate(inputs):
+        t = <fl_tensor *><PyObject *>tensor
+        key = (<size_t>t.autograd, t.output_nr)
+        capture = task.captures.get(key)
+        if capture is None:
+            capture = Capture()
+            capture.places = []
+            capture.into_grad = into_grad
+            task.captures[key] = capture
+        capture.places.append(index)
+        if into_grad and is_node(t.autograd):
+            retain(t)
+        oldest = min(oldest, sequence_of(t.autograd))
+    task.wanted = leading_to([key[0] for key in task.captures], roots, oldest)
+    return 0
+
+
+cdef uint64_t sequence_of(PyObject *target) noexcept:
+    return (<Node>target).sequence if is_node(target) else (<AccumulateGrad>target).sequence
+
+
+cdef set leading_to(list ends, list roots, uint64_t oldest):
+    """Ids of the nodes from which one of ``ends`` is reached; ends included."""
+    cdef vector[PyObject *] stack
+    cdef PyObject *target
+    cdef PyObject *child
+    cdef int i
+    order = []
+    seen = set()
+    for root in roots:
+        stack.push_back((<fl_tensor *><PyObject *>root).autograd)
+    while not stack.empty():
+        target = stack.back()
+        stack.pop_back()
+        if <size_t>target in seen or sequence_of(target) < oldest:
+            continue
+        seen.add(<size_t>target)
+        order.append((sequence_of(target), <size_t>target))
+        if is_node(target):
+            for i in range((<Node>target).nedges):
+                child = (<Node>target).edges[i].node
+                if child is not NULL:
+                    stack.push_back(child)
+    order.sort()                        # oldest first: what a node leads to is decided before it
+    return keep_leading(order, set(ends) & seen)
+
+
+cdef set keep_leading(list order, set wanted):
+    cdef PyObject *target
+    cdef int i
+    for _, number in order:
+        target = <PyObject *><size_t>number
+        if not is_node(target):
+            continue
+        for i in range((<Node>target).nedges):
+            if (<Node>target).edges[i].node is not NULL \
+                    and <size_t>(<Node>target).edges[i].node in wanted:
+                wanted.add(number)
+                break
+    return wanted
+
+
+cdef uint32_t wanted_edges(Task task, Node node) except? 0xFFFFFFFF:
+    """The node's needs without edges that lead nowhere wanted."""
+    cdef uint32_t needs = 0
+    cdef int i
+    for i in range(node.nedges):
+        if node.edges[i].node is not NULL and <size_t>node.edges[i].node in task.wanted:
+            needs |= 1 if node.nedges > MAX_INPUTS or is_list_node(node) else <uint32_t>1 << i
+    return needs
+
+
+cdef inline bint is_list_node(Node node) noexcept:
+    return node.plan is not NULL and node.plan.takes_list
+
+
+cdef int capture_node(Task task, Node node, entry_t *entry) except -1:
+    """Store what arrived at an interior tensor that was asked for."""
+    cdef Capture capture
+    cdef uint32_t output_nr
+    cdef uint32_t count = 1 if entry.others is NULL else 1 + len(<list>entry.others)
+    for output_nr in range(count):
+        capture = task.captures.get((<size_t><void *>node, output_nr))
+        grad = grad_of_output(entry, output_nr)
+        if capture is not None and grad is not None and not capture.into_grad:
+            store_captured(task, capture, grad)
+    return 0
+
+
+cdef bint capture_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
+    """Store a leaf's gradient; true when it is to be added to ``grad`` as well."""
+    cdef Capture capture = task.captures.get((<size_t><void *>leaf, 0))
+    if capture is None:
+        return False
+    if not capture.into_grad:
+        store_captured(task, capture, <object>entry.grad)
+    return capture.into_grad
+
+
+cdef int store_captured(Task task, Capture capture, object grad) except -1:
+    for place in capture.places:
+        task.results[place] = grad
+    return 0

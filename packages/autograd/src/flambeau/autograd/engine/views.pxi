@@ -1,0 +1,220 @@
+# Views and writing: what a write to a view means for its base, and to a base for its views.
+#
+# A write to a tensor gives that very tensor a new history. Other views of the same memory do not
+# hear of it; they notice by the version counter when they are used next, and then come out of
+# their base's new history by as_strided. A write to a view gives its base a CopySlices node: the
+# part that was written gets the gradient of the writing operator, the rest passes.
+
+cdef int refresh_view(fl_tensor *v) except -1:
+    """Bring a view's history up to date with writes made since it was taken."""
+    cdef PyObject *base
+    cdef PyObject *node = v.autograd
+    if is_leaf_record(node):
+        return 0
+    if is_node(node):
+        if not (<Node>node).flags & N_VIEW or (<Node>node).version == v.version[0]:
+            return 0
+    base = FL.base(v)
+    if base is NULL or not (<fl_tensor *>base).flags & FL_REQUIRES_GRAD:
+        return 0
+    return attach_as_view(v, <fl_tensor *>base)
+
+
+cdef int attach_as_view(fl_tensor *v, fl_tensor *base) except -1:
+    """Make ``v`` the as_strided of its base's present history."""
+    cdef rule_plan *plan = plan_of(OPS.as_strided)
+    cdef fl_value values[4]
+    cdef fl_value out
+    cdef Node node
+    values[0].tag = FL_TENSOR
+    values[0].t = base
+    values[1].tag = FL_INTS
+    values[1].len = v.ndim
+    values[1].is_ = v.shape
+    values[2].tag = FL_INTS
+    values[2].len = v.ndim
+    values[2].is_ = v.strides
+    values[3].tag = FL_INT
+    values[3].i = storage_offset(v)
+    node = start_node(OPS.as_strided, plan, values, 4)
+    if node is None:
+        return 0
+    save_arguments(node, OPS.as_strided, values, 4)
+    node.flags |= N_VIEW
+    node.version = v.version[0]
+    return attach(v, node, 0)
+
+
+cdef int64_t storage_offset(fl_tensor *t) except -1:
+    return (<object><PyObject *>t).storage_offset()
+
+
+# ---- writes ------------------------------------------------------------------------------------
+cdef PyObject *prepare(const fl_op *op, const fl_value *values, int n, fl_value *out,
+                       int nout) except NULL:
+    """What the core calls before a call writes to tensors preset in ``out``."""
+    cdef Node node = None
+    cdef fl_tensor *target = written_tensor(out, nout)
+    cdef rule_plan *plan
+    check_target(op, target, values, n)
+    plan = plan_of(op)
+    if plan is &NO_RULE:
+        result = zero_node(target)
+    else:
+        node = start_node(op, plan, values, n)
+        if node is not None:
+            save_before_write(node, op, values, n, target)
+        result = node
+    Py_INCREF(<PyObject *>result)
+    return <PyObject *>result
+
+
+cdef fl_tensor *written_tensor(fl_value *out, int nout) except NULL:
+    cdef int k
+    for k in range(nout):
+        if out[k].tag == FL_TENSOR:
+            return out[k].t
+    raise SystemError("prepare() was called without a tensor to write to")
+
+
+cdef int check_target(const fl_op *op, fl_tensor *target, const fl_value *values, int n) except -1:
+    """Refuse leaves, views of leaves, and out=."""
+    cdef PyObject *base
+    if n == 0 or values[0].tag != FL_TENSOR or values[0].t is not target:
+        refuse_out(op)
+    if target.flags & FL_REQUIRES_GRAD and not is_node(target.autograd):
+        refuse_leaf(op, target)
+    if target.flags & FL_VIEW:
+        base = FL.base(target)
+        if base is not NULL and (<fl_tensor *>base).flags & FL_REQUIRES_GRAD \
+                and not is_node((<fl_tensor *>base).autograd):
+            refuse_view_of_leaf(op, <fl_tensor *>base)
+    return 0
+
+
+cdef int save_before_write(Node node, const fl_op *op, const fl_value *values, int n,
+                           fl_tensor *target) except -1:
+    """Save arguments; a tensor in the memory that is written is saved as a clone."""
+    cdef fl_value kept[FL_MAX_PARAMS]
+    cdef const fl_value *v
+    cdef int k
+    clones = []
+    for k in range(op.nparams):
+        kept[k] = argument(op, values, n, k)[0]
+        if kept[k].tag == FL_TENSOR and kept[k].t.storage == target.storage \
+                and is_saved(node, k):
+            copy = clone(<object><PyObject *>kept[k].t)
+            clones.append(copy)
+            kept[k].t = <fl_tensor *><PyObject *>copy
+    return save_arguments(node, op, kept, op.nparams)
+
+
+cdef bint is_saved(Node node, int parameter) noexcept:
+    cdef int s
+    for s in range(node.plan.nslots):
+        if node.plan.slots[s].kind == SAVE_VALUE and node.plan.slots[s].index == parameter \
+                and node.plan.slots[s].users & node.needs:
+            return True
+    return False
+
+
+cdef Node zero_node(fl_tensor *target):
+    """History of a tensor filled by an operator without derivative: zeros flow back."""
+    cdef Node node
+    if not requires_grad(target):
+        return None
+    node = function_node("ZerosBackward0", Zeros(), 1)
+    connect(&node.edges[0], target)
+    node.needs = 1
+    return node
+
+
+@cython.final
+cdef class Zeros(NodeFunction):
+    """Nothing of what was there before a write reaches the result."""
+
+    cpdef tuple run(self, Node node, tuple grads, tuple needs):
+        return (ops.mul(grads[0], 0),)
+
+
+cdef int commit(PyObject *token, const fl_op *op, const fl_value *values, int n, fl_value *out,
+                int nout) except -1:
+    """What the core calls after the write: the target gets its new history."""
+    cdef fl_tensor *target = written_tensor(out, nout)
+    cdef Node node
+    if token == Py_None:
+        return 0
+    node = <Node>token
+    if node.plan is not NULL:
+        save_results(node, out, nout)
+        if node.plan.broadcasts:
+            note_shapes(node, op, values, n, target)
+    if target.flags & FL_VIEW and FL.base(target) is not NULL:
+        return rebase_view(node, target, <fl_tensor *>FL.base(target))
+    move_kept_grad(target, node)
+    return attach(target, node, 0)
+
+
+cdef int move_kept_grad(fl_tensor *t, Node node) except -1:
+    """retain_grad() follows the tensor, not the node it had when it was called."""
+    cdef NodeExtras extras
+    if not is_node(t.autograd) or (<Node>t.autograd).extras is None:
+        return 0
+    extras = (<Node>t.autograd).extras
+    if extras.kept_grads is not None and t.output_nr in extras.kept_grads:
+        extras_of(node).kept_grads = {0: extras.kept_grads.pop(t.output_nr)}
+    return 0
+
+
+# ---- CopySlices ---------------------------------------------------------------------------------
+cdef int rebase_view(Node inner, fl_tensor *v, fl_tensor *base) except -1:
+    """Give the base a CopySlices node around ``inner``, and the view a fresh history."""
+    cdef int i
+    cdef Node node = function_node("CopySlices", new_copy_slices(inner, v, base), inner.nedges)
+    if requires_grad(base):
+        connect(&node.edges[0], base)
+        node.needs |= 1
+    for i in range(1, inner.nedges):
+        if inner.edges[i].node is not NULL:
+            node.edges[i] = inner.edges[i]
+            node.edges[i].reshaped = 0
+            Py_INCREF(node.edges[i].node)
+            node.needs |= <uint32_t>1 << i
+    node.sequence = new_sequence()
+    move_kept_grad(base, node)
+    attach(base, node, 0)
+    return attach_as_view(v, base)
+
+
+@cython.final
+cdef class CopySlices(NodeFunction):
+    """Backward of a write to a view: runs the writing operator's rule on the written part."""
+
+    cdef Node inner
+    cdef tuple base_shape, base_strides, shape, strides
+    cdef int64_t offset                 # of the view from its base, in elements
+
+    cpdef tuple run(self, Node node, tuple grads, tuple needs):
+        whole = ops.empty_strided(self.base_shape, self.base_strides, dtype=grads[0].dtype,
+                                  device=grads[0].device)
+        whole.copy_(grads[0])
+        part = ops.as_strided(whole, self.shape, self.strides,
+                              whole.storage_offset() + self.offset)
+        inner = evaluate_rule(self.inner, (ops.clone(part),))
+        if needs[0]:
+            part.copy_(inner[0] if inner[0] is not None else ops.mul(part, 0))
+        return (whole, *inner[1:])
+
+    cpdef release(self):
+        release_saved(self.inner)
+
+
+cdef CopySlices new_copy_slices(Node inner, fl_tensor *v, fl_tensor *base):
+    cdef CopySlices function = CopySlices.__new__(CopySlices)
+    function.inner = inner
+    function.base_shape = shape_of(base)
+    function.base_strides = strides_of(base)
+    function.shape = shape_of(v)
+    function.strides = strides_of(v)
+    function.offset = storage_offset(v) - storage_offset(base)
+    return function

@@ -1,0 +1,289 @@
+"""Custom functions: a forward and a backward written by the user.
+
+Example:
+    >>> import flambeau
+    >>> class Cube(flambeau.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x ** 3
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         x, = ctx.saved_tensors
+    ...         return g * 3 * x ** 2
+    >>> x = flambeau.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from flambeau.core import Tensor, ops
+
+from flambeau.autograd._engine import (
+    NodeFunction,
+    SavedTensor,
+    alias_of,
+    attach_function,
+    is_grad_enabled,
+    needs_grad,
+    no_grad,
+    raise_second_time,
+)
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What ``forward`` leaves for ``backward``: saved tensors, and whatever else is set on it."""
+
+    needs_input_grad: tuple[bool, ...] = ()
+    materialize_grads = True
+
+    def __init__(self) -> None:
+        self._to_save: tuple[Tensor | None, ...] = ()
+        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._dirty: tuple[Tensor, ...] = ()
+        self._constant: tuple[Tensor, ...] = ()
+        self._node = None
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs and outputs for ``backward``, guarded against writes in between.
+
+        Args:
+            tensors: inputs or outputs of ``forward``, or None.
+
+        Raises:
+            TypeError: something else than a tensor or None was passed.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"save_for_backward() takes tensors and None, not {type(tensor).__name__}: "
+                    "keep other values as attributes, ctx.size = size")
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs ``forward`` wrote to; it must return them.
+
+        Args:
+            tensors: inputs that were changed in place.
+        """
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs carry no gradient.
+
+        Args:
+            tensors: outputs of ``forward``.
+        """
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose what ``backward`` gets for outputs that were not used.
+
+        Args:
+            value: True (the default) for zeros, False for None.
+        """
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors given to ``save_for_backward``.
+
+        Raises:
+            RuntimeError: they were freed by a backward pass, or written to since.
+        """
+        if self._saved is None:
+            raise_second_time(self._node)
+        return tuple([s.unpack(self._node) if s is not None else None for s in self._saved])
+
+    def read(self, node, name: str):
+        """An attribute, read through the graph node (``y.grad_fn.saved_tensors``)."""
+        before, self._node = self._node, node
+        try:
+            return getattr(self, name)
+        finally:
+            self._node = before
+
+
+class _Backward(NodeFunction):
+    """The function's node: calls the user's ``backward``."""
+
+    def __init__(self, cls: type[Function], ctx: FunctionCtx) -> None:
+        self.cls = cls
+        self.ctx = ctx
+
+    def run(self, node, grads, needs):
+        ctx = self.ctx
+        before, ctx._node = ctx._node, node
+        try:
+            if ctx.materialize_grads:
+                grads = _materialized(grads, node._output_shapes)
+            result = self.cls.backward(ctx, *grads)
+        finally:
+            ctx._node = before
+        result = result if isinstance(result, tuple) else (result,)
+        return _without_surplus(result, len(needs))
+
+    def release(self) -> None:
+        if self.ctx._saved:
+            self.ctx._saved = None
+
+
+def _materialized(grads: tuple, shapes: Sequence) -> tuple:
+    """Zeros for the gradients of outputs that were not used."""
+    return tuple([g if g is not None or facts is None
+                  else ops.full_of(facts[0], 0, dtype=facts[1], device=facts[2])
+                  for g, facts in zip(grads, shapes)])
+
+
+def _without_surplus(grads: tuple, count: int) -> tuple:
+    """More values than inputs are fine when the surplus is None."""
+    surplus = grads[count:]
+    return grads[:count] if surplus and all(g is None for g in surplus) else grads
+
+
+class Function:
+    """Base class of custom functions: write ``forward`` and ``backward``, call ``apply``.
+
+    ``forward(ctx, *args)`` computes; ``backward(ctx, *grads)`` gives one gradient per argument,
+    None for those without. With ``setup_context(ctx, inputs, output)`` defined, ``forward``
+    takes no ctx.
+    """
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """Compute the result; runs with recording switched off."""
+        raise NotImplementedError("a custom Function needs a static method forward(ctx, *args)")
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple, output) -> None:
+        """Fill the ctx after ``forward``; defining it takes ctx out of ``forward``."""
+        raise NotImplementedError
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads):
+        """Gradients of the inputs from the gradients of the outputs."""
+        raise NotImplementedError(
+            "this Function has no backward: write a static method backward(ctx, *grads) that "
+            "returns one gradient (or None) for each argument of forward")
+
+    def __init__(self) -> None:
+        raise RuntimeError(f"{type(self).__name__}() makes nothing: call "
+                           f"{type(self).__name__}.apply(...)")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run the function and record it.
+
+        Args:
+            args: passed to ``forward`` after ctx.
+            kwargs: passed to ``forward``; they get no gradients.
+
+        Returns:
+            What ``forward`` returns, its tensors tied into the graph.
+        """
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple([needs_grad(a) for a in args])
+        records = is_grad_enabled() and any(ctx.needs_input_grad)
+        with no_grad():
+            output = cls._forward(ctx, args, kwargs)
+        return _tie(cls, ctx, args, output, records)
+
+    @classmethod
+    def _forward(cls, ctx, args, kwargs):
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args, **kwargs)
+        output = cls.forward(*args, **kwargs)
+        cls.setup_context(ctx, args, output)
+        return output
+
+
+def _tie(cls: type[Function], ctx: FunctionCtx, args: tuple, output, records: bool):
+    """Hang the function's node on its outputs."""
+    single = not isinstance(output, (tuple, list))
+    outputs = [output] if single else list(output)
+    outputs = [_as_output(cls, ctx, args, o) for o in outputs]
+    if records:
+        wanted = [_carries_grad(ctx, o) for o in outputs]
+        attach_function(f"{cls.__name__}Backward", _Backward(cls, ctx), ctx, list(args), wanted)
+        ctx._saved = tuple([_saved(t, outputs) for t in ctx._to_save])
+    ctx._to_save = ()
+    return outputs[0] if single else tuple(outputs)
+
+
+def _as_output(cls, ctx, args, value):
+    """An input that is returned unchanged becomes a view of it, so that it can have a history."""
+    if not isinstance(value, Tensor):
+        return value
+    if _is_among(value, ctx._dirty):
+        _check_dirty(cls, value)
+        return value
+    return alias_of(value) if _is_among(value, args) else value
+
+
+def _check_dirty(cls, tensor) -> None:
+    if is_grad_enabled() and tensor.is_leaf and tensor.requires_grad:
+        raise RuntimeError(
+            f"a leaf Variable that requires grad is being used in an in-place operation. "
+            f"{cls.__name__}.forward() wrote to a leaf and marked it dirty: write to a clone()")
+
+
+def _carries_grad(ctx, value):
+    """The output if a gradient may come back to it, else None."""
+    if not isinstance(value, Tensor) or _is_among(value, ctx._constant):
+        return None
+    return value if value.is_floating_point() or value.is_complex() else None
+
+
+def _is_among(value, others: Sequence) -> bool:
+    return any(value is o for o in others)
+
+
+def _saved(tensor, outputs):
+    if tensor is None:
+        return None
+    number = next((i for i, o in enumerate(outputs) if o is tensor), -1)
+    return SavedTensor(tensor, number)
+
+
+class _NotTwice(NodeFunction):
+    """The node on gradients of a function that is differentiable once."""
+
+    def run(self, node, grads, needs):
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable: "
+            "write its backward() in differentiable operators and remove the mark")
+
+
+def once_differentiable(backward: Callable) -> Callable:
+    """Mark a ``backward`` that is not differentiable itself; differentiating it raises.
+
+    Args:
+        backward: the static method ``backward(ctx, *grads)``.
+
+    Returns:
+        The method, run with recording switched off.
+
+    Example:
+        >>> from flambeau.autograd.function import once_differentiable
+        >>> once_differentiable(lambda ctx, g: g * 2)(None, 3)
+        6
+    """
+    @functools.wraps(backward)
+    def run(ctx, *grads):
+        records = is_grad_enabled() and any(needs_grad(g) for g in grads)
+        with no_grad():
+            result = backward(ctx, *grads)
+        if not records:
+            return result
+        results = result if isinstance(result, tuple) else (result,)
+        outputs = [alias_of(r) if isinstance(r, Tensor) else r for r in results]
+        attach_function("NotTwice", _NotTwice(), None, list(grads),
+                        [o if isinstance(o, Tensor) else None for o in outputs])
+        return tuple(outputs)
+    return run

@@ -1,0 +1,115 @@
+"""``backward`` and ``grad`` for several tensors at once."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from flambeau.core import Tensor, ops
+
+from flambeau.autograd._engine import run_backward, run_grad
+
+__all__ = ["backward", "grad"]
+
+
+def backward(tensors: Tensor | Sequence[Tensor],
+             grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+             retain_graph: bool | None = None, create_graph: bool = False,
+             grad_variables: Sequence[Tensor | None] | None = None,
+             inputs: Tensor | Sequence[Tensor] | None = None) -> None:
+    """Compute gradients of tensors and add them to the ``grad`` of the leaves they depend on.
+
+    Args:
+        tensors: what to differentiate.
+        grad_tensors: gradients of the tensors; None for scalars.
+        retain_graph: keep what was saved, to go through the graph again.
+        create_graph: record the backward pass, to differentiate it too.
+        grad_variables: the old name of ``grad_tensors``.
+        inputs: add gradients to these only.
+
+    Raises:
+        RuntimeError: a tensor needs no gradient or is no scalar, or the graph was freed.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.tensor(3.0, requires_grad=True)
+        >>> flambeau.autograd.backward([x * 2, x * 5])
+        >>> x.grad
+        tensor(7.)
+    """
+    if grad_variables is not None:
+        warnings.warn("grad_variables is deprecated. Use grad_tensors instead.",
+                      FutureWarning, stacklevel=2)
+        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    keep = create_graph if retain_graph is None else retain_graph
+    run_backward(_listed(tensors), _listed(grad_tensors), keep, create_graph, inputs)
+
+
+def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
+         grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+         retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
+         allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False) -> tuple[Tensor | None, ...]:
+    """Gradients of outputs with respect to inputs, without touching any ``grad``.
+
+    Args:
+        outputs: what to differentiate.
+        inputs: by what.
+        grad_outputs: gradients of the outputs; None for scalars.
+        retain_graph: keep what was saved, to go through the graph again.
+        create_graph: record the backward pass, to differentiate it too.
+        only_inputs: always True.
+        allow_unused: give None for inputs that the outputs do not depend on, instead of raising.
+        is_grads_batched: the first dimension of ``grad_outputs`` runs over several gradients.
+        materialize_grads: give zeros for them.
+
+    Returns:
+        One gradient per input.
+
+    Raises:
+        RuntimeError: an input is not used, or as for :func:`backward`.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.tensor(3.0, requires_grad=True)
+        >>> flambeau.autograd.grad(x ** 2, x)
+        (tensor(6.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad(): materialize_grads=True gives zeros for unused inputs, and "
+                         "allow_unused=False refuses them; leave allow_unused out")
+    outputs, inputs = _listed(outputs), _listed(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    weights = _listed(grad_outputs)
+    if is_grads_batched:
+        return _batched(outputs, inputs, weights, keep, create_graph)
+    grads = run_grad(outputs, weights, inputs, keep, create_graph)
+    return tuple([_checked(g, x, i, allow_unused or materialize_grads, materialize_grads)
+                  for i, (g, x) in enumerate(zip(grads, inputs))])
+
+
+def _listed(value):
+    return None if value is None else [value] if isinstance(value, Tensor) else list(value)
+
+
+def _checked(g, x, index, allow_unused, materialize):
+    """The gradient; zeros, None or an error for an input that is not used."""
+    if g is None and materialize:
+        return ops.full_of(x.shape, 0, dtype=x.dtype, device=x.device)
+    if g is None and not allow_unused:
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph: element "
+            f"{index} of inputs, of shape {list(x.shape)}. Set allow_unused=True if this is the "
+            "desired behavior (its gradient is None then, or zeros with materialize_grads=True)")
+    return g
+
+
+def _batched(outputs, inputs, weights, keep, create_graph):
+    """One pass per gradient, stacked."""
+    count = weights[0].shape[0]
+    rows = []
+    for i in range(count):
+        last = i == count - 1
+        rows.append(run_grad(outputs, [w[i] for w in weights], inputs, keep or not last,
+                             create_graph))
+    return tuple([None if column[0] is None else ops.stack(list(column))
+                  for column in zip(*rows)])

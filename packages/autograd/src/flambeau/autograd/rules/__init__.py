@@ -1,0 +1,19 @@
+"""Derivatives of the core's operators, in sections; importing them fills the table.
+
+Most pointwise operators are not here: their derivatives follow from their formulas.
+"""
+from flambeau.autograd.rules import (
+    arithmetic,
+    attention,
+    indexing,
+    matrix,
+    movement,
+    network,
+    normalization,
+    reductions,
+    views,
+    without,
+)
+
+__all__ = ["arithmetic", "attention", "indexing", "matrix", "movement", "network", "normalization",
+           "reductions", "views", "without"]

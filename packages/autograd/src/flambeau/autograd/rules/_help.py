@@ -1,0 +1,67 @@
+"""Small functions that the rules share."""
+from math import prod
+
+from flambeau.core import Tensor, ops
+
+from flambeau.autograd._engine import sum_to_shape
+
+__all__ = ["conj", "full_shape", "is_tensor", "matrix_transpose", "normal_dims", "scaled",
+           "sum_to_shape", "unreduced", "zeros", "zeros_like"]
+
+
+def is_tensor(value):
+    """Whether an operand is a tensor, not a number."""
+    return isinstance(value, Tensor)
+
+
+def conj(value):
+    """The complex conjugate; real tensors and numbers are given back as they are."""
+    if isinstance(value, Tensor):
+        return ops.conj(value) if value.is_complex() else value
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+def scaled(g, factor):
+    """``g * conj(factor)`` without a pass over ``g`` when the factor is 1."""
+    if factor == 1:
+        return g
+    return -g if factor == -1 else g * conj(factor)
+
+
+def zeros(shape, like):
+    """Zeros of a shape, with the dtype and device of ``like``."""
+    return ops.full_of(shape, 0, dtype=like.dtype, device=like.device)
+
+
+def zeros_like(t):
+    """Zeros of the shape, dtype and device of ``t``."""
+    return ops.full_of(t.shape, 0, dtype=t.dtype, device=t.device)
+
+
+def normal_dims(dim, ndim):
+    """Dims as a sorted list of numbers from 0; None and [] mean all."""
+    if dim is None or dim == () or dim == []:
+        return list(range(ndim))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    return sorted([d % max(ndim, 1) for d in dims])
+
+
+def full_shape(shape, dim):
+    """The shape after a reduction with ``keepdim=True``."""
+    dims = normal_dims(dim, len(shape))
+    return tuple([1 if i in dims else n for i, n in enumerate(shape)])
+
+
+def unreduced(t, shape, dim, keepdim):
+    """Undo the loss of dimensions: ``t`` with size 1 where a reduction folded ``shape``."""
+    return t if keepdim or not shape else t.reshape(full_shape(shape, dim))
+
+
+def count_of(shape, dim):
+    """How many elements a reduction folds into one."""
+    return prod([shape[d] for d in normal_dims(dim, len(shape))]) if shape else 1
+
+
+def matrix_transpose(t):
+    """The last two dimensions swapped, and conjugated."""
+    return conj(t.transpose(-2, -1))

@@ -1,0 +1,95 @@
+"""Pointwise operators whose derivative is written by hand, because it is shorter or safer."""
+from flambeau.core import ops
+
+from flambeau.autograd._table import rule
+from flambeau.autograd.rules._help import conj, is_tensor, scaled, zeros_like
+
+# ---- sums and products ---------------------------------------------------------------------
+rule("add", self=lambda g: g, other=lambda g, alpha: scaled(g, alpha))
+rule("sub", self=lambda g: g, other=lambda g, alpha: scaled(g, -alpha))
+rule("rsub", self=lambda g, alpha: scaled(g, -alpha), other=lambda g: g)
+rule("mul",
+     self=lambda g, other: g * conj(other),
+     other=lambda g, self: g * conj(self))
+rule("div",
+     self=lambda g, other: g / conj(other),
+     other=lambda g, self, other: -g * conj(self / other / other))
+rule("neg", self=lambda g: -g)
+rule("positive", self=lambda g: g)
+rule("square", self=lambda g, self: g * conj(self * 2))
+rule("addcmul",
+     self=lambda g: g,
+     tensor1=lambda g, tensor2, value: g * scaled(conj(tensor2), conj(value)),
+     tensor2=lambda g, tensor1, value: g * scaled(conj(tensor1), conj(value)))
+rule("addcdiv",
+     self=lambda g: g,
+     tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+     tensor2=lambda g, tensor1, tensor2, value:
+         -g * conj(scaled(tensor1, value) / (tensor2 * tensor2)))
+
+
+# ---- powers -----------------------------------------------------------------------------------
+def _pow_self(g, self, exponent):
+    """``exponent * self**(exponent - 1)``, and 0 where the exponent is 0."""
+    if not is_tensor(exponent):
+        if exponent == 0:
+            return zeros_like(g)
+        if exponent == 1:
+            return g
+        if exponent == 2:
+            return g * conj(self * 2)
+        return g * conj(self ** (exponent - 1) * exponent)
+    slope = exponent * self ** (exponent - 1)
+    return g * conj(ops.where(exponent == 0, 0, slope))
+
+
+def _pow_exponent(g, self, exponent, result):
+    """``result * log(self)``, and 0 where both are: 0**0 is 1 on both sides."""
+    if not is_tensor(self):
+        if self == 0:
+            return ops.where(exponent >= 0, zeros_like(g), g * float("nan"))
+        return g * conj(result * ops.full_of((), self, dtype=result.dtype).log())
+    return g * conj(ops.where((self == 0) & (exponent >= 0), 0, result * self.log()))
+
+
+rule("pow", self=_pow_self, exponent=_pow_exponent)
+
+# ---- sizes, choices -----------------------------------------------------------------------------
+rule("abs", self=lambda g, self: g * _direction(self))
+rule("where",
+     self=lambda g, condition: ops.where(condition, g, 0),
+     other=lambda g, condition: ops.where(condition, 0, g))
+rule("maximum",
+     self=lambda g, self, other: _share(g, self, other, self > other),
+     other=lambda g, self, other: _share(g, self, other, self < other))
+rule("minimum",
+     self=lambda g, self, other: _share(g, self, other, self < other),
+     other=lambda g, self, other: _share(g, self, other, self > other))
+
+
+def _direction(self):
+    """The sign; of complex numbers ``z / |z|``, and 0 at 0."""
+    if not self.is_complex():
+        return self.sign()
+    size = self.abs()
+    return self / ops.where(size == 0, 1, size)
+
+
+def _share(g, self, other, wins):
+    """All of the gradient where this operand wins, half of it where both are equal."""
+    return ops.where(wins, g, ops.where(self == other, g * 0.5, 0))
+
+
+# ---- complex numbers -------------------------------------------------------------------------------
+rule("conj", self=lambda g: conj(g))
+rule("real_part", self=lambda g: g)
+
+# ---- activations -------------------------------------------------------------------------------------
+rule("relu", self=lambda g, result: ops.relu_grad(g, result))
+rule("relu_grad", grad=lambda g, result: ops.relu_grad(g, result))
+
+# ---- steps: flat wherever they are differentiable ------------------------------------------------------
+for _key in ("floor", "ceil", "trunc", "round", "sign"):
+    rule(_key, self=lambda g: zeros_like(g))
+for _key in ("floor_divide", "trunc_divide"):
+    rule(_key, self=lambda g: zeros_like(g), other=lambda g: zeros_like(g))

@@ -1,0 +1,46 @@
+"""Matrix products."""
+from flambeau.autograd._table import rule
+from flambeau.autograd.rules._help import conj, matrix_transpose, sum_to_shape
+
+
+# ---- matmul: vectors, matrices, stacks -------------------------------------------------------------
+def _matmul_self(g, self_shape, other):
+    """``g @ other^H``, summed over broadcast stacks."""
+    if len(self_shape) == 1 and other.ndim == 1:
+        return g * conj(other)
+    if other.ndim == 1:
+        return sum_to_shape(g.unsqueeze(-1) * conj(other), self_shape)
+    if len(self_shape) == 1:
+        return sum_to_shape((g.unsqueeze(-2) @ matrix_transpose(other)).squeeze(-2), self_shape)
+    return sum_to_shape(g @ matrix_transpose(other), self_shape)
+
+
+def _matmul_other(g, self, other_shape):
+    """``self^H @ g``, summed over broadcast stacks."""
+    if len(other_shape) == 1 and self.ndim == 1:
+        return g * conj(self)
+    if self.ndim == 1:
+        return sum_to_shape(conj(self).unsqueeze(-1) * g.unsqueeze(-2), other_shape)
+    if len(other_shape) == 1:
+        return _rows(conj(self)).t() @ g.reshape(-1)
+    if len(other_shape) == 2:
+        return matrix_transpose(_rows(self)) @ _rows(g)
+    return sum_to_shape(matrix_transpose(self) @ g, other_shape)
+
+
+def _rows(t):
+    """A stack of matrices as one tall matrix: the product sums over the stack."""
+    return t if t.ndim == 2 else t.reshape(-1, t.shape[-1])
+
+
+rule("matmul", self=_matmul_self, other=_matmul_other)
+
+# ---- linear: input @ weight^T + bias -------------------------------------------------------------------
+rule("linear",
+     input=lambda g, weight: g @ conj(weight),
+     weight=lambda g, input: _rows_or_row(g).t() @ conj(_rows_or_row(input)),
+     bias=lambda g: _rows_or_row(g).sum(0))
+
+
+def _rows_or_row(t):
+    return t.unsqueeze(0) if t.ndim == 1 else _rows(t)

@@ -1,0 +1,63 @@
+"""Convolution, pooling, embedding, losses."""
+from flambeau.core import ops
+
+from flambeau.autograd._table import rule
+
+# ---- convolution -----------------------------------------------------------------------------------
+rule("conv2d",
+     input=lambda g, weight, input_shape, stride, padding, dilation, groups:
+         ops.conv2d_input_grad(g, weight, input_shape, stride, padding, dilation, groups),
+     weight=lambda g, input, weight_shape, stride, padding, dilation, groups:
+         ops.conv2d_weight_grad(g, input, weight_shape, stride, padding, dilation, groups),
+     bias=lambda g: g.sum((-2, -1)) if g.ndim == 3 else g.sum((0, 2, 3)))
+rule("conv2d_input_grad",
+     grad=lambda g, weight, stride, padding, dilation, groups:
+         ops.conv2d(g, weight, None, stride, padding, dilation, groups),
+     weight=lambda g, grad, weight_shape, stride, padding, dilation, groups:
+         ops.conv2d_weight_grad(grad, g, weight_shape, stride, padding, dilation, groups))
+rule("conv2d_weight_grad",
+     grad=lambda g, input, stride, padding, dilation, groups:
+         ops.conv2d(input, g, None, stride, padding, dilation, groups),
+     input=lambda g, grad, input_shape, stride, padding, dilation, groups:
+         ops.conv2d_input_grad(grad, g, input_shape, stride, padding, dilation, groups))
+
+# ---- pooling ----------------------------------------------------------------------------------------
+rule("max_pool2d_with_indices", self=lambda g, self_shape, result1:
+     ops.max_pool2d_grad(g, result1, self_shape))
+rule("max_pool2d_grad", grad=lambda g, indices: _from_planes(g, indices))
+rule("avg_pool2d",
+     self=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad,
+     divisor_override:
+         ops.avg_pool2d_grad(g, self_shape, kernel_size, stride, padding, ceil_mode,
+                             count_include_pad, divisor_override))
+rule("avg_pool2d_grad",
+     grad=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
+         ops.avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                        divisor_override))
+
+
+def _from_planes(g, indices):
+    """Pick from each plane the elements that were the maxima."""
+    flat = indices.reshape([*indices.shape[:-2], -1])
+    return g.reshape([*g.shape[:-2], -1]).gather(-1, flat).reshape(indices.shape)
+
+
+# ---- embedding --------------------------------------------------------------------------------------------
+rule("embedding_lookup", weight=lambda g, weight_shape, indices:
+     ops.embedding_grad(g, indices, weight_shape[0]))
+rule("embedding_grad", grad=lambda g, indices, padding_idx:
+     _lookup(g, indices, padding_idx))
+
+
+def _lookup(g, indices, padding_idx):
+    rows = ops.embedding_lookup(g, indices)
+    if padding_idx < 0:
+        return rows
+    return ops.where((indices == padding_idx).unsqueeze(-1), 0, rows)
+
+
+# ---- losses ---------------------------------------------------------------------------------------------------
+rule("nll_loss_rows", self=lambda g, self, target, weight, reduction, ignore_index, result1:
+     ops.nll_loss_grad(g, self, target, weight, reduction, ignore_index, result1))
+rule("nll_loss_grad", grad=lambda g, target, weight, reduction, ignore_index:
+     ops.nll_loss_rows(g, target, weight, reduction, ignore_index)[0])

@@ -1,0 +1,78 @@
+"""Layer and batch normalization."""
+from flambeau.core import ops
+
+from flambeau.autograd._table import rule
+from flambeau.autograd.rules._compose import vjp_of
+
+# ---- layers -------------------------------------------------------------------------------------
+rule("native_layer_norm", ("input", "weight", "bias"),
+     lambda g, input, weight, result1, result2, axes:
+         ops.layer_norm_grad(g, input, result1, result2, weight, axes))
+
+
+def _layer_formula(axes, rstd):
+    """What layer_norm_grad computes, as operators of (grad, input, weight)."""
+    dims = tuple(range(-axes, 0))
+
+    def formula(grad, input, weight):
+        centred, scale = _centre(input, dims, _like_kept(rstd, input, axes))
+        xhat = centred * scale
+        lead = tuple(range(input.ndim - axes))
+        scaled = grad if weight is None else grad * weight
+        return (_project(scaled, xhat, scale, dims), _sum_lead(grad * xhat, lead),
+                _sum_lead(grad, lead))
+    return formula
+
+
+def _like_kept(t, input, axes):
+    """Statistics with size 1 in the normalized dimensions."""
+    return t.reshape([*input.shape[:input.ndim - axes], *[1] * axes])
+
+
+def _centre(input, dims, rstd):
+    """``x - mean`` and ``1 / sqrt(var + eps)``; eps is what the statistics leave over."""
+    centred = input - input.mean(dims, keepdim=True)
+    variance = centred.square().mean(dims, keepdim=True)
+    eps = (rstd ** -2 - variance).detach()
+    return centred, (variance + eps).rsqrt()
+
+
+def _project(g, xhat, scale, dims):
+    """The gradient without its parts along the mean and along xhat."""
+    inner = g - g.mean(dims, keepdim=True) - xhat * (g * xhat).mean(dims, keepdim=True)
+    return scale * inner
+
+
+def _sum_lead(t, lead):
+    return t.sum(lead) if lead else t
+
+
+rule("layer_norm_grad", ("grad", "input", "weight"),
+     lambda grads, grad, input, weight, rstd, axes, needs:
+         vjp_of(_layer_formula(axes, rstd), (grad, input, weight), grads, needs))
+
+# ---- batches -------------------------------------------------------------------------------------------
+rule("native_batch_norm", ("input", "weight", "bias"),
+     lambda g, input, weight, result1, result2, training:
+         ops.batch_norm_grad(g, input, weight, result1, result2, training))
+
+
+def _batch_formula(mean, rstd, training):
+    """What batch_norm_grad computes, as operators of (grad, input, weight)."""
+    def formula(grad, input, weight):
+        dims = (0, *range(2, input.ndim))
+        sizes = [1, -1, *[1] * (input.ndim - 2)]
+        if training:
+            centred, scale = _centre(input, dims, rstd.reshape(sizes))
+        else:
+            centred, scale = input - mean.reshape(sizes), rstd.reshape(sizes)
+        xhat = centred * scale
+        scaled = grad if weight is None else grad * weight.reshape(sizes)
+        first = _project(scaled, xhat, scale, dims) if training else scaled * scale
+        return first, (grad * xhat).sum(dims), grad.sum(dims)
+    return formula
+
+
+rule("batch_norm_grad", ("grad", "input", "weight"),
+     lambda grads, grad, input, weight, mean, rstd, training, needs:
+         vjp_of(_batch_formula(mean, rstd, training), (grad, input, weight), grads, needs))

@@ -1,0 +1,85 @@
+"""Views: the gradient goes back to where the view looked."""
+from flambeau.core import ops
+
+from flambeau.autograd._table import rule
+from flambeau.autograd.rules._help import sum_to_shape, zeros
+
+# ---- the same elements in another order -----------------------------------------------------------
+rule("view", self=lambda g, self_shape: g.reshape(self_shape))
+rule("alias", self=lambda g: g)
+rule("permute", self=lambda g, dims: g.permute(_inverse(dims)))
+rule("transpose", self=lambda g, dim0, dim1: g.transpose(dim0, dim1))
+rule("t", self=lambda g: g.t())
+rule("squeeze", self=lambda g, self_shape: g.reshape(self_shape))
+rule("unsqueeze", self=lambda g, self_shape: g.reshape(self_shape))
+rule("expand", self=lambda g, self_shape: sum_to_shape(g, self_shape))
+rule("view_as_real", self=lambda g: ops.view_as_complex(g.contiguous()))
+rule("view_as_complex", self=lambda g: ops.view_as_real(g))
+
+
+def _inverse(dims):
+    """The permutation that undoes ``dims``."""
+    n = len(dims)
+    places = [d % n for d in dims]
+    return sorted(range(n), key=places.__getitem__)
+
+
+# ---- some of the elements: zeros elsewhere ----------------------------------------------------------
+def _into_zeros(g, shape, view):
+    """Zeros with the gradient written where ``view`` looks."""
+    whole = zeros(shape, g)
+    view(whole).copy_(g)
+    return whole
+
+
+rule("select", self=lambda g, self_shape, dim, index:
+     _into_zeros(g, self_shape, lambda z: z.select(dim, index)))
+rule("slice", self=lambda g, self_shape, dim, start, end, step:
+     _into_zeros(g, self_shape, lambda z: ops.slice(z, dim, start, end, step)))
+rule("narrow", self=lambda g, self_shape, dim, start, length:
+     _into_zeros(g, self_shape, lambda z: z.narrow(dim, start, length)))
+rule("diagonal", self=lambda g, self_shape, offset, dim1, dim2:
+     _into_zeros(g, self_shape, lambda z: z.diagonal(offset, dim1, dim2)))
+
+
+# ---- windows, which may overlap ----------------------------------------------------------------------
+def _contiguous_strides(shape):
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return strides[::-1]
+
+
+def _add_through(g, size, index):
+    """A flat tensor of ``size`` elements: each gradient added at its element's number."""
+    return zeros((size,), g).scatter_add_(0, index.reshape(-1), g.reshape(-1))
+
+
+def _numbers(size, g):
+    return ops.arange_of(0, size, 1, device=g.device)
+
+
+def _unfold(g, self_shape, dimension, size, step):
+    total = 1
+    for n in self_shape:
+        total *= n
+    index = _numbers(total, g).reshape(self_shape).unfold(dimension, size, step)
+    return _add_through(g, total, index).reshape(self_shape)
+
+
+def _as_strided(g, self, size, stride, storage_offset):
+    """Elements are numbered by their place in the memory that ``self`` spans."""
+    start = self.storage_offset()
+    span = 1 + sum([(n - 1) * s for n, s in zip(self.shape, self.stride())])
+    offset = (start if storage_offset is None else storage_offset) - start
+    reach = offset + 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
+    first = min(0, offset)
+    length = max(span, reach) - first
+    index = ops.as_strided(_numbers(length, g), size, stride, offset - first)
+    flat = _add_through(g, length, index)
+    return ops.as_strided(flat, self.shape, self.stride(), -first)
+
+
+rule("unfold", self=_unfold)
+rule("as_strided", self=_as_strided)
