@@ -37,9 +37,9 @@ def files() -> dict[str, str]:
     rows = all_rows()
     parts = [HEAD, *_declarations(rows)]
     parts += [_row(row) for row in rows]
-    parts.append("extern \"C\" fl_op fl_builtin_ops[] = {\n")
+    parts.append("fl_op fl_builtin_ops[] = {\n")
     parts += [f"    {_entry(i, row)},\n" for i, row in enumerate(rows)]
-    parts.append(f"}};\nextern \"C\" const int fl_builtin_count = {len(rows)};\n")
+    parts.append(f"}};\nconst int fl_builtin_count = {len(rows)};\n")
     parts.append(_exports(rows))
     return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(rows),
             "op_index.pxi": _cython_indices(rows)}
@@ -162,5 +162,5 @@ def _exports(rows: list[Row]) -> str:
                              else "")
         lines.append(f'    {{"{name}", {forms}, {int(inplace)}, {len(entries)}, {{{ops}}}, '
                      f"{outputs}}},\n")
-    return ("extern \"C\" const fl_export fl_exports[] = {\n" + "".join(lines) +
-            f"}};\nextern \"C\" const int fl_export_count = {len(lines)};\n")
+    return ("const fl_export fl_exports[] = {\n" + "".join(lines) +
+            f"}};\nconst int fl_export_count = {len(lines)};\n")

@@ -165,6 +165,7 @@ cdef extern from "core/core.h":
         int dtype
         const int64_t *strides
     void fl_copy_strided(const fl_strided &, const fl_strided &, int, const int64_t *) noexcept nogil
+    bint fl_view_possible(const fl_tensor *, int, const int64_t *) noexcept nogil
     int fl_get_num_threads() noexcept nogil
     int fl_set_num_threads(int) noexcept nogil
     void fl_parallel_chunks(int64_t, int64_t, void *, void *) noexcept nogil

@@ -144,6 +144,14 @@ def _array_interface(Tensor t not None):
             "data": (<uintptr_t>t._data, bool(t._flags & FL_READONLY))}
 
 
+def raw_bytes(Tensor t not None):
+    """The memory of a contiguous CPU tensor as a bytes object."""
+    if not t._flags & FL_CONTIGUOUS or t._device_type != FL_CPU:
+        raise ValueError("raw_bytes(): the tensor must be contiguous and on the CPU")
+    _about_to_read(t, "bytes")
+    return (<const char *>t._data)[:t._numel * fl_itemsize(t._dtype)]
+
+
 class _Shared:
     """Carries an array interface and keeps the tensor alive."""
 

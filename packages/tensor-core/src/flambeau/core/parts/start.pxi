@@ -27,12 +27,6 @@ cdef int _check_prefix() except -1:
     return 0
 
 
-cdef object _named_outputs(str name, str outputs):
-    from collections import namedtuple
-    made = namedtuple(name, outputs.split(","), module="flambeau.core.ops")
-    return made._make
-
-
 cdef int _install_operators() except -1:
     cdef const fl_export *e
     cdef list ops
@@ -45,7 +39,8 @@ cdef int _install_operators() except -1:
             _install(name + "_", ops, e.forms, True)
         for k in range(e.count):
             if fl_builtin_ops[e.ops[k]].nouts > 1:
-                _pending_names.append((<uintptr_t>&fl_builtin_ops[e.ops[k]], name))
+                _pending_names.append((<uintptr_t>&fl_builtin_ops[e.ops[k]], name,
+                                       e.outputs.decode()))
     return 0
 
 
@@ -66,16 +61,20 @@ cdef int _install(str name, list ops, int forms, bint inplace) except -1:
     return 0
 
 
+def pending_outputs():
+    """(key, name, comma-separated outputs) of the rows with several outputs."""
+    return [(_op_key(<fl_op *><uintptr_t>address), name, outputs)
+            for address, name, outputs in _pending_names]
+
+
 def _name_outputs(dict classes):
-    """Give rows of several outputs their named tuples (flambeau.core.return_types)."""
+    """Give rows of several outputs what makes their results from a tuple."""
     cdef fl_op *op
-    for address, name in _pending_names:
+    for address, _, _ in _pending_names:
         op = <fl_op *><uintptr_t>address
-        key = _op_key(op)
-        if key in classes:
-            make = classes[key]
-            Py_INCREF(make)
-            op.reserved[0] = <uint64_t><uintptr_t><PyObject *>make
+        make = classes[_op_key(op)]
+        Py_INCREF(make)
+        op.reserved[0] = <uint64_t><uintptr_t><PyObject *>make
 
 
 def operators():

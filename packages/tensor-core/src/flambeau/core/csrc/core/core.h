@@ -65,6 +65,8 @@ static inline int64_t fl_numel_of(int ndim, const int64_t *shape) {
     return n;
 }
 bool fl_is_contiguous(const fl_tensor *t);
+/* Whether t can be seen in this shape without a copy; the element counts must agree. */
+bool fl_view_possible(const fl_tensor *t, int nd, const int64_t *shape);
 int64_t fl_storage_offset(const fl_tensor *t);           /* elements of t's dtype */
 uint64_t fl_storage_bytes(const fl_tensor *t);
 

@@ -67,7 +67,11 @@ fl_op *fl_find_op(const char *key);
 int fl_add_op(fl_op *op);
 PyObject *fl_op_table(void);       /* dict: key -> address of fl_op; borrowed */
 int fl_op_count(void);
-fl_op *fl_op_at(int index);
+extern "C" fl_op fl_builtin_ops[];      /* in the order of op_index.h */
+extern "C" const int fl_builtin_count;
+PyObject *fl_api_capsule(void);
+int fl_api_push(const fl_interposer *w);
+int fl_api_pop(const fl_interposer *w);
 
 /* ---- boxing --------------------------------------------------------------------------------- */
 /* Lists, and objects to be kept alive, for the length of one call. */

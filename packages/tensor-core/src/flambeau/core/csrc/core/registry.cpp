@@ -3,9 +3,6 @@
 #include "core/python.h"
 #include "runtime/isa.h"
 
-extern "C" fl_op fl_builtin_ops[];
-extern "C" const int fl_builtin_count;
-
 static PyObject *by_key = nullptr;      /* key -> capsule of fl_op */
 
 static int add(fl_op *op) {
@@ -51,7 +48,6 @@ fl_op *fl_find_op(const char *key) {
 }
 
 int fl_op_count(void) { return fl_builtin_count; }
-fl_op *fl_op_at(int index) { return &fl_builtin_ops[index]; }
 
 /* ---- kernels of the running ISA level ------------------------------------------------------------- */
 

@@ -69,11 +69,10 @@ template <class T> class Product {
         sums_ = packed_ + SLAB * strip_cols<T>();
     }
 
-    static int64_t scratch_bytes(int64_t m) {
+    static int64_t scratch_elements(int64_t m) {
         int64_t rows = m < panel_rows<T>() ? m : panel_rows<T>();
         int64_t tile = REGISTERS * Lanes<T>::COUNT; /* its sums fit in registers */
-        int64_t elements = rows * PANEL_STRIDE + SLAB * strip_cols<T>() + tile;
-        return elements * static_cast<int64_t>(sizeof(T));
+        return rows * PANEL_STRIDE + SLAB * strip_cols<T>() + tile;
     }
 
     void run() {
@@ -160,7 +159,6 @@ template <class T> class Product {
     void pack_strip(Strip<T> &strip, int64_t p, int64_t k) {
         int64_t width = strip.vectors * Lanes<T>::COUNT;
         pack(packed_, width, b(p, strip.first), g_.b_row, g_.b_col, k, strip.cols);
-        clear_cols(packed_, width, k, strip.cols, width);
         strip.b = packed_;
         strip.b_row = width;
     }
@@ -175,7 +173,7 @@ template <class T> class Product {
             return;
         }
         multiply(k, panel, strip.b, strip.b_row, sums_, width, packed_);
-        finish.tile(out, sums_, width, rows, strip.first, strip.cols);
+        finish.tile(out, sums_, width, i, rows, strip.first, strip.cols);
     }
 
     /* C is met again after the whole slab of B went by; let it arrive while the sums run. */
@@ -189,10 +187,11 @@ template <class T> class Product {
 
     void no_terms() {
         Finish<T> finish(g_, true, true);
-        T zeros[MAX_TILE_COLS] = {};
+        const int L = Lanes<T>::COUNT;
+        T zeros[L] = {};
         for (int64_t i = 0; i < g_.m; i++)
-            for (int64_t j = 0; j < g_.n; j += MAX_TILE_COLS)
-                finish.tile(c(i, j), zeros, 0, 1, j, min(MAX_TILE_COLS, g_.n - j));
+            for (int64_t j = 0; j < g_.n; j += L)
+                finish.tile(c(i, j), zeros, 0, i, 1, j, min(L, g_.n - j));
     }
 
     static const int64_t IN_PLACE_BYTES = 8192;
@@ -204,13 +203,18 @@ template <class T> class Product {
 
 template <class T> void block(const fl_gemm_block *g) {
     if (g->dot)
-        dot_block<T>(*g);
+        dot_product<T>(*g);
     else
         Product<T>(*g).run();
 }
 
+template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
+    int64_t elements = g->dot ? dot_scratch_elements<T>(*g) : Product<T>::scratch_elements(g->m);
+    return elements * static_cast<int64_t>(sizeof(T));
+}
+
 template <class T> constexpr fl_gemm_dtype table() {
-    return {block<T>, Product<T>::scratch_bytes, TILE_ROWS, strip_cols<T>(), panel_rows<T>()};
+    return {block<T>, scratch_bytes<T>, TILE_ROWS, strip_cols<T>(), panel_rows<T>()};
 }
 
 } // namespace

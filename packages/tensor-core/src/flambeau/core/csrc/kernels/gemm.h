@@ -17,18 +17,18 @@ typedef struct fl_gemm_block {
     void *c;
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     double alpha, beta;         /* beta == 0: C is not read */
-    const void *bias;           /* NULL, or the element for column j at j * bias_col */
-    int64_t bias_col;
+    const void *bias;           /* NULL, or strided like a matrix that is added to all */
+    int64_t bias_row, bias_col;
     int32_t relu;
-    int32_t dot;                /* vectors run along k; needs a_col == 1 and b_col == b_row-major
-                                   columns, that is b_row == 1 */
-    void *scratch;              /* at least scratch_bytes of the table */
+    int32_t dot;                /* vectors run along k: for few rows, and only with b_row == 1 */
+    void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
+                                   and a_col, and no fewer rows */
 } fl_gemm_block;
 
 /* The kernels of one dtype. */
 typedef struct fl_gemm_dtype {
     void (*block)(const fl_gemm_block *);
-    int64_t (*scratch_bytes)(int64_t m);    /* for blocks of up to m rows */
+    int64_t (*scratch_bytes)(const fl_gemm_block *);
     int64_t rows, cols;                     /* of the register tile */
     int64_t panel_rows;                     /* rows of A packed at once: a good height of blocks */
 } fl_gemm_dtype;

@@ -1,8 +1,9 @@
-/* Products whose vectors run along k: both operands lie in memory with k innermost and are read in
- * place. Right when one of m and n is so small that packing the other operand would cost as much
- * as the product. */
+/* Products whose vectors run along k: B lies in memory with k innermost and is read in place, the
+ * few rows of A are copied if they do not. Right when m is so small that packing B would cost as
+ * much as the product. */
 #pragma once
 #include "kernels/gemm_finish.h"
+#include "kernels/gemm_pack.h"
 #include "kernels/gemm_vector.h"
 
 namespace {
@@ -58,15 +59,15 @@ template <class T, int ROWS> void dot_rows(const fl_gemm_block &g, int64_t i0) {
     const T *b = static_cast<const T *>(g.b);
     T *c = static_cast<T *>(g.c) + i0 * g.c_row;
     Finish<T> finish(g, true, true);
-    T sums[ROWS * DOT_COLS];
+    T sums[ROWS * DOT_COLS + Lanes<T>::COUNT] = {}; /* read in whole vectors */
     int64_t j = 0;
     for (; j + COLS <= g.n; j += COLS) {
         dot_tile<T, ROWS, COLS>(g.k, a, g.a_row, b + j * g.b_col, g.b_col, sums, COLS);
-        finish.tile(c + j * g.c_col, sums, COLS, ROWS, j, COLS);
+        finish.tile(c + j * g.c_col, sums, COLS, i0, ROWS, j, COLS);
     }
     for (; j < g.n; j++) {
         dot_tile<T, ROWS, 1>(g.k, a, g.a_row, b + j * g.b_col, g.b_col, sums, 1);
-        finish.tile(c + j * g.c_col, sums, 1, ROWS, j, 1);
+        finish.tile(c + j * g.c_col, sums, 1, i0, ROWS, j, 1);
     }
 }
 
@@ -75,6 +76,30 @@ template <class T, int ROWS = DOT_ROWS> void dot_block(const fl_gemm_block &g, i
         dot_rows<T, ROWS>(g, i);
     if constexpr (ROWS > 1)
         dot_block<T, ROWS - 1>(g, i);
+}
+
+/* Rows of the copy of A end on whole vectors. */
+template <class T> int64_t dot_copy_row(const fl_gemm_block &g) {
+    const int L = Lanes<T>::COUNT;
+    return (g.k + L - 1) / L * L;
+}
+
+template <class T> int64_t dot_scratch_elements(const fl_gemm_block &g) {
+    return g.a_col == 1 ? 0 : g.m * dot_copy_row<T>(g);
+}
+
+template <class T> void dot_product(const fl_gemm_block &g) {
+    if (g.a_col == 1) {
+        dot_block<T>(g);
+        return;
+    }
+    fl_gemm_block copied = g;
+    copied.a = g.scratch;
+    copied.a_row = dot_copy_row<T>(g);
+    copied.a_col = 1;
+    pack(static_cast<T *>(g.scratch), copied.a_row, static_cast<const T *>(g.a), g.a_row, g.a_col,
+         g.m, g.k);
+    dot_block<T>(copied);
 }
 
 } // namespace

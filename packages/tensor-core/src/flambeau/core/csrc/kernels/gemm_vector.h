@@ -1,7 +1,6 @@
 /* Vectors of float and double for the products: the widest of the level, with fused multiply-add
  * where the level has one. Everything has internal linkage, like all code compiled per level. */
 #pragma once
-#include <stddef.h>
 #include <stdint.h>
 #include <utility>
 
@@ -53,14 +52,22 @@ template <class T> inline void store(T *p, Vector<T> v) {
     __builtin_memcpy(p, &v, sizeof v);
 }
 
-/* The first `count` elements, zeros behind them; reads nothing beyond. */
-template <class T> inline Vector<T> load_part(const T *p, int64_t count) {
-    Vector<T> v = {};
-    __builtin_memcpy(&v, p, static_cast<size_t>(count) * sizeof(T));
-    return v;
-}
+/* load_part: the first `count` elements, zeros behind them; reads nothing beyond. store_part
+ * writes nothing beyond. */
 
 #if defined(__AVX512F__)
+inline Vector<float> load_part(const float *p, int64_t count) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
+}
+inline Vector<double> load_part(const double *p, int64_t count) {
+    return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), p);
+}
+inline void store_part(float *p, Vector<float> v, int64_t count) {
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), v);
+}
+inline void store_part(double *p, Vector<double> v, int64_t count) {
+    _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << count) - 1), v);
+}
 inline Vector<float> splat(float x) { return _mm512_set1_ps(x); }
 inline Vector<double> splat(double x) { return _mm512_set1_pd(x); }
 inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) {
@@ -70,6 +77,15 @@ inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) 
     return _mm512_fmadd_pd(a, b, c);
 }
 #elif defined(__AVX2__)
+inline Vector<float> load_part(const float *p, int64_t count) {
+    __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i wanted = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lane);
+    return _mm256_maskload_ps(p, wanted);
+}
+inline Vector<double> load_part(const double *p, int64_t count) {
+    __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3);
+    return _mm256_maskload_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lane));
+}
 inline Vector<float> splat(float x) { return _mm256_set1_ps(x); }
 inline Vector<double> splat(double x) { return _mm256_set1_pd(x); }
 inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) {
@@ -79,6 +95,12 @@ inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) 
     return _mm256_fmadd_pd(a, b, c);
 }
 #else
+template <class T> inline Vector<T> load_part(const T *p, int64_t count) {
+    Vector<T> v = {};
+    for (int64_t i = 0; i < count; i++)
+        v[i] = p[i];
+    return v;
+}
 inline Vector<float> splat(float x) { return Vector<float>{x, x, x, x}; }
 inline Vector<double> splat(double x) { return Vector<double>{x, x}; }
 #if defined(__aarch64__)
@@ -91,6 +113,14 @@ inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) 
 #else
 template <class V> inline V fma(V a, V b, V c) { return a * b + c; }
 #endif
+#endif
+
+#if !defined(__AVX512F__)
+/* Element by element: masked stores of AVX2 are slower than this on many processors. */
+template <class T, class V> inline void store_part(T *p, V v, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        p[i] = v[i];
+}
 #endif
 
 /* ---- lane shuffles, written once for all widths ------------------------------------------ */

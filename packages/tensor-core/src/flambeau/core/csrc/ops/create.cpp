@@ -127,7 +127,10 @@ int64_t integer_length(int64_t start, int64_t end, int64_t step) {
     return (int64_t)(span / stride + (span % stride != 0));
 }
 
-bool fits_int64(double x) { return x >= -9223372036854775808.0 && x <= 9223372036854775807.0; }
+bool fits_int64(const fl_value &v) {
+    double x = fl_as_double(v);
+    return is_integer(v) || (x >= -0x1p63 && x < 0x1p63);
+}
 
 int range_length(const fl_op *op, const fl_value *in, int dtype, int64_t *length) {
     double start = fl_as_double(in[0]), end = fl_as_double(in[1]), step = fl_as_double(in[2]);
@@ -143,7 +146,7 @@ int range_length(const fl_op *op, const fl_value *in, int dtype, int64_t *length
         return range_error(op, in, step > 0
             ? "end lies before start although step is positive; swap them or negate step"
             : "end lies after start although step is negative; swap them or negate step");
-    if (fl_is_int(dtype) && !(fits_int64(start) && fits_int64(end) && fits_int64(step)))
+    if (fl_is_int(dtype) && !(fits_int64(in[0]) && fits_int64(in[1]) && fits_int64(in[2])))
         return range_error(op, in, "the numbers must fit int64; give a floating dtype");
     if (fl_is_int(dtype)) {
         *length = integer_length(fl_as_int(in[0]), fl_as_int(in[1]), fl_as_int(in[2]));

@@ -270,7 +270,10 @@ extern "C" int fl_infer_matmul(const fl_op *op, const fl_value *in, int n, fl_sp
     if ((a->ndim > 2 || b->ndim > 2) &&
         fl_broadcast_shape("matmul", a->ndim > 2 ? a->ndim - 2 : 0, a->shape,
                            b->ndim > 2 ? b->ndim - 2 : 0, b->shape, &nd, shape) < 0)
-        return -1;
+        return fl_error(FL_RUNTIME_ERROR, "%s: self is %s and other is %s; their batch dimensions, "
+                        "all but the last two, must broadcast: sizes equal or one of them 1",
+                        fl_op_title(op), fl_shape_text(a->shape, a->ndim),
+                        fl_shape_text(b->shape, b->ndim));
     if (a->ndim > 1)
         shape[nd++] = a->shape[a->ndim - 2];
     if (b->ndim > 1)

@@ -103,6 +103,8 @@ static bool view_strides(const fl_tensor *t, int nd, const int64_t *shape, int64
 }
 
 bool fl_view_possible(const fl_tensor *t, int nd, const int64_t *shape) {
+    if (fl_numel_of(nd, shape) != t->numel)
+        return false;
     int64_t strides[FL_MAX_DIMS];
     return view_strides(t, nd, shape, strides);
 }
@@ -126,11 +128,6 @@ extern "C" int fl_infer_view(const fl_op *op, const fl_value *in, int, fl_spec *
                         fl_shape_text(shape, s->ndim), fl_shape_text(t->shape, t->ndim),
                         fl_shape_text(t->strides, t->ndim));
     return 0;
-}
-
-/* The shape that reshape is going to give (used by the composite row). */
-int fl_reshape_shape(const fl_op *op, const fl_tensor *t, const fl_value &size, int64_t *shape) {
-    return complete_shape(op, t, size, shape);
 }
 
 static int storage_room(const fl_op *op, const fl_tensor *t, const fl_value &size,

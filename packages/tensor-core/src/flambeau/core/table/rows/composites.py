@@ -9,6 +9,23 @@ ROWS = (
     composite("reshape(Tensor self, Shape shape)", doc="A view if possible, else a copy."),
     composite("flatten(Tensor self, Int start_dim=0, Int end_dim=-1)",
               doc="Merges a range of dimensions."),
+    composite("unflatten(Tensor self, Dim dim, Shape sizes)",
+              doc="Splits a dimension into several."),
+    composite("expand_as(Tensor self, Tensor other)", forms=("method",),
+              doc="Expanded to the shape of another tensor."),
+    composite("view_as(Tensor self, Tensor other)", forms=("method",),
+              doc="Viewed in the shape of another tensor."),
+    composite("reshape_as(Tensor self, Tensor other)", forms=("method",),
+              doc="Reshaped to the shape of another tensor."),
+    composite("contiguous(Tensor self, *, Object memory_format=None)", forms=("method",),
+              doc="The tensor itself if its elements lie in C order, else a copy that does."),
+    *(composite(f"{name}_like(Tensor self, {extra}*, DType? dtype=None, Device? device=None, "
+                "Bool requires_grad=False, Object memory_format=None)", forms=("function",),
+                differentiable=False, doc=f"{text} of the shape, dtype and device of another tensor.")
+      for name, extra, text in (
+          ("empty", "", "Uninitialized memory"), ("zeros", "", "Zeros"), ("ones", "", "Ones"),
+          ("full", "Scalar fill_value, ", "One number"), ("rand", "", "Uniform random numbers"),
+          ("randn", "", "Normal random numbers"))),
     composite("std(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)",
               doc="Standard deviation over dimensions."),
     composite("max(Tensor self)", doc="The greatest value."),

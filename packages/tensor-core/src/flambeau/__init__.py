@@ -1,0 +1,67 @@
+"""Flambeau: tensors, and rooms for automatic differentiation, networks and compilation.
+
+``import flambeau`` gives tensors and operators; ``flambeau.autograd``, ``flambeau.nn``,
+``flambeau.optim``, ``flambeau.jit`` and ``flambeau.cuda`` come from packages of their own and
+are imported on first use.
+"""
+from pkgutil import extend_path
+
+from flambeau import rooms
+from flambeau.core import (
+    Generator,
+    Size,
+    Tensor,
+    as_tensor,
+    can_cast,
+    default_generator,
+    device,
+    dtype,
+    finfo,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    functions,
+    get_default_dtype,
+    get_num_threads,
+    get_rng_state,
+    iinfo,
+    initial_seed,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    is_tensor,
+    load,
+    manual_seed,
+    promote_types,
+    result_type,
+    save,
+    set_default_dtype,
+    set_num_threads,
+    set_printoptions,
+    set_rng_state,
+    tensor,
+)
+from flambeau.core import dtypes as _dtypes
+
+
+__path__ = extend_path(__path__, __name__)
+globals().update(functions)
+globals().update(_dtypes)
+rooms.explain_absent_rooms()
+__getattr__ = rooms.lazy_attributes(__name__)
+
+pi = 3.141592653589793
+e = 2.718281828459045
+inf = 1e400
+nan = inf - inf
+newaxis = None
+contiguous_format = "contiguous_format"
+preserve_format = "preserve_format"
+strided = "strided"
+
+__all__ = sorted([
+    "Generator", "Size", "Tensor", "as_tensor", "can_cast", "default_generator", "device", "dtype",
+    "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype", "get_num_threads",
+    "get_rng_state", "iinfo", "initial_seed", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_tensor", "load", "manual_seed", "promote_types", "result_type", "save",
+    "set_default_dtype", "set_num_threads", "set_printoptions", "set_rng_state", "tensor",
+    "pi", "e", "inf", "nan", "newaxis", *functions, *_dtypes])

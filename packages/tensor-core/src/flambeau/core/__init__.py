@@ -1,0 +1,90 @@
+"""The tensor core: tensors, the operator table, dispatch, the CPU backend."""
+from flambeau.core import _core
+from flambeau.core._core import (
+    Generator,
+    Operator,
+    Tensor,
+    as_tensor,
+    call,
+    can_cast,
+    default_generator,
+    device,
+    dtype,
+    empty_cache,
+    find_op,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    get_default_dtype,
+    get_num_threads,
+    get_rng_state,
+    infer,
+    initial_seed,
+    install_tensor_methods,
+    interpose,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    is_tensor,
+    isa_level,
+    manual_seed,
+    memory_stats,
+    op_keys,
+    parallel_for_address,
+    promote_types,
+    reset_peak_memory_stats,
+    result_type,
+    set_default_dtype,
+    set_num_threads,
+    set_rng_state,
+    storage_id,
+    tensor,
+)
+from flambeau.core.dtypes import dtypes, finfo, iinfo
+from flambeau.core.size import Size
+
+_core._set_size_type(Size)
+
+from flambeau.core import blas, lazy, ops  # noqa: E402
+from flambeau.core.composites import factories, methods  # noqa: E402
+from flambeau.core.files import load, save  # noqa: E402
+from flambeau.core.printing import set_printoptions  # noqa: E402
+
+blas.find()
+ops.name_outputs()
+install_tensor_methods(methods.ATTRIBUTES)
+install_tensor_methods(lazy.ATTRIBUTES)
+functions = {**_core.functions, **factories.FUNCTIONS}
+
+
+def get_include() -> str:
+    """Folder of ``flambeau/abi.h``, for packages that compile against the interface."""
+    from pathlib import Path
+
+    return str(Path(__file__).parent / "include")
+
+
+def register_op(schema: str, **facts):
+    """Add an operator at run time; see ``flambeau.core.register.register_op``."""
+    from flambeau.core.register import register_op as add
+
+    return add(schema, **facts)
+
+
+def row(key: str):
+    """The row of the operator table with this key, built in or registered at run time."""
+    from flambeau.core.register import row as find
+
+    return find(key)
+
+
+__all__ = [
+    "Generator", "Operator", "Size", "Tensor", "as_tensor", "call", "can_cast",
+    "default_generator", "device", "dtype", "dtypes", "empty_cache", "find_op", "finfo",
+    "from_dlpack", "from_numpy", "frombuffer", "functions", "get_default_dtype", "get_include",
+    "get_num_threads", "get_rng_state", "iinfo", "infer", "initial_seed",
+    "install_tensor_methods", "interpose", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "op_keys", "ops",
+    "parallel_for_address", "promote_types", "register_op", "reset_peak_memory_stats",
+    "result_type", "row", "save", "set_default_dtype", "set_num_threads", "set_printoptions",
+    "set_rng_state", "storage_id", "tensor",
+]

@@ -1,0 +1,18 @@
+"""Operators written in terms of other operators.
+
+The functions here are ordinary Python, compiled by Cython. A row ``name`` (or ``name.overload``)
+of category composite is served by the function ``name`` (``name__overload``), which gets the
+row's parameters in order. They may not look at values, so that they can be traced.
+"""
+from __future__ import annotations
+
+
+def find(symbol: str):
+    """The function that serves a composite row."""
+    from flambeau.core.composites import arithmetic, losses, matrix, network, shapes
+
+    for module in (shapes, arithmetic, matrix, network, losses):
+        function = getattr(module, symbol, None)
+        if function is not None:
+            return function
+    raise NotImplementedError(f"the composite row {symbol!r} has no function")

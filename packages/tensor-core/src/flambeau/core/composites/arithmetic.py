@@ -1,0 +1,61 @@
+"""Composite rows of arithmetic and reductions."""
+from flambeau.core import _core
+
+_op = _core.operators()
+
+
+def std(x, dim, correction, keepdim):
+    return _op["sqrt"](_op["var"](x, dim, correction=correction, keepdim=keepdim))
+
+
+def max(x):
+    return _op["amax"](x)
+
+
+def min(x):
+    return _op["amin"](x)
+
+
+def max__other(x, other):
+    return _op["maximum"](x, other)
+
+
+def min__other(x, other):
+    return _op["minimum"](x, other)
+
+
+def norm(x, p, dim, keepdim):
+    """``sum(|x|^p)^(1/p)``; the Euclidean norm when p is None or 2."""
+    size = _op["abs"](x)
+    if p is None or p == 2:
+        return _op["sqrt"](_op["sum"](_op["square"](size), dim, keepdim))
+    if p == float("inf"):
+        return _op["amax"](size, dim, keepdim)
+    if p == float("-inf"):
+        return _op["amin"](size, dim, keepdim)
+    if p == 0:
+        return _op["sum"](_op["ne"](x, 0), dim, keepdim, dtype=size.dtype)
+    if p == 1:
+        return _op["sum"](size, dim, keepdim)
+    return _op["pow"](_op["sum"](_op["pow"](size, p), dim, keepdim), 1.0 / p)
+
+
+def clamp(x, min, max):
+    if min is None and max is None:
+        raise RuntimeError("clamp(): at least one of 'min' or 'max' must not be None")
+    if max is None:
+        return _op["clamp_min"](x, min)
+    if min is None:
+        return _op["clamp_max"](x, max)
+    return _op["clamp_both"](x, min, max)
+
+
+def div__mode(x, other, rounding_mode):
+    if rounding_mode is None:
+        return _op["div"](x, other)
+    if rounding_mode == "floor":
+        return _op["floor_divide"](x, other)
+    if rounding_mode == "trunc":
+        return _op["trunc_divide"](x, other)
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
+                       f"found {rounding_mode!r}")

@@ -1,0 +1,124 @@
+"""Composite rows of losses."""
+from flambeau.core import _core
+
+_op = _core.operators()
+_REDUCTION = {"none": 0, "mean": 1, "sum": 2}
+
+
+def _code(what, reduction):
+    if reduction not in _REDUCTION:
+        raise ValueError(f"{what}(): {reduction} is not a valid value for reduction; it is 'none', "
+                         "'mean' or 'sum'")
+    return _REDUCTION[reduction]
+
+
+def _reduce(what, loss, reduction):
+    code = _code(what, reduction)
+    return loss if code == 0 else _op["mean"](loss) if code == 1 else _op["sum"](loss)
+
+
+def _same_shape(what, x, target):
+    if x.shape != target.shape:
+        raise ValueError(
+            f"{what}(): input has shape {list(x.shape)} and target {list(target.shape)}; a loss does "
+            "not broadcast in silence: reshape one of them (target.view_as(input)), or broadcast on "
+            "purpose with target.expand_as(input)")
+
+
+def _legacy(what, size_average, reduce):
+    if size_average is not None or reduce is not None:
+        raise TypeError(f"{what}(): size_average and reduce are deprecated; write reduction='mean', "
+                        "'sum' or 'none'")
+
+
+def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):
+    _legacy("nll_loss", size_average, reduce)
+    code = _code("nll_loss", reduction)
+    if x.ndim <= 2:
+        return _op["nll_loss_rows"](x, target, weight, code, ignore_index)[0]
+    rows = _op["reshape"](_op["movedim"](x, 1, -1), (-1, x.shape[1]))
+    flat = _op["reshape"](target, (-1,))
+    loss = _op["nll_loss_rows"](rows, flat, weight, code, ignore_index)[0]
+    return _op["reshape"](loss, target.shape) if code == 0 else loss
+
+
+def cross_entropy(x, target, weight, size_average, ignore_index, reduce, reduction,
+                  label_smoothing):
+    _legacy("cross_entropy", size_average, reduce)
+    dim = 0 if x.ndim == 1 else 1
+    scores = _op["log_softmax"](x, dim)
+    if target.is_floating_point():
+        return _soft_cross_entropy(scores, target, weight, reduction, label_smoothing, dim)
+    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0.0:
+        return loss
+    return _smoothed(scores, target, weight, ignore_index, reduction, label_smoothing, loss, dim)
+
+
+def _soft_cross_entropy(scores, target, weight, reduction, smoothing, dim):
+    _same_shape("cross_entropy", scores, target)
+    classes = scores.shape[dim]
+    if smoothing:
+        target = _op["add"](_op["mul"](target, 1.0 - smoothing), smoothing / classes)
+    terms = _op["mul"](scores, target)
+    if weight is not None:
+        terms = _op["mul"](terms, _per_class(weight, scores, dim))
+    loss = _op["neg"](_op["sum"](terms, dim))
+    if _code("cross_entropy", reduction) == 1:
+        return _op["div"](_op["sum"](loss), max(1, scores.numel() // classes))
+    return _reduce("cross_entropy", loss, reduction)
+
+
+def _per_class(weight, scores, dim):
+    shape = [1] * scores.ndim
+    shape[dim] = -1
+    return _op["view"](weight, shape)
+
+
+def _smoothed(scores, target, weight, ignore_index, reduction, smoothing, loss, dim):
+    """``(1 - s) * nll + s / classes * mean over all classes``, ignored rows left out."""
+    classes = scores.shape[dim]
+    kept = _op["ne"](target, ignore_index)
+    spread = scores if weight is None else _op["mul"](scores, _per_class(weight, scores, dim))
+    smooth = _op["where"](kept, _op["neg"](_op["sum"](spread, dim)), 0.0)
+    code = _code("cross_entropy", reduction)
+    if code == 2:
+        smooth = _op["sum"](smooth)
+    elif code == 1:
+        if weight is None:
+            total = _op["sum"](kept, dtype=scores.dtype)
+        else:
+            chosen = _op["index_select"](weight, 0, _op["reshape"](
+                _op["where"](kept, target, 0), (-1,)))
+            total = _op["sum"](_op["mul"](chosen, _op["reshape"](kept, (-1,))))
+        smooth = _op["div"](_op["sum"](smooth), total)
+    return _op["add"](_op["mul"](loss, 1.0 - smoothing), _op["mul"](smooth, smoothing / classes))
+
+
+def mse_loss(x, target, size_average, reduce, reduction):
+    _legacy("mse_loss", size_average, reduce)
+    _same_shape("mse_loss", x, target)
+    return _reduce("mse_loss", _op["square"](_op["sub"](x, target)), reduction)
+
+
+def l1_loss(x, target, size_average, reduce, reduction):
+    _legacy("l1_loss", size_average, reduce)
+    _same_shape("l1_loss", x, target)
+    return _reduce("l1_loss", _op["abs"](_op["sub"](x, target)), reduction)
+
+
+def binary_cross_entropy_with_logits(x, target, weight, size_average, reduce, reduction,
+                                     pos_weight):
+    """``max(x, 0) - x * y + log(1 + exp(-|x|))``, with weights on the positive part."""
+    what = "binary_cross_entropy_with_logits"
+    _legacy(what, size_average, reduce)
+    _same_shape(what, x, target)
+    log_sigmoid = _op["logsigmoid"](x)
+    if pos_weight is None:
+        loss = _op["sub"](_op["mul"](_op["sub"](1, target), x), log_sigmoid)
+    else:
+        scale = _op["add"](_op["mul"](_op["sub"](pos_weight, 1), target), 1)
+        loss = _op["sub"](_op["mul"](_op["sub"](1, target), x), _op["mul"](scale, log_sigmoid))
+    if weight is not None:
+        loss = _op["mul"](loss, weight)
+    return _reduce(what, loss, reduction)

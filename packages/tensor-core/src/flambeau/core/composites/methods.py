@@ -1,0 +1,198 @@
+"""Methods and properties of Tensor that are not rows of their own."""
+from flambeau.core import _core
+
+_op = _core.operators()
+_cast, _to_device = _op["cast"], _op["to_device"]
+_dtype, _device, Tensor = _core.dtype, _core.device, _core.Tensor
+
+
+def _read_target(args):
+    """Sort positional arguments of ``to`` into dtype and device."""
+    dtype = device = None
+    for value in args:
+        if isinstance(value, _dtype):
+            dtype = value
+        elif isinstance(value, Tensor):
+            dtype, device = value.dtype, value.device
+        elif isinstance(value, (str, _device, int)) and not isinstance(value, bool):
+            device = value
+        elif value is not None and not isinstance(value, bool):
+            raise TypeError(f"to(): expected a dtype, a device or a tensor, got {value!r}")
+    return dtype, device
+
+
+def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """The tensor in another dtype, on another device, or as another tensor is.
+
+    Returns ``self`` when nothing changes and ``copy`` is false.
+    """
+    if args:
+        first_dtype, first_device = _read_target(args)
+        dtype = dtype or first_dtype
+        device = device if device is not None else first_device
+    result = self
+    if device is not None:
+        place = device if isinstance(device, _device) else _device(device) \
+            if isinstance(device, str) else _device("cuda", device)
+        if place != self.device:
+            result = _to_device(result, place)
+    if dtype is not None and dtype is not result.dtype:
+        result = _cast(result, dtype)
+    return _op["clone"](result) if copy and result is self else result
+
+
+def _caster(name):
+    target = _core._dtype_named(name)
+
+    def cast(self, memory_format=None):
+        return self if self.dtype is target else _cast(self, target)
+
+    cast.__doc__ = f"The tensor as {name}."
+    return cast
+
+
+def type_as(self, other):
+    """The tensor in the dtype of another."""
+    return to(self, other.dtype)
+
+
+def cpu(self, memory_format=None):
+    """The tensor on the CPU."""
+    return self if self.is_cpu else _to_device(self, _device("cpu"))
+
+
+def cuda(self, device=None, non_blocking=False, memory_format=None):
+    """The tensor on a CUDA device."""
+    return to(self, device if device is not None else "cuda")
+
+
+def numpy(self, *, force=False):
+    """A NumPy array over the same memory.
+
+    Args:
+        force: Detach and copy to the CPU first if need be.
+    """
+    return _core._to_numpy(cpu(self.detach()) if force else self)
+
+
+def __array__(self, dtype=None, copy=None):
+    """The tensor as NumPy sees it."""
+    array = _core._to_numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """The tensor as a DLPack capsule."""
+    return _core._to_dlpack(self, max_version, copy)
+
+
+def __dlpack_device__(self):
+    """(device type, index) in DLPack's numbers."""
+    return _core._dlpack_device(self)
+
+
+def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
+    """Uninitialized memory of this dtype and device."""
+    size = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+    x = _op["empty"](size, dtype=dtype or self.dtype, device=device or self.device)
+    return x.requires_grad_(True) if requires_grad else x
+
+
+def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
+    """Zeros of this dtype and device."""
+    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
+    return x.requires_grad_(True) if requires_grad else x
+
+
+def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
+    """Ones of this dtype and device."""
+    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
+    return x.requires_grad_(True) if requires_grad else x
+
+
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One repeated number in this dtype and on this device."""
+    x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)
+    return x.requires_grad_(True) if requires_grad else x
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor of this dtype and device from data."""
+    return _core.tensor(data, dtype=dtype or self.dtype, device=device or self.device,
+                        requires_grad=requires_grad)
+
+
+def zero_(self):
+    """Set every element to zero."""
+    return _op["fill_"](self, 0)
+
+
+def uniform_(self, low=0.0, high=1.0, *, generator=None):
+    """Fill with uniform random numbers from ``low`` to ``high``."""
+    return _op["random_uniform_"](self, low, high, generator=generator)
+
+
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    """Fill with normal random numbers."""
+    return _op["random_normal_"](self, mean, std, generator=generator)
+
+
+def random_(self, low=None, high=None, *, generator=None):
+    """Fill with random integers from ``low`` to ``high``, ``high`` excluded."""
+    if low is None:
+        low, high = 0, 1 << min(8 * self.element_size() - 1, 24)
+    elif high is None:
+        low, high = 0, low
+    return _op["random_integers_"](self, low, high, generator=generator)
+
+
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Fill with ones of probability ``p``, else zeros."""
+    return _op["random_bernoulli_"](self, p, generator=generator)
+
+
+def _transposed(self):
+    if self.ndim <= 2:
+        return _op["t"](self)
+    return _op["permute"](self, list(range(self.ndim))[::-1])
+
+
+def _matrix_transposed(self):
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got "
+                           f"{self.ndim}-D tensor.")
+    return _op["transpose"](self, -2, -1)
+
+
+def _real(self):
+    return _op["select"](_op["view_as_real"](self), -1, 0) if self.is_complex() else self
+
+
+def _imag(self):
+    if not self.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _op["select"](_op["view_as_real"](self), -1, 1)
+
+
+def is_nonzero(self):
+    """Whether the only element is not zero."""
+    return bool(self)
+
+
+def type(self, dtype=None):
+    """The tensor in another dtype; its type's name when none is given."""
+    return f"flambeau.{self.dtype.name}" if dtype is None else to(self, dtype)
+
+
+ATTRIBUTES = {f.__name__: f for f in (
+    to, type_as, cpu, cuda, numpy, __array__, __dlpack__, __dlpack_device__, new_empty, new_zeros,
+    new_ones, new_full, new_tensor, zero_, uniform_, normal_, random_, bernoulli_, is_nonzero,
+    type)}
+ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
+    ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
+    ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
+    ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
+ATTRIBUTES |= {"T": property(_transposed), "mT": property(_matrix_transposed),
+               "real": property(_real), "imag": property(_imag), "__array_ufunc__": None}

@@ -1,0 +1,116 @@
+"""Composite rows of neural networks."""
+from flambeau.core import _core
+
+_op = _core.operators()
+
+
+def gelu(x, approximate):
+    if approximate == "none":
+        return _op["gelu_exact"](x)
+    if approximate == "tanh":
+        return _op["gelu_tanh"](x)
+    raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, got "
+                       f"{approximate!r}")
+
+
+def max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    values, indices = _op["max_pool2d_with_indices"](x, kernel_size, stride, padding, dilation,
+                                                     ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+def adaptive_avg_pool2d(x, output_size):
+    height, width = x.shape[-2:]
+    rows, cols = output_size if len(output_size) == 2 else (output_size[0], output_size[0])
+    if rows == 1 and cols == 1:
+        return _op["mean"](x, (-2, -1), True)
+    if height % rows == 0 and width % cols == 0:
+        return _op["avg_pool2d"](x, (height // rows, width // cols))
+    return _uneven_pool(_uneven_pool(x, -2, rows), -1, cols)
+
+
+def _uneven_pool(x, dim, count):
+    """Means over ``count`` windows that cover a dimension, as equal as they can be."""
+    size = x.shape[dim]
+    pieces = []
+    for i in range(count):
+        start, end = i * size // count, -(-(i + 1) * size // count)
+        pieces.append(_op["mean"](_op["narrow"](x, dim, start, end - start), dim, True))
+    return _op["cat"](pieces, dim)
+
+
+def layer_norm(x, normalized_shape, weight, bias, eps):
+    n = len(normalized_shape)
+    if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):
+        raise RuntimeError(f"layer_norm(): Given normalized_shape={list(normalized_shape)}, expected "
+                           f"input with shape [*, {', '.join(map(str, normalized_shape))}], but got "
+                           f"input of size {list(x.shape)}")
+    return _op["native_layer_norm"](x, n, weight, bias, eps)[0]
+
+
+def batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps):
+    if training and x.ndim >= 2 and x.numel() == x.shape[1]:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size "
+                         f"{list(x.shape)}")
+    return _op["native_batch_norm"](x, weight, bias, running_mean, running_var, training, momentum,
+                                    eps)[0]
+
+
+def embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
+    if max_norm is not None or scale_grad_by_freq or sparse:
+        raise NotImplementedError("embedding(): max_norm, scale_grad_by_freq and sparse are not "
+                                  "supported yet; leave them at their defaults")
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        raise RuntimeError(f"embedding(): padding_idx {padding_idx} must be within the "
+                           f"{weight.shape[0]} rows of weight")
+    elif padding_idx < 0:
+        padding_idx += weight.shape[0]
+    return _op["embedding_lookup"](weight, indices, padding_idx)
+
+
+def dropout(x, p, training, inplace):
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0.0:
+        return x
+    mask = _op["random_bernoulli_"](_op["empty"](x.shape, dtype=x.dtype, device=x.device), 1.0 - p)
+    if p < 1.0:
+        _op["mul_"](mask, 1.0 / (1.0 - p))
+    return _op["mul_"](x, mask) if inplace else _op["mul"](x, mask)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale,
+                                 enable_gqa):
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("scaled_dot_product_attention(): Explicit attn_mask should not be set "
+                           "when is_causal=True")
+    if enable_gqa and key.shape[-3] != query.shape[-3]:
+        key, value = _repeat_heads(key, query), _repeat_heads(value, query)
+    if dropout_p == 0.0:
+        return _op["attention"](query, key, value, attn_mask, is_causal, scale)[0]
+    return _plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _repeat_heads(x, query):
+    times = query.shape[-3] // x.shape[-3]
+    shape = list(x.shape)
+    x = _op["expand"](_op["unsqueeze"](x, -3), (*shape[:-2], times, *shape[-2:]))
+    return _op["reshape"](x, (*shape[:-3], shape[-3] * times, *shape[-2:]))
+
+
+def _plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale):
+    """The textbook formula, for dropout on the weights."""
+    if scale is None:
+        scale = query.shape[-1] ** -0.5
+    scores = _op["mul"](_op["matmul"](query, _op["transpose"](key, -2, -1)), scale)
+    if is_causal:
+        ones = _op["fill_"](_op["empty"](scores.shape[-2:], device=query.device), 1)
+        attn_mask = _op["ne"](_op["tril"](ones), 0)
+    if attn_mask is not None and attn_mask.dtype is _core._dtype_named("bool"):
+        scores = _op["where"](attn_mask, scores, float("-inf"))
+    elif attn_mask is not None:
+        scores = _op["add"](scores, attn_mask)
+    weights = dropout(_op["softmax"](scores, -1), dropout_p, True, False)
+    return _op["matmul"](weights, value)

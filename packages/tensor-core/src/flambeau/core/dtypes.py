@@ -1,0 +1,74 @@
+"""dtypes by name, and what their numbers can hold."""
+from __future__ import annotations
+
+from flambeau.core import _core
+
+_ALIASES = {"half": "float16", "float": "float32", "double": "float64", "short": "int16",
+            "int": "int32", "long": "int64", "cfloat": "complex64", "cdouble": "complex128"}
+
+_by_name = {d.name: d for d in (_core._dtype_named(n) for n in (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16",
+    "bfloat16", "float32", "float64", "complex64", "complex128"))}
+
+#: Every dtype under its name and under PyTorch's second names.
+dtypes = {**_by_name, **{alias: _by_name[name] for alias, name in _ALIASES.items()}}
+
+_FLOATS = {   # bits of the mantissa after the point, least and greatest exponent
+    "float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127),
+    "float64": (52, -1022, 1023)}
+
+
+class finfo:
+    """Limits of a floating dtype.
+
+    Args:
+        type: A floating or complex dtype; the default dtype when left out.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.finfo(flambeau.float32).eps
+        1.1920928955078125e-07
+    """
+
+    def __init__(self, type=None) -> None:
+        type = type or _core.get_default_dtype()
+        name = type.to_real().name
+        if name not in _FLOATS:
+            raise TypeError(f"finfo() requires a floating dtype, got {type}; use iinfo()")
+        digits, low, high = _FLOATS[name]
+        self.dtype = name
+        self.bits = 8 * type.to_real().itemsize
+        self.eps = 2.0 ** -digits
+        self.max = (2.0 - 2.0 ** -digits) * 2.0 ** high
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0 ** low
+        self.resolution = 10.0 ** -int(digits * 0.30103)
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution}, min={self.min}, max={self.max}, "
+                f"eps={self.eps}, tiny={self.tiny}, dtype={self.dtype})")
+
+
+class iinfo:
+    """Limits of an integer dtype.
+
+    Args:
+        type: An integer dtype.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.iinfo(flambeau.int8).max
+        127
+    """
+
+    def __init__(self, type) -> None:
+        if type.is_floating_point or type.is_complex or type.name == "bool":
+            raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo()")
+        self.dtype = type.name
+        self.bits = 8 * type.itemsize
+        signed = type.is_signed
+        self.min = -(1 << self.bits - 1) if signed else 0
+        self.max = (1 << self.bits - signed) - 1
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,18 @@
+"""Every operator by name, the internal ones included: ``ops.mul``, ``ops.softmax_grad``."""
+from __future__ import annotations
+
+from collections import namedtuple
+
+from flambeau.core import _core
+
+globals().update(_core.operators())
+
+
+def name_outputs() -> None:
+    """Let rows with several outputs return named tuples (``values, indices``)."""
+    classes = {}
+    for key, name, outputs in _core.pending_outputs():
+        kind = namedtuple(name, outputs, module="flambeau.core.ops")
+        globals()[f"{name}_outputs"] = kind
+        classes[key] = kind._make
+    _core._name_outputs(classes)

@@ -1,0 +1,187 @@
+"""Tensors as text, in PyTorch's form: aligned columns, four digits, long ones summarized."""
+from __future__ import annotations
+
+import math
+
+_OPTIONS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None,
+                     sci_mode=None) -> None:
+    """Choose how tensors are printed.
+
+    Args:
+        precision: Digits after the point (4).
+        threshold: Number of elements from which on tensors are summarized (1000).
+        edgeitems: Items shown at each end of a summarized dimension (3).
+        linewidth: Characters per line (80).
+        profile: ``"default"``, ``"short"`` or ``"full"``.
+        sci_mode: True or False to force or forbid scientific notation.
+    """
+    profiles = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}
+    if profile is not None:
+        chosen = profiles[profile]
+        _OPTIONS.update(zip(("precision", "threshold", "edgeitems"), chosen))
+        _OPTIONS["linewidth"] = 80
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+             "linewidth": linewidth}
+    _OPTIONS.update({k: v for k, v in given.items() if v is not None})
+    _OPTIONS["sci_mode"] = sci_mode
+
+
+class _Format:
+    """How the numbers of one tensor are written: one width for all of them."""
+
+    def __init__(self, values: list) -> None:
+        self.is_float = bool(values) and isinstance(values[0], float)
+        self.whole = self.scientific = False
+        self.width = 1
+        if self.is_float:
+            self._measure_floats([v for v in values if math.isfinite(v) and v != 0])
+        self.width = max((len(self.number(v)) for v in values), default=1)
+
+    def _measure_floats(self, finite: list[float]) -> None:
+        if not finite:
+            return
+        sizes = [abs(v) for v in finite]
+        low, high = min(sizes), max(sizes)
+        self.whole = all(v == math.ceil(v) for v in finite)
+        if self.whole:
+            self.scientific = high / low > 1000.0 and high > 1e8 or high > 1e8
+        else:
+            self.scientific = high / low > 1000.0 or high > 1e8 or low < 1e-4
+        if _OPTIONS["sci_mode"] is not None:
+            self.scientific = _OPTIONS["sci_mode"]
+
+    def number(self, v) -> str:
+        if not self.is_float:
+            return str(v)
+        digits = _OPTIONS["precision"]
+        if self.scientific:
+            return f"{v:.{digits}e}"
+        if not math.isfinite(v):
+            return str(v)
+        if self.whole or not self._any_fraction:
+            return f"{v:.0f}."
+        return f"{v:.{digits}f}"
+
+    _any_fraction = True
+
+    def __call__(self, v) -> str:
+        return self.number(v).rjust(self.width)
+
+
+class _IntegralFormat(_Format):
+    """Floats none of which has a fraction (or none is finite)."""
+
+    _any_fraction = False
+
+
+def _formatter(values: list) -> _Format:
+    if values and isinstance(values[0], float):
+        finite = [v for v in values if math.isfinite(v) and v != 0]
+        if not finite:
+            return _IntegralFormat(values)
+    return _Format(values)
+
+
+class _ComplexFormat:
+    """Real and imaginary parts, each with a width of its own."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _formatter([v.real for v in values])
+        self.imag = _formatter([abs(v.imag) for v in values])
+
+    def __call__(self, v: complex) -> str:
+        sign = "-" if math.copysign(1.0, v.imag) < 0 else "+"
+        return f"{self.real(v.real)}{sign}{self.imag(abs(v.imag)).strip()}j"
+
+
+def _leaves(nested):
+    if isinstance(nested, list):
+        for item in nested:
+            yield from _leaves(item)
+    elif nested is not ...:
+        yield nested
+
+
+def _edges(x, edge: int):
+    """Nested lists of x with the middle of long dimensions replaced by an ellipsis."""
+    if x.ndim == 0:
+        return x.tolist()
+    n = len(x)
+    if n > 2 * edge:
+        return ([_edges(x[i], edge) for i in range(edge)] + [...] +
+                [_edges(x[i], edge) for i in range(n - edge, n)])
+    return [_edges(x[i], edge) for i in range(n)]
+
+
+def _lines(nested, depth: int, ndim: int, indent: int, form) -> str:
+    if ndim == 0:
+        return form(nested)
+    if depth == ndim - 1:
+        return _row(nested, indent, form)
+    parts = ["..." if item is ... else _lines(item, depth + 1, ndim, indent + 1, form)
+             for item in nested]
+    gap = "," + "\n" * (ndim - depth - 1) + " " * (indent + 1)
+    return "[" + gap.join(parts) + "]"
+
+
+def _row(items: list, indent: int, form) -> str:
+    words = [" ..." if item is ... else form(item) for item in items]
+    widest = max((len(w) for w in words), default=1) + 2
+    per_line = max(1, (_OPTIONS["linewidth"] - indent) // widest)
+    lines = [", ".join(words[i:i + per_line]) for i in range(0, len(words), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _values_text(x, indent: int) -> str:
+    long = x.numel() > _OPTIONS["threshold"]
+    nested = _edges(x, _OPTIONS["edgeitems"]) if long else x.tolist()
+    values = list(_leaves(nested))
+    form = _ComplexFormat(values) if x.is_complex() else _formatter(values)
+    return _lines(nested, 0, x.ndim, indent, form)
+
+
+def _suffixes(x, defaults: tuple[str, ...]) -> list[str]:
+    out = []
+    if x.device.type != "cpu":
+        out.append(f"device='{x.device}'")
+    if x.numel() == 0 and x.ndim != 1:
+        out.append(f"size={tuple(x.shape)}")
+    if x.dtype.name not in defaults or (x.numel() == 0 and x.dtype.name == "int64"):
+        out.append(f"dtype={x.dtype}")
+    if x.grad_fn is not None:
+        out.append(f"grad_fn=<{x.grad_fn.name()}>")
+    elif x.requires_grad:
+        out.append("requires_grad=True")
+    return out
+
+
+def tensor_text(x) -> str:
+    """The text of ``repr(x)``."""
+    from flambeau.core import _core
+
+    default = _core.get_default_dtype()
+    plain = x.detach()
+    head = "tensor("
+    if x.is_meta:
+        body = "..."
+        tail = [f"size={tuple(x.shape)}"] + _suffixes(x, (default.name,))
+    else:
+        if plain.device.type != "cpu":
+            plain = plain.cpu()
+        if plain.dtype.name in ("float16", "bfloat16"):
+            plain = plain.float()
+        body = "[]" if x.numel() == 0 else _values_text(plain, len(head))
+        tail = _suffixes(x, (default.name, "int64", "bool", default.to_complex().name))
+    text = head + body
+    width = len(text) - text.rfind("\n")
+    for part in tail:
+        new_line = width + len(part) + 2 > _OPTIONS["linewidth"]
+        text += (",\n" + " " * len(head) if new_line else ", ") + part
+        width = (len(head) if new_line else width + 2) + len(part)
+    text += ")"
+    if type(x).__name__ == "Parameter":
+        return f"Parameter containing:\n{text}"
+    return text

@@ -1,0 +1,36 @@
+"""Size: the shape of a tensor, a tuple that also counts elements."""
+from __future__ import annotations
+
+
+class Size(tuple):
+    """Sizes of a tensor's dimensions.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.zeros(2, 3).shape
+        flambeau.Size([2, 3])
+        >>> flambeau.zeros(2, 3).shape.numel()
+        6
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of the sizes."""
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self) -> str:
+        return f"flambeau.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index):
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other):
+        return Size(tuple(other) + tuple(self))
