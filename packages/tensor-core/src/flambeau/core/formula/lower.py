@@ -23,12 +23,14 @@ from .registry import FormulaError
 COMPUTE_TYPES = {"f32": "f32", "f64": "f64", "i64": "i64", "bool": "b", "c64": "f32", "c128": "f64"}
 """Compute type of a kernel, to the type of its real parts."""
 
+_OPERAND_TYPES = {**COMPUTE_TYPES, "i32": "i32"}
+
 _RANK = {"b": 0, "i32": 1, "i64": 1, "f32": 2, "f64": 2}
 
 
 def real_type(dtype: str) -> str:
     """Type of the real parts of a compute type or kind."""
-    return COMPUTE_TYPES[dtype]
+    return _OPERAND_TYPES[dtype]
 
 
 def input_type(kind: str, dtype: str) -> str:
@@ -135,7 +137,8 @@ class _Lowering:
                 definition = registry.find(node.op, common)
         if definition is None:
             return None
-        if node.op in self.opaque and not any(map(self.is_weak, args)):
+        literal = any(map(self.is_weak, args))
+        if node.op in self.opaque and common in ("f32", "f64") and not literal:
             numbers = tuple(self.convert(number, common) for number in args)
             return self.emit(Instr(node.op, common, numbers))
         inner = {}

@@ -1,0 +1,222 @@
+"""Formulas as register bytecode, for operators registered where there is no compiler.
+
+A register is a tile of elements. Registers 0 to inputs-1 are the operands' memory, the next
+ones the outputs', the rest scratch: constants and scalars are spread over theirs once per call,
+temporaries share theirs as their lives end.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .expr import Expr
+from .lower import input_type, lower
+from .opcodes import FUNCTIONS, opcodes
+from .program import Instr, Program
+from .registry import FormulaError
+
+MAGIC = 0x464C4243
+MAX_REGISTERS = 96
+
+#: Instructions that are not opcodes: they fill registers, or take complex numbers apart.
+CONST, SCALAR, PART, PAIR = range(4)
+FIRST_OPCODE = 64
+
+_SIZES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "b": 1, "bool": 1, "c64": 8, "c128": 16}
+_CODES = {"f32": 0, "f64": 1, "i32": 2, "i64": 3, "b": 4}
+
+Code = tuple[int, int, int, int, int]
+
+
+@dataclass
+class Bytecode:
+    """An assembled formula.
+
+    ``prologue`` runs once per call and ``code`` once per tile; both hold (operation,
+    destination, a, b, c). ``sizes`` are the bytes per element of the inputs and outputs.
+    """
+
+    inputs: int
+    outputs: int
+    registers: int = 0
+    sizes: list[int] = field(default_factory=list)
+    consts: list[int] = field(default_factory=list)
+    prologue: list[Code] = field(default_factory=list)
+    code: list[Code] = field(default_factory=list)
+
+    def pack(self) -> bytes:
+        """The bytes that the interpreter runs; they hold no pointers."""
+        head = struct.pack(
+            "<8i",
+            MAGIC,
+            self.inputs,
+            self.outputs,
+            self.registers,
+            len(self.consts),
+            len(self.prologue),
+            len(self.code),
+            0,
+        )
+        consts = struct.pack(f"<{len(self.consts)}q", *self.consts)
+        sizes = struct.pack(f"<{len(self.sizes)}i", *self.sizes)
+        code = b"".join(struct.pack("<5H", *line) for line in self.prologue + self.code)
+        return head + consts + sizes + code
+
+
+def assemble(
+    exprs: Sequence[Expr],
+    params: Sequence[str] | Mapping[str, str],
+    scalars: Sequence[str] | Mapping[str, str] = (),
+    compute: str = "f32",
+    results: Sequence[str] | None = None,
+) -> Bytecode:
+    """Assemble formulas for one compute type.
+
+    Args:
+        exprs: One expression per output.
+        params: Operands in order; a mapping gives the kinds, as for ``render_function``.
+        scalars: Run-time scalars in order; likewise.
+        compute: Compute type.
+        results: Compute type of each output.
+
+    Returns:
+        The bytecode; ``pack`` gives what the interpreter takes.
+
+    Raises:
+        FormulaError: The formula is not defined for these types, or needs too many registers.
+
+    Example:
+        >>> from flambeau.core.formula import parse
+        >>> from flambeau.core.formula.bytecode import assemble
+        >>> len(assemble(parse("a * b + a", ["a", "b"]), ["a", "b"]).code)
+        2
+    """
+    kinds = _kinds(params, compute)
+    scalar_kinds = _kinds(scalars, compute)
+    program = lower(exprs, compute, kinds | scalar_kinds, results, FUNCTIONS)
+    return _Assembler(program, kinds, list(scalar_kinds)).assemble()
+
+
+def _kinds(names: Sequence[str] | Mapping[str, str], compute: str) -> dict[str, str]:
+    kinds = names if isinstance(names, Mapping) else dict.fromkeys(names, compute)
+    return {name: input_type(kind, compute) for name, kind in kinds.items()}
+
+
+class _Assembler:
+    def __init__(self, program: Program, kinds: dict[str, str], scalars: list[str]) -> None:
+        self.program = program
+        self.inputs = list(kinds)
+        self.scalars = scalars
+        self.numbers = {key: FIRST_OPCODE + n for n, key in enumerate(opcodes())}
+        sizes = [_SIZES[kind] for kind in kinds.values()]
+        sizes += [self.output_size(numbers) for numbers in program.outputs]
+        self.result = Bytecode(len(kinds), len(program.outputs), sizes=sizes)
+        self.register: dict[int, int] = {}
+        self.free: list[int] = []
+        self.count = len(sizes)
+
+    def output_size(self, numbers: tuple[int, ...]) -> int:
+        return len(numbers) * _SIZES[self.program.instrs[numbers[0]].type]
+
+    def assemble(self) -> Bytecode:
+        order = self.program.used(self.program.roots())
+        last = self.last_uses(order)
+        fixed = set(self.program.roots())
+        for number in order:
+            instr = self.program.instrs[number]
+            if instr.op in ("const", "scalar"):
+                self.spread(number, instr)
+        for number in order:
+            instr = self.program.instrs[number]
+            if instr.op == "param":
+                self.operand(number, instr)
+            elif instr.args:
+                self.register[number] = self.take()
+                self.emit(instr, self.register[number])
+                self.release([a for a in set(instr.args) if last[a] == number and a not in fixed])
+        self.store()
+        self.result.registers = self.count
+        if self.count > MAX_REGISTERS:
+            raise FormulaError(f"the formula needs {self.count} registers of {MAX_REGISTERS}")
+        return self.result
+
+    def last_uses(self, order: Sequence[int]) -> dict[int, int]:
+        return {arg: number for number in order for arg in self.program.instrs[number].args}
+
+    def take(self) -> int:
+        if self.free:
+            return self.free.pop()
+        self.count += 1
+        return self.count - 1
+
+    def release(self, numbers: Sequence[int]) -> None:
+        for number in sorted(numbers):
+            if self.program.instrs[number].args or self.is_part(number):
+                self.free.append(self.register[number])
+
+    def is_part(self, number: int) -> bool:
+        instr = self.program.instrs[number]
+        return instr.op == "param" and "." in str(instr.value)
+
+    def spread(self, number: int, instr: Instr) -> None:
+        """Constants and scalars: filled before the first tile, never released."""
+        register = self.register[number] = self.take()
+        kind = _CODES[instr.type]
+        if instr.op == "const":
+            self.result.prologue.append((CONST, register, len(self.result.consts), 0, kind))
+            self.result.consts.append(int(str(instr.value)))
+            return
+        name, _, part = str(instr.value).partition(".")
+        component = int(part == "im")
+        is_pair = int(bool(part))
+        source = self.scalars.index(name)
+        self.result.prologue.append((SCALAR, register, source, component + 2 * is_pair, kind))
+
+    def operand(self, number: int, instr: Instr) -> None:
+        name, _, part = str(instr.value).partition(".")
+        source = self.inputs.index(name)
+        if not part:
+            self.register[number] = source
+            return
+        self.register[number] = self.take()
+        line = (PART, self.register[number], source, int(part == "im"), _CODES[instr.type])
+        self.result.code.append(line)
+
+    def emit(self, instr: Instr, target: int) -> None:
+        kind = self.program.instrs[instr.args[-1]].type
+        name = f"extern {instr.value}" if instr.op == "extern" else instr.op
+        name = "select" if name == "rare" else name
+        registers = [self.register[arg] for arg in instr.args]
+        a, b, c = (*registers, 0, 0)[:3]
+        self.result.code.append((self.numbers[name, kind], target, a, b, c))
+
+    def store(self) -> None:
+        """Move results to the outputs, after the last read of any operand they may share."""
+        for number, parts in enumerate(self.program.outputs):
+            target = len(self.inputs) + number
+            registers = [self.register[part] for part in parts]
+            kind = self.program.instrs[parts[0]].type
+            if len(parts) == 2:
+                line = (PAIR, target, registers[0], registers[1], _CODES[kind])
+            else:
+                line = (self.numbers["copy", kind], target, registers[0], 0, 0)
+            self.result.code.append(line)
+        self.write_directly()
+
+    def write_directly(self) -> None:
+        """A single output may be the target of the last instruction itself.
+
+        Functions stay apart: their rare cases read the operands a second time.
+        """
+        code = self.result.code
+        if len(self.program.outputs) != 1 or len(code) < 2 or code[-1][0] < FIRST_OPCODE:
+            return
+        target, source = code[-1][1], code[-1][2]
+        operation, written = code[-2][:2]
+        names = list(opcodes())
+        if operation < FIRST_OPCODE or written != source:
+            return
+        if names[operation - FIRST_OPCODE][0] not in FUNCTIONS:
+            code[-2:] = [(operation, target, *code[-2][2:])]

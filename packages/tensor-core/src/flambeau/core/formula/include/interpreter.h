@@ -1,0 +1,139 @@
+/* Runs packed bytecode (bytecode.py) on tiles of FL_BC_TILE elements. */
+
+typedef void (*fl_bc_fn)(void *, const void *, const void *, const void *, int64_t);
+
+/* One loop per opcode. Where the formula has a rare case, elements in it are mended by a second
+ * pass, which reads the operands again: such an opcode never writes over an operand. */
+#define FL_BC_BODY(N, CALL)                                                                      \
+    if constexpr (!fl_bc_##N##_has_rare) {                                                       \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) d[i] = fl_bc_##N CALL;              \
+    } else {                                                                                     \
+        int32_t rare = 0;                                                                        \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                   \
+            d[i] = fl_bc_##N CALL;                                                               \
+            rare |= (int32_t)fl_bc_##N##_rare CALL;                                              \
+        }                                                                                        \
+        for (int64_t i = 0; rare && i < n; i++)                                                  \
+            if (fl_bc_##N##_rare CALL) d[i] = fl_bc_##N##_slow CALL;                             \
+    }
+#define FL_BC_HEAD(N)                                                                            \
+    static void fl_bc_loop##N(void *vd, [[maybe_unused]] const void *va,                         \
+                              [[maybe_unused]] const void *vb, [[maybe_unused]] const void *vc,  \
+                              int64_t n)
+#define FL_BC_LOOP1(N, R, A)                                                                     \
+    FL_BC_HEAD(N) {                                                                              \
+        R *d = (R *)vd;                                                                          \
+        const A *a = (const A *)va;                                                              \
+        FL_BC_BODY(N, (a[i]))                                                                    \
+    }
+#define FL_BC_LOOP2(N, R, A, B)                                                                  \
+    FL_BC_HEAD(N) {                                                                              \
+        R *d = (R *)vd;                                                                          \
+        const A *a = (const A *)va;                                                              \
+        const B *b = (const B *)vb;                                                              \
+        FL_BC_BODY(N, (a[i], b[i]))                                                              \
+    }
+#define FL_BC_LOOP3(N, R, A, B, C)                                                               \
+    FL_BC_HEAD(N) {                                                                              \
+        R *d = (R *)vd;                                                                          \
+        const A *a = (const A *)va;                                                              \
+        const B *b = (const B *)vb;                                                              \
+        const C *c = (const C *)vc;                                                              \
+        FL_BC_BODY(N, (a[i], b[i], c[i]))                                                        \
+    }
+
+/* OPCODES */
+
+enum { FL_BC_CONST, FL_BC_SCALAR, FL_BC_PART, FL_BC_PAIR };
+enum { FL_BC_F32, FL_BC_F64, FL_BC_I32, FL_BC_I64, FL_BC_B };
+
+struct fl_bc_head {
+    int32_t magic, inputs, outputs, registers, consts, prologue, code, reserved;
+};
+struct fl_bc_line {
+    uint16_t op, target, a, b, c;
+};
+
+template <class T> static void fl_bc_fill(void *target, T value) {
+    T *d = (T *)target;
+    for (int64_t i = 0; i < FL_BC_TILE; i++) d[i] = value;
+}
+
+static void fl_bc_constant(void *target, int kind, int64_t bits) {
+    switch (kind) {
+    case FL_BC_F32:
+    case FL_BC_I32: return fl_bc_fill(target, (int32_t)bits);
+    case FL_BC_B: return fl_bc_fill(target, (uint8_t)(bits != 0));
+    default: return fl_bc_fill(target, bits);
+    }
+}
+
+/* part: 0 for a real scalar, 2 and 3 for the parts of a complex one. */
+static void fl_bc_scalar(void *target, int kind, int part, const fl_scalar *s) {
+    const double number = part ? s->c[part - 2] : s->f;
+    switch (kind) {
+    case FL_BC_F32: return fl_bc_fill(target, (float)number);
+    case FL_BC_F64: return fl_bc_fill(target, number);
+    case FL_BC_I32: return fl_bc_fill(target, (int32_t)s->i);
+    case FL_BC_I64: return fl_bc_fill(target, s->i);
+    default: return fl_bc_fill(target, (uint8_t)(s->i != 0));
+    }
+}
+
+template <class T> static void fl_bc_part(void *target, const void *source, int part, int64_t n) {
+    T *d = (T *)target;
+    const T *a = (const T *)source + part;
+    for (int64_t i = 0; i < n; i++) d[i] = a[2 * i];
+}
+
+template <class T> static void fl_bc_pair(void *target, const void *re, const void *im, int64_t n) {
+    T *d = (T *)target;
+    const T *a = (const T *)re, *b = (const T *)im;
+    for (int64_t i = 0; i < n; i++) {
+        d[2 * i] = a[i];
+        d[2 * i + 1] = b[i];
+    }
+}
+
+static void fl_bc_step(const fl_bc_line *line, void *const *r, int64_t n) {
+    const bool single = line->c == FL_BC_F32;
+    switch (line->op) {
+    case FL_BC_PART:
+        return single ? fl_bc_part<float>(r[line->target], r[line->a], line->b, n)
+                      : fl_bc_part<double>(r[line->target], r[line->a], line->b, n);
+    case FL_BC_PAIR:
+        return single ? fl_bc_pair<float>(r[line->target], r[line->a], r[line->b], n)
+                      : fl_bc_pair<double>(r[line->target], r[line->a], r[line->b], n);
+    default:
+        return fl_bc_table[line->op - FL_BC_FIRST](r[line->target], r[line->a], r[line->b],
+                                                   r[line->c], n);
+    }
+}
+
+void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
+                const fl_scalar *scalars, int64_t n) {
+    const fl_bc_head *head = (const fl_bc_head *)code;
+    if (head->magic != FL_BC_MAGIC || head->registers > FL_BC_REGISTERS) return;
+    const int64_t *consts = (const int64_t *)(head + 1);
+    const int32_t *sizes = (const int32_t *)(consts + head->consts);
+    const int shared = head->inputs + head->outputs;
+    const fl_bc_line *prologue = (const fl_bc_line *)(sizes + shared);
+    const fl_bc_line *body = prologue + head->prologue;
+    alignas(64) char scratch[FL_BC_REGISTERS][FL_BC_TILE * 8];
+    void *r[FL_BC_REGISTERS];
+    for (int i = 0; i < head->registers; i++) r[i] = scratch[i];
+    for (const fl_bc_line *line = prologue; line < body; line++) {
+        if (line->op == FL_BC_CONST)
+            fl_bc_constant(r[line->target], line->c, consts[line->a]);
+        else
+            fl_bc_scalar(r[line->target], line->c, line->b, scalars + line->a);
+    }
+    for (int64_t start = 0; start < n; start += FL_BC_TILE) {
+        const int64_t m = n - start < FL_BC_TILE ? n - start : FL_BC_TILE;
+        for (int i = 0; i < head->inputs; i++)
+            r[i] = (char *)in[i] + start * sizes[i];
+        for (int i = head->inputs; i < shared; i++)
+            r[i] = (char *)out[i - head->inputs] + start * sizes[i];
+        for (int i = 0; i < head->code; i++) fl_bc_step(body + i, r, m);
+    }
+}

@@ -1,0 +1,54 @@
+"""C++ source of the bytecode interpreter, generated from the opcode table.
+
+The text needs ``helpers('c++')`` and a union ``fl_scalar`` with members ``double f``,
+``int64_t i`` and ``double c[2]`` before it.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS
+from .opcodes import Opcode, opcodes
+from .render_c import render_function
+
+TILE = 256
+
+_MEMORY = {
+    "f32": "float",
+    "f64": "double",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "b": "uint8_t",
+}
+
+
+def bytecode_interpreter_source(name: str = "fl_run_bytecode") -> str:
+    """The interpreter: a function ``name(code, in, out, scalars, n)`` over packed bytecode.
+
+    ``in`` and ``out`` are contiguous arrays; an output may be the memory of an input of the
+    same element size.
+    """
+    runtime = resources.files(__package__).joinpath("include", "interpreter.h").read_text()
+    constants = {
+        "FL_BC_TILE": TILE,
+        "FL_BC_MAGIC": MAGIC,
+        "FL_BC_FIRST": FIRST_OPCODE,
+        "FL_BC_REGISTERS": MAX_REGISTERS,
+        "FL_BC_NAME": name,
+    }
+    defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
+    table = list(opcodes().values())
+    loops = "".join(_loop(number, opcode) for number, opcode in enumerate(table))
+    names = ",\n".join(f"    fl_bc_loop{number}" for number in range(len(table)))
+    before, after = runtime.split("/* OPCODES */\n")
+    array = f"static const fl_bc_fn fl_bc_table[] = {{\n{names},\n}};\n"
+    return defines + before + loops + array + after
+
+
+def _loop(number: int, opcode: Opcode) -> str:
+    kinds = {name: "bool" if t == "b" else t for name, t in zip("abc", opcode.args, strict=False)}
+    compute = "f64" if opcode.type in ("f64", "i64") else "f32"
+    text = render_function(f"fl_bc_{number}", [opcode.expr], kinds, (), compute)
+    types = ", ".join(_MEMORY[t] for t in (opcode.result, *opcode.args))
+    return f"/* {opcode.op} {opcode.type} */\n{text}FL_BC_LOOP{len(opcode.args)}({number}, {types})\n"

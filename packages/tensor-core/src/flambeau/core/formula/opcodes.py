@@ -1,0 +1,69 @@
+"""The instruction set of the bytecode: primitives and common functions, one opcode per type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from .expr import Expr, call, param
+from .primitives import EXTERNS, PRIMITIVES, TYPE_CLASSES
+from .registry import arities
+
+#: Prelude functions that are one instruction; the interpreter calls what kernels inline.
+FUNCTIONS = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh sinh cosh asin acos atan atan2 erf erfc "
+    "pow sigmoid hypot fmod"
+).split()
+
+_ARGUMENTS = "abc"
+_TYPES = ("f32", "f64", "i32", "i64", "b")
+
+
+@dataclass(frozen=True)
+class Opcode:
+    """One instruction of the bytecode: an operation on operands of given types."""
+
+    op: str
+    type: str
+    args: tuple[str, ...]
+    result: str
+    expr: Expr
+
+
+@cache
+def opcodes() -> dict[tuple[str, str], Opcode]:
+    """All opcodes by operation and type of the last operand; their order is their number."""
+    table: dict[tuple[str, str], Opcode] = {}
+    for kind in _TYPES:
+        table["copy", kind] = Opcode("copy", kind, (kind,), kind, param("a"))
+    for row in PRIMITIVES.values():
+        if row.name == "rare":
+            continue
+        for kind in TYPE_CLASSES[row.args[-1]]:
+            if row.result == kind and row.name in _TYPES:
+                continue
+            args = tuple("b" if letter == "b" else kind for letter in row.args)
+            table[row.name, kind] = _opcode(row.name, kind, args, _result(row.result, kind))
+    for kind in ("f32", "f64"):
+        for name in FUNCTIONS:
+            table[name, kind] = _opcode(name, kind, (kind,) * arities()[name], kind)
+        for name, arity in EXTERNS.items():
+            args = tuple(map(param, _ARGUMENTS[:arity]))
+            expr = Expr("extern", args, name)
+            table[f"extern {name}", kind] = Opcode(name, kind, (kind,) * arity, kind, expr)
+    return table
+
+
+def _opcode(name: str, kind: str, args: tuple[str, ...], result: str) -> Opcode:
+    expr = call(name, *map(param, _ARGUMENTS[: len(args)]))
+    return Opcode(name, kind, args, result, expr)
+
+
+def _result(letter: str, kind: str) -> str:
+    if letter in _TYPES:
+        return letter
+    if letter == "I" and kind in ("f32", "f64"):
+        return "i32" if kind == "f32" else "i64"
+    if letter == "F" and kind in ("i32", "i64"):
+        return "f32" if kind == "i32" else "f64"
+    return kind
