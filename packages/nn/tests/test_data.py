@@ -119,7 +119,7 @@ def test_batch_sampler():
 
 
 def test_collate():
-    Point = collections.namedtuple("Point", "x y")  # noqa: PYI024
+    Point = collections.namedtuple("Point", "x y")
     batch = data.default_collate([(1, {"a": 2.0, "s": "p"}), (3, {"a": 4.0, "s": "q"})])
     assert batch[0].tolist() == [1, 3]
     assert batch[0].dtype == flambeau.int64

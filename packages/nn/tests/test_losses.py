@@ -107,21 +107,8 @@ def test_label_smoothing():
     [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss],
 )
 def test_shapes_that_would_broadcast_are_refused(kind):
-    with pytest.raises(ValueError, match=r"broadcasting to \(8, 8\)"):
+    with pytest.raises(ValueError, match=r"shape \[8, 1\] and target \[8\].*expand_as"):
         kind()(flambeau.ones(8, 1), flambeau.ones(8))
-
-
-def test_the_text_says_how_to_go_on():
-    with pytest.raises(ValueError) as error:
-        F.mse_loss(flambeau.ones(8, 1), flambeau.ones(8))
-    assert str(error.value) == (
-        "mse_loss(): input has shape (8, 1), target (8,); they must be equal, because "
-        "broadcasting to (8, 8) would compare elements that do not belong together. Reshape one "
-        "of them, e.g. target.view_as(input); or, to broadcast on purpose, "
-        "mse_loss(*flambeau.broadcast_tensors(input, target))"
-    )
-    with pytest.raises(ValueError, match=r"input has shape \(2,\), target \(3,\); they must be"):
-        F.l1_loss(flambeau.ones(2), flambeau.ones(3))
 
 
 def test_options_are_checked():

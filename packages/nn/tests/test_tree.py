@@ -108,7 +108,7 @@ def test_forward_must_be_defined():
 
 
 def notes_of(call):
-    with pytest.raises(Exception) as error:  # noqa: PT011
+    with pytest.raises(Exception) as error:
         call()
     return error.value.__notes__
 

@@ -1,5 +1,6 @@
 """Optimizers and schedules against PyTorch: trajectories over 100 steps, and printing."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -156,3 +157,35 @@ def test_a_state_of_pytorch_s_is_understood(torch):
     theirs.step()
     mine.step()
     np.testing.assert_allclose(q.tolist(), p.tolist(), rtol=1e-6)
+
+
+def test_a_closure_is_recorded_and_the_step_is_not():
+    p = flambeau.tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([p], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(2):
+        with flambeau.no_grad():
+            assert optimizer.step(closure).requires_grad
+    assert p.is_leaf
+    assert p.requires_grad
+    assert p.tolist() == pytest.approx([0.64])
+
+
+def test_copies_keep_parameters_and_state_together():
+    p = flambeau.tensor([1.0], requires_grad=True)
+    optimizer = optim.Adam([p], lr=0.1)
+    (p * p).sum().backward()
+    optimizer.step()
+    twin = copy.deepcopy(optimizer)
+    q = twin.param_groups[0]["params"][0]
+    assert twin.state[q]["step"] == 1
+    for each, param in ((optimizer, p), (twin, q)):
+        param.grad = flambeau.tensor([1.0])
+        each.step()
+    assert p.tolist() == q.tolist()

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from leaves import leaf
 
 import flambeau
 from flambeau import optim
@@ -17,7 +18,7 @@ def gradients(seed=0):
 
 def run(make, dtype=flambeau.float64):
     """The parameter after every step, and the optimizer."""
-    p = flambeau.tensor([1.0, -2.0, 0.0, 3.0, 0.5], dtype=dtype)
+    p = leaf([1.0, -2.0, 0.0, 3.0, 0.5], dtype=dtype)
     optimizer = make([p])
     trace = []
     for grad in gradients():
@@ -93,9 +94,9 @@ def test_adam(kind, weight_decay, amsgrad, maximize):
 
 
 def test_parameters_may_be_at_different_steps():
-    a, b = flambeau.tensor([1.0]), flambeau.tensor([1.0])
+    a, b = leaf([1.0]), leaf([1.0])
     for kind in (optim.Adam, lambda p, lr: optim.SGD(p, lr, momentum=0.5, dampening=0.5)):
-        both, alone = kind([a, b], lr=0.1), kind([c := flambeau.tensor(b.tolist())], lr=0.1)
+        both, alone = kind([a, b], lr=0.1), kind([c := leaf(b.tolist())], lr=0.1)
         a.grad = flambeau.tensor([1.0])
         both.step()
         for step in range(3):
@@ -109,7 +110,7 @@ def test_parameters_may_be_at_different_steps():
 
 
 def test_learning_rate_may_change_between_steps():
-    p = flambeau.tensor([1.0], dtype=flambeau.float64)
+    p = leaf([1.0], dtype=flambeau.float64)
     optimizer = optim.SGD([p], lr=0.5)
     for lr in (0.5, 0.25, 0.0):
         optimizer.param_groups[0]["lr"] = lr
@@ -119,16 +120,14 @@ def test_learning_rate_may_change_between_steps():
 
 
 def test_no_decay_leaves_infinite_parameters_infinite():
-    p = flambeau.tensor([float("inf")])
-    p.grad = flambeau.tensor([1.0])
+    p = leaf([float("inf")], grad=[1.0])
     for kind in (optim.SGD, optim.Adam):
         kind([p], lr=0.1).step()
         assert p.tolist() == [float("inf")]
 
 
 def test_bfloat16_rounds_once_per_step():
-    p = flambeau.tensor([1.0, -3.0], dtype=flambeau.bfloat16)
-    p.grad = flambeau.tensor([0.5, 0.25], dtype=flambeau.bfloat16)
+    p = leaf([1.0, -3.0], grad=[0.5, 0.25], dtype=flambeau.bfloat16)
     optim.SGD([p], lr=0.1).step()
     # 0.95 and -3.025 to 8 significant bits.
     assert p.tolist() == [0.94921875, -3.03125]
@@ -136,7 +135,7 @@ def test_bfloat16_rounds_once_per_step():
 
 def test_strided_parameters():
     base = flambeau.zeros(3, 2)
-    view = base.t()
+    view = leaf(base.t())
     view.grad = flambeau.arange(6.0).reshape(2, 3)
     optim.SGD([view], lr=1.0).step()
     assert view.tolist() == [[0, -1, -2], [-3, -4, -5]]

@@ -1,102 +1,11 @@
-"""Losses between two tensors of one shape; none of them broadcasts in silence."""
+"""Losses that are composed of other operators; none of them broadcasts in silence."""
 
 from __future__ import annotations
-
-import itertools
 
 import flambeau
 from flambeau import Tensor
 
-from . import _core
-
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Mean of ``(input - target)**2``.
-
-    Args:
-        input: Predictions, any shape.
-        target: Same shape.
-        size_average: Deprecated; use ``reduction``.
-        reduce: Deprecated; use ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Raises:
-        ValueError: The shapes differ.
-
-    Example:
-        >>> import flambeau
-        >>> mse_loss(flambeau.tensor([1.0, 3.0]), flambeau.tensor([1.0, 1.0]))
-        tensor(2.)
-    """
-    check_same_shape("mse_loss", input, target)
-    reduction = resolve_reduction(size_average, reduce, reduction)
-    return _core.mse_loss(input, target, reduction=reduction)
-
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Mean of ``abs(input - target)``; the arguments are those of ``mse_loss``.
-
-    Raises:
-        ValueError: The shapes differ.
-
-    Example:
-        >>> import flambeau
-        >>> l1_loss(flambeau.tensor([1.0, 3.0]), flambeau.tensor([1.0, 1.0]))
-        tensor(1.)
-    """
-    check_same_shape("l1_loss", input, target)
-    reduction = resolve_reduction(size_average, reduce, reduction)
-    return _core.l1_loss(input, target, reduction=reduction)
-
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
-    """Mean of ``-(p * y * log(sigmoid(x)) + (1 - y) * log(1 - sigmoid(x)))``.
-
-    Args:
-        input: Scores ``x``, any shape.
-        target: Probabilities ``y``, same shape.
-        weight: Factor of every element.
-        size_average: Deprecated; use ``reduction``.
-        reduce: Deprecated; use ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        pos_weight: Factor ``p`` of the positive term.
-
-    Raises:
-        ValueError: The shapes differ.
-
-    Example:
-        >>> import flambeau
-        >>> binary_cross_entropy_with_logits(flambeau.zeros(2), flambeau.ones(2))
-        tensor(0.6931)
-    """
-    check_same_shape("binary_cross_entropy_with_logits", input, target)
-    return _core.binary_cross_entropy_with_logits(
-        input,
-        target,
-        weight,
-        reduction=resolve_reduction(size_average, reduce, reduction),
-        pos_weight=pos_weight,
-    )
+from ._core import ops
 
 
 def binary_cross_entropy(
@@ -166,7 +75,7 @@ def smooth_l1_loss(
         raise ValueError(f"smooth_l1_loss(): beta is at least 0, not {beta}")
     reduction = resolve_reduction(size_average, reduce, reduction)
     if beta == 0:
-        return _core.l1_loss(input, target, reduction=reduction)
+        return ops.l1_loss(input, target, reduction=reduction)
     return _reduce(_huber(input, target, beta) / beta, reduction)
 
 
@@ -207,26 +116,17 @@ def huber_loss(
 
 
 def check_same_shape(name: str, input: Tensor, target: Tensor, role: str = "target") -> None:
-    """Refuse shapes that would broadcast: the result would be a loss of unrelated pairs."""
-    if input.shape == target.shape:
-        return
-    given = f"{name}(): input has shape {tuple(input.shape)}, {role} {tuple(target.shape)}"
-    shape = _broadcast_shape(tuple(input.shape), tuple(target.shape))
-    if shape is None:
-        raise ValueError(f"{given}; they must be equal")
-    raise ValueError(
-        f"{given}; they must be equal, because broadcasting to {shape} would compare elements "
-        f"that do not belong together. Reshape one of them, e.g. {role}.view_as(input); or, to "
-        f"broadcast on purpose, {name}(*flambeau.broadcast_tensors(input, {role}))"
-    )
+    """Refuse different shapes: broadcast, they would give a loss of unrelated pairs.
 
-
-def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The common shape, or ``None`` if the shapes do not broadcast."""
-    pairs = list(itertools.zip_longest(reversed(a), reversed(b), fillvalue=1))
-    if any(m != n and 1 not in (m, n) for m, n in pairs):
-        return None
-    return tuple(n if m == 1 else m for m, n in reversed(pairs))
+    Raises:
+        ValueError: The shapes differ.
+    """
+    if input.shape != target.shape:
+        raise ValueError(
+            f"{name}(): input has shape {list(input.shape)} and {role} {list(target.shape)}; a "
+            f"loss does not broadcast in silence: reshape one of them ({role}.view_as(input)), or "
+            f"broadcast on purpose with {role}.expand_as(input)"
+        )
 
 
 def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:

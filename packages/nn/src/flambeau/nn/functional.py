@@ -16,39 +16,8 @@ import warnings
 
 from flambeau import Tensor
 
-from . import _core
-from ._core import (
-    adaptive_avg_pool2d,
-    avg_pool2d,
-    batch_norm,
-    conv2d,
-    cross_entropy,
-    dropout,
-    elu_,
-    embedding,
-    gelu,
-    hardtanh_,
-    layer_norm,
-    leaky_relu_,
-    linear,
-    logsigmoid,
-    max_pool2d,
-    nll_loss,
-    relu_,
-    scaled_dot_product_attention,
-    sigmoid,
-    silu_,
-    softplus,
-    tanh,
-)
-from ._losses import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    huber_loss,
-    l1_loss,
-    mse_loss,
-    smooth_l1_loss,
-)
+from ._core import ops
+from ._losses import binary_cross_entropy, huber_loss, smooth_l1_loss
 
 __all__ = [
     "adaptive_avg_pool2d",
@@ -76,6 +45,7 @@ __all__ = [
     "max_pool2d",
     "mse_loss",
     "nll_loss",
+    "one_hot",
     "relu",
     "relu_",
     "scaled_dot_product_attention",
@@ -87,6 +57,34 @@ __all__ = [
     "softplus",
     "tanh",
 ]
+
+
+adaptive_avg_pool2d = ops.adaptive_avg_pool2d
+avg_pool2d = ops.avg_pool2d
+batch_norm = ops.batch_norm
+binary_cross_entropy_with_logits = ops.binary_cross_entropy_with_logits
+conv2d = ops.conv2d
+cross_entropy = ops.cross_entropy
+dropout = ops.dropout
+elu_ = ops.elu_
+embedding = ops.embedding
+gelu = ops.gelu
+hardtanh_ = ops.hardtanh_
+l1_loss = ops.l1_loss
+layer_norm = ops.layer_norm
+leaky_relu_ = ops.leaky_relu_
+linear = ops.linear
+logsigmoid = ops.logsigmoid
+max_pool2d = ops.max_pool2d
+mse_loss = ops.mse_loss
+nll_loss = ops.nll_loss
+one_hot = ops.one_hot
+relu_ = ops.relu_
+scaled_dot_product_attention = ops.scaled_dot_product_attention
+sigmoid = ops.sigmoid
+silu_ = ops.silu_
+softplus = ops.softplus
+tanh = ops.tanh
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -101,7 +99,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> relu(flambeau.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
-    return _core.relu_(input) if inplace else _core.relu(input)
+    return ops.relu_(input) if inplace else ops.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -117,7 +115,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         >>> leaky_relu(flambeau.tensor([-1.0, 2.0]), 0.5)
         tensor([-0.5000,  2.0000])
     """
-    function = _core.leaky_relu_ if inplace else _core.leaky_relu
+    function = ops.leaky_relu_ if inplace else ops.leaky_relu
     return function(input, negative_slope)
 
 
@@ -134,7 +132,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> elu(flambeau.tensor([0.0, 2.0]))
         tensor([0., 2.])
     """
-    function = _core.elu_ if inplace else _core.elu
+    function = ops.elu_ if inplace else ops.elu
     return function(input, alpha)
 
 
@@ -150,7 +148,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> silu(flambeau.tensor([0.0]))
         tensor([0.])
     """
-    return _core.silu_(input) if inplace else _core.silu(input)
+    return ops.silu_(input) if inplace else ops.silu(input)
 
 
 def hardtanh(
@@ -169,7 +167,7 @@ def hardtanh(
         >>> hardtanh(flambeau.tensor([-2.0, 0.5]))
         tensor([-1.0000,  0.5000])
     """
-    function = _core.hardtanh_ if inplace else _core.hardtanh
+    function = ops.hardtanh_ if inplace else ops.hardtanh
     return function(input, min_val, max_val)
 
 
@@ -190,7 +188,7 @@ def softmax(
     """
     if dim is None:
         dim = _implicit_dim("softmax", input, _stacklevel)
-    return _core.softmax(input, dim, dtype=dtype)
+    return ops.softmax(input, dim, dtype=dtype)
 
 
 def log_softmax(
@@ -210,7 +208,7 @@ def log_softmax(
     """
     if dim is None:
         dim = _implicit_dim("log_softmax", input, _stacklevel)
-    return _core.log_softmax(input, dim, dtype=dtype)
+    return ops.log_softmax(input, dim, dtype=dtype)
 
 
 def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:

@@ -29,4 +29,4 @@ def apply_update(
 @cache
 def _operator(row: UpdateRow) -> Any:
     """The row as an operator of the core, registered when it is first used."""
-    return register_op(row.schema, row.formula)
+    return register_op(row.schema, float=row.formula)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -143,11 +144,8 @@ class Optimizer:
         """
         for hook in list(self._pre_hooks.values()):
             hook(self, (closure,), {})
-        loss = None
-        if closure is not None:
-            with flambeau.enable_grad():
-                loss = closure()
-        with flambeau.no_grad():
+        loss = None if closure is None else _call_recorded(closure)
+        with _unrecorded(self.param_groups):
             for group in self.param_groups:
                 self._update_group(group)
         self._step_count += 1
@@ -211,7 +209,7 @@ class Optimizer:
         self.__dict__.update(state, _pre_hooks={}, _post_hooks={})
 
     def _update_group(self, group: dict[str, Any]) -> None:
-        """Update the parameters of one group; called under ``no_grad``."""
+        """Update the parameters of one group; nothing it does is recorded for gradients."""
         raise NotImplementedError(
             f"{type(self).__name__} defines neither _update_group(self, group) nor step(self)"
         )
@@ -242,6 +240,24 @@ def _read_params(params: Any) -> tuple[list[Tensor], list[str]]:
     if listed and all(isinstance(item, tuple) for item in listed):
         return [param for _, param in listed], [name for name, _ in listed]
     return listed, []
+
+
+def _call_recorded(closure: Callable[[], Any]) -> Any:
+    """Call a closure that computes gradients, wherever the step itself is taken."""
+    if flambeau.is_grad_enabled():
+        return closure()
+    with flambeau.enable_grad():
+        return closure()
+
+
+def _unrecorded(groups: list[dict[str, Any]]) -> AbstractContextManager[Any]:
+    """Turn recording off, where any parameter would be recorded.
+
+    Without autograd installed none is, and there is nothing to turn off.
+    """
+    if any(param.requires_grad for group in groups for param in group["params"]):
+        return flambeau.no_grad()  # type: ignore[no-any-return]
+    return nullcontext()
 
 
 def with_grad(params: Iterable[Tensor]) -> Iterator[Tensor]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flambeau import Tensor
 
-from .. import _core
 from .. import functional as F
+from .._core import ops
 from .module import Module
 
 
@@ -35,7 +35,7 @@ class ReLU(_Inplace):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the function."""
-        return _core.relu_(input) if self.inplace else _core.relu(input)
+        return ops.relu_(input) if self.inplace else ops.relu(input)
 
 
 class SiLU(_Inplace):
@@ -53,7 +53,7 @@ class SiLU(_Inplace):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the function."""
-        return _core.silu_(input) if self.inplace else _core.silu(input)
+        return ops.silu_(input) if self.inplace else ops.silu(input)
 
 
 class GELU(Module):

@@ -69,11 +69,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Split the dimension."""
-        dim = self.dim % input.ndim if -input.ndim <= self.dim < input.ndim else self.dim
-        shape = tuple(input.shape)
-        if dim >= len(shape) or dim < 0:
-            raise IndexError(f"Unflatten: dim {self.dim} is out of range for shape {shape}")
-        return input.reshape(*shape[:dim], *self.unflattened_size, *shape[dim + 1 :])
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
