@@ -4,6 +4,12 @@
 
 namespace {
 
+/* The rows end in `_of`; people call full(), arange() and eye(). */
+const char *title(const fl_op *op) {
+    return !strcmp(op->name, "full_of") ? "full()" : !strcmp(op->name, "arange_of") ? "arange()"
+         : !strcmp(op->name, "eye_of") ? "eye()" : "linspace()";
+}
+
 int device_of(const fl_value &v) { return v.tag == FL_DEVICE ? (int)v.i : FL_CPU << 8; }
 int dtype_or(const fl_value &v, int fallback) { return v.tag == FL_DTYPE ? (int)v.i : fallback; }
 bool is_integer(const fl_value &v) { return v.tag == FL_INT || v.tag == FL_BOOLEAN; }
@@ -13,11 +19,11 @@ int default_complex() { return fl_default_dtype == FL_F64 ? FL_C128 : FL_C64; }
 int check_shape(const fl_op *op, const fl_value &size) {
     if (size.len > FL_MAX_DIMS)
         return fl_error(FL_VALUE_ERROR, "%s: size has %u numbers, but a tensor may have at most %d "
-                        "dimensions", fl_op_title(op), size.len, FL_MAX_DIMS);
+                        "dimensions", title(op), size.len, FL_MAX_DIMS);
     for (uint32_t i = 0; i < size.len; i++)
         if (size.is[i] < 0)
             return fl_error(FL_RUNTIME_ERROR, "%s: size %s has the negative dimension %lld; sizes "
-                            "are 0 or more", fl_op_title(op),
+                            "are 0 or more", title(op),
                             fl_shape_text(size.is, (int)size.len), (long long)size.is[i]);
     return 0;
 }
@@ -29,7 +35,7 @@ int set_vector(const fl_value &device, int dtype, int64_t length, fl_spec *out) 
 
 int no_kernel(const fl_op *op, int dtype) {
     return fl_error(FL_NOT_IMPLEMENTED, "%s: not defined for %s; make it in another dtype and "
-                    "convert the result with .to()", fl_op_title(op), fl_dtype_name(dtype));
+                    "convert the result with .to()", title(op), fl_dtype_name(dtype));
 }
 
 template <class T> void repeat(void *out, const void *value, int64_t n) {
@@ -94,9 +100,9 @@ void number_range(int dtype, double *low, double *high) {
 }
 
 int check_fill(const fl_op *op, const fl_value &v, int dtype) {
-    if (v.tag == FL_COMPLEX && !fl_is_complex(dtype) && v.c[1] != 0)
+    if (v.tag == FL_COMPLEX && !fl_is_complex(dtype) && dtype != FL_BOOL && v.c[1] != 0)
         return fl_error(FL_RUNTIME_ERROR, "%s: fill_value %g%+gj does not fit %s; give a real "
-                        "number or a complex dtype", fl_op_title(op), v.c[0], v.c[1],
+                        "number or a complex dtype", title(op), v.c[0], v.c[1],
                         fl_dtype_name(dtype));
     double low, high, number = fl_as_double(v);
     number_range(dtype, &low, &high);
@@ -105,7 +111,7 @@ int check_fill(const fl_op *op, const fl_value &v, int dtype) {
     if ((number >= low && number <= high) || special || wraps)
         return 0;
     return fl_error(FL_RUNTIME_ERROR, "%s: fill_value %g does not fit %s, which holds %g to %g",
-                    fl_op_title(op), number, fl_dtype_name(dtype), low, high);
+                    title(op), number, fl_dtype_name(dtype), low, high);
 }
 
 /* ---- arange ---------------------------------------------------------------------------------- */
@@ -116,7 +122,7 @@ int dtype_of_range(const fl_value *in) {
 }
 
 int range_error(const fl_op *op, const fl_value *in, const char *why) {
-    return fl_error(FL_RUNTIME_ERROR, "%s: start=%g, end=%g, step=%g: %s", fl_op_title(op),
+    return fl_error(FL_RUNTIME_ERROR, "%s: start=%g, end=%g, step=%g: %s", title(op),
                     fl_as_double(in[0]), fl_as_double(in[1]), fl_as_double(in[2]), why);
 }
 
@@ -253,10 +259,10 @@ extern "C" int fl_infer_linspace(const fl_op *op, const fl_value *in, int, fl_sp
     bool complex = in[0].tag == FL_COMPLEX || in[1].tag == FL_COMPLEX;
     if (complex && !fl_is_complex(dtype))
         return fl_error(FL_RUNTIME_ERROR, "%s: start and end are complex, so dtype must be "
-                        "complex64 or complex128, not %s", fl_op_title(op), fl_dtype_name(dtype));
+                        "complex64 or complex128, not %s", title(op), fl_dtype_name(dtype));
     if (in[2].i < 0)
         return fl_error(FL_RUNTIME_ERROR, "%s: number of steps must be non-negative, not %lld",
-                        fl_op_title(op), (long long)in[2].i);
+                        title(op), (long long)in[2].i);
     return set_vector(in[4], dtype, in[2].i, outs);
 }
 
@@ -280,7 +286,7 @@ extern "C" int fl_infer_eye_of(const fl_op *op, const fl_value *in, int, fl_spec
     int64_t shape[2] = {in[0].i, in[1].i};
     if (shape[0] < 0 || shape[1] < 0)
         return fl_error(FL_RUNTIME_ERROR, "%s: n and m are sizes, 0 or more, but n=%lld and "
-                        "m=%lld", fl_op_title(op), (long long)shape[0], (long long)shape[1]);
+                        "m=%lld", title(op), (long long)shape[0], (long long)shape[1]);
     fl_spec_set(outs, dtype_or(in[2], fl_default_dtype), device_of(in[3]), 2, shape);
     return 0;
 }
