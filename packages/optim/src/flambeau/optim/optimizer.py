@@ -256,7 +256,7 @@ def _unrecorded(groups: list[dict[str, Any]]) -> AbstractContextManager[Any]:
     Without autograd installed none is, and there is nothing to turn off.
     """
     if any(param.requires_grad for group in groups for param in group["params"]):
-        return flambeau.no_grad()  # type: ignore[no-any-return]
+        return flambeau.no_grad()
     return nullcontext()
 
 

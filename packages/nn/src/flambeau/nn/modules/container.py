@@ -65,7 +65,8 @@ class _List(Module):
         return module
 
     def _like(self, modules: list[Module]) -> Any:
-        return type(self)(modules)
+        made: Any = type(self)
+        return made(modules)
 
     def _refill(self, modules: list[Module]) -> None:
         for name in list(self._module_names):

@@ -149,7 +149,7 @@ class DataLoader:
         sampler = batches.sampler
         if type(sampler) not in (SequentialSampler, RandomSampler):
             return None
-        order: Tensor = sampler.order()  # type: ignore[union-attr]
+        order: Tensor = sampler.order()  # type: ignore[attr-defined]
         size = batches.batch_size
         stop = len(batches) * size
         return (order[start : start + size] for start in range(0, stop, size))

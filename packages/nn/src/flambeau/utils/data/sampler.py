@@ -191,7 +191,7 @@ class WeightedRandomSampler(Sampler[int]):
 
     def _uniforms(self, count: int) -> list[float]:
         drawn = flambeau.rand(count, dtype=flambeau.float64, generator=self.generator)
-        return drawn.tolist()  # type: ignore[no-any-return]
+        return drawn.tolist()
 
     def _with_replacement(self) -> list[int]:
         ends = list(accumulate(self.weights))

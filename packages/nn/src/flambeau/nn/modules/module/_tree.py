@@ -154,7 +154,7 @@ class Tree(Attributes):
         module: Any = self
         for name in target.split(".") if target else ():
             module = module._step_to(name, target)
-        return module  # type: ignore[no-any-return]
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put ``module`` at a path, replacing what is there.
@@ -189,7 +189,7 @@ class Tree(Attributes):
         Raises:
             AttributeError: Nothing, or something else, is at that path.
         """
-        return self._get_member(target, "parameter")  # type: ignore[no-any-return]
+        return self._get_member(target, "parameter")
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as ``"encoder.1.running_mean"``.
