@@ -94,6 +94,12 @@ template <> struct close_as<fl_c128> {
     template <class X> static fl_c128 of(X x) { return fl_c128{(double)x, 0}; }
 };
 
-template <class D, class S> inline D convert(S x) { return close_as<D>::of(open(x)); }
+template <class D, class S> struct converter {
+    static D of(S x) { return close_as<D>::of(open(x)); }
+};
+template <class T> struct converter<T, T> {     /* bits as they are: bytes of any meaning */
+    static T of(T x) { return x; }
+};
+template <class D, class S> inline D convert(S x) { return converter<D, S>::of(x); }
 
 }  // namespace

@@ -135,7 +135,7 @@ int infer_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs, con
     const fl_tensor *self = in[0].t, *index = in[2].t;
     int dim;
     if (fl_same_device(op, in, n) < 0 || dim_of(op, in, &dim) < 0 ||
-        fl_expect_int64(op, "index", index) < 0 ||
+        fl_expect_index(op, "index", index) < 0 ||
         check_index(op, self, index, dim, "self", true) < 0)
         return -1;
     if (src && (fl_expect_same_dtype(op, self, "src", src) < 0 ||
@@ -151,7 +151,8 @@ int check_places(const fl_op *op, const In &index, const fl_tensor *t, const fl_
     if (!index.ok())
         return -1;
     int64_t size = self->ndim ? self->shape[dim] : 1;
-    return fl_check_index_range(op, index.as<int64_t>(), t->numel, size, dim, false);
+    return fl_check_index_range(op, FL_RUNTIME_ERROR, index.as<int64_t>(), t->numel, size, dim,
+                                false);
 }
 
 /* A number as an element of a dtype. */
@@ -173,7 +174,7 @@ extern "C" int fl_infer_gather(const fl_op *op, const fl_value *in, int n, fl_sp
     const fl_tensor *self = in[0].t, *index = in[2].t;
     int dim;
     if (fl_same_device(op, in, n) < 0 || dim_of(op, in, &dim) < 0 ||
-        fl_expect_int64(op, "index", index) < 0 ||
+        fl_expect_index(op, "index", index) < 0 ||
         check_index(op, self, index, dim, "self", true) < 0)
         return -1;
     fl_spec_like(outs, index);

@@ -40,7 +40,7 @@ int fits(const fl_op *op, const fl_tensor *model, const fl_tensor *t, uint32_t n
 int join_dim(const fl_op *op, const fl_value *in, int *dim) {
     const fl_value &list = in[0];
     if (list.len == 0)
-        return fl_error(FL_RUNTIME_ERROR, "%s: expected a non-empty list of tensors",
+        return fl_error(FL_VALUE_ERROR, "%s: expected a non-empty list of tensors",
                         fl_op_title(op));
     const fl_tensor *model = model_of(list);
     if (model->ndim == 0)

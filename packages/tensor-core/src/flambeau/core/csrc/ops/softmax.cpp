@@ -13,7 +13,7 @@ int infer_softmax(const fl_op *op, const fl_value *in, fl_spec *outs) {
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     if (!fl_is_float(dtype))
-        return fl_error(FL_RUNTIME_ERROR, "%s: not defined for dtype %s (input %s): "
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: not defined for dtype %s (input %s): "
                         "probabilities need a floating point dtype; write x.float() first, or "
                         "pass dtype=float32", fl_op_title(op), fl_dtype_name(dtype),
                         fl_tensor_text(self));

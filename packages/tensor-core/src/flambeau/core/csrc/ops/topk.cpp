@@ -130,7 +130,7 @@ extern "C" int fl_run_topk(const fl_op *op, const fl_value *in, int, fl_tensor *
         return -1;
     kind = kind == FL_K_BOOL ? FL_K_I64 : kind;
     int64_t n = self->ndim ? self->shape[dim] : 1;
-    Job j = {kind, n, in[1].i, fl_value_true(in[3])};
+    Job j = {kind, n, self->ndim ? in[1].i : 1, fl_value_true(in[3])};
     LinesIn x(self, dim, kind);
     LinesOut values(outs[0], dim, kind), places(outs[1], dim, FL_K_I64);
     if (!x.ok() || !values.ok() || !places.ok())
