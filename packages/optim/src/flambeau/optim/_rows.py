@@ -9,11 +9,10 @@ parameter; that is why ``1 - beta`` is a scalar of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class UpdateRow:
+class UpdateRow(NamedTuple):
     """One update.
 
     ``writes`` and ``reads`` name the operands, ``scalars`` the numbers; ``outputs`` holds a

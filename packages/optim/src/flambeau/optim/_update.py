@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from flambeau import Tensor
 from flambeau.core import register_op, update
 
 from ._rows import UpdateRow
+
+_operators: dict[str, Any] = {}  # by the row's name, registered when first used
 
 
 def apply_update(
@@ -23,10 +24,7 @@ def apply_update(
             for each parameter.
         scalars: The run-time scalars in the row's order, the same for all parameters.
     """
-    update(_operator(row), tensors, scalars)
-
-
-@cache
-def _operator(row: UpdateRow) -> Any:
-    """The row as an operator of the core, registered when it is first used."""
-    return register_op(row.schema, float=row.formula)
+    op = _operators.get(row.name)
+    if op is None:
+        op = _operators[row.name] = register_op(row.schema, float=row.formula)
+    update(op, tensors, scalars)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _current = threading.local()
 
 
-@dataclass(frozen=True)
-class WorkerInfo:
+class WorkerInfo(NamedTuple):
     """What ``get_worker_info`` tells a worker about itself."""
 
     id: int

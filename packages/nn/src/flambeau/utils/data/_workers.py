@@ -10,14 +10,12 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._info import WorkerInfo, set_worker_info
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """How many threads, how far ahead, and for how long to wait."""
 
     workers: int

@@ -1,7 +1,8 @@
 """``Module``: the base of every layer and network.
 
 The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_tree`` (walking),
-``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_where`` (errors), ``_show`` (repr).
+``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_where`` and
+``_near`` (errors), ``_show`` (repr).
 """
 
 from __future__ import annotations

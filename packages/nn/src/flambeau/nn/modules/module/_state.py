@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import flambeau
@@ -12,6 +11,7 @@ from flambeau import Tensor
 
 from ...parameter import Parameter
 from ._hooks import Hooks
+from ._near import nearest
 from ._tree import Tree
 
 EXTRA_STATE = "_extra_state"
@@ -245,9 +245,9 @@ def _describe_keys(keys: IncompatibleKeys, state: Mapping[str, Any]) -> Iterator
         )
         return
     for key in keys.missing_keys:
-        near = get_close_matches(key, keys.unexpected_keys, n=1)
+        near = nearest(key, keys.unexpected_keys)
         if near:
-            yield f'The state_dict has "{near[0]}" where "{key}" is expected.'
+            yield f'The state_dict has "{near}" where "{key}" is expected.'
 
 
 def _quote(keys: list[str]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
 
 from ...parameter import Parameter
 from ._attributes import Attributes
+from ._near import hint
 
 if TYPE_CHECKING:
     from . import Module
@@ -219,10 +219,9 @@ class Tree(Attributes):
     def _step_to(self, name: str, target: str) -> Any:
         module = self.__dict__.get(name) if name in self._module_names else None
         if module is None:
-            near = get_close_matches(name, self._module_names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AttributeError(
-                f"{type(self).__name__} has no submodule {name!r} (on the path {target!r}){hint}"
+                f"{type(self).__name__} has no submodule {name!r} (on the path {target!r})"
+                + hint(name, self._module_names)
             )
         return module
 
@@ -231,10 +230,9 @@ class Tree(Attributes):
         module = self.get_submodule(path)
         names = module._names_of(kind)
         if name not in names or module.__dict__[name] is None:
-            near = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AttributeError(
-                f"{type(module).__name__} has no {kind} {name!r} (on the path {target!r}){hint}"
+                f"{type(module).__name__} has no {kind} {name!r} (on the path {target!r})"
+                + hint(name, names)
             )
         return module.__dict__[name]
 
