@@ -26,5 +26,5 @@ def apply_update(
     """
     op = _operators.get(row.name)
     if op is None:
-        op = _operators[row.name] = register_op(row.schema, float=row.formula)
+        op = _operators[row.name] = register_op(row.schema, float=row.formula, differentiable=False)
     update(op, tensors, scalars)
