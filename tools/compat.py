@@ -68,9 +68,8 @@ def run_case(session: nox.Session, case: Case, packages: list[Package]) -> None:
     session.log(f"{case.title}: tests of {case.tested.name}")
     folder = released_folder(case)
     dist = RELEASED / case.commit / "dist"
-    if not list(dist.glob(f"{case.old.distribution.replace('-', '_')}-*.whl")):
-        siblings = [package for package in packages if package.distribution in case.old.requires]
-        steps.build_wheels(session, [replace(case.old, folder=folder)], dist, siblings=siblings)
+    siblings = [package for package in packages if package.distribution in case.old.requires]
+    steps.build_wheels(session, [replace(case.old, folder=folder)], dist, siblings=siblings)
     wheels = [
         package.wheel(dist if package.distribution == case.old.distribution else DIST)
         for package in closure(case.tested, packages)

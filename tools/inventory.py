@@ -6,8 +6,10 @@ Folders, distribution names, versions and the arrows between packages are writte
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ class Package:
     distribution: str
     version: str
     requires: tuple[str, ...]  # distributions of the house that it depends on
+    build_requires: tuple[str, ...]  # those whose headers it is built against
 
     @property
     def name(self) -> str:
@@ -44,10 +47,17 @@ class Package:
 
 def read_package(folder: Path) -> Package:
     """Read one package's metadata."""
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    names = [re.split(r"[<>=!~;\[ ]", entry)[0] for entry in project["dependencies"]]
-    requires = tuple(name for name in names if name.startswith("flambeau-"))
-    return Package(folder, project["name"], project["version"], requires)
+    metadata = tomllib.loads((folder / "pyproject.toml").read_text())
+    project = metadata["project"]
+    requires = siblings(project["dependencies"])
+    build_requires = siblings(metadata["build-system"]["requires"])
+    return Package(folder, project["name"], project["version"], requires, build_requires)
+
+
+def siblings(requirements: list[str]) -> tuple[str, ...]:
+    """Return the distributions of the house that a list of requirements names."""
+    names = [re.split(r"[<>=!~;\[ ]", entry)[0] for entry in requirements]
+    return tuple(name for name in names if name.startswith("flambeau-"))
 
 
 def read_packages(folder: Path = ROOT / "packages") -> list[Package]:
@@ -81,3 +91,25 @@ def dependency_closed_sets(packages: list[Package]) -> Iterator[list[Package]]:
             names = {package.distribution for package in chosen}
             if all(names.issuperset(package.requires) for package in chosen):
                 yield list(chosen)
+
+
+def fingerprint(package: Package, packages: list[Package]) -> str:
+    """Return a hash of all that a package is built from."""
+    headers = [
+        each.folder / "src" for each in packages if each.distribution in package.build_requires
+    ]
+    digest = hashlib.sha256()
+    for path in source_files(package.folder):
+        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    for folder in headers:
+        for path in sorted(folder.rglob("include/**/*.h")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def source_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that git tracks or would track, without tests."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    names = {name for name in listing.stdout.split("\0") if name and not name.startswith("tests/")}
+    return [folder / name for name in sorted(names) if (folder / name).is_file()]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import nox
-from inventory import ROOT, Package, read_packages
+from inventory import ROOT, Package, fingerprint, read_packages
 
 REPORTS = ROOT / "build" / "reports"
 ROOT_PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -46,21 +46,34 @@ def build_wheels(
     pins = Path(session.create_tmp()) / "siblings.txt"
     pins.write_text("".join(pin(sibling.distribution, sibling.wheel()) for sibling in siblings))
     for package in packages:
-        for old in dist.glob(f"{package.distribution.replace('-', '_')}-*"):
-            old.unlink()
-        start = time.perf_counter()
-        # A sibling that a build needs is the wheel built just before, and no published one.
-        session.run(
-            *("python", "-m", "build", "--outdir", str(dist), *options, str(package.folder)),
-            env={"PIP_CONSTRAINT": str(pins)},
-            silent=True,
-        )
-        seconds = time.perf_counter() - start
-        wheel = package.wheel(dist)
+        build_wheel(session, package, dist, pins, *options)
         with pins.open("a") as file:
-            file.write(pin(package.distribution, wheel))
-        size = wheel.stat().st_size / 1e6
-        session.log(f"{package.name}: built in {seconds:.1f} s, wheel of {size:.2f} MB")
+            file.write(pin(package.distribution, package.wheel(dist)))
+
+
+def build_wheel(
+    session: nox.Session, package: Package, dist: Path, pins: Path, *options: str
+) -> None:
+    """Build one package, unless its wheel in `dist` was made from the same sources."""
+    stem = package.distribution.replace("-", "_")
+    stamp = dist / f"{stem}.sources"
+    sources = fingerprint(package, read_packages())
+    if stamp.exists() and stamp.read_text() == sources and list(dist.glob(f"{stem}-*.whl")):
+        session.log(f"{package.name}: unchanged")
+        return
+    for old in dist.glob(f"{stem}[-.]*"):
+        old.unlink()
+    start = time.perf_counter()
+    # A sibling that a build needs is the wheel built just before, and no published one.
+    session.run(
+        *("python", "-m", "build", "--outdir", str(dist), *options, str(package.folder)),
+        env={"PIP_CONSTRAINT": str(pins)},
+        silent=True,
+    )
+    seconds = time.perf_counter() - start
+    stamp.write_text(sources)
+    size = package.wheel(dist).stat().st_size / 1e6
+    session.log(f"{package.name}: built in {seconds:.1f} s, wheel of {size:.2f} MB")
 
 
 def install_wheels(session: nox.Session, wheels: Iterable[Path], *others: str) -> None:
