@@ -38,6 +38,7 @@ from flambeau.core._core import (
     set_rng_state,
     storage_id,
     tensor,
+    update,
 )
 from flambeau.core.dtypes import dtypes, finfo, iinfo
 from flambeau.core.size import Size
@@ -63,11 +64,11 @@ def get_include() -> str:
     return str(Path(__file__).parent / "include")
 
 
-def register_op(schema: str, **facts):
+def register_op(schema: str, formula: str | None = None, **facts):
     """Add an operator at run time; see ``flambeau.core.register.register_op``."""
     from flambeau.core.register import register_op as add
 
-    return add(schema, **facts)
+    return add(schema, formula, **facts)
 
 
 def row(key: str):
@@ -86,5 +87,5 @@ __all__ = [
     "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "op_keys", "ops",
     "parallel_for_address", "promote_types", "register_op", "reset_peak_memory_stats",
     "result_type", "row", "save", "set_default_dtype", "set_num_threads", "set_printoptions",
-    "set_rng_state", "storage_id", "tensor",
+    "set_rng_state", "storage_id", "tensor", "update",
 ]

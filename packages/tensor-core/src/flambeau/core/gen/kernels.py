@@ -1,6 +1,7 @@
 """Pointwise kernels: one loop per row and compute kind, compiled once per ISA level."""
 from __future__ import annotations
 
+from flambeau.core.formula.interpreter import bytecode_interpreter_source
 from flambeau.core.formula.parse import parse
 from flambeau.core.formula.render_c import helpers, render_function
 from flambeau.core.gen.plan import PointwisePlan, pointwise_rows
@@ -21,12 +22,20 @@ HEAD = """// Generated from the operator table; do not edit.
 
 def files() -> dict[str, str]:
     guard = "// Generated; do not edit.\n#pragma once\n"
-    texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table()}
+    texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table(),
+             "pw_bytecode.cpp": _interpreter()}
     plans = pointwise_rows()
     for i in range(FILES):
         body = "".join(_kernels(plan) for plan in plans[i::FILES])
         texts[f"pw_{i}.cpp"] = HEAD + body
     return texts
+
+
+def _interpreter() -> str:
+    name = "FL_CAT(fl_run_bytecode_, FL_ISA)"
+    declaration = (f"void {name}(const void *, const void *const *, void *const *, "
+                   "const fl_scalar *, int64_t);\n")
+    return HEAD + declaration + bytecode_interpreter_source(name)
 
 
 def _name(plan: PointwisePlan, kind: str) -> str:

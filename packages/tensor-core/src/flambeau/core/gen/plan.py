@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from flambeau.core.table import ROWS
+from flambeau.core.table.derived import derived_rows
 from flambeau.core.table.row import FORMULA_OF_KIND, KINDS, Row
 
 _REAL = {"c64": "f32", "c128": "f64"}
@@ -42,7 +43,8 @@ class PointwisePlan:
 
 @cache
 def all_rows() -> list[Row]:
-    return list(ROWS)
+    """The rows written by hand, then the derivatives of pointwise ones."""
+    return [*ROWS, *derived_rows(ROWS)]
 
 
 @cache

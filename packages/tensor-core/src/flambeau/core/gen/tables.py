@@ -126,7 +126,7 @@ def _pointwise(row: Row) -> str:
     writes = ", ".join(str(w) for w in plan.writes)
     return (f"static const fl_pointwise w_{row.symbol} = {{{len(row.operands)}, "
             f"{len(row.scalars)}, {len(row.outputs)}, {bits}, {{{operands}}}, {{{masks}}}, "
-            f"{{{scalars}}}, {{{results}}}, {{{writes}}}, {plan.index}, nullptr, nullptr}};\n")
+            f"{{{scalars}}}, {{{results}}}, {{{writes}}}, {plan.index}, nullptr, {{}}}};\n")
 
 
 def _entry(index: int, row: Row) -> str:

@@ -66,6 +66,7 @@ class Row:
     domain: tuple[float, float] = (-3.0, 3.0)
     differentiable: bool = True
     list_output: bool = False
+    derive: bool = True     # whether derivative rows are compiled for a pointwise row
 
     @property
     def key(self) -> str:

@@ -89,7 +89,7 @@ static void run_simple(const fl_pointwise *pw, const fl_value *in, int kind, fl_
                        int64_t n) {
     const void *ptr[FL_PW_MAX_IN];
     int64_t step[FL_PW_MAX_IN];
-    fl_scalar scalars[8];
+    fl_scalar scalars[FL_PW_MAX_SCALARS];
     if (pw->n_scalars)
         fl_pw_load_scalars(pw, in, kind, scalars);
     alignas(64) char numbers[2][FL_TILE * 16];
@@ -111,7 +111,7 @@ static void run_simple(const fl_pointwise *pw, const fl_value *in, int kind, fl_
     char *out = result->data;
     if (!has_numbers || n <= FL_TILE) {
         void *outs[1] = {out};
-        fn(pw->code, ptr, outs, scalars, n);
+        fn(pw->code[kind], ptr, outs, scalars, n);
         return;
     }
     int64_t out_step = fl_kind_size[pw->result_kind[kind]];
@@ -120,7 +120,7 @@ static void run_simple(const fl_pointwise *pw, const fl_value *in, int kind, fl_
         for (int k = 0; k < pw->n_in; k++)
             at[k] = (const char *)ptr[k] + i * step[k];
         void *outs[1] = {out + i * out_step};
-        fn(pw->code, at, outs, scalars, n - i < FL_TILE ? n - i : FL_TILE);
+        fn(pw->code[kind], at, outs, scalars, n - i < FL_TILE ? n - i : FL_TILE);
     }
 }
 

@@ -5,6 +5,7 @@
 static const int FL_TILE = 1024;            /* elements of a tile */
 static const int FL_PW_MAX_IN = 8;
 static const int FL_PW_MAX_OUT = 4;
+static const int FL_PW_MAX_SCALARS = 14;
 
 union fl_scalar {
     double f;
@@ -25,12 +26,12 @@ struct fl_pointwise {
     uint8_t kinds;                          /* bit k: there is a kernel of kind k */
     uint8_t operand[FL_PW_MAX_IN];          /* parameter number of each operand */
     uint8_t is_mask[FL_PW_MAX_IN];          /* operand is bool whatever the others are */
-    uint8_t scalar[8];                      /* parameter number of each run-time scalar */
+    uint8_t scalar[FL_PW_MAX_SCALARS];      /* parameter number of each run-time scalar */
     uint8_t result_kind[FL_KIND_COUNT];     /* kind of the outputs, for each compute kind */
     uint8_t writes[FL_PW_MAX_OUT];          /* operand an output is written to, 255 for none */
     uint32_t kernel;                        /* row number in the kernel table */
-    const void *code;                       /* bytecode of rows registered at run time */
-    fl_pw_fn run_code;
+    fl_pw_fn run_code;                      /* rows registered at run time: the interpreter */
+    const void *code[FL_KIND_COUNT];        /* and its bytecode */
 };
 
 /* kernel table of the running ISA level: [row][kind] */
@@ -48,6 +49,7 @@ struct fl_tile_moves {
     fl_scatter_fn scatter[FL_KIND_COUNT][FL_DTYPE_COUNT];
 };
 extern const fl_tile_moves *fl_moves;
+fl_pw_fn fl_bytecode_interpreter(void);
 void fl_kernels_init(void);                 /* picks the tables for the ISA level */
 
 /* One operand of the driver. */

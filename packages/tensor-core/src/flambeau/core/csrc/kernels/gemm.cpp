@@ -69,6 +69,14 @@ template <class T> class Product {
         sums_ = packed_ + SLAB * strip_cols<T>();
     }
 
+    void pack_a(int64_t first, int64_t end) const {
+        for (int64_t p = 0; p < g_.k; p += SLAB) {
+            T *slab = static_cast<T *>(g_.panels) + p / SLAB * g_.panels_slab;
+            pack(slab + first * PANEL_STRIDE, PANEL_STRIDE, a(first, p), g_.a_row, g_.a_col,
+                 end - first, min(SLAB, g_.k - p));
+        }
+    }
+
     static int64_t scratch_elements(int64_t m) {
         int64_t rows = m < panel_rows<T>() ? m : panel_rows<T>();
         int64_t tile = REGISTERS * Lanes<T>::COUNT; /* its sums fit in registers */
@@ -100,7 +108,10 @@ template <class T> class Product {
 
     void panel(int64_t p, int64_t k, int64_t i, int64_t rows) {
         Finish<T> finish(g_, p == 0, p + k == g_.k);
-        pack(panel_, PANEL_STRIDE, a(i, p), g_.a_row, g_.a_col, rows, k);
+        if (g_.panels)
+            panel_ = static_cast<T *>(g_.panels) + p / SLAB * g_.panels_slab + i * PANEL_STRIDE;
+        else
+            pack(panel_, PANEL_STRIDE, a(i, p), g_.a_row, g_.a_col, rows, k);
         int64_t j = rows <= TILE_ROWS ? wide_tiles(finish, p, k, i, rows) : 0;
         for (; j < g_.n; j += strip_cols<T>())
             strip(finish, p, k, i, rows, j);
@@ -208,13 +219,18 @@ template <class T> void block(const fl_gemm_block *g) {
         Product<T>(*g).run();
 }
 
+template <class T> void pack_a(const fl_gemm_block *g, int64_t first_row, int64_t end_row) {
+    Product<T>(*g).pack_a(first_row, end_row);
+}
+
 template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
     int64_t elements = g->dot ? dot_scratch_elements<T>(*g) : Product<T>::scratch_elements(g->m);
     return elements * static_cast<int64_t>(sizeof(T));
 }
 
 template <class T> constexpr fl_gemm_dtype table() {
-    return {block<T>, scratch_bytes<T>, TILE_ROWS, strip_cols<T>(), panel_rows<T>()};
+    return {block<T>,     scratch_bytes<T>, pack_a<T>,         SLAB,
+            PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(), panel_rows<T>()};
 }
 
 } // namespace

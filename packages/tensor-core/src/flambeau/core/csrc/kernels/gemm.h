@@ -21,6 +21,9 @@ typedef struct fl_gemm_block {
     int64_t bias_row, bias_col;
     int32_t relu;
     int32_t dot;                /* vectors run along k: for few rows, and only with b_row == 1 */
+    void *panels;               /* NULL, or all rows of A as pack_a left them: row i of the block
+                                   starts i * panel_stride elements from here */
+    int64_t panels_slab;        /* elements between the slabs of `panels` */
     void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
                                    and a_col, and no fewer rows */
 } fl_gemm_block;
@@ -29,8 +32,11 @@ typedef struct fl_gemm_block {
 typedef struct fl_gemm_dtype {
     void (*block)(const fl_gemm_block *);
     int64_t (*scratch_bytes)(const fl_gemm_block *);
+    /* Fill `panels` with these rows of A: slabs of m rows of panel_stride elements each. */
+    void (*pack_a)(const fl_gemm_block *, int64_t first_row, int64_t end_row);
+    int64_t slab, panel_stride;
     int64_t rows, cols;                     /* of the register tile */
-    int64_t panel_rows;                     /* rows of A packed at once: a good height of blocks */
+    int64_t panel_rows;                     /* rows of A used at once: a good height of blocks */
 } fl_gemm_dtype;
 
 typedef struct fl_gemm_kernels {

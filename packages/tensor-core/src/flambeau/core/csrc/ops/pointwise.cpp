@@ -181,7 +181,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
     int dtype = operand_dtype(op, pw, in);
     int compute = compute_dtype(op, pw, dtype);
     int kind = fl_kind_of_dtype[compute];
-    fl_scalar scalars[8];
+    fl_scalar scalars[FL_PW_MAX_SCALARS];
     fl_pw_load_scalars(pw, in, kind, scalars);
     fl_operand ops[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     alignas(16) char numbers[FL_PW_MAX_IN][16];
@@ -209,6 +209,6 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         o.kind = pw->result_kind[kind];
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
-    fl_pw_drive(fl_pw_kernel(pw, kind), pw->code, scalars, pw->n_in, pw->n_out, ops, ndim, shape);
+    fl_pw_drive(fl_pw_kernel(pw, kind), pw->code[kind], scalars, pw->n_in, pw->n_out, ops, ndim, shape);
     return 0;
 }

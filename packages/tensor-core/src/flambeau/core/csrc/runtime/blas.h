@@ -1,8 +1,8 @@
 /* Matrix products: C = activation(alpha * op(A) op(B) + beta * C + bias), row-major.
  *
- * Products of float32 and float64 that are small, batched or skinny run in our own kernels
- * (kernels/gemm.h), the others and complex ones in OpenBLAS. Either way the work is cut into
- * panels fixed by the shapes alone, so the bits do not depend on the number of threads. */
+ * Products of float32 and float64 run in our own kernels (kernels/gemm.h), complex ones in
+ * OpenBLAS. Either way the work is cut into tiles fixed by the shapes alone, so the bits do not
+ * depend on the number of threads. */
 #ifndef FLAMBEAU_RUNTIME_BLAS_H
 #define FLAMBEAU_RUNTIME_BLAS_H
 #include <stdint.h>
@@ -12,7 +12,8 @@ enum fl_activation { FL_ACT_NONE = 0, FL_ACT_RELU = 1 };
 
 /* One product, or `batch` of them. dtype is a code of abi.h: float32, float64, complex64 or
  * complex128. op(A) is m x k, op(B) is k x n, C is m x n. lda, ldb, ldc are the distances, in
- * elements, between the rows of the matrices as stored, at least their row length. */
+ * elements, between the rows of the matrices as stored; complex dtypes need at least the length
+ * of a row, real ones take any (0 repeats a row of A or B). */
 typedef struct fl_gemm_args {
     int32_t dtype;
     uint8_t trans_a, trans_b;       /* fl_trans */

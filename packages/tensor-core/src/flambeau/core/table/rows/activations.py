@@ -6,9 +6,9 @@ _NN = ("nn",)
 ROWS = (
     pointwise("relu(Tensor self)", float="0 if self <= 0 else self",
               int="maximum(self, 0)", inplace=True, forms=("function", "method", "nn"),
-              doc="``max(x, 0)``."),
+              derive=False, doc="``max(x, 0)``."),
     pointwise("relu_grad(Operand grad, Operand result)", float="grad if result > 0 else 0",
-              forms=(), doc="The gradient of relu from its result."),
+              forms=(), derive=False, doc="The gradient of relu from its result."),
     pointwise("gelu_exact(Tensor self)", float="gelu(self)", forms=(),
               doc="``x * Phi(x)`` with the normal distribution function."),
     pointwise("gelu_tanh(Tensor self)", float="gelu_tanh(self)", forms=(),

@@ -1,0 +1,157 @@
+# Rows added at run time: a new fl_op with bytecode for each compute kind.
+
+cdef extern from "core/pointwise.h":
+    ctypedef void (*fl_pw_fn)(const void *, const void *const *, void *const *, const void *,
+                              int64_t) noexcept nogil
+    ctypedef struct fl_pointwise:
+        uint8_t n_in, n_scalars, n_out, kinds
+        uint8_t operand[8]
+        uint8_t is_mask[8]
+        uint8_t scalar[14]
+        uint8_t result_kind[6]
+        uint8_t writes[4]
+        fl_pw_fn run_code
+        const void *code[6]
+    fl_pw_fn fl_bytecode_interpreter()
+
+cdef extern from *:
+    """
+    extern "C" int fl_infer_pointwise(const fl_op *, const fl_value *, int, fl_spec *);
+    extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
+    """
+    int fl_infer_pointwise(const fl_op *, const fl_value *, int, fl_spec *) noexcept nogil
+    int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *) noexcept nogil
+
+cdef extern from "core/python.h":
+    int fl_call_pointwise(const fl_op *, const fl_value *, int, fl_value *) except -1
+
+cdef extern from *:
+    """
+    static fl_op *fl_op_blank(void) { return (fl_op *)PyMem_Calloc(1, sizeof(fl_op)); }
+    static fl_param *fl_params_blank(int n) {
+        return (fl_param *)PyMem_Calloc((size_t)n, sizeof(fl_param));
+    }
+    static fl_pointwise *fl_pointwise_blank(void) {
+        return (fl_pointwise *)PyMem_Calloc(1, sizeof(fl_pointwise));
+    }
+    static void fl_param_set(fl_param *p, const char *name, int role, int flags) {
+        p->name = name; p->role = (uint8_t)role; p->flags = (uint8_t)flags;
+    }
+    static void fl_param_default(fl_param *p, const fl_value *v) { p->fallback = *v; }
+    static void fl_op_finish(fl_op *op, const fl_pointwise *w, const fl_param *params) {
+        op->struct_size = sizeof(fl_op); op->category = FL_POINTWISE; op->kernels = w;
+        op->params = params; op->infer = fl_infer_pointwise; op->run_cpu = fl_run_pointwise;
+        op->call = fl_call_pointwise;
+    }
+    """
+    fl_op *fl_op_blank() except NULL
+    fl_param *fl_params_blank(int) except NULL
+    fl_pointwise *fl_pointwise_blank() except NULL
+    void fl_param_set(fl_param *, const char *, int, int)
+    void fl_param_default(fl_param *, const fl_value *)
+    void fl_op_finish(fl_op *, const fl_pointwise *, const fl_param *)
+
+# Texts and bytecode of registered rows; operators live as long as the process.
+cdef list _kept = []
+
+
+cdef const char *_keep(bytes text):
+    _kept.append(text)
+    return text
+
+
+def _register(str name, str overload, str doc, int rule, int flags, list params, list operands,
+              list masks, list scalars, list codes, list result_kinds, list writes, int n_out):
+    """Add a pointwise row; called by flambeau.core.register, which prepares everything.
+
+    ``params`` holds (name, role, flags, default); ``codes`` bytecode or None for each kind.
+    """
+    cdef fl_op *op = fl_op_blank()
+    cdef fl_param *p = fl_params_blank(len(params))
+    cdef fl_pointwise *w = fl_pointwise_blank()
+    cdef fl_value v
+    cdef int i
+    for i, (param_name, role, param_flags, default) in enumerate(params):
+        fl_param_set(&p[i], _keep(param_name.encode()), role, param_flags)
+        if param_flags & FL_P_DEFAULT:
+            _default_value(default, &v)
+            fl_param_default(&p[i], &v)
+    w.n_in, w.n_scalars, w.n_out = len(operands), len(scalars), n_out
+    for i in range(len(operands)):
+        w.operand[i], w.is_mask[i] = operands[i], masks[i]
+    for i in range(len(scalars)):
+        w.scalar[i] = scalars[i]
+    for i in range(6):
+        w.result_kind[i] = result_kinds[i]
+        if codes[i] is not None:
+            w.kinds |= 1 << i
+            w.code[i] = <const void *>_keep(codes[i])
+    for i in range(4):
+        w.writes[i] = writes[i] if i < len(writes) else 255
+    w.run_code = fl_bytecode_interpreter()
+    op.name, op.overload, op.doc = _keep(name.encode()), _keep(overload.encode()), \
+        _keep(doc.encode())
+    op.dtype_rule, op.nparams, op.nouts, op.flags = rule, len(params), n_out, flags
+    fl_op_finish(op, w, p)
+    fl_add_op(op)
+    made = _new_operator(name, [<uintptr_t>op], False)
+    if not overload:
+        _operators[name] = made
+    return made
+
+
+cdef int _default_value(object value, fl_value *v) except -1:
+    memset(v, 0, sizeof(fl_value))
+    if value is None:
+        v.tag = FL_NONE
+    elif isinstance(value, bool):
+        v.tag, v.i = FL_BOOLEAN, value
+    elif isinstance(value, int):
+        v.tag, v.i = FL_INT, value
+    elif isinstance(value, float):
+        v.tag, v.d = FL_FLOAT, value
+    else:
+        raise TypeError(f"a default of type {type(value).__name__} is not supported")
+    return 0
+
+
+def update(op, lists, scalars):
+    """Apply a row that writes to its operands to many tensors, one pass each.
+
+    Args:
+        op: The row, as ``register_op`` returned it.
+        lists: For every operand of the row the list of its tensors.
+        scalars: The run-time scalars in the row's order, the same for all.
+
+    Raises:
+        ValueError: lists of different lengths.
+    """
+    cdef const fl_op *row = _row_of(op)
+    cdef const fl_pointwise *w = <const fl_pointwise *>row.kernels
+    cdef fl_value values[16]
+    cdef fl_value out[8]
+    cdef int i, k, n = len(lists[0]) if lists else 0
+    cdef uint32_t mode = fl_thread.mode
+    cdef list column
+    if len(lists) != w.n_in or len(scalars) != w.n_scalars:
+        raise ValueError(f"update(): row {row.name.decode()} takes {w.n_in} operands and "
+                         f"{w.n_scalars} scalars, got {len(lists)} and {len(scalars)}")
+    for k in range(w.n_scalars):
+        values[w.scalar[k]].tag = FL_FLOAT
+        values[w.scalar[k]].d = scalars[k]
+    for column in lists:
+        if len(column) != n:
+            raise ValueError("update(): every operand needs a list of the same length")
+    fl_thread.mode = mode & ~<uint32_t>FL_M_GRAD
+    try:
+        for i in range(n):
+            for k in range(w.n_in):
+                values[w.operand[k]].tag = FL_TENSOR
+                values[w.operand[k]].t = <fl_tensor *><PyObject *>(<Tensor?>(<list>lists[k])[i])
+            for k in range(w.n_out):
+                out[k] = values[w.operand[w.writes[k]]]
+            fl_dispatch(row, values, row.nparams, out)
+            for k in range(w.n_out):
+                Py_DECREF(<object><PyObject *>out[k].t)
+    finally:
+        fl_thread.mode = mode

@@ -1,0 +1,109 @@
+"""Adding operators at run time.
+
+A registered row is the same thing as a built-in one: a function, in-place and ``out=`` rules,
+promotion, broadcasting, tracing and derivatives of any order. Its formula runs as bytecode over
+cache-sized tiles, one pass over memory, without a compiler.
+"""
+from __future__ import annotations
+
+from functools import cache
+
+from flambeau.core import _core
+from flambeau.core.formula import parse
+from flambeau.core.formula.bytecode import assemble
+from flambeau.core.table import ROWS, Row
+from flambeau.core.table.derived import derived_rows
+from flambeau.core.table.make import pointwise
+from flambeau.core.table.row import DTYPE_RULES, FORMULA_OF_KIND, KINDS
+
+_ROLES = ("Tensor", "Operand", "Tensors", "Scalar", "Int", "Float", "Bool", "Dim", "Dims", "Shape",
+          "Ints", "DType", "Device", "Str", "Generator", "Object", "Floats", "Index", "Bools")
+_REAL = {"c64": "f32", "c128": "f64"}
+_registered: dict[str, Row] = {}
+
+
+def register_op(schema: str, formula: str | None = None, **facts):
+    """Add a pointwise operator.
+
+    Args:
+        schema: ``"name(Operand a, Tensor(!) b, *, Scalar c=1) -> Tensor"``; operands marked
+            ``(!)`` are written to, one output each, in order.
+        formula: The formula for every numeric kind of operand; several outputs are separated by
+            commas.
+        facts: Formulas by kind (``float=``, ``int=``, ``bool=``, ``complex=``), ``rule=`` (how the
+            dtype follows), ``doc=``, ``differentiable=``.
+
+    Returns:
+        The operator, callable as a function.
+
+    Raises:
+        ValueError: the schema or a formula cannot be read, or the name is taken.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau.core import register_op
+        >>> axpy = register_op("doc_axpy(Operand x, Operand y, *, Scalar a=1)", "a * x + y")
+        >>> axpy(flambeau.ones(2), flambeau.ones(2), a=3)
+        tensor([4., 4.])
+    """
+    return register_row(pointwise(schema, formula, **facts))
+
+
+def register_row(row: Row):
+    """Add a row; what ``register_op`` does after reading the schema."""
+    if row.key in _core.op_keys():
+        raise ValueError(f"an operator '{row.key}' is already in the table; choose another name")
+    names = [p.name for p in row.params]
+    codes = [_code(row, kind) for kind in KINDS]
+    results = [KINDS.index(_result_kind(row, kind)) for kind in KINDS]
+    writes = [i for i, p in enumerate(row.operands) if p.writes]
+    operator = _core._register(
+        row.name, row.overload, row.doc, DTYPE_RULES.index(row.rule), int(row.differentiable),
+        [_param(p) for p in row.params], [names.index(p.name) for p in row.operands],
+        [int(p.role == "Mask") for p in row.operands], [names.index(p.name) for p in row.scalars],
+        codes, results, writes or [255] * len(row.outputs), len(row.outputs))
+    _registered[row.key] = row
+    return operator
+
+
+def _param(p) -> tuple:
+    role = _ROLES.index("Tensor" if p.role == "Mask" else p.role)
+    flags = p.optional + 2 * p.keyword + 4 * p.has_default
+    return p.name, role, flags, p.default if p.has_default else None
+
+
+def _result_kind(row: Row, kind: str) -> str:
+    if row.rule == "bool":
+        return "bool"
+    return _REAL.get(kind, kind) if row.rule == "real" else kind
+
+
+def _code(row: Row, kind: str) -> bytes | None:
+    text = row.formulas.get(FORMULA_OF_KIND[kind])
+    if text is None:
+        return None
+    params = {p.name: "b" if p.role == "Mask" else kind for p in row.operands}
+    scalars = {p.name: kind for p in row.scalars}
+    exprs = parse(text, list(params), list(scalars))
+    if len(exprs) != len(row.outputs):
+        raise ValueError(f"register_op: {row.key} has {len(row.outputs)} outputs but its formula "
+                         f"gives {len(exprs)}: {text!r}")
+    result = _result_kind(row, kind)
+    return assemble(exprs, params, scalars, kind, [result] * len(exprs)).pack()
+
+
+@cache
+def _built_in() -> dict[str, Row]:
+    return {row.key: row for row in (*ROWS, *derived_rows(ROWS))}
+
+
+def row(key: str) -> Row:
+    """The row with this key, built in or registered at run time.
+
+    Raises:
+        KeyError: there is none.
+    """
+    found = _registered.get(key) or _built_in().get(key)
+    if found is None:
+        raise KeyError(f"no operator {key!r} in the table")
+    return found
