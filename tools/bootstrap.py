@@ -55,7 +55,7 @@ def main() -> int:
         return 0
     check_machine()
     first, *rest = arguments
-    sessions = SHORT.get(first, ["--session", first])
+    sessions = SHORT.get(first, [first] if first.startswith("-") else ["--session", first])
     return subprocess.run([*nox_command(), *sessions, *rest], cwd=ROOT).returncode
 
 

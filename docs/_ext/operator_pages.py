@@ -1,0 +1,108 @@
+"""Sphinx extension: one reference page per section of the operator table.
+
+The pages are derived from the rows at every build, so that an operator which is in the table is
+in the manual, and one which is not is in neither.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from flambeau.core.table import rows
+
+if TYPE_CHECKING:
+    from flambeau.core.table import Row
+    from sphinx.application import Sphinx
+
+RULES = {
+    "promote": "The promoted dtype of all operands.",
+    "float": "The promoted dtype of all operands; integers and bool give the default float dtype.",
+    "bool": "Computed in the promoted dtype; the result is bool.",
+    "real": "The promoted dtype of all operands; complex gives its real counterpart.",
+    "first": "The dtype of the first operand.",
+    "custom": "",
+    "dynamic": "The shape of the result depends on values.",
+}
+
+
+def sections() -> Iterator[ModuleType]:
+    """Yield the modules of the table, in the order of their names."""
+    for found in pkgutil.iter_modules(rows.__path__):
+        yield importlib.import_module(f"{rows.__name__}.{found.name}")
+
+
+def title(section: ModuleType) -> str:
+    """Return the heading of a section: what its module's docstring says."""
+    first = (section.__doc__ or section.__name__).strip().splitlines()[0]
+    return re.sub(r" rows?\b", "", first).rstrip(".")
+
+
+def arguments(row: Row, bound: bool = False) -> str:
+    """Return `(self, other, *, out=None)`, without `self` when it is bound."""
+    text = row.signature[row.signature.index("(") :]
+    return re.sub(r"^\(\w+(, )?", "(", text) if bound else text
+
+
+def headings(row: Row) -> list[str]:
+    """Return the signatures under which one row can be called."""
+    found = []
+    if "function" in row.forms:
+        found += [f"flambeau.{name}{arguments(row)}" for name in (row.name, *row.aliases)]
+    if "nn" in row.forms:
+        found.append(f"flambeau.nn.functional.{row.name}{arguments(row)}")
+    if "method" in row.forms:
+        found.append(f"Tensor.{row.name}{arguments(replace(row, out=False), bound=True)}")
+    if "method" in row.forms and row.inplace:
+        found.append(f"Tensor.{row.name}_{arguments(replace(row, out=False), bound=True)}")
+    return found
+
+
+def entry(row: Row) -> list[str]:
+    """Return the lines that describe one row."""
+    first, *others = headings(row)
+    lines = [f".. py:function:: {first}"]
+    lines += [f"                 {other}" for other in others]
+    lines += ["   :no-index:", "", f"   {row.doc}", ""]
+    for name, formula in row.formulas.items():
+        lines.append(f"   :{name}: ``{formula}``")
+    if RULES[row.rule]:
+        lines.append(f"   :dtype: {RULES[row.rule]}")
+    return [*lines, ""]
+
+
+def page(section: ModuleType) -> str:
+    """Return the page of one section."""
+    heading = title(section)
+    lines = [heading, "=" * len(heading), ""]
+    for row in section.ROWS:
+        if headings(row):
+            lines += entry(row)
+    return "\n".join(lines)
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages below docs/reference/_generated, where the index finds them."""
+    folder = Path(app.srcdir) / "reference" / "_generated"
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {}
+    for section in sections():
+        name = section.__name__.rpartition(".")[2]
+        wanted[folder / f"{name}.rst"] = page(section)
+    for stale in set(folder.glob("*.rst")) - wanted.keys():
+        stale.unlink()
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension."""
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
