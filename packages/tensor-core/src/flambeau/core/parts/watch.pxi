@@ -227,6 +227,37 @@ def storage_id(Tensor t not None):
     return <uintptr_t>t._storage
 
 
+def storage_refcount(Tensor t not None) -> int:
+    """How many tensors and other owners hold the memory of ``t``."""
+    return t._storage.ob_refcnt
+
+
+def bump_version(Tensor t not None):
+    """Count a write to ``t`` that an interposer stands for."""
+    t._version_counter[0] += 1
+
+
+def check_write(op, args, outs):
+    """Raise what writing the results of a row into ``outs`` would raise, and write nothing.
+
+    Args:
+        op: A key, an Operator or a row handle.
+        args: Values in the row's order.
+        outs: The tensors that would be written to, one per output.
+    """
+    cdef const fl_op *row = _row_of(op)
+    cdef fl_value values[16]
+    cdef fl_spec specs[8]
+    cdef fl_arena arena
+    cdef int i
+    args = list(args)
+    _unbox_all(row, args, values, &arena)
+    if row.infer(row, values, row.nparams, specs) < 0:
+        fl_raise()
+    for i in range(row.nouts):
+        fl_check_write(row, values, row.nparams, &specs[i], <fl_tensor *><PyObject *>(<Tensor?>outs[i]))
+
+
 def parallel_for_address() -> int:
     """Address of the thread pool's ``fl_parallel_chunks(n, grain, fn, ctx)``."""
     return <uintptr_t><void *>&fl_parallel_chunks
