@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .literal import decode, encode
 from .program import Instr
@@ -37,7 +37,7 @@ _COMPARE: dict[str, Callable[..., bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
 }
-_NEUTRAL = {
+_NEUTRAL: dict[str, dict[str, float]] = {
     "mul": {"f32": 1.0, "f64": 1.0, "i32": 1, "i64": 1},
     "div": {"f32": 1.0, "f64": 1.0},
     "add": {"f32": -0.0, "f64": -0.0, "i32": 0, "i64": 0},
@@ -78,7 +78,7 @@ def _constant(instr: Instr, args: Sequence[Instr]) -> Instr:
         return Instr("const", instr.type, (), args[0].value)
     if instr.op in ("select", "rare"):
         return args[1] if values[0] else args[2]
-    table: dict[str, Callable[..., float]] = _FLOAT if kind in ("f32", "f64") else _INTEGER
+    table: Mapping[str, Callable[..., float]] = _FLOAT if kind in ("f32", "f64") else _INTEGER
     if kind == "b" or instr.op not in table:
         return instr
     try:

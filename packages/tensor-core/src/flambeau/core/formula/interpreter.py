@@ -51,4 +51,5 @@ def _loop(number: int, opcode: Opcode) -> str:
     compute = "f64" if opcode.type in ("f64", "i64") else "f32"
     text = render_function(f"fl_bc_{number}", [opcode.expr], kinds, (), compute)
     types = ", ".join(_MEMORY[t] for t in (opcode.result, *opcode.args))
-    return f"/* {opcode.op} {opcode.type} */\n{text}FL_BC_LOOP{len(opcode.args)}({number}, {types})\n"
+    loop = f"FL_BC_LOOP{len(opcode.args)}({number}, {types})"
+    return f"/* {opcode.op} {opcode.type} */\n{text}{loop}\n"

@@ -48,8 +48,7 @@ def opcodes() -> dict[tuple[str, str], Opcode]:
         for name in FUNCTIONS:
             table[name, kind] = _opcode(name, kind, (kind,) * arities()[name], kind)
         for name, arity in EXTERNS.items():
-            args = tuple(map(param, _ARGUMENTS[:arity]))
-            expr = Expr("extern", args, name)
+            expr = Expr("extern", tuple(map(param, _ARGUMENTS[:arity])), name)
             table[f"extern {name}", kind] = Opcode(name, kind, (kind,) * arity, kind, expr)
     return table
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from .expr import Expr, call, const, is_const, param, scalar
 from .functions import ALIASES, ARITY
@@ -42,7 +43,7 @@ _COMPARE = {
     ast.Eq: "eq",
     ast.NotEq: "ne",
 }
-_FOLDABLE = {
+_FOLDABLE: dict[str, Callable[..., float]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -151,7 +152,7 @@ class _Reader:
             self.fail(node, f"{name}() takes {ARITY[name]} argument(s), {len(node.args)} given")
         return fold(call(name, *map(self.visit, node.args)))
 
-    def fail(self, node: ast.expr, why: str) -> None:
+    def fail(self, node: ast.expr, why: str) -> NoReturn:
         line = self.source[node.lineno - 1]
         marker = " " * node.col_offset + "^"
         raise FormulaError(f"{why}\n  {line}\n  {marker}")

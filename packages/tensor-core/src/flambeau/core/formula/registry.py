@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 Definition = Callable[..., Any]
+F = TypeVar("F", bound=Definition)
 
 DOMAINS = ("f32", "f64", "float", "int", "any", "complex")
+
 
 class FormulaError(ValueError):
     """A formula that cannot be read or typed; the message shows the place."""
@@ -19,7 +21,7 @@ _definitions: dict[tuple[str, str], Definition] = {}
 _arity: dict[str, int] = {}
 
 
-def define(name: str, *domains: str) -> Callable[[Definition], Definition]:
+def define(name: str, *domains: str) -> Callable[[F], F]:
     """Register the decorated function as ``name`` for the given domains.
 
     A definition gets one expression per argument and gives the expression of the result; for
@@ -27,7 +29,7 @@ def define(name: str, *domains: str) -> Callable[[Definition], Definition]:
     ``any`` integers and bools as well. A keyword parameter ``dtype`` is told the precision.
     """
 
-    def register(function: Definition) -> Definition:
+    def register(function: F) -> F:
         arity = len(_positional(function))
         if _arity.setdefault(name, arity) != arity:
             raise ValueError(f"{name} takes {_arity[name]} arguments elsewhere, {arity} here")

@@ -85,7 +85,7 @@ LOG1P: Table = {
     ),
 }
 
-#: (2 atanh(s) - 2 s) / s**3 in s**2, for 1 + f as above and s = f / (2 + f); f32 is for pow: -37.6, -59.5
+#: (2 atanh(s) - 2 s) / s**3 in s**2, s = f / (2 + f), f as above; f32 is for pow: -37.6, -59.5
 ATANH: Table = {
     "f32": (
         0.6666666564872215,

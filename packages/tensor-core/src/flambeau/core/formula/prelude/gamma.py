@@ -31,9 +31,9 @@ _TRIGAMMA = (
 
 
 @define("lgamma", "float")
-def lgamma(x: Expr) -> Expr:
-    """log|Gamma(x)|, by the platform's library."""
-    return extern("lgamma", x)
+def lgamma(x: Expr, *, dtype: str) -> Expr:
+    """log|Gamma(x)|, by the platform's library in double precision."""
+    return call(dtype, extern("lgamma", call("f64", x)))
 
 
 @define("digamma", "f32")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..expr import Expr, call, const, is_const
 from ..registry import define
 from .coefficients import ATANH, ATANH5, EXP2_POWER
@@ -77,7 +79,7 @@ def _infinite(x: Expr, y: Expr, value: Expr) -> Expr:
     return select(eq(absolute(x), INF) | eq(absolute(y), INF), INF, value)
 
 
-_SHORT = {
+_SHORT: dict[float, Callable[[Expr], Expr]] = {
     0.0: lambda x: const(1.0),
     1.0: lambda x: x,
     2.0: lambda x: x * x,
