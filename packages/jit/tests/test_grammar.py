@@ -90,7 +90,7 @@ def test_shape_must_agree_for_every_size():
     """Right for N=2 alone."""
     x = value(N, 3)
     graph = Graph(inputs=[x], nodes=[node("exp", x, out=value(2, 3))], symbols={"N": (2, 5)})
-    refused(graph, "for {'N': 5}", "float32[5, 3], not float32[2, 3]")
+    refused(graph, "gives float32[5, 3] for {'N': 5}, not float32[2, 3]")
 
 
 def test_the_operators_own_errors_show():

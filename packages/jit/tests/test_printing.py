@@ -2,7 +2,7 @@
 
 from build import node, value
 from flambeau.jit.dims import Dim, symbol
-from flambeau.jit.ir import Capture, Graph, Node
+from flambeau.jit.ir import Capture, Graph, Node, Value
 from flambeau.jit.literals import Device, DType, Slot
 from flambeau.jit.passes import fusion
 
@@ -71,9 +71,8 @@ def test_several_results_writes_and_devices():
     text = str(graph)
     assert "%1: float32[4], %2: int64[4] = max.dim(%0, dim=1)" in text
     assert text.endswith("    write %0 <- %3\n    return %2")
-    away = Node("neg", (x,), (value(4, 3),))
-    object.__setattr__(away.outputs[0], "device", "cuda:0")
-    graph.nodes = [away]
+    away = Value((4, 3), "float32", "cuda:0")
+    graph = Graph(inputs=[x], nodes=[Node("neg", (x,), (away,))], outputs=[away])
     assert "%1: float32[4, 3]@cuda:0 = neg(%0)" in str(graph)
 
 

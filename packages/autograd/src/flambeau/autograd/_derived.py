@@ -3,40 +3,85 @@
 The derivative of row ``exp`` by ``self`` is again a pointwise row, ``exp__d_self``. Its parameters
 are, by name: ``grad`` first; then those operands and scalars of ``exp`` that the derivative
 reads, in the row's order; then ``result`` if it reads the output. The core's table holds such rows
-for its own operators; for rows registered at run time they are derived and registered on first
-use, and so are derivatives of derivatives.
+for its own operators; for rows registered at run time, and for derivatives of derivatives, they
+are derived and registered on first use.
 """
 from __future__ import annotations
 
-from flambeau.core import op_keys
+import re
+from dataclasses import replace
 
-__all__ = ["derived_key", "derived_rows"]
+from flambeau.core import find_op
 
+__all__ = ["derived_calls"]
 
-def derived_key(key: str, parameter: str) -> str:
-    """Key of the row that computes a derivative.
-
-    Args:
-        key: the operator, ``name`` or ``name.overload``.
-        parameter: the operand to differentiate by.
-
-    Example:
-        >>> derived_key("exp", "self")
-        'exp__d_self'
-    """
-    return f"{key.replace('.', '__')}__d_{parameter}"
+#: An input, the key of the row that computes its gradient, and that row's arguments as a rule
+#: names them.
+Call = tuple[tuple[str], tuple[str, list[str]]]
 
 
-def derived_rows(key: str, operands: list[str]) -> list[tuple[tuple[str, ...], str]] | None:
+def derived_calls(key: str) -> list[Call] | None:
     """Rows for the derivatives of a pointwise operator by its operands.
 
     Args:
-        key: the operator.
-        operands: names of its operands.
+        key: the operator, ``name`` or ``name.overload``.
 
     Returns:
-        Pairs of input and key of the derived row; None when the formula has no derivative.
+        One call per operand that can be differentiated; None when there is none.
     """
-    known = set(op_keys())
-    found = [((p,), derived_key(key, p)) for p in operands if derived_key(key, p) in known]
-    return found or None
+    from flambeau.core.register import row
+
+    own = row(key)
+    calls = [call for p in own.operands if p.role != "Mask"
+             if (call := _call(own, p.name)) is not None]
+    return calls or None
+
+
+def _call(own, parameter: str) -> Call | None:
+    from flambeau.core.register import register_row, row
+    from flambeau.core.table.derived import derived_key, derived_row
+
+    key = derived_key(own.key, parameter)
+    if _exists(key):
+        return (parameter,), (key, ["g", *_original(row(key).params[1:], own)])
+    derived = derived_row(_renamed(own), _apart(parameter))
+    if derived is None:
+        return None
+    derived = replace(derived, name=key)
+    register_row(derived)
+    return (parameter,), (key, ["g", *_original(derived.params[1:], own)])
+
+
+def _exists(key: str) -> bool:
+    try:
+        find_op(key)
+    except KeyError:
+        return False
+    return True
+
+
+# ---- names -------------------------------------------------------------------------------------
+# A derived row has operands called grad and result itself. Before it is differentiated again they
+# step aside, for the new row's own grad and result.
+_TAKEN = ("grad", "result")
+
+
+def _apart(name: str) -> str:
+    return f"inner_{name}" if name.rpartition("inner_")[2] in _TAKEN else name
+
+
+def _original(params, own) -> list[str]:
+    """The arguments of a derived row by the names that a rule gives them."""
+    names = {"result": "result0"} | {_apart(p.name): p.name for p in own.params}
+    return [names[p.name] for p in params]
+
+
+def _renamed(own):
+    """The row with its operands grad and result under other names."""
+    params = tuple([replace(p, name=_apart(p.name)) for p in own.params])
+    formulas = {kind: _with_names_apart(text) for kind, text in own.formulas.items()}
+    return replace(own, params=params, formulas=formulas)
+
+
+def _with_names_apart(text: str) -> str:
+    return re.sub(r"\b(?:inner_)*(?:grad|result)\b", lambda m: _apart(m.group()), text)

@@ -37,7 +37,7 @@ import weakref
 fl_import()
 from flambeau.core import ops
 
-from flambeau.autograd._derived import derived_rows
+from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._table import backward_name, find_rule
 
 include "engine/plan.pxi"

@@ -172,7 +172,7 @@ def _at(fn, args, i, k, step):
     flat = args[i].detach().reshape(-1).clone()
     flat[k] = flat[k] + step
     moved = ops.as_strided(_like_layout(args[i]), args[i].shape, args[i].stride(), 0)
-    moved.copy_(flat.reshape(args[i].shape))
+    ops.copy_(moved, flat.reshape(args[i].shape))
     values = list(args)
     values[i] = moved.requires_grad_()
     with enable_grad():

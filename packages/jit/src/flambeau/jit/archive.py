@@ -11,7 +11,6 @@ import io
 import json
 import os
 import zipfile
-from pathlib import Path
 from typing import Any
 
 from flambeau.jit import bridge
@@ -40,7 +39,7 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> None:
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as archive:
         for name, content in zip(ENTRIES, contents, strict=True):
             archive.writestr(zipfile.ZipInfo(name), content)
-    _replace(Path(path), memory.getvalue())
+    bridge.replace_file(path, memory.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> Program:
@@ -149,15 +148,3 @@ def _from_json(content: bytes, name: str) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ProgramError(f"{name} is not JSON: {error}") from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from flambeau import core
-from flambeau.core import _core
+from flambeau.core import _core, files
 from flambeau.jit.ir import Value
-from flambeau.jit.literals import Device, DType, Opaque
+from flambeau.jit.literals import Device, DType, Opaque, Slot
 
 Tensor = Any
+_NUMBERS = {"int": 2, "float": 2.0, "bool": True, "complex": 2j}
 
 
 # ---- objects ------------------------------------------------------------------------------
@@ -116,6 +119,24 @@ def equal(one: Tensor, other: Tensor) -> bool:
     return bool(((one == other) | both_nan).all())
 
 
+def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    """Named tensors as the bytes of a safetensors file."""
+    file = io.BytesIO()
+    files.write_tensors(file, dict(tensors))
+    return file.getvalue()
+
+
+def tensors_from_bytes(content: bytes) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, in memory of their own."""
+    tensors, _ = files.read_tensors(memoryview(bytearray(content)))
+    return dict(tensors)
+
+
+def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file beside its place, flush it to disk and rename it."""
+    files.replace_atomically(path, lambda file: file.write(content))
+
+
 # ---- operators ----------------------------------------------------------------------------
 
 
@@ -190,7 +211,9 @@ def _values(args: Sequence[Any]) -> Iterator[Value]:
 
 
 def _stand_in(arg: Any) -> Any:
-    """A tensor without memory for a value."""
+    """A tensor without memory for a value, a number for a run-time scalar."""
+    if isinstance(arg, Slot):
+        return _NUMBERS[arg.kind]
     if isinstance(arg, Value):
         return _core.call("empty", [list(arg.shape), _dtype(arg.dtype), _core.device("meta")])
     return [_stand_in(item) for item in arg] if isinstance(arg, tuple) else arg

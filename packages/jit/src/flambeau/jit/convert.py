@@ -52,7 +52,7 @@ def _register(emit: Emit, number: int, source: str, target: str) -> int:
     return emit("bool" if target == "b" else target, target, (number,))
 
 
-def narrow(emit: Emit, registers: Registers, kind: str, dtype: str) -> Registers:
+def narrow(emit: Emit, registers: Registers, dtype: str) -> Registers:
     """What is left of a computed value after it was stored as this dtype."""
     if dtype in _WIDTH:
         return (_wrap(emit, registers[0], dtype),)

@@ -14,7 +14,7 @@ from flambeau.jit.dims import Dim, shape_for, symbol
 from flambeau.jit.errors import GraphError
 from flambeau.jit.ir import Graph, Node, Value, map_args, values_in
 from flambeau.jit.literals import Device, DType, Opaque, Slot, is_literal
-from flambeau.jit.opset import FUSED, VIEW_WRITE, find_row
+from flambeau.jit.opset import FUSED, VIEW_WRITE, find_row, written_params
 from flambeau.jit.printing import name_values, show_node, show_type
 
 Infer = Callable[[str, tuple[object, ...]], list[Value]]
@@ -84,7 +84,7 @@ class _Checker:
             if symbol(name) not in sizes:
                 self.fail("the graph's symbols", f"{name!r} is no size of an input by itself")
         for size in sizes - alone:
-            if isinstance(size, Dim):
+            if isinstance(size, Dim) and set(size.names) <= set(self.graph.symbols):
                 self.fail("the inputs", f"the size {size} cannot be read from an input by itself")
         names = [capture.name for capture in self.graph.captures]
         for name in names:
@@ -132,7 +132,7 @@ class _Checker:
 
     def expected(self, node: Node, row: Row, sizes: dict[str, int]) -> list[Value]:
         args = map_args(node.args, lambda leaf: _concrete(leaf, sizes))
-        written = [args[i] for i, p in enumerate(row.params) if p.writes and args[i] is not None]
+        written = [args[i] for i in written_params(row.key) if args[i] is not None]
         if node.op == VIEW_WRITE:
             return [args[0]]
         try:

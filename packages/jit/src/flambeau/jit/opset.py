@@ -43,9 +43,14 @@ def is_random(key: str) -> bool:
 
 
 def written_params(key: str) -> tuple[int, ...]:
-    """The numbers of the parameters a functional call writes to."""
+    """The numbers of the parameters a functional call writes to.
+
+    A pointwise row writes only when it is given targets: without, its results are new tensors.
+    """
     row = find_row(key)
-    return tuple(i for i, p in enumerate(row.params) if p.writes) if row is not None else ()
+    if row is None or row.category == "pointwise":
+        return ()
+    return tuple(number for number, param in enumerate(row.params) if param.writes)
 
 
 def is_pure(key: str) -> bool:

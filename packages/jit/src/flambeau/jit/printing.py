@@ -44,7 +44,7 @@ def show_node(node: Node, names: dict[Value, str]) -> list[str]:
     line = f"{left} = {node.op}({', '.join(_show_args(node, names))})"
     if node.body is None:
         return [line]
-    return [line + ":", *(f"    {text}" for text in str(node.body).splitlines()[1:])]
+    return [line + ":", *str(node.body).splitlines()[1:]]
 
 
 def _show_args(node: Node, names: dict[Value, str]) -> list[str]:

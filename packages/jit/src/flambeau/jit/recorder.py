@@ -17,7 +17,7 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import DType, Opaque
 from flambeau.jit.memory import Memory
-from flambeau.jit.opset import DATA_DEPENDENT, VIEW_WRITE, find_row
+from flambeau.jit.opset import DATA_DEPENDENT, VIEW_WRITE, find_row, written_params
 from flambeau.jit.places import caller
 
 Tensor = Any
@@ -122,7 +122,7 @@ class Recorder:
     ) -> list[Tensor]:
         """Any other operator: its results are new tensors, or are written to targets."""
         specs = bridge.infer_specs(row.key, args)
-        written = [args[i] for i, p in enumerate(row.params) if p.writes and args[i] is not None]
+        written = [args[i] for i in written_params(row.key) if args[i] is not None]
         types = [spec.value for spec in specs] + [bridge.value_of(tensor) for tensor in written]
         for tensor in (*(outs or ()), *written):
             self.check_write(tensor)

@@ -30,6 +30,7 @@ from flambeau.jit.literals import Slot
 from flambeau.jit.opset import find_row
 
 Registers = tuple[int, ...]
+_REAL = {"c64": "f32", "c128": "f64"}
 
 
 @dataclass
@@ -53,9 +54,9 @@ class Region:
 def can_lower(node: Node) -> bool:
     """Whether a node can be part of a region: a pointwise row whose dtypes all have rules here."""
     row = find_row(node.op)
-    if row is None or row.category != "pointwise" or len(node.outputs) != 1:
+    if row is None or row.category != "pointwise":
         return False
-    if row.rule not in ("promote", "float", "bool", "real") or any(p.writes for p in row.params):
+    if row.rule not in ("promote", "float", "bool", "real"):
         return False
     kind = compute_kind(row, node)
     if kind is None or FORMULA_OF_KIND[kind] not in row.formulas:
@@ -66,9 +67,9 @@ def can_lower(node: Node) -> bool:
 
 def compute_kind(row: Row, node: Node) -> str | None:
     """The compute type of a node, from the dtypes around it; ``None`` where that is not certain."""
-    result = node.outputs[0].dtype
-    if row.rule in ("promote", "float"):
-        return KIND_OF_DTYPE.get(result)
+    writes = any(param.writes for param in row.params)
+    if row.rule in ("promote", "float") and not writes:
+        return KIND_OF_DTYPE.get(node.outputs[0].dtype)
     operands = _operands(row, node)
     dtypes = {arg.dtype for arg in operands if isinstance(arg, Value)}
     if len(dtypes) != 1:
@@ -104,7 +105,7 @@ class _Flattener:
         for number, value in enumerate(self.body.inputs):
             self.made[value] = self.load(f"p{number}", value.dtype)
         for node in self.body.nodes:
-            self.made[node.outputs[0]] = self.node(node)
+            self.made.update(zip(node.outputs, self.node(node), strict=True))
         self.out.outputs = [self.made[value] for value in self.body.outputs]
         inputs = tuple(value.dtype for value in self.body.inputs)
         outputs = tuple(value.dtype for value in self.body.outputs)
@@ -114,16 +115,16 @@ class _Flattener:
         register = REGISTER[dtype]
         return tuple(self.emit("param", register, (), name + part) for part in PARTS[dtype])
 
-    def node(self, node: Node) -> Registers:
+    def node(self, node: Node) -> list[Registers]:
         row = find_row(node.op)
         assert row is not None
         kind = compute_kind(row, node)
-        result = node.outputs[0].dtype
         assert kind is not None
-        program = lower_row(row, kind, KIND_OF_DTYPE[result])
-        leaves = self.leaves(row, node, kind)
-        (registers,) = self.splice(program, leaves)
-        return narrow(self.emit, registers, KIND_OF_DTYPE[result], result)
+        results = self.splice(lower_row(row, kind), self.leaves(row, node, kind))
+        return [
+            narrow(self.emit, registers, value.dtype)
+            for registers, value in zip(results, node.outputs, strict=True)
+        ]
 
     def leaves(self, row: Row, node: Node, kind: str) -> dict[str, int]:
         """The register of every operand and scalar, by the name the formula calls it."""
@@ -175,10 +176,11 @@ class _Flattener:
         return number
 
 
-def lower_row(row: Row, kind: str, result: str) -> Program:
+def lower_row(row: Row, kind: str) -> Program:
     """A row's formula in one compute type, as the core's kernels have it."""
-    return _lower(row.formulas[FORMULA_OF_KIND[kind]], _operand_kinds(row), _scalar_names(row),
-                  kind, result)
+    result = {"bool": "bool", "real": _REAL.get(kind, kind)}.get(row.rule, kind)
+    formula = row.formulas[FORMULA_OF_KIND[kind]]
+    return _lower(formula, _operand_kinds(row), _scalar_names(row), kind, result)
 
 
 @cache

@@ -11,6 +11,7 @@ from functools import cache
 from flambeau.core import _core
 from flambeau.core.formula import parse
 from flambeau.core.formula.bytecode import assemble
+from flambeau.core.formula.registry import FormulaError
 from flambeau.core.table import ROWS, Row
 from flambeau.core.table.derived import derived_rows
 from flambeau.core.table.make import pointwise
@@ -28,8 +29,8 @@ def register_op(schema: str, formula: str | None = None, **facts):
     Args:
         schema: ``"name(Operand a, Tensor(!) b, *, Scalar c=1) -> Tensor"``; operands marked
             ``(!)`` are written to, one output each, in order.
-        formula: The formula for every numeric kind of operand; several outputs are separated by
-            commas.
+        formula: The formula for every numeric kind of operand it is defined for; several outputs
+            are separated by commas.
         facts: Formulas by kind (``float=``, ``int=``, ``bool=``, ``complex=``), ``rule=`` (how the
             dtype follows), ``doc=``, ``differentiable=``.
 
@@ -46,7 +47,21 @@ def register_op(schema: str, formula: str | None = None, **facts):
         >>> axpy(flambeau.ones(2), flambeau.ones(2), a=3)
         tensor([4., 4.])
     """
-    return register_row(pointwise(schema, formula, **facts))
+    if formula is not None:
+        facts = {**_defined_kinds(schema, formula), **facts}
+    return register_row(pointwise(schema, **facts))
+
+
+def _defined_kinds(schema: str, formula: str) -> dict[str, str]:
+    """The formula for floats, and for integers and complex numbers where it is defined there."""
+    kinds = {"float": formula}
+    for name, kind in (("int", "i64"), ("complex", "c64")):
+        try:
+            _code(pointwise(schema, **{name: formula}), kind)
+        except FormulaError:
+            continue
+        kinds[name] = formula
+    return kinds
 
 
 def register_row(row: Row):

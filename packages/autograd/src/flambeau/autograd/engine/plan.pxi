@@ -63,8 +63,7 @@ cdef rule_plan *_compile_plan(fl_op *op) except NULL:
         op.grad_rule = &NO_RULE
         return &NO_RULE
     if calls is None and op.category == FL_POINTWISE:
-        calls = derived_rows(key, [param_name(op, k) for k in range(op.nparams)
-                                   if op.params[k].role <= FL_R_OPERAND])
+        calls = derived_calls(key)
     if calls is None:
         raise NotImplementedError(
             f"{key}() was called with a tensor that requires grad, but flambeau.autograd has no "
@@ -116,9 +115,9 @@ cdef int _fill_call(rule_plan *plan, fl_op *op, str key, list names, list inputs
     call.first = min(inputs)
     for i in inputs:
         call.inputs |= <uint32_t>1 << <int>i
-    if isinstance(target, str):
-        call.op = FL.find_op(target.encode())
-        args = ["g"] + [param_name(call.op, k) for k in range(1, call.op.nparams)]
+    if isinstance(target, tuple):
+        derived, args = target
+        call.op = FL.find_op(derived.encode())
     else:
         call.function = <PyObject *>target
         call.many = len(inputs) > 1

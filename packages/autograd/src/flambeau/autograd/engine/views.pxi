@@ -197,12 +197,12 @@ cdef class CopySlices(NodeFunction):
     cpdef tuple run(self, Node node, tuple grads, tuple needs):
         whole = ops.empty_strided(self.base_shape, self.base_strides, dtype=grads[0].dtype,
                                   device=grads[0].device)
-        whole.copy_(grads[0])
+        ops.copy_(whole, grads[0])
         part = ops.as_strided(whole, self.shape, self.strides,
                               whole.storage_offset() + self.offset)
         inner = evaluate_rule(self.inner, (ops.clone(part),))
         if needs[0]:
-            part.copy_(inner[0] if inner[0] is not None else ops.mul(part, 0))
+            ops.copy_(part, inner[0] if inner[0] is not None else ops.mul(part, 0))
         return (whole, *inner[1:])
 
     cpdef release(self):

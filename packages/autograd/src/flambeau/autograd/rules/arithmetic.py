@@ -17,15 +17,6 @@ rule("div",
 rule("neg", self=lambda g: -g)
 rule("positive", self=lambda g: g)
 rule("square", self=lambda g, self: g * conj(self * 2))
-rule("addcmul",
-     self=lambda g: g,
-     tensor1=lambda g, tensor2, value: g * scaled(conj(tensor2), conj(value)),
-     tensor2=lambda g, tensor1, value: g * scaled(conj(tensor1), conj(value)))
-rule("addcdiv",
-     self=lambda g: g,
-     tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
-     tensor2=lambda g, tensor1, tensor2, value:
-         -g * conj(scaled(tensor1, value) / (tensor2 * tensor2)))
 
 
 # ---- powers -----------------------------------------------------------------------------------
@@ -59,12 +50,6 @@ rule("abs", self=lambda g, self: g * _direction(self))
 rule("where",
      self=lambda g, condition: ops.where(condition, g, 0),
      other=lambda g, condition: ops.where(condition, 0, g))
-rule("maximum",
-     self=lambda g, self, other: _share(g, self, other, self > other),
-     other=lambda g, self, other: _share(g, self, other, self < other))
-rule("minimum",
-     self=lambda g, self, other: _share(g, self, other, self < other),
-     other=lambda g, self, other: _share(g, self, other, self > other))
 
 
 def _direction(self):
@@ -73,11 +58,6 @@ def _direction(self):
         return self.sign()
     size = self.abs()
     return self / ops.where(size == 0, 1, size)
-
-
-def _share(g, self, other, wins):
-    """All of the gradient where this operand wins, half of it where both are equal."""
-    return ops.where(wins, g, ops.where(self == other, g * 0.5, 0))
 
 
 # ---- complex numbers -------------------------------------------------------------------------------
@@ -89,7 +69,4 @@ rule("relu", self=lambda g, result: ops.relu_grad(g, result))
 rule("relu_grad", grad=lambda g, result: ops.relu_grad(g, result))
 
 # ---- steps: flat wherever they are differentiable ------------------------------------------------------
-for _key in ("floor", "ceil", "trunc", "round", "sign"):
-    rule(_key, self=lambda g: zeros_like(g))
-for _key in ("floor_divide", "trunc_divide"):
-    rule(_key, self=lambda g: zeros_like(g), other=lambda g: zeros_like(g))
+rule("trunc_divide", self=lambda g: zeros_like(g), other=lambda g: zeros_like(g))

@@ -30,9 +30,9 @@ def _attention(query, key, value, attn_mask, is_causal, scale):
     return _weights(query, key, attn_mask, is_causal, scale)[0] @ value
 
 
-def _formula(attn_mask, is_causal, scale):
-    """What attention_grad computes, as operators of (grad, query, key, value)."""
-    def formula(grad, query, key, value):
+def _formula(is_causal, scale):
+    """What attention_grad computes, as operators of its differentiable arguments."""
+    def formula(grad, query, key, value, attn_mask):
         weights, factor = _weights(query, key, attn_mask, is_causal, scale)
         inner = grad @ value.transpose(-2, -1)
         scores = weights * (inner - (inner * weights).sum(-1, keepdim=True)) * factor
@@ -41,6 +41,6 @@ def _formula(attn_mask, is_causal, scale):
     return formula
 
 
-rule("attention_grad", ("grad", "query", "key", "value"),
-     lambda grads, grad, query, key, value, attn_mask, is_causal, scale, needs:
-         vjp_of(_formula(attn_mask, is_causal, scale), (grad, query, key, value), grads, needs))
+rule("attention_grad", ("grad", "query", "key", "value", "attn_mask"),
+     lambda grads, grad, query, key, value, attn_mask, is_causal, scale, needs: vjp_of(
+         _formula(is_causal, scale), (grad, query, key, value, attn_mask), grads, needs))

@@ -31,7 +31,7 @@ def _from_places(g, src_shape, dim, index):
     part = whole
     for d, n in enumerate(picked.shape):
         part = part.narrow(d, 0, n)
-    part.copy_(picked)
+    ops.copy_(part, picked)
     return whole
 
 

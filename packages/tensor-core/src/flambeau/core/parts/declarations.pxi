@@ -116,7 +116,6 @@ cdef extern from "core/python.h":
     fl_hooks fl_python
     fl_op fl_builtin_ops[]
     int fl_storage_init() except -1
-    object fl_storage_new(size_t nbytes, int device)
     fl_storage *fl_storage_foreign(char *, size_t, int, PyObject *, bint) except NULL
     fl_tensor *fl_tensor_blank() except NULL
     fl_tensor *fl_tensor_empty(int, int, int, const int64_t *) except NULL
@@ -136,7 +135,7 @@ cdef extern from "core/python.h":
     const char *fl_device_name(int) noexcept
     fl_op *fl_find_op(const char *) except NULL
     int fl_add_op(fl_op *) except -1
-    object fl_op_table()
+    PyObject *fl_op_table() except NULL
     int fl_op_count() noexcept
     object fl_box(const fl_value *)
     int fl_unbox(PyObject *, const fl_op *, const fl_param *, fl_value *, fl_arena *) except -1

@@ -123,7 +123,7 @@ def find_op(key):
 
 def op_keys():
     """Keys of all rows, built in and registered."""
-    return list(fl_op_table())
+    return list(<object>fl_op_table())
 
 
 cdef int _unbox_all(const fl_op *op, object args, fl_value *values, fl_arena *arena) except -1:

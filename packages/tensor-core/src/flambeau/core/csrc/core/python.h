@@ -65,7 +65,7 @@ const char *fl_device_name(int device_type);
 /* ---- operators as Python objects ---------------------------------------------------------------- */
 fl_op *fl_find_op(const char *key);
 int fl_add_op(fl_op *op);
-PyObject *fl_op_table(void);       /* dict: key -> address of fl_op; borrowed */
+PyObject *fl_op_table(void);       /* dict: key -> address of fl_op; a new reference */
 int fl_op_count(void);
 extern "C" fl_op fl_builtin_ops[];      /* in the order of op_index.h */
 extern "C" const int fl_builtin_count;

@@ -35,7 +35,12 @@ static int ensure_table(void) {
 
 int fl_add_op(fl_op *op) { return ensure_table() < 0 ? -1 : add(op); }
 
-PyObject *fl_op_table(void) { return ensure_table() < 0 ? nullptr : by_key; }
+PyObject *fl_op_table(void) {
+    if (ensure_table() < 0)
+        return nullptr;
+    Py_INCREF(by_key);
+    return by_key;
+}
 
 fl_op *fl_find_op(const char *key) {
     if (ensure_table() < 0)
