@@ -25,9 +25,10 @@ ROWS = (
               float="self if self > 0 else alpha * expm1(self)", forms=_NN, inplace=True,
               doc="``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."),
     pointwise("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0)",
-              float="minimum(maximum(self, min_val), max_val)", forms=_NN, inplace=True,
+              float="min_val if self <= min_val else max_val if self >= max_val else self",
+              forms=_NN, inplace=True,
               doc="Restricts values to an interval."),
     pointwise("logsigmoid(Tensor self)",
-              float="minimum(self, 0) - log1p(exp(-abs(self)))", forms=_NN,
+              float="logsigmoid(self)", forms=_NN,
               doc="``log(sigmoid(x))``."),
 )

@@ -20,7 +20,7 @@ ROWS = (
     _real("log10", "Logarithm to base ten.", domain=_POSITIVE),
     _real("log1p", "``log(1 + x)``, accurate near zero.", domain=(-0.9, 5.0)),
     _real("sqrt", "Square root.", domain=_POSITIVE),
-    _real("rsqrt", "One over the square root.", formula="1 / sqrt(self)", domain=_POSITIVE),
+    _real("rsqrt", "One over the square root.", domain=_POSITIVE),
     _real("sin", "Sine of radians."),
     _real("cos", "Cosine of radians."),
     _real("tan", "Tangent of radians.", domain=(-1.2, 1.2)),
