@@ -23,7 +23,7 @@ int fl_raise(void) {
 static inline bool requires_grad(const fl_tensor *t) {
     if (t->flags & FL_REQUIRES_GRAD)
         return true;
-    if (FL_LIKELY(!(t->flags & FL_VIEW)))
+    if (FL_LIKELY((t->flags & (FL_VIEW | FL_CONSTANT_VIEW)) != FL_VIEW))
         return false;
     const PyObject *base = ((const fl_tensor_full *)t)->base;
     return base != Py_None && (((const fl_tensor *)base)->flags & FL_REQUIRES_GRAD);
@@ -240,12 +240,25 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 
 /* ---- composites --------------------------------------------------------------------------------- */
 
+/* The tensor itself, or a clone: what a composite's operators save must not be written to. */
+static PyObject *box_apart(const fl_value *v) {
+    static const fl_op *clone = nullptr;
+    if (!clone)
+        clone = fl_find_op("clone");
+    fl_value out;
+    out.tag = FL_NONE;
+    return fl_dispatch(clone, v, 1, &out) < 0 ? nullptr : (PyObject *)out.t;
+}
+
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     PyObject *args = PyTuple_New(n);
     if (!args)
         return -1;
+    const fl_tensor *written = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
+    bool saves = written && fl_the_tape && (fl_thread.mode & FL_M_GRAD) && any_requires_grad(in, n);
     for (int i = 0; i < n; i++) {
-        PyObject *o = fl_box(&in[i]);
+        bool apart = saves && in[i].tag == FL_TENSOR && in[i].t == written;
+        PyObject *o = apart ? box_apart(&in[i]) : fl_box(&in[i]);
         if (!o) {
             Py_DECREF(args);
             return -1;

@@ -37,6 +37,7 @@ enum fl_tensor_flags {
     FL_INFERENCE = 4,       /* made in inference_mode */
     FL_VIEW = 8,            /* shares storage with a base */
     FL_CONTIGUOUS = 16,     /* C-contiguous (kept up to date by the core) */
+    FL_CONSTANT_VIEW = 32,  /* a view taken with grad mode off: has no part in its base's history */
     FL_LEVEL_SHIFT = 24     /* top byte: transform level id (vmap, jvp), 0 for none */
 };
 
