@@ -8,6 +8,7 @@
 #include "alloc.h"
 
 #include "alloc_cache.h"
+#include "alloc_counters.h"
 #include "error.h"
 #include "host.h"
 
@@ -31,50 +32,11 @@ const int POISON = 0xFF;
 
 enum Mode { CACHE, PLAIN, POISONED };
 
+Counters counters;
+
 inline int magazine_capacity(int index) {
     size_t fits = MAGAZINE_BYTES / fl_class_bytes(index);
     return static_cast<int>(std::min<size_t>(std::max<size_t>(fits, 2), MAGAZINE_SLOTS));
-}
-
-/* ---- statistics ---------------------------------------------------------------------------- */
-
-/* What is held of the system moves on slow paths only; cached bytes are held minus live. */
-struct Counters {
-    std::atomic<int64_t> live{0};
-    std::atomic<int64_t> peak{0};
-    std::atomic<int64_t> high_water{0}; /* like peak, but never reset: it bounds the cache */
-};
-
-/* Calls are counted per thread and summed when asked for: locked additions are what costs most
- * in fl_alloc. Only the owner writes. */
-struct Calls {
-    std::atomic<int64_t> allocs{0};
-    std::atomic<int64_t> frees{0};
-};
-
-inline void bump(std::atomic<int64_t> &count) {
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
-Counters counters;
-
-void raise_to(std::atomic<int64_t> &mark, int64_t value) {
-    int64_t now = mark.load(std::memory_order_relaxed);
-    while (value > now && !mark.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
-    }
-}
-
-inline void add_live(size_t bytes) {
-    int64_t size = static_cast<int64_t>(bytes);
-    int64_t live = counters.live.fetch_add(size, std::memory_order_relaxed) + size;
-    if (live > counters.peak.load(std::memory_order_relaxed)) {
-        raise_to(counters.peak, live);
-        raise_to(counters.high_water, live);
-    }
-}
-
-inline void remove_live(size_t bytes) {
-    counters.live.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
 }
 
 /* ---- the common cache ------------------------------------------------------------------ */
@@ -226,14 +188,14 @@ inline ThreadCache *own_cache() {
 
 inline void count_alloc(State &s) {
     if (ThreadCache *cache = own_cache())
-        bump(cache->calls.allocs);
+        add_one(cache->calls.allocs);
     else
         s.ended.allocs.fetch_add(1);
 }
 
 inline void count_free(State &s) {
     if (ThreadCache *cache = own_cache())
-        bump(cache->calls.frees);
+        add_one(cache->calls.frees);
     else
         s.ended.frees.fetch_add(1);
 }
@@ -295,7 +257,7 @@ void *alloc_cached(State &s, size_t bytes) {
     void *block = take_cached(s, index);
     if (!block)
         return nullptr;
-    add_live(fl_class_bytes(index));
+    add_live(counters, fl_class_bytes(index));
     if (s.mode == POISONED)
         memset(block, POISON, fl_class_bytes(index));
     return block;
@@ -306,7 +268,7 @@ void free_cached(State &s, void *block, size_t bytes) {
     size_t size = fl_class_bytes(index);
     if (s.mode == POISONED)
         memset(block, POISON, size);
-    remove_live(size);
+    remove_live(counters, size);
     if (index < MAGAZINE_CLASSES)
         put_small(s, index, block);
     else
@@ -319,14 +281,14 @@ void *alloc_plain(size_t bytes) {
         return nullptr;
     system_counters.held.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
     system_counters.taken.fetch_add(1, std::memory_order_relaxed);
-    add_live(bytes);
+    add_live(counters, bytes);
     return block;
 }
 
 void free_plain(void *block, size_t bytes) {
     free(block);
     system_counters.held.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
-    remove_live(bytes);
+    remove_live(counters, bytes);
 }
 
 } // namespace
