@@ -34,6 +34,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+doctest_test_doctest_blocks = ""  # tools/doctests.py runs the examples in docstrings
 doctest_global_setup = "import flambeau\nimport flambeau as fl\n\nflambeau.manual_seed(0)"
 
 assert flambeau.tensor  # the reference is read from the installed core
