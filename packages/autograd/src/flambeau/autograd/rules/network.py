@@ -43,8 +43,8 @@ def _from_planes(g, indices):
 
 
 # ---- embedding --------------------------------------------------------------------------------------------
-rule("embedding_lookup", weight=lambda g, weight_shape, indices:
-     ops.embedding_grad(g, indices, weight_shape[0]))
+rule("embedding_lookup", weight=lambda g, weight_shape, indices, padding_idx:
+     ops.embedding_grad(g, indices, weight_shape[0], padding_idx))
 rule("embedding_grad", grad=lambda g, indices, padding_idx:
      _lookup(g, indices, padding_idx))
 
