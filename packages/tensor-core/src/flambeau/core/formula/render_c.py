@@ -103,7 +103,8 @@ class _Function:
     def text(self) -> str:
         flags = [self.program.instrs[i].args[0] for i in self.fast_instrs() if self.is_rare(i)]
         parts = [
-            f"static constexpr bool {self.name}_has_rare = {'true' if flags else 'false'};",
+            f"[[maybe_unused]] static constexpr bool {self.name}_has_rare = "
+            f"{'true' if flags else 'false'};",
             self.value_function(self.name, self.fast_instrs(), "FL_INLINE"),
             self.rare_function(flags),
             self.slow_function() if flags else self.same_function(),

@@ -7,14 +7,15 @@ typedef unsigned long long uint64_t;
 #else
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #endif
 
-#define FL_INLINE static __device__ __forceinline__
-#define FL_SLOW static __device__ __noinline__
+#define FL_INLINE [[maybe_unused]] static __device__ __forceinline__
+#define FL_SLOW [[maybe_unused]] static __device__ __noinline__
 template <class To, class From> FL_INLINE To fl_bit_cast(From from) {
     static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
     To to;
-    __builtin_memcpy(&to, &from, sizeof(To));
+    memcpy(&to, &from, sizeof(To));
     return to;
 }
 #define FL_BIT_CAST(type, value) fl_bit_cast<type>(value)
