@@ -4,8 +4,6 @@
 ``flambeau.optim``, ``flambeau.jit`` and ``flambeau.cuda`` come from packages of their own and
 are imported on first use.
 """
-from pkgutil import extend_path
-
 from flambeau import rooms
 from flambeau.core import (
     Generator,
@@ -43,7 +41,7 @@ from flambeau.core import (
 from flambeau.core import dtypes as _dtypes
 
 
-__path__ = extend_path(__path__, __name__)
+__path__ = rooms.extend_path(__path__, __name__)
 globals().update(functions)
 globals().update(_dtypes)
 rooms.explain_absent_rooms()

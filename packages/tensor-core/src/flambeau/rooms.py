@@ -8,14 +8,13 @@ installed answers with the command that installs it, both as `flambeau.nn` and a
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import os
 import sys
-from types import ModuleType
 
-TYPE_CHECKING = False  # typing and collections.abc would cost time at every import
+TYPE_CHECKING = False  # these, and importlib below, would cost time at every import
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
 PREFIX = "flambeau."
 
@@ -73,6 +72,8 @@ def enter(what: str) -> ModuleType:
     room = NAMES.get(what, what)
     if room not in ROOMS:
         raise ValueError(f"enter(): {what!r} is neither a room nor a name that a room fills in")
+    import importlib
+
     try:
         return importlib.import_module(f"flambeau.{room}")
     except ModuleNotFoundError as error:
@@ -87,10 +88,22 @@ def installed(room: str) -> bool:
     `importlib.util.find_spec` cannot be asked alone: for an absent room it raises the error
     that names the package.
     """
+    import importlib.util
+
     try:
         return importlib.util.find_spec(f"flambeau.{room}") is not None
     except ModuleNotFoundError:
         return False
+
+
+def extend_path(path: list[str], package: str) -> list[str]:
+    """Add the folders of this name on `sys.path` to a package's path, as `pkgutil` does.
+
+    Sibling packages installed elsewhere (another site folder, an editable install) lie there.
+    """
+    inner = package.replace(".", os.sep)
+    folders = [os.path.join(entry, inner) for entry in sys.path]
+    return path + [f for f in dict.fromkeys(folders) if f not in path and os.path.isdir(f)]
 
 
 def lazy_attributes(package: str) -> Callable[[str], object]:

@@ -47,8 +47,6 @@ _core._set_size_type(Size)
 
 from flambeau.core import blas, lazy, ops  # noqa: E402
 from flambeau.core.composites import factories, methods  # noqa: E402
-from flambeau.core.files import load, save  # noqa: E402
-from flambeau.core.printing import set_printoptions  # noqa: E402
 
 blas.find()
 ops.name_outputs()
@@ -62,6 +60,27 @@ def get_include() -> str:
     from pathlib import Path
 
     return str(Path(__file__).parent / "include")
+
+
+def save(obj, f) -> None:
+    """Save tensors and the structure that holds them; see ``flambeau.core.files.save``."""
+    from flambeau.core import files
+
+    files.save(obj, f)
+
+
+def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True):
+    """Load what ``save`` wrote, or any safetensors file; see ``flambeau.core.files.load``."""
+    from flambeau.core import files
+
+    return files.load(f, map_location, mmap=mmap, weights_only=weights_only)
+
+
+def set_printoptions(**options) -> None:
+    """Choose how tensors are printed; see ``flambeau.core.printing.set_printoptions``."""
+    from flambeau.core import printing
+
+    printing.set_printoptions(**options)
 
 
 def register_op(schema: str, formula: str | None = None, **facts):

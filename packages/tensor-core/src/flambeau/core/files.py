@@ -7,6 +7,7 @@ place, flushed to disk and renamed, so that a crash leaves the old file.
 from __future__ import annotations
 
 import json
+import mmap as mapping
 import os
 import struct
 import tempfile
@@ -264,8 +265,6 @@ def _open(f, mapped: bool) -> memoryview:
             memory = bytearray(os.fstat(file.fileno()).st_size)
             file.readinto(memory)
         return memoryview(memory)
-    import mmap as mapping
-
     with open(f, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")

@@ -1,8 +1,6 @@
 """Utilities, to which other packages add: `utils.data` comes from flambeau-nn."""
 
-from pkgutil import extend_path
-
-from flambeau.rooms import lazy_attributes
+from flambeau.rooms import extend_path, lazy_attributes
 
 __path__ = extend_path(__path__, __name__)
 __getattr__ = lazy_attributes(__name__)

@@ -52,7 +52,7 @@ nn_functions = {}
 cdef int _install(str name, list ops, int forms, bint inplace) except -1:
     cdef Operator o = _new_operator(name, ops, inplace)
     _operators[name] = o
-    if forms & 2:
+    if forms & (10 if inplace else 2):
         fl_type_set(<PyTypeObject *>Tensor, name, o)
     if forms & 1:
         functions[name] = o

@@ -3,7 +3,7 @@
  * A row is read twice: the value by a plain fold, then its first place by comparing from the
  * start. Rows are cut to lengths that stay in the nearest cache, so the second reading is cheap. */
 #include "kernels/fold.h"
-#include "kernels/lanes.h"
+#include "kernels/folds.h"
 
 namespace {
 
@@ -12,17 +12,11 @@ template <class T> FL_TIGHT bool meets(const Lanes<T> &x, const Lanes<T> &v, boo
     typename Lanes<T>::mask hit = {};
     for (int i = 0; i < Lanes<T>::PARTS; i++)
         hit |= nan ? (x.r[i] != x.r[i]) : (x.r[i] == v.r[i]);
-    int64_t word[FL_REGISTER / 8];
-    memcpy(word, &hit, FL_REGISTER);
-    int64_t any = 0;
-    for (int i = 0; i < FL_REGISTER / 8; i++)
-        any |= word[i];
-    return any != 0;
+    return any_lane(hit);
 }
 
-template <class T> int64_t first_place(const T *p, int64_t n, T value) {
+template <class T> int64_t first_place(const T *p, int64_t n, T value, bool nan) {
     constexpr int COUNT = Lanes<T>::COUNT;
-    const bool nan = value != value;
     const Lanes<T> wanted = Lanes<T>::fill(value);
     int64_t i = 0;
     while (i + COUNT <= n && !meets(Lanes<T>::load(p + i), wanted, nan))
@@ -32,27 +26,12 @@ template <class T> int64_t first_place(const T *p, int64_t n, T value) {
     return i;
 }
 
-template <class Op, class T> FL_TIGHT T fold(const T *p, int64_t n) {
-    constexpr int COUNT = Lanes<T>::COUNT;
-    Lanes<T> set[4];
-    for (int s = 0; s < 4; s++)
-        set[s] = Lanes<T>::fill(p[0]);
-    int64_t i = 0;
-    for (; i + 4 * COUNT <= n; i += 4 * COUNT)
-        for (int s = 0; s < 4; s++)
-            set[s] = Op::of(set[s], Lanes<T>::load(p + i + s * COUNT));
-    for (; i + COUNT <= n; i += COUNT)
-        set[0] = Op::of(set[0], Lanes<T>::load(p + i));
-    if (i < n)
-        set[1] = Op::of(set[1], Lanes<T>::load_part(p + i, n - i, p[0]));
-    return fold_lanes<Op, T>(Op::of(Op::of(set[0], set[1]), Op::of(set[2], set[3])));
-}
-
 template <class Op, class T>
 void best_row(const void *x, int64_t n, void *value, int64_t *index) {
     const T *p = (const T *)x;
-    T best = fold<Op, T>(p, n);
-    *index = first_place(p, n, best);
+    bool nan;
+    T best = extreme<Op>(p, n, &nan);
+    *index = first_place(p, n, best, nan);
     *(T *)value = p[*index];
 }
 

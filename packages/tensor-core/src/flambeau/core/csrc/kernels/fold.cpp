@@ -4,7 +4,7 @@
  * stay short, so that long sums lose no more than pairwise summation does. Columns are added in
  * groups of eight rows that are summed as a tree before they meet the accumulator. */
 #include "kernels/fold.h"
-#include "kernels/lanes.h"
+#include "kernels/folds.h"
 
 namespace {
 
@@ -12,8 +12,8 @@ constexpr int SETS = 8;
 constexpr int64_t ROUNDS = 64;
 
 template <class Op, class T> FL_TIGHT Lanes<T> fold_sets(const Lanes<T> *set) {
-    return Op::of(Op::of(Op::of(set[0], set[1]), Op::of(set[2], set[3])),
-                  Op::of(Op::of(set[4], set[5]), Op::of(set[6], set[7])));
+    return both<Op>(both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3])),
+                    both<Op>(both<Op>(set[4], set[5]), both<Op>(set[6], set[7])));
 }
 
 /* What is left after whole rounds: fewer than SETS * COUNT elements. */
@@ -21,9 +21,9 @@ template <class Op, class T> FL_TIGHT Lanes<T> fold_rest(const T *p, int64_t n) 
     constexpr int COUNT = Lanes<T>::COUNT;
     Lanes<T> acc = Lanes<T>::fill(Op::neutral());
     for (; n >= COUNT; n -= COUNT, p += COUNT)
-        acc = Op::of(acc, Lanes<T>::load(p));
+        acc = both<Op>(acc, Lanes<T>::load(p));
     if (n)
-        acc = Op::of(acc, Lanes<T>::load_part(p, n, Op::neutral()));
+        acc = both<Op>(acc, Lanes<T>::load_part(p, n, Op::neutral()));
     return acc;
 }
 
@@ -38,9 +38,9 @@ template <class Op, class T> Lanes<T> fold_long(const T *p, int64_t rounds) {
         for (int64_t r = 1; r < now; r++) {
             const T *q = p + r * SETS * COUNT;
             for (int s = 0; s < SETS; s++)
-                set[s] = Op::of(set[s], Lanes<T>::load(q + s * COUNT));
+                set[s] = both<Op>(set[s], Lanes<T>::load(q + s * COUNT));
         }
-        total = Op::of(total, fold_sets<Op, T>(set));
+        total = both<Op>(total, fold_sets<Op, T>(set));
         p += now * SETS * COUNT;
         rounds -= now;
     }
@@ -60,7 +60,7 @@ template <class Op, class T> void fold_row(const void *x, int64_t n, void *acc) 
     int64_t rounds = n / STEP;
     Lanes<T> v = fold_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
     if (rounds)
-        v = Op::of(fold_long<Op, T>(p, rounds), v);
+        v = both<Op>(fold_long<Op, T>(p, rounds), v);
     *(T *)acc = fold_lanes<Op, T>(v);
 }
 
@@ -90,13 +90,13 @@ void fold_columns(const void *x, int64_t n, int64_t stride, int64_t width, void 
     int64_t i = 0;
     for (; i + SETS <= n; i += SETS, p += SETS * stride) {
         for (int64_t j = 0; j < whole; j += COUNT)
-            Op::of(Lanes<T>::load(acc + j), eight_rows<Op, T>(p, stride, j)).store(acc + j);
+            both<Op>(Lanes<T>::load(acc + j), eight_rows<Op, T>(p, stride, j)).store(acc + j);
         for (int64_t j = whole; j < width; j++)
             acc[j] = Op::of(acc[j], eight_numbers<Op, T>(p + j, stride));
     }
     for (; i < n; i++, p += stride) {
         for (int64_t j = 0; j < whole; j += COUNT)
-            Op::of(Lanes<T>::load(acc + j), Lanes<T>::load(p + j)).store(acc + j);
+            both<Op>(Lanes<T>::load(acc + j), Lanes<T>::load(p + j)).store(acc + j);
         for (int64_t j = whole; j < width; j++)
             acc[j] = Op::of(acc[j], p[j]);
     }

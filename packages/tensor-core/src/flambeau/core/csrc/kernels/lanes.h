@@ -5,6 +5,9 @@
 #pragma once
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 #define FL_REGISTER 64
@@ -52,13 +55,33 @@ template <class T> struct Lanes {
     }
     /* The first n elements of p, the other lanes set to `rest`. */
     static FL_TIGHT Lanes load_part(const T *p, int64_t n, T rest) {
+#if defined(__AVX512F__)
+        Lanes v;
+        if (sizeof(T) == 4) {
+            v.r[0] = (reg)_mm512_mask_loadu_epi32((__m512i)fill(rest).r[0], first(n), p);
+            return v;
+        }
+        if (sizeof(T) == 8) {
+            v.r[0] = (reg)_mm512_mask_loadu_epi64((__m512i)fill(rest).r[0], first(n), p);
+            return v;
+        }
+#endif
         alignas(64) T lane[COUNT];
         for (int i = 0; i < COUNT; i++)
             lane[i] = i < n ? p[i] : rest;
         return load(lane);
     }
     FL_TIGHT void store(T *p) const { memcpy(p, this, 64); }
+#if defined(__AVX512F__)
+    static FL_TIGHT unsigned first(int64_t n) { return (1u << n) - 1; }     /* mask of n lanes */
+#endif
     FL_TIGHT void store_part(T *p, int64_t n) const {
+#if defined(__AVX512F__)
+        if (sizeof(T) == 4)
+            return _mm512_mask_storeu_epi32(p, first(n), (__m512i)r[0]);
+        if (sizeof(T) == 8)
+            return _mm512_mask_storeu_epi64(p, first(n), (__m512i)r[0]);
+#endif
         alignas(64) T lane[COUNT];
         store(lane);
         for (int64_t i = 0; i < n; i++)
@@ -79,19 +102,6 @@ FL_LANES_OP(*)
 FL_LANES_OP(/)
 #undef FL_LANES_OP
 
-/* Folds: `of` for two values or two sets of lanes, and the value that changes nothing. */
-template <class T> struct Sum {
-    static FL_TIGHT T of(T a, T b) { return a + b; }
-    static FL_TIGHT Lanes<T> of(const Lanes<T> &a, const Lanes<T> &b) { return a + b; }
-    static constexpr T neutral() { return 0; }
-};
-
-template <class T> struct Product {
-    static FL_TIGHT T of(T a, T b) { return a * b; }
-    static FL_TIGHT Lanes<T> of(const Lanes<T> &a, const Lanes<T> &b) { return a * b; }
-    static constexpr T neutral() { return 1; }
-};
-
 template <class T> struct limits;
 template <> struct limits<float> {
     static constexpr float low = -__builtin_inff(), high = __builtin_inff();
@@ -106,37 +116,65 @@ template <> struct limits<uint8_t> {
     static constexpr uint8_t low = 0, high = 255;
 };
 
-/* The greater one; NaN wins over everything. */
-template <class T> struct Greatest {
-    static FL_TIGHT T of(T a, T b) { return (a > b) | (a != a) ? a : b; }
-    static FL_TIGHT Lanes<T> of(const Lanes<T> &a, const Lanes<T> &b) {
-        Lanes<T> v;
-        for (int i = 0; i < Lanes<T>::PARTS; i++)
-            v.r[i] = (a.r[i] > b.r[i]) | (a.r[i] != a.r[i]) ? a.r[i] : b.r[i];
-        return v;
-    }
-    static constexpr T neutral() { return limits<T>::low; }
-};
+/* ---- what vector extensions do not say: one instruction each on x86 ----------------------------- */
 
-template <class T> struct Least {
-    static FL_TIGHT T of(T a, T b) { return (a < b) | (a != a) ? a : b; }
-    static FL_TIGHT Lanes<T> of(const Lanes<T> &a, const Lanes<T> &b) {
-        Lanes<T> v;
-        for (int i = 0; i < Lanes<T>::PARTS; i++)
-            v.r[i] = (a.r[i] < b.r[i]) | (a.r[i] != a.r[i]) ? a.r[i] : b.r[i];
-        return v;
-    }
-    static constexpr T neutral() { return limits<T>::high; }
-};
+typedef register_of<float>::type f32_reg;
+typedef register_of<double>::type f64_reg;
 
-/* All lanes folded into one value, by halves. */
-template <class Op, class T> FL_TIGHT T fold_lanes(const Lanes<T> &v) {
-    alignas(64) T lane[Lanes<T>::COUNT];
-    v.store(lane);
-    for (int half = Lanes<T>::COUNT / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++)
-            lane[i] = Op::of(lane[i], lane[i + half]);
-    return lane[0];
+#if defined(__AVX512F__)
+#define FL_INTRINSIC(name) _mm512_##name
+typedef __m512 x86_f32;
+typedef __m512d x86_f64;
+#elif defined(__AVX2__)
+#define FL_INTRINSIC(name) _mm256_##name
+typedef __m256 x86_f32;
+typedef __m256d x86_f64;
+#endif
+
+/* a * b + c: rounded once where the processor can, as in the formula language. */
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+FL_TIGHT f32_reg fused(f32_reg a, f32_reg b, f32_reg c) {
+    return (f32_reg)FL_INTRINSIC(fmadd_ps)((x86_f32)a, (x86_f32)b, (x86_f32)c);
 }
+FL_TIGHT f64_reg fused(f64_reg a, f64_reg b, f64_reg c) {
+    return (f64_reg)FL_INTRINSIC(fmadd_pd)((x86_f64)a, (x86_f64)b, (x86_f64)c);
+}
+#elif defined(__ARM_FEATURE_FMA)
+FL_TIGHT f32_reg fused(f32_reg a, f32_reg b, f32_reg c) {
+    for (unsigned i = 0; i < sizeof(a) / 4; i++)
+        c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+}
+FL_TIGHT f64_reg fused(f64_reg a, f64_reg b, f64_reg c) {
+    for (unsigned i = 0; i < sizeof(a) / 8; i++)
+        c[i] = __builtin_fma(a[i], b[i], c[i]);
+    return c;
+}
+#else
+template <class R> FL_TIGHT R fused(R a, R b, R c) { return a * b + c; }
+#endif
+
+/* The greater or the lesser of a and b; b when either is NaN. */
+template <class R> FL_TIGHT R above(R a, R b) { return a > b ? a : b; }
+template <class R> FL_TIGHT R below(R a, R b) { return a < b ? a : b; }
+#if defined(__AVX512F__)   /* masked forms: the plain ones make GCC warn about its own headers */
+#define FL_EXTREME(name, a, b) _mm512_mask_##name(a, -1, a, b)
+#elif defined(__AVX2__)
+#define FL_EXTREME(name, a, b) _mm256_##name(a, b)
+#endif
+#ifdef FL_EXTREME
+FL_TIGHT f32_reg above(f32_reg a, f32_reg b) {
+    return (f32_reg)FL_EXTREME(max_ps, (x86_f32)a, (x86_f32)b);
+}
+FL_TIGHT f32_reg below(f32_reg a, f32_reg b) {
+    return (f32_reg)FL_EXTREME(min_ps, (x86_f32)a, (x86_f32)b);
+}
+FL_TIGHT f64_reg above(f64_reg a, f64_reg b) {
+    return (f64_reg)FL_EXTREME(max_pd, (x86_f64)a, (x86_f64)b);
+}
+FL_TIGHT f64_reg below(f64_reg a, f64_reg b) {
+    return (f64_reg)FL_EXTREME(min_pd, (x86_f64)a, (x86_f64)b);
+}
+#endif
 
 }  // namespace

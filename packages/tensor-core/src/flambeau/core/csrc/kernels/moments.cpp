@@ -3,7 +3,7 @@
  * The second pass also sums the deviations themselves, which takes out the rounding of the mean:
  * m2 = sum((x - m)^2) - sum(x - m)^2 / n. */
 #include "kernels/moments.h"
-#include "kernels/lanes.h"
+#include "kernels/folds.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
  * Statistics take two passes: the mean, then squared deviations from it. A row of a layer norm
  * stays in the nearest cache in between. */
 #include "kernels/norm.h"
-#include "kernels/lanes.h"
+#include "kernels/folds.h"
 #include <math.h>
 
 namespace {

@@ -3,24 +3,29 @@
 #include "kernels/level.h"
 #include <stdint.h>
 
-/* One contiguous row of n > 0 elements; in and out may be the same memory. */
-typedef void (*fl_softmax_row_fn)(const void *x, void *out, int64_t n);
+/* `rows` contiguous rows of n > 0 elements; in and out may be the same memory. */
+typedef void (*fl_softmax_rows_fn)(const void *x, void *out, int64_t rows, int64_t n);
 /* `width` columns of n elements each; consecutive elements lie `stride` apart. */
 typedef void (*fl_softmax_columns_fn)(const void *x, void *out, int64_t n, int64_t stride,
                                       int64_t width);
 /* max and sum(exp(x - max)) of a row. When max is infinite, sum counts the elements equal to it
- * (so that log(sum) + max is right), and NaN stays NaN. */
+ * (so that log(sum) + max is right); NaN anywhere makes sum NaN. */
 typedef void (*fl_lse_row_fn)(const void *x, int64_t n, double *max, double *sum);
-typedef void (*fl_softmax_grad_row_fn)(const void *grad, const void *result, void *out, int64_t n);
+/* The same for columns, in the kernel's type; an infinite max gives what the formula gives. */
+typedef void (*fl_lse_columns_fn)(const void *x, int64_t n, int64_t stride, int64_t width,
+                                  void *max, void *sum);
+typedef void (*fl_softmax_grad_rows_fn)(const void *grad, const void *result, void *out,
+                                        int64_t rows, int64_t n);
 typedef void (*fl_softmax_grad_columns_fn)(const void *grad, const void *result, void *out,
                                            int64_t n, int64_t stride, int64_t width);
 
 /* [0] softmax, [1] log_softmax; then float32, float64. */
 struct fl_softmax_kernels {
-    fl_softmax_row_fn row[2][2];
+    fl_softmax_rows_fn rows[2][2];
     fl_softmax_columns_fn columns[2][2];
     fl_lse_row_fn lse[2];
-    fl_softmax_grad_row_fn grad_row[2][2];
+    fl_lse_columns_fn lse_columns[2];
+    fl_softmax_grad_rows_fn grad_rows[2][2];
     fl_softmax_grad_columns_fn grad_columns[2][2];
 };
 extern "C" {

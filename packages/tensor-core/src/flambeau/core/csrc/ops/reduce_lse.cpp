@@ -51,20 +51,13 @@ void lse_rows(const fl_fold_plan &p, void *out) {
     });
 }
 
-/* Rows are walked where they lie; columns are copied into rows first. */
-int lse_source(fl_fold_source s, void *out) {
-    fl_fold_source original = s;
-    fl_fold_plan plan;
-    if (fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY && plan.inner == 1) {
-        lse_rows(plan, out);
-        return 0;
+/* log(sum) + max, where an infinite max is its own answer. */
+template <class T> void finish(const T *max, const T *sum, T *out, int64_t width) {
+    for (int64_t j = 0; j < width; j++) {
+        bool infinite = max[j] - max[j] != 0;
+        bool nan = sum[j] != sum[j] && !infinite;
+        out[j] = nan ? sum[j] : infinite ? max[j] : (T)(log((double)sum[j]) + (double)max[j]);
     }
-    Scratch memory((size_t)(fl_fold_kept(s) * fl_fold_folded(s) * fl_kind_size[s.kind]));
-    if (!memory.ok())
-        return -1;
-    fl_fold_gather(original, memory.as<void>(), &plan);
-    lse_rows(plan, out);
-    return 0;
 }
 
 }  // namespace

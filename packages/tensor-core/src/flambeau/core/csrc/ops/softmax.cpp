@@ -36,8 +36,8 @@ int infer_grad(const fl_op *op, const fl_value *in, fl_spec *outs) {
 
 /* Columns per piece of parallel work. */
 int64_t strip_of(int64_t n) {
-    int64_t strip = FL_GRAIN / (n > 0 ? n : 1) / 16 * 16;
-    return strip < 16 ? 16 : strip;
+    int64_t strip = FL_GRAIN / (n > 0 ? n : 1) / 64 * 64;
+    return strip < 64 ? 64 : strip;
 }
 
 /* Call body(offset, width) for every strip of columns, in parallel. */
@@ -71,8 +71,8 @@ int run_softmax(const fl_op *op, const fl_value *in, fl_tensor *result, int logs
     char *to = y.as<char>();
     if (m.inner == 1)
         fl_parallel(m.outer, fl_row_grain(m.n), [&](int64_t b, int64_t e) {
-            for (int64_t r = b; r < e; r++)
-                kernels->row[logs][kind](from + r * m.n * size, to + r * m.n * size, m.n);
+            int64_t at = b * m.n * size;
+            kernels->rows[logs][kind](from + at, to + at, e - b, m.n);
         });
     else
         each_strip(m, [&](int64_t at, int64_t width) {
@@ -100,8 +100,8 @@ int run_grad(const fl_op *op, const fl_value *in, fl_tensor *out, int logs) {
     char *to = target.as<char>();
     if (m.inner == 1)
         fl_parallel(m.outer, fl_row_grain(m.n), [&](int64_t b, int64_t e) {
-            for (int64_t at = b * m.n * size; at < e * m.n * size; at += m.n * size)
-                kernels->grad_row[logs][kind](g + at, y + at, to + at, m.n);
+            int64_t at = b * m.n * size;
+            kernels->grad_rows[logs][kind](g + at, y + at, to + at, e - b, m.n);
         });
     else
         each_strip(m, [&](int64_t at, int64_t width) {

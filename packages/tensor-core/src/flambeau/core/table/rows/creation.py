@@ -14,7 +14,7 @@ ROWS = (
     kernel("clone(Tensor self)", out=False, doc="A copy with memory of its own."),
     kernel("contiguous_copy(Tensor self)", forms=(), out=False, doc="A copy in C order."),
     kernel("cast(Tensor self, DType dtype)", forms=(), out=False, doc="A copy in another dtype."),
-    kernel("copy(Tensor self, Tensor src)", forms=(), inplace=True, out=False,
+    kernel("copy(Tensor self, Tensor src)", forms=("inplace",), inplace=True, out=False,
            doc="``src`` broadcast and cast into ``self``."),
     kernel("to_device(Tensor self, Device device)", forms=(), out=False,
            doc="A copy on another device."),
