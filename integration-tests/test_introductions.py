@@ -36,7 +36,7 @@ PROGRAMS = {
         z = y * y * 3
         out = z.mean()
         print(z, out)
-        print(type(out.grad_fn).__name__, type(z.grad_fn.next_functions[0][0]).__name__)
+        print(out.grad_fn.name(), z.grad_fn.next_functions[0][0].name())
         out.backward()
         print(x.grad)
         """,
@@ -327,7 +327,7 @@ PROGRAMS = {
         model.eval()
         with torch.no_grad():
             a, b = model(torch.ones(1, 3)), model(torch.ones(1, 3))
-        print(model.training, a.requires_grad, torch.equal(a, b))
+        print(model.training, a.requires_grad, (a == b).all().item())
         """,
         """
         True True
@@ -513,7 +513,7 @@ PROGRAMS = {
         torch.save(model.state_dict(), path)
         twin = nn.Linear(2, 1)
         print(twin.load_state_dict(torch.load(path)))
-        print(torch.equal(model.weight, twin.weight))
+        print((model.weight == twin.weight).all().item())
         """,
         """
         <All keys matched successfully>
