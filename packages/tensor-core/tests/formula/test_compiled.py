@@ -113,6 +113,21 @@ def test_complex_formulas_agree_with_numpy(kind, compiler):
         np.testing.assert_allclose(got, truth, rtol=2e-5 if kind == "c64" else 1e-13)
 
 
+def test_machines_without_fma_stay_close(compiler):
+    names = ["exp", "log", "tanh", "sin", "cos", "erf", "pow", "sigmoid", "log2", "expm1"]
+    formulas = [f for f in float_formulas() if f[0].rsplit("_", 1)[0] in names]
+    library = compiler.library(source_of(formulas), "-march=x86-64-v2")
+    for name, text, kind, count in formulas:
+        values = [v[~(np.abs(v) > LIBRARY_RANGE)][:1000] for v in operands(kind, count)]
+        (expected,) = evaluate(parse(text, "ab"), dict(zip("ab", values, strict=False)), kind)
+        got = run_loop(library, name, kind, *values)
+        np.testing.assert_array_equal(np.isfinite(got), np.isfinite(expected), err_msg=name)
+        finite = np.isfinite(expected)
+        with np.errstate(all="ignore"):
+            gap = np.abs(got[finite] - expected[finite]) / np.spacing(np.abs(expected[finite]))
+        assert gap.max() <= 2, name
+
+
 V3 = "-march=x86-64-v3"
 V4 = "-march=x86-64-v4 -mprefer-vector-width=512"
 COMMON = "exp log tanh sin cos erf gelu pow sigmoid".split()
