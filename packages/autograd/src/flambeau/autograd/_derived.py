@@ -15,9 +15,9 @@ from flambeau.core import find_op
 
 __all__ = ["derived_calls"]
 
-#: An input, the key of the row that computes its gradient, and that row's arguments as a rule
-#: names them.
-Call = tuple[tuple[str], tuple[str, list[str]]]
+#: An input, the key of the row that computes its gradient, and which of that row's parameters
+#: a rule calls otherwise.
+Call = tuple[tuple[str], tuple[str, dict[str, str]]]
 
 
 def derived_calls(key: str) -> list[Call] | None:
@@ -38,18 +38,18 @@ def derived_calls(key: str) -> list[Call] | None:
 
 
 def _call(own, parameter: str) -> Call | None:
-    from flambeau.core.register import register_row, row
+    from flambeau.core.register import register_row
     from flambeau.core.table.derived import derived_key, derived_row
 
     key = derived_key(own.key, parameter)
+    names = {"result": "result0"} | {_apart(p.name): p.name for p in own.params}
     if _exists(key):
-        return (parameter,), (key, ["g", *_original(row(key).params[1:], own)])
+        return (parameter,), (key, names)
     derived = derived_row(_renamed(own), _apart(parameter))
     if derived is None:
         return None
-    derived = replace(derived, name=key)
-    register_row(derived)
-    return (parameter,), (key, ["g", *_original(derived.params[1:], own)])
+    register_row(replace(derived, name=key))
+    return (parameter,), (key, names)
 
 
 def _exists(key: str) -> bool:
@@ -68,12 +68,6 @@ _TAKEN = ("grad", "result")
 
 def _apart(name: str) -> str:
     return f"inner_{name}" if name.rpartition("inner_")[2] in _TAKEN else name
-
-
-def _original(params, own) -> list[str]:
-    """The arguments of a derived row by the names that a rule gives them."""
-    names = {"result": "result0"} | {_apart(p.name): p.name for p in own.params}
-    return [names[p.name] for p in params]
 
 
 def _renamed(own):

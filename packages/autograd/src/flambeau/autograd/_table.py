@@ -9,6 +9,7 @@ Its parameter names say what it needs; the tape saves nothing else:
 ``self``, ``dim``, ...    an argument of the operator, by its name in the operator table
 ``self_shape``            the shape of an argument (a tuple), without keeping its memory
 ``self_dtype``            its dtype
+``self_geometry``         its shape, strides and storage offset
 ``result``, ``result1``   an output
 ``needs``                 a tuple of booleans: which inputs want a gradient
 ========================  ===================================================================

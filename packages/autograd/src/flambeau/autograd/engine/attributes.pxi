@@ -62,7 +62,7 @@ cdef int check_grad(fl_tensor *t, object grad) except -1:
 def get_grad_fn(tensor):
     """``Tensor.grad_fn``: the node that made this tensor, None for leaves."""
     cdef fl_tensor *t = pointer(tensor)
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     return <object>t.autograd if is_node(t.autograd) else None
 
@@ -70,7 +70,7 @@ def get_grad_fn(tensor):
 def get_is_leaf(tensor):
     """``Tensor.is_leaf``: made by the user, or does not require grad."""
     cdef fl_tensor *t = pointer(tensor)
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     return not is_node(t.autograd)
 
@@ -129,7 +129,7 @@ def retain_grad(tensor):
     if not requires_grad(t):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False: it takes no "
                            "part in the graph")
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     if is_node(t.autograd):
         retain(t)
@@ -153,7 +153,7 @@ def register_hook(tensor, hook):
     if not requires_grad(t):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient: "
                            "call requires_grad_() on it first")
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     if not is_node(t.autograd):
         return leaf_hook(leaf_of(t), hook)

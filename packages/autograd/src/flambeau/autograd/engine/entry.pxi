@@ -52,7 +52,7 @@ cdef int check_root(object tensor, int index) except -1:
             f"({describe(t)}) was not computed from a tensor with requires_grad=True, or under "
             "no_grad(), or through detach(), item() or a comparison. Set requires_grad=True on "
             "the inputs or parameters before computing it")
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     if not is_node(t.autograd):
         leaf_of(t)
@@ -130,7 +130,7 @@ cdef int check_input(object tensor, int index, str function) except -1:
             f"One of the differentiated Tensors does not require grad: {function} was asked for the "
             f"gradient of element {index} of inputs, {describe(t)}; call requires_grad_() on it "
             "before computing the outputs")
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     if not is_node(t.autograd):
         leaf_of(t)

@@ -44,6 +44,14 @@ cdef int refuse_view_of_leaf(const fl_op *op, fl_tensor *t) except -1:
         "taken: write to a clone() of the leaf, or write under no_grad()")
 
 
+cdef int refuse_constant_view(const fl_op *op, fl_tensor *t) except -1:
+    raise RuntimeError(
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled: "
+        f"{op.name.decode()}_() would write to {describe(t)}, and whether its base is to know is "
+        "not clear. Take the view outside no_grad() if the write is to be recorded, or move the "
+        "write into no_grad() too")
+
+
 cdef int refuse_out(const fl_op *op) except -1:
     name = op.name.decode()
     raise RuntimeError(

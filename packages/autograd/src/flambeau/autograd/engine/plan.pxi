@@ -14,6 +14,7 @@ cdef enum:                   # how a slot is filled
     SAVE_RESULT = 1          # an output
     SAVE_SHAPE = 2           # the shape of an argument (of each tensor of a list)
     SAVE_DTYPE = 3           # the dtype of an argument
+    SAVE_GEOMETRY = 4        # shape, strides and storage offset of an argument
 
 cdef enum:                   # arguments of a call that are not slots
     ARG_GRAD = 255           # the gradient of output 0
@@ -45,6 +46,7 @@ cdef struct rule_plan:
     slot_plan slots[MAX_SLOTS]
     call_plan calls[MAX_INPUTS]
 
+cdef dict _FACTS = {"shape": SAVE_SHAPE, "dtype": SAVE_DTYPE, "geometry": SAVE_GEOMETRY}
 cdef rule_plan NO_RULE       # stands for operators without a derivative
 cdef list _kept_alive = []   # functions and names that plans point to
 
@@ -116,8 +118,10 @@ cdef int _fill_call(rule_plan *plan, fl_op *op, str key, list names, list inputs
     for i in inputs:
         call.inputs |= <uint32_t>1 << <int>i
     if isinstance(target, tuple):
-        derived, args = target
+        derived, renamed = target
         call.op = FL.find_op(derived.encode())
+        args = ["g"] + [renamed.get(p, p) for p in
+                        [param_name(call.op, k) for k in range(1, call.op.nparams)]]
     else:
         call.function = <PyObject *>target
         call.many = len(inputs) > 1
@@ -146,12 +150,11 @@ cdef int _argument(rule_plan *plan, fl_op *op, str key, list names, str arg,
     if arg.startswith("result") and (arg[6:] or "0").isdigit():
         return _slot(plan, SAVE_RESULT, int(arg[6:] or "0"), users)
     parameter, _, fact = arg.rpartition("_")
-    if parameter in names and fact in ("shape", "dtype"):
-        return _slot(plan, SAVE_SHAPE if fact == "shape" else SAVE_DTYPE,
-                     names.index(parameter), users)
+    if parameter in names and fact in _FACTS:
+        return _slot(plan, _FACTS[fact], names.index(parameter), users)
     raise ValueError(
         f"the rule of {key}() has a parameter {arg!r}; it can be g, grads, needs, result, "
-        f"result1 ..., one of {', '.join(names)}, or one of these with _shape or _dtype")
+        f"result1 ..., one of {', '.join(names)}, or one of these with _shape, _dtype or _geometry")
 
 
 cdef int _slot(rule_plan *plan, int kind, int index, uint32_t users) except -1:

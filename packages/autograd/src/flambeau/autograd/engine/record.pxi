@@ -19,12 +19,17 @@ cdef inline bint is_leaf_record(PyObject *o) noexcept:
     return o is not NULL and Py_TYPE(o) == <PyTypeObject *>AccumulateGrad
 
 
+cdef inline bint is_linked_view(fl_tensor *t) noexcept:
+    """A view that shares its base's history: taken in grad mode."""
+    return t.flags & (FL_VIEW | FL_CONSTANT_VIEW) == FL_VIEW
+
+
 cdef inline bint requires_grad(fl_tensor *t) noexcept:
     """Also true of a view whose base got a history after the view was taken."""
     cdef PyObject *base
     if t.flags & FL_REQUIRES_GRAD:
         return True
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         base = FL.base(t)
         return base is not NULL and (<fl_tensor *>base).flags & FL_REQUIRES_GRAD != 0
     return False
@@ -32,7 +37,7 @@ cdef inline bint requires_grad(fl_tensor *t) noexcept:
 
 cdef inline int connect(edge_t *edge, fl_tensor *t) except -1:
     """Lead an edge to where a tensor came from."""
-    if t.flags & FL_VIEW:
+    if is_linked_view(t):
         refresh_view(t)
     if not is_node(t.autograd):
         leaf_of(t)
@@ -108,6 +113,8 @@ cdef int save_arguments(Node node, const fl_op *op, const fl_value *values, int 
             save_input(&node.slots[s], v)
         elif plan.slots[s].kind == SAVE_SHAPE:
             save_shape(&node.slots[s], v)
+        elif plan.slots[s].kind == SAVE_GEOMETRY:
+            save_geometry(&node.slots[s], v)
         else:
             save_dtype(&node.slots[s], v)
     return 0
@@ -168,7 +175,7 @@ cdef int attach_results(Node node, fl_value *out, int nout) except -1:
     for k in range(min(nout, <int>node.plan.outputs)):
         if out[k].tag == FL_TENSOR and is_differentiable(out[k].t.dtype):
             attach(out[k].t, node, k)
-            if out[k].t.flags & FL_VIEW:
+            if is_linked_view(out[k].t):
                 node.flags |= N_VIEW
                 node.version = out[k].t.version[0]
     return 0

@@ -75,6 +75,12 @@ cdef int save_shape(slot_t *slot, const fl_value *v) except -1:
     return hold(slot, S_OBJECT, <PyObject *>shapes)
 
 
+cdef int save_geometry(slot_t *slot, const fl_value *v) except -1:
+    facts = (shape_of(v.t), strides_of(v.t), storage_offset(v.t))
+    Py_INCREF(<PyObject *>facts)
+    return hold(slot, S_OBJECT, <PyObject *>facts)
+
+
 cdef int save_dtype(slot_t *slot, const fl_value *v) except -1:
     slot.kind = FL_NONE
     if v.tag == FL_TENSOR:

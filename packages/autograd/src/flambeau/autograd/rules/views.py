@@ -43,14 +43,6 @@ rule("diagonal", self=lambda g, self_shape, offset, dim1, dim2:
 
 
 # ---- windows, which may overlap ----------------------------------------------------------------------
-def _contiguous_strides(shape):
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return strides[::-1]
-
-
 def _add_through(g, size, index):
     """A flat tensor of ``size`` elements: each gradient added at its element's number."""
     return zeros((size,), g).scatter_add_(0, index.reshape(-1), g.reshape(-1))
@@ -68,17 +60,19 @@ def _unfold(g, self_shape, dimension, size, step):
     return _add_through(g, total, index).reshape(self_shape)
 
 
-def _as_strided(g, self, size, stride, storage_offset):
-    """Elements are numbered by their place in the memory that ``self`` spans."""
-    start = self.storage_offset()
-    span = 1 + sum([(n - 1) * s for n, s in zip(self.shape, self.stride())])
+def _as_strided(g, self_geometry, size, stride, storage_offset):
+    """Elements are numbered by their place in the memory that the base spans."""
+    shape, strides, start = self_geometry
+    if 0 in g.shape:
+        return zeros(shape, g)
+    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
     offset = (start if storage_offset is None else storage_offset) - start
     reach = offset + 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
     first = min(0, offset)
     length = max(span, reach) - first
     index = ops.as_strided(_numbers(length, g), size, stride, offset - first)
     flat = _add_through(g, length, index)
-    return ops.as_strided(flat, self.shape, self.stride(), -first)
+    return ops.as_strided(flat, shape, strides, -first)
 
 
 rule("unfold", self=_unfold)

@@ -1,0 +1,18 @@
+"""Marks and fixtures that the tests of this package share."""
+
+import pytest
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "oracle: compares with PyTorch, which must be installed")
+    config.addinivalue_line("markers", "slow: takes more than ten seconds")
+
+
+@pytest.fixture(autouse=True)
+def modes_are_restored():
+    """No test may leave the thread in another mode than it found."""
+    import flambeau
+
+    before = flambeau.is_grad_enabled(), flambeau.is_inference_mode_enabled()
+    yield
+    assert (flambeau.is_grad_enabled(), flambeau.is_inference_mode_enabled()) == before

@@ -1,0 +1,213 @@
+"""What the graph looks like from Python: names, edges, leaves, hooks."""
+
+import re
+
+import pytest
+
+import flambeau
+
+
+def leaf(*data):
+    return flambeau.tensor(list(data), requires_grad=True)
+
+
+NAMES = [
+    (lambda x: x + 1, "AddBackward0"),
+    (lambda x: x - x, "SubBackward0"),
+    (lambda x: x * 2, "MulBackward0"),
+    (lambda x: x / 2, "DivBackward0"),
+    (lambda x: -x, "NegBackward0"),
+    (lambda x: x**2, "PowBackward0"),
+    (lambda x: x**x, "PowBackward1"),
+    (lambda x: x.exp(), "ExpBackward0"),
+    (lambda x: x.sigmoid(), "SigmoidBackward0"),
+    (lambda x: x.relu(), "ReluBackward0"),
+    (lambda x: x.log_softmax(0), "LogSoftmaxBackward0"),
+    (lambda x: x.sum(), "SumBackward0"),
+    (lambda x: x.sum(0), "SumBackward1"),
+    (lambda x: x.mean(), "MeanBackward0"),
+    (lambda x: x.mean(0), "MeanBackward1"),
+    (lambda x: x.max(0)[0], "MaxBackward0"),
+    (lambda x: x.view(2, 1), "ViewBackward0"),
+    (lambda x: x[0], "SelectBackward0"),
+    (lambda x: x[:1], "SliceBackward0"),
+    (lambda x: x.view(2, 1).t(), "TBackward0"),
+    (lambda x: x.clone(), "CloneBackward0"),
+    (lambda x: flambeau.cat([x, x]), "CatBackward0"),
+    (lambda x: flambeau.where(x > 0, x, 0.0), "WhereBackward0"),
+    (lambda x: x.double(), "ToCopyBackward0"),
+]
+
+
+@pytest.mark.parametrize(("fn", "name"), NAMES, ids=[n for _, n in NAMES])
+def test_names_are_those_of_pytorch(fn, name):
+    y = fn(leaf(1.0, 2.0))
+    assert y.grad_fn.name() == name
+    assert re.fullmatch(rf"<{name} object at 0x[0-9a-f]+>", repr(y.grad_fn))
+
+
+def test_next_functions():
+    x = leaf(1.0)
+    y = x * 2
+    z = y + x
+    (first, n), (second, m) = z.grad_fn.next_functions
+    assert first is y.grad_fn and n == m == 0
+    assert second.name() == "AccumulateGrad" and second.next_functions == ()
+    assert y.grad_fn.next_functions[1] == (None, 0)
+
+
+def test_output_numbers():
+    values, indices = leaf(3.0, 1.0).sort()
+    assert (values * 2).grad_fn.next_functions[0] == (values.grad_fn, 0)
+    assert indices.grad_fn is None and not indices.requires_grad
+
+
+def test_leaves():
+    x = leaf(1.0)
+    assert x.is_leaf and x.grad_fn is None and x.requires_grad
+    y = x * 2
+    assert not y.is_leaf and y.requires_grad
+    assert flambeau.ones(1).is_leaf and not flambeau.ones(1).requires_grad
+
+
+def test_requires_grad_setter():
+    x = flambeau.ones(2)
+    x.requires_grad = True
+    assert (x * 2).requires_grad
+    x.requires_grad_(False)
+    assert not (x * 2).requires_grad
+    with pytest.raises(RuntimeError, match="leaf variables.*detach"):
+        (leaf(1.0) * 2).requires_grad = False
+    with pytest.raises(RuntimeError, match="floating point and complex.*int64"):
+        flambeau.tensor([1, 2]).requires_grad_()
+
+
+def test_results_that_cannot_carry_gradients():
+    x = leaf(1.0, 2.0)
+    for y in (x > 1, x.argmax(), x.detach(), x.data, x.isnan(), x.to(flambeau.int64)):
+        assert not y.requires_grad and y.grad_fn is None
+
+
+def test_detach_shares_memory():
+    x = leaf(1.0)
+    y = x * 2
+    d = y.detach()
+    d.fill_(7.0)
+    assert y.item() == 7.0
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+
+
+def test_detach_of_views_in_place_is_refused():
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        (leaf(1.0, 2.0) * 2)[:1].detach_()
+
+
+def test_grad_setter():
+    x = leaf(1.0)
+    x.grad = flambeau.ones(1)
+    assert x.grad.tolist() == [1.0]
+    x.grad = None
+    assert x.grad is None
+    with pytest.raises(RuntimeError, match=r"different size.*\[1\].*\[2\]"):
+        x.grad = flambeau.ones(2)
+    with pytest.raises(RuntimeError, match="float64"):
+        x.grad = flambeau.ones(1, dtype=flambeau.float64)
+    with pytest.raises(TypeError):
+        x.grad = 1.0
+
+
+def test_grad_of_a_computed_tensor_warns():
+    y = leaf(1.0) * 2
+    with pytest.warns(UserWarning, match="not a leaf Tensor"):
+        assert y.grad is None
+
+
+def test_retain_grad():
+    x = leaf(2.0)
+    y = x * 3
+    y.retain_grad()
+    assert y.retains_grad and y.grad is None
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [12.0]
+
+
+def test_retain_grad_follows_a_write():
+    x = leaf(2.0)
+    y = x * 3
+    y.retain_grad()
+    y.mul_(2)
+    (y * 5).sum().backward()
+    assert y.grad.tolist() == [5.0]
+
+
+def test_node_metadata():
+    y = leaf(1.0) * 2
+    y.grad_fn.metadata["note"] = 1
+    assert y.grad_fn.metadata == {"note": 1}
+
+
+class TestHooks:
+    def test_hook_replaces(self):
+        x = leaf(2.0)
+        y = x * 3
+        y.register_hook(lambda g: g * 10)
+        y.sum().backward()
+        assert x.grad.tolist() == [30.0]
+
+    def test_hook_on_a_leaf_sees_the_sum_once(self):
+        x = leaf(2.0)
+        seen = []
+        x.register_hook(lambda g: seen.append(g.tolist()))
+        (x * 2 + x * 3).sum().backward()
+        assert seen == [[5.0]]
+        assert x.grad.tolist() == [5.0]
+
+    def test_removed(self):
+        x = leaf(2.0)
+        with x.register_hook(lambda g: g * 10):
+            (x * 1).sum().backward()
+        (x * 1).sum().backward()
+        assert x.grad.tolist() == [11.0]
+
+    def test_wrong_shape(self):
+        x = leaf(2.0)
+        x.register_hook(lambda g: flambeau.ones(2))
+        with pytest.raises(RuntimeError, match=r"changed the size.*\[1\].*\[2\]"):
+            x.sum().backward()
+
+    def test_nothing_requires_grad(self):
+        with pytest.raises(RuntimeError, match="doesn't require gradient"):
+            flambeau.ones(1).register_hook(print)
+
+    def test_post_accumulate(self):
+        x = leaf(2.0)
+        seen = []
+        x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.tolist())))
+        (x * 2 + x).sum().backward()
+        assert seen == [(True, [3.0])]
+
+    def test_post_accumulate_is_for_leaves(self):
+        with pytest.raises(RuntimeError, match="non-leaf"):
+            (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
+
+    def test_node_hooks(self):
+        x = leaf(2.0)
+        y = x * 3
+        seen = []
+        y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+        y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs)))
+        y.sum().backward()
+        assert x.grad.tolist() == [6.0]
+        (inputs, outputs), = seen
+        assert inputs[0].tolist() == [6.0] and inputs[1] is None
+        assert outputs[0].tolist() == [2.0]
+
+    def test_hook_of_one_output(self):
+        values, _ = leaf(3.0, 1.0).topk(1)
+        values.register_hook(lambda g: g * 4)
+        values.sum().backward()
+
+    def test_hook_must_be_callable(self):
+        with pytest.raises(TypeError, match="callable"):
+            leaf(1.0).register_hook(3)

@@ -1,0 +1,76 @@
+"""Long chains and many rounds: no recursion, no growth."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CHAIN = """
+import flambeau, resource, gc
+x = flambeau.ones(4, requires_grad=True)
+y = x
+for _ in range({n}):
+    y = {step}
+z = y.sum()
+{walk}
+print(x.grad.tolist() if x.grad is not None else None)
+"""
+
+
+def run(text):
+    """The output of a program with the system's usual small stack."""
+    result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
+                            env=dict(os.environ), timeout=120)
+    assert result.returncode == 0, result.stderr[-2000:]
+    return result.stdout
+
+
+@pytest.mark.parametrize(("step", "expected"), [
+    ("y + 1e-9", [1.0] * 4), ("y * 1.0", [1.0] * 4), ("y * ONE", [1.0] * 4)])
+def test_a_chain_of_a_million_nodes(step, expected):
+    text = CHAIN.format(n=1_000_000, step=step.replace("ONE", "one"), walk="z.backward(); del y, z")
+    assert run("import flambeau; one = flambeau.ones(4)\n" + text).strip() == str(expected)
+
+
+def test_a_long_chain_is_dropped_without_backward():
+    assert run(CHAIN.format(n=1_000_000, step="y * 1.0", walk="del y, z")).strip() == "None"
+
+
+def test_a_long_chain_through_saved_tensors_is_collected():
+    """Only the garbage collector can free this one: the chain hangs on a cycle."""
+    text = CHAIN.format(n=200_000, step="y * y", walk="y.me = y; del y, z; gc.collect()")
+    assert run(text).strip() == "None"
+
+
+ROUNDS = """
+import flambeau, resource, gc
+{setup}
+def rounds(n):
+    for _ in range(n):
+        {step}
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * 4096
+rounds(2000)
+gc.collect(); gc.disable()
+before = resident()
+rounds({n})
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc")
+@pytest.mark.parametrize(("setup", "step"), [
+    ("x = flambeau.ones(8, requires_grad=True)", "y = (x * x).exp().sum()"),
+    ("x = flambeau.ones(8, requires_grad=True)",
+     "y = (x * x).exp().sum(); y.backward(); x.grad = None"),
+    ("x = flambeau.ones(8, requires_grad=True)",
+     "y = x * 2; y[1:].mul_(3); y.sum().backward()"),
+    ("from flambeau.autograd import grad; x = flambeau.ones(8, requires_grad=True)",
+     "g, = grad((x ** 3).sum(), x, create_graph=True); g.sum().backward(); x.grad = None"),
+])
+def test_resident_memory_is_flat(setup, step):
+    """The collector is off: nothing may need it."""
+    grown = int(run(ROUNDS.format(setup=setup, step=step, n=100_000)))
+    assert grown < 2_000_000, f"{grown} bytes more after 100,000 rounds"

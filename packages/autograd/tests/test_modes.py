@@ -1,0 +1,163 @@
+"""no_grad and its kin: blocks, decorators, generators, nesting, threads."""
+
+import threading
+
+import pytest
+
+import flambeau
+
+
+def leaf(*data):
+    return flambeau.tensor(list(data), requires_grad=True)
+
+
+def test_no_grad():
+    x = leaf(1.0)
+    with flambeau.no_grad():
+        assert not flambeau.is_grad_enabled()
+        y = x * 2
+    assert not y.requires_grad and flambeau.is_grad_enabled()
+
+
+def test_enable_grad_inside():
+    x = leaf(1.0)
+    with flambeau.no_grad():
+        with flambeau.enable_grad():
+            assert (x * 2).requires_grad
+        assert not (x * 2).requires_grad
+
+
+def test_restored_after_an_error():
+    with pytest.raises(ZeroDivisionError), flambeau.no_grad():
+        1 / 0
+    assert flambeau.is_grad_enabled()
+
+
+def test_the_same_object_nested():
+    block = flambeau.no_grad()
+    with block:
+        with flambeau.enable_grad():
+            with block:
+                assert not flambeau.is_grad_enabled()
+            assert flambeau.is_grad_enabled()
+        assert not flambeau.is_grad_enabled()
+    assert flambeau.is_grad_enabled()
+
+
+@pytest.mark.parametrize("mark", [flambeau.no_grad, flambeau.no_grad(),
+                                  flambeau.inference_mode, flambeau.inference_mode()])
+def test_decorator(mark):
+    @mark
+    def f(x, depth=0):
+        """What f does."""
+        assert not flambeau.is_grad_enabled()
+        return f(x, depth - 1) if depth else x * 2
+
+    assert not f(leaf(1.0), 2).requires_grad
+    assert flambeau.is_grad_enabled()
+    assert f.__name__ == "f" and f.__doc__ == "What f does."
+
+
+def test_decorated_generator():
+    @flambeau.no_grad()
+    def steps():
+        got = yield flambeau.is_grad_enabled()
+        yield got, flambeau.is_grad_enabled()
+        return 5
+
+    generator = steps()
+    assert next(generator) is False
+    assert flambeau.is_grad_enabled()
+    assert generator.send("x") == ("x", False)
+    with pytest.raises(StopIteration) as stop:
+        next(generator)
+    assert stop.value.value == 5
+
+
+def test_generator_sees_thrown_errors():
+    @flambeau.no_grad()
+    def steps():
+        try:
+            yield 1
+        except KeyError:
+            yield flambeau.is_grad_enabled()
+
+    generator = steps()
+    next(generator)
+    assert generator.throw(KeyError) is False
+
+
+def test_modes_do_not_decorate_classes():
+    with pytest.raises(TypeError, match="not the class"):
+        flambeau.no_grad()(int)
+
+
+class TestSetGradEnabled:
+    def test_block(self):
+        with flambeau.set_grad_enabled(False):
+            assert not flambeau.is_grad_enabled()
+        assert flambeau.is_grad_enabled()
+
+    def test_at_once(self):
+        flambeau.set_grad_enabled(False)
+        try:
+            assert not flambeau.is_grad_enabled()
+        finally:
+            flambeau.set_grad_enabled(True)
+
+    def test_decorator(self):
+        @flambeau.set_grad_enabled(False)
+        def f():
+            return flambeau.is_grad_enabled()
+
+        assert flambeau.is_grad_enabled()
+        assert f() is False and f() is False
+        assert flambeau.is_grad_enabled()
+
+
+class TestInferenceMode:
+    def test_results_are_inference_tensors(self):
+        x = leaf(1.0)
+        with flambeau.inference_mode():
+            y = x * 2
+        assert y.is_inference() and not y.requires_grad
+
+    def test_saving_is_refused(self):
+        with flambeau.inference_mode():
+            y = flambeau.ones(1)
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            leaf(1.0) * y
+        assert (leaf(1.0) + y).requires_grad
+        assert (leaf(1.0) * y.clone()).requires_grad
+
+    def test_requires_grad_is_refused(self):
+        with flambeau.inference_mode():
+            y = flambeau.ones(1)
+        with pytest.raises(RuntimeError, match="inference tensor outside InferenceMode"):
+            y.requires_grad_()
+
+    def test_switched_off(self):
+        with flambeau.inference_mode(), flambeau.inference_mode(False):
+            assert (leaf(1.0) * 2).requires_grad
+
+
+def test_each_thread_has_its_own():
+    seen = []
+    with flambeau.no_grad():
+        thread = threading.Thread(target=lambda: seen.append(flambeau.is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert seen == [True]
+
+
+def test_backward_restores_the_mode():
+    x = leaf(1.0)
+    y = (x * x).sum()
+    modes = []
+    y.register_hook(lambda g: modes.append(flambeau.is_grad_enabled()))
+    with flambeau.no_grad():
+        y.backward(retain_graph=True)
+        assert not flambeau.is_grad_enabled()
+    y.backward(create_graph=True)
+    assert modes == [False, True]
+    assert flambeau.is_grad_enabled() and x.grad.requires_grad

@@ -1,0 +1,241 @@
+"""Writes to tensors that take part in a graph: versions, leaves, views and bases."""
+
+import pytest
+
+import flambeau
+from flambeau.autograd import gradcheck
+from flambeau.core import ops
+from numbers_for_tests import reals
+
+
+def leaf(*data):
+    return flambeau.tensor(list(data), requires_grad=True)
+
+
+class TestVersions:
+    def test_a_saved_input_was_changed(self):
+        x = leaf(1.0, 2.0)
+        y = x * 2
+        z = y * y
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation: MulBackward0.*"
+                           r"float32 tensor of shape \[2\], at version 0.*version 1"):
+            z.sum().backward()
+
+    def test_a_saved_result_was_changed(self):
+        y = leaf(1.0).exp()
+        z = y * 2
+        y.detach().zero_()
+        with pytest.raises(RuntimeError, match="ExpBackward0 saved its own result"):
+            z.sum().backward()
+
+    def test_a_view_of_a_saved_tensor_was_changed(self):
+        w = flambeau.ones(3)
+        y = leaf(1.0, 2.0, 3.0) * w
+        w[0] = 5.0
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+
+    def test_what_no_rule_reads_may_change(self):
+        x = leaf(1.0, 2.0)
+        y = x * 2
+        z = y + 1
+        y.add_(1)
+        z.sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0]
+
+    def test_data_does_not_count(self):
+        w = leaf(2.0)
+        y = w * w
+        w.data.fill_(3.0)
+        y.sum().backward()
+        assert w.grad.tolist() == [6.0]
+
+    def test_index_of_a_gather(self):
+        index = flambeau.tensor([0, 1])
+        y = leaf(1.0, 2.0)[index]
+        index.fill_(0)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+
+
+class TestWholeTensors:
+    def test_chain_of_writes(self):
+        def fn(x):
+            y = x * 2
+            y.mul_(y)
+            y.add_(x)
+            y.exp_()
+            return y
+        assert gradcheck(fn, reals(3, low=-1, high=1))
+
+    def test_each_kind_of_write(self):
+        def fn(x, w):
+            y = x.clone()
+            y += w
+            y *= w
+            y -= 2
+            y /= 3
+            y.relu_()
+            y.clamp_(min=0.1)
+            y.pow_(2)
+            return y
+        assert gradcheck(fn, (reals(4), reals(4, low=0.5, seed=1)))
+
+    def test_history_of_the_old_value_is_kept(self):
+        x = leaf(2.0)
+        y = x * x
+        z = y * 3
+        y.add_(1)
+        (y + z).sum().backward()
+        assert x.grad.tolist() == [16.0]
+
+    def test_receives_a_history(self):
+        x = leaf(2.0)
+        y = flambeau.zeros(1)
+        y.add_(x)
+        assert y.requires_grad and y.grad_fn.name() == "AddBackward0"
+        (y * y).sum().backward()
+        assert x.grad.tolist() == [4.0]
+
+    def test_filled_with_random_numbers(self):
+        x = leaf(2.0)
+        y = x * 3
+        y.normal_()
+        (y * 2).sum().backward()
+        assert x.grad.tolist() == [0.0]
+
+    def test_comparison_in_place(self):
+        x = leaf(2.0)
+        y = x * 3
+        y.gt_(1.0)
+        y.sum().backward()
+        assert x.grad.tolist() == [0.0]
+
+
+class TestRefusals:
+    def test_leaf(self):
+        w = leaf(1.0)
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad.*no_grad"):
+            w.add_(1)
+        assert w.item() == 1.0
+
+    def test_leaf_filled_with_random_numbers(self):
+        with pytest.raises(RuntimeError, match="a leaf Variable"):
+            leaf(1.0).uniform_()
+
+    def test_view_of_a_leaf(self):
+        w = leaf(1.0, 2.0)
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+            w[0] = 3.0
+        assert w.tolist() == [1.0, 2.0]
+
+    def test_allowed_under_no_grad(self):
+        w = leaf(1.0, 2.0)
+        with flambeau.no_grad():
+            w.add_(1)
+            w[0] = 7.0
+        assert w.tolist() == [7.0, 3.0] and w.is_leaf and w.requires_grad
+
+    def test_out(self):
+        out = flambeau.zeros(1)
+        with pytest.raises(RuntimeError, match="out=.* don't support automatic differentiation"):
+            flambeau.mul(leaf(2.0), 3, out=out)
+        with flambeau.no_grad():
+            flambeau.mul(leaf(2.0), 3, out=out)
+        assert out.item() == 6.0
+
+
+class TestViews:
+    def test_write_to_a_view_of_a_constant(self):
+        x = leaf(2.0, 3.0)
+        base = flambeau.zeros(3)
+        base[1:] = x * x
+        assert base.grad_fn.name() == "CopySlices"
+        (base * flambeau.tensor([1.0, 10.0, 100.0])).sum().backward()
+        assert x.grad.tolist() == [40.0, 600.0]
+
+    def test_against_differences(self):
+        def fn(x, w):
+            y = x * 2
+            y[0].mul_(w)
+            y[:, 1].mul_(y[:, 0])
+            y.t()[2] += w[:2] * w[1:]
+            return y * y
+        assert gradcheck(fn, (reals(2, 3), reals(3, seed=1)))
+
+    def test_second_order(self):
+        def fn(x, w):
+            y = x * w
+            y[1:] *= x[1:]
+            return y.sum()
+        assert flambeau.autograd.gradgradcheck(fn, (reals(3), reals(3, seed=1)))
+
+    def test_rows_one_by_one(self):
+        def fn(x):
+            rows = flambeau.zeros(3, 2, dtype=flambeau.float64)
+            for i in range(3):
+                rows[i] = x[i] * (i + 1) + (rows[i - 1] if i else 0)
+            return rows
+        assert gradcheck(fn, reals(3, 2))
+
+    def test_other_views_follow(self):
+        x = leaf(1.0, 2.0, 3.0)
+        base = x * 1
+        view = base[:2]
+        base.mul_(3)
+        assert view.grad_fn.name() == "AsStridedBackward0"
+        view.sum().backward()
+        assert x.grad.tolist() == [3.0, 3.0, 0.0]
+
+    def test_views_taken_before_the_base_had_a_history(self):
+        x = leaf(1.0, 2.0)
+        base = flambeau.zeros(2)
+        view = base[:1]
+        base.add_(x)
+        assert view.requires_grad and not view.is_leaf
+        (view * 5).sum().backward()
+        assert x.grad.tolist() == [5.0, 0.0]
+
+    def test_view_of_a_view(self):
+        def fn(x):
+            y = x * 1
+            inner = y[1:][:, ::2]
+            inner.mul_(inner)
+            return y
+        assert gradcheck(fn, reals(3, 4))
+
+    def test_strided_base(self):
+        def fn(x):
+            y = (x * 1).t()
+            y[1].mul_(3)
+            return y.contiguous()
+        assert gradcheck(fn, reals(2, 3))
+
+    def test_expanded_target_is_refused_by_the_core(self):
+        y = (leaf(1.0) * 1).expand(3)
+        with pytest.raises(RuntimeError):
+            y.add_(1)
+
+    def test_copy(self):
+        def fn(x, w):
+            y = x * 1
+            ops.copy_(y[0], w)
+            return y * w
+        assert gradcheck(fn, (reals(2, 3), reals(3, seed=1)))
+
+    def test_index_put(self):
+        def fn(x, w):
+            y = x * 1
+            y[flambeau.tensor([0, 2])] = w
+            y[y > 5] = 0.0
+            return y * y
+        assert gradcheck(fn, (reals(3, 2), reals(2, 2, seed=1)))
+
+    def test_views_taken_under_no_grad_are_constants(self):
+        w = leaf(1.0, 2.0)
+        with flambeau.no_grad():
+            v = w[0]
+        y = v * w
+        y.sum().backward()
+        assert w.grad.tolist() == [1.0, 1.0]
