@@ -1,5 +1,6 @@
-/* Unfolding of images into columns: see conv.h. */
+/* Convolution kernels: see conv.h. */
 #include "kernels/conv.h"
+#include "kernels/conv_block.h"
 #include <string.h>
 
 namespace {
@@ -82,15 +83,16 @@ void fold(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *c
              });
 }
 
-template <class T> void fill(void *out, const void *value, int64_t n) {
-    T x = *(const T *)value;
-    for (int64_t i = 0; i < n; i++)
-        ((T *)out)[i] = x;
+template <class T> void block(const fl_conv_block *b) { ConvBlock<T>(*b).run(); }
+
+template <class T> int64_t scratch_bytes(const fl_conv_block *b) {
+    return ConvBlock<T>::scratch_bytes(*b);
+}
+
+template <class T> constexpr fl_conv_dtype table() {
+    return {block<T>, scratch_bytes<T>, unfold<T>, fold<T>};
 }
 
 }  // namespace
 
-extern const fl_conv_kernels FL_LEVEL(fl_conv_kernels) = {
-    {unfold<float>, fold<float>, fill<float>},
-    {unfold<double>, fold<double>, fill<double>},
-};
+extern const fl_conv_kernels FL_LEVEL(fl_conv_kernels) = {table<float>(), table<double>()};

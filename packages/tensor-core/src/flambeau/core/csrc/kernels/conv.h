@@ -1,7 +1,8 @@
-/* Convolution: sizes, and kernels that unfold images into columns and fold them back.
+/* Convolution: sizes and kernels.
  *
- * The columns of a block of output rows form a matrix: a row for every channel and kernel
- * position, a column for every output pixel. */
+ * Unfolded, the input of a convolution is a matrix with a row for every tap (channel and kernel
+ * position) and a column for every output pixel; the output is the weight times that matrix. The
+ * product kernel never stores the matrix, only strips of it in the nearest cache. */
 #pragma once
 #include "kernels/level.h"
 #include <stdint.h>
@@ -27,13 +28,27 @@ static inline bool fl_conv_pointwise(const fl_conv &p) {
            p.y.padding == 0 && p.x.padding == 0;
 }
 
+/* A rectangle of the output of one group: channels [o0, o1) of rows [y0, y0 + rows) of some images.
+ * More than one image only with all rows. Pointers are to the group's first channel in the first
+ * image; steps between images in elements. */
+struct fl_conv_block {
+    const fl_conv *p;
+    const void *input, *weight, *bias;      /* bias may be NULL */
+    void *out;
+    int64_t input_step, output_step;
+    int64_t readable;           /* elements of input from its pointer to the end of the tensor */
+    int64_t images, y0, rows, o0, o1;
+    void *scratch;
+};
+
 /* The kernels of one dtype. `image` holds p.c channels. */
 struct fl_conv_dtype {
+    void (*block)(const fl_conv_block *b);
+    int64_t (*scratch_bytes)(const fl_conv_block *b);
     /* columns = unfolded input of `rows` output rows from y0 on */
     void (*unfold)(const fl_conv *p, const void *image, int64_t y0, int64_t rows, void *columns);
     /* add columns to the places of the image they came from */
     void (*fold)(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *columns);
-    void (*fill)(void *out, const void *value, int64_t n);
 };
 
 struct fl_conv_kernels {

@@ -1,8 +1,15 @@
 /* Max and average pooling: see pool.h. */
 #include "kernels/pool.h"
-#include "kernels/pool_rows.h"
+#include "kernels/lanes.h"
+#include "kernels/phase_rows.h"
 
 namespace {
+
+const int64_t SLACK = 128;      /* elements that vectors may run past the last row */
+
+inline PhaseRows band(const fl_pool &p, int64_t begin, int64_t rows) {
+    return phase_rows(p.y, p.x, p.ow, begin, rows);
+}
 
 /* Registers of the element type and of indices within a plane. */
 template <class T> struct index_of { typedef int64_t type; };
@@ -63,8 +70,7 @@ template <class T> struct MaxRow {
         a.tap = b.tap = typename Best<T, I>::index_reg{};
         for (int64_t ky = ky0; ky < ky1; ky++)
             for (int64_t kx = 0; kx < p.x.size; kx++) {
-                const T *from = row + ky * p.y.dilation * rows.phases * rows.pitch +
-                                tap_offset(p, rows, kx) + ox;
+                const T *from = row + tap_offset(p.y, p.x, rows, ky, kx) + ox;
                 I tap = (I)(ky * p.y.dilation * p.w + kx * p.x.dilation);
                 a.meet(from, tap);
                 b.meet(from + LANES, tap);
@@ -100,12 +106,12 @@ inline void max_row(const fl_pool &p, const MaxRow<T> &row, const T *plane, int6
 template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
-    PhaseRows rows = phase_rows(*p, begin);
-    split_rows(*p, rows, (const T *)plane, end - begin, lowest<T>(), (T *)scratch);
+    PhaseRows rows = band(*p, begin, end - begin);
+    split_plane(p->x, rows, (const T *)plane, p->h, p->w, lowest<T>(), (T *)scratch);
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);
-        const T *row = (const T *)scratch + (oy - begin) * p->y.stride * rows.phases * rows.pitch;
+        const T *row = (const T *)scratch + (oy - begin) * p->y.stride * rows.row_size();
         max_row(*p, MaxRow<T>{*p, rows, row, ky0, ky1}, (const T *)plane, oy,
                 (T *)values + oy * p->ow, indices + oy * p->ow);
     }
@@ -150,7 +156,7 @@ inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t 
         for (int64_t ky = ky0; ky < ky1; ky++)
             for (int64_t kx = 0; kx < p.x.size; kx++) {
                 reg v;
-                memcpy(&v, row + ky * r.phases * r.pitch + tap_offset(p, r, kx) + ox, sizeof v);
+                memcpy(&v, row + tap_offset(p.y, p.x, r, ky, kx) + ox, sizeof v);
                 sum += v;
             }
         alignas(64) T sums[lanes];
@@ -164,15 +170,15 @@ inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t 
 template <class T>
 void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
               int64_t end, void *out, void *scratch) {
-    PhaseRows rows = phase_rows(*p, begin);
+    PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;
     column_divisors(*p, *by, widths);
-    split_rows(*p, rows, (const T *)plane, end - begin, (T)0, split);
+    split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T)0, split);
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);
         T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, by->include_padding != 0));
-        avg_row(*p, rows, split + (oy - begin) * p->y.stride * rows.phases * rows.pitch, ky0, ky1,
+        avg_row(*p, rows, split + (oy - begin) * p->y.stride * rows.row_size(), ky0, ky1,
                 height, widths, (T *)out + oy * p->ow);
     }
 }
@@ -194,8 +200,7 @@ void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *ou
 }
 
 int64_t scratch_elements(const fl_pool *p, int64_t rows) {
-    PhaseRows r = phase_rows(*p, 0);
-    return p->ow + input_rows(*p, rows) * r.phases * r.pitch;
+    return p->ow + band(*p, 0, rows).plane_size() + SLACK;
 }
 
 }  // namespace

@@ -1,8 +1,4 @@
-/* Pooling of planes over windows.
- *
- * Input rows are first split by phase: phase q of a row holds the padded elements q, q + stride,
- * q + 2 stride and so on. Every tap of the window then reads consecutive elements for consecutive
- * outputs, whatever the stride, so that vectors run along output columns. */
+/* Pooling of planes over windows. Input rows are first split by phase (phase_rows.h). */
 #pragma once
 #include "kernels/conv.h"
 

@@ -15,3 +15,7 @@ int fl_conv_check_dtypes(const fl_op *op, const fl_value *in, int n);
 /* `grad` must have the shape of the convolution's output. */
 int fl_conv_check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad);
 int fl_conv_output_shape(const fl_conv &p, int64_t shape[4]);   /* returns the dimensions */
+
+/* out = the convolution of contiguous operands in a compute dtype; bias may be NULL. */
+int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const char *weight,
+                    const char *bias, char *out);
