@@ -132,6 +132,8 @@ def _pointwise(row: Row) -> str:
 def _entry(index: int, row: Row) -> str:
     call = {"pointwise": "fl_call_pointwise", "composite": "fl_call_composite"}.get(
         row.category, "fl_call_generic")
+    if row.call:
+        call = f"fl_call_{row.call}"
     infer = "nullptr" if row.category == "composite" else _infer(row)
     run = "nullptr" if row.category in ("composite", "view") else _run(row)
     private = {"pointwise": f"&w_{row.symbol}", "reduction": f"&o_{row.symbol}"}.get(

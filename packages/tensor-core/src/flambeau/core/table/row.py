@@ -61,6 +61,7 @@ class Row:
     aliases: tuple[str, ...] = ()
     infer: str = ""
     run: str = ""
+    call: str = ""          # the boxed call, where the generic one does not do
     option: int = 0
     doc: str = ""
     domain: tuple[float, float] = (-3.0, 3.0)

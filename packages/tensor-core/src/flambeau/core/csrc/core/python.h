@@ -52,6 +52,8 @@ extern const fl_tape *fl_the_tape;
 int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *spec, fl_tensor *t);
 int fl_raise(void);                 /* the C++ error state as a Python exception; returns -1 */

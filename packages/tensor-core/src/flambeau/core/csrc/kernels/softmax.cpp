@@ -84,18 +84,11 @@ template <bool logs, class T> void softmax_rows(const void *x, void *y, int64_t 
     }
 }
 
-/* An infinite maximum would give inf - inf: count the places where it stands instead. */
-template <class T> void lse_row(const void *x, int64_t n, double *max, double *sum) {
+template <class T> void lse_row(const void *x, int64_t n, double *shift, double *sum) {
     const T *p = (const T *)x;
-    const T m = largest(p, n);
-    *max = (double)m;
-    if (m == limits<T>::low || m == limits<T>::high) {
-        *sum = 0;
-        for (int64_t i = 0; i < n; i++)
-            *sum += p[i] == p[i] ? p[i] == m : (double)p[i];
-        return;
-    }
-    *sum = (double)sum_exp<false, T>(p, nullptr, n, m);
+    const T m = largest(p, n), finite = m - m == 0 ? m : 0;
+    *shift = (double)finite;
+    *sum = (double)sum_exp<false, T>(p, nullptr, n, finite);
 }
 
 template <bool logs, class T> FL_TIGHT void grad_row(const T *g, const T *y, T *o, int64_t n) {

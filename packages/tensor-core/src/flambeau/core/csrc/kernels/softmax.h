@@ -8,12 +8,12 @@ typedef void (*fl_softmax_rows_fn)(const void *x, void *out, int64_t rows, int64
 /* `width` columns of n elements each; consecutive elements lie `stride` apart. */
 typedef void (*fl_softmax_columns_fn)(const void *x, void *out, int64_t n, int64_t stride,
                                       int64_t width);
-/* max and sum(exp(x - max)) of a row. When max is infinite, sum counts the elements equal to it
- * (so that log(sum) + max is right); NaN anywhere makes sum NaN. */
-typedef void (*fl_lse_row_fn)(const void *x, int64_t n, double *max, double *sum);
-/* The same for columns, in the kernel's type; an infinite max gives what the formula gives. */
+/* A shift and sum(exp(x - shift)) of a row, so that log(sum) + shift is the answer. The shift is
+ * the maximum, or 0 when that is infinite: inf - inf would lose it. */
+typedef void (*fl_lse_row_fn)(const void *x, int64_t n, double *shift, double *sum);
+/* The same for columns, in the kernel's type. */
 typedef void (*fl_lse_columns_fn)(const void *x, int64_t n, int64_t stride, int64_t width,
-                                  void *max, void *sum);
+                                  void *shift, void *sum);
 typedef void (*fl_softmax_grad_rows_fn)(const void *grad, const void *result, void *out,
                                         int64_t rows, int64_t n);
 typedef void (*fl_softmax_grad_columns_fn)(const void *grad, const void *result, void *out,

@@ -102,16 +102,19 @@ void softmax_columns(const void *x, void *y, int64_t n, int64_t stride, int64_t 
 }
 
 template <class T>
-void lse_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *maxes,
+void lse_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *shifts,
                  void *sums) {
     each_strip<T>(width, [=](auto strip, int64_t j) __attribute__((always_inline)) {
         constexpr int K = decltype(strip)::SETS;
         const T *p = (const T *)x + j;
         Lanes<T> max[K], sum[K];
         max_of_strip(strip, p, n, stride, max);
+        for (int k = 0; k < K; k++)
+            for (int i = 0; i < Lanes<T>::PARTS; i++)
+                max[k].r[i] = max[k].r[i] - max[k].r[i] == 0 ? max[k].r[i] : (typename Lanes<T>::reg){};
         sum_of_strip<false>(strip, p, (T *)nullptr, n, stride, max, sum);
         for (int k = 0; k < K; k++) {
-            strip.store(max[k], (T *)maxes + j, k);
+            strip.store(max[k], (T *)shifts + j, k);
             strip.store(sum[k], (T *)sums + j, k);
         }
     });

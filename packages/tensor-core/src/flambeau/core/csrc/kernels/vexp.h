@@ -9,10 +9,10 @@ namespace {
 /* p * 2^n, rounded once. */
 #if defined(__AVX512F__)
 FL_TIGHT f32_reg times_power(f32_reg p, f32_reg count, register_of<float>::mask) {
-    return (f32_reg)_mm512_scalef_ps((__m512)p, (__m512)count);
+    return (f32_reg)_mm512_mask_scalef_ps((__m512)p, -1, (__m512)p, (__m512)count);
 }
 FL_TIGHT f64_reg times_power(f64_reg p, f64_reg count, register_of<double>::mask) {
-    return (f64_reg)_mm512_scalef_pd((__m512d)p, (__m512d)count);
+    return (f64_reg)_mm512_mask_scalef_pd((__m512d)p, -1, (__m512d)p, (__m512d)count);
 }
 #else
 FL_TIGHT f32_reg times_power(f32_reg p, f32_reg, register_of<float>::mask n) {

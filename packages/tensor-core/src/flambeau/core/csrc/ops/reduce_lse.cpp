@@ -1,4 +1,4 @@
-/* logsumexp: the accumulator is (max, sum of exp(x - max)). */
+/* logsumexp: the accumulator is (shift, sum of exp(x - shift)). */
 #include "kernels/softmax.h"
 #include "ops/args.h"
 #include "ops/reduce.h"
@@ -8,34 +8,31 @@ namespace {
 
 const fl_softmax_kernels *const kernels = FL_PICK(fl_softmax_kernels);
 
-/* Join two pairs; an empty one has max = -inf and sum = 0. */
-void join(double *max, double *sum, double part_max, double part_sum) {
-    if (part_max == *max || part_max != part_max || *max != *max) {
-        *sum += part_sum;
-        *max = part_max != part_max ? part_max : *max;
+/* Join a pair to the one so far; sum = 0 stands for nothing but -inf. */
+void join(double *shift, double *sum, double part_shift, double part_sum) {
+    if (part_sum == 0)
         return;
-    }
-    if (part_max > *max) {
-        *sum = *sum * exp(*max - part_max) + part_sum;
-        *max = part_max;
+    if (*sum == 0) {
+        *shift = part_shift;
+        *sum = part_sum;
+    } else if (part_shift > *shift) {
+        *sum = *sum * exp(*shift - part_shift) + part_sum;
+        *shift = part_shift;
     } else {
-        *sum += part_sum * exp(part_max - *max);
+        *sum += part_sum * exp(part_shift - *shift);
     }
 }
 
 double row_lse(const fl_fold_plan &p, int64_t row, int64_t *buffer) {
-    double max = -INFINITY, sum = 0;
+    double shift = 0, sum = 0;
     for (int64_t begin = 0; begin < p.n; begin += FL_FOLD_PIECE) {
         int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
-        double part_max, part_sum;
+        double part_shift, part_sum;
         const void *x = fl_fold_load(p, row * p.outer_step + begin, n, buffer);
-        kernels->lse[p.kind](x, n, &part_max, &part_sum);
-        if (begin == 0)
-            max = part_max, sum = part_sum;
-        else
-            join(&max, &sum, part_max, part_sum);
+        kernels->lse[p.kind](x, n, &part_shift, &part_sum);
+        join(&shift, &sum, part_shift, part_sum);
     }
-    return log(sum) + max;
+    return log(sum) + shift;
 }
 
 void lse_rows(const fl_fold_plan &p, void *out) {
@@ -51,13 +48,52 @@ void lse_rows(const fl_fold_plan &p, void *out) {
     });
 }
 
-/* log(sum) + max, where an infinite max is its own answer. */
-template <class T> void finish(const T *max, const T *sum, T *out, int64_t width) {
-    for (int64_t j = 0; j < width; j++) {
-        bool infinite = max[j] - max[j] != 0;
-        bool nan = sum[j] != sum[j] && !infinite;
-        out[j] = nan ? sum[j] : infinite ? max[j] : (T)(log((double)sum[j]) + (double)max[j]);
+const int64_t STRIP = 256;
+
+template <class T> void lse_strip(const fl_fold_plan &p, int64_t at, int64_t width, T *out) {
+    T shift[STRIP], sum[STRIP];
+    kernels->lse_columns[p.kind]((const T *)p.data + at, p.n, p.step, width, shift, sum);
+    for (int64_t j = 0; j < width; j++)
+        out[j] = (T)(log((double)sum[j]) + (double)shift[j]);
+}
+
+void lse_columns(const fl_fold_plan &p, void *out) {
+    int64_t strips = fl_chunk_count(p.inner, STRIP);
+    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
+    fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++) {
+            int64_t o = t / strips, column = t % strips * STRIP;
+            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
+            int64_t at = o * p.outer_step + column, to = o * p.inner + column;
+            if (p.kind == FL_K_F32)
+                lse_strip(p, at, width, (float *)out + to);
+            else
+                lse_strip(p, at, width, (double *)out + to);
+        }
+    });
+}
+
+int lse_source(fl_fold_source s, void *out) {
+    fl_fold_source original = s;
+    fl_fold_plan plan;
+    if (fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY) {
+        if (plan.inner == 1)
+            lse_rows(plan, out);
+        else
+            lse_columns(plan, out);
+        return 0;
     }
+    Scratch dense((size_t)(fl_fold_kept(s) * fl_fold_folded(s) * fl_kind_size[s.kind]));
+    if (!dense.ok())
+        return -1;
+    fl_fold_gather(original, dense.as<void>(), &plan);
+    lse_rows(plan, out);
+    return 0;
+}
+
+template <class T> void fill(void *out, int64_t n, double value) {
+    for (int64_t i = 0; i < n; i++)
+        ((T *)out)[i] = (T)value;
 }
 
 }  // namespace
@@ -72,13 +108,11 @@ int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, kind);
     if (!result.ok())
         return -1;
-    for (int64_t i = 0; self->numel == 0 && i < out->numel; i++) {
-        if (kind == FL_K_F32)
-            result.as<float>()[i] = -INFINITY;
-        else
-            result.as<double>()[i] = -INFINITY;
-    }
-    if (self->numel && lse_source(fl_fold_source_of(self, kind, mask), result.as<void>()) < 0)
+    if (self->numel == 0 && kind == FL_K_F32)
+        fill<float>(result.as<void>(), out->numel, -INFINITY);
+    else if (self->numel == 0)
+        fill<double>(result.as<void>(), out->numel, -INFINITY);
+    else if (lse_source(fl_fold_source_of(self, kind, mask), result.as<void>()) < 0)
         return -1;
     result.commit();
     return 0;

@@ -1,0 +1,122 @@
+"""Devices are plugins: the contract of a backend, and how backends are found.
+
+A backend is a package with an entry point in the group ``flambeau.backends``: the name is the
+device type, the value a ``Backend`` instance or a function that returns one. Entry points are
+read once, when a device type is asked for that nobody knows yet. ``FLAMBEAU_BACKENDS`` limits
+which are loaded: a comma-separated list of names, empty for none.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from flambeau.core import _core
+
+GROUP = "flambeau.backends"
+
+
+class Backend:
+    """What a device must do. Subclass it, set ``name`` and implement the methods.
+
+    Memory is named by integer addresses. Tensors that ``run`` gets are already allocated, with
+    shapes, dtypes and strides that the core decided; a backend only computes.
+    """
+
+    name = ""
+
+    def device_count(self) -> int:
+        """How many devices of this type there are."""
+        return 1
+
+    def allocate(self, index: int, nbytes: int) -> tuple[int, Any]:
+        """Memory for ``nbytes`` bytes.
+
+        Args:
+            index: Number of the device.
+            nbytes: Bytes wanted, possibly 0.
+
+        Returns:
+            The address, and an object that owns the memory and frees it when dropped.
+        """
+        raise NotImplementedError
+
+    def copy(self, index: int, dst: int, src: int, nbytes: int, kind: str) -> None:
+        """Copy contiguous bytes.
+
+        Args:
+            index: Number of the device.
+            dst: Address to write to.
+            src: Address to read from.
+            nbytes: Bytes to copy, at least 1.
+            kind: ``"to_device"``, ``"to_host"`` or ``"within"``.
+        """
+        raise NotImplementedError
+
+    def run(self, op, args: list, outs: list):
+        """Compute one operator.
+
+        Args:
+            op: The row: ``op.key``, ``op.params``, ``op.category``.
+            args: Values in the row's order, defaults filled in; tensors as Tensor objects.
+            outs: Allocated output tensors. For in-place rows the first may be ``args[0]`` itself.
+
+        Returns:
+            NotImplemented when the backend has no such kernel, anything else after success.
+        """
+        raise NotImplementedError
+
+    def synchronize(self, index: int) -> None:
+        """Wait until everything asked of the device is done."""
+
+
+def register(backend: Backend) -> int:
+    """Make a backend known to this process; returns the number of its device type."""
+    if not backend.name.isidentifier():
+        raise ValueError(f"a backend's name must be an identifier such as 'cuda', got "
+                         f"{backend.name!r}")
+    return _core.register_backend(backend)
+
+
+def _allowed(name: str) -> bool:
+    chosen = os.environ.get("FLAMBEAU_BACKENDS")
+    return chosen is None or name in chosen.split(",")
+
+
+def available() -> list[str]:
+    """Device types that are known or could be loaded."""
+    from importlib.metadata import entry_points
+
+    found = {e.name for e in entry_points(group=GROUP) if _allowed(e.name)}
+    return sorted(found | set(_core.known_devices()) | {"ref"})
+
+
+def load(name: str) -> None:
+    """Load the backend of a device type.
+
+    Raises:
+        RuntimeError: no installed package provides it, or it failed to load.
+    """
+    if name == "ref":
+        from flambeau.testing.reference import ReferenceBackend
+
+        register(ReferenceBackend())
+        return
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=name):
+        if _allowed(name):
+            _load_entry(entry)
+            return
+    hint = "; flambeau-cuda-backend provides it: pip install flambeau-cuda-backend[cuda12]" \
+        if name == "cuda" else ""
+    raise RuntimeError(f"Expected one of {', '.join(available())} as device type, got {name!r}"
+                       f"{hint}")
+
+
+def _load_entry(entry) -> None:
+    try:
+        backend = entry.load()
+        register(backend() if callable(backend) else backend)
+    except Exception as error:
+        raise RuntimeError(f"the backend of device type {entry.name!r} ({entry.value}) did not load: "
+                           f"{error}") from error
