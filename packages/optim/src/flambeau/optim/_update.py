@@ -1,8 +1,8 @@
-"""Applying an update row to lists of tensors: the one door from here to the core."""
+"""Applying an update row to tensors: the one door from here to the core."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flambeau import Tensor
@@ -14,17 +14,16 @@ _operators: dict[str, Any] = {}  # by the row's name, registered when first used
 
 
 def apply_update(
-    row: UpdateRow, tensors: Sequence[Sequence[Tensor]], scalars: Sequence[float]
+    row: UpdateRow, operands: Iterable[tuple[Tensor, ...]], scalars: Sequence[float]
 ) -> None:
-    """Update every parameter of a list in place, one pass each, without temporaries.
+    """Update parameters in place, one pass each, without temporaries.
 
     Args:
         row: What to compute.
-        tensors: For every operand of the row (written ones first) the list of its tensors, one
-            for each parameter.
+        operands: For every parameter the operands of the row, written ones first.
         scalars: The run-time scalars in the row's order, the same for all parameters.
     """
     op = _operators.get(row.name)
     if op is None:
         op = _operators[row.name] = register_op(row.schema, float=row.formula, differentiable=False)
-    update(op, tensors, scalars)
+    update(op, list(map(list, zip(*operands, strict=True))), scalars)

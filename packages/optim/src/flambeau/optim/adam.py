@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import flambeau
@@ -11,7 +13,10 @@ from flambeau import Tensor
 from ._checks import at_least_zero, check_betas
 from ._rows import ADAM, ADAM_AMSGRAD
 from ._update import apply_update
-from .optimizer import Optimizer, with_grad
+from .optimizer import Optimizer
+
+# By row: what reads the averages among its operands from the state of a parameter.
+_AVERAGES: dict[str, Any] = {row.name: itemgetter(*row.writes[1:]) for row in (ADAM, ADAM_AMSGRAD)}
 
 
 class Adam(Optimizer):
@@ -78,24 +83,23 @@ class Adam(Optimizer):
 
     def _update_group(self, group: dict[str, Any]) -> None:
         row = ADAM_AMSGRAD if group["amsgrad"] else ADAM
-        for step, params in self._advance(group).items():
-            states = [self.state[param] for param in params]
-            tensors = [
-                params,
-                *([state[name] for state in states] for name in row.writes[1:]),
-                [param.grad for param in params],
-            ]
-            apply_update(row, tensors, _scalars(group, step))
+        for step, operands in self._advance(group, _AVERAGES[row.name]).items():
+            apply_update(row, operands, _scalars(group, step))
 
-    def _advance(self, group: dict[str, Any]) -> dict[int, list[Tensor]]:
-        """Count a step for every parameter with a gradient; those of each count together."""
-        by_step: dict[int, list[Tensor]] = {}
-        for param in with_grad(group["params"]):
+    def _advance(
+        self, group: dict[str, Any], averages: Callable[[dict[str, Any]], tuple[Tensor, ...]]
+    ) -> dict[int, list[tuple[Tensor, ...]]]:
+        """Count a step for every parameter with a gradient; the operands by number of steps."""
+        by_step: dict[int, list[tuple[Tensor, ...]]] = {}
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
             state = self.state[param]
             if not state:
                 state.update(_first_state(param, group["amsgrad"]))
-            state["step"] += 1
-            by_step.setdefault(state["step"], []).append(param)
+            step = state["step"] = state["step"] + 1
+            by_step.setdefault(step, []).append((param, *averages(state), grad))
         return by_step
 
 

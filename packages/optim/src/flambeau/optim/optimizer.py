@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any
@@ -258,8 +258,3 @@ def _unrecorded(groups: list[dict[str, Any]]) -> AbstractContextManager[Any]:
     if any(param.requires_grad for group in groups for param in group["params"]):
         return flambeau.no_grad()
     return nullcontext()
-
-
-def with_grad(params: Iterable[Tensor]) -> Iterator[Tensor]:
-    """The parameters that have a gradient."""
-    return (param for param in params if param.grad is not None)

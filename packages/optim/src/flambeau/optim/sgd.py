@@ -11,7 +11,7 @@ from ._checks import at_least_zero
 from ._rows import SGD as PLAIN
 from ._rows import SGD_MOMENTUM as MOMENTUM
 from ._update import apply_update
-from .optimizer import Optimizer, with_grad
+from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
@@ -74,47 +74,33 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update_group(self, group: dict[str, Any]) -> None:
-        params = list(with_grad(group["params"]))
-        if not params:
+        pairs = [(p, p.grad) for p in group["params"] if p.grad is not None]
+        if not pairs:
             return
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        sign = -1.0 if group["maximize"] else 1.0
         if group["momentum"] == 0:
-            self._update_plain(group, params)
+            apply_update(PLAIN, pairs, (lr, decay, sign))
             return
-        fresh = [param for param in params if not self._has_buffer(param)]
-        if fresh:
-            self._make_buffers(fresh)
-            # The first direction is the gradient itself: no dampening.
-            self._update_momentum(group, fresh, undamped=1.0)
-            seen = {id(param) for param in fresh}
-            params = [param for param in params if id(param) not in seen]
-        if params:
-            self._update_momentum(group, params, undamped=1.0 - group["dampening"])
+        for undamped, operands in self._with_buffers(pairs, group["dampening"]):
+            scalars = (lr, group["momentum"], undamped, float(group["nesterov"]), decay, sign)
+            apply_update(MOMENTUM, operands, scalars)
 
-    def _update_plain(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        tensors = (params, [param.grad for param in params])
-        apply_update(PLAIN, tensors, (float(group["lr"]), group["weight_decay"], _sign(group)))
+    def _with_buffers(
+        self, pairs: list[tuple[Tensor, Tensor]], dampening: float
+    ) -> list[tuple[float, list[tuple[Tensor, ...]]]]:
+        """The operands with their buffers, those in their first step apart.
 
-    def _update_momentum(
-        self, group: dict[str, Any], params: list[Tensor], undamped: float
-    ) -> None:
-        buffers = [self.state[param]["momentum_buffer"] for param in params]
-        scalars = (
-            float(group["lr"]),
-            group["momentum"],
-            undamped,
-            float(group["nesterov"]),
-            group["weight_decay"],
-            _sign(group),
-        )
-        apply_update(MOMENTUM, (params, buffers, [param.grad for param in params]), scalars)
-
-    def _has_buffer(self, param: Tensor) -> bool:
-        return self.state[param].get("momentum_buffer") is not None
-
-    def _make_buffers(self, params: list[Tensor]) -> None:
-        for param in params:
-            self.state[param]["momentum_buffer"] = flambeau.zeros_like(param)
-
-
-def _sign(group: dict[str, Any]) -> float:
-    return -1.0 if group["maximize"] else 1.0
+        The first direction is the gradient itself, so it is not damped.
+        """
+        fresh, old = [], []
+        for param, grad in pairs:
+            state = self.state[param]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = flambeau.zeros_like(param)
+                fresh.append((param, buffer, grad))
+            else:
+                old.append((param, buffer, grad))
+        steps = ((1.0, fresh), (1.0 - dampening, old))
+        return [(undamped, operands) for undamped, operands in steps if operands]
