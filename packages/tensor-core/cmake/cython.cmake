@@ -11,6 +11,7 @@ function(flambeau_cython_module target source module destination)
     DEPENDS ${source} ${GENERATED_OTHER}
     DEPFILE ${cpp}.dep
     COMMENT "Cythonizing ${module}" VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY CYTHON_OUTPUTS ${cpp})
   python_add_library(${target} MODULE ${cpp} WITH_SOABI)
   flambeau_target(${target})
   target_compile_options(${target} PRIVATE ${CYTHON_FLAGS})
