@@ -36,8 +36,8 @@ ROWS = (
     _k("layer_norm_grad(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight,"
        " Int axes) -> (Tensor input, Tensor weight, Tensor bias)",
        doc="Gradients of layer_norm."),
-    _k("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean,"
-       " Tensor? running_var, Bool training, Float momentum, Float eps)"
+    _k("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias,"
+       " Tensor(!)? running_mean, Tensor(!)? running_var, Bool training, Float momentum, Float eps)"
        " -> (Tensor result, Tensor mean, Tensor rstd)",
        doc="Normalizes each channel; updates the running statistics when training."),
     _k("batch_norm_grad(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd,"
