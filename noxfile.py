@@ -38,11 +38,12 @@ def build(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def lint(session: nox.Session) -> None:
-    """Ruff, cython-lint and mypy."""
+    """Ruff, cython-lint, mypy, and the tests of tools/."""
     session.install(*steps.group("lint"))
     session.run("ruff", "check", ".")
     session.run("cython-lint", *map(str, sorted(ROOT.glob("packages/*/src"))))
     session.run("mypy")
+    session.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TOOLS / "tests"))
 
 
 @nox.session(tags=["ci"], requires=["build"])

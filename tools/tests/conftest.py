@@ -1,0 +1,6 @@
+"""The tools are scripts beside each other, not a package."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
