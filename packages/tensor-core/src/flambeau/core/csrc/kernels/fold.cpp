@@ -1,6 +1,6 @@
 /* Folds of rows and columns.
  *
- * A row runs through eight sets of lanes, emptied into a second level every 64 rounds: chains
+ * A row runs through four sets of lanes, emptied into a second level every 64 rounds: chains
  * stay short, so that long sums lose no more than pairwise summation does. Columns are added in
  * groups of eight rows that are summed as a tree before they meet the accumulator. */
 #include "kernels/fold.h"
@@ -8,12 +8,11 @@
 
 namespace {
 
-constexpr int SETS = 8;
+constexpr int SETS = 4, ROWS = 8;
 constexpr int64_t ROUNDS = 64;
 
-template <class Op, class T> FL_TIGHT Lanes<T> fold_sets(const Lanes<T> *set) {
-    return both<Op>(both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3])),
-                    both<Op>(both<Op>(set[4], set[5]), both<Op>(set[6], set[7])));
+template <class Op, class T> FL_TIGHT Lanes<T> four(const Lanes<T> *set) {
+    return both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3]));
 }
 
 /* What is left after whole rounds: fewer than SETS * COUNT elements. */
@@ -40,7 +39,7 @@ template <class Op, class T> Lanes<T> fold_long(const T *p, int64_t rounds) {
             for (int s = 0; s < SETS; s++)
                 set[s] = both<Op>(set[s], Lanes<T>::load(q + s * COUNT));
         }
-        total = both<Op>(total, fold_sets<Op, T>(set));
+        total = both<Op>(total, four<Op>(set));
         p += now * SETS * COUNT;
         rounds -= now;
     }
@@ -64,13 +63,12 @@ template <class Op, class T> void fold_row(const void *x, int64_t n, void *acc) 
     *(T *)acc = fold_lanes<Op, T>(v);
 }
 
-/* acc[j] = acc[j] op (eight rows as a tree). */
-template <class Op, class T>
-FL_TIGHT Lanes<T> eight_rows(const T *p, int64_t stride, int64_t j) {
-    Lanes<T> set[SETS];
-    for (int s = 0; s < SETS; s++)
-        set[s] = Lanes<T>::load(p + s * stride + j);
-    return fold_sets<Op, T>(set);
+/* Eight rows as a tree. */
+template <class Op, class T> FL_TIGHT Lanes<T> eight_rows(const T *p, int64_t stride) {
+    Lanes<T> set[ROWS];
+    for (int s = 0; s < ROWS; s++)
+        set[s] = Lanes<T>::load(p + s * stride);
+    return both<Op>(four<Op>(set), four<Op>(set + 4));
 }
 
 template <class Op, class T> FL_TIGHT T eight_numbers(const T *p, int64_t stride) {
@@ -88,9 +86,9 @@ void fold_columns(const void *x, int64_t n, int64_t stride, int64_t width, void 
     for (int64_t j = 0; j < width; j++)
         acc[j] = Op::neutral();
     int64_t i = 0;
-    for (; i + SETS <= n; i += SETS, p += SETS * stride) {
+    for (; i + ROWS <= n; i += ROWS, p += ROWS * stride) {
         for (int64_t j = 0; j < whole; j += COUNT)
-            both<Op>(Lanes<T>::load(acc + j), eight_rows<Op, T>(p, stride, j)).store(acc + j);
+            both<Op>(Lanes<T>::load(acc + j), eight_rows<Op>(p + j, stride)).store(acc + j);
         for (int64_t j = whole; j < width; j++)
             acc[j] = Op::of(acc[j], eight_numbers<Op, T>(p + j, stride));
     }
