@@ -8,6 +8,49 @@
 
 namespace {
 
+/* 4 x 4 blocks of 4-byte elements through registers: in[r + c * step] to out[r * cols + c]. */
+typedef float quad __attribute__((vector_size(16)));
+typedef int pick __attribute__((vector_size(16)));
+
+inline quad load_quad(const float *p) {
+    quad q;
+    memcpy(&q, p, sizeof q);
+    return q;
+}
+
+inline void transpose_block(float *out, int64_t cols, const float *in, int64_t step) {
+    quad a = load_quad(in), b = load_quad(in + step);
+    quad c = load_quad(in + 2 * step), d = load_quad(in + 3 * step);
+    quad ab0 = __builtin_shuffle(a, b, pick{0, 4, 1, 5});
+    quad ab1 = __builtin_shuffle(a, b, pick{2, 6, 3, 7});
+    quad cd0 = __builtin_shuffle(c, d, pick{0, 4, 1, 5});
+    quad cd1 = __builtin_shuffle(c, d, pick{2, 6, 3, 7});
+    quad rows[4] = {__builtin_shuffle(ab0, cd0, pick{0, 1, 4, 5}),
+                    __builtin_shuffle(ab0, cd0, pick{2, 3, 6, 7}),
+                    __builtin_shuffle(ab1, cd1, pick{0, 1, 4, 5}),
+                    __builtin_shuffle(ab1, cd1, pick{2, 3, 6, 7})};
+    for (int r = 0; r < 4; r++)
+        memcpy(out + r * cols, &rows[r], sizeof(quad));
+}
+
+template <class S, class K>
+inline void transpose(K *out, const S *in, int64_t rows, int64_t cols, int64_t step) {
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = 0; r < rows; r++)
+            out[r * cols + c] = convert<K>(in[r + c * step]);
+}
+
+template <>
+inline void transpose(float *out, const float *in, int64_t rows, int64_t cols, int64_t step) {
+    const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
+    for (int64_t c = 0; c < whole_cols; c += 4)
+        for (int64_t r = 0; r < whole_rows; r += 4)
+            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+            out[r * cols + c] = in[r + c * step];
+}
+
 template <class S, class K>
 void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
     K *out = (K *)tile;
@@ -16,10 +59,14 @@ void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1,
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < cols; c++)
                 out[r * cols + c] = convert<K>(in[r * s1 + c]);
+    } else if (s0 == 0) {
+        for (int64_t r = 0; r < rows; r++) {
+            const K value = convert<K>(in[r * s1]);
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = value;
+        }
     } else if (s1 == 1 && rows > 1) {
-        for (int64_t c = 0; c < cols; c++)
-            for (int64_t r = 0; r < rows; r++)
-                out[r * cols + c] = convert<K>(in[r + c * s0]);
+        transpose<S, K>(out, in, rows, cols, s0);
     } else {
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < cols; c++)
