@@ -99,7 +99,7 @@ class _Session:
         self.names = tensor_names(fn)
 
     def graph(self, samples: list[dict[str, int]], base: dict[str, int]) -> tuple[Graph, Spec]:
-        """The graph for all sizes; size one is tried too, and left out if it differs."""
+        """The graph for all sizes; the least are tried too, and left out if they differ."""
         recordings = [self.record(sizes) for sizes in samples]
         gives = recordings[0][1]
         if any(other != gives for _, other in recordings):
@@ -108,23 +108,26 @@ class _Session:
                 f"the sizes {samples}: return tensors, and numbers that do not depend on sizes"
             )
         graph = self.mark_inputs(unify([graph for graph, _ in recordings], samples))
-        return self.try_ones(graph, recordings, samples, gives), gives
+        return self.try_less(graph, recordings, samples, gives), gives
 
-    def try_ones(
+    def try_less(
         self, graph: Graph, recordings: list[tuple[Graph, Spec]], samples: list[dict[str, int]],
         gives: Spec,
     ) -> Graph:
-        """The graph with size one among its sizes, if the function does the same there."""
+        """The graph with size one among its sizes, or two, if the function does the same there."""
         if not samples[0]:
             return graph
-        ones = dict.fromkeys(samples[0], 1)
-        try:
-            recorded, structure = self.record(ones)
-            graphs = [*(g for g, _ in recordings), recorded]
-            wider = self.mark_inputs(unify(graphs, [*samples, ones]))
-        except Exception:
-            return graph
-        return wider if structure == gives else graph
+        for least in (1, 2):
+            sizes = dict.fromkeys(samples[0], least)
+            try:
+                recorded, structure = self.record(sizes)
+                graphs = [*(g for g, _ in recordings), recorded]
+                wider = self.mark_inputs(unify(graphs, [*samples, sizes]))
+            except Exception:  # noqa: S112 - whatever the function does there, it is left out
+                continue
+            if structure == gives:
+                return wider
+        return graph
 
     def mark_inputs(self, graph: Graph) -> Graph:
         """Check that the inputs got the symbols they were given."""

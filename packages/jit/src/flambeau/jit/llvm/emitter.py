@@ -29,9 +29,39 @@ _PLAIN = {"add": ("fadd", "add"), "sub": ("fsub", "sub"), "mul": ("fmul", "mul")
 _COMPARE = {"lt": ("olt", "slt"), "le": ("ole", "sle"), "gt": ("ogt", "sgt"),
             "ge": ("oge", "sge"), "eq": ("oeq", "eq"), "ne": ("une", "ne")}
 
+#: Powers by squaring; a negative exponent gives 0, or 1 and -1 to that power.
+IPOW = """define internal WIDE @ipow.WIDE(WIDE %a, WIDE %b) {
+entry:
+  %negative = icmp slt WIDE %b, 0
+  br i1 %negative, label %inverse, label %loop
+inverse:
+  %odd = trunc WIDE %b to i1
+  %sign = select i1 %odd, WIDE -1, WIDE 1
+  %is1 = icmp eq WIDE %a, 1
+  %ism = icmp eq WIDE %a, -1
+  %rest = select i1 %ism, WIDE %sign, WIDE 0
+  %unit = select i1 %is1, WIDE 1, WIDE %rest
+  ret WIDE %unit
+loop:
+  %n = phi WIDE [%b, %entry], [%n.next, %step]
+  %square = phi WIDE [%a, %entry], [%square.next, %step]
+  %result = phi WIDE [1, %entry], [%result.next, %step]
+  %more = icmp sgt WIDE %n, 0
+  br i1 %more, label %step, label %done
+step:
+  %bit = trunc WIDE %n to i1
+  %product = mul WIDE %result, %square
+  %result.next = select i1 %bit, WIDE %product, WIDE %result
+  %square.next = mul WIDE %square, %square
+  %n.next = ashr WIDE %n, 1
+  br label %loop
+done:
+  ret WIDE %result
+}"""
+
 
 class Emitter:
-    """Collects the lines of one function; names are numbered.
+    """Collects the lines of one function, and what it calls; names are numbered.
 
     Args:
         has_fma: whether the machine multiplies and adds in one rounding; without it ``fma``
@@ -128,11 +158,12 @@ class Emitter:
         return self._extremum("gt", kind, a, b)
 
     def _extremum(self, order: str, kind: str, a: str, b: str) -> str:
-        first = self.compare(order, kind, (a, b))
+        """The second where it is beyond the first or NaN; the first of two that are equal."""
+        second = self.compare(order, kind, (b, a))
         if kind in ("f32", "f64"):
-            nan = self.add(f"fcmp uno {TYPES[kind]} {a}, {a}")
-            first = self.add(f"or i1 {first}, {nan}")
-        return self.op_select(kind, first, a, b)
+            nan = self.add(f"fcmp uno {TYPES[kind]} {b}, {b}")
+            second = self.add(f"or i1 {second}, {nan}")
+        return self.op_select(kind, second, b, a)
 
     def op_fma(self, kind: str, a: str, b: str, c: str) -> str:
         if self.has_fma:
@@ -202,6 +233,11 @@ class Emitter:
         some = self.add(f"icmp ne {t} {remainder}, 0")
         mixed = self.add(f"xor {t} {remainder}, {b}")
         return self.add(f"and i1 {some}, {self.add(f'icmp slt {t} {mixed}, 0')}")
+
+    def op_ipow(self, kind: str, a: str, b: str) -> str:
+        t = TYPES[kind]
+        self.declared.add(IPOW.replace("WIDE", t))
+        return self.add(f"call {t} @ipow.{t}({t} {a}, {t} {b})")
 
     def op_shl(self, kind: str, a: str, b: str) -> str:
         return self._logical_shift("shl", kind, a, b)

@@ -14,6 +14,9 @@ from flambeau.jit.opset import FUSED, VIEW_WRITE, is_pure
 #: Larger results are computed at each run: they would swell memory and saved files.
 LIMIT = 1 << 16
 
+#: Nothing to compute: no values yet, or nodes made by passes and by recording.
+_NEVER = ("empty", "empty_strided", FUSED, VIEW_WRITE)
+
 
 def constants(graph: Graph) -> Graph:
     """Replace nodes whose arguments are literals and constants, such as masks and ranges.
@@ -45,7 +48,7 @@ def _tensor(tensors: dict[Value, object], leaf: object) -> object:
 
 
 def _is_constant(node: Node, tensors: dict[Value, object]) -> bool:
-    if node.op in (FUSED, VIEW_WRITE) or not is_pure(node.op):
+    if node.op in _NEVER or not is_pure(node.op):
         return False
     if any(not _is_small(value) for value in node.outputs):
         return False

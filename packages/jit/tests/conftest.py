@@ -1,0 +1,13 @@
+"""Marks and fixtures that the tests of this package share."""
+
+import flambeau
+import pytest
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes seconds")
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_every_time():
+    flambeau.manual_seed(0)
