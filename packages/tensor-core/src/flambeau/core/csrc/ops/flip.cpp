@@ -1,8 +1,11 @@
 /* flip: reversed dimensions, copied. */
+#include "kernels/reverse.h"
 #include "ops/args.h"
 #include "ops/raw.h"
 
 namespace {
+
+const fl_reverse_kernels *const kernels = FL_PICK(fl_reverse_kernels);
 
 struct Flip {
     const fl_tensor *t;
@@ -28,7 +31,11 @@ template <class T> void flip_lines(const Flip &f, char *to, int64_t b, int64_t e
     T *out = (T *)to + b * f.line;
     for (int64_t number = b; number < e; number++, out += f.line) {
         const T *x = (const T *)f.t->data + source_of(f, number);
-        if (turned)
+        if (step == 1 && turned)
+            kernels->line[__builtin_ctz(sizeof(T))](x, out, f.line);
+        else if (step == 1)
+            memcpy(out, x, (size_t)f.line * sizeof(T));
+        else if (turned)
             for (int64_t i = 0; i < f.line; i++)
                 out[i] = x[(f.line - 1 - i) * step];
         else

@@ -1,7 +1,6 @@
 /* Running sums along a dimension. */
 #include "kernels/scan.h"
 #include "ops/args.h"
-#include "ops/raw.h"
 
 namespace {
 
@@ -17,6 +16,35 @@ int dtype_of(const fl_tensor *self, const fl_value &dtype) {
 int kind_of(const fl_tensor *self, const fl_value &dtype) {
     int kind = fl_kind_of_dtype[dtype_of(self, dtype)];
     return kind == FL_K_BOOL ? FL_K_I64 : kind;
+}
+
+/* Columns per piece of parallel work. */
+const int64_t STRIP = 1024;
+
+void scan_columns(const fl_middle &m, int kind, const char *x, char *y) {
+    int64_t strips = fl_chunk_count(m.inner, STRIP), size = fl_kind_size[kind];
+    int64_t grain = fl_row_grain(m.n * (m.inner < STRIP ? m.inner : STRIP));
+    fl_parallel(m.outer * strips, grain, [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++) {
+            int64_t column = t % strips * STRIP;
+            int64_t width = m.inner - column < STRIP ? m.inner - column : STRIP;
+            int64_t at = (t / strips * m.n * m.inner + column) * size;
+            kernels->columns[kind](x + at, y + at, m.n, m.inner, width);
+        }
+    });
+}
+
+void scan(fl_middle m, int kind, const char *x, char *y) {
+    if (kind >= FL_K_C64) {     /* complex numbers are two columns */
+        kind = kind == FL_K_C64 ? FL_K_F32 : FL_K_F64;
+        m.inner *= 2;
+    }
+    if (m.inner != 1)
+        return scan_columns(m, kind, x, y);
+    int64_t bytes = m.n * fl_kind_size[kind];
+    fl_parallel(m.outer, fl_row_grain(m.n), [&](int64_t b, int64_t e) {
+        kernels->lines[kind](x + b * bytes, y + b * bytes, e - b, m.n);
+    });
 }
 
 }  // namespace
@@ -36,17 +64,12 @@ extern "C" int fl_run_cumsum(const fl_op *op, const fl_value *in, int, fl_tensor
     int dim, kind = kind_of(self, in[2]);
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
-    LinesIn x(self, dim, kind);
-    LinesOut y(outs[0], dim, kind);
+    In x(self, kind);
+    Out y(outs[0], kind);
     if (!x.ok() || !y.ok())
         return -1;
-    if (self->numel == 0)
-        return 0;
-    int64_t n = self->ndim ? self->shape[dim] : 1, lines = self->numel / n;
-    int64_t bytes = n * fl_kind_size[kind];
-    fl_parallel(lines, fl_row_grain(n), [&](int64_t b, int64_t e) {
-        kernels->sums[kind](x.as<char>() + b * bytes, y.as<char>() + b * bytes, e - b, n);
-    });
+    if (self->numel)
+        scan(fl_middle_of(self, dim), kind, x.as<char>(), y.as<char>());
     y.commit();
     return 0;
 }
