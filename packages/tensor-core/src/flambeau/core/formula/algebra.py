@@ -22,7 +22,8 @@ def add(a: Operand, b: Operand) -> Expr:
         return x
     if y.op == "neg":
         return call("sub", x, y.args[0])
-    return _literals(x, y) or call("add", x, y)
+    both = _literals(x, y)
+    return call("add", x, y) if both is None else both
 
 
 def sub(a: Operand, b: Operand) -> Expr:
