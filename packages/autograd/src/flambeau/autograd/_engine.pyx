@@ -17,15 +17,10 @@ attributes what Tensor gets
 modes      no_grad and its kin
 """
 cimport cython
-from cpython.pythread cimport (
-    PyThread_acquire_lock,
-    PyThread_allocate_lock,
-    PyThread_release_lock,
-    PyThread_type_lock,
-)
 from libc.stdlib cimport calloc, free
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
+from posix.unistd cimport usleep
 
 include "engine/abi.pxi"
 

@@ -82,8 +82,9 @@ def load_rules() -> None:
     """Import the rules that come with the package; they fill the table."""
     global _loaded
     if not _loaded:
-        _loaded = True
         import flambeau.autograd.rules  # noqa: F401, PLC0415  (late: rules import the engine)
+
+        _loaded = True          # not before: another thread waits at the import
 
 
 def find_rule(key: str) -> list[tuple[tuple[str, ...], Rule]] | None:

@@ -18,7 +18,7 @@ cdef int call_rule(Node node, PyObject *grad, PyObject *others, uint32_t needs,
         else:
             value = call_function(node, call, grad, others, needs)
         if plan.takes_list or call.many:
-            spread(node, call, value, needs, results)
+            hand_out(node, call, value, results)
         else:
             results[call.first] = fitted(node, call.first, value)
     return 0
@@ -36,8 +36,7 @@ cdef inline PyObject *fitted(Node node, int i, PyObject *value) except? NULL:
     return fit(node, i, value)
 
 
-cdef int spread(Node node, call_plan *call, PyObject *value, uint32_t needs,
-                PyObject **results) except -1:
+cdef int hand_out(Node node, call_plan *call, PyObject *value, PyObject **results) except -1:
     """Hand out a rule's tuple of gradients to its inputs."""
     cdef int i, k = 0
     cdef int count = node.nedges

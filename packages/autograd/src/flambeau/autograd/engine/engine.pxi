@@ -4,27 +4,60 @@ cdef int _passes = 0                    # passes running now, in all threads
 cdef uint64_t _pass_number = 0
 
 
-cdef int run_task(Task task, list roots, list grads) except -1:
+cdef Task _spare_task = None            # kept for its vectors' memory
+
+
+cdef Task new_task(bint keep_graph, bint create_graph):
+    """A pass that has not begun."""
+    global _spare_task
+    cdef Task task = _spare_task
+    _spare_task = None
+    if task is None:
+        task = Task.__new__(Task)
+    task.keep_graph = keep_graph
+    task.create_graph = create_graph
+    return task
+
+
+cdef int finish(Task task) except -1:
+    """Release what still waits (after an error), and keep the object for the next pass."""
+    global _spare_task
+    task.drop_all()
+    if task.selective:
+        task.selective = False
+        task.captures = task.wanted = task.results = None
+    if _spare_task is None and task.entries.capacity() < 4096:
+        task.entries.clear()
+        task.unused.clear()
+        task.places.clear()
+        _spare_task = task
+    return 0
+
+
+cdef int run_task(Task task, tuple roots, tuple grads) except -1:
     """Send the gradients of the roots down the graph."""
     global _passes, _pass_number
     cdef uint32_t mode = FL.get_mode()
     cdef fl_tensor *t
+    cdef PyObject *grad
+    cdef Py_ssize_t i
     _pass_number += 1
     task.number = _pass_number
     task.overlaps = _passes > 0
     _passes += 1
     FL.set_mode(mode | FL_M_GRAD if task.create_graph else mode & ~<uint32_t>FL_M_GRAD)
     try:
-        for root, grad in zip(roots, grads):
-            t = <fl_tensor *><PyObject *>root
-            Py_INCREF(<PyObject *>grad)
-            deliver(task, t.autograd, t.output_nr, <PyObject *>grad, True)
+        for i in range(len(roots)):
+            t = <fl_tensor *><PyObject *>roots[i]
+            grad = <PyObject *>grads[i]
+            Py_INCREF(grad)
+            deliver(task, t.autograd, t.output_nr, grad, True)
         while not task.heap.empty():
             step(task)
     finally:
         _passes -= 1
         FL.set_mode(mode)
-        task.drop_all()
+        finish(task)
     return 0
 
 

@@ -2,37 +2,31 @@
 
 def run_backward(tensors, grads, bint keep_graph, bint create_graph, inputs=None):
     """Accumulate gradients into leaves, or only into ``inputs``."""
-    cdef Task task = Task.__new__(Task)
-    task.keep_graph = keep_graph
-    task.create_graph = create_graph
+    cdef Task task = new_task(keep_graph, create_graph)
     roots = check_roots(tensors)
     seeds = check_seeds(roots, grads)
     if inputs is not None:
         choose_inputs(task, roots, check_inputs(inputs, "backward()"), True)
-    run_task(task, roots, seeds)
+    run_task(task, tuple(roots), tuple(seeds))
 
 
 def run_grad(outputs, grads, inputs, bint keep_graph, bint create_graph):
     """Gradients of ``inputs`` as a list; None for those the outputs do not depend on."""
-    cdef Task task = Task.__new__(Task)
-    task.keep_graph = keep_graph
-    task.create_graph = create_graph
+    cdef Task task = new_task(keep_graph, create_graph)
     roots = check_roots(outputs)
     seeds = check_seeds(roots, grads)
     inputs = check_inputs(inputs, "grad()")
     task.results = [None] * len(inputs)
     choose_inputs(task, roots, inputs, False)
-    run_task(task, roots, seeds)
-    return task.results
+    results = task.results
+    run_task(task, tuple(roots), tuple(seeds))
+    return results
 
 
 def backward_one(tensor, gradient, bint keep_graph, bint create_graph):
     """Tensor.backward() of one tensor."""
-    cdef Task task = Task.__new__(Task)
-    task.keep_graph = keep_graph
-    task.create_graph = create_graph
     check_root(tensor, 0)
-    run_task(task, [tensor], [check_seed(tensor, gradient, 0)])
+    run_task(new_task(keep_graph, create_graph), (tensor,), (check_seed(tensor, gradient, 0),))
 
 
 cdef list check_roots(tensors):
@@ -44,7 +38,8 @@ cdef list check_roots(tensors):
 
 cdef int check_root(object tensor, int index) except -1:
     cdef fl_tensor *t
-    require_tensor(tensor, f"element {index} of the tensors to differentiate")
+    if not is_tensor(<PyObject *>tensor):
+        require_tensor(tensor, f"element {index} of the tensors to differentiate")
     t = <fl_tensor *><PyObject *>tensor
     if not requires_grad(t):
         raise RuntimeError(
@@ -73,7 +68,8 @@ cdef object check_seed(object root, object grad, int index):
     cdef fl_tensor *g
     if grad is None:
         return implicit_seed(t)
-    require_tensor(grad, f"gradient {index}")
+    if not is_tensor(<PyObject *>grad):
+        require_tensor(grad, f"gradient {index}")
     g = <fl_tensor *><PyObject *>grad
     if not same_shape(t, g):
         raise RuntimeError(

@@ -9,6 +9,7 @@ cdef struct known_ops:       # rows the engine itself calls
     const fl_op *real_part
     const fl_op *to_device
     const fl_op *clone
+    const fl_op *expand
     const fl_op *as_strided
 
 cdef known_ops OPS
@@ -22,6 +23,7 @@ cdef int find_known_ops() except -1:
     OPS.real_part = FL.find_op(b"real_part")
     OPS.to_device = FL.find_op(b"to_device")
     OPS.clone = FL.find_op(b"clone")
+    OPS.expand = FL.find_op(b"expand")
     OPS.as_strided = FL.find_op(b"as_strided")
     return 0
 
@@ -190,13 +192,84 @@ def sum_to_shape(grad, tuple shape):
     return result
 
 
+# ---- for rules ------------------------------------------------------------------------------------
+def conj(value):
+    """The complex conjugate; real tensors and numbers are given back as they are."""
+    if is_tensor(<PyObject *>value):
+        return ops.conj(value) if (<fl_tensor *><PyObject *>value).dtype >= FL_C64 else value
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+def reshaped(g, tuple shape):
+    """The gradient in another shape."""
+    cdef fl_value values[2]
+    cdef int64_t sizes[FL_MAX_DIMS]
+    cdef int d, ndim = len(shape)
+    cdef PyObject *result
+    require_tensor(g, "reshaped(): g")
+    if not (<fl_tensor *><PyObject *>g).flags & FL_CONTIGUOUS:
+        return ops.reshape(g, shape)
+    for d in range(ndim):
+        sizes[d] = shape[d]
+    put_tensor(&values[0], <PyObject *>g)
+    put_ints(&values[1], sizes, ndim)
+    result = call_row(OPS.view, values, 2)
+    whole = <object>result
+    Py_DECREF(result)
+    return whole
+
+
+def spread(g, tuple shape, dim, bint keepdim):
+    """Undo a reduction: repeat ``g`` over the dimensions of ``shape`` that were folded."""
+    cdef fl_value values[2]
+    cdef int64_t sizes[FL_MAX_DIMS]
+    cdef int d, ndim = len(shape)
+    cdef PyObject *result
+    require_tensor(g, "spread(): g")
+    result = <PyObject *>g
+    Py_INCREF(result)
+    if not keepdim and (<fl_tensor *>result).ndim > 0:
+        for d in range(ndim):
+            sizes[d] = shape[d]
+        mark_folded(sizes, ndim, dim)
+        put_tensor(&values[0], result)
+        put_ints(&values[1], sizes, ndim)
+        result = replace(OPS.view, result, values, 2)
+    for d in range(ndim):
+        sizes[d] = shape[d]
+    put_tensor(&values[0], result)
+    put_ints(&values[1], sizes, ndim)
+    result = replace(OPS.expand, result, values, 2)
+    whole = <object>result
+    Py_DECREF(result)
+    return whole
+
+
+cdef int mark_folded(int64_t *sizes, int ndim, object dim) except -1:
+    """Size 1 for each folded dimension; None and no dims mean all."""
+    cdef int d
+    if dim is None or dim == () or dim == []:
+        for d in range(ndim):
+            sizes[d] = 1
+    elif isinstance(dim, (tuple, list)):
+        for d in dim:
+            sizes[d + ndim if d < 0 else d] = 1
+    else:
+        d = dim
+        sizes[d + ndim if d < 0 else d] = 1
+    return 0
+
+
 # ---- storing ---------------------------------------------------------------------------------------
 cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
     """leaf.grad += grad. The first gradient is kept as it is when nobody else sees it."""
     cdef bint recording = FL.get_mode() & FL_M_GRAD
-    cdef bint locked = _passes > 1 and lock_leaves()
-    cdef object old = leaf.grad
+    cdef object old
+    while leaf.busy:
+        wait_a_little()
+    leaf.busy = True
     try:
+        old = leaf.grad
         if old is None:
             if recording or shared or not may_write(grad):
                 leaf.grad = clone(<object>grad)
@@ -207,18 +280,12 @@ cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
         else:
             add_into(<PyObject *>old, grad)
     finally:
-        if locked:
-            PyThread_release_lock(_leaf_lock)
+        leaf.busy = False
         Py_DECREF(grad)
     return 0
 
 
-# Adding releases the GIL for large tensors, so passes in several threads take turns at leaves.
-cdef PyThread_type_lock _leaf_lock = PyThread_allocate_lock()
-
-
-cdef bint lock_leaves() noexcept:
-    """Wait for the lock without holding the GIL; a pass inside a pass has nothing to wait for."""
+# Adding releases the GIL for large tensors, so passes in several threads take turns at a leaf.
+cdef void wait_a_little() noexcept:
     with nogil:
-        PyThread_acquire_lock(_leaf_lock, 1)
-    return True
+        usleep(20)

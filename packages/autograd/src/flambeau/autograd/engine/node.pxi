@@ -161,6 +161,7 @@ cdef class AccumulateGrad:
     cdef dict hooks                     # tensor hooks: may replace the gradient
     cdef dict post_hooks                # called with the leaf after its gradient was stored
     cdef dict notes
+    cdef bint busy                      # a thread is adding to grad
     cdef uint64_t sequence
     cdef uint64_t task
     cdef uint32_t entry

@@ -3,22 +3,15 @@ from math import prod
 
 from flambeau.core import Tensor, ops
 
-from flambeau.autograd._engine import sum_to_shape
+from flambeau.autograd._engine import conj, reshaped, spread, sum_to_shape
 
-__all__ = ["conj", "full_shape", "is_tensor", "matrix_transpose", "normal_dims", "scaled",
-           "sum_to_shape", "unreduced", "zeros", "zeros_like"]
+__all__ = ["conj", "count_of", "full_shape", "is_tensor", "matrix_transpose", "normal_dims",
+           "reshaped", "scaled", "spread", "sum_to_shape", "unreduced", "zeros", "zeros_like"]
 
 
 def is_tensor(value):
     """Whether an operand is a tensor, not a number."""
     return isinstance(value, Tensor)
-
-
-def conj(value):
-    """The complex conjugate; real tensors and numbers are given back as they are."""
-    if isinstance(value, Tensor):
-        return ops.conj(value) if value.is_complex() else value
-    return value.conjugate() if isinstance(value, complex) else value
 
 
 def scaled(g, factor):

@@ -8,6 +8,7 @@ from flambeau.autograd.rules._help import (
     count_of,
     normal_dims,
     scaled,
+    spread,
     unreduced,
     zeros,
     zeros_like,
@@ -15,9 +16,9 @@ from flambeau.autograd.rules._help import (
 
 # ---- sums --------------------------------------------------------------------------------------
 rule("sum", self=lambda g, self_shape, dim, keepdim:
-     unreduced(g, self_shape, dim, keepdim).expand(self_shape))
+     spread(g, self_shape, dim, keepdim))
 rule("mean", self=lambda g, self_shape, dim, keepdim:
-     (unreduced(g, self_shape, dim, keepdim) / count_of(self_shape, dim)).expand(self_shape))
+     spread(g / count_of(self_shape, dim), self_shape, dim, keepdim))
 rule("var", self=lambda g, self, self_shape, dim, correction, keepdim:
      unreduced(g, self_shape, dim, keepdim) * _deviation(self, dim, correction))
 rule("logsumexp", self=lambda g, self, result, self_shape, dim, keepdim:

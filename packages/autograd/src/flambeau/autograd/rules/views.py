@@ -2,16 +2,16 @@
 from flambeau.core import ops
 
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import sum_to_shape, zeros
+from flambeau.autograd.rules._help import reshaped, sum_to_shape, zeros
 
 # ---- the same elements in another order -----------------------------------------------------------
-rule("view", self=lambda g, self_shape: g.reshape(self_shape))
+rule("view", self=lambda g, self_shape: reshaped(g, self_shape))
 rule("alias", self=lambda g: g)
 rule("permute", self=lambda g, dims: g.permute(_inverse(dims)))
 rule("transpose", self=lambda g, dim0, dim1: g.transpose(dim0, dim1))
 rule("t", self=lambda g: g.t())
-rule("squeeze", self=lambda g, self_shape: g.reshape(self_shape))
-rule("unsqueeze", self=lambda g, self_shape: g.reshape(self_shape))
+rule("squeeze", self=lambda g, self_shape: reshaped(g, self_shape))
+rule("unsqueeze", self=lambda g, self_shape: reshaped(g, self_shape))
 rule("expand", self=lambda g, self_shape: sum_to_shape(g, self_shape))
 rule("view_as_real", self=lambda g: ops.view_as_complex(g.contiguous()))
 rule("view_as_complex", self=lambda g: ops.view_as_real(g))

@@ -1,0 +1,162 @@
+"""Every row of the core's operator table is differentiable in a stated way."""
+
+import pytest
+
+import flambeau
+from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
+from flambeau.autograd import gradcheck, gradgradcheck
+from flambeau.core import find_op, ops
+from flambeau.core.table import ROWS
+from flambeau.core.table.derived import derived_key
+from numbers_for_tests import complexes, reals
+
+load_rules()
+
+
+def _is_derived(row):
+    """A pointwise row whose derivatives by all its operands are rows of the table."""
+    operands = [p.name for p in row.operands if p.role != "Mask"]
+    return row.category == "pointwise" and all(_exists(derived_key(row.key, p)) for p in operands)
+
+
+def _exists(key):
+    try:
+        find_op(key)
+    except KeyError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+def test_every_row_is_accounted_for(row):
+    """Ruled, derived from its formula, made of other operators, or declared without."""
+    ways = {"rule": row.key in RULES, "none": row.key in NO_DERIVATIVE,
+            "composite": row.category == "composite"}
+    if not any(ways.values()):
+        assert _is_derived(row), f"{row.key}: no rule, no declaration, no derived row"
+    assert sum(ways.values()) <= 1
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+def test_declarations_agree_with_the_table(row):
+    if row.key in NO_DERIVATIVE and row.category != "pointwise":
+        assert not row.differentiable
+    if not row.differentiable:
+        assert row.key not in RULES
+
+
+def test_no_rule_is_for_an_operator_that_does_not_exist():
+    keys = {row.key for row in ROWS}
+    assert set(RULES) - keys == set()
+    assert NO_DERIVATIVE - keys == set()
+
+
+DERIVED = [row for row in ROWS
+           if row.category == "pointwise" and row.key not in RULES | dict.fromkeys(NO_DERIVATIVE)
+           and row.differentiable]
+#: Constants between steps: their derivative is zero, and finite differences agree off the steps.
+SECOND_ORDER_IS_ZERO = {"floor", "ceil", "trunc", "round", "sign", "floor_divide", "frac"}
+
+
+def _inputs(row, make):
+    """Operands inside the row's domain, the later ones broadcast."""
+    low, high = row.domain
+    shapes = [(2, 3), (3,), (2, 1)]
+    operands = [p for p in row.operands if p.role != "Mask"]
+    return tuple(make(*shapes[i], low=low, high=high, seed=i) for i in range(len(operands)))
+
+
+def _callable(row):
+    return getattr(ops, row.name)
+
+
+@pytest.mark.parametrize("row", DERIVED, ids=lambda row: row.key)
+def test_derived_rows(row):
+    assert gradcheck(_callable(row), _inputs(row, reals))
+
+
+@pytest.mark.parametrize("row", DERIVED, ids=lambda row: row.key)
+def test_derived_rows_twice(row):
+    if row.key in SECOND_ORDER_IS_ZERO:
+        pytest.skip("the first derivative is constant")
+    assert gradgradcheck(_callable(row), _inputs(row, reals))
+
+
+@pytest.mark.parametrize("row", [r for r in DERIVED if "complex" in r.formulas],
+                         ids=lambda row: row.key)
+def test_derived_rows_of_complex_numbers(row):
+    count = len([p for p in row.operands if p.role != "Mask"])
+    assert gradcheck(_callable(row), tuple(complexes(3, seed=i) for i in range(count)))
+
+
+def test_third_order():
+    """Derivatives of derivatives of derivatives, each derived from the one before."""
+    x = reals(3)
+    y = x.tanh()
+    for _ in range(3):
+        y, = flambeau.autograd.grad(y.sum(), x, create_graph=True)
+    t = x.detach().tanh()
+    expected = -2 + 8 * t**2 - 6 * t**4
+    assert (y - expected).abs().max().item() < 1e-12
+
+
+def test_derivatives_in_low_precision():
+    for dtype in (flambeau.float16, flambeau.bfloat16, flambeau.float32):
+        x = flambeau.tensor([0.5, 1.0], dtype=dtype, requires_grad=True)
+        x.exp().sum().backward()
+        assert x.grad.dtype is dtype
+
+
+class TestRegisteredOperators:
+    def test_formula_gives_the_derivative(self):
+        op = flambeau.core.register_op("tape_test_cubic(Operand x, Operand w, *, Scalar a=1)",
+                                       float="a * x * x * x + w * x")
+        assert gradcheck(lambda x, w: op(x, w, a=0.5), (reals(2, 3), reals(3, seed=1)))
+        assert gradgradcheck(lambda x, w: op(x, w, a=0.5), (reals(2, 3), reals(3, seed=1)))
+
+    def test_a_stated_rule_comes_first(self):
+        op = flambeau.core.register_op("tape_test_twice(Operand x)", float="x + x")
+        flambeau.autograd.rule("tape_test_twice", x=lambda g: g * 7)
+        x = reals(2)
+        op(x).sum().backward()
+        assert x.grad.tolist() == [7.0, 7.0]
+
+    def test_declared_without_derivative(self):
+        op = flambeau.core.register_op("tape_test_rank(Operand x)", float="floor(x)")
+        flambeau.autograd.no_derivative("tape_test_rank")
+        assert not op(reals(2)).requires_grad
+
+
+class TestMistakesInRules:
+    def test_a_rule_wrong_by_a_thousandth_is_caught(self):
+        op = flambeau.core.register_op("tape_test_wrong(Operand x)", float="x * x")
+        flambeau.autograd.rule("tape_test_wrong", x=lambda g, x: g * 2 * x * 1.001)
+        with pytest.raises(flambeau.autograd.GradcheckError):
+            gradcheck(op, reals(3, low=1.0), rtol=1e-4)
+
+    def test_a_second_order_mistake_is_caught(self):
+        op = flambeau.core.register_op("tape_test_hidden(Operand x)", float="x * x * x")
+        flambeau.autograd.rule("tape_test_hidden", x=lambda g, x: g * 3 * x * x.detach())
+        assert gradcheck(op, reals(3))
+        with pytest.raises(flambeau.autograd.GradcheckError):
+            gradgradcheck(op, reals(3))
+
+    def test_unknown_parameter(self):
+        op = flambeau.core.register_op("tape_test_typo(Operand x)", float="x * x")
+        flambeau.autograd.rule("tape_test_typo", x=lambda g, y: g)
+        with pytest.raises(ValueError, match="parameter 'y'; it can be g, grads, needs.* x,"):
+            op(reals(2))
+
+    def test_stated_twice(self):
+        with pytest.raises(ValueError, match="already stated"):
+            flambeau.autograd.rule("mul", self=lambda g: g)
+        with pytest.raises(ValueError, match="has a rule"):
+            flambeau.autograd.no_derivative("mul")
+        with pytest.raises(ValueError, match="without a function"):
+            flambeau.autograd.rule("tape_test_nothing")
+
+    def test_not_a_tensor(self):
+        op = flambeau.core.register_op("tape_test_number(Operand x)", float="x * x")
+        flambeau.autograd.rule("tape_test_number", x=lambda g: 3.0)
+        with pytest.raises(TypeError, match="TapeTestNumberBackward0.*not float"):
+            op(reals(2)).sum().backward()
