@@ -125,7 +125,8 @@ def asan(session: nox.Session) -> None:
     session.install(*steps.group("build"))
     dist = ROOT / "build" / "asan"
     native = [BY_NAME["tensor-core"], BY_NAME["autograd"]]
-    steps.build_wheels(session, native, dist, "-Ccmake.define.FLAMBEAU_SANITIZE=ON")
+    options = ["-Ccmake.define.FLAMBEAU_SANITIZE=ON", "-Cinstall.strip=false"]
+    steps.build_wheels(session, native, dist, *options)
     steps.install_wheels(session, [p.wheel(dist) for p in native], *steps.group("test"))
     session.env.update(steps.sanitizer_environment())
     session.run("python", str(TOOLS / "overrun.py"))
@@ -133,7 +134,8 @@ def asan(session: nox.Session) -> None:
         tests = package.folder / "tests"
         # These two compile C++ of their own and do not run ours.
         others = [f"--ignore={tests / name}" for name in ("formula", "native")]
-        options = ["-m", "not oracle and not slow", *others]
+        # Captured at the level of files, a report would be lost with the process that it ends.
+        options = ["-m", "not oracle and not slow", "--capture=sys", *others]
         steps.run_pytest(session, tests, f"asan-{package.name}", *options)
 
 
