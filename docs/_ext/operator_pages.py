@@ -71,9 +71,9 @@ def entry(row: Row) -> list[str]:
     lines += [f"                 {other}" for other in others]
     lines += ["   :no-index:", "", f"   {row.doc}", ""]
     for name, formula in row.formulas.items():
-        lines.append(f"   :{name}: ``{formula}``")
+        lines.append(f"   :{name} formula: ``{formula}``")
     if RULES[row.rule]:
-        lines.append(f"   :dtype: {RULES[row.rule]}")
+        lines.append(f"   :result: {RULES[row.rule]}")
     return [*lines, ""]
 
 
