@@ -9,9 +9,9 @@ from __future__ import annotations
 
 def find(symbol: str):
     """The function that serves a composite row."""
-    from flambeau.core.composites import arithmetic, losses, matrix, network, shapes
+    from flambeau.core.composites import arithmetic, comparison, losses, matrix, network, shapes
 
-    for module in (shapes, arithmetic, matrix, network, losses):
+    for module in (shapes, arithmetic, comparison, matrix, network, losses):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

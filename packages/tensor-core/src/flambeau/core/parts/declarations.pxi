@@ -112,6 +112,7 @@ cdef extern from "core/python.h":
     cdef cppclass fl_arena:
         fl_arena() except +
     PyTypeObject *fl_tensor_type
+    fl_storage *fl_empty_storage
     fl_thread_state fl_thread
     fl_hooks fl_python
     fl_op fl_builtin_ops[]

@@ -92,6 +92,7 @@ def _set_blas_path(str path):
     fl_blas_set_path(raw)
 
 
+fl_storage_init()
 fl_tensor_type = <PyTypeObject *>Tensor
 fl_python.box_dtype = _box_dtype
 fl_python.box_device = _box_device
@@ -99,7 +100,6 @@ fl_python.unbox_dtype = _unbox_dtype
 fl_python.unbox_device = _unbox_device
 fl_python.run_composite = _run_composite
 fl_python.generator_type = <PyTypeObject *>Generator
-fl_storage_init()
 fl_kernels_init()
 _check_prefix()
 _install_operators()

@@ -14,6 +14,7 @@ struct fl_storage {
 };
 enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
 extern PyTypeObject fl_storage_type;
+extern fl_storage *fl_empty_storage;    /* what tensors made by Tensor.__new__ alone show */
 int fl_storage_init(void);
 fl_storage *fl_storage_new(size_t nbytes, int device_code);
 fl_storage *fl_storage_foreign(char *ptr, size_t nbytes, int device_code, PyObject *owner,

@@ -17,6 +17,7 @@ static void storage_dealloc(PyObject *self) {
 }
 
 PyTypeObject fl_storage_type = {PyVarObject_HEAD_INIT(NULL, 0)};
+fl_storage *fl_empty_storage = nullptr;
 
 int fl_storage_init(void) {
     fl_storage_type.tp_name = "flambeau.core.Storage";
@@ -24,7 +25,10 @@ int fl_storage_init(void) {
     fl_storage_type.tp_dealloc = storage_dealloc;
     fl_storage_type.tp_flags = Py_TPFLAGS_DEFAULT;
     fl_storage_type.tp_doc = "Memory shared by a tensor and its views.";
-    return PyType_Ready(&fl_storage_type);
+    if (PyType_Ready(&fl_storage_type) < 0)
+        return -1;
+    fl_empty_storage = fl_storage_new(0, 0);
+    return fl_empty_storage ? 0 : -1;
 }
 
 static fl_storage *storage_blank(int device) {

@@ -7,7 +7,10 @@ static PyObject *no_args = nullptr;
 fl_tensor *fl_tensor_blank(void) {
     if (FL_UNLIKELY(!no_args))
         no_args = PyTuple_New(0);
-    return (fl_tensor *)fl_tensor_type->tp_new(fl_tensor_type, no_args, nullptr);
+    fl_tensor *t = (fl_tensor *)fl_tensor_type->tp_new(fl_tensor_type, no_args, nullptr);
+    if (FL_LIKELY(t != nullptr))
+        Py_CLEAR(t->storage);
+    return t;
 }
 
 static int room_for_geometry(fl_tensor *t, int ndim) {

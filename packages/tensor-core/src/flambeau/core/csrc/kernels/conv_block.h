@@ -17,33 +17,43 @@ template <class T> class ConvBlock {
         taps_ = p_.y.size * p_.x.size;
         strip_ = static_cast<T *>(b.scratch);
         panel_ = strip_ + strip_elements();
-        tile_ = panel_ + panel_elements(b);
-        split_ = tile_ + TILE_ROWS * strip_width<T>();
+        sums_ = panel_ + panel_elements(b);
+        split_ = sums_ + sums_elements(b);
         plain_ = plain(p_);
     }
 
     static int64_t scratch_bytes(const fl_conv_block &b) {
-        int64_t elements = strip_elements() + panel_elements(b) + TILE_ROWS * strip_width<T>();
+        int64_t elements = strip_elements() + panel_elements(b) + sums_elements(b);
         if (!plain(*b.p))
-            elements += b.images * channels_of_slab(*b.p) * rows_of(b).plane_size() +
-                        2 * strip_width<T>();
+            elements += split_elements(b);
         return elements * static_cast<int64_t>(sizeof(T));
     }
 
     void run() {
         int64_t all = p_.c * taps_;
-        int64_t most = taps_ > SLAB ? SLAB : channels_of_slab(p_) * taps_;
+        int64_t most = taps_ > CONV_SLAB ? CONV_SLAB : channels_of_slab(p_) * taps_;
         for (int64_t t = 0, n; t < all; t += n) {
             n = most < all - t ? most : all - t;
-            if (taps_ > SLAB && n > taps_ - t % taps_)
+            if (taps_ > CONV_SLAB && n > taps_ - t % taps_)
                 n = taps_ - t % taps_;      /* a slab stays within a channel */
             slab(t, n);
         }
+        if (b_.images > 1)
+            spread();
     }
 
   private:
-    static int64_t strip_elements() { return (SLAB + 1) * strip_width<T>(); }
-    static int64_t panel_elements(const fl_conv_block &b) { return (b.o1 - b.o0) * PANEL_STRIDE; }
+    static int64_t strip_elements() { return (CONV_SLAB + 1) * strip_width<T>(); }
+    static int64_t panel_elements(const fl_conv_block &b) { return (b.o1 - b.o0) * CONV_STRIDE; }
+
+    /* Sums over slabs of several images stay together until all are done. */
+    static int64_t sums_elements(const fl_conv_block &b) {
+        return b.images > 1 ? (b.o1 - b.o0) * b.images * b.p->oh * b.p->ow : 0;
+    }
+
+    static int64_t split_elements(const fl_conv_block &b) {
+        return b.images * channels_of_slab(*b.p) * rows_of(b).plane_size() + 2 * strip_width<T>();
+    }
 
     static PhaseRows rows_of(const fl_conv_block &b) {
         return phase_rows(b.p->y, b.p->x, b.p->ow, b.y0, b.rows);
@@ -55,21 +65,25 @@ template <class T> class ConvBlock {
     }
 
     static int64_t channels_of_slab(const fl_conv &p) {
-        int64_t fit = SLAB / (p.y.size * p.x.size);
-        return fit < 1 ? 1 : fit < p.c ? fit : p.c;
+        int64_t taps = p.y.size * p.x.size, fit = CONV_SOME / taps;
+        if (p.c * taps <= CONV_SLAB)
+            return p.c;
+        if (fit < 1)
+            return 1;
+        int64_t slabs = (p.c - 1) / fit + 1;
+        return (p.c - 1) / slabs + 1;
     }
 
     void slab(int64_t first, int64_t k) {
         int64_t c0 = first / taps_, c1 = (first + k - 1) / taps_ + 1;
         ConvSource source = plain_ ? input_source() : split(c0, c1);
-        int64_t offsets[SLAB];
-        for (int64_t j = 0; j < k; j++)
-            offsets[j] = offset(source, first + j, c0);
+        int64_t offsets[CONV_SLAB];
+        set_offsets(source, first, k, c0, offsets);
         const T *from = plain_ ? input(0) + c0 * source.channel_step : split_;
         if (plain_)
             source.readable -= c0 * source.channel_step;
         const T *weight = static_cast<const T *>(b_.weight) + b_.o0 * p_.c * taps_ + first;
-        pack(panel_, PANEL_STRIDE, weight, p_.c * taps_, 1, b_.o1 - b_.o0, k);
+        pack(panel_, CONV_STRIDE, weight, p_.c * taps_, 1, b_.o1 - b_.o0, k);
         strips(source, from, offsets, k, first == 0);
     }
 
@@ -81,24 +95,41 @@ template <class T> class ConvBlock {
         return ConvSource{p_.w * p_.y.stride, b_.input_step, p_.h * p_.w, b_.readable};
     }
 
-    /* Pad and split the rows of channels [c0, c1) of all images. */
+    /* Pad and split the rows of channels [c0, c1) of all images. The padding is the same for all
+     * slabs: it is set once. */
     ConvSource split(int64_t c0, int64_t c1) {
         int64_t plane = rows_.plane_size(), channels = c1 - c0;
+        if (c0 == 0)
+            memset(split_, 0, (size_t)(split_elements(b_)) * sizeof(T));
         for (int64_t image = 0; image < b_.images; image++)
             for (int64_t c = 0; c < channels; c++)
-                split_plane(p_.x, rows_, input(image) + (c0 + c) * p_.h * p_.w, p_.h, p_.w, T(0),
+                split_plane(p_.x, rows_, input(image) + (c0 + c) * p_.h * p_.w, p_.h, p_.w,
                             split_ + (image * channels + c) * plane);
         return ConvSource{rows_.row_size() * p_.y.stride, channels * plane, plane,
                           b_.images * channels * plane + 2 * strip_width<T>()};
     }
 
-    int64_t offset(const ConvSource &s, int64_t tap, int64_t c0) const {
-        int64_t channel = tap / taps_ - c0, at = tap % taps_;
+    /* Where the k taps from number `first` on begin to read, relative to channel c0. */
+    void set_offsets(const ConvSource &s, int64_t first, int64_t k, int64_t c0,
+                     int64_t *offsets) const {
+        int64_t channel = (first / taps_ - c0) * s.channel_step, at = first % taps_;
         int64_t ky = at / p_.x.size, kx = at % p_.x.size;
-        if (!plain_)
-            return channel * s.channel_step + tap_offset(p_.y, p_.x, rows_, ky, kx);
-        return channel * s.channel_step + (rows_.first + ky * p_.y.dilation) * p_.w +
-               kx * p_.x.dilation;
+        for (int64_t j = 0; j < k; j++) {
+            offsets[j] = channel + place(ky, kx);
+            if (++kx < p_.x.size)
+                continue;
+            kx = 0;
+            if (++ky < p_.y.size)
+                continue;
+            ky = 0;
+            channel += s.channel_step;
+        }
+    }
+
+    int64_t place(int64_t ky, int64_t kx) const {
+        if (plain_)
+            return (rows_.first + ky * p_.y.dilation) * p_.w + kx * p_.x.dilation;
+        return tap_offset(p_.y, p_.x, rows_, ky, kx);
     }
 
     void strips(const ConvSource &source, const T *from, const int64_t *offsets, int64_t k,
@@ -128,42 +159,27 @@ template <class T> class ConvBlock {
             ConvTile<T> add = conv_tiles<T>.of[tall][vectors];
             const T *begin = first ? start : nullptr;
             if (b_.images == 1)
-                add(k, panel_ + o * PANEL_STRIDE, strip_, output(o, b_.y0 * p_.ow + q), row(), cols,
-                    begin);
+                add(k, panel_ + o * CONV_STRIDE, strip_, output(0, o) + b_.y0 * p_.ow + q, size(),
+                    cols, begin);
             else
-                scattered(add, k, o, tall, q, cols, begin);
+                add(k, panel_ + o * CONV_STRIDE, strip_, sums_ + o * b_.images * size() + q,
+                    b_.images * size(), cols, begin);
         }
     }
 
-    int64_t row() const { return p_.oh * p_.ow; }
+    int64_t size() const { return p_.oh * p_.ow; }
 
-    /* Channel o0 + o of the pixel q, counted through all images. */
-    T *output(int64_t o, int64_t q) const {
-        return static_cast<T *>(b_.out) + q / row() * b_.output_step + (b_.o0 + o) * row() +
-               q % row();
+    /* The plane of channel o0 + o. */
+    T *output(int64_t image, int64_t o) const {
+        return static_cast<T *>(b_.out) + image * b_.output_step + (b_.o0 + o) * size();
     }
 
-    /* A strip over several images goes through a tile of its own. */
-    void scattered(ConvTile<T> add, int64_t k, int64_t o, int64_t tall, int64_t q, int64_t cols,
-                   const T *begin) {
-        const int64_t width = strip_width<T>();
-        for (int64_t i = 0; !begin && i < tall; i++)
-            for (int64_t j = 0, n; j < cols; j += n) {
-                n = piece(q + j, cols - j);
-                memcpy(tile_ + i * width + j, output(o + i, q + j), (size_t)n * sizeof(T));
-            }
-        add(k, panel_ + o * PANEL_STRIDE, strip_, tile_, width, cols, begin);
-        for (int64_t i = 0; i < tall; i++)
-            for (int64_t j = 0, n; j < cols; j += n) {
-                n = piece(q + j, cols - j);
-                memcpy(output(o + i, q + j), tile_ + i * width + j, (size_t)n * sizeof(T));
-            }
-    }
-
-    /* Pixels from q on that lie in the same image. */
-    int64_t piece(int64_t q, int64_t most) const {
-        int64_t left = row() - q % row();
-        return left < most ? left : most;
+    /* Copy the sums of several images to where they belong. */
+    void spread() {
+        const T *from = sums_;
+        for (int64_t o = 0; o < b_.o1 - b_.o0; o++)
+            for (int64_t image = 0; image < b_.images; image++, from += size())
+                memcpy(output(image, o), from, (size_t)size() * sizeof(T));
     }
 
     const fl_conv_block &b_;
@@ -171,7 +187,7 @@ template <class T> class ConvBlock {
     PhaseRows rows_;
     int64_t taps_;
     bool plain_;
-    T *strip_, *panel_, *tile_, *split_;
+    T *strip_, *panel_, *sums_, *split_;
 };
 
 }  // namespace

@@ -57,11 +57,16 @@ template <class T> struct Strip {
 template <class T, int MOVES>
 inline void copy_moves(const Strip<T> &s, const T *source, const int64_t *offsets, int64_t k,
                        int64_t width, T *out) {
+    int64_t from[MOVES], lane[MOVES];   /* copies: stores to `out` might change s */
+    for (int m = 0; m < MOVES; m++) {
+        from[m] = s.move_from[m];
+        lane[m] = s.move_lane[m];
+    }
     for (int64_t p = 0; p < k; p++, out += width) {
         const T *tap = source + offsets[p];
 #pragma GCC unroll 8
         for (int m = 0; m < MOVES; m++)
-            store(out + s.move_lane[m], load(tap + s.move_from[m]));
+            store(out + lane[m], load(tap + from[m]));
     }
 }
 
@@ -86,6 +91,8 @@ inline void pack_strip(const Strip<T> &s, const T *source, const int64_t *offset
     case 2: return copy_moves<T, 2>(s, source, offsets, k, width, out);
     case 3: return copy_moves<T, 3>(s, source, offsets, k, width, out);
     case 4: return copy_moves<T, 4>(s, source, offsets, k, width, out);
+    case 5: return copy_moves<T, 5>(s, source, offsets, k, width, out);
+    case 8: return copy_moves<T, 8>(s, source, offsets, k, width, out);
     }
     for (int64_t p = 0; p < k; p++, out += width)
         for (int m = 0; m < s.moves; m++)

@@ -4,8 +4,14 @@
 
 namespace {
 
+/* Taps summed before adding to C: at most, and as a rule when there are more. A strip of that depth
+ * and the weights of a tile fill a 48 KiB L1 cache. CONV_STRIDE: distance of rows of weights. */
+const int CONV_SLAB = 288;
+const int CONV_SOME = 256;
+const int CONV_STRIDE = CONV_SLAB + 16;
+
 /* Add k terms to rows of C, which hold `cols` elements (at most the tile's) each. With `start`,
- * rows begin at their element of it instead of what C holds. `a` lies in rows of PANEL_STRIDE, `b`
+ * rows begin at their element of it instead of what C holds. `a` lies in rows of CONV_STRIDE, `b`
  * in rows as wide as the tile. */
 template <class T, int ROWS, int VECTORS>
 void conv_tile(int64_t k, const T *a, const T *b, T *c, int64_t c_row, int64_t cols,
@@ -32,7 +38,7 @@ void conv_tile(int64_t k, const T *a, const T *b, T *c, int64_t c_row, int64_t c
             row[v] = load(b + v * L);
 #pragma GCC unroll 16
         for (int i = 0; i < ROWS; i++) {
-            Vector<T> element = splat(a[i * PANEL_STRIDE]);
+            Vector<T> element = splat(a[i * CONV_STRIDE]);
 #pragma GCC unroll 8
             for (int v = 0; v < VECTORS; v++)
                 sum[i][v] = fma(element, row[v], sum[i][v]);

@@ -11,6 +11,11 @@ inline PhaseRows band(const fl_pool &p, int64_t begin, int64_t rows) {
     return phase_rows(p.y, p.x, p.ow, begin, rows);
 }
 
+template <class T> inline void fill(T *out, int64_t n, T value) {
+    for (int64_t j = 0; j < n; j++)
+        out[j] = value;
+}
+
 /* Registers of the element type and of indices within a plane. */
 template <class T> struct index_of { typedef int64_t type; };
 template <> struct index_of<float> { typedef int32_t type; };
@@ -107,7 +112,8 @@ template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
     PhaseRows rows = band(*p, begin, end - begin);
-    split_plane(p->x, rows, (const T *)plane, p->h, p->w, lowest<T>(), (T *)scratch);
+    fill((T *)scratch, rows.plane_size(), lowest<T>());
+    split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);
@@ -173,7 +179,8 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
     PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;
     column_divisors(*p, *by, widths);
-    split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T)0, split);
+    fill(split, rows.plane_size(), (T)0);
+    split_plane(p->x, rows, (const T *)plane, p->h, p->w, split);
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);

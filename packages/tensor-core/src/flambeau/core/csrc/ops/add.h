@@ -16,18 +16,6 @@ static inline uint8_t fl_plus(uint8_t a, uint8_t b) { return a | b; }
 static inline fl_pair32 fl_plus(fl_pair32 a, fl_pair32 b) { return {a.re + b.re, a.im + b.im}; }
 static inline fl_pair64 fl_plus(fl_pair64 a, fl_pair64 b) { return {a.re + b.re, a.im + b.im}; }
 
-/* The same, with a factor. */
-static inline float fl_times(double k, float x) { return (float)k * x; }
-static inline double fl_times(double k, double x) { return k * x; }
-static inline int64_t fl_times(double k, int64_t x) {
-    return (int64_t)((uint64_t)(int64_t)k * (uint64_t)x);
-}
-static inline uint8_t fl_times(double k, uint8_t x) { return k != 0 && x; }
-static inline fl_pair32 fl_times(double k, fl_pair32 x) {
-    return {(float)k * x.re, (float)k * x.im};
-}
-static inline fl_pair64 fl_times(double k, fl_pair64 x) { return {k * x.re, k * x.im}; }
-
 #define FL_BY_KIND(kind, function, ...)                                                          \
     switch (kind) {                                                                              \
     case FL_K_F32: function<float>(__VA_ARGS__); break;                                          \

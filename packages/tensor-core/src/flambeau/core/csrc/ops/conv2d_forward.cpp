@@ -3,10 +3,11 @@
 
 namespace {
 
-const int64_t PIXELS = 768;     /* of a block, about */
+const int64_t PIXELS = 768;     /* of a block, about, */
+const int64_t FEWEST = 256;     /* and at least, even when that makes few blocks */
 const int64_t CHANNELS = 256;   /* output channels of a block, at most, */
-const int64_t FEW = 28;         /* and at least when they are split for more blocks */
-const int64_t ENOUGH = 16;      /* blocks that keep all threads busy */
+const int64_t FEW = 56;         /* and at least when they are split for more blocks */
+const int64_t ENOUGH = 12;      /* blocks that keep all threads busy */
 
 int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
 
@@ -16,14 +17,22 @@ struct Cut {
     int64_t image_parts, row_parts, channel_parts;
 };
 
+/* Small images go together, so that packed weights serve many pixels. */
+int64_t images_of(const fl_conv &p, int64_t pixels) {
+    int64_t few = parts_of(FEWEST, pixels), many = PIXELS / pixels;
+    int64_t spare = p.n * p.groups / ENOUGH;
+    int64_t images = many < spare ? many : spare;
+    images = images > few ? images : few;
+    return images < p.n ? images : p.n;
+}
+
 Cut cut_of(const fl_conv &p) {
     Cut cut;
     int64_t pixels = fl_conv_pixels(p);
     cut.row_parts = parts_of(p.oh, parts_of(PIXELS, p.ow));
     cut.rows = parts_of(p.oh, cut.row_parts);
     cut.row_parts = parts_of(p.oh, cut.rows);
-    cut.images = cut.row_parts == 1 && 2 * pixels <= PIXELS ? PIXELS / (2 * pixels) : 1;
-    cut.images = cut.images < p.n ? cut.images : p.n;
+    cut.images = cut.row_parts == 1 ? images_of(p, pixels) : 1;
     cut.image_parts = parts_of(p.n, cut.images);
     cut.channel_parts = parts_of(p.o, CHANNELS);
     int64_t blocks = cut.image_parts * cut.row_parts * p.groups;

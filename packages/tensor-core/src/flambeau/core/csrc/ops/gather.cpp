@@ -75,8 +75,12 @@ void gather_lines(const Walk &w, const int64_t *index, const char *from, char *t
         const T *x = (const T *)from + at;
         T *out = (T *)to + line * w.length;
         const int64_t *place = index + line * w.length;
-        for (int64_t i = 0; i < w.length; i++)
-            out[i] = x[i * step + place[i] * w.at_dim];
+        if (step == 0 && w.at_dim == 1)
+            for (int64_t i = 0; i < w.length; i++)
+                out[i] = x[place[i]];
+        else
+            for (int64_t i = 0; i < w.length; i++)
+                out[i] = x[i * step + place[i] * w.at_dim];
     }
 }
 

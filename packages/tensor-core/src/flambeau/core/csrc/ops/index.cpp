@@ -1,10 +1,12 @@
 /* index and index_put: reading and writing through advanced indices. */
-#include "ops/add.h"
+#include "kernels/accumulate.h"
 #include "ops/args.h"
 #include "ops/index.h"
 #include "ops/raw.h"
 
 namespace {
+
+const fl_accumulate_kernels *const kernels = FL_PICK(fl_accumulate_kernels);
 
 /* Read the points begin .. end of one `before` into dense blocks. */
 template <class T>
@@ -53,22 +55,19 @@ void write_points(const fl_index_walk &w, char *base, const char *dense, int64_t
         }
 }
 
-/* Add to the points whose offset lies in [low, high), in order. */
-template <class T>
-void add_points(const fl_index_walk &w, char *base, const char *dense, int64_t low, int64_t high) {
-    T *out = (T *)base;
-    const T *x = (const T *)dense;
-    const int64_t line = w.na ? w.after_shape[w.na - 1] : 1;
-    const int64_t step = w.na ? w.after_strides[w.na - 1] : 1;
+/* Add to the points whose offset lies in [low, high), in order. The memory is contiguous, so
+ * only the innermost merged dimension is walked here. */
+void add_points(const fl_index_walk &w, int kind, char *base, const char *dense, int64_t low,
+                int64_t high) {
+    const int64_t line = w.na ? w.after_shape[w.na - 1] : 1, size = fl_kind_size[kind];
+    const bool run = w.na == 0 || w.after_strides[w.na - 1] == 1;
+    const int64_t step = run ? line : 1;
     for (int64_t i = 0; i < w.n_points; i++) {
         if (w.offsets[i] < low || w.offsets[i] >= high)
             continue;
-        const T *from = x + i * w.block;
-        for (int64_t k = 0; k < w.block; k += line) {
-            T *to = out + w.offsets[i] + fl_index_after(w, k);
-            for (int64_t c = 0; c < line; c++, from++)
-                to[c * step] = fl_plus(to[c * step], *from);
-        }
+        for (int64_t k = 0; k < w.block; k += step)
+            kernels->run[kind](base + (w.offsets[i] + fl_index_after(w, k)) * size,
+                               dense + (i * w.block + k) * size, step, 1);
     }
 }
 
@@ -91,7 +90,7 @@ int put(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shap
 }
 
 /* Parts of the offsets' range: no two of them meet, and within one the order is the index's. */
-const int64_t PARTS = 16;
+const int64_t PARTS = 4;
 
 void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, int64_t span) {
     int64_t size = fl_kind_size[kind];
@@ -101,8 +100,7 @@ void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, in
             int64_t row = t / parts, part = t % parts;
             char *base = to + fl_index_before(w, row) * size;
             const char *dense = from + row * w.n_points * w.block * size;
-            FL_BY_KIND(kind, add_points, w, base, dense, span * part / parts,
-                       span * (part + 1) / parts)
+            add_points(w, kind, base, dense, span * part / parts, span * (part + 1) / parts);
         }
     });
 }

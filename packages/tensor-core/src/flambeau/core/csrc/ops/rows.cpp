@@ -1,9 +1,11 @@
 /* Whole blocks of memory picked or added by number. */
-#include "ops/add.h"
+#include "kernels/accumulate.h"
 #include "ops/raw.h"
 #include "ops/rows.h"
 
 namespace {
+
+const fl_accumulate_kernels *const kernels = FL_PICK(fl_accumulate_kernels);
 
 template <class T>
 void pick_items(char *to, const char *from, const int64_t *index, int64_t b, int64_t e) {
@@ -13,7 +15,7 @@ void pick_items(char *to, const char *from, const int64_t *index, int64_t b, int
         out[i] = x[index[i]];
 }
 
-/* Blocks are far apart: ask for the one after next while copying. */
+/* Blocks are far apart: ask for one of the next while copying. */
 void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
                 int64_t bytes) {
     const int64_t AHEAD = 4;
@@ -27,34 +29,50 @@ void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int
     }
 }
 
-/* Targets are cut into parts; every part looks at the whole index and takes what is its own, so
- * no two meet and the order is that of the index. */
-const int64_t PARTS = 16;
+/* One piece of the work: targets low .. high, columns begin .. begin + width of every block.
+ * Pieces never meet, and within one the order is that of the index. */
+struct Piece {
+    int64_t low, high, begin, width;
+};
 
 struct Adding {
     char *to;
     const char *from;
     const int64_t *index;
     int64_t n, size, block, skip;
+    int kind;
     double scale;
 };
 
-template <class T> void add_part(const Adding &a, int64_t o, int64_t low, int64_t high) {
-    T *to = (T *)a.to + o * a.size * a.block;
-    const T *from = (const T *)a.from + o * a.n * a.block;
+void add_piece(const Adding &a, int64_t o, const Piece &p) {
+    int64_t item = fl_kind_size[a.kind];
+    char *to = a.to + (o * a.size * a.block + p.begin) * item;
+    const char *from = a.from + (o * a.n * a.block + p.begin) * item;
     for (int64_t i = 0; i < a.n; i++) {
         int64_t k = a.index[i];
-        if (k < low || k >= high || k == a.skip)
-            continue;
-        T *target = to + k * a.block;
-        const T *x = from + i * a.block;
-        if (a.scale == 1)
-            for (int64_t j = 0; j < a.block; j++)
-                target[j] = fl_plus(target[j], x[j]);
-        else
-            for (int64_t j = 0; j < a.block; j++)
-                target[j] = fl_plus(target[j], fl_times(a.scale, x[j]));
+        if (k >= p.low && k < p.high && k != a.skip)
+            kernels->run[a.kind](to + k * a.block * item, from + i * a.block * item, p.width,
+                                 a.scale);
     }
+}
+
+/* Wide blocks are cut into columns; narrow ones share out the targets, each piece looking at the
+ * whole index. */
+const int64_t COLUMNS = 64, PARTS = 4;
+
+int64_t pieces_of(const Adding &a) {
+    if (a.n * a.block < FL_GRAIN)
+        return 1;
+    return a.block >= 2 * COLUMNS ? fl_chunk_count(a.block, COLUMNS) : PARTS;
+}
+
+Piece piece_of(const Adding &a, int64_t pieces, int64_t t) {
+    if (pieces == 1)
+        return {0, a.size, 0, a.block};
+    if (a.block < 2 * COLUMNS)
+        return {a.size * t / pieces, a.size * (t + 1) / pieces, 0, a.block};
+    int64_t begin = t * COLUMNS, width = a.block - begin;
+    return {0, a.size, begin, width < COLUMNS ? width : COLUMNS};
 }
 
 }  // namespace
@@ -75,12 +93,10 @@ void fl_pick_blocks(char *to, const char *from, const int64_t *index, int64_t n,
 
 void fl_add_blocks(char *to, const char *from, const int64_t *index, int64_t n, int64_t outer,
                    int64_t size, int64_t block, int kind, double scale, int64_t skip) {
-    Adding a = {to, from, index, n, size, block, skip, scale};
-    int64_t parts = n * block < FL_GRAIN || size < PARTS ? 1 : PARTS;
-    fl_parallel(outer * parts, parts == 1 ? outer : 1, [&](int64_t b, int64_t e) {
-        for (int64_t t = b; t < e; t++) {
-            int64_t part = t % parts, low = size * part / parts, high = size * (part + 1) / parts;
-            FL_BY_KIND(kind, add_part, a, t / parts, low, high)
-        }
+    Adding a = {to, from, index, n, size, block, skip, kind, scale};
+    int64_t pieces = pieces_of(a);
+    fl_parallel(outer * pieces, pieces == 1 ? outer : 1, [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++)
+            add_piece(a, t / pieces, piece_of(a, pieces, t % pieces));
     });
 }

@@ -32,6 +32,14 @@ ROWS = (
     composite("min(Tensor self)", doc="The least value."),
     composite("max[other](Tensor self, Tensor other)", doc="The greater of both."),
     composite("min[other](Tensor self, Tensor other)", doc="The lesser of both."),
+    composite("equal(Tensor self, Tensor other)", differentiable=False,
+              doc="Whether two tensors have the same shape and elements, as a Python bool."),
+    composite("isclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
+              "Bool equal_nan=False)", differentiable=False,
+              doc="Whether ``|self - other| <= atol + rtol * |other|``."),
+    composite("allclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
+              "Bool equal_nan=False)", differentiable=False,
+              doc="Whether all elements are close, as a Python bool."),
     composite("norm(Tensor self, Scalar? p=2, Dims? dim=None, Bool keepdim=False)",
               doc="The p-norm over dimensions."),
     composite("clamp(Tensor self, Operand? min=None, Operand? max=None)", inplace=True,
