@@ -7,7 +7,7 @@ ROWS = (
     pointwise("relu(Tensor self)", float="0 if self <= 0 else self",
               int="maximum(self, 0)", inplace=True, forms=("function", "method", "nn"),
               derive=False, doc="``max(x, 0)``."),
-    pointwise("relu_grad(Operand grad, Operand result)", float="grad if result > 0 else 0",
+    pointwise("relu_grad(Operand grad, Operand result)", float="0 if result <= 0 else grad",
               forms=(), derive=False, doc="The gradient of relu from its result."),
     pointwise("gelu_exact(Tensor self)", float="gelu(self)", forms=(),
               doc="``x * Phi(x)`` with the normal distribution function."),
