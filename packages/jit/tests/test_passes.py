@@ -133,6 +133,16 @@ def test_weights_random_numbers_and_slots_are_not_constants():
     assert after(constants, graph).captures == graph.captures
 
 
+def test_memory_without_values_is_no_constant_but_what_fills_it_is():
+    x, e, f, y, r = (value(3) for _ in range(5))
+    nodes = [node("empty", (3,), out=e), node("fill", e, 2.0, out=f), node("mul", x, f, out=y),
+             node("random_uniform", e, out=r)]
+    graph = Graph(inputs=[x], nodes=nodes, outputs=[y, r])
+    result = dead_code(after(constants, graph))
+    assert ops_of(result) == ["empty", "mul", "random_uniform"]
+    assert [c.tensor.tolist() for c in result.captures] == [[2.0] * 3]
+
+
 def test_large_constants_stay():
     big = value(1 << 20)
     graph = Graph(nodes=[node("full_of", (1 << 20,), 1.0, out=big)], outputs=[big])

@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.llvm.fused import FusedRunner
-from flambeau.jit.segments import PlanCache, SegmentRecorder
+from flambeau.jit.segments import Plan, PlanCache, SegmentRecorder
 
 _active = threading.local()
 
@@ -54,7 +54,7 @@ class Compiled:
         self.fn = fn
         self.plans = PlanCache()
         self._run_fused = FusedRunner()
-        self._last: SegmentRecorder | None = None
+        self._last: tuple[list[Plan], list[str]] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; inside another compiled function it is part of that one's graph."""
@@ -70,7 +70,8 @@ class Compiled:
                     recorder.run("")
         finally:
             _active.recorder = None
-            self._last = recorder
+            recorder.memory.clear()
+            self._last = (recorder.ran, recorder.reasons)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fn, name)
@@ -83,6 +84,7 @@ class Compiled:
         """
         if self._last is None:
             raise RuntimeError("call the compiled function once; then explain() tells what it ran")
-        lines = [f"{len(self._last.ran)} graph(s) in the last call, {len(self.plans.plans)} kept"]
-        lines += [f"a graph ended for: {reason}" for reason in self._last.reasons]
-        return "\n".join([*lines, *(str(plan.graph) for plan in self._last.ran)])
+        ran, reasons = self._last
+        lines = [f"{len(ran)} graph(s) in the last call, {len(self.plans.plans)} kept"]
+        lines += [f"a graph ended for: {reason}" for reason in reasons]
+        return "\n".join([*lines, *(str(plan.graph) for plan in ran)])

@@ -44,6 +44,12 @@ class Opaque:
 
     value: object
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
     def __str__(self) -> str:
         return f"<{type(self.value).__name__}>"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from flambeau.jit import bridge
@@ -59,9 +60,25 @@ class Memory:
 
     def forget_values(self) -> None:
         """All memory holds what its values were: from now on it is as if it came from outside."""
-        self.cells = [cell for cell in self.cells if cell.is_held]
-        self._by_place = {bridge.place(cell.root): cell for cell in reversed(self.cells)}
-        for cell in self.cells:
+        kept = [cell for cell in self.cells if cell.is_held]
+        self.drop(set(self.cells).difference(kept))
+        self.cells = kept
+        self._by_place = {bridge.place(cell.root): cell for cell in reversed(kept)}
+        alive = {key: entry for key, entry in self._by_object.items() if entry[0]() is not None}
+        self._by_object = alive
+        for cell in kept:
             cell.value, cell.origin, cell.where, cell.version = None, None, "", 0
             for handle in cell.handles.values():
                 handle.value = None
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        self.drop(self.cells)
+        self.cells = []
+        self._by_place.clear()
+        self._by_object.clear()
+
+    def drop(self, cells: Iterable[Cell]) -> None:
+        """Cells and their handles point at each other: part them, or memory would wait for gc."""
+        for cell in cells:
+            cell.handles.clear()

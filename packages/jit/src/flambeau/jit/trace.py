@@ -107,25 +107,27 @@ class _Session:
                 f"{_place(self.fn)}: the result is not built the same, or holds other numbers, for "
                 f"the sizes {samples}: return tensors, and numbers that do not depend on sizes"
             )
-        graph = self.mark_inputs(unify([graph for graph, _ in recordings], samples))
-        return self.try_less(graph, recordings, samples, gives), gives
+        graphs = [graph for graph, _ in recordings]
+        graph = self.mark_inputs(unify(graphs, samples))
+        for name in base:
+            graph = self.try_less(name, graph, graphs, samples, gives)
+        return graph, gives
 
     def try_less(
-        self, graph: Graph, recordings: list[tuple[Graph, Spec]], samples: list[dict[str, int]],
+        self, name: str, graph: Graph, graphs: list[Graph], samples: list[dict[str, int]],
         gives: Spec,
     ) -> Graph:
-        """The graph with size one among its sizes, or two, if the function does the same there."""
-        if not samples[0]:
-            return graph
+        """The graph with one or two among a symbol's sizes, if the function does the same there."""
         for least in (1, 2):
-            sizes = dict.fromkeys(samples[0], least)
+            sizes = {**samples[0], name: least}
             try:
                 recorded, structure = self.record(sizes)
-                graphs = [*(g for g, _ in recordings), recorded]
-                wider = self.mark_inputs(unify(graphs, [*samples, sizes]))
+                wider = self.mark_inputs(unify([*graphs, recorded], [*samples, sizes]))
             except Exception:  # noqa: S112 - whatever the function does there, it is left out
                 continue
             if structure == gives:
+                graphs.append(recorded)
+                samples.append(sizes)
                 return wider
         return graph
 
@@ -154,8 +156,9 @@ class _Session:
         finally:
             recorder.restore()
         cells = [cell for cell in recorder.memory.cells if cell.where]
-        del outputs, inputs, arguments, recorder, on_read
+        del outputs, inputs, arguments, on_read
         _refuse_escapes(cells)
+        recorder.memory.clear()
         return graph, gives
 
     def result(self, arguments: list[Any], outputs: list[Tensor]) -> Spec:

@@ -14,8 +14,8 @@ from flambeau.jit.opset import FUSED, VIEW_WRITE, is_pure
 #: Larger results are computed at each run: they would swell memory and saved files.
 LIMIT = 1 << 16
 
-#: Nothing to compute: no values yet, or nodes made by passes and by recording.
-_NEVER = ("empty", "empty_strided", FUSED, VIEW_WRITE)
+#: Known, but of no value as constants: memory that a fill or a draw will overwrite.
+_UNFILLED = ("empty", "empty_strided")
 
 
 def constants(graph: Graph) -> Graph:
@@ -35,6 +35,9 @@ def constants(graph: Graph) -> Graph:
             continue
         args = map_args(node.args, lambda leaf: _tensor(tensors, leaf))
         results = run_operator(node.op, args)
+        tensors.update(zip(node.outputs, results, strict=True))
+        if node.op in _UNFILLED:
+            continue
         for value, tensor in zip(node.outputs, results, strict=True):
             new[value] = value.like()
             tensors[new[value]] = tensor
@@ -48,7 +51,7 @@ def _tensor(tensors: dict[Value, object], leaf: object) -> object:
 
 
 def _is_constant(node: Node, tensors: dict[Value, object]) -> bool:
-    if node.op in _NEVER or not is_pure(node.op):
+    if node.op in (FUSED, VIEW_WRITE) or not is_pure(node.op):
         return False
     if any(not _is_small(value) for value in node.outputs):
         return False

@@ -1,0 +1,218 @@
+"""What cannot be traced raises, with file and line and what to write instead."""
+
+import re
+import sys
+
+import flambeau
+import pytest
+from flambeau import jit
+
+X = flambeau.randn(4, 6)
+
+
+def line_of(fn, offset=1):
+    return f"{fn.__code__.co_filename}:{fn.__code__.co_firstlineno + offset}: "
+
+
+def refused(fn, *words, example=X, offset=1, **options):
+    with pytest.raises(jit.TraceError) as error:
+        jit.trace(fn, example, **options)
+    text = str(error.value)
+    if offset is not None:
+        assert text.startswith(line_of(fn, offset)), text
+    for word in words:
+        assert word in text, text
+
+
+def reads_bool(x):
+    return x if x.sum() > 0 else -x
+
+
+def reads_item(x):
+    return x * x.max().item()
+
+
+def reads_int(x):
+    return x[: int(x.argmax())]
+
+
+def reads_list(x):
+    return x + sum(x.flatten().tolist())
+
+
+def reads_array(x):
+    return flambeau.from_numpy(x.numpy() + 1)
+
+
+def reads_text(x):
+    return x if "inf" in str(x) else x + 1
+
+
+def reads_index(x):
+    return list(range(10))[x.argmax()]
+
+
+@pytest.mark.parametrize(("fn", "what"), [
+    (reads_bool, "bool()"), (reads_item, "item()"), (reads_int, "int()"),
+    (reads_list, "tolist()"), (reads_array, "numpy()"), (reads_index, "index"),
+])
+def test_reading_values(fn, what):
+    refused(fn, what, "where(condition, a, b)", "allow_reads=True")
+
+
+def test_printing_reads_values():
+    refused(reads_text, "reads a value")
+
+
+def mask_index(x):
+    return x[x > 0]
+
+
+def count_nonzero(x):
+    return x.nonzero()
+
+
+def test_shapes_that_depend_on_values():
+    refused(mask_index, "nonzero()", "where()")
+    refused(count_nonzero, "nonzero()")
+
+
+def scaled(x):
+    return x * (0.3 / x.shape[0])
+
+
+def squared(x):
+    return x.new_zeros(x.shape[0] ** 2)
+
+
+def halved(x):
+    return x[: x.shape[0] // 2]
+
+
+def powered(x):
+    return x + 2.0 ** x.shape[0]
+
+
+@pytest.mark.parametrize(("fn", "argument"), [
+    (scaled, "'other' of mul()"), (squared, "'size' of"), (halved, "'end' of slice()"),
+    (powered, "'other' of add()"),
+])
+def test_numbers_that_are_no_multiples_of_sizes(fn, argument):
+    refused(fn, argument, "y / x.shape[0]", "dynamic=False")
+
+
+def branches(x):
+    if x.shape[0] > 5:
+        return x.exp()
+    return x.sin()
+
+
+def does_more(x):
+    for _ in range(x.shape[0]):
+        x = x + 1
+    return x
+
+
+def returns_sizes(x):
+    return x, x.shape[0]
+
+
+def test_other_paths_for_other_sizes():
+    refused(branches, "sin() is called here, but exp() at", "Python takes another path", offset=3)
+    refused(does_more, "Python did more for some sizes", offset=2)
+    refused(returns_sizes, "numbers that do not depend on sizes", offset=0)
+
+
+COUNTER = [0]
+
+
+def counts(x):
+    COUNTER[0] += 1
+    return x + COUNTER[0]
+
+
+def made_from_numbers(x):
+    return x.sum(0) * flambeau.tensor([float(x.shape[0])])
+
+
+def test_numbers_that_change_from_call_to_call():
+    refused(counts, "'other' of add()", offset=2)
+    refused(made_from_numbers, "made from Python numbers differs", "arange(x.shape[0])")
+
+
+def test_constants_made_from_numbers_are_fine():
+    program = jit.trace(lambda x: x + flambeau.tensor([1.0, 2.0]), flambeau.zeros(3, 2))
+    assert program(flambeau.zeros(1, 2)).tolist() == [[1.0, 2.0]]
+
+
+KEPT = []
+
+
+def keeps(x):
+    KEPT.append(x * 2)
+    return x + 1
+
+
+def test_tensors_kept_outside():
+    refused(keeps, "still held after the call", "return it instead")
+    KEPT.clear()
+
+
+def gives_an_object(x):
+    return {"x": x, "kind": object()}
+
+
+def test_results_that_cannot_go_out():
+    refused(gives_an_object, "object cannot go in or out", offset=0)
+
+
+def fails_for_odd_batches(x):
+    return x.view(x.shape[0] // 2, 12)
+
+
+def test_the_functions_own_error_for_another_size_comes_through():
+    with pytest.raises(RuntimeError, match="view"):
+        jit.trace(fails_for_odd_batches, X)
+    jit.trace(fails_for_odd_batches, X, dynamic=False)
+
+
+VIEWED = flambeau.zeros(4, 6)
+FIRST_ROW = VIEWED[0]
+
+
+def writes_a_shared_capture(x):
+    y = VIEWED + x
+    FIRST_ROW.add_(1)
+    return y, VIEWED * 1
+
+
+def test_captures_that_share_memory():
+    refused(writes_a_shared_capture, "shares memory with another captured one", offset=2)
+
+
+def test_allow_reads_needs_fixed_sizes():
+    refused(reads_bool, "dynamic=False", offset=None, allow_reads=True)
+
+
+@pytest.mark.parametrize(("dynamic", "words"), [
+    ({3: {0: "N"}}, "names input 3"),
+    ({0: {2: "N"}}, "names dimension 2"),
+    ({0: {0: "N", 1: "N"}}, "two sizes N"),
+])
+def test_wrong_names_of_sizes(dynamic, words):
+    refused(lambda x: x, words, offset=None, dynamic=dynamic)
+
+
+def test_errors_of_operators_keep_their_place():
+    """A wrong shape inside the function is the operator's own error, not one of tracing."""
+    with pytest.raises(RuntimeError, match="add") as error:
+        jit.trace(lambda x: x + flambeau.ones(5), X)
+    assert any(entry.path.name == "test_trace_errors.py" for entry in error.traceback)
+
+
+def test_after_an_error_tensors_work_as_before():
+    with pytest.raises(jit.TraceError):
+        jit.trace(reads_bool, X)
+    assert (X * 2).sum().item() == pytest.approx(2 * X.sum().item())
+    assert "jit" in sys.modules["flambeau.jit"].__name__
+    assert re.match("tensor", repr(X))
