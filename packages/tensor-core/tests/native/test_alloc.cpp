@@ -60,6 +60,19 @@ static void freed_blocks_come_back() {
     }
 }
 
+/* The block freed last is still in the processor's cache. */
+static void the_warmest_block_comes_first() {
+    for (size_t bytes : {size_t(100), size_t(200000)}) {
+        void *first = fl_alloc(bytes);
+        void *second = fl_alloc(bytes);
+        fl_free(first, bytes);
+        fl_free(second, bytes);
+        void *again = fl_alloc(bytes);
+        CHECK(again == second);
+        fl_free(again, bytes);
+    }
+}
+
 static void statistics_add_up() {
     fl_alloc_trim();
     fl_alloc_reset_peak();
@@ -213,6 +226,7 @@ int main(int argc, char **argv) {
     waste_is_bounded();
     blocks_are_apart_and_aligned();
     freed_blocks_come_back();
+    the_warmest_block_comes_first();
     statistics_add_up();
     the_cache_is_bounded();
     blocks_cross_threads();
