@@ -124,7 +124,8 @@ template <class T> struct Case {
             T got = c[batch * g.stride_c + i * g.ldc + j];
             double error = std::abs(got - expected(before, batch, i, j));
             if (!(error <= tolerance<T>(g.k))) {
-                fprintf(stderr, "dtype %d trans %d %d sizes %lld %lld %lld: [%lld, %lld] off by %g\n",
+                fprintf(stderr,
+                        "dtype %d trans %d %d sizes %lld %lld %lld: [%lld, %lld] off by %g\n",
                         g.dtype, g.trans_a, g.trans_b, (long long)g.m, (long long)g.n,
                         (long long)g.k, (long long)i, (long long)j, error);
                 return false;
