@@ -163,10 +163,10 @@ void dx(const void *gs, const void *xs, void *out, int64_t n, double mean, doubl
 }
 
 template <class T>
-void sums_columns(const void *gs, const void *xs, int64_t rows, int64_t width, const void *means,
-                  double *sum_g, double *sum_gx) {
+void sums_columns(const void *gs, const void *xs, int64_t rows, int64_t stride, int64_t width,
+                  const void *means, double *sum_g, double *sum_gx) {
     const T *g = (const T *)gs, *x = (const T *)xs, *m = (const T *)means;
-    for (int64_t i = 0; i < rows; i++, g += width, x += width)
+    for (int64_t i = 0; i < rows; i++, g += stride, x += stride)
         for (int64_t j = 0; j < width; j++) {
             sum_g[j] += (double)g[j];
             sum_gx[j] += (double)g[j] * (double)(x[j] - m[j]);

@@ -23,10 +23,11 @@ typedef void (*fl_norm_sums_fn)(const void *g, const void *x, int64_t n, double 
 typedef void (*fl_norm_dx_fn)(const void *g, const void *x, void *out, int64_t n, double mean,
                               double a, double b, double c);
 
-/* The same for rows of `width` channels; means and factors are arrays, of the kernel's type. The
- * sums are added to. */
-typedef void (*fl_norm_sums_columns_fn)(const void *g, const void *x, int64_t rows, int64_t width,
-                                        const void *mean, double *sum_g, double *sum_gx);
+/* The same for `width` columns; means and factors are arrays, of the kernel's type. The sums are
+ * added to; rows lie `stride` apart there. */
+typedef void (*fl_norm_sums_columns_fn)(const void *g, const void *x, int64_t rows, int64_t stride,
+                                        int64_t width, const void *mean, double *sum_g,
+                                        double *sum_gx);
 typedef void (*fl_norm_dx_columns_fn)(const void *g, const void *x, void *out, int64_t rows,
                                       int64_t width, const void *mean, const void *a,
                                       const void *b, const void *c);

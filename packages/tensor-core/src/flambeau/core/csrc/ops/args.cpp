@@ -1,4 +1,5 @@
 /* Checks that several infer functions share. */
+#include "kernels/places.h"
 #include "ops/args.h"
 #include <stdio.h>
 
@@ -69,10 +70,8 @@ int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int 
 int fl_check_index_range(const fl_op *op, int kind, const int64_t *index, int64_t n, int64_t size,
                          int dim, bool negative) {
     int64_t low = negative ? -size : 0;
-    bool bad = false;
-    for (int64_t i = 0; i < n; i++)
-        bad |= (index[i] < low) | (index[i] >= size);
-    if (!bad)
+    static const fl_places_kernels *const kernels = FL_PICK(fl_places_kernels);
+    if (kernels->within(index, n, low, size))
         return 0;
     int64_t i = 0;
     while (index[i] >= low && index[i] < size)

@@ -1,8 +1,8 @@
 /* Batch normalization: every channel has its own mean and variance over all else.
  *
  * Outputs `mean` and `rstd` are those used: of the batch when training, else the running ones.
- * Channels whose elements lie side by side are walked plane by plane; when nothing follows the
- * channel dimension, rows of channels are walked instead. */
+ * Channels with many elements side by side are walked plane by plane. With few or none, each
+ * element of [channels, inner] is a column of its own, and the columns of a channel are joined. */
 #include "kernels/moments.h"
 #include "kernels/norm.h"
 #include "ops/args.h"
@@ -18,9 +18,9 @@ struct Batch {
     int64_t n, channels, inner;         /* input is [n, channels, inner] */
     int kind;
     int64_t size() const { return fl_kind_size[kind]; }
-    int64_t plane(int64_t i, int64_t c) const { return (i * channels + c) * inner * size(); }
     int64_t count() const { return n * inner; }
-    bool rows() const { return inner == 1; }
+    bool rows() const { return inner <= 16; }
+    int64_t width() const { return channels * inner; }
 };
 
 Batch batch_of(const fl_tensor *input) {
@@ -32,20 +32,31 @@ Batch batch_of(const fl_tensor *input) {
 
 const int64_t STRIP = 256, BLOCK = 32;
 
-/* mean and m2 of every channel, rows of channels. */
-void row_moments(const Batch &b, const char *x, double *mean, double *m2) {
-    fl_parallel(fl_chunk_count(b.channels, STRIP), fl_row_grain(b.n * STRIP),
+/* mean and m2 of every channel by columns. */
+int column_moments(const Batch &b, const char *x, double *mean, double *m2) {
+    Scratch room((size_t)b.width() * 16);
+    if (!room.ok())
+        return -1;
+    double *means = room.as<double>(), *m2s = means + b.width();
+    fl_parallel(fl_chunk_count(b.width(), STRIP), fl_row_grain(b.n * STRIP),
                 [&](int64_t first, int64_t last) {
         double sums[STRIP];
-        for (int64_t c = first * STRIP; c < last * STRIP && c < b.channels; c += STRIP) {
-            int64_t width = b.channels - c < STRIP ? b.channels - c : STRIP;
+        for (int64_t j = first * STRIP; j < last * STRIP && j < b.width(); j += STRIP) {
+            int64_t width = b.width() - j < STRIP ? b.width() - j : STRIP;
             for (int64_t i = 0; i < b.n; i += BLOCK) {
                 int64_t n = b.n - i < BLOCK ? b.n - i : BLOCK;
-                moments->columns[b.kind](x + b.plane(i, c), n, b.channels, width, i, mean + c,
-                                         m2 + c, sums);
+                moments->columns[b.kind](x + (i * b.width() + j) * b.size(), n, b.width(), width,
+                                         i, means + j, m2s + j, sums);
             }
         }
     });
+    for (int64_t c = 0; c < b.channels; c++) {
+        mean[c] = m2[c] = 0;
+        for (int64_t k = 0; k < b.inner; k++)
+            fl_join_moments(k * b.n, &mean[c], &m2[c], b.n, means[c * b.inner + k],
+                            m2s[c * b.inner + k]);
+    }
+    return 0;
 }
 
 /* The same for planes: each gives a pair, pairs are joined in order. */
@@ -69,13 +80,13 @@ int plane_moments(const Batch &b, const char *x, double *mean, double *m2) {
     return 0;
 }
 
-/* An array of doubles as numbers of the batch's kind, and back. */
-void narrow(const Batch &b, const double *from, void *to) {
-    for (int64_t c = 0; c < b.channels; c++) {
+/* Numbers of channels as numbers of columns, of the batch's kind. */
+void spread(const Batch &b, const double *from, void *to) {
+    for (int64_t j = 0; j < b.width(); j++) {
         if (b.kind == FL_K_F64)
-            ((double *)to)[c] = from[c];
+            ((double *)to)[j] = from[j / b.inner];
         else
-            ((float *)to)[c] = (float)from[c];
+            ((float *)to)[j] = (float)from[j / b.inner];
     }
 }
 
@@ -110,9 +121,7 @@ int statistics(const Batch &b, const fl_value *in, const char *x, double *mean, 
             return -1;
         return widen(b, in[4], 1, var);
     }
-    if (b.rows())
-        row_moments(b, x, mean, var);
-    else if (plane_moments(b, x, mean, var) < 0)
+    if ((b.rows() ? column_moments(b, x, mean, var) : plane_moments(b, x, mean, var)) < 0)
         return -1;
     double n = (double)b.count(), momentum = fl_as_double(in[6]);
     for (int64_t c = 0; c < b.channels; c++)
@@ -122,24 +131,27 @@ int statistics(const Batch &b, const fl_value *in, const char *x, double *mean, 
     return update_running(b, in[4], momentum, var, n / (n - 1));
 }
 
-void apply(const Batch &b, const char *x, char *y, const double *scale, const double *shift,
-           void *room) {
-    if (b.rows()) {
-        char *a = (char *)room, *s = a + b.channels * b.size();
-        narrow(b, scale, a);
-        narrow(b, shift, s);
-        fl_parallel(b.n, fl_row_grain(b.channels), [&](int64_t first, int64_t last) {
-            kernels->affine_columns[b.kind](x + b.plane(first, 0), y + b.plane(first, 0),
-                                            last - first, b.channels, a, s);
+int apply(const Batch &b, const char *x, char *y, const double *scale, const double *shift) {
+    if (!b.rows()) {
+        fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
+            for (int64_t t = first; t < last; t++) {
+                int64_t at = t * b.inner * b.size(), c = t % b.channels;
+                kernels->affine[b.kind](x + at, y + at, b.inner, scale[c], shift[c]);
+            }
         });
-        return;
+        return 0;
     }
-    fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
-        for (int64_t t = first; t < last; t++) {
-            int64_t at = t * b.inner * b.size(), c = t % b.channels;
-            kernels->affine[b.kind](x + at, y + at, b.inner, scale[c], shift[c]);
-        }
+    Scratch room((size_t)(2 * b.width() * b.size()));
+    if (!room.ok())
+        return -1;
+    char *scales = room.as<char>(), *shifts = scales + b.width() * b.size();
+    spread(b, scale, scales);
+    spread(b, shift, shifts);
+    fl_parallel(b.n, fl_row_grain(b.width()), [&](int64_t first, int64_t last) {
+        int64_t at = first * b.width() * b.size();
+        kernels->affine_columns[b.kind](x + at, y + at, last - first, b.width(), scales, shifts);
     });
+    return 0;
 }
 
 int check_channels(const fl_op *op, const char *name, const fl_value &v, int64_t channels) {
@@ -187,12 +199,11 @@ extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
     double eps = fl_as_double(in[7]);
     In x(in[0].t, b.kind);
     Out y(outs[0], b.kind), mean_out(outs[1], FL_K_F64), rstd_out(outs[2], FL_K_F64);
-    Scratch room((size_t)channels * 8 * 6);
+    Scratch room((size_t)channels * 8 * 3);
     if (!x.ok() || !y.ok() || !mean_out.ok() || !rstd_out.ok() || !room.ok())
         return -1;
     double *mean = mean_out.as<double>(), *rstd = rstd_out.as<double>();
     double *weight = room.as<double>(), *bias = weight + channels, *var = bias + channels;
-    double *narrowed = var + channels;
     if (widen(b, in[1], 1, weight) < 0 || widen(b, in[2], 0, bias) < 0 ||
         statistics(b, in, x.as<char>(), mean, var) < 0)
         return -1;
@@ -201,7 +212,8 @@ extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
         weight[c] *= rstd[c];
         bias[c] -= mean[c] * weight[c];
     }
-    apply(b, x.as<char>(), y.as<char>(), weight, bias, narrowed);
+    if (apply(b, x.as<char>(), y.as<char>(), weight, bias) < 0)
+        return -1;
     y.commit();
     mean_out.commit();
     rstd_out.commit();
@@ -210,15 +222,33 @@ extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
 
 namespace {
 
-/* sum(g) and sum(g (x - mean)) of every channel. */
-int gradient_sums(const Batch &b, const char *g, const char *x, const double *mean, void *narrowed,
-                  double *sum_g, double *sum_gx) {
-    memset(sum_g, 0, (size_t)b.channels * 8);
-    memset(sum_gx, 0, (size_t)b.channels * 8);
-    if (b.rows()) {
-        kernels->sums_columns[b.kind](g, x, b.n, b.channels, narrowed, sum_g, sum_gx);
-        return 0;
+/* sum(g) and sum(g (x - mean)) of every channel, by columns. */
+int column_sums(const Batch &b, const char *g, const char *x, const double *mean, double *sum_g,
+                double *sum_gx) {
+    Scratch room((size_t)b.width() * 24);
+    if (!room.ok())
+        return -1;
+    double *columns_g = room.as<double>(), *columns_gx = columns_g + b.width();
+    char *means = (char *)(columns_gx + b.width());
+    memset(columns_g, 0, (size_t)b.width() * 16);
+    spread(b, mean, means);
+    fl_parallel(fl_chunk_count(b.width(), STRIP), fl_row_grain(b.n * STRIP),
+                [&](int64_t first, int64_t last) {
+        for (int64_t j = first * STRIP; j < last * STRIP && j < b.width(); j += STRIP) {
+            int64_t width = b.width() - j < STRIP ? b.width() - j : STRIP, at = j * b.size();
+            kernels->sums_columns[b.kind](g + at, x + at, b.n, b.width(), width, means + at,
+                                          columns_g + j, columns_gx + j);
+        }
+    });
+    for (int64_t j = 0; j < b.width(); j++) {
+        sum_g[j / b.inner] += columns_g[j];
+        sum_gx[j / b.inner] += columns_gx[j];
     }
+    return 0;
+}
+
+int plane_sums(const Batch &b, const char *g, const char *x, const double *mean, double *sum_g,
+               double *sum_gx) {
     Scratch parts((size_t)(b.n * b.channels) * 16);
     if (!parts.ok())
         return -1;
@@ -253,18 +283,18 @@ int input_gradient(const Batch &b, const char *g, const char *x, char *dx, const
         });
         return 0;
     }
-    Scratch room((size_t)(4 * b.channels * b.size()));
+    Scratch room((size_t)(4 * b.width() * b.size()));
     if (!room.ok())
         return -1;
     const double *arrays[4] = {f.mean, f.a, f.b, f.c};
     char *small[4];
     for (int i = 0; i < 4; i++) {
-        small[i] = room.as<char>() + i * b.channels * b.size();
-        narrow(b, arrays[i], small[i]);
+        small[i] = room.as<char>() + i * b.width() * b.size();
+        spread(b, arrays[i], small[i]);
     }
-    fl_parallel(b.n, fl_row_grain(b.channels), [&](int64_t first, int64_t last) {
-        int64_t at = b.plane(first, 0);
-        kernels->dx_columns[b.kind](g + at, x + at, dx + at, last - first, b.channels, small[0],
+    fl_parallel(b.n, fl_row_grain(b.width()), [&](int64_t first, int64_t last) {
+        int64_t at = first * b.width() * b.size();
+        kernels->dx_columns[b.kind](g + at, x + at, dx + at, last - first, b.width(), small[0],
                                     small[1], small[2], small[3]);
     });
     return 0;
@@ -292,17 +322,20 @@ extern "C" int fl_run_batch_norm_grad(const fl_op *, const fl_value *in, int,
     int64_t channels = b.channels;
     bool training = fl_value_true(in[5]);
     In g(in[0].t, b.kind), x(in[1].t, b.kind), mean(in[3].t, FL_K_F64), rstd(in[4].t, FL_K_F64);
-    In means(in[3].t, b.kind);
     Out dx(outs[0], b.kind), dw(outs[1], FL_K_F64), db(outs[2], FL_K_F64);
     Scratch room((size_t)channels * 8 * 3);
-    if (!g.ok() || !x.ok() || !mean.ok() || !rstd.ok() || !means.ok() || !dx.ok() || !dw.ok() ||
+    if (!g.ok() || !x.ok() || !mean.ok() || !rstd.ok() || !dx.ok() || !dw.ok() ||
         !db.ok() || !room.ok())
         return -1;
     double *a = room.as<double>(), *fb = a + channels, *fc = fb + channels;
     double *sum_g = db.as<double>(), *sum_gx = dw.as<double>();
     const double *r = rstd.as<double>();
-    if (gradient_sums(b, g.as<char>(), x.as<char>(), mean.as<double>(), (void *)means.as<char>(),
-                      sum_g, sum_gx) < 0 || widen(b, in[2], 1, a) < 0)
+    memset(sum_g, 0, (size_t)channels * 8);
+    memset(sum_gx, 0, (size_t)channels * 8);
+    int status = b.rows()
+        ? column_sums(b, g.as<char>(), x.as<char>(), mean.as<double>(), sum_g, sum_gx)
+        : plane_sums(b, g.as<char>(), x.as<char>(), mean.as<double>(), sum_g, sum_gx);
+    if (status < 0 || widen(b, in[2], 1, a) < 0)
         return -1;
     double n = (double)b.count();
     for (int64_t c = 0; c < channels; c++) {
