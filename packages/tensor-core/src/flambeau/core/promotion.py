@@ -1,0 +1,75 @@
+"""In which type a pointwise call is computed: for backends written in Python.
+
+The core has decided the dtypes of the results already; a kernel also needs the compute kind
+(``f32 f64 i64 bool c64 c128``), which for comparisons does not follow from the result.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flambeau.core import _core
+from flambeau.core.table.row import FORMULA_OF_KIND, Row
+
+_FAMILIES = {"bool": 0, "uint": 1, "int": 1, "float": 2, "bfloat": 2, "complex": 3}
+_KINDS = {"float64": "f64", "complex64": "c64", "complex128": "c128", "bool": "bool"}
+_REAL = {"c64": "f32", "c128": "f64"}
+
+
+def dtype_name(dtype: Any) -> str:
+    """``"float32"`` for ``flambeau.float32``."""
+    return str(dtype).rpartition(".")[2]
+
+
+def _family(dtype: Any) -> int:
+    return _FAMILIES[dtype_name(dtype).partition("_")[0].rstrip("0123456789")]
+
+
+def kind_of_dtype(dtype: Any) -> str:
+    """The kind that values of a dtype are computed in."""
+    name = dtype_name(dtype)
+    return _KINDS.get(name, "i64" if _family(dtype) == 1 else "f32")
+
+
+def promoted(values: Iterable[Any]) -> Any:
+    """The dtype that tensors and numbers promote to, as in PyTorch.
+
+    Tensors with dimensions decide; 0-d tensors, then numbers, count only when their family
+    (bool, integer, floating, complex) is higher.
+    """
+    slots: list[Any] = [None, None, None]
+    for value in values:
+        is_tensor = isinstance(value, _core.Tensor)
+        dtype = value.dtype if is_tensor else _core.result_type(value, value)
+        slot = 2 if not is_tensor else 0 if value.ndim else 1
+        slots[slot] = dtype if slots[slot] is None else _core.promote_types(slots[slot], dtype)
+    return _combine(slots[0], _combine(slots[1], slots[2]))
+
+
+def _combine(high: Any, low: Any) -> Any:
+    if high is None or low is None:
+        return low if high is None else high
+    if _family(high) >= _family(low):
+        return high
+    return _core.promote_types(high, low) if _family(low) == 3 and _family(high) == 2 else low
+
+
+def compute_kind(row: Row, values: Mapping[str, Any]) -> str | None:
+    """The kind a call of a pointwise row is computed in; None when the row has no formula for it.
+
+    Args:
+        row: The row (``flambeau.core.register.row(op.key)``).
+        values: The arguments by name.
+    """
+    dtype = promoted(values[p.name] for p in row.operands if p.role != "Mask")
+    kind = kind_of_dtype(dtype)
+    if row.rule == "float" and kind in ("i64", "bool"):
+        kind = kind_of_dtype(_core.get_default_dtype())
+    return kind if FORMULA_OF_KIND[kind] in row.formulas else None
+
+
+def result_kind(row: Row, kind: str) -> str:
+    """Kind of the outputs of a pointwise row computed in ``kind``."""
+    if row.rule == "bool":
+        return "bool"
+    return _REAL.get(kind, kind) if row.rule == "real" else kind

@@ -1,0 +1,2 @@
+"""The test kit that ships with the core: sample inputs, tolerances, a reference device, and the
+contract that every device backend must pass (``python -m flambeau.testing.backend NAME``)."""

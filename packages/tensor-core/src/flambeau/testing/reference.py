@@ -1,0 +1,85 @@
+"""Device ``ref``: every operator in the most obvious way, with NumPy.
+
+It shows that devices swap, and is the template for a backend of your own: memory, copies, and
+one ``run`` that finds the kernel of a row. Kernels are functions from arrays to arrays:
+
+- pointwise rows need no code: their formula is evaluated (``reference_pointwise.py``);
+- the others are looked up by key in ``KERNELS``, filled by the ``reference_*`` modules.
+
+What is in neither is answered with NotImplemented; the core then says so to the user.
+"""
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from flambeau.core import _core
+from flambeau.core.backends import Backend
+from flambeau.testing import arrays
+from flambeau.testing.reference_pointwise import run_pointwise
+
+#: Kernels by key. An ordinary one takes the row's arguments, tensors as arrays, and returns the
+#: output or a tuple of them.
+KERNELS: dict = {}
+#: Kernels that need the tensors themselves: called with the row's arguments and its outputs.
+RAW_KERNELS: dict = {}
+
+
+def kernel(*keys: str):
+    """Make a function the kernel of rows."""
+    return lambda function: KERNELS.update(dict.fromkeys(keys, function)) or function
+
+
+def raw_kernel(*keys: str):
+    """Make a function on tensors the kernel of rows."""
+    return lambda function: RAW_KERNELS.update(dict.fromkeys(keys, function)) or function
+
+
+def as_array(value):
+    """Tensors, and tensors in lists, as arrays; other arguments as they are."""
+    if _core.is_tensor(value):
+        return arrays.load(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(as_array(v) for v in value)
+    return value
+
+
+class ReferenceBackend(Backend):
+    """NumPy arrays in host memory."""
+
+    name = "ref"
+
+    def allocate(self, index, nbytes):
+        memory = np.empty(max(nbytes, 1), np.uint8)
+        return memory.ctypes.data, memory
+
+    def copy(self, index, dst, src, nbytes, kind):
+        ctypes.memmove(dst, src, nbytes)
+
+    def run(self, op, args, outs):
+        if op.category == "pointwise":
+            return run_pointwise(op, args, outs)
+        if op.key in RAW_KERNELS:
+            return RAW_KERNELS[op.key](args, outs)
+        if op.key not in KERNELS:
+            return NotImplemented
+        with np.errstate(all="ignore"):
+            results = KERNELS[op.key](*map(as_array, args))
+        results = results if isinstance(results, tuple) else (results,)
+        for out, result in zip(outs, results, strict=True):
+            arrays.store(out, result)
+
+
+from flambeau.testing import (  # noqa: E402  (they register kernels here)
+    reference_create,
+    reference_indexing,
+    reference_matrix,
+    reference_network,
+    reference_pool,
+    reference_reduce,
+)
+
+__all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_create",
+           "reference_indexing", "reference_matrix", "reference_network", "reference_pool",
+           "reference_reduce"]

@@ -1,0 +1,48 @@
+"""Pointwise rows on NumPy arrays: their formulas, evaluated."""
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from flambeau.core import _core
+from flambeau.core.formula import evaluate, parse
+from flambeau.core.promotion import compute_kind, result_kind
+from flambeau.core.register import row as row_of
+from flambeau.core.table.row import FORMULA_OF_KIND
+from flambeau.testing import arrays
+
+#: The array dtype of each kind.
+DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "bool": np.bool_,
+          "c64": np.complex64, "c128": np.complex128}
+
+
+def run_pointwise(op, args, outs):
+    """Compute a pointwise row."""
+    row = row_of(op.key)
+    values = dict(zip(op.params, args, strict=True))
+    kind = compute_kind(row, values)
+    if kind is None:
+        return NotImplemented
+    masks = {p.name: "b" for p in row.operands if p.role == "Mask"}
+    env = {name: operand(value, "bool" if name in masks else kind)
+           for name, value in values.items()}
+    results = [result_kind(row, kind)] * len(row.outputs)
+    computed = evaluate(_parsed(op.key, kind), env, kind, masks, results)
+    for out, result in zip(outs, computed, strict=True):
+        arrays.store(out, np.broadcast_to(result, tuple(out.shape)))
+    return None
+
+
+def operand(value, kind: str) -> np.ndarray:
+    """A tensor or number as an array of a kind."""
+    array = arrays.load(value) if _core.is_tensor(value) else np.asarray(value)
+    with np.errstate(all="ignore"):
+        return arrays.cast(array, DTYPES[kind])
+
+
+@cache
+def _parsed(key: str, kind: str):
+    row = row_of(key)
+    text = row.formulas[FORMULA_OF_KIND[kind]]
+    return parse(text, [p.name for p in row.operands], [p.name for p in row.scalars])
