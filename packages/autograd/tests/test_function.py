@@ -289,3 +289,30 @@ def test_contexts_are_freed_without_the_collector():
         assert seen[0]() is None
     finally:
         gc.enable()
+
+
+def test_wrong_shape_of_a_gradient():
+    class Bad(Cube):
+        @staticmethod
+        def backward(ctx, g):
+            return g.sum()
+
+    with pytest.raises(RuntimeError, match=r"BadBackward returned an invalid gradient.*\[\].*2 el"):
+        Bad.apply(reals(2)).sum().backward()
+
+
+def test_a_context_outside_its_graph():
+    kept = []
+
+    class Keeps(Exp):
+        @staticmethod
+        def forward(ctx, x):
+            kept.append(ctx)
+            return Exp.forward(ctx, x)
+
+    y = Keeps.apply(reals(2))
+    saved, = kept[0].saved_tensors
+    assert saved.tolist() == y.tolist()
+    y.detach().zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        kept[0].saved_tensors

@@ -53,6 +53,7 @@ def test_next_functions():
     (first, n), (second, m) = z.grad_fn.next_functions
     assert first is y.grad_fn and n == m == 0
     assert second.name() == "AccumulateGrad" and second.next_functions == ()
+    assert second.variable is x
     assert y.grad_fn.next_functions[1] == (None, 0)
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-import flambeau
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 from samples import SAMPLES, THROUGH_SECOND_ORDER
@@ -12,6 +11,9 @@ load_rules()
 ELSEWHERE = {"to_device"}
 CALLS = [pytest.param(make, id=f"{key}-{n}")
          for key, makers in SAMPLES.items() for n, make in enumerate(makers)]
+#: The gradient is zero, or does not depend on anything that is differentiated.
+CONSTANT = ("trunc_divide-", "floor-", "ceil-", "trunc-", "round-", "sign-", "floor_divide-")
+CURVED = [call for call in CALLS if not call.id.startswith(CONSTANT)]
 
 
 @pytest.mark.parametrize("make", CALLS)
@@ -20,20 +22,10 @@ def test_first_derivative(make):
     assert gradcheck(fn, inputs)
 
 
-@pytest.mark.parametrize("make", CALLS)
+@pytest.mark.parametrize("make", CURVED)
 def test_second_derivative(make):
     fn, inputs = make()
-    if not any(g.requires_grad for g in _first(fn, inputs)):
-        pytest.skip("the first derivative is constant and its rule keeps no history")
     assert gradgradcheck(fn, inputs)
-
-
-def _first(fn, inputs):
-    y = fn(*inputs)
-    wanted = [x for x in inputs if x.requires_grad]
-    seed = flambeau.ones_like(y).requires_grad_()
-    grads = flambeau.autograd.grad(y, wanted, seed, create_graph=True, allow_unused=True)
-    return [g for g in grads if g is not None]
 
 
 def test_every_rule_has_a_sample():

@@ -17,6 +17,7 @@ attributes what Tensor gets
 modes      no_grad and its kin
 """
 cimport cython
+from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -27,7 +28,6 @@ include "engine/abi.pxi"
 import functools
 import inspect
 import warnings
-import weakref
 
 fl_import()
 from flambeau.core import ops

@@ -179,7 +179,6 @@ def register_post_accumulate_grad_hook(tensor, hook):
     leaf = leaf_of(t)
     if leaf.post_hooks is None:
         leaf.post_hooks = {}
-        leaf.owner = weakref.ref(tensor)
     return RemovableHandle(leaf.post_hooks, hook)
 
 

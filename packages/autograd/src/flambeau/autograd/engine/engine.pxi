@@ -228,7 +228,7 @@ cdef int run_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
     entry.grad = NULL
     accumulate(leaf, grad, entry.shared)
     if leaf.post_hooks is not None:
-        owner = leaf.owner() if leaf.owner is not None else None
+        owner = leaf.owner()
         if owner is not None:
             for hook in list(leaf.post_hooks.values()):
                 hook(owner)

@@ -193,7 +193,7 @@ cdef class SavedTensor:
         cdef fl_tensor *t = <fl_tensor *><PyObject *>self.tensor
         if t.version[0] != self.version:
             raise_modified(node, t, self.version, self.output_nr >= 0)
-        if self.output_nr < 0 or not FL.get_mode() & FL_M_GRAD:
+        if self.output_nr < 0 or node is None or not FL.get_mode() & FL_M_GRAD:
             return self.tensor
         again = alias_of(self.tensor)
         attach(<fl_tensor *><PyObject *>again, node, self.output_nr)

@@ -60,6 +60,15 @@ cdef int refuse_out(const fl_op *op) except -1:
         "under no_grad()")
 
 
+cdef int raise_wrong_shape(Node node, int i, PyObject *grad) except -1:
+    cdef int64_t expected = node.edges[i].numel
+    shape = list(shape_of(<fl_tensor *>grad))
+    Py_DECREF(grad)
+    raise RuntimeError(
+        f"{node_name(node)} returned an invalid gradient at index {i}: got shape {shape}, but the "
+        f"input has {expected} elements; a gradient has the shape of its input")
+
+
 cdef int require_tensor(object o, str what) except -1:
     if not is_tensor(<PyObject *>o):
         raise TypeError(f"{what} must be a Tensor, not {type(o).__name__}")

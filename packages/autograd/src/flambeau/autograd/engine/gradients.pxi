@@ -125,6 +125,8 @@ cdef inline PyObject *fit(Node node, int i, PyObject *grad) except NULL:
         grad = sum_to(grad, <int>node.shapes[i * (FL_MAX_DIMS + 1)],
                       node.shapes + i * (FL_MAX_DIMS + 1) + 1)
         t = <fl_tensor *>grad
+    if t.numel != edge.numel:
+        raise_wrong_shape(node, i, grad)
     if t.dtype != edge.dtype:
         grad = cast_to(grad, edge.dtype)
     if t.device_type != edge.device_type or t.device_index != edge.device_index:

@@ -16,6 +16,7 @@ cdef enum:                   # node flags
 
 cdef struct edge_t:
     PyObject *node           # Node, AccumulateGrad, or NULL where no gradient is wanted
+    int64_t numel            # of the input: its gradient has as many elements
     uint32_t output_nr
     uint8_t dtype, device_type, device_index
     uint8_t reshaped         # the input's shape differs from the output's: see shapes
@@ -103,7 +104,7 @@ cdef class Node:
         """Pairs of the node each input came from (or None) and its output number."""
         return tuple([(<object>self.edges[i].node, self.edges[i].output_nr)
                       if self.edges[i].node is not NULL else (None, 0)
-                      for i in range(self.nedges)])
+                      for i in range(shown_edges(self))])
 
     @property
     def metadata(self):
@@ -173,7 +174,7 @@ cdef class AccumulateGrad:
     @property
     def variable(self):
         """The leaf, or None when it is gone."""
-        return self.owner() if self.owner is not None else None
+        return self.owner()
 
     @property
     def next_functions(self):
@@ -233,23 +234,33 @@ cdef inline NodeExtras extras_of(Node node):
 
 
 cdef str node_name(Node node):
-    cdef NodeExtras extras = node.extras
+    cdef NodeExtras extras
+    if node is None:
+        return "a custom function"
+    extras = node.extras
     if extras is not None and extras.name is not None:
         return extras.name
     if node.plan is NULL:
         return "Node"
     name = <str>node.plan.name
-    cdef int s = node.plan.variant_slot
-    if s != 255 and node.slots[s].kind != S_EMPTY and is_second_form(node.op, &node.slots[s]):
-        return name.removesuffix("0") + "1"
-    return name
+    return name.removesuffix("0") + "1" if is_second_form(node) else name
 
 
-cdef bint is_second_form(const fl_op *op, slot_t *slot) noexcept:
+cdef bint is_second_form(Node node) noexcept:
     """sum(dim=...), pow(tensor): see _names.py."""
-    if op.params[1].role == FL_R_OPERAND:
-        return slot.kind == S_INPUT
-    return slot.kind != FL_NONE
+    cdef int s = node.plan.variant_slot
+    if s == 255 or node.slots[s].kind == S_EMPTY:
+        return False
+    if node.op.params[1].role == FL_R_OPERAND:
+        return node.slots[s].kind == S_INPUT
+    return node.slots[s].kind != FL_NONE
+
+
+cdef int shown_edges(Node node) noexcept:
+    """In PyTorch a number as exponent has no place among the inputs of pow."""
+    if node.plan is not NULL and node.plan.variant_slot != 255 and not is_second_form(node):
+        return 1
+    return node.nedges
 
 
 # ---- dropping without recursion -------------------------------------------------------------

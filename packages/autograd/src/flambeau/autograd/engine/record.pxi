@@ -44,6 +44,7 @@ cdef inline int connect(edge_t *edge, fl_tensor *t) except -1:
     Py_INCREF(t.autograd)
     edge.node = t.autograd
     edge.output_nr = t.output_nr
+    edge.numel = t.numel
     edge.dtype = t.dtype
     edge.device_type = t.device_type
     edge.device_index = t.device_index
@@ -57,6 +58,7 @@ cdef AccumulateGrad leaf_of(fl_tensor *t):
         return <AccumulateGrad>t.autograd
     leaf = AccumulateGrad.__new__(AccumulateGrad)
     leaf.sequence = new_sequence()
+    leaf.owner = PyWeakref_NewRef(<object><PyObject *>t, None)
     Py_INCREF(<PyObject *>leaf)
     Py_XDECREF(t.autograd)
     t.autograd = <PyObject *>leaf

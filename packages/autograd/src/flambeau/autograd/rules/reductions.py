@@ -23,18 +23,13 @@ rule("var", self=lambda g, self, self_shape, dim, correction, keepdim:
      unreduced(g, self_shape, dim, keepdim) * _deviation(self, dim, correction))
 rule("logsumexp", self=lambda g, self, result, self_shape, dim, keepdim:
      unreduced(g, self_shape, dim, keepdim)
-     * _softmax(self, unreduced(result, self_shape, dim, keepdim)))
+     * (self - unreduced(result, self_shape, dim, keepdim)).exp())
 
 
 def _deviation(self, dim, correction):
     """``2 (x - mean) / (n - correction)``."""
     n = count_of(self.shape, dim) - (1 if correction is None else correction)
     return (self - self.mean(dim, keepdim=True)) * (2 / n if n > 0 else float("nan"))
-
-
-def _softmax(self, total):
-    """``exp(x - logsumexp)``, and 0 where everything is minus infinity."""
-    return ops.where(total == float("-inf"), 0, (self - total).exp())
 
 
 # ---- products ------------------------------------------------------------------------------------
