@@ -14,6 +14,7 @@ import sys
 TYPE_CHECKING = False  # these, and importlib below, would cost time at every import
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
     from types import ModuleType
 
 PREFIX = "flambeau."
@@ -106,11 +107,11 @@ def extend_path(path: list[str], package: str) -> list[str]:
     return path + [f for f in dict.fromkeys(folders) if f not in path and os.path.isdir(f)]
 
 
-def lazy_attributes(package: str) -> Callable[[str], object]:
+def lazy_attributes(package: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package of this namespace that rooms add to."""
     prefix = package.removeprefix("flambeau").removeprefix(".")
 
-    def __getattr__(name: str) -> object:
+    def __getattr__(name: str) -> Any:
         key = f"{prefix}.{name}" if prefix else name
         if key in ROOMS:
             return enter(key)
@@ -138,4 +139,4 @@ class _AbsentRooms:
 def explain_absent_rooms() -> None:
     """Make `import flambeau.nn` name the package to install when it is absent."""
     if not any(finder is _AbsentRooms for finder in sys.meta_path):
-        sys.meta_path.append(_AbsentRooms)  # type: ignore[arg-type]
+        sys.meta_path.append(_AbsentRooms)
