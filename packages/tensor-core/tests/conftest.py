@@ -1,0 +1,20 @@
+"""Marks and fixtures that the tests of this package share."""
+
+import importlib.util
+
+import pytest
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "oracle: compares with PyTorch, which must be installed")
+    config.addinivalue_line("markers", "slow: takes more than ten seconds")
+
+
+def pytest_collection_modifyitems(items):
+    """Without PyTorch the comparisons with it are skipped, and say so."""
+    if importlib.util.find_spec("torch") is not None:
+        return
+    skip = pytest.mark.skip(reason="PyTorch is not installed")
+    for item in items:
+        if "oracle" in item.keywords:
+            item.add_marker(skip)

@@ -1,0 +1,29 @@
+"""The rows under test, as the tests see them."""
+
+from __future__ import annotations
+
+from flambeau.core import ops
+from flambeau.core.table import ROWS
+
+POINTWISE = [row for row in ROWS if row.category == "pointwise"]
+FUNCTION, METHOD, NN = "function", "method", "nn"
+
+
+def operands(row) -> int:
+    """How many tensors a pointwise row takes."""
+    return len(row.operands)
+
+
+def supports(row, kind: str) -> bool:
+    """Whether the row says it is defined for a kind of number.
+
+    Integers reach the floating formula of rows whose result is floating in any case.
+    """
+    if kind in row.formulas:
+        return True
+    return kind in ("int", "bool") and row.rule == "float" and "float" in row.formulas
+
+
+def operator(row):
+    """The row as a function."""
+    return getattr(ops, row.name)

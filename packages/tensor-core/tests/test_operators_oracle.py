@@ -1,0 +1,80 @@
+"""Every row against PyTorch: dtype, shape and values, over dtypes and layouts."""
+
+from __future__ import annotations
+
+import flambeau
+import pytest
+import references
+from arrays import DTYPES, KIND, LAYOUTS, make, tensor
+from calls import CALLS
+from checks import same
+from table_rows import POINTWISE, operands, operator, supports
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = pytest.mark.oracle
+
+CASES = [pytest.param(call, dtype, id=f"{key}-{i}-{dtype}")
+         for key, calls in CALLS.items() for i, call in enumerate(calls) for dtype in call.dtypes]
+
+
+@pytest.mark.parametrize(("call", "dtype"), CASES)
+def test_calls(call, dtype):
+    expected = call.run(torch, dtype)
+    for layout in LAYOUTS:
+        same(call.run(flambeau, dtype, layout), expected, call.factor)
+
+
+#: What PyTorch calls the rows that are no functions of its own.
+_NAMES = {
+    "trunc_divide": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+    "clamp_both": torch.clamp, "real_part": torch.real,
+    "gelu_exact": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "conj": lambda x: torch.conj(x).resolve_conj(), "where": torch.where,
+    "relu_grad": lambda g, r: torch.where(r > 0, g, 0),
+}
+
+
+def _theirs(key):
+    return (_NAMES.get(key) or getattr(torch, key, None)
+            or getattr(torch.nn.functional, key))
+
+
+def _domain(row):
+    return {"pow": (0.1, 3.0), "div": (0.5, 3.0), "floor_divide": (0.5, 9.0),
+            "remainder": (0.5, 9.0), "fmod": (0.5, 9.0), "trunc_divide": (0.5, 9.0),
+            "addcdiv": (0.5, 3.0)}.get(row.key, row.domain)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("row", POINTWISE, ids=lambda row: row.key)
+def test_pointwise(row, dtype):
+    if not supports(row, KIND[dtype]):
+        return      # refused with an error, see test_pointwise.py
+    kinds = ["bool" if p.role == "Mask" else dtype for p in row.operands]
+    arrays = [make((4, 9), k, _domain(row), seed=i) for i, k in enumerate(kinds)]
+    if row.key in (*references.INT_DIVISION, "addcdiv", "pow"):
+        arrays[1:] = [abs(a) + a.dtype.type(1) if a.dtype != bool else a | True for a in arrays[1:]]
+    try:
+        expected = _theirs(row.key)(*[tensor(a, k, torch) for a, k in zip(arrays, kinds)])
+    except (RuntimeError, TypeError):
+        return      # what PyTorch refuses is free here; test_pointwise.py says what is refused
+    same(operator(row)(*[tensor(a, k) for a, k in zip(arrays, kinds)]), expected)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 25.0, -100.0, 1e30, float("inf"), -float("inf"),
+           float("nan")]
+#: Where PyTorch's vector code and its own scalar code differ, or the sign of a zero is free.
+_LOOSE = {"gelu_tanh", "remainder", "floor_divide", "relu_grad"}
+
+
+@pytest.mark.parametrize("row", [r for r in POINTWISE if "float" in r.formulas],
+                         ids=lambda row: row.key)
+def test_special_values(row):
+    if row.key in _LOOSE or row.key == "where":
+        pytest.skip("special values of this row are in test_pointwise.py")
+    n = operands(row)
+    grid = torch.meshgrid(*[torch.tensor(SPECIAL, dtype=torch.float64)] * n, indexing="ij")
+    theirs = [g.reshape(-1) for g in grid]
+    ours = [flambeau.from_numpy(t.numpy().copy()) for t in theirs]
+    same(operator(row)(*ours), _theirs(row.key)(*theirs))
