@@ -89,8 +89,12 @@ template <class T> int64_t scratch_bytes(const fl_conv_block *b) {
     return ConvBlock<T>::scratch_bytes(*b);
 }
 
+template <class T> int64_t strips_bytes(const fl_conv_block *b) {
+    return ConvBlock<T>::strips_bytes(*b);
+}
+
 template <class T> constexpr fl_conv_dtype table() {
-    return {block<T>, scratch_bytes<T>, unfold<T>, fold<T>};
+    return {block<T>, scratch_bytes<T>, strips_bytes<T>, slab_count, unfold<T>, fold<T>};
 }
 
 }  // namespace

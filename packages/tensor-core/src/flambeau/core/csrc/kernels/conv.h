@@ -30,7 +30,13 @@ static inline bool fl_conv_pointwise(const fl_conv &p) {
 
 /* A rectangle of the output of one group: channels [o0, o1) of rows [y0, y0 + rows) of some images.
  * More than one image only with all rows. Pointers are to the group's first channel in the first
- * image; steps between images in elements. */
+ * image; steps between images in elements.
+ *
+ * The work has two steps: gathering strips of unfolded input, and multiplying them. One call does
+ * both, or `strips` holds the unfolded input of all pixels of the block, gathered by calls of
+ * their own (of some slabs of taps each) and multiplied by others (of some channels each). */
+enum fl_conv_steps { FL_CONV_GATHER = 1, FL_CONV_MULTIPLY = 2 };
+
 struct fl_conv_block {
     const fl_conv *p;
     const void *input, *weight, *bias;      /* bias may be NULL */
@@ -38,6 +44,9 @@ struct fl_conv_block {
     int64_t input_step, output_step;
     int64_t readable;           /* elements of input from its pointer to the end of the tensor */
     int64_t images, y0, rows, o0, o1;
+    int64_t steps;
+    int64_t first_slab, last_slab;
+    void *strips;               /* NULL when both steps are done at once */
     void *scratch;
 };
 
@@ -45,6 +54,8 @@ struct fl_conv_block {
 struct fl_conv_dtype {
     void (*block)(const fl_conv_block *b);
     int64_t (*scratch_bytes)(const fl_conv_block *b);
+    int64_t (*strips_bytes)(const fl_conv_block *b);
+    int64_t (*slabs)(const fl_conv *p);
     /* columns = unfolded input of `rows` output rows from y0 on */
     void (*unfold)(const fl_conv *p, const void *image, int64_t y0, int64_t rows, void *columns);
     /* add columns to the places of the image they came from */

@@ -11,47 +11,92 @@
 
 namespace {
 
+/* ---- slabs ------------------------------------------------------------------------------------- */
+
+/* Taps [first, first + count), which lie in channels [c0, c1). */
+struct ConvSlab {
+    int64_t first, count, c0, c1;
+};
+
+inline int64_t channels_of_slab(const fl_conv &p) {
+    int64_t taps = p.y.size * p.x.size, fit = CONV_SOME / taps;
+    if (p.c * taps <= CONV_SLAB)
+        return p.c;
+    if (fit < 1)
+        return 1;
+    int64_t slabs = (p.c - 1) / fit + 1;
+    return (p.c - 1) / slabs + 1;
+}
+
+/* Parts of one channel whose window has too many taps for a slab. */
+inline int64_t parts_of_channel(const fl_conv &p) {
+    return (p.y.size * p.x.size - 1) / CONV_SLAB + 1;
+}
+
+inline int64_t slab_count(const fl_conv *p) {
+    return ((p->c - 1) / channels_of_slab(*p) + 1) * parts_of_channel(*p);
+}
+
+inline ConvSlab slab_at(const fl_conv &p, int64_t index) {
+    int64_t taps = p.y.size * p.x.size, parts = parts_of_channel(p);
+    int64_t channels = channels_of_slab(p), c0 = index / parts * channels;
+    int64_t c1 = c0 + channels < p.c ? c0 + channels : p.c;
+    if (parts == 1)
+        return ConvSlab{c0 * taps, (c1 - c0) * taps, c0, c1};
+    int64_t at = index % parts * CONV_SLAB, left = taps - at;
+    return ConvSlab{c0 * taps + at, left < CONV_SLAB ? left : CONV_SLAB, c0, c1};
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
 template <class T> class ConvBlock {
   public:
     explicit ConvBlock(const fl_conv_block &b) : b_(b), p_(*b.p), rows_(rows_of(b)) {
-        taps_ = p_.y.size * p_.x.size;
-        strip_ = static_cast<T *>(b.scratch);
-        panel_ = strip_ + strip_elements();
-        sums_ = panel_ + panel_elements(b);
-        split_ = sums_ + sums_elements(b);
+        sums_ = static_cast<T *>(b.scratch);
+        panel_ = sums_ + sums_elements(b);
+        strip_ = panel_ + panel_elements(b);
+        split_ = strip_ + (b.strips ? 0 : strip_elements());
         plain_ = plain(p_);
     }
 
     static int64_t scratch_bytes(const fl_conv_block &b) {
-        int64_t elements = strip_elements() + panel_elements(b) + sums_elements(b);
-        if (!plain(*b.p))
-            elements += split_elements(b);
+        int64_t elements = sums_elements(b) + panel_elements(b) + split_elements(b) +
+                           (b.strips ? 0 : strip_elements());
         return elements * static_cast<int64_t>(sizeof(T));
     }
 
+    static int64_t strips_bytes(const fl_conv_block &b) {
+        int64_t taps = b.p->c * b.p->y.size * b.p->x.size;
+        return (taps * padded(pixels(b)) + strip_width<T>()) * static_cast<int64_t>(sizeof(T));
+    }
+
     void run() {
-        int64_t all = p_.c * taps_;
-        int64_t most = taps_ > CONV_SLAB ? CONV_SLAB : channels_of_slab(p_) * taps_;
-        for (int64_t t = 0, n; t < all; t += n) {
-            n = most < all - t ? most : all - t;
-            if (taps_ > CONV_SLAB && n > taps_ - t % taps_)
-                n = taps_ - t % taps_;      /* a slab stays within a channel */
-            slab(t, n);
-        }
-        if (b_.images > 1)
+        if ((b_.steps & FL_CONV_GATHER) && !plain_)
+            memset(split_, 0, (size_t)split_elements(b_) * sizeof(T));
+        for (int64_t i = b_.first_slab; i < b_.last_slab; i++)
+            run_slab(slab_at(p_, i));
+        if (b_.images > 1 && (b_.steps & FL_CONV_MULTIPLY))
             spread();
     }
 
   private:
+    static int64_t pixels(const fl_conv_block &b) { return b.images * b.rows * b.p->ow; }
+    static int64_t padded(int64_t n) { return (n + strip_width<T>() - 1) / strip_width<T>() * strip_width<T>(); }
     static int64_t strip_elements() { return (CONV_SLAB + 1) * strip_width<T>(); }
-    static int64_t panel_elements(const fl_conv_block &b) { return (b.o1 - b.o0) * CONV_STRIDE; }
 
-    /* Sums over slabs of several images stay together until all are done. */
+    static int64_t panel_elements(const fl_conv_block &b) {
+        return b.steps & FL_CONV_MULTIPLY ? (b.o1 - b.o0) * CONV_STRIDE : 0;
+    }
+
+    /* Sums of several images stay together until all slabs are done. */
     static int64_t sums_elements(const fl_conv_block &b) {
-        return b.images > 1 ? (b.o1 - b.o0) * b.images * b.p->oh * b.p->ow : 0;
+        bool apart = b.images > 1 && (b.steps & FL_CONV_MULTIPLY);
+        return apart ? (b.o1 - b.o0) * pixels(b) : 0;
     }
 
     static int64_t split_elements(const fl_conv_block &b) {
+        if (plain(*b.p) || !(b.steps & FL_CONV_GATHER))
+            return 0;
         return b.images * channels_of_slab(*b.p) * rows_of(b).plane_size() + 2 * strip_width<T>();
     }
 
@@ -64,58 +109,69 @@ template <class T> class ConvBlock {
         return p.x.stride == 1 && p.y.padding == 0 && p.x.padding == 0;
     }
 
-    static int64_t channels_of_slab(const fl_conv &p) {
-        int64_t taps = p.y.size * p.x.size, fit = CONV_SOME / taps;
-        if (p.c * taps <= CONV_SLAB)
-            return p.c;
-        if (fit < 1)
-            return 1;
-        int64_t slabs = (p.c - 1) / fit + 1;
-        return (p.c - 1) / slabs + 1;
+    void run_slab(const ConvSlab &slab) {
+        int64_t offsets[CONV_SLAB], farthest = 0;
+        ConvSource source = {};
+        const T *from = nullptr;
+        if (b_.steps & FL_CONV_GATHER) {
+            source = plain_ ? input_source(slab) : split(slab);
+            from = plain_ ? input(0) + slab.c0 * source.channel_step : split_;
+            farthest = set_offsets(source, slab, offsets);
+        }
+        if (b_.steps & FL_CONV_MULTIPLY)
+            pack(panel_, CONV_STRIDE, weight(slab.first), p_.c * p_.y.size * p_.x.size, 1,
+                 b_.o1 - b_.o0, slab.count);
+        for (int64_t q = 0; q < pixels(b_); q += strip_width<T>()) {
+            int64_t cols = pixels(b_) - q < strip_width<T>() ? pixels(b_) - q : strip_width<T>();
+            int vectors = cols > Lanes<T>::COUNT ? 2 : 1;
+            T *to = strip_at(slab, q);
+            if (b_.steps & FL_CONV_GATHER)
+                gather(source, from, offsets, farthest, slab.count, q, cols, vectors, to);
+            if (b_.steps & FL_CONV_MULTIPLY)
+                multiply(slab, q, cols, vectors, to);
+        }
     }
 
-    void slab(int64_t first, int64_t k) {
-        int64_t c0 = first / taps_, c1 = (first + k - 1) / taps_ + 1;
-        ConvSource source = plain_ ? input_source() : split(c0, c1);
-        int64_t offsets[CONV_SLAB];
-        set_offsets(source, first, k, c0, offsets);
-        const T *from = plain_ ? input(0) + c0 * source.channel_step : split_;
-        if (plain_)
-            source.readable -= c0 * source.channel_step;
-        const T *weight = static_cast<const T *>(b_.weight) + b_.o0 * p_.c * taps_ + first;
-        pack(panel_, CONV_STRIDE, weight, p_.c * taps_, 1, b_.o1 - b_.o0, k);
-        strips(source, from, offsets, k, first == 0);
+    T *strip_at(const ConvSlab &slab, int64_t q) const {
+        if (!b_.strips)
+            return strip_;
+        return static_cast<T *>(b_.strips) + slab.first * padded(pixels(b_)) + q * slab.count;
+    }
+
+    const T *weight(int64_t tap) const {
+        return static_cast<const T *>(b_.weight) + b_.o0 * p_.c * p_.y.size * p_.x.size + tap;
     }
 
     const T *input(int64_t image) const {
         return static_cast<const T *>(b_.input) + image * b_.input_step;
     }
 
-    ConvSource input_source() const {
-        return ConvSource{p_.w * p_.y.stride, b_.input_step, p_.h * p_.w, b_.readable};
+    /* ---- gathering ---- */
+
+    ConvSource input_source(const ConvSlab &slab) const {
+        int64_t channel = p_.h * p_.w;
+        return ConvSource{p_.w * p_.y.stride, b_.input_step, channel,
+                          b_.readable - slab.c0 * channel};
     }
 
-    /* Pad and split the rows of channels [c0, c1) of all images. The padding is the same for all
-     * slabs: it is set once. */
-    ConvSource split(int64_t c0, int64_t c1) {
-        int64_t plane = rows_.plane_size(), channels = c1 - c0;
-        if (c0 == 0)
-            memset(split_, 0, (size_t)(split_elements(b_)) * sizeof(T));
+    /* Pad and split the rows of the slab's channels of all images. */
+    ConvSource split(const ConvSlab &slab) {
+        int64_t plane = rows_.plane_size(), channels = slab.c1 - slab.c0;
         for (int64_t image = 0; image < b_.images; image++)
             for (int64_t c = 0; c < channels; c++)
-                split_plane(p_.x, rows_, input(image) + (c0 + c) * p_.h * p_.w, p_.h, p_.w,
+                split_plane(p_.x, rows_, input(image) + (slab.c0 + c) * p_.h * p_.w, p_.h, p_.w,
                             split_ + (image * channels + c) * plane);
         return ConvSource{rows_.row_size() * p_.y.stride, channels * plane, plane,
                           b_.images * channels * plane + 2 * strip_width<T>()};
     }
 
-    /* Where the k taps from number `first` on begin to read, relative to channel c0. */
-    void set_offsets(const ConvSource &s, int64_t first, int64_t k, int64_t c0,
-                     int64_t *offsets) const {
-        int64_t channel = (first / taps_ - c0) * s.channel_step, at = first % taps_;
+    /* Where the taps of the slab begin to read; returns the greatest offset. */
+    int64_t set_offsets(const ConvSource &s, const ConvSlab &slab, int64_t *offsets) const {
+        int64_t at = slab.first - slab.c0 * p_.y.size * p_.x.size, channel = 0, farthest = 0;
         int64_t ky = at / p_.x.size, kx = at % p_.x.size;
-        for (int64_t j = 0; j < k; j++) {
+        for (int64_t j = 0; j < slab.count; j++) {
             offsets[j] = channel + place(ky, kx);
+            farthest = offsets[j] > farthest ? offsets[j] : farthest;
             if (++kx < p_.x.size)
                 continue;
             kx = 0;
@@ -124,6 +180,7 @@ template <class T> class ConvBlock {
             ky = 0;
             channel += s.channel_step;
         }
+        return farthest;
     }
 
     int64_t place(int64_t ky, int64_t kx) const {
@@ -132,38 +189,28 @@ template <class T> class ConvBlock {
         return tap_offset(p_.y, p_.x, rows_, ky, kx);
     }
 
-    void strips(const ConvSource &source, const T *from, const int64_t *offsets, int64_t k,
-                bool first) {
-        int64_t pixels = b_.images * b_.rows * p_.ow, farthest = 0;
-        for (int64_t j = 0; j < k; j++)
-            farthest = offsets[j] > farthest ? offsets[j] : farthest;
-        for (int64_t q = 0; q < pixels; q += strip_width<T>()) {
-            int64_t cols = pixels - q < strip_width<T>() ? pixels - q : strip_width<T>();
-            int vectors = cols > Lanes<T>::COUNT ? 2 : 1;
-            Strip<T> strip;
-            strip.set(source, q, cols, p_.ow, b_.rows);
-            bool exactly = farthest + strip.reach() > source.readable;
-            pack_strip(strip, from, offsets, k, vectors * Lanes<T>::COUNT, exactly, strip_);
-            tiles(q, cols, vectors, k, first);
-        }
+    void gather(const ConvSource &source, const T *from, const int64_t *offsets, int64_t farthest,
+                int64_t k, int64_t q, int64_t cols, int vectors, T *to) {
+        Strip<T> strip;
+        strip.set(source, q, cols, p_.ow, b_.rows);
+        bool exactly = farthest + strip.reach() > source.readable;
+        pack_strip(strip, from, offsets, k, vectors * Lanes<T>::COUNT, exactly, to);
     }
 
-    void tiles(int64_t q, int64_t cols, int vectors, int64_t k, bool first) {
+    /* ---- multiplying ---- */
+
+    void multiply(const ConvSlab &slab, int64_t q, int64_t cols, int vectors, const T *strip) {
         T start[TILE_ROWS] = {};
         int64_t count = b_.o1 - b_.o0;
         for (int64_t o = 0, tall; o < count; o += tall) {
             tall = conv_tile_rows(count - o);
-            if (first && b_.bias)
+            if (slab.first == 0 && b_.bias)
                 for (int64_t i = 0; i < tall; i++)
                     start[i] = static_cast<const T *>(b_.bias)[b_.o0 + o + i];
-            ConvTile<T> add = conv_tiles<T>.of[tall][vectors];
-            const T *begin = first ? start : nullptr;
-            if (b_.images == 1)
-                add(k, panel_ + o * CONV_STRIDE, strip_, output(0, o) + b_.y0 * p_.ow + q, size(),
-                    cols, begin);
-            else
-                add(k, panel_ + o * CONV_STRIDE, strip_, sums_ + o * b_.images * size() + q,
-                    b_.images * size(), cols, begin);
+            T *c = b_.images > 1 ? sums_ + o * pixels(b_) + q : output(0, o) + b_.y0 * p_.ow + q;
+            int64_t c_row = b_.images > 1 ? pixels(b_) : size();
+            conv_tiles<T>.of[tall][vectors](slab.count, panel_ + o * CONV_STRIDE, strip, c, c_row,
+                                            cols, slab.first == 0 ? start : nullptr);
         }
     }
 
@@ -185,7 +232,6 @@ template <class T> class ConvBlock {
     const fl_conv_block &b_;
     const fl_conv &p_;
     PhaseRows rows_;
-    int64_t taps_;
     bool plain_;
     T *strip_, *panel_, *sums_, *split_;
 };

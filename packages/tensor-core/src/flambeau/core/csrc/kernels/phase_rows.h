@@ -63,37 +63,50 @@ inline void copy_row_bytes(char *out, const char *in, int64_t n) {
         copy_blocks<4>(out, in, n);
 }
 
-template <class T> inline void take_phase(T *out, const T *in, int64_t stride, int64_t n) {
-    if (stride == 1)
-        return copy_row_bytes((char *)out, (const char *)in, n * (int64_t)sizeof(T));
-    if (stride == 2)
-        for (int64_t j = 0; j < n; j++)
-            out[j] = in[2 * j];
-    else
-        for (int64_t j = 0; j < n; j++)
-            out[j] = in[j * stride];
+/* Every second element, 16 at a time as long as `room` elements may be read. */
+template <class T> inline void take_even(T *__restrict out, const T *in, int64_t n, int64_t room) {
+    int64_t j = 0;
+    for (; j + 16 <= n && 2 * j + 32 <= room; j += 16) {
+        T block[32];
+        memcpy(block, in + 2 * j, sizeof block);
+        for (int i = 0; i < 16; i++)
+            out[j + i] = block[2 * i];
+    }
+    for (; j < n; j++)
+        out[j] = in[2 * j];
 }
 
-/* Only the elements of the image: the padding is there already. */
+/* One phase of the rows of a band; only the elements of the image, as the padding is there
+ * already. */
 template <class T>
-inline void split_row(const fl_window &x, const PhaseRows &r, const T *in, int64_t length,
-                      T *out) {
-    for (int64_t q = 0; q < r.phases; q++, out += r.pitch) {
-        int64_t begin, end;
-        phase_bounds(x, q, length, r.pitch, &begin, &end);
-        take_phase(out + begin, in + begin * x.stride + q - x.padding, x.stride, end - begin);
+inline void split_phase(const fl_window &x, const PhaseRows &r, int64_t q, const T *plane,
+                        int64_t height, int64_t width, T *out) {
+    int64_t begin, end;
+    phase_bounds(x, q, width, r.pitch, &begin, &end);
+    int64_t n = end - begin, skipped = begin * x.stride + q - x.padding;
+    int64_t first = r.first < 0 ? -r.first : 0;
+    int64_t last = height - r.first < r.rows ? height - r.first : r.rows;
+    for (int64_t i = first; i < last; i++) {
+        const T *from = plane + (r.first + i) * width + skipped;
+        T *to = out + i * r.row_size() + q * r.pitch + begin;
+        if (r.reach < r.stride && i % r.stride >= r.reach)
+            continue;       /* no tap meets this row */
+        if (x.stride == 1)
+            copy_row_bytes((char *)to, (const char *)from, n * (int64_t)sizeof(T));
+        else if (x.stride == 2)
+            take_even(to, from, n, width - skipped);
+        else
+            for (int64_t j = 0; j < n; j++)
+                to[j] = from[j * x.stride];
     }
 }
 
-/* Split the rows of a band out of a plane. What lies outside it stays as it is. */
+/* Split the rows of a band out of a plane. What lies outside the plane stays as it is. */
 template <class T>
 inline void split_plane(const fl_window &x, const PhaseRows &r, const T *plane, int64_t height,
                         int64_t width, T *out) {
-    int64_t first = r.first < 0 ? -r.first : 0;
-    int64_t last = height - r.first < r.rows ? height - r.first : r.rows;
-    for (int64_t i = first; i < last; i++)
-        if (i % r.stride < r.reach)     /* else no tap meets this row */
-            split_row(x, r, plane + (r.first + i) * width, width, out + i * r.row_size());
+    for (int64_t q = 0; q < r.phases; q++)
+        split_phase(x, r, q, plane, height, width, out);
 }
 
 /* Kernel positions [first, last) of output `o` that lie inside `length` elements. */

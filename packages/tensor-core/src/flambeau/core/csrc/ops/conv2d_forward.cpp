@@ -5,9 +5,11 @@ namespace {
 
 const int64_t PIXELS = 768;     /* of a block, about, */
 const int64_t FEWEST = 256;     /* and at least, even when that makes few blocks */
+const int64_t SHARED = 8 << 20; /* bytes of strips that are gathered before multiplying */
 const int64_t CHANNELS = 256;   /* output channels of a block, at most, */
-const int64_t FEW = 56;         /* and at least when they are split for more blocks */
-const int64_t ENOUGH = 12;      /* blocks that keep all threads busy */
+const int64_t FEW = 28;         /* and at least when they are split for more blocks, */
+const int64_t SOME = 56;        /* or when each block has to gather for itself */
+const int64_t ENOUGH = 16;      /* blocks that keep all threads busy */
 
 int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
 
@@ -36,7 +38,9 @@ Cut cut_of(const fl_conv &p) {
     cut.image_parts = parts_of(p.n, cut.images);
     cut.channel_parts = parts_of(p.o, CHANNELS);
     int64_t blocks = cut.image_parts * cut.row_parts * p.groups;
-    while (blocks * cut.channel_parts < ENOUGH && p.o / (cut.channel_parts + 1) >= FEW)
+    bool shared = p.n * p.groups * pixels * fl_conv_taps(p) <= SHARED / (int64_t)sizeof(double);
+    while (blocks * cut.channel_parts < ENOUGH &&
+           p.o / (cut.channel_parts + 1) >= (shared ? FEW : SOME))
         cut.channel_parts++;
     cut.channels = parts_of(p.o, cut.channel_parts);
     cut.channel_parts = parts_of(p.o, cut.channels);
@@ -46,7 +50,7 @@ Cut cut_of(const fl_conv &p) {
 struct Operands {
     const char *input, *weight, *bias;
     char *out;
-    int64_t size;
+    int64_t size, slabs;
 };
 
 /* Block number `index`: output channels vary fastest. */
@@ -75,7 +79,80 @@ fl_conv_block block_of(const fl_conv &p, const Cut &cut, const Operands &at, int
     b.rows = p.oh - y0 < cut.rows ? p.oh - y0 : cut.rows;
     b.o0 = o0;
     b.o1 = p.o - o0 < cut.channels ? p.o : o0 + cut.channels;
+    b.steps = FL_CONV_GATHER | FL_CONV_MULTIPLY;
+    b.last_slab = at.slabs;
     return b;
+}
+
+
+struct Job {
+    const fl_conv &p;
+    Cut cut;
+    Operands at;
+    const fl_conv_dtype *kernels;
+    int64_t pixel_parts() const { return cut.image_parts * p.groups * cut.row_parts; }
+};
+
+/* Run `count` pieces of work; prepare(i, block) says what piece i is. */
+template <class Prepare>
+bool run_blocks(const Job &job, int64_t count, int64_t work, const Prepare &prepare) {
+    fl_conv_block probe;
+    prepare(0, &probe);
+    size_t bytes = (size_t)job.kernels->scratch_bytes(&probe);
+    bool failed = false;
+    fl_parallel(count, (1 << 18) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+        Scratch scratch(bytes);
+        if (!scratch.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        for (int64_t i = begin; i < end; i++) {
+            fl_conv_block b;
+            prepare(i, &b);
+            b.scratch = scratch.as<char>();
+            job.kernels->block(&b);
+        }
+    });
+    return !failed;
+}
+
+/* Every block gathers its own strips. */
+bool run_at_once(const Job &job) {
+    int64_t count = job.pixel_parts() * job.cut.channel_parts;
+    int64_t work = job.cut.images * job.cut.rows * job.p.ow * job.cut.channels *
+                   fl_conv_taps(job.p);
+    return run_blocks(job, count, work, [&](int64_t i, fl_conv_block *b) {
+        *b = block_of(job.p, job.cut, job.at, i);
+    });
+}
+
+/* All strips are gathered first, to serve all parts of the output channels. */
+bool run_in_steps(const Job &job, char *strips, int64_t strips_bytes) {
+    int64_t slabs = job.at.slabs, parts = job.cut.channel_parts;
+    int64_t pixels = job.cut.images * job.cut.rows * job.p.ow;
+    int64_t taps = fl_conv_taps(job.p);
+    bool done = run_blocks(job, job.pixel_parts() * slabs, pixels * taps / slabs * 16,
+                           [&](int64_t i, fl_conv_block *b) {
+        *b = block_of(job.p, job.cut, job.at, i / slabs * parts);
+        b->steps = FL_CONV_GATHER;
+        b->first_slab = i % slabs;
+        b->last_slab = i % slabs + 1;
+        b->strips = strips + i / slabs * strips_bytes;
+    });
+    return done && run_blocks(job, job.pixel_parts() * parts, pixels * taps * job.cut.channels,
+                              [&](int64_t i, fl_conv_block *b) {
+        *b = block_of(job.p, job.cut, job.at, i);
+        b->steps = FL_CONV_MULTIPLY;
+        b->strips = strips + i / parts * strips_bytes;
+    });
+}
+
+bool run_job(const Job &job) {
+    fl_conv_block whole = block_of(job.p, job.cut, job.at, 0);
+    int64_t bytes = job.kernels->strips_bytes(&whole);
+    bytes += -bytes & 63;
+    if (job.cut.channel_parts == 1 || bytes * job.pixel_parts() > SHARED)
+        return run_at_once(job);
+    Scratch strips((size_t)(bytes * job.pixel_parts()));
+    return strips.ok() && run_in_steps(job, strips.as<char>(), bytes);
 }
 
 }  // namespace
@@ -83,23 +160,8 @@ fl_conv_block block_of(const fl_conv &p, const Cut &cut, const Operands &at, int
 int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const char *weight,
                     const char *bias, char *out) {
     const fl_conv_dtype *kernels = fl_conv_kernels_of(dtype);
-    Operands at = {input, weight, bias, out, fl_itemsize(dtype)};
-    Cut cut = cut_of(p);
-    fl_conv_block whole = block_of(p, cut, at, 0);
-    size_t bytes = (size_t)kernels->scratch_bytes(&whole);
-    int64_t blocks = cut.image_parts * p.groups * cut.row_parts * cut.channel_parts;
-    int64_t work = cut.images * cut.rows * p.ow * cut.channels * fl_conv_taps(p) + 1;
-    bool failed = false;
-    fl_parallel(blocks, (1 << 18) / work + 1, [&](int64_t begin, int64_t end) {
-        Scratch scratch(bytes);
-        if (!scratch.ok())
-            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        for (int64_t i = begin; i < end; i++) {
-            fl_conv_block b = block_of(p, cut, at, i);
-            b.scratch = scratch.as<char>();
-            kernels->block(&b);
-        }
-    });
-    return failed ? fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for %zu bytes of scratch", bytes)
-                  : 0;
+    Operands at = {input, weight, bias, out, fl_itemsize(dtype), kernels->slabs(&p)};
+    if (run_job(Job{p, cut_of(p), at, kernels}))
+        return 0;
+    return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch");
 }
