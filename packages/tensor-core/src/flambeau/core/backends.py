@@ -13,6 +13,7 @@ from typing import Any
 from flambeau.core import _core
 
 GROUP = "flambeau.backends"
+_adapters: dict[str, Backend] = {}
 
 
 class Backend:
@@ -74,7 +75,20 @@ def register(backend: Backend) -> int:
     if not backend.name.isidentifier():
         raise ValueError(f"a backend's name must be an identifier such as 'cuda', got "
                          f"{backend.name!r}")
-    return _core.register_backend(backend)
+    number = _core.register_backend(backend)
+    _adapters[backend.name] = backend
+    return number
+
+
+def adapter(name: str) -> Backend:
+    """The backend of a device type, loaded if need be.
+
+    Raises:
+        RuntimeError: no backend written in Python has this name.
+    """
+    if name not in _adapters:
+        load(name)
+    return _adapters[name]
 
 
 def _allowed(name: str) -> bool:

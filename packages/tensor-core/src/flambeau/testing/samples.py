@@ -1,0 +1,162 @@
+"""Sample inputs for rows: NumPy arrays and numbers, in every layout that kernels must handle.
+
+Pointwise rows and reductions follow from the roles of their parameters; other rows are in the
+table of ``samples_by_key.py``.
+"""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from flambeau.core.table.row import FORMULA_OF_KIND, Row
+
+#: The dtypes that rows are tried with.
+DTYPES = ("bool", "uint8", "int32", "int64", "bfloat16", "float32", "float64", "complex64")
+_FORMULA_OF_DTYPE = {"bool": "bool", "uint8": "int", "int32": "int", "int64": "int",
+                     "complex64": "complex"}
+
+Sample = tuple[list, dict]
+
+
+class Maker:
+    """Random arrays of a dtype; bfloat16 ones are float32 arrays, for NumPy has no such type."""
+
+    def __init__(self, dtype: str, seed: str, domain: tuple[float, float] = (-3.0, 3.0)) -> None:
+        self.dtype = dtype
+        self.domain = domain
+        self.rng = np.random.default_rng(zlib.crc32(f"{seed} {dtype}".encode()))
+
+    @property
+    def numpy_dtype(self) -> str:
+        return "float32" if self.dtype == "bfloat16" else self.dtype
+
+    def array(self, *shape: int) -> np.ndarray:
+        """C-contiguous values inside the domain."""
+        if self.dtype == "bool":
+            return self.mask(*shape)
+        if self.dtype == "uint8":
+            return np.asarray(self.rng.integers(0, 12, shape)).astype("uint8")
+        if self.dtype.startswith("int"):
+            return np.asarray(self.rng.integers(-6, 7, shape)).astype(self.dtype)
+        values = self.rng.uniform(*self.domain, shape)
+        if self.dtype == "complex64":
+            values = values + 1j * self.rng.uniform(*self.domain, shape)
+        if self.dtype == "bfloat16":
+            values = np.round(np.asarray(values) * 32) / 32
+        return np.asarray(values).astype(self.numpy_dtype)
+
+    def distinct(self, *shape: int) -> np.ndarray:
+        """Different values in a random order."""
+        count = int(np.prod(shape))
+        return self.rng.permutation(count).reshape(shape).astype(self.numpy_dtype)
+
+    def mask(self, *shape: int) -> np.ndarray:
+        return np.asarray(self.rng.random(shape) < 0.5)
+
+    def index(self, below: int, *shape: int) -> np.ndarray:
+        return np.asarray(self.rng.integers(0, below, shape))
+
+
+def samples(row: Row, dtype: str) -> Iterator[Sample]:
+    """Arguments to call a row with.
+
+    Args:
+        row: A row of the table.
+        dtype: Name of the dtype of the tensors, one of ``DTYPES``.
+
+    Yields:
+        Positional arguments in the row's order, tensors as arrays; and keyword arguments.
+    """
+    from flambeau.testing.samples_by_key import BY_KEY, FLOATING
+
+    make = Maker(dtype, row.key, row.domain)
+    if row.key in FLOATING and "float" not in dtype:
+        return
+    if row.key in BY_KEY:
+        for args in BY_KEY[row.key](make):
+            yield list(args), {}
+    elif row.category == "pointwise":
+        yield from _pointwise(row, make)
+    elif row.category == "reduction":
+        yield from _reduction(row, make)
+    elif [p.role for p in row.params if not p.has_default] == ["Tensor"]:
+        for array in layouts(make):
+            yield [array], {}
+
+
+def has_formula(row: Row, dtype: str) -> bool:
+    """Whether a pointwise row takes operands of a dtype."""
+    kind = _FORMULA_OF_DTYPE.get(dtype, "float")
+    floats = row.rule == "float" and kind in ("int", "bool")
+    assert kind in FORMULA_OF_KIND.values()
+    return kind in row.formulas or (floats and "float" in row.formulas)
+
+
+def layouts(make: Maker) -> list[np.ndarray]:
+    """One matrix in the layouts a kernel meets, an empty one and a single number."""
+    return [make.array(3, 5), make.array(5, 3).T, make.array(6, 10)[::2, ::2],
+            np.broadcast_to(make.array(5), (3, 5)), make.array(0, 5), make.array()]
+
+
+def _pointwise(row: Row, make: Maker) -> Iterator[Sample]:
+    if not has_formula(row, make.dtype):
+        return
+    shapes = [lambda k: make.array(3, 5), lambda k: make.array(5, 3).T if k else make.array(3, 5),
+              lambda k: make.array(6, 10)[::2, ::2], lambda k: make.array(5) if k else
+              make.array(3, 5), lambda k: make.array(*(1, 3)[:1 + k % 2]) if k else
+              make.array(2, 2, 1), lambda k: make.array(0, 5), lambda k: make.array(),
+              lambda k: make.array(2, 1500)]
+    for shape in shapes:
+        args, k = [], 0
+        for p in row.params:
+            if p.role == "Mask":
+                args.append(np.asarray(shape(k)) != 0)
+            elif p.is_operand:
+                args.append(shape(k))
+            else:
+                args.append(_scalar(p, make.dtype))
+            k += p.is_operand
+        yield args, {}
+    yield from _with_numbers(row, make)
+
+
+def _with_numbers(row: Row, make: Maker) -> Iterator[Sample]:
+    """Python numbers in the place of all operands but the first."""
+    if sum(p.role == "Operand" for p in row.params) < 2 or any(p.writes for p in row.params):
+        return
+    args, first = [], True
+    for p in row.params:
+        if p.role == "Operand" and not first:
+            args.append(True if make.dtype == "bool" else 2)
+        elif p.role == "Mask":
+            args.append(make.mask(3, 5))
+        else:
+            args.append(make.array(3, 5) if p.is_operand else _scalar(p, make.dtype))
+        first = first and not (p.is_operand and p.role != "Mask")
+    yield args, {}
+
+
+def _scalar(p, dtype: str):
+    if p.name == "max_val":
+        return 1
+    if dtype in ("bool", "uint8", "int32", "int64"):
+        return int(p.default) if p.has_default else 1
+    return 0.5 if p.name in ("alpha", "value") else p.default if p.has_default else 0.5
+
+
+def _reduction(row: Row, make: Maker) -> Iterator[Sample]:
+    names = [p.name for p in row.params]
+    optional = row.params[1].role == "Dims" or row.params[1].optional
+    dims = [None, 0, -1, (0, 2), (0, 1, 2)] if row.params[1].role == "Dims" else [None, 0, 1, -1]
+    dims = dims if optional and row.key != "logsumexp" else [d for d in dims if d is not None]
+    for x in (make.array(3, 4, 5), make.array(5, 4, 3).T, make.array(3, 8, 5)[:, ::2]):
+        for dim in dims:
+            for keepdim in (False, True):
+                yield [{"self": x, "dim": dim, "keepdim": keepdim, "dtype": None,
+                        "correction": 1}[name] for name in names], {}
+    edge = 0 if not (optional and row.key != "logsumexp") else None
+    for x in (make.array(), make.array(2, 0, 3), make.array(1, 4097)):
+        yield [{"self": x, "dim": -1 if x.shape == (2, 0, 3) else edge, "keepdim": False,
+                "dtype": None, "correction": 0}[name] for name in names], {}
