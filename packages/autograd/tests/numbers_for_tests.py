@@ -25,7 +25,7 @@ def reals(*shape, low=-2.0, high=2.0, seed=0, grad=True):
 def complexes(*shape, seed=0, grad=True):
     """A complex128 tensor."""
     parts = values(2 * math.prod(shape), seed=seed)
-    data = [complex(a, b) for a, b in zip(parts[::2], parts[1::2])]
+    data = [complex(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
     t = flambeau.tensor(data, dtype=flambeau.complex128).reshape(shape)
     return t.requires_grad_() if grad else t
 

@@ -1,8 +1,9 @@
 """Calls of every operator with a rule of its own: key -> functions from nothing to (fn, inputs)."""
 
+from numbers_for_tests import complexes, reals, whole
+
 import flambeau
 from flambeau.core import ops
-from numbers_for_tests import complexes, reals, whole
 
 bools = flambeau.tensor
 

@@ -109,7 +109,7 @@ def _run(T, fn, data, order):
 def _same(ours, theirs):
     """Equal up to rounding; a missing gradient counts as zeros."""
     assert len(ours) == len(theirs)
-    for mine, other in zip(ours, theirs):
+    for mine, other in zip(ours, theirs, strict=True):
         size = len(mine or other or [])
         mine, other = mine or [0.0] * size, other or [0.0] * size
         assert mine == pytest.approx(other, rel=1e-9, abs=1e-11, nan_ok=True)

@@ -1,10 +1,10 @@
 """The checker itself."""
 
 import pytest
+from numbers_for_tests import complexes, reals
 
 import flambeau
 from flambeau.autograd import GradcheckError, gradcheck
-from numbers_for_tests import complexes, reals
 
 
 def test_nothing_to_check():

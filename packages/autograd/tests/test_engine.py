@@ -3,10 +3,10 @@
 import gc
 
 import pytest
+from numbers_for_tests import reals
 
 import flambeau
 from flambeau.autograd import backward, grad
-from numbers_for_tests import reals
 
 
 def leaf(*data):

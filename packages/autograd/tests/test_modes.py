@@ -29,7 +29,7 @@ def test_enable_grad_inside():
 
 def test_restored_after_an_error():
     with pytest.raises(ZeroDivisionError), flambeau.no_grad():
-        1 / 0
+        raise ZeroDivisionError
     assert flambeau.is_grad_enabled()
 
 

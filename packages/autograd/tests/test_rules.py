@@ -1,10 +1,10 @@
 """Every rule, to first and second order, against finite differences in float64."""
 
 import pytest
+from samples import SAMPLES, THROUGH_SECOND_ORDER
 
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
-from samples import SAMPLES, THROUGH_SECOND_ORDER
 
 load_rules()
 #: Needs a second device.

@@ -1,14 +1,14 @@
 """Every row of the core's operator table is differentiable in a stated way."""
 
 import pytest
+from numbers_for_tests import complexes, reals
 
 import flambeau
-from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 from flambeau.autograd import gradcheck, gradgradcheck
+from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 from flambeau.core import find_op, ops
 from flambeau.core.table import ROWS
 from flambeau.core.table.derived import derived_key
-from numbers_for_tests import complexes, reals
 
 load_rules()
 

@@ -1,11 +1,11 @@
 """Writes to tensors that take part in a graph: versions, leaves, views and bases."""
 
 import pytest
+from numbers_for_tests import reals
 
 import flambeau
 from flambeau.autograd import gradcheck
 from flambeau.core import ops
-from numbers_for_tests import reals
 
 
 def leaf(*data):

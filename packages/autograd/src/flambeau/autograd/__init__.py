@@ -3,8 +3,6 @@
 ``y.backward()`` and ``grad(y, x)`` compute gradients; ``rule`` states the derivative of an
 operator; ``Function`` is a custom forward with a custom backward.
 """
-from flambeau.core import install_tensor_methods
-
 from flambeau.autograd._engine import TENSOR_ATTRIBUTES, install_tape
 from flambeau.autograd._table import no_derivative, rule
 from flambeau.autograd.function import Function
@@ -17,6 +15,7 @@ from flambeau.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from flambeau.core import install_tensor_methods
 
 install_tape()
 install_tensor_methods(TENSOR_ATTRIBUTES)

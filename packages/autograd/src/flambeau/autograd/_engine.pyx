@@ -2,11 +2,14 @@
 """The tape and the backward pass, in parts (engine/*.pxi):
 
 plan       a rule, compiled to numbers
-node       recorded operations and leaves; freeing long chains
+node       recorded operations and leaves
+lifetime   freeing long chains, garbage collection
 saved      what nodes keep for backward, and the version check
 record     from a call to a node
 views      writes to tensors and views
-gradients  adding gradients, fitting them to inputs, storing them at leaves
+gradients  adding gradients, fitting them to inputs
+leaf       storing them in leaves
+helpers    what rules call often
 heap       what waits during a backward pass
 call       from a node to its rule's results
 engine     the loop
@@ -38,11 +41,14 @@ from flambeau.autograd._table import backward_name, find_rule
 include "engine/plan.pxi"
 include "engine/errors.pxi"
 include "engine/node.pxi"
+include "engine/lifetime.pxi"
 include "engine/saved.pxi"
 include "engine/record.pxi"
 include "engine/views.pxi"
 include "engine/heap.pxi"
 include "engine/gradients.pxi"
+include "engine/leaf.pxi"
+include "engine/helpers.pxi"
 include "engine/call.pxi"
 include "engine/hooks.pxi"
 include "engine/engine.pxi"

@@ -47,7 +47,7 @@ def rule(key: str, inputs: str | Iterable[str] = (), function: Rule | None = Non
         >>> RULES.pop("example.twice")[0][0]
         ('self',)
     """
-    calls = [((name,), f) for name, f in by_input.items()]
+    calls: list[tuple[tuple[str, ...], Rule]] = [((name,), f) for name, f in by_input.items()]
     if function is not None:
         calls.append(((inputs,) if isinstance(inputs, str) else tuple(inputs), function))
     if not calls:
@@ -82,7 +82,7 @@ def load_rules() -> None:
     """Import the rules that come with the package; they fill the table."""
     global _loaded
     if not _loaded:
-        import flambeau.autograd.rules  # noqa: F401, PLC0415  (late: rules import the engine)
+        import flambeau.autograd.rules  # noqa: F401  (late: rules import the engine)
 
         _loaded = True          # not before: another thread waits at the import
 

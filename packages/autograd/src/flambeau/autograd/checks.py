@@ -3,9 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flambeau.core import Tensor, ops
-
 from flambeau.autograd._engine import enable_grad, no_grad, run_grad
+from flambeau.core import Tensor, ops
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -130,7 +129,7 @@ def _check(fn, args, eps, atol, rtol) -> None:
             _compare(n, i, _analytic(y, args[i]), numeric[n], atol, rtol)
 
 
-def _analytic(y, x) -> list[list[complex]]:
+def _analytic(y, x) -> list[list[float]]:
     """Rows of derivatives of each real component of ``y`` by each real component of ``x``."""
     rows = []
     for k in range(y.numel()):
@@ -161,8 +160,8 @@ def _numeric(fn, args, i, eps) -> list[list[list[float]]]:
     for k in range(x.numel()):
         for unit in _units(x):
             high, low = (_at(fn, args, i, k, unit * step) for step in (eps, -eps))
-            columns.append([[(a - b) / (2 * eps) for a, b in zip(h, w)]
-                            for h, w in zip(high, low)])
+            columns.append([[(a - b) / (2 * eps) for a, b in zip(h, w, strict=True)]
+                            for h, w in zip(high, low, strict=True)])
     count = len(columns[0]) if columns else len(_outputs(fn, args))
     return [[column[n] for column in columns] for n in range(count)]
 
@@ -181,7 +180,7 @@ def _at(fn, args, i, k, step):
 
 def _like_layout(x):
     """Memory for a tensor with the strides of ``x``."""
-    span = 1 + sum((n - 1) * s for n, s in zip(x.shape, x.stride()))
+    span = 1 + sum((n - 1) * s for n, s in zip(x.shape, x.stride(), strict=True))
     return ops.full_of((max(span, 1),), 0, dtype=x.dtype)
 
 

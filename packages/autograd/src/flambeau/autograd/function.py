@@ -21,8 +21,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
-from flambeau.core import Tensor, ops
-
+from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd._engine import (
     NodeFunction,
     SavedTensor,
@@ -31,83 +30,10 @@ from flambeau.autograd._engine import (
     is_grad_enabled,
     needs_grad,
     no_grad,
-    raise_second_time,
 )
+from flambeau.core import Tensor, ops
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
-
-
-class FunctionCtx:
-    """What ``forward`` leaves for ``backward``: saved tensors, and whatever else is set on it."""
-
-    needs_input_grad: tuple[bool, ...] = ()
-    materialize_grads = True
-
-    def __init__(self) -> None:
-        self._to_save: tuple[Tensor | None, ...] = ()
-        self._saved: tuple[SavedTensor | None, ...] | None = ()
-        self._dirty: tuple[Tensor, ...] = ()
-        self._constant: tuple[Tensor, ...] = ()
-        self._node = None
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs and outputs for ``backward``, guarded against writes in between.
-
-        Args:
-            tensors: inputs or outputs of ``forward``, or None.
-
-        Raises:
-            TypeError: something else than a tensor or None was passed.
-        """
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(
-                    f"save_for_backward() takes tensors and None, not {type(tensor).__name__}: "
-                    "keep other values as attributes, ctx.size = size")
-        self._to_save = tensors
-
-    def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs ``forward`` wrote to; it must return them.
-
-        Args:
-            tensors: inputs that were changed in place.
-        """
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which outputs carry no gradient.
-
-        Args:
-            tensors: outputs of ``forward``.
-        """
-        self._constant = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Choose what ``backward`` gets for outputs that were not used.
-
-        Args:
-            value: True (the default) for zeros, False for None.
-        """
-        self.materialize_grads = value
-
-    @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to ``save_for_backward``.
-
-        Raises:
-            RuntimeError: they were freed by a backward pass, or written to since.
-        """
-        if self._saved is None:
-            raise_second_time(self._node)
-        return tuple([s.unpack(self._node) if s is not None else None for s in self._saved])
-
-    def read(self, node, name: str):
-        """An attribute, read through the graph node (``y.grad_fn.saved_tensors``)."""
-        before, self._node = self._node, node
-        try:
-            return getattr(self, name)
-        finally:
-            self._node = before
 
 
 class _Backward(NodeFunction):
@@ -138,7 +64,7 @@ def _materialized(grads: tuple, shapes: Sequence) -> tuple:
     """Zeros for the gradients of outputs that were not used."""
     return tuple([g if g is not None or facts is None
                   else ops.full_of(facts[0], 0, dtype=facts[1], device=facts[2])
-                  for g, facts in zip(grads, shapes)])
+                  for g, facts in zip(grads, shapes, strict=True)])
 
 
 def _without_surplus(grads: tuple, count: int) -> tuple:

@@ -4,9 +4,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from flambeau.core import Tensor, ops
-
 from flambeau.autograd._engine import run_backward, run_grad
+from flambeau.core import Tensor, ops
 
 __all__ = ["backward", "grad"]
 
@@ -84,7 +83,7 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
         return _batched(outputs, inputs, weights, keep, create_graph)
     grads = run_grad(outputs, weights, inputs, keep, create_graph)
     return tuple([_checked(g, x, i, allow_unused or materialize_grads, materialize_grads)
-                  for i, (g, x) in enumerate(zip(grads, inputs))])
+                  for i, (g, x) in enumerate(zip(grads, inputs, strict=True))])
 
 
 def _listed(value):
@@ -112,4 +111,4 @@ def _batched(outputs, inputs, weights, keep, create_graph):
         rows.append(run_grad(outputs, [w[i] for w in weights], inputs, keep or not last,
                              create_graph))
     return tuple([None if column[0] is None else ops.stack(list(column))
-                  for column in zip(*rows)])
+                  for column in zip(*rows, strict=True)])

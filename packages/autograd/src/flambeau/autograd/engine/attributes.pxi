@@ -104,8 +104,8 @@ cdef int check_can_require(fl_tensor *t) except -1:
             "only Tensors of floating point and complex dtype can require gradients, and this is "
             f"{describe(t)}: convert it first, x = x.float()")
     if t.flags & FL_INFERENCE and not FL.get_mode() & FL_M_INFERENCE:
-        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is "
-                           "not allowed: make a normal tensor first, x = x.clone()")
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode "
+                           "is not allowed: make a normal tensor first, x = x.clone()")
     return 0
 
 

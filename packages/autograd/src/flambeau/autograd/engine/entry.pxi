@@ -123,9 +123,9 @@ cdef int check_input(object tensor, int index, str function) except -1:
     cdef fl_tensor *t = <fl_tensor *><PyObject *>tensor
     if not requires_grad(t):
         raise RuntimeError(
-            f"One of the differentiated Tensors does not require grad: {function} was asked for the "
-            f"gradient of element {index} of inputs, {describe(t)}; call requires_grad_() on it "
-            "before computing the outputs")
+            f"One of the differentiated Tensors does not require grad: {function} was asked for "
+            f"the gradient of element {index} of inputs, {describe(t)}; call requires_grad_() on "
+            "it before computing the outputs")
     if is_linked_view(t):
         refresh_view(t)
     if not is_node(t.autograd):
@@ -133,7 +133,7 @@ cdef int check_input(object tensor, int index, str function) except -1:
     return 0
 
 
-# ---- custom functions ----------------------------------------------------------------------------
+# ---- custom functions --------------------------------------------------------------------------
 def attach_function(str name, NodeFunction function, context, list inputs, list outputs):
     """Make a node that calls ``function`` and hang it on the outputs.
 

@@ -1,4 +1,4 @@
-# Work on single gradients: adding, fitting to the input's shape and dtype, storing at leaves.
+# Work on single gradients: adding, fitting to the input's shape and dtype.
 # Functions that take a PyObject* gradient take over the reference.
 
 cdef struct known_ops:       # rows the engine itself calls
@@ -116,7 +116,7 @@ cdef PyObject *sum_of(PyObject *a, PyObject *b, bint shared) except NULL:
     return total
 
 
-# ---- fitting -------------------------------------------------------------------------------------
+# ---- fitting -----------------------------------------------------------------------------------
 cdef inline PyObject *fit(Node node, int i, PyObject *grad) except NULL:
     """Bring a gradient to the shape, dtype and device of input ``i``."""
     cdef edge_t *edge = &node.edges[i]
@@ -178,116 +178,3 @@ cdef PyObject *sum_to(PyObject *grad, int ndim, int64_t *sizes) except NULL:
     put_tensor(&values[0], grad)
     put_ints(&values[1], sizes, ndim)
     return replace(OPS.view, grad, values, 2)
-
-
-def sum_to_shape(grad, tuple shape):
-    """Sum a gradient to the shape of the input that was broadcast."""
-    cdef int64_t sizes[FL_MAX_DIMS]
-    cdef int d
-    require_tensor(grad, "sum_to_shape(): grad")
-    for d in range(len(shape)):
-        sizes[d] = shape[d]
-    Py_INCREF(<PyObject *>grad)
-    cdef PyObject *total = sum_to(<PyObject *>grad, len(shape), sizes)
-    result = <object>total
-    Py_DECREF(total)
-    return result
-
-
-# ---- for rules ------------------------------------------------------------------------------------
-def conj(value):
-    """The complex conjugate; real tensors and numbers are given back as they are."""
-    if is_tensor(<PyObject *>value):
-        return ops.conj(value) if (<fl_tensor *><PyObject *>value).dtype >= FL_C64 else value
-    return value.conjugate() if isinstance(value, complex) else value
-
-
-def reshaped(g, tuple shape):
-    """The gradient in another shape."""
-    cdef fl_value values[2]
-    cdef int64_t sizes[FL_MAX_DIMS]
-    cdef int d, ndim = len(shape)
-    cdef PyObject *result
-    require_tensor(g, "reshaped(): g")
-    if not (<fl_tensor *><PyObject *>g).flags & FL_CONTIGUOUS:
-        return ops.reshape(g, shape)
-    for d in range(ndim):
-        sizes[d] = shape[d]
-    put_tensor(&values[0], <PyObject *>g)
-    put_ints(&values[1], sizes, ndim)
-    result = call_row(OPS.view, values, 2)
-    whole = <object>result
-    Py_DECREF(result)
-    return whole
-
-
-def spread(g, tuple shape, dim, bint keepdim):
-    """Undo a reduction: repeat ``g`` over the dimensions of ``shape`` that were folded."""
-    cdef fl_value values[2]
-    cdef int64_t sizes[FL_MAX_DIMS]
-    cdef int d, ndim = len(shape)
-    cdef PyObject *result
-    require_tensor(g, "spread(): g")
-    result = <PyObject *>g
-    Py_INCREF(result)
-    if not keepdim and (<fl_tensor *>result).ndim > 0:
-        for d in range(ndim):
-            sizes[d] = shape[d]
-        mark_folded(sizes, ndim, dim)
-        put_tensor(&values[0], result)
-        put_ints(&values[1], sizes, ndim)
-        result = replace(OPS.view, result, values, 2)
-    for d in range(ndim):
-        sizes[d] = shape[d]
-    put_tensor(&values[0], result)
-    put_ints(&values[1], sizes, ndim)
-    result = replace(OPS.expand, result, values, 2)
-    whole = <object>result
-    Py_DECREF(result)
-    return whole
-
-
-cdef int mark_folded(int64_t *sizes, int ndim, object dim) except -1:
-    """Size 1 for each folded dimension; None and no dims mean all."""
-    cdef int d
-    if dim is None or dim == () or dim == []:
-        for d in range(ndim):
-            sizes[d] = 1
-    elif isinstance(dim, (tuple, list)):
-        for d in dim:
-            sizes[d + ndim if d < 0 else d] = 1
-    else:
-        d = dim
-        sizes[d + ndim if d < 0 else d] = 1
-    return 0
-
-
-# ---- storing ---------------------------------------------------------------------------------------
-cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
-    """leaf.grad += grad. The first gradient is kept as it is when nobody else sees it."""
-    cdef bint recording = FL.get_mode() & FL_M_GRAD
-    cdef object old
-    while leaf.busy:
-        wait_a_little()
-    leaf.busy = True
-    try:
-        old = leaf.grad
-        if old is None:
-            if recording or shared or not may_write(grad):
-                leaf.grad = clone(<object>grad)
-            else:
-                leaf.grad = <object>grad
-        elif recording:
-            leaf.grad = ops.add(old, <object>grad)
-        else:
-            add_into(<PyObject *>old, grad)
-    finally:
-        leaf.busy = False
-        Py_DECREF(grad)
-    return 0
-
-
-# Adding releases the GIL for large tensors, so passes in several threads take turns at a leaf.
-cdef void wait_a_little() noexcept:
-    with nogil:
-        usleep(20)

@@ -115,7 +115,7 @@ cdef class Node:
         return extras.metadata
 
     def register_hook(self, hook):
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; it may replace the former."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may replace the first."""
         cdef NodeExtras extras = extras_of(self)
         if extras.post_hooks is None:
             extras.post_hooks = {}
@@ -261,81 +261,3 @@ cdef int shown_edges(Node node) noexcept:
     if node.plan is not NULL and node.plan.variant_slot != 255 and not is_second_form(node):
         return 1
     return node.nedges
-
-
-# ---- dropping without recursion -------------------------------------------------------------
-# A node about to die hands what it holds to this list. The outermost one empties the list; what
-# dies on the way only adds to it.
-cdef vector[PyObject *] _graveyard
-cdef bint _burying = False
-
-
-cdef void _give_up(Node node) noexcept:
-    global _burying
-    cdef int i
-    for i in range(node.nslots):
-        if node.slots[i].kind >= S_INPUT:
-            node.slots[i].kind = S_EMPTY
-            _graveyard.push_back(node.slots[i].value.o)
-    for i in range(node.nedges):
-        if node.edges[i].node is not NULL:
-            _graveyard.push_back(node.edges[i].node)
-            node.edges[i].node = NULL
-    if not _burying:
-        _burying = True
-        _bury()
-        _burying = False
-
-
-cdef void _bury() noexcept:
-    cdef PyObject *o
-    while not _graveyard.empty():
-        o = _graveyard.back()
-        _graveyard.pop_back()
-        Py_DECREF(o)
-
-
-# ---- garbage collection ---------------------------------------------------------------------
-# Cython's own traverse and clear know `extras`; these add the bare pointers.
-ctypedef int (*visit_t)(PyObject *, void *) noexcept
-cdef int (*_cython_traverse)(PyObject *, visit_t, void *) noexcept
-cdef int (*_cython_clear)(PyObject *) noexcept
-
-
-cdef int _traverse(PyObject *self, visit_t visit, void *arg) noexcept:
-    cdef int i
-    cdef int stop = _cython_traverse(self, visit, arg)
-    cdef edge_t *edges = (<Node>self).edges
-    cdef slot_t *slots = (<Node>self).slots
-    if stop:
-        return stop
-    for i in range((<Node>self).nedges):
-        if edges[i].node is not NULL:
-            stop = visit(edges[i].node, arg)
-            if stop:
-                return stop
-    for i in range((<Node>self).nslots):
-        if slots[i].kind >= S_INPUT:
-            stop = visit(slots[i].value.o, arg)
-            if stop:
-                return stop
-    return 0
-
-
-cdef int _clear(PyObject *self) noexcept:
-    _give_up(<Node>self)
-    return _cython_clear(self)
-
-
-cdef int _install_gc() except -1:
-    """Put traverse and clear in place; before the first node is made."""
-    global _cython_traverse, _cython_clear
-    cdef PyTypeObject *kind = <PyTypeObject *>Node
-    _cython_traverse = kind.tp_traverse
-    _cython_clear = kind.tp_clear
-    kind.tp_traverse = _traverse
-    kind.tp_clear = _clear
-    return 0
-
-
-_install_gc()

@@ -127,7 +127,7 @@ cdef int _fill_call(rule_plan *plan, fl_op *op, str key, list names, list inputs
         call.many = len(inputs) > 1
         args = _parameters(target, key)
     if len(args) > MAX_ARGS:
-        raise ValueError(f"the rule of {key}() takes {len(args)} arguments; {MAX_ARGS} is the limit")
+        raise ValueError(f"the rule of {key}() takes {len(args)} arguments; at most {MAX_ARGS} fit")
     call.nargs = len(args)
     for i, arg in enumerate(args):
         call.args[<int>i] = _argument(plan, op, key, names, arg, call.inputs)

@@ -99,7 +99,7 @@ cdef tuple shape_of(fl_tensor *t):
     return result
 
 
-# ---- reading ---------------------------------------------------------------------------------
+# ---- reading -----------------------------------------------------------------------------------
 cdef PyObject *unpack(Node node, slot_t *slot) except NULL:
     """The slot's value as a Python object (a new reference), after the version check."""
     cdef fl_value v

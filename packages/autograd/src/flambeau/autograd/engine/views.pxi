@@ -168,7 +168,7 @@ cdef int move_kept_grad(fl_tensor *t, Node node) except -1:
     return 0
 
 
-# ---- CopySlices ---------------------------------------------------------------------------------
+# ---- CopySlices --------------------------------------------------------------------------------
 cdef int rebase_view(Node inner, fl_tensor *v, fl_tensor *base) except -1:
     """Give the base a CopySlices node around ``inner``, and the view a fresh history."""
     cdef int i

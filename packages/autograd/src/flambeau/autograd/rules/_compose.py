@@ -3,9 +3,8 @@
 A kernel such as ``layer_norm_grad`` is itself differentiable (double backward needs it). Its
 formula is a few lines of operators; running them on the tape gives derivatives of any order.
 """
-from flambeau.core import ops
-
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
+from flambeau.core import ops
 
 __all__ = ["vjp_of"]
 
@@ -21,9 +20,9 @@ def vjp_of(function, inputs, cotangents, needs):
     """
     further = is_grad_enabled()
     with enable_grad():
-        fresh = [_fresh(x, need, further) for x, need in zip(inputs, needs)]
-        pairs = [(y, c) for y, c in zip(function(*fresh), cotangents) if c is not None]
-    wanted = [x for x, need in zip(fresh, needs) if need]
+        fresh = [_fresh(x, need, further) for x, need in zip(inputs, needs, strict=True)]
+        pairs = [(y, c) for y, c in zip(function(*fresh), cotangents, strict=True) if c is not None]
+    wanted = [x for x, need in zip(fresh, needs, strict=True) if need]
     outputs = [y for y, _ in pairs if needs_grad(y)]
     weights = [c for y, c in pairs if needs_grad(y)]
     grads = iter(run_grad(outputs, weights, wanted, further, further))

@@ -1,9 +1,8 @@
 """Small functions that the rules share."""
 from math import prod
 
-from flambeau.core import Tensor, ops
-
 from flambeau.autograd._engine import conj, reshaped, spread, sum_to_shape
+from flambeau.core import Tensor, ops
 
 __all__ = ["conj", "count_of", "full_shape", "is_tensor", "matrix_transpose", "normal_dims",
            "reshaped", "scaled", "spread", "sum_to_shape", "unreduced", "zeros", "zeros_like"]

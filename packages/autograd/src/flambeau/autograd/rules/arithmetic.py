@@ -1,10 +1,9 @@
 """Pointwise operators whose derivative is written by hand, because it is shorter or safer."""
-from flambeau.core import ops
-
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import conj, is_tensor, scaled, zeros_like
+from flambeau.core import ops
 
-# ---- sums and products ---------------------------------------------------------------------
+# ---- sums and products -------------------------------------------------------------------------
 rule("add", self=lambda g: g, other=lambda g, alpha: scaled(g, alpha))
 rule("sub", self=lambda g: g, other=lambda g, alpha: scaled(g, -alpha))
 rule("rsub", self=lambda g, alpha: scaled(g, -alpha), other=lambda g: g)
@@ -19,7 +18,7 @@ rule("positive", self=lambda g: g)
 rule("square", self=lambda g, self: g * conj(self * 2))
 
 
-# ---- powers -----------------------------------------------------------------------------------
+# ---- powers ------------------------------------------------------------------------------------
 def _pow_self(g, self, exponent):
     """``exponent * self**(exponent - 1)``, and 0 where the exponent is 0."""
     if not is_tensor(exponent):
@@ -45,7 +44,7 @@ def _pow_exponent(g, self, exponent, result):
 
 rule("pow", self=_pow_self, exponent=_pow_exponent)
 
-# ---- sizes, choices -----------------------------------------------------------------------------
+# ---- sizes, choices ----------------------------------------------------------------------------
 rule("abs", self=lambda g, self: g * _direction(self))
 rule("where",
      self=lambda g, condition: ops.where(condition, g, 0),
@@ -60,13 +59,13 @@ def _direction(self):
     return self / ops.where(size == 0, 1, size)
 
 
-# ---- complex numbers -------------------------------------------------------------------------------
+# ---- complex numbers ---------------------------------------------------------------------------
 rule("conj", self=lambda g: conj(g))
 rule("real_part", self=lambda g: g)
 
-# ---- activations -------------------------------------------------------------------------------------
+# ---- activations -------------------------------------------------------------------------------
 rule("relu", self=lambda g, result: ops.relu_grad(g, result))
 rule("relu_grad", grad=lambda g, result: ops.relu_grad(g, result))
 
-# ---- steps: flat wherever they are differentiable ------------------------------------------------------
+# ---- steps: flat wherever they are differentiable ----------------------------------------------
 rule("trunc_divide", self=lambda g: zeros_like(g), other=lambda g: zeros_like(g))

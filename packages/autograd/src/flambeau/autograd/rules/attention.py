@@ -1,8 +1,7 @@
 """Scaled dot product attention."""
-from flambeau.core import ops
-
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._compose import vjp_of
+from flambeau.core import ops
 
 rule("attention", ("query", "key", "value"),
      lambda g, query, key, value, attn_mask, is_causal, scale, result, result1:

@@ -1,10 +1,9 @@
 """Gathering and scattering."""
-from flambeau.core import ops
-
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import scaled, sum_to_shape, zeros
+from flambeau.core import ops
 
-# ---- along a dimension ------------------------------------------------------------------------------
+# ---- along a dimension -------------------------------------------------------------------------
 rule("index_select", self=lambda g, self_shape, dim, index:
      zeros(self_shape, g).index_add_(dim, index, g))
 rule("index_add",
@@ -35,7 +34,7 @@ def _from_places(g, src_shape, dim, index):
     return whole
 
 
-# ---- several dimensions at once ------------------------------------------------------------------------
+# ---- several dimensions at once ----------------------------------------------------------------
 rule("index", self=lambda g, self_shape, indices:
      zeros(self_shape, g).index_put_(indices, g, accumulate=True))
 rule("index_put",
@@ -44,7 +43,7 @@ rule("index_put",
      values=lambda g, indices, values_shape: sum_to_shape(ops.index(g, indices), values_shape))
 
 
-# ---- masks ------------------------------------------------------------------------------------------------
+# ---- masks -------------------------------------------------------------------------------------
 def _masked_select(g, self_shape, mask):
     """The gradient at the places of the mask, in its order."""
     shape = _broadcast(self_shape, mask.shape)
@@ -58,7 +57,7 @@ def _masked_select(g, self_shape, mask):
 def _broadcast(a, b):
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
-    return tuple([y if x == 1 else x for x, y in zip(a, b)])
+    return tuple([y if x == 1 else x for x, y in zip(a, b, strict=True)])
 
 
 rule("masked_select", self=_masked_select)

@@ -3,7 +3,7 @@ from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import conj, matrix_transpose, sum_to_shape
 
 
-# ---- matmul: vectors, matrices, stacks -------------------------------------------------------------
+# ---- matmul: vectors, matrices, stacks ---------------------------------------------------------
 def _matmul_self(g, self_shape, other):
     """``g @ other^H``, summed over broadcast stacks."""
     if len(self_shape) == 1 and other.ndim == 1:
@@ -35,7 +35,7 @@ def _rows(t):
 
 rule("matmul", self=_matmul_self, other=_matmul_other)
 
-# ---- linear: input @ weight^T + bias -------------------------------------------------------------------
+# ---- linear: input @ weight^T + bias -----------------------------------------------------------
 rule("linear",
      input=lambda g, weight: g @ conj(weight),
      weight=lambda g, input: _rows_or_row(g).t() @ conj(_rows_or_row(input)),

@@ -2,7 +2,7 @@
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import sum_to_shape, zeros_like
 
-# ---- copies: the engine casts and moves gradients back to the input's dtype and device -----------
+# ---- copies: the engine casts and moves gradients back to the input's dtype and device ---------
 rule("clone", self=lambda g: g)
 rule("contiguous_copy", self=lambda g: g)
 rule("cast", self=lambda g: g)
@@ -10,17 +10,18 @@ rule("to_device", self=lambda g: g)
 rule("copy", self=lambda g: zeros_like(g), src=lambda g, src_shape: sum_to_shape(g, src_shape))
 rule("fill", self=lambda g: zeros_like(g), value=lambda g: g.sum())
 
-# ---- rearrangements ----------------------------------------------------------------------------------
+# ---- rearrangements ----------------------------------------------------------------------------
 rule("flip", self=lambda g, dims: g.flip(dims))
 rule("tril", self=lambda g, diagonal: g.tril(diagonal))
 rule("triu", self=lambda g, diagonal: g.triu(diagonal))
 
 
-# ---- joins --------------------------------------------------------------------------------------------
+# ---- joins -------------------------------------------------------------------------------------
 def _cat(g, tensors_shape, dim, needs):
     """Slices of the gradient, one per tensor; empty 1-d tensors took no room."""
-    grads, start = [], 0
-    for shape, needed in zip(tensors_shape, needs):
+    grads: list = []
+    start = 0
+    for shape, needed in zip(tensors_shape, needs, strict=True):
         if shape == (0,) and g.ndim != 1:
             grads.append(None)
             continue

@@ -1,9 +1,8 @@
 """Convolution, pooling, embedding, losses."""
+from flambeau.autograd._table import rule
 from flambeau.core import ops
 
-from flambeau.autograd._table import rule
-
-# ---- convolution -----------------------------------------------------------------------------------
+# ---- convolution -------------------------------------------------------------------------------
 rule("conv2d",
      input=lambda g, weight, input_shape, stride, padding, dilation, groups:
          ops.conv2d_input_grad(g, weight, input_shape, stride, padding, dilation, groups),
@@ -21,7 +20,7 @@ rule("conv2d_weight_grad",
      input=lambda g, grad, input_shape, stride, padding, dilation, groups:
          ops.conv2d_input_grad(grad, g, input_shape, stride, padding, dilation, groups))
 
-# ---- pooling ----------------------------------------------------------------------------------------
+# ---- pooling -----------------------------------------------------------------------------------
 rule("max_pool2d_with_indices", self=lambda g, self_shape, result1:
      ops.max_pool2d_grad(g, result1, self_shape))
 rule("max_pool2d_grad", grad=lambda g, indices: _from_planes(g, indices))
@@ -42,7 +41,7 @@ def _from_planes(g, indices):
     return g.reshape([*g.shape[:-2], -1]).gather(-1, flat).reshape(indices.shape)
 
 
-# ---- embedding --------------------------------------------------------------------------------------------
+# ---- embedding ---------------------------------------------------------------------------------
 rule("embedding_lookup", weight=lambda g, weight_shape, indices, padding_idx:
      ops.embedding_grad(g, indices, weight_shape[0], padding_idx))
 rule("embedding_grad", grad=lambda g, indices, padding_idx:
@@ -56,7 +55,7 @@ def _lookup(g, indices, padding_idx):
     return ops.where((indices == padding_idx).unsqueeze(-1), 0, rows)
 
 
-# ---- losses ---------------------------------------------------------------------------------------------------
+# ---- losses ------------------------------------------------------------------------------------
 rule("nll_loss_rows", self=lambda g, self, target, weight, reduction, ignore_index, result1:
      ops.nll_loss_grad(g, self, target, weight, reduction, ignore_index, result1))
 rule("nll_loss_grad", grad=lambda g, target, weight, reduction, ignore_index:

@@ -1,10 +1,9 @@
 """Layer and batch normalization."""
-from flambeau.core import ops
-
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._compose import vjp_of
+from flambeau.core import ops
 
-# ---- layers -------------------------------------------------------------------------------------
+# ---- layers ------------------------------------------------------------------------------------
 rule("native_layer_norm", ("input", "weight", "bias"),
      lambda g, input, weight, result1, result2, axes:
          ops.layer_norm_grad(g, input, result1, result2, weight, axes))
@@ -51,7 +50,7 @@ rule("layer_norm_grad", ("grad", "input", "weight"),
      lambda grads, grad, input, weight, rstd, axes, needs:
          vjp_of(_layer_formula(axes, rstd), (grad, input, weight), grads, needs))
 
-# ---- batches -------------------------------------------------------------------------------------------
+# ---- batches -----------------------------------------------------------------------------------
 rule("native_batch_norm", ("input", "weight", "bias"),
      lambda g, input, weight, result1, result2, training:
          ops.batch_norm_grad(g, input, weight, result1, result2, training))

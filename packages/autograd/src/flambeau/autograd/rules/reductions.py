@@ -1,6 +1,4 @@
 """Operators that fold dimensions, and scans."""
-from flambeau.core import ops
-
 from flambeau.autograd._engine import is_grad_enabled
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import (
@@ -13,6 +11,7 @@ from flambeau.autograd.rules._help import (
     zeros,
     zeros_like,
 )
+from flambeau.core import ops
 
 # ---- sums --------------------------------------------------------------------------------------
 rule("sum", self=lambda g, self_shape, dim, keepdim:
@@ -32,7 +31,7 @@ def _deviation(self, dim, correction):
     return (self - self.mean(dim, keepdim=True)) * (2 / n if n > 0 else float("nan"))
 
 
-# ---- products ------------------------------------------------------------------------------------
+# ---- products ----------------------------------------------------------------------------------
 def _prod(g, self, result, self_shape, dim, keepdim):
     """``g`` times the product of all other factors."""
     if not self_shape:
@@ -75,7 +74,7 @@ def _others_exact(self, dim):
 rule("prod", self=_prod)
 
 
-# ---- extremes ---------------------------------------------------------------------------------------
+# ---- extremes ----------------------------------------------------------------------------------
 def _extreme(g, self, result, self_shape, dim, keepdim):
     """Equal parts to all elements that attain the extreme."""
     best = self == unreduced(result, self_shape, dim, keepdim)
@@ -106,11 +105,11 @@ rule("sort", self=lambda g, self_shape, dim, result1: _to_places(g, self_shape, 
 rule("topk", self=lambda g, self_shape, dim, result1: _to_places(g, self_shape, dim, result1))
 
 
-# ---- scans --------------------------------------------------------------------------------------------
+# ---- scans -------------------------------------------------------------------------------------
 rule("cumsum", self=lambda g, dim:
      g.flip(dim).cumsum(dim).flip(dim) if g.ndim else g)
 
-# ---- softmax ------------------------------------------------------------------------------------------
+# ---- softmax -----------------------------------------------------------------------------------
 rule("softmax", self=lambda g, result, dim: ops.softmax_grad(g, result, dim))
 rule("log_softmax", self=lambda g, result, dim: ops.log_softmax_grad(g, result, dim))
 

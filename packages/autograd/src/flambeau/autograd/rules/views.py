@@ -1,10 +1,9 @@
 """Views: the gradient goes back to where the view looked."""
-from flambeau.core import ops
-
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import reshaped, sum_to_shape, zeros
+from flambeau.core import ops
 
-# ---- the same elements in another order -----------------------------------------------------------
+# ---- the same elements in another order --------------------------------------------------------
 rule("view", self=lambda g, self_shape: reshaped(g, self_shape))
 rule("alias", self=lambda g: g)
 rule("permute", self=lambda g, dims: g.permute(_inverse(dims)))
@@ -24,7 +23,7 @@ def _inverse(dims):
     return sorted(range(n), key=places.__getitem__)
 
 
-# ---- some of the elements: zeros elsewhere ----------------------------------------------------------
+# ---- some of the elements: zeros elsewhere -----------------------------------------------------
 def _into_zeros(g, shape, view):
     """Zeros with the gradient written where ``view`` looks."""
     whole = zeros(shape, g)
@@ -42,7 +41,7 @@ rule("diagonal", self=lambda g, self_shape, offset, dim1, dim2:
      _into_zeros(g, self_shape, lambda z: z.diagonal(offset, dim1, dim2)))
 
 
-# ---- windows, which may overlap ----------------------------------------------------------------------
+# ---- windows, which may overlap ----------------------------------------------------------------
 def _add_through(g, size, index):
     """A flat tensor of ``size`` elements: each gradient added at its element's number."""
     return zeros((size,), g).scatter_add_(0, index.reshape(-1), g.reshape(-1))
@@ -65,9 +64,9 @@ def _as_strided(g, self_geometry, size, stride, storage_offset):
     shape, strides, start = self_geometry
     if 0 in g.shape:
         return zeros(shape, g)
-    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
+    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
     offset = (start if storage_offset is None else storage_offset) - start
-    reach = offset + 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
+    reach = offset + 1 + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)])
     first = min(0, offset)
     length = max(span, reach) - first
     index = ops.as_strided(_numbers(length, g), size, stride, offset - first)

@@ -1,16 +1,16 @@
 """Operators without a derivative, by name: their results are integers, bools or random."""
 from flambeau.autograd._table import no_derivative
 
-# ---- comparisons and logic -----------------------------------------------------------------------
+# ---- comparisons and logic ---------------------------------------------------------------------
 no_derivative("eq", "ne", "lt", "le", "gt", "ge")
 no_derivative("logical_and", "logical_or", "logical_xor", "logical_not")
 no_derivative("isnan", "isinf", "isfinite", "signbit", "any", "all")
 no_derivative("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
 
-# ---- places ------------------------------------------------------------------------------------------
+# ---- places ------------------------------------------------------------------------------------
 no_derivative("argmax", "argmin", "nonzero", "one_hot")
 
-# ---- new tensors ---------------------------------------------------------------------------------------
+# ---- new tensors -------------------------------------------------------------------------------
 no_derivative("empty", "empty_strided", "full_of", "arange_of", "linspace", "eye_of")
 no_derivative("random_uniform", "random_normal", "random_integers", "random_bernoulli",
               "random_permutation")

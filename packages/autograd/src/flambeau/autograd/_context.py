@@ -1,0 +1,81 @@
+"""What a custom function's ``forward`` leaves for its ``backward``."""
+from __future__ import annotations
+
+from flambeau.autograd._engine import SavedTensor, raise_second_time
+from flambeau.core import Tensor
+
+__all__ = ["FunctionCtx"]
+
+
+class FunctionCtx:
+    """What ``forward`` leaves for ``backward``: saved tensors, and whatever else is set on it."""
+
+    needs_input_grad: tuple[bool, ...] = ()
+    materialize_grads = True
+
+    def __init__(self) -> None:
+        self._to_save: tuple[Tensor | None, ...] = ()
+        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._dirty: tuple[Tensor, ...] = ()
+        self._constant: tuple[Tensor, ...] = ()
+        self._node = None
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs and outputs for ``backward``, guarded against writes in between.
+
+        Args:
+            tensors: inputs or outputs of ``forward``, or None.
+
+        Raises:
+            TypeError: something else than a tensor or None was passed.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"save_for_backward() takes tensors and None, not {type(tensor).__name__}: "
+                    "keep other values as attributes, ctx.size = size")
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs ``forward`` wrote to; it must return them.
+
+        Args:
+            tensors: inputs that were changed in place.
+        """
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs carry no gradient.
+
+        Args:
+            tensors: outputs of ``forward``.
+        """
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose what ``backward`` gets for outputs that were not used.
+
+        Args:
+            value: True (the default) for zeros, False for None.
+        """
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors given to ``save_for_backward``.
+
+        Raises:
+            RuntimeError: they were freed by a backward pass, or written to since.
+        """
+        if self._saved is None:
+            raise_second_time(self._node)
+        saved = self._saved or ()
+        return tuple([s.unpack(self._node) if s is not None else None for s in saved])
+
+    def read(self, node, name: str):
+        """An attribute, read through the graph node (``y.grad_fn.saved_tensors``)."""
+        before, self._node = self._node, node
+        try:
+            return getattr(self, name)
+        finally:
+            self._node = before
