@@ -187,11 +187,29 @@ static int copy_back(fl_tensor *target, fl_tensor *temporary) {
     return run_cpu(copy, in, 2, outs);
 }
 
+/* Where a shape depends on values, they are counted on the CPU; meta tensors have none. */
+static int count_on_host(fl_tensor *t) {
+    fl_value in[2], out[1];
+    fl_dynamic_size = -1;
+    if (t->device_type == FL_META)
+        return 0;
+    in[0].tag = out[0].tag = FL_TENSOR;
+    in[0].t = out[0].t = t;
+    in[1].tag = FL_DEVICE;
+    in[1].i = FL_CPU << 8;
+    if (t->device_type != FL_CPU && fl_call_to_device(nullptr, in, 2, out) < 0)
+        return -1;
+    fl_dynamic_size = fl_count_nonzero(out[0].t);
+    if (out[0].t != t)
+        Py_DECREF(out[0].t);
+    return 0;
+}
+
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_spec specs[FL_MAX_OUTS];
     fl_tensor *outs[FL_MAX_OUTS], *targets[FL_MAX_OUTS];
-    if (FL_UNLIKELY(op->dtype_rule == 6))
-        fl_dynamic_size = fl_count_nonzero(in[op->nparams - 1].t);
+    if (FL_UNLIKELY(op->dtype_rule == 6) && count_on_host(in[op->nparams - 1].t) < 0)
+        return -1;
     if (op->infer(op, in, n, specs) < 0)
         return fl_raise();
     int made = 0, status = 0;

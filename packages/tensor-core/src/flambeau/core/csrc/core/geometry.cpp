@@ -87,6 +87,8 @@ int fl_dims_mask(const fl_op *op, const fl_value &v, int ndim, uint64_t *mask) {
     return 0;
 }
 
+const char *fl_device_name(int device_type);
+
 static const fl_tensor *first_tensor(const fl_value &v) {
     if (v.tag == FL_TENSOR)
         return v.t;
@@ -100,10 +102,10 @@ static const fl_tensor *first_tensor(const fl_value &v) {
 static int device_clash(const fl_op *op, const fl_tensor *a, const fl_tensor *b, const char *name) {
     return fl_error(FL_RUNTIME_ERROR,
                     "%s: Expected all tensors to be on the same device, but argument '%s' of shape "
-                    "%s is on device %d:%d and an earlier one of shape %s on %d:%d; move one with "
+                    "%s is on %s and an earlier one of shape %s on %s; move one with "
                     "x.to(device)", fl_op_title(op), name, fl_shape_text(b->shape, b->ndim),
-                    b->device_type, b->device_index, fl_shape_text(a->shape, a->ndim),
-                    a->device_type, a->device_index);
+                    fl_device_name(b->device_type), fl_shape_text(a->shape, a->ndim),
+                    fl_device_name(a->device_type));
 }
 
 /* A 0-d CPU tensor may meet tensors of any device, as a number would. */
