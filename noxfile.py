@@ -84,11 +84,11 @@ def integration(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"], requires=["build"])
 def oracle(session: nox.Session) -> None:
-    """The tests whose expected values come from PyTorch, and the slow ones, in the full install."""
+    """All tests, with PyTorch at hand for expected values; the slow ones too."""
     install_all(session, "oracle")
-    for package in PACKAGES:
-        folder = package.folder / "tests"
-        steps.run_pytest(session, folder, f"oracle-{package.name}", "-m", "oracle or slow")
+    for folder in [package.folder for package in PACKAGES]:
+        steps.run_pytest(session, folder / "tests", f"oracle-{folder.name}")
+    steps.run_pytest(session, ROOT / "integration-tests", "oracle-integration")
 
 
 @nox.session(tags=["ci"], requires=["build"])

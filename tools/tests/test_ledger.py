@@ -9,6 +9,8 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="test_a" name="test_ok"/>
 <testcase classname="test_a" name="test_disk">
   <skipped type="pytest.skip" message="no disk"/></testcase>
+<testcase classname="test_a" name="test_gpu">
+  <skipped type="pytest.skip" message="needs a GPU"/></testcase>
 <testcase classname="test_a" name="test_bug">
   <skipped type="pytest.xfail" message="known"/></testcase>
 <testcase classname="" name="test_t">
@@ -34,7 +36,9 @@ def run(tmp_path, monkeypatch):
 
 def test_as_announced(run, capsys):
     assert run(2) == 0
-    assert "test_disk: no disk" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "test_disk: no disk" in text
+    assert "1 not on this machine\n  skip: test_a.test_gpu: needs a GPU" in text
 
 
 def test_more_than_announced(run):
