@@ -104,6 +104,7 @@ def write(month: str) -> int:
         }
         lines += ["[[package]]", *(f'{key} = "{value}"' for key, value in fields.items()), ""]
     target = RELEASES / f"{month}.toml"
+    RELEASES.mkdir(exist_ok=True)
     target.write_text("\n".join(lines))
     print(f"{target}: list in `tested` the combinations that were tested, then `check` it")
     return 0
