@@ -40,7 +40,6 @@ from flambeau.core import (
 )
 from flambeau.core import dtypes as _dtypes
 
-
 __path__ = rooms.extend_path(__path__, __name__)
 globals().update(functions)
 globals().update(_dtypes)
@@ -56,10 +55,13 @@ contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
 strided = "strided"
 
-__all__ = sorted([
+__all__ = [
     "Generator", "Size", "Tensor", "as_tensor", "can_cast", "default_generator", "device", "dtype",
-    "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype", "get_num_threads",
-    "get_rng_state", "iinfo", "initial_seed", "is_grad_enabled", "is_inference_mode_enabled",
-    "is_tensor", "load", "manual_seed", "promote_types", "result_type", "save",
-    "set_default_dtype", "set_num_threads", "set_printoptions", "set_rng_state", "tensor",
-    "pi", "e", "inf", "nan", "newaxis", *functions, *_dtypes])
+    "e", "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype",
+    "get_num_threads", "get_rng_state", "iinfo", "inf", "initial_seed", "is_grad_enabled",
+    "is_inference_mode_enabled", "is_tensor", "load", "manual_seed", "nan", "newaxis", "pi",
+    "promote_types", "result_type", "save", "set_default_dtype", "set_num_threads",
+    "set_printoptions", "set_rng_state", "tensor",
+]
+__all__.extend(functions)
+__all__.extend(_dtypes)

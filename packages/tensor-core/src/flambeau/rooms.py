@@ -14,8 +14,8 @@ import sys
 TYPE_CHECKING = False  # these, and importlib below, would cost time at every import
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
     from types import ModuleType
+    from typing import Any
 
 PREFIX = "flambeau."
 

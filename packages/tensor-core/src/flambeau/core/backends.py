@@ -132,5 +132,5 @@ def _load_entry(entry) -> None:
         backend = entry.load()
         register(backend() if callable(backend) else backend)
     except Exception as error:
-        raise RuntimeError(f"the backend of device type {entry.name!r} ({entry.value}) did not load: "
-                           f"{error}") from error
+        raise RuntimeError(f"the backend of device type {entry.name!r} ({entry.value}) did not "
+                           f"load: {error}") from error

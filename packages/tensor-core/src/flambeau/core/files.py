@@ -27,7 +27,7 @@ class FileError(ValueError):
     """A file that is not what it should be; the text says where."""
 
 
-# ---- structure ------------------------------------------------------------------------------------
+# ---- structure ------------------------------------------------------------
 
 
 def _encode(obj, path: str, tensors: dict, seen: dict):
@@ -83,7 +83,7 @@ def _decode(node, tensors: dict):
     raise FileError(f"load(): unknown kind {kind!r} in the structure description")
 
 
-# ---- bytes ------------------------------------------------------------------------------------------
+# ---- bytes ------------------------------------------------------------
 
 
 def _header(tensors: dict, metadata: dict) -> bytes:
@@ -177,7 +177,7 @@ def _check_cover(spans: list[tuple[int, int]], room: int) -> None:
         _fail(f"{room - at} bytes belong to no tensor")
 
 
-# ---- paths -------------------------------------------------------------------------------------------
+# ---- paths ------------------------------------------------------------
 
 
 def replace_atomically(path, write) -> None:

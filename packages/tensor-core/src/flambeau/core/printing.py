@@ -21,7 +21,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     profiles = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}
     if profile is not None:
         chosen = profiles[profile]
-        _OPTIONS.update(zip(("precision", "threshold", "edgeitems"), chosen))
+        _OPTIONS.update(zip(("precision", "threshold", "edgeitems"), chosen, strict=True))
         _OPTIONS["linewidth"] = 80
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
              "linewidth": linewidth}

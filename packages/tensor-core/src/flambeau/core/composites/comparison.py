@@ -12,8 +12,8 @@ def equal(x, other):
 
 def isclose(x, other, rtol, atol, equal_nan):
     if x.dtype is not other.dtype:
-        raise RuntimeError(f"isclose(): self is {x.dtype} and other is {other.dtype}; convert one of "
-                           "them with .to(dtype)")
+        raise RuntimeError(f"isclose(): self is {x.dtype} and other is {other.dtype}; convert one "
+                           "of them with .to(dtype)")
     if rtol < 0 or atol < 0:
         raise RuntimeError(f"isclose(): rtol and atol must not be negative, got {rtol} and {atol}")
     same = _op["eq"](x, other)

@@ -20,15 +20,15 @@ def _reduce(what, loss, reduction):
 def _same_shape(what, x, target):
     if x.shape != target.shape:
         raise ValueError(
-            f"{what}(): input has shape {list(x.shape)} and target {list(target.shape)}; a loss does "
-            "not broadcast in silence: reshape one of them (target.view_as(input)), or broadcast on "
-            "purpose with target.expand_as(input)")
+            f"{what}(): input has shape {list(x.shape)} and target {list(target.shape)}; a loss "
+            "does not broadcast in silence: reshape one of them (target.view_as(input)), or "
+            "broadcast on purpose with target.expand_as(input)")
 
 
 def _legacy(what, size_average, reduce):
     if size_average is not None or reduce is not None:
-        raise TypeError(f"{what}(): size_average and reduce are deprecated; write reduction='mean', "
-                        "'sum' or 'none'")
+        raise TypeError(f"{what}(): size_average and reduce are deprecated; write reduction="
+                        "'mean', 'sum' or 'none'")
 
 
 def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):

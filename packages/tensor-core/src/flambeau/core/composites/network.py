@@ -20,8 +20,14 @@ def max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indi
 
 
 def adaptive_avg_pool2d(x, output_size):
+    if x.ndim not in (3, 4) or len(output_size) not in (1, 2):
+        raise RuntimeError(f"adaptive_avg_pool2d(): expected input of 3 or 4 dimensions and one or "
+                           f"two output sizes, got shape {list(x.shape)} and {list(output_size)}")
     height, width = x.shape[-2:]
     rows, cols = output_size if len(output_size) == 2 else (output_size[0], output_size[0])
+    if rows < 1 or cols < 1:
+        raise RuntimeError(f"adaptive_avg_pool2d(): output sizes must be at least 1, got "
+                           f"{list(output_size)}")
     if rows == 1 and cols == 1:
         return _op["mean"](x, (-2, -1), True)
     if height % rows == 0 and width % cols == 0:
@@ -42,9 +48,9 @@ def _uneven_pool(x, dim, count):
 def layer_norm(x, normalized_shape, weight, bias, eps):
     n = len(normalized_shape)
     if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):
-        raise RuntimeError(f"layer_norm(): Given normalized_shape={list(normalized_shape)}, expected "
-                           f"input with shape [*, {', '.join(map(str, normalized_shape))}], but got "
-                           f"input of size {list(x.shape)}")
+        raise RuntimeError(f"layer_norm(): Given normalized_shape={list(normalized_shape)}, "
+                           f"expected input with shape [*, {', '.join(map(str, normalized_shape))}], "
+                           f"but got input of size {list(x.shape)}")
     return _op["native_layer_norm"](x, n, weight, bias, eps)[0]
 
 

@@ -41,8 +41,8 @@ def flatten(x, start_dim, end_dim):
         return _view(x, (1,))
     start, end = _wrap(start_dim, x.ndim, "flatten"), _wrap(end_dim, x.ndim, "flatten")
     if start > end:
-        raise RuntimeError(f"flatten(): start_dim {start_dim} must not come after end_dim {end_dim} "
-                           f"(shape {list(x.shape)})")
+        raise RuntimeError(f"flatten(): start_dim {start_dim} must not come after end_dim "
+                           f"{end_dim} (shape {list(x.shape)})")
     if start == end:
         return x
     sizes = list(x.shape)
@@ -91,8 +91,9 @@ def split(x, split_size_or_sections, dim):
             raise RuntimeError(f"split(): split_size must be positive, got {step}")
         sections = [min(step, size - i) for i in range(0, size, step)] or [0]
     elif sum(sections) != size:
-        raise RuntimeError(f"split(): split_with_sizes expects split_sizes to sum exactly to {size} "
-                           f"(input tensor's size at dimension {dim}), but got {list(sections)}")
+        raise RuntimeError(f"split(): split_with_sizes expects split_sizes to sum exactly to "
+                           f"{size} (input tensor's size at dimension {dim}), but got "
+                           f"{list(sections)}")
     pieces, start = [], 0
     for length in sections:
         pieces.append(_narrow(x, dim, start, length))
@@ -126,7 +127,7 @@ def movedim(x, source, destination):
     if len(set(source)) != len(source) or len(set(destination)) != len(destination):
         raise RuntimeError("movedim(): dimensions must not be named twice")
     rest = [d for d in range(n) if d not in source]
-    order = dict(zip(destination, source))
+    order = dict(zip(destination, source, strict=True))
     return _op["permute"](x, [order[i] if i in order else rest.pop(0) for i in range(n)])
 
 
@@ -137,8 +138,8 @@ def repeat(x, repeats):
                            f"be smaller than number of dimensions of tensor {list(x.shape)}")
     shape = [1] * extra + list(x.shape)
     x = reshape(x, [n for size in shape for n in (1, size)])
-    x = _op["expand"](x, [n for size, r in zip(shape, repeats) for n in (r, size)])
-    return _view(_contiguous_copy(x), [r * size for size, r in zip(shape, repeats)])
+    x = _op["expand"](x, [n for size, r in zip(shape, repeats, strict=True) for n in (r, size)])
+    return _view(_contiguous_copy(x), [r * size for size, r in zip(shape, repeats, strict=True)])
 
 
 def argsort(x, dim, descending, stable):
@@ -152,7 +153,19 @@ def masked_fill(x, mask, value):
     if isinstance(value, _core.Tensor) and value.ndim > 0:
         raise RuntimeError(f"masked_fill(): value must be a number or a 0-d tensor, got shape "
                            f"{list(value.shape)}")
-    return _op["where"](mask, value, x)
+    return _op["where"](mask, _in_dtype_of(x, value), x)
+
+
+def _in_dtype_of(x, value):
+    """A number or 0-d tensor that does not change the dtype of what it is written into."""
+    if isinstance(value, _core.Tensor):
+        return value if value.dtype is x.dtype else _op["cast"](value, x.dtype)
+    if _core.result_type(x, value) is x.dtype:
+        return value
+    if isinstance(value, complex):
+        raise RuntimeError(f"masked_fill(): value {value} is complex, but self is {x.dtype}; write "
+                           "x.to(flambeau.complex64) first")
+    return bool(value) if x.dtype.name == "bool" else int(value)
 
 
 def expand_as(x, other):

@@ -27,9 +27,12 @@ class Pair:
         return Pair(self.re - other.re, self.im - other.im)
 
     def __mul__(self, other: Pair) -> Pair:
+        """Fused where written: gcc 12 fuses this very pattern in vector loops, and there only,
+        whatever -ffp-contract says, so results would depend on an element's place.
+        """
         return Pair(
-            self.re * other.re - self.im * other.im,
-            self.re * other.im + self.im * other.re,
+            call("fma", self.re, other.re, -(self.im * other.im)),
+            call("fma", self.re, other.im, self.im * other.re),
         )
 
     def __truediv__(self, other: Pair) -> Pair:

@@ -47,7 +47,8 @@ def files() -> dict[str, str]:
 
 def _indices(rows: list[Row]) -> str:
     names = "".join(f"    FL_OP_{row.symbol} = {i},\n" for i, row in enumerate(rows))
-    return f"// Generated from the operator table; do not edit.\n#pragma once\nenum {{\n{names}}};\n"
+    head = "// Generated from the operator table; do not edit.\n#pragma once\n"
+    return f"{head}enum {{\n{names}}};\n"
 
 
 def _cython_indices(rows: list[Row]) -> str:

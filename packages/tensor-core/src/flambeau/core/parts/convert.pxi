@@ -87,8 +87,8 @@ cdef int _check_range(object value, int code) except -1:
     signed = code <= FL_I64 and code != FL_U8
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     if not low <= value <= high:
-        raise RuntimeError(f"value {value} cannot be converted to {_dtypes[code]} without overflow; "
-                           f"its range is {low} to {high}")
+        raise RuntimeError(f"value {value} cannot be converted to {_dtypes[code]} without "
+                           f"overflow; its range is {low} to {high}")
     return 0
 
 

@@ -57,7 +57,8 @@ cdef extern from "flambeau/abi.h":
         fl_value fallback
 
     ctypedef int (*fl_infer_fn)(const fl_op *, const fl_value *, int, fl_spec *) noexcept nogil
-    ctypedef int (*fl_run_fn)(const fl_op *, const fl_value *, int, fl_tensor *const *) noexcept nogil
+    ctypedef int (*fl_run_fn)(const fl_op *, const fl_value *, int, fl_tensor *const *) \
+        noexcept nogil
     ctypedef int (*fl_call_fn)(const fl_op *, const fl_value *, int, fl_value *) except -1
 
     ctypedef struct fl_op:
@@ -164,7 +165,8 @@ cdef extern from "core/core.h":
         char *data
         int dtype
         const int64_t *strides
-    void fl_copy_strided(const fl_strided &, const fl_strided &, int, const int64_t *) noexcept nogil
+    void fl_copy_strided(const fl_strided &, const fl_strided &, int, const int64_t *) \
+        noexcept nogil
     bint fl_view_possible(const fl_tensor *, int, const int64_t *) noexcept nogil
     int fl_get_num_threads() noexcept nogil
     int fl_set_num_threads(int) noexcept nogil

@@ -167,8 +167,8 @@ cdef object _spread(Tensor view, list advanced):
 cdef int _check_mask(Tensor view, Tensor mask, int dim) except -1:
     for k in range(mask._ndim):
         if mask._shape[k] != view._shape[dim + k]:
-            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not match "
-                             f"the shape of the indexed tensor {list(view.shape)} at index "
+            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not "
+                             f"match the shape of the indexed tensor {list(view.shape)} at index "
                              f"{dim + k}")
     return 0
 

@@ -28,8 +28,8 @@ cdef object _from_interface(object owner, dict face):
     cdef int ndim = len(face["shape"]), i, code
     cdef int64_t step, nbytes
     if face["typestr"] not in _code_of_typestr:
-        raise TypeError(f"can't convert an array of type {face['typestr']!r} to a tensor; supported "
-                        f"are {sorted(_code_of_typestr)} (native byte order)")
+        raise TypeError(f"can't convert an array of type {face['typestr']!r} to a tensor; "
+                        f"supported are {sorted(_code_of_typestr)} (native byte order)")
     if ndim > FL_MAX_DIMS:
         raise ValueError(f"an array of {ndim} dimensions; tensors have at most {FL_MAX_DIMS}")
     code = _code_of_typestr[face["typestr"]]

@@ -255,7 +255,8 @@ def check_write(op, args, outs):
     if row.infer(row, values, row.nparams, specs) < 0:
         fl_raise()
     for i in range(row.nouts):
-        fl_check_write(row, values, row.nparams, &specs[i], <fl_tensor *><PyObject *>(<Tensor?>outs[i]))
+        fl_check_write(row, values, row.nparams, &specs[i],
+                       <fl_tensor *><PyObject *>(<Tensor?>outs[i]))
 
 
 def parallel_for_address() -> int:

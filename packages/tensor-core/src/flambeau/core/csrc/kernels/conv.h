@@ -28,6 +28,13 @@ static inline bool fl_conv_pointwise(const fl_conv &p) {
            p.y.padding == 0 && p.x.padding == 0;
 }
 
+/* Weights with any strides, in elements: of groups, output channels, input channels, rows and columns
+ * of the window. `data` is the element of the first of each. */
+struct fl_conv_weight {
+    const void *data;
+    int64_t group, out, in, y, x;
+};
+
 /* A rectangle of the output of one group: channels [o0, o1) of rows [y0, y0 + rows) of some images.
  * More than one image only with all rows. Pointers are to the group's first channel in the first
  * image; steps between images in elements.
@@ -39,7 +46,8 @@ enum fl_conv_steps { FL_CONV_GATHER = 1, FL_CONV_MULTIPLY = 2 };
 
 struct fl_conv_block {
     const fl_conv *p;
-    const void *input, *weight, *bias;      /* bias may be NULL */
+    const void *input, *bias;   /* bias may be NULL */
+    fl_conv_weight weight;
     void *out;
     int64_t input_step, output_step;
     int64_t readable;           /* elements of input from its pointer to the end of the tensor */

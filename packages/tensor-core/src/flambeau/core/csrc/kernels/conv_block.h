@@ -6,17 +6,11 @@
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/conv_strip.h"
-#include "kernels/conv_tile.h"
-#include "kernels/gemm_pack.h"
+#include "kernels/conv_weight.h"
 
 namespace {
 
 /* ---- slabs ------------------------------------------------------------------------------------- */
-
-/* Taps [first, first + count), which lie in channels [c0, c1). */
-struct ConvSlab {
-    int64_t first, count, c0, c1;
-};
 
 inline int64_t channels_of_slab(const fl_conv &p) {
     int64_t taps = p.y.size * p.x.size, fit = CONV_SOME / taps;
@@ -81,7 +75,10 @@ template <class T> class ConvBlock {
 
   private:
     static int64_t pixels(const fl_conv_block &b) { return b.images * b.rows * b.p->ow; }
-    static int64_t padded(int64_t n) { return (n + strip_width<T>() - 1) / strip_width<T>() * strip_width<T>(); }
+    static int64_t padded(int64_t n) {
+        const int64_t width = strip_width<T>();
+        return (n + width - 1) / width * width;
+    }
     static int64_t strip_elements() { return (CONV_SLAB + 1) * strip_width<T>(); }
 
     static int64_t panel_elements(const fl_conv_block &b) {
@@ -106,7 +103,9 @@ template <class T> class ConvBlock {
 
     /* The input can be read as it is: nothing to pad or to split. */
     static bool plain(const fl_conv &p) {
-        return p.x.stride == 1 && p.y.padding == 0 && p.x.padding == 0;
+        return p.x.stride == 1 && p.y.padding == 0 && p.x.padding == 0 &&
+               (p.oh - 1) * p.y.stride + fl_window_reach(p.y) <= p.h &&
+               p.ow - 1 + fl_window_reach(p.x) <= p.w;
     }
 
     void run_slab(const ConvSlab &slab) {
@@ -119,8 +118,7 @@ template <class T> class ConvBlock {
             farthest = set_offsets(source, slab, offsets);
         }
         if (b_.steps & FL_CONV_MULTIPLY)
-            pack(panel_, CONV_STRIDE, weight(slab.first), p_.c * p_.y.size * p_.x.size, 1,
-                 b_.o1 - b_.o0, slab.count);
+            pack_weights(p_, b_.weight, slab, b_.o0, b_.o1, panel_);
         for (int64_t q = 0; q < pixels(b_); q += strip_width<T>()) {
             int64_t cols = pixels(b_) - q < strip_width<T>() ? pixels(b_) - q : strip_width<T>();
             int vectors = cols > Lanes<T>::COUNT ? 2 : 1;
@@ -136,10 +134,6 @@ template <class T> class ConvBlock {
         if (!b_.strips)
             return strip_;
         return static_cast<T *>(b_.strips) + slab.first * padded(pixels(b_)) + q * slab.count;
-    }
-
-    const T *weight(int64_t tap) const {
-        return static_cast<const T *>(b_.weight) + b_.o0 * p_.c * p_.y.size * p_.x.size + tap;
     }
 
     const T *input(int64_t image) const {

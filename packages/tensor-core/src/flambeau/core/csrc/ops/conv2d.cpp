@@ -36,7 +36,9 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int, fl_tensor
     Out out(outs[0], kind);
     if (!x.ok() || !w.ok() || !out.ok() || (b && !b->ok()))
         return -1;
-    if (fl_conv_forward(p, fl_dtype_of_kind[kind], x.as<char>(), w.as<char>(),
+    int64_t taps = fl_conv_taps(p), window = p.y.size * p.x.size;
+    fl_conv_weight rows = {w.as<char>(), p.o * taps, taps, window, p.x.size, 1};
+    if (fl_conv_forward(p, fl_dtype_of_kind[kind], x.as<char>(), rows,
                         b ? b->as<char>() : nullptr, out.as<char>()) < 0)
         return -1;
     out.commit();

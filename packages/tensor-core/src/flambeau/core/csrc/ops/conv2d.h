@@ -16,6 +16,8 @@ int fl_conv_check_dtypes(const fl_op *op, const fl_value *in, int n);
 int fl_conv_check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad);
 int fl_conv_output_shape(const fl_conv &p, int64_t shape[4]);   /* returns the dimensions */
 
-/* out = the convolution of contiguous operands in a compute dtype; bias may be NULL. */
-int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const char *weight,
+/* out = the convolution of contiguous operands in a compute dtype; bias may be NULL. p.oh and p.ow
+ * may differ from what the window gives: what lies behind the input counts as padding, which may
+ * also be negative. */
+int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
                     const char *bias, char *out);

@@ -48,7 +48,8 @@ Cut cut_of(const fl_conv &p) {
 }
 
 struct Operands {
-    const char *input, *weight, *bias;
+    const char *input, *bias;
+    fl_conv_weight weight;
     char *out;
     int64_t size, slabs;
 };
@@ -68,7 +69,8 @@ fl_conv_block block_of(const fl_conv &p, const Cut &cut, const Operands &at, int
     fl_conv_block b = {};
     b.p = &p;
     b.input = at.input + input * at.size;
-    b.weight = at.weight + group * p.o * fl_conv_taps(p) * at.size;
+    b.weight = at.weight;
+    b.weight.data = (const char *)at.weight.data + group * at.weight.group * at.size;
     b.bias = at.bias ? at.bias + group * p.o * at.size : nullptr;
     b.out = at.out + output * at.size;
     b.input_step = input_step;
@@ -157,10 +159,10 @@ bool run_job(const Job &job) {
 
 }  // namespace
 
-int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const char *weight,
+int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
                     const char *bias, char *out) {
     const fl_conv_dtype *kernels = fl_conv_kernels_of(dtype);
-    Operands at = {input, weight, bias, out, fl_itemsize(dtype), kernels->slabs(&p)};
+    Operands at = {input, bias, weight, out, fl_itemsize(dtype), kernels->slabs(&p)};
     if (run_job(Job{p, cut_of(p), at, kernels}))
         return 0;
     return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch");

@@ -6,6 +6,8 @@ static const char *kind_advice(int dtype) {
         return "convert with x.to(flambeau.int64) or x.float() first";
     if (fl_is_complex(dtype))
         return "complex numbers have no such operation; use x.real, x.imag or x.abs()";
+    if (fl_is_float(dtype))
+        return "convert with x.long() or x.bool() first";
     return "convert with x.float() first";
 }
 

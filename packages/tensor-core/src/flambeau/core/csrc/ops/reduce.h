@@ -3,9 +3,10 @@
 #include "core/core.h"
 
 /* Shared with table/rows/reductions.py: the row's option. */
-enum fl_reduction { FL_RED_SUM, FL_RED_PROD, FL_RED_MEAN, FL_RED_AMAX, FL_RED_AMIN, FL_RED_ANY, FL_RED_ALL,
-                    FL_RED_ARGMAX, FL_RED_ARGMIN, FL_RED_MAXDIM, FL_RED_MINDIM, FL_RED_VAR, FL_RED_LOGSUMEXP,
-                    FL_RED_NORM2 };
+enum fl_reduction {
+    FL_RED_SUM, FL_RED_PROD, FL_RED_MEAN, FL_RED_AMAX, FL_RED_AMIN, FL_RED_ANY, FL_RED_ALL,
+    FL_RED_ARGMAX, FL_RED_ARGMIN, FL_RED_MAXDIM, FL_RED_MINDIM, FL_RED_VAR, FL_RED_LOGSUMEXP
+};
 static inline int fl_reduction_of(const fl_op *op) { return *(const int *)op->kernels; }
 
 /* A strided operand with the dimensions to fold marked in a mask. */

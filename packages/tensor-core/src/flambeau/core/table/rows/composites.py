@@ -21,7 +21,8 @@ ROWS = (
               doc="The tensor itself if its elements lie in C order, else a copy that does."),
     *(composite(f"{name}_like(Tensor self, {extra}*, DType? dtype=None, Device? device=None, "
                 "Bool requires_grad=False, Object memory_format=None)", forms=("function",),
-                differentiable=False, doc=f"{text} of the shape, dtype and device of another tensor.")
+                differentiable=False,
+                doc=f"{text} of the shape, dtype and device of another tensor.")
       for name, extra, text in (
           ("empty", "", "Uninitialized memory"), ("zeros", "", "Zeros"), ("ones", "", "Ones"),
           ("full", "Scalar fill_value, ", "One number"), ("rand", "", "Uniform random numbers"),

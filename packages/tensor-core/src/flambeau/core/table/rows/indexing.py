@@ -2,8 +2,8 @@
 from flambeau.core.table.make import kernel
 
 ROWS = (
-    kernel("cat(Tensors tensors, Dim dim=0)", forms=("function",), aliases=("concat", "concatenate"),
-           doc="Joins tensors along a dimension."),
+    kernel("cat(Tensors tensors, Dim dim=0)", forms=("function",),
+           aliases=("concat", "concatenate"), doc="Joins tensors along a dimension."),
     kernel("index_select(Tensor self, Dim dim, Tensor index)",
            doc="Slices along a dimension, in the order of an index."),
     kernel("index_add(Tensor self, Dim dim, Tensor index, Tensor source, *, Scalar alpha=1)",
@@ -20,8 +20,10 @@ ROWS = (
            doc="NumPy's advanced indexing with integer tensors (None: whole dimension)."),
     kernel("index_put(Tensor self, Tensors indices, Tensor values, Bool accumulate=False)",
            inplace=True, doc="Writes through advanced indexing."),
-    kernel("masked_select(Tensor self, Tensor mask)", rule="dynamic", doc="The elements where the mask holds."),
-    kernel("nonzero(Tensor self)", differentiable=False, rule="dynamic", doc="Indices of the non-zero elements."),
+    kernel("masked_select(Tensor self, Tensor mask)", rule="dynamic",
+           doc="The elements where the mask holds."),
+    kernel("nonzero(Tensor self)", differentiable=False, rule="dynamic",
+           doc="Indices of the non-zero elements."),
     kernel("flip(Tensor self, Dims dims)", doc="Reverses dimensions."),
     kernel("sort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)"
            " -> (Tensor values, Tensor indices)", doc="Sorts along a dimension."),
