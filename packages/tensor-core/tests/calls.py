@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import flambeau
 from arrays import lay_out, make, tensor
+
+import flambeau
 from flambeau.core import ops
 
 ALL = ("bool", "uint8", "int32", "int64", "bfloat16", "float16", "float32", "float64",

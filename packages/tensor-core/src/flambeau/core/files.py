@@ -20,6 +20,7 @@ _NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat1
           "C128": "complex128"}
 _CODES = {v: k for k, v in _NAMES.items()}
 _MAX_HEADER = 100_000_000
+_MAX_DIMS = 32
 _TREE = "flambeau.tree"
 
 
@@ -134,6 +135,12 @@ def _no_twice(pairs):
     return made
 
 
+def _read_metadata(metadata) -> dict[str, str]:
+    if not isinstance(metadata, dict) or not all(type(v) is str for v in metadata.values()):
+        _fail("__metadata__ is not an object of strings")
+    return metadata
+
+
 def _read_entry(name: str, entry, room: int) -> tuple[str, tuple[int, ...], int, int]:
     try:
         dtype = _NAMES[entry["dtype"]]
@@ -144,6 +151,8 @@ def _read_entry(name: str, entry, room: int) -> tuple[str, tuple[int, ...], int,
     numbers = (*shape, start, end)
     if any(type(n) is not int or n < 0 for n in numbers) or not start <= end <= room:
         _fail(f"the entry of {name!r} points outside the file")
+    if len(shape) > _MAX_DIMS:
+        _fail(f"the entry of {name!r} has {len(shape)} dimensions; {_MAX_DIMS} are the limit")
     count = 1
     for size in shape:
         count *= size
@@ -155,7 +164,7 @@ def _read_entry(name: str, entry, room: int) -> tuple[str, tuple[int, ...], int,
 def read_tensors(view: memoryview) -> tuple[dict, dict]:
     """Named tensors and metadata of a safetensors file, over the memory of ``view``."""
     header, base = _read_header(view)
-    metadata = header.pop("__metadata__", {})
+    metadata = _read_metadata(header.pop("__metadata__", {}))
     tensors, spans = {}, []
     for name, entry in header.items():
         dtype, shape, start, end = _read_entry(name, entry, len(view) - base)

@@ -1,0 +1,236 @@
+"""NumPy, DLPack and buffers both ways without copying; pickles and deep copies."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import weakref
+
+import flambeau
+import numpy
+import pytest
+from arrays import DTYPES, make, tensor
+
+PLAIN = [d for d in DTYPES if d != "bfloat16"]
+
+
+@pytest.mark.parametrize("dtype", PLAIN)
+def test_numpy_both_ways_shares_memory(dtype):
+    array = make((3, 4), dtype)
+    x = flambeau.from_numpy(array)
+    assert x.dtype.name == dtype
+    assert x.data_ptr() == array.ctypes.data
+    back = x.numpy()
+    assert back.ctypes.data == array.ctypes.data
+    assert back.dtype == array.dtype
+    x[0, 0] = 1
+    assert back[0, 0] == array[0, 0] == 1
+
+
+@pytest.mark.parametrize("change", [lambda a: a[::2, 1:], lambda a: a.T, lambda a: a[:0],
+                                    lambda a: a[1, 2], lambda a: a[:, None],
+                                    lambda a: numpy.broadcast_to(a[0], (5, 4))])
+def test_strided_arrays(change):
+    array = change(make((4, 4)))
+    x = flambeau.from_numpy(numpy.asarray(array))
+    numpy.testing.assert_array_equal(x.numpy(), array)
+    numpy.testing.assert_array_equal((x + 1).numpy(), array + 1)
+
+
+def test_strided_tensors_become_strided_arrays():
+    x = tensor(make((3, 4, 5)))[1:, :, ::2].permute(2, 0, 1)
+    array = x.numpy()
+    assert array.strides == tuple(4 * s for s in x.stride())
+    assert array.ctypes.data == x.data_ptr()
+
+
+def test_an_array_keeps_the_tensors_memory_and_the_other_way_round():
+    array = flambeau.arange(1000).numpy()
+    gc.collect()
+    _ = [flambeau.zeros(1000) for _ in range(20)]
+    assert array.sum() == 499500
+    source = numpy.arange(1000)
+    alive = weakref.ref(source)
+    x = flambeau.from_numpy(source)[10:]
+    del source
+    gc.collect()
+    assert alive() is not None
+    assert x.sum().item() == 499500 - 45
+    del x
+    gc.collect()
+    assert alive() is None
+
+
+def test_read_only_arrays_give_read_only_tensors():
+    array = numpy.zeros(3)
+    array.flags.writeable = False
+    x = flambeau.from_numpy(array)
+    assert x.is_readonly
+    assert not x.numpy().flags.writeable
+    assert x[1:].is_readonly
+    assert not (x + 1).is_readonly
+
+
+@pytest.mark.parametrize("bad", [numpy.zeros(2, ">f4"), numpy.array(["a"]),
+                                 numpy.array([None]), numpy.zeros(2, "datetime64[s]"),
+                                 numpy.zeros(2, [("a", "f4")])])
+def test_arrays_without_a_dtype_here(bad):
+    with pytest.raises(TypeError, match="can't convert an array of type"):
+        flambeau.from_numpy(bad)
+    with pytest.raises((TypeError, ValueError)):
+        flambeau.tensor(bad)
+
+
+def test_negative_strides_are_explained():
+    with pytest.raises(ValueError, match="copy"):
+        flambeau.from_numpy(numpy.arange(3)[::-1])
+
+
+def test_functions_of_numpy_read_tensors():
+    x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert numpy.asarray(x).sum() == 10
+    assert numpy.array(x, dtype="float64").dtype == numpy.float64
+    assert flambeau.tensor(numpy.float32(2.5)).item() == 2.5
+    assert flambeau.tensor([numpy.int64(3), 4]).tolist() == [3, 4]
+
+
+def test_as_tensor_shares_and_tensor_copies():
+    array = numpy.zeros(3)
+    flambeau.as_tensor(array)[0] = 1
+    assert array[0] == 1
+    flambeau.tensor(array)[0] = 2
+    assert array[0] == 1
+
+
+# ---- DLPack
+
+
+@pytest.mark.parametrize("dtype", PLAIN)
+def test_dlpack_both_ways(dtype):
+    x = tensor(make((3, 4), dtype))
+    array = numpy.from_dlpack(x)
+    assert array.ctypes.data == x.data_ptr()
+    numpy.testing.assert_array_equal(array, x.numpy())
+    y = flambeau.from_dlpack(make((3, 4), dtype))
+    assert y.dtype.name == dtype
+    numpy.testing.assert_array_equal(y.numpy(), make((3, 4), dtype))
+
+
+def test_dlpack_keeps_memory_alive_and_lets_go():
+    x = flambeau.arange(100)
+    alive = weakref.ref(x)
+    array = numpy.from_dlpack(x[50:])
+    del x
+    gc.collect()
+    assert array.sum() == sum(range(50, 100))
+    del array
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_dropped_capsule_is_freed():
+    x = flambeau.arange(10)
+    before = sys.getrefcount(x)
+    for _ in range(100):
+        x.__dlpack__()
+    gc.collect()
+    assert sys.getrefcount(x) == before
+
+
+def test_a_capsule_is_taken_once():
+    class Once:
+        def __init__(self):
+            self.capsule = flambeau.arange(3).__dlpack__()
+
+        def __dlpack__(self, **_):
+            return self.capsule
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    source = Once()
+    assert flambeau.from_dlpack(source).tolist() == [0, 1, 2]
+    with pytest.raises(BufferError, match="used already"):
+        flambeau.from_dlpack(source)
+
+
+def test_strides_travel():
+    x = flambeau.arange(12).view(3, 4).t()
+    y = flambeau.from_dlpack(x)
+    assert y.stride() == x.stride()
+    assert y.data_ptr() == x.data_ptr()
+
+
+# ---- buffers
+
+
+def test_frombuffer_shares_a_bytearray():
+    memory = bytearray(16)
+    x = flambeau.frombuffer(memory, dtype=flambeau.int32)
+    x[1] = 258
+    assert memory[4:6] == b"\x02\x01"
+    y = flambeau.frombuffer(memory, dtype=flambeau.int32, count=1, offset=4)
+    assert y.tolist() == [258]
+    del memory
+    gc.collect()
+    assert x.tolist() == [0, 258, 0, 0]
+
+
+def test_frombuffer_of_bytes_is_read_only():
+    assert flambeau.frombuffer(b"abcd", dtype=flambeau.uint8).is_readonly
+
+
+@pytest.mark.parametrize(("count", "offset"), [(5, 0), (-1, 17), (4, 1), (-1, 3), (1, -1)])
+def test_frombuffer_outside(count, offset):
+    with pytest.raises(ValueError, match=r"frombuffer\(\)"):
+        flambeau.frombuffer(bytearray(16), dtype=flambeau.int32, count=count, offset=offset)
+
+
+# ---- pickles and copies
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pickle(dtype):
+    x = tensor(make((3, 4), dtype), dtype)
+    y = pickle.loads(pickle.dumps(x))
+    assert y.dtype is x.dtype
+    assert y.tolist() == x.tolist()
+    assert y.data_ptr() != x.data_ptr()
+
+
+def test_pickle_of_views_sizes_dtypes_devices():
+    x = flambeau.arange(12).view(3, 4).t()[1:]
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+    for value in (x.shape, x.dtype, x.device):
+        again = pickle.loads(pickle.dumps(value))
+        assert again == value
+        assert type(again) is type(value)
+    assert pickle.loads(pickle.dumps(x.dtype)) is x.dtype
+
+
+def test_deepcopy_has_memory_of_its_own_and_keeps_ties():
+    x = flambeau.ones(3)
+    tree = copy.deepcopy({"a": x, "b": [x, x[1:]]})
+    assert tree["a"] is tree["b"][0]
+    tree["a"].zero_()
+    assert x.tolist() == [1.0] * 3
+    assert copy.copy(x) is not None
+
+
+def test_hash_is_identity_and_equality_is_by_element():
+    x, y = flambeau.ones(2), flambeau.ones(2)
+    assert len({x, y, x}) == 2
+    assert (x == y).tolist() == [True, True]
+
+
+# ---- without any of it
+
+
+def test_import_takes_neither_numpy_nor_a_sibling():
+    code = ("import sys, flambeau; x = flambeau.ones(2) + 1; repr(x);"
+            "bad = [m for m in sys.modules if m == 'numpy' or m.startswith('flambeau.') and"
+            " m.split('.')[1] not in ('core', 'rooms')]; assert not bad, bad")
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,237 @@
+"""Files: round trips, damage, hostile headers, saves that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import flambeau
+import pytest
+from arrays import DTYPES, make, tensor
+from flambeau.core.files import FileError
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x.safetensors"
+
+
+TREE = {"weight": tensor(make((3, 4))), "list": [1, 2.5, None, "text", True, (flambeau.ones(2),)],
+        "nested": {"empty": {}, 7: tensor(make((2,), "int64")), "nan": float("-inf")},
+        "nothing": flambeau.zeros(0, 3), "scalar": flambeau.tensor(2.0)}
+
+
+def _plain(obj):
+    if isinstance(obj, flambeau.Tensor):
+        return ("tensor", obj.dtype.name, tuple(obj.shape), obj.tolist())
+    if isinstance(obj, dict):
+        return {k: _plain(v) for k, v in obj.items()}
+    if isinstance(obj, (list, tuple)):
+        return type(obj)(_plain(v) for v in obj)
+    return obj
+
+
+@pytest.mark.parametrize("mmap", (False, True))
+def test_round_trip(path, mmap):
+    flambeau.save(TREE, path)
+    assert _plain(flambeau.load(path, mmap=mmap)) == _plain(TREE)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "int8", "int16", "complex128", "uint16", "uint64"])
+def test_every_dtype(path, dtype):
+    x = flambeau.arange(5).to(getattr(flambeau, dtype))
+    flambeau.save(x, path)
+    y = flambeau.load(path)
+    assert y.dtype is x.dtype
+    assert y.tolist() == x.tolist()
+
+
+def test_views_and_ties(path):
+    x = flambeau.arange(12).view(3, 4)
+    flambeau.save({"t": x.t(), "a": x, "b": x}, path)
+    tree = flambeau.load(path)
+    assert tree["t"].tolist() == x.t().tolist()
+    assert tree["a"] is tree["b"]
+
+
+def test_file_objects(tmp_path):
+    import io
+
+    buffer = io.BytesIO()
+    flambeau.save(TREE, buffer)
+    buffer.seek(0)
+    assert _plain(flambeau.load(buffer)) == _plain(TREE)
+
+
+def test_mapped_tensors_are_read_only(path):
+    flambeau.save(flambeau.ones(3), path)
+    x = flambeau.load(path, mmap=True)
+    assert x.is_readonly
+    with pytest.raises(RuntimeError, match="read-only"):
+        x.add_(1)
+    assert not flambeau.load(path).is_readonly
+
+
+@pytest.mark.parametrize("bad", [print, {"a": object()}, [lambda: 0], {1.5: 2}, {(1, 2): 3}])
+def test_what_files_cannot_hold_is_refused_and_the_old_file_stays(path, bad):
+    flambeau.save(1, path)
+    with pytest.raises(TypeError, match=r"save\(\)"):
+        flambeau.save(bad, path)
+    assert flambeau.load(path) == 1
+    assert os.listdir(path.parent) == [path.name]
+
+
+# ---- damage
+
+
+def test_every_truncation_is_refused(path):
+    flambeau.save(TREE, path)
+    whole = path.read_bytes()
+    for size in range(0, len(whole), 7):
+        path.write_bytes(whole[:size])
+        for mmap in (False, True):
+            with pytest.raises(FileError, match=r"load\(\)"):
+                flambeau.load(path, mmap=mmap)
+
+
+def test_added_bytes_are_refused(path):
+    flambeau.save(TREE, path)
+    path.write_bytes(path.read_bytes() + b"x")
+    with pytest.raises(FileError, match="belong to no tensor"):
+        flambeau.load(path)
+
+
+def test_a_damaged_header_raises_or_loads_and_never_crashes(path):
+    flambeau.save(TREE, path)
+    whole = bytearray(path.read_bytes())
+    size = struct.unpack_from("<Q", whole)[0]
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(600):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(8 + size)] = rng.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            flambeau.load(path)
+        except FileError:
+            refused += 1
+    assert refused > 300
+
+
+def _file(path, header, data=b"\0" * 8):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def _entry(dtype="F32", shape=(2,), offsets=(0, 8), **more):
+    return {"x": {"dtype": dtype, "shape": shape, "data_offsets": offsets, **more}}
+
+
+HOSTILE = {
+    "not json": b"{", "list": b"[]", "number": b"7", "deep": b"[" * 100000,
+    "twice": b'{"x":1,"x":2}', "bytes": b"\xff\xfe", "entry": {"x": 3},
+    "unknown dtype": _entry("F99"), "no dtype": {"x": {"shape": [2]}},
+    "negative size": _entry(shape=(-2,)), "huge size": _entry(shape=(2 ** 62, 4)),
+    "overflow": _entry(shape=(2 ** 32, 2 ** 32, 2 ** 32)), "fraction": _entry(shape=(2.0,)),
+    "bool size": _entry(shape=(True,)), "text size": _entry(shape=("2",)),
+    "backwards": _entry(offsets=(8, 0)), "outside": _entry(shape=(4,), offsets=(0, 16)),
+    "negative offset": _entry(offsets=(-8, 0)), "huge offset": _entry(offsets=(0, 2 ** 70)),
+    "three offsets": _entry(offsets=(0, 4, 8)), "too few bytes": _entry(shape=(1,)),
+    "gap": _entry(shape=(1,), offsets=(4, 8)), "shape a number": _entry(shape=2),
+    "many dims": _entry(shape=(1,) * 100 + (2,)),
+    "overlap": {**_entry(), "y": _entry()["x"]},
+    "tree not json": {**_entry(), "__metadata__": {"flambeau.tree": "{"}},
+    "tree names nothing": {**_entry(), "__metadata__": {"flambeau.tree": '{"t":"y"}'}},
+    "tree of another kind": {**_entry(), "__metadata__": {"flambeau.tree": '{"z":1}'}},
+    "tree deep": {**_entry(), "__metadata__": {"flambeau.tree": '{"l":[' * 50000}},
+    "tree with a list as key": {**_entry(),
+                                "__metadata__": {"flambeau.tree": '{"d":[[[1],{"v":1}]]}'}},
+    "metadata a list": {**_entry(), "__metadata__": [1]},
+    "metadata a number": {**_entry(), "__metadata__": 5},
+    "tree a number": {**_entry(), "__metadata__": {"flambeau.tree": 5}},
+}
+
+
+@pytest.mark.parametrize("mmap", (False, True))
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_headers(path, name, mmap):
+    _file(path, HOSTILE[name])
+    with pytest.raises(FileError, match=r"load\(\)"):
+        flambeau.load(path, mmap=mmap)
+
+
+def test_a_header_longer_than_the_file(path):
+    for size in (2 ** 63, 2 ** 64 - 1, 99_999_999, 9):
+        path.write_bytes(struct.pack("<Q", size) + b"{}      ")
+        with pytest.raises(FileError, match="header"):
+            flambeau.load(path)
+
+
+def test_pickles_are_not_files(path):
+    import pickle
+
+    path.write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(FileError):
+        flambeau.load(path)
+
+
+# ---- saves that do not finish
+
+_SAVER = """
+import sys, flambeau
+value = flambeau.full((200_000,), 2.0)
+print("ready", flush=True)
+while True:
+    flambeau.save({"x": value}, sys.argv[1])
+"""
+
+
+def test_a_killed_save_leaves_a_whole_file(path):
+    rng = random.Random(1)
+    for _ in range(6):
+        flambeau.save({"x": flambeau.full((200_000,), 1.0)}, path)
+        child = subprocess.Popen([sys.executable, "-c", _SAVER, str(path)],
+                                 stdout=subprocess.PIPE)
+        with child:
+            child.stdout.readline()
+            time.sleep(rng.uniform(0, 0.01))
+            child.send_signal(signal.SIGKILL)
+        x = flambeau.load(path)["x"]
+        assert x.shape == (200_000,)
+        assert set(x.tolist()) in ({1.0}, {2.0})
+
+
+def test_a_save_that_fails_half_way_leaves_the_old_file(path, monkeypatch):
+    flambeau.save(1, path)
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        flambeau.save(2, path)
+    monkeypatch.undo()
+    assert flambeau.load(path) == 1
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_loading_what_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        flambeau.load(tmp_path / "absent")
+
+
+# ---- the safetensors package
+
+
+def test_the_safetensors_package_reads_and_writes_the_same(path):
+    package = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    arrays = {d: make((3, 4), d) for d in ("bool", "uint8", "int64", "float16", "float32")}
+    flambeau.save({k: tensor(a) for k, a in arrays.items()}, path)
+    for name, array in package.load_file(path).items():
+        assert array.dtype == arrays[name].dtype
+        assert (array == arrays[name]).all()
+    package.save_file(arrays, path)
+    for name, x in flambeau.load(path).items():
+        assert (x.numpy() == arrays[name]).all()

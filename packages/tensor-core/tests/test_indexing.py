@@ -1,0 +1,129 @@
+"""Indexing and assignment against NumPy."""
+
+from __future__ import annotations
+
+import flambeau
+import numpy
+import pytest
+from arrays import make, tensor
+
+A = make((4, 5, 6))
+I2 = numpy.array([[0, 3], [1, -1]])
+I1 = numpy.array([2, 0])
+MASK = make((4, 5), "bool", seed=3)
+ROWS = numpy.array([True, False, True, True])
+
+INDICES = {
+    "array": (I2,), "list": ([1, 3],), "negative": (numpy.array([-1, -4]),),
+    "second": (slice(None), I1), "two": (I1, I2), "ends": (I1, slice(None), I2),
+    "ends and slice": (I1, slice(1, 4), I2), "slice first": (slice(1, None), I1, I2),
+    "array and int": (I2, 1), "none": (None, I1),
+    "array none array": (I1, None, I2), "ellipsis": (..., I2), "array ellipsis": (I2, ..., I1),
+    "mask": (MASK,), "row mask": (ROWS,), "mask in the middle": (slice(None), MASK[0]),
+    "mask and array": (ROWS, numpy.array([1, 0, 2])), "mask of nothing": (numpy.zeros(4, bool),),
+    "empty list": ([],), "0-d": (numpy.array(2),), "step": (slice(None, None, 3), I1),
+    "full": (I1, I1, I1), "broadcast": (I2[:, :, None], numpy.arange(5)), "scalar": (1, 2, 3),
+    "bool list": ([True, False, True, False],),
+}
+
+
+def _ours(index):
+    return tuple(tensor(i) if isinstance(i, numpy.ndarray) else i for i in index)
+
+
+@pytest.mark.parametrize("layout", ("contiguous", "transposed"))
+@pytest.mark.parametrize("name", INDICES)
+def test_reading(name, layout):
+    array = A if layout == "contiguous" else numpy.asfortranarray(A)
+    x = tensor(A) if layout == "contiguous" else tensor(A.T).permute(2, 1, 0)
+    numpy.testing.assert_array_equal(x[_ours(INDICES[name])].numpy(), array[INDICES[name]])
+
+
+@pytest.mark.parametrize("dtype", ("float32", "int64", "bool", "complex64"))
+@pytest.mark.parametrize("name", INDICES)
+def test_assigning(name, dtype):
+    base = make((4, 5, 6), dtype)
+    for fill in ("number", "tensor", "broadcast"):
+        array, x = base.copy(), tensor(base)
+        shape = array[INDICES[name]].shape
+        value = {"number": 1, "tensor": make(shape, dtype, seed=4),
+                 "broadcast": make(shape[-1:], dtype, seed=5)}[fill]
+        array[INDICES[name]] = value
+        x[_ours(INDICES[name])] = tensor(value) if isinstance(value, numpy.ndarray) else value
+        numpy.testing.assert_array_equal(x.numpy(), array)
+
+
+def test_an_integer_is_taken_before_arrays_as_in_pytorch():
+    """NumPy counts the integer as an array, which would move the arrays' dimensions to the front."""
+    numpy.testing.assert_array_equal(tensor(A)[1, :, tensor(I2)].numpy(), A[1][:, I2])
+
+
+def test_assignment_casts_into_the_target():
+    x = flambeau.zeros(3, dtype=flambeau.int64)
+    x[1] = 2.9
+    x[2:] = flambeau.tensor([3.7])
+    assert x.tolist() == [0, 2, 3]
+
+
+def test_assigning_a_list():
+    x = flambeau.zeros(2, 3)
+    x[0] = flambeau.tensor([1, 2, 3])
+    x[:, 0] = flambeau.tensor(9.0)
+    assert x.tolist() == [[9.0, 2.0, 3.0], [9.0, 0.0, 0.0]]
+
+
+def test_index_dtypes():
+    x = flambeau.arange(5)
+    for dtype in (flambeau.int32, flambeau.int64):
+        assert x[flambeau.tensor([4, 1], dtype=dtype)].tolist() == [4, 1]
+
+
+def test_accumulation_adds_every_repeated_index():
+    x = flambeau.zeros(3)
+    x.index_put_((flambeau.tensor([1, 1, 2]),), flambeau.tensor([1.0, 2.0, 4.0]), accumulate=True)
+    assert x.tolist() == [0.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("index", [4, -5, (0, 5), (slice(None), 9), (0, 0, 0, 0),
+                                   flambeau.tensor([4]), flambeau.tensor([-5]),
+                                   flambeau.tensor([True]), 1.5, "a", (..., ...),
+                                   flambeau.tensor([0.5])])
+def test_bad_indices(index):
+    x = flambeau.zeros(4, 5, 6)
+    with pytest.raises((IndexError, TypeError)):
+        x[index]
+    with pytest.raises((IndexError, TypeError)):
+        x[index] = 1.0
+    assert x.sum().item() == 0
+
+
+def test_negative_steps_say_flip():
+    with pytest.raises(ValueError, match="flip"):
+        flambeau.arange(3)[::-1]
+
+
+def test_bad_shapes_in_assignment():
+    x = flambeau.zeros(4, 5)
+    with pytest.raises((RuntimeError, ValueError), match="shape|size"):
+        x[0] = flambeau.ones(3)
+    with pytest.raises((RuntimeError, ValueError, IndexError), match="shape|size"):
+        x[flambeau.tensor([0, 1])] = flambeau.ones(3, 5)
+    assert x.sum().item() == 0
+
+
+def test_iteration_unpacking_and_membership():
+    x = flambeau.tensor([[1, 2], [3, 4]])
+    a, b = x
+    assert a.tolist() == [1, 2]
+    assert b.tolist() == [3, 4]
+    assert 3 in x
+    assert 9 not in x
+    assert len(x) == 2
+
+
+def test_indexing_of_scalars():
+    x = flambeau.tensor(3.0)
+    assert x[...].item() == 3.0
+    assert x[None].shape == (1,)
+    with pytest.raises(IndexError):
+        x[0]

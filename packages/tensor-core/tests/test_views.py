@@ -1,0 +1,116 @@
+"""Views share memory; their geometry is NumPy's."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import flambeau
+import numpy
+import pytest
+from arrays import make, tensor
+
+A = make((3, 4, 5))
+
+VIEWS = {
+    "slice": lambda x: x[1:, ::2], "int": lambda x: x[1], "negative": lambda x: x[..., -1],
+    "none": lambda x: x[:, None], "ellipsis": lambda x: x[0, ..., 1:3],
+    "reversed range": lambda x: x[2:1], "beyond": lambda x: x[:, 2:99],
+    "swapaxes": lambda x: x.swapaxes(0, 2), "reshape": lambda x: x.reshape(12, 5),
+    "squeeze": lambda x: x[1:2].squeeze(),
+    "mixed": lambda x: x[1:, None, ..., 0],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_match_numpy_and_share_memory(name):
+    array = A.copy()
+    x = tensor(array)
+    theirs, ours = VIEWS[name](array), VIEWS[name](x)
+    assert tuple(ours.shape) == theirs.shape
+    numpy.testing.assert_array_equal(ours.numpy(), theirs)
+    ours.fill_(7)
+    theirs[...] = 7
+    numpy.testing.assert_array_equal(x.numpy(), array)
+    assert ours._is_view()
+    assert ours._version == x._version
+
+
+def test_diagonal_is_a_view():
+    x = tensor(A)
+    numpy.testing.assert_array_equal(x.diagonal(1, 0, 2).numpy(), A.diagonal(1, 0, 2))
+    x[0].diagonal().zero_()
+    assert [x[0, i, i].item() for i in range(4)] == [0.0] * 4
+
+
+def test_strides_and_offsets_count_elements():
+    x = flambeau.zeros(3, 4, 5)
+    y = x[1:, :, 2]
+    assert y.stride() == (20, 5)
+    assert y.storage_offset() == 22
+    assert y.data_ptr() == x.data_ptr() + 22 * 4
+    assert x.permute(2, 0, 1).stride() == (1, 20, 5)
+    assert x.expand(2, 3, 4, 5).stride() == (0, 20, 5, 1)
+
+
+def test_a_view_keeps_the_memory_and_not_the_tensor():
+    x = flambeau.arange(10)
+    alive = weakref.ref(x)
+    y = x.detach()[3:]
+    del x
+    gc.collect()
+    assert alive() is None
+    assert y.tolist() == [3, 4, 5, 6, 7, 8, 9]
+
+
+def test_base_of_a_view_of_a_view_is_the_first_tensor():
+    x = flambeau.zeros(4, 4)
+    assert x[1:][0]._base is x
+    assert x._base is None
+
+
+def test_contiguity():
+    x = flambeau.zeros(3, 4)
+    assert x.is_contiguous()
+    assert not x.t().is_contiguous()
+    assert x.t().contiguous().is_contiguous()
+    assert x[:, :1].is_contiguous() is False
+    assert flambeau.zeros(1, 4).t().is_contiguous()
+    assert flambeau.zeros(0, 4).t().is_contiguous()
+    assert x.contiguous() is x
+
+
+def test_reshape_copies_only_when_it_must():
+    x = flambeau.zeros(3, 4)
+    assert x.reshape(2, 6).data_ptr() == x.data_ptr()
+    assert x.t().reshape(12).data_ptr() != x.data_ptr()
+
+
+def test_many_dimensions():
+    x = flambeau.zeros([1] * 12)
+    assert x.ndim == 12
+    assert (x + 1).sum().item() == 1
+    assert x.permute(tuple(range(12))[::-1]).shape == (1,) * 12
+    assert x[(0,) * 12].item() == 0
+
+
+def test_views_of_nothing():
+    x = flambeau.zeros(0, 3)
+    assert x[:, 1].shape == (0,)
+    assert x.t().reshape(3, 0, 2).shape == (3, 0, 2)
+    assert x.view(-1, 3).shape == (0, 3)
+
+
+def test_as_strided_stays_inside_the_storage():
+    x = flambeau.zeros(6)
+    with pytest.raises(RuntimeError, match="as_strided"):
+        x.as_strided((4, 2), (2, 1))
+    with pytest.raises(RuntimeError, match="as_strided"):
+        x.as_strided((2,), (1,), -1)
+
+
+def test_real_and_imaginary_parts_are_views():
+    z = flambeau.tensor([1 + 2j, 3 - 4j])
+    z.real.add_(1)
+    z.imag.zero_()
+    assert z.tolist() == [2 + 0j, 4 + 0j]

@@ -1,0 +1,240 @@
+"""In-place and ``out=`` forms: aliasing, refused targets, version counts."""
+
+from __future__ import annotations
+
+import flambeau
+import numpy
+import pytest
+from arrays import make, tensor
+from checks import bits
+from flambeau.core import ops
+from flambeau.core.table import ROWS
+from table_rows import POINTWISE
+
+INPLACE = [row for row in POINTWISE if row.inplace]
+OUT = [row for row in POINTWISE if row.out and row.forms]
+
+
+def _arrays(row, shape=(3, 7)):
+    dtype = "float32" if "float" in row.formulas else "int32"
+    made = [tensor(make(shape, dtype, row.domain, seed=i)) for i, _ in enumerate(row.operands)]
+    if row.operands[0].role == "Mask":
+        made[0] = tensor(make(shape, "bool"))
+    return made
+
+
+@pytest.mark.parametrize("row", INPLACE, ids=lambda row: row.key)
+def test_inplace_form_equals_the_function(row):
+    x, *rest = _arrays(row)
+    expected = getattr(ops, row.name)(x, *rest)
+    version = x._version
+    given = getattr(ops, row.name + "_")(x, *rest)
+    assert given is x
+    assert x._version == version + 1
+    assert bits(x) == bits(expected.to(x.dtype))
+
+
+@pytest.mark.parametrize("row", OUT, ids=lambda row: row.key)
+def test_out_form_equals_the_function(row):
+    inputs = _arrays(row)
+    expected = getattr(ops, row.name)(*inputs)
+    for target in (flambeau.empty((3, 7), dtype=expected.dtype),
+                   flambeau.empty((7, 3), dtype=expected.dtype).t(),
+                   flambeau.empty(0, dtype=expected.dtype)):
+        version = target._version
+        given = getattr(ops, row.name)(*inputs, out=target)
+        assert given is target
+        assert target._version > version
+        assert bits(target) == bits(expected)
+
+
+def test_every_inplace_row_has_the_method_and_the_function():
+    for row in ROWS:
+        if not row.inplace:
+            continue
+        names = [row.name, *row.aliases] if "method" in row.forms else []
+        for name in names:
+            assert hasattr(flambeau.Tensor, name + "_"), name
+        if not row.inplace and "method" in row.forms:
+            assert not hasattr(flambeau.Tensor, row.name + "_")
+
+
+# ---- aliasing
+
+
+def test_partial_overlap_is_copied_first():
+    for shift in (1, 2, 5):
+        a = numpy.arange(40.0, dtype="float32")
+        x = tensor(a)
+        x[shift:] += x[:-shift]
+        expected = a.copy()
+        expected[shift:] += a[:-shift]
+        numpy.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_overlap_in_the_other_direction_and_transposed():
+    a = numpy.arange(16.0, dtype="float32").reshape(4, 4)
+    x = tensor(a)
+    x[:-1] *= x[1:]
+    expected = a.copy()
+    expected[:-1] *= a[1:]
+    numpy.testing.assert_array_equal(x.numpy(), expected)
+    y = tensor(a)
+    y += y.t()
+    numpy.testing.assert_array_equal(y.numpy(), a + a.T)
+    z = tensor(a)
+    z.copy_(z.flip(0).t())
+    numpy.testing.assert_array_equal(z.numpy(), a[::-1].T)
+
+
+def test_copy_onto_an_overlapping_view():
+    a = numpy.arange(10, dtype="int64")
+    x = tensor(a)
+    x[2:].copy_(x[:-2])
+    expected = a.copy()
+    expected[2:] = a[:-2]
+    numpy.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_out_may_be_an_operand():
+    x, y = tensor(make((5,))), tensor(make((5,), seed=1))
+    expected = x + y
+    assert flambeau.add(x, y, out=x) is x
+    assert bits(x) == bits(expected)
+
+
+def test_out_that_overlaps_an_operand_in_part():
+    a = make((9,))
+    x = tensor(a)
+    flambeau.mul(x[:-1], 2, out=x[1:])
+    numpy.testing.assert_array_equal(x.numpy(), numpy.concatenate([a[:1], a[:-1] * 2]))
+
+
+def test_matmul_out_of_an_operand():
+    a, b = tensor(make((4, 4))), tensor(make((4, 4), seed=1))
+    expected = a @ b
+    flambeau.matmul(a, b, out=a)
+    assert bits(a) == bits(expected)
+
+
+def test_reductions_write_to_out():
+    x = tensor(make((3, 4)))
+    for name in ("sum", "mean", "amax", "prod"):
+        target = flambeau.empty(3)
+        assert getattr(flambeau, name)(x, 1, out=target) is target
+        assert bits(target) == bits(getattr(x, name)(1))
+    values, indices = flambeau.empty(3), flambeau.empty(3, dtype=flambeau.int64)
+    flambeau.sort(x[:, 0], out=(values, indices))
+    assert bits(values) == bits(x[:, 0].sort()[0])
+
+
+def test_bool_operators_in_place_keep_the_dtype():
+    x = flambeau.tensor([1.0, 2.0, 3.0])
+    x.gt_(1.5)
+    assert x.tolist() == [0.0, 1.0, 1.0]
+    assert x.dtype is flambeau.float32
+
+
+# ---- refused targets: nothing is written, no version counted
+
+REFUSED = {
+    "expanded": (lambda: flambeau.zeros(3).expand(2, 3), "single memory location"),
+    "read-only": (lambda: flambeau.from_numpy(_frozen()), "read-only"),
+    "overlapping": (lambda: flambeau.zeros(6).as_strided((2, 3), (1, 1)), "single memory location"),
+}
+WRITES = {
+    "add_": lambda x: x.add_(1), "iadd": lambda x: x.__iadd__(1), "exp_": lambda x: x.exp_(),
+    "fill_": lambda x: x.fill_(1), "zero_": lambda x: x.zero_(),
+    "copy_": lambda x: x.copy_(flambeau.ones(2, 3)), "clamp_": lambda x: x.clamp_(0, 1),
+    "masked_fill_": lambda x: x.masked_fill_(flambeau.ones(2, 3) > 0, 1),
+    "out=": lambda x: flambeau.exp(flambeau.ones(2, 3), out=x),
+    "sum out=": lambda x: flambeau.sum(flambeau.ones(4, 2, 3), 0, out=x),
+    "setitem": lambda x: x.__setitem__(slice(None), 1.0),
+    "uniform_": lambda x: x.uniform_(), "normal_": lambda x: x.normal_(),
+    "tril_": lambda x: x.tril_(),
+    "index_put_": lambda x: x.index_put_((flambeau.tensor([0]),), flambeau.ones(3)),
+    "scatter_": lambda x: x.scatter_(0, flambeau.tensor([[0, 0, 0]]), 1.0),
+}
+
+
+def _frozen():
+    array = numpy.zeros((2, 3), "float32")
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("kind", REFUSED)
+def test_refused_targets(kind, write):
+    made, text = REFUSED[kind]
+    x = made()
+    version = x._version
+    with pytest.raises((RuntimeError, ValueError), match=text):
+        WRITES[write](x)
+    assert x._version == version
+    assert x.tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize(("target", "write"), [
+    ("int64", lambda x: x.add_(1.5)), ("bool", lambda x: x.add_(1)),
+    ("float32", lambda x: x.mul_(1j)), ("int32", lambda x: x.div_(2)),
+    ("int64", lambda x: flambeau.exp(flambeau.ones(3), out=x)),
+    ("uint8", lambda x: flambeau.sum(flambeau.ones(2, 3), 0, out=x)),
+])
+def test_results_that_cannot_be_cast_are_refused(target, write):
+    x = flambeau.zeros(3, dtype=getattr(flambeau, target))
+    version = x._version
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
+        write(x)
+    assert x._version == version
+    assert x.tolist() == [0, 0, 0]
+
+
+def test_self_does_not_grow():
+    with pytest.raises(RuntimeError, match="shape"):
+        flambeau.ones(3).add_(flambeau.ones(2, 3))
+    with pytest.raises(RuntimeError, match="shape"):
+        flambeau.ones(1).mul_(flambeau.ones(4))
+
+
+def test_out_of_another_shape_is_refused_unless_empty():
+    x = flambeau.ones(2, 3)
+    target = flambeau.empty(0)
+    assert flambeau.exp(x, out=target).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="shape"):
+        flambeau.exp(x, out=flambeau.empty(4))
+
+
+# ---- versions
+
+
+def test_versions_are_shared_by_views_and_detach():
+    x = flambeau.zeros(4)
+    view, other, before = x[1:], x.detach(), x._version
+    view.add_(1)
+    other.mul_(2)
+    assert x._version == view._version == other._version == before + 2
+    assert x.tolist() == [0.0, 2.0, 2.0, 2.0]
+
+
+def test_data_counts_on_its_own():
+    x = flambeau.zeros(2)
+    before = x._version
+    x.data.add_(1)
+    assert x._version == before
+    assert x.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_each_write_counts_once(write):
+    x = flambeau.zeros(2, 3)
+    before = x._version
+    WRITES[write](x)
+    assert x._version == before + 1
+
+
+def test_reads_count_nothing():
+    x = flambeau.ones(2, 3)
+    before = x._version
+    _ = x + 1, x.exp(), x.sum(), x[0], x.numpy(), x.tolist(), repr(x), x.clone()
+    assert x._version == before
