@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from flambeau.core.table import rows
 
 if TYPE_CHECKING:
-    from flambeau.core.table import Row
     from sphinx.application import Sphinx
+
+    from flambeau.core.table import Row
 
 RULES = {
     "promote": "The promoted dtype of all operands.",
