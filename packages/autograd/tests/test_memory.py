@@ -37,6 +37,28 @@ def test_a_long_chain_is_dropped_without_backward():
     assert run(CHAIN.format(n=1_000_000, step="y * 1.0", walk="del y, z")).strip() == "None"
 
 
+CUSTOM = """
+class Twice(flambeau.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x * 2
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 0.5
+"""
+
+
+@pytest.mark.parametrize(("walk", "expected"), [
+    ("z.backward(); del y, z", "[0.0, 0.0, 0.0, 0.0]"), ("del y, z", "None")])
+def test_a_long_chain_of_custom_functions(walk, expected):
+    text = "import flambeau, flambeau.autograd" + CUSTOM
+    text += CHAIN.format(n=100_000, step="Twice.apply(y)", walk=walk)
+    assert run(text).strip() == expected
+
+
 def test_a_long_chain_through_saved_tensors_is_collected():
     """Only the garbage collector can free this one: the chain hangs on a cycle."""
     text = CHAIN.format(n=200_000, step="y * y", walk="y.me = y; del y, z; gc.collect()")

@@ -18,6 +18,10 @@ cdef void _give_up(Node node) noexcept:
         if node.edges[i].node is not NULL:
             _graveyard.push_back(node.edges[i].node)
             node.edges[i].node = NULL
+    if node.extras is not None:
+        Py_INCREF(<PyObject *>node.extras)
+        _graveyard.push_back(<PyObject *>node.extras)
+        node.extras = None
     if not _burying:
         _burying = True
         _bury()
