@@ -115,10 +115,11 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"], requires=["build"])
 def bench(session: nox.Session) -> None:
-    """Side by side with PyTorch; writes docs/benchmarks.md."""
+    """Side by side with PyTorch, into docs/benchmarks.md; every operator in seven situations."""
     install_all(session, "bench")
     pair, page = ROOT / "benchmarks" / "pair.py", ROOT / "docs" / "benchmarks.md"
     session.run("python", str(pair), "--page", str(page), *session.posargs)
+    session.run("python", str(ROOT / "benchmarks" / "situations.py"))
 
 
 @nox.session(tags=["nightly"])
