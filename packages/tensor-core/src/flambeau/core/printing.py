@@ -30,26 +30,29 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 class _Format:
-    """How the numbers of one tensor are written: one width for all of them."""
+    """How the numbers of one tensor are written: one width for all of them.
+
+    Zeros, infinities and NaN do not count for the width, as in PyTorch.
+    """
 
     def __init__(self, values: list) -> None:
         self.is_float = bool(values) and isinstance(values[0], float)
-        self.whole = self.scientific = False
-        self.width = 1
+        self.whole = True
+        self.scientific = False
+        counted = values
         if self.is_float:
-            self._measure_floats([v for v in values if math.isfinite(v) and v != 0])
-        self.width = max((len(self.number(v)) for v in values), default=1)
+            counted = [v for v in values if math.isfinite(v) and v != 0]
+            self._choose(counted)
+        self.width = max((len(self.number(v)) for v in counted), default=1)
 
-    def _measure_floats(self, finite: list[float]) -> None:
+    def _choose(self, finite: list[float]) -> None:
         if not finite:
             return
         sizes = [abs(v) for v in finite]
         low, high = min(sizes), max(sizes)
         self.whole = all(v == math.ceil(v) for v in finite)
-        if self.whole:
-            self.scientific = high / low > 1000.0 and high > 1e8 or high > 1e8
-        else:
-            self.scientific = high / low > 1000.0 or high > 1e8 or low < 1e-4
+        self.scientific = (high / low > 1000.0 or high > 1e8 or
+                           (low < 1e-4 and not self.whole))
         if _OPTIONS["sci_mode"] is not None:
             self.scientific = _OPTIONS["sci_mode"]
 
@@ -61,40 +64,24 @@ class _Format:
             return f"{v:.{digits}e}"
         if not math.isfinite(v):
             return str(v)
-        if self.whole or not self._any_fraction:
-            return f"{v:.0f}."
-        return f"{v:.{digits}f}"
-
-    _any_fraction = True
+        return f"{v:.0f}." if self.whole else f"{v:.{digits}f}"
 
     def __call__(self, v) -> str:
         return self.number(v).rjust(self.width)
-
-
-class _IntegralFormat(_Format):
-    """Floats none of which has a fraction (or none is finite)."""
-
-    _any_fraction = False
-
-
-def _formatter(values: list) -> _Format:
-    if values and isinstance(values[0], float):
-        finite = [v for v in values if math.isfinite(v) and v != 0]
-        if not finite:
-            return _IntegralFormat(values)
-    return _Format(values)
 
 
 class _ComplexFormat:
     """Real and imaginary parts, each with a width of its own."""
 
     def __init__(self, values: list[complex]) -> None:
-        self.real = _formatter([v.real for v in values])
-        self.imag = _formatter([abs(v.imag) for v in values])
+        self.real = _Format([v.real for v in values])
+        self.imag = _Format([v.imag for v in values])
+        self.width = self.real.width + self.imag.width + 1
 
     def __call__(self, v: complex) -> str:
-        sign = "-" if math.copysign(1.0, v.imag) < 0 else "+"
-        return f"{self.real(v.real)}{sign}{self.imag(abs(v.imag)).strip()}j"
+        imag = self.imag(v.imag).strip()
+        sign = "" if imag.startswith("-") else "+"
+        return f"{self.real(v.real)}{sign}{imag}j"
 
 
 def _leaves(nested):
@@ -129,8 +116,7 @@ def _lines(nested, depth: int, ndim: int, indent: int, form) -> str:
 
 def _row(items: list, indent: int, form) -> str:
     words = [" ..." if item is ... else form(item) for item in items]
-    widest = max((len(w) for w in words), default=1) + 2
-    per_line = max(1, (_OPTIONS["linewidth"] - indent) // widest)
+    per_line = max(1, (_OPTIONS["linewidth"] - indent) // (form.width + 2))
     lines = [", ".join(words[i:i + per_line]) for i in range(0, len(words), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -139,7 +125,7 @@ def _values_text(x, indent: int) -> str:
     long = x.numel() > _OPTIONS["threshold"]
     nested = _edges(x, _OPTIONS["edgeitems"]) if long else x.tolist()
     values = list(_leaves(nested))
-    form = _ComplexFormat(values) if x.is_complex() else _formatter(values)
+    form = _ComplexFormat(values) if x.is_complex() else _Format(values)
     return _lines(nested, 0, x.ndim, indent, form)
 
 
@@ -147,9 +133,9 @@ def _suffixes(x, defaults: tuple[str, ...]) -> list[str]:
     out = []
     if x.device.type != "cpu":
         out.append(f"device='{x.device}'")
-    if x.numel() == 0 and x.ndim != 1:
+    if x.is_meta or (x.numel() == 0 and x.ndim != 1):
         out.append(f"size={tuple(x.shape)}")
-    if x.dtype.name not in defaults or (x.numel() == 0 and x.dtype.name == "int64"):
+    if x.dtype.name not in (defaults[:1] if x.numel() == 0 else defaults):
         out.append(f"dtype={x.dtype}")
     if x.grad_fn is not None:
         out.append(f"grad_fn=<{x.grad_fn.name()}>")
@@ -167,7 +153,7 @@ def tensor_text(x) -> str:
     head = "tensor("
     if x.is_meta:
         body = "..."
-        tail = [f"size={tuple(x.shape)}"] + _suffixes(x, (default.name,))
+        tail = _suffixes(x, (default.name,))
     else:
         if plain.device.type != "cpu":
             plain = plain.cpu()

@@ -1,0 +1,115 @@
+"""Random numbers: a function of seed, position and logical index alone."""
+
+from __future__ import annotations
+
+import flambeau
+import numpy
+import pytest
+from checks import bits
+from flambeau.core import ops
+
+DRAWS = {
+    "rand": lambda x: x.uniform_(), "uniform": lambda x: x.uniform_(-2, 5),
+    "randn": lambda x: x.normal_(), "normal": lambda x: x.normal_(3, 0.5),
+    "integers": lambda x: x.random_(-5, 100), "bernoulli": lambda x: x.bernoulli_(0.3),
+}
+
+
+def _draw(name, x, seed=7):
+    flambeau.manual_seed(seed)
+    return DRAWS[name](x)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16"))
+@pytest.mark.parametrize("name", DRAWS)
+def test_same_seed_same_bits_whatever_the_strides(name, dtype):
+    kind = getattr(flambeau, dtype)
+    first = bits(_draw(name, flambeau.empty(6, 500, dtype=kind)))
+    assert bits(_draw(name, flambeau.empty(500, 6, dtype=kind).t())) == first
+    assert bits(_draw(name, flambeau.empty(12, 1000, dtype=kind)[::2, 1::2])) == first
+    assert bits(_draw(name, flambeau.empty(6, 500, dtype=kind), seed=8)) != first
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_same_bits_for_every_number_of_threads(name):
+    before = flambeau.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            flambeau.set_num_threads(threads)
+            results.append(bits(_draw(name, flambeau.empty(300_001))))
+    finally:
+        flambeau.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
+
+
+def test_the_stream_goes_on_and_can_be_resumed():
+    flambeau.manual_seed(3)
+    flambeau.rand(5)
+    state = flambeau.get_rng_state()
+    a, b = flambeau.randn(7), flambeau.randn(7)
+    assert bits(a) != bits(b)
+    flambeau.set_rng_state(state)
+    assert bits(flambeau.randn(7)) == bits(a)
+
+
+def test_generators_are_independent():
+    one, two = flambeau.Generator().manual_seed(5), flambeau.Generator().manual_seed(5)
+    a = flambeau.empty(9).uniform_(generator=one)
+    flambeau.rand(100)
+    assert bits(flambeau.empty(9).uniform_(generator=two)) == bits(a)
+
+
+def test_moments():
+    flambeau.manual_seed(0)
+    n = 200_000
+    u, z = flambeau.rand(n).numpy(), flambeau.randn(n).numpy()
+    assert abs(u.mean() - 0.5) < 5 * 0.2887 / n ** 0.5
+    assert abs(u.var() - 1 / 12) < 1e-3
+    assert 0 <= u.min() and u.max() < 1
+    assert abs(z.mean()) < 5 / n ** 0.5
+    assert abs(z.var() - 1) < 0.02
+    assert abs((z ** 3).mean()) < 0.05
+    assert abs((z ** 4).mean() - 3) < 0.1
+    assert abs(numpy.corrcoef(z[:-1], z[1:])[0, 1]) < 0.01
+
+
+def test_integers_are_uniform_over_their_range():
+    flambeau.manual_seed(1)
+    counts = numpy.bincount(flambeau.randint(0, 10, (100_000,)).numpy(), minlength=10)
+    assert len(counts) == 10
+    assert ((counts - 10_000) ** 2 / 10_000).sum() < 40
+
+
+def test_bernoulli_and_dropout():
+    flambeau.manual_seed(2)
+    assert abs(flambeau.empty(100_000).bernoulli_(0.3).mean().item() - 0.3) < 0.01
+    x = ops.dropout(flambeau.ones(100_000), 0.25)
+    assert set(x.tolist()) == {0.0, flambeau.tensor(1 / 0.75).item()}
+    assert abs(x.mean().item() - 1) < 0.02
+
+
+def test_permutations():
+    flambeau.manual_seed(4)
+    seen = {tuple(flambeau.randperm(3).tolist()) for _ in range(200)}
+    assert len(seen) == 6
+    assert sorted(flambeau.randperm(1000).tolist()) == list(range(1000))
+    assert flambeau.randperm(0).tolist() == []
+
+
+def test_likes():
+    x = flambeau.zeros(3, 4, dtype=flambeau.float64)
+    assert flambeau.rand_like(x).dtype is flambeau.float64
+    assert flambeau.randn_like(x).shape == (3, 4)
+
+
+# Philox 4x32-10: counter (0, 0, 0, 0), key (0, 0) gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8
+# (Salmon et al. 2011, known-answer tests of Random123).
+PHILOX = (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)
+
+
+def test_uniforms_come_from_the_published_philox():
+    flambeau.manual_seed(0)
+    given = flambeau.rand(4).tolist()
+    expected = [(word >> 8) / 2 ** 24 for word in PHILOX]
+    assert given == expected
