@@ -1,0 +1,94 @@
+"""Arguments of generated kernels: geometry merged and packed as the structures in the .cuh files."""
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+DIMS = 12
+
+#: dtype codes of ``flambeau/abi.h``.
+DTYPE_CODES = {name: code for code, name in enumerate(
+    "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
+    "complex64 complex128".split())}
+ITEMSIZES = dict(zip(DTYPE_CODES, (1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 8, 16), strict=True))
+#: Bytes of an accumulator, at most.
+ACCUMULATOR_BYTES = 32
+
+
+class TooManyDims(Exception):
+    """A geometry that does not fit a kernel's argument even after merging dimensions."""
+
+
+def broadcast_strides(t: Any, shape: Sequence[int]) -> list[int]:
+    """A tensor's strides over a broadcast shape: 0 where it is repeated."""
+    own, pad = t.stride(), len(shape) - t.ndim
+    return [own[d - pad] if d >= pad and t.shape[d - pad] == n != 1 else 0
+            for d, n in enumerate(shape)]
+
+
+def merge(shape: Sequence[int], strides: Sequence[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """Merge neighbouring dimensions that every operand walks as one, and drop those of size 1.
+
+    Raises:
+        TooManyDims: more than ``DIMS`` are left.
+    """
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        if sizes and all(s[-1] == own[d] * n for s, own in zip(steps, strides, strict=True)):
+            sizes[-1] *= n
+            for s, own in zip(steps, strides, strict=True):
+                s[-1] = own[d]
+            continue
+        sizes.append(n)
+        for s, own in zip(steps, strides, strict=True):
+            s.append(own[d])
+    if len(sizes) > DIMS:
+        raise TooManyDims(f"{len(sizes)} dimensions that cannot be merged; kernels take {DIMS}")
+    return sizes, steps
+
+
+def _padded(values: Sequence[int], fill: int = 0) -> list[int]:
+    return [*values, *[fill] * (DIMS - len(values))]
+
+
+def pack_tensor(address: int, dtype: str, strides: Sequence[int]) -> bytes:
+    """``fl_arg`` of a tensor."""
+    return struct.pack(f"<QiiddQ{DIMS}q", address, DTYPE_CODES[dtype], 0, 0.0, 0.0, 0,
+                       *_padded(strides))
+
+
+def pack_number(value: complex) -> bytes:
+    """``fl_arg`` of a number; as an integer it wraps around."""
+    real = value.real
+    whole = int(real) if real - real == 0 else 0
+    return struct.pack(f"<QiiddQ{DIMS}q", 0, 0, 1, float(real), float(value.imag),
+                       whole & (1 << 64) - 1, *[0] * DIMS)
+
+
+def pack_call(numel: int, shape: Sequence[int], args: Sequence[bytes]) -> bytes:
+    """``fl_call``."""
+    head = struct.pack(f"<qii{DIMS}q", numel, len(shape), 0, *_padded(shape, 1))
+    return head + b"".join(args)
+
+
+def pack_fold(sizes: Sequence[int], kept: tuple, folded: tuple, outs: Sequence[Sequence[int]],
+              addresses: Sequence[int], dtypes: Sequence[int], correction: float) -> bytes:
+    """``fl_fold``.
+
+    Args:
+        sizes: kept, folded, parts, parts_out.
+        kept: Shape and strides of the dimensions that stay.
+        folded: The same of those that are folded.
+        outs: Strides of the first and second output over the kept dimensions.
+        addresses: data, partial, partial_out, out, out2.
+        dtypes: Codes of the input and the outputs.
+        correction: What ``var`` subtracts from the count.
+    """
+    numbers = [*_padded(kept[0], 1), *_padded(kept[1]), *_padded(folded[0], 1),
+               *_padded(folded[1]), *_padded(outs[0]), *_padded(outs[1])]
+    return struct.pack(f"<4q2i{6 * DIMS}q5Q4id", *sizes, len(kept[0]), len(folded[0]), *numbers,
+                       *addresses, *dtypes, 0, correction)

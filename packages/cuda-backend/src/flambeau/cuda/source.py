@@ -1,0 +1,169 @@
+"""CUDA C from the operator table. Nothing here needs CuPy, a GPU or a driver.
+
+Pointwise rows give two kernels per compute kind: ``NAME_near`` for contiguous operands of the
+kind's own dtype, ``NAME_far`` for any strides and dtypes. Reductions give ``take``, ``join`` and
+``finish`` (reduce.cuh). Kernels are compiled in modules of one group of rows and one kind.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from flambeau.core.formula import helpers, parse, render_function
+from flambeau.core.promotion import result_kind
+from flambeau.core.table import ROWS, Row
+from flambeau.core.table.derived import derived_rows
+from flambeau.core.table.make import pointwise
+from flambeau.core.table.row import FORMULA_OF_KIND, KINDS
+
+C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
+           "c128": "fl_c128"}
+
+#: Copies and fills: the identity in every kind.
+IDENTITY = pointwise("identity(Tensor self)", "self", bool="self", doc="The operand itself.")
+
+#: Accumulators of reduction rows, and the kinds they have.
+_NUMBERS = ("f32", "f64", "i64", "c64", "c128")
+_ORDERED = ("f32", "f64", "i64")
+REDUCTIONS = {
+    "sum": ("fl_sum", _NUMBERS), "prod": ("fl_prod", _NUMBERS),
+    "mean": ("fl_mean", ("f32", "f64", "c64", "c128")),
+    "amax": ("fl_amax", _ORDERED), "amin": ("fl_amin", _ORDERED),
+    "argmax": ("fl_argmax", _ORDERED), "argmin": ("fl_argmin", _ORDERED),
+    "max.dim": ("fl_amax", _ORDERED), "min.dim": ("fl_amin", _ORDERED),
+    "any": ("fl_any", ("bool",)), "all": ("fl_all", ("bool",)),
+    "var": ("fl_var", ("f64",)), "logsumexp": ("fl_logsumexp", ("f64",)),
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One unit of compilation: its text, and the type of each kernel's only argument."""
+
+    text: str
+    kernels: dict[str, str]
+
+
+@cache
+def _rows() -> dict[str, Row]:
+    return {row.key: row for row in (*ROWS, *derived_rows(ROWS), IDENTITY)}
+
+
+def find_row(key: str) -> Row:
+    """A row, built in, registered at run time, or this package's own."""
+    if key in _rows():
+        return _rows()[key]
+    from flambeau.core.register import row
+
+    return row(key)
+
+
+def group_of(key: str) -> str:
+    """The group of rows that a pointwise row is compiled with."""
+    groups = _groups()
+    return groups.get(key, key)
+
+
+@cache
+def _groups() -> dict[str, str]:
+    """Rows in groups of about thirty, derivatives apart: a module takes seconds to compile."""
+    plain = [r.key for r in _rows().values() if r.category == "pointwise" and "__d_" not in r.key]
+    derived = [key for key in _rows() if "__d_" in key]
+    return {key: f"{name}{i // 30}" for name, keys in (("plain", plain), ("derived", derived))
+            for i, key in enumerate(keys)}
+
+
+def module_names() -> list[tuple[str, str]]:
+    """All (group, kind) pairs of the built-in table."""
+    pairs = {(group, kind) for key, group in _groups().items() for kind in KINDS
+             if FORMULA_OF_KIND[kind] in _rows()[key].formulas}
+    return [*sorted(pairs), *(("reduce", kind) for kind in KINDS)]
+
+
+@cache
+def module(group: str, kind: str) -> Module:
+    """The module of a group of rows in one compute kind.
+
+    Args:
+        group: ``"reduce"``, or what ``group_of`` gives.
+        kind: ``f32``, ``f64``, ``i64``, ``bool``, ``c64`` or ``c128``.
+    """
+    if group == "reduce":
+        return _reduction_module(kind)
+    keys = [key for key, name in _groups().items() if name == group] or [group]
+    rows = [row for row in map(find_row, keys) if FORMULA_OF_KIND[kind] in row.formulas]
+    kernels = {f"{kernel_name(row, kind)}_{where}": f"fl_call<{_width(row)}>"
+               for row in rows for where in ("near", "far")}
+    text = "\n".join([prelude(), *(pointwise_source(row, kind) for row in rows)])
+    return Module(text, kernels)
+
+
+def prelude() -> str:
+    """The shared head of every module."""
+    return helpers("cuda") + _file("memory.cuh")
+
+
+@cache
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text()
+
+
+def kernel_name(row: Row, kind: str) -> str:
+    return f"k_{row.symbol}_{kind}"
+
+
+def _width(row: Row) -> int:
+    return len(row.params) + len(row.outputs)
+
+
+def pointwise_source(row: Row, kind: str) -> str:
+    """The formula as a device function and the two kernels around it."""
+    name, masks = kernel_name(row, kind), {p.name for p in row.operands if p.role == "Mask"}
+    operands = {p.name: "b" if p.name in masks else kind for p in row.operands}
+    scalars = {p.name: kind for p in row.scalars}
+    formula = parse(row.formulas[FORMULA_OF_KIND[kind]], list(operands), list(scalars))
+    result = result_kind(row, kind)
+    function = render_function(f"f_{name}", formula, operands, scalars, kind,
+                               [result] * len(row.outputs))
+    kernels = [_kernel(row, kind, operands | scalars, result, near) for near in (True, False)]
+    return "\n".join([function, *kernels])
+
+
+def _kernel(row: Row, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
+    """A grid-stride loop: load the operands, call the formula, store the outputs."""
+    name, suffix = kernel_name(row, kind), "_near" if near else ""
+    places = {p.name: i for i, p in enumerate(row.params)}
+    types = {n: "bool" if k == "b" else C_TYPES[k] for n, k in kinds.items()}
+    loads = [f"const {t} {n} = fl_get{suffix}<{t}>(c, {places[n]}, i);" for n, t in types.items()]
+    names, outs = list(kinds), range(len(row.outputs))
+    arguments = ", ".join(names)
+    targets = "".join(f", &out{k}" for k in outs) if len(outs) > 1 else ""
+    value = f"f_{name}"
+    rare = f"{value}_has_rare && {value}_rare({arguments})"
+    call = [f"{value}{{}}({arguments}{targets})".format(part) for part in ("_slow", "")]
+    if len(outs) == 1:
+        body = [f"const {C_TYPES[result]} out0 = {rare} ? {call[0]} : {call[1]};"]
+    else:
+        body = [f"{C_TYPES[result]} {', '.join(f'out{k}' for k in outs)};",
+                f"if ({rare}) {call[0]}; else {call[1]};"]
+    stores = [f"fl_put{suffix}<{C_TYPES[result]}>(c, {len(places) + k}, i, out{k});" for k in outs]
+    lines = "\n".join(f"        {line}" for line in [*loads, *body, *stores])
+    return (f'extern "C" __global__ void {name}_{"near" if near else "far"}'
+            f"(const fl_call<{_width(row)}> c) {{\n"
+            f"    for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS) {{\n{lines}\n    }}\n}}")
+
+
+def fold_name(key: str, kind: str) -> str:
+    return f"r_{key.replace('.', '_')}_{kind}"
+
+
+def _reduction_module(kind: str) -> Module:
+    parts, kernels = [prelude(), _file("reduce.cuh")], {}
+    for key, (accumulator, kinds) in REDUCTIONS.items():
+        for stage in ("take", "join", "finish") if kind in kinds else ():
+            name = f"{fold_name(key, kind)}_{stage}"
+            kernels[name] = "fl_fold"
+            parts.append(f'extern "C" __global__ void {name}(const fl_fold c) '
+                         f"{{ fl_fold_{stage}<{accumulator}<{C_TYPES[kind]}>>(c); }}")
+    return Module("\n".join(parts), kernels)
