@@ -1,6 +1,7 @@
 /* Convolution kernels: see conv.h. */
 #include "kernels/conv.h"
 #include "kernels/conv_block.h"
+#include "kernels/conv_sum.h"
 #include <string.h>
 
 namespace {
@@ -16,20 +17,6 @@ inline void inside(const fl_window &w, int64_t offset, int64_t length, int64_t c
         *last = count;
     if (*first > *last)
         *first = *last;
-}
-
-template <class T> inline void zero(T *out, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = 0;
-}
-
-template <class T> inline void gather(T *out, const T *in, int64_t stride, int64_t n) {
-    if (stride == 1) {
-        memcpy(out, in, (size_t)n * sizeof(T));
-        return;
-    }
-    for (int64_t i = 0; i < n; i++)
-        out[i] = in[i * stride];
 }
 
 template <class T> inline void scatter_add(T *out, const T *in, int64_t stride, int64_t n) {
@@ -61,19 +48,6 @@ inline void each_row(const fl_conv &p, T *image, int64_t y0, int64_t rows, C *co
 }
 
 template <class T>
-void unfold(const fl_conv *p, const void *image, int64_t y0, int64_t rows, void *columns) {
-    int64_t width = p->ow, stride = p->x.stride;
-    each_row(*p, (const T *)image, y0, rows, (T *)columns,
-             [=](const T *from, T *to, int64_t first, int64_t last) {
-                 if (!from)
-                     return zero(to, width);
-                 zero(to, first);
-                 gather(to + first, from, stride, last - first);
-                 zero(to + last, width - last);
-             });
-}
-
-template <class T>
 void fold(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *columns) {
     int64_t stride = p->x.stride;
     each_row(*p, (T *)image, y0, rows, (const T *)columns,
@@ -93,8 +67,13 @@ template <class T> int64_t strips_bytes(const fl_conv_block *b) {
     return ConvBlock<T>::strips_bytes(*b);
 }
 
+template <class T> void sum(const fl_conv_sum *s) { ConvSum<T>(*s).run(); }
+
+template <class T> int64_t sum_bytes(const fl_conv_sum *s) { return ConvSum<T>::bytes(*s); }
+
 template <class T> constexpr fl_conv_dtype table() {
-    return {block<T>, scratch_bytes<T>, strips_bytes<T>, slab_count, unfold<T>, fold<T>};
+    return {block<T>, scratch_bytes<T>, strips_bytes<T>, slab_count,
+            sum<T>,   sum_bytes<T>,     fold<T>};
 }
 
 }  // namespace

@@ -58,14 +58,26 @@ struct fl_conv_block {
     void *scratch;
 };
 
+/* The gradient of the weight, restricted to output channels [o0, o1), input channels [c0, c1) of
+ * one group and images [n0, n1). Pointers are to the group's first channel in the first image;
+ * `out` is the group's weight, and gets the sum over the images. */
+struct fl_conv_sum {
+    const fl_conv *p;
+    const void *grad, *input;
+    void *out;
+    int64_t input_step, grad_step, readable;    /* as input_step and so on of fl_conv_block */
+    int64_t n0, n1, c0, c1, o0, o1;
+    void *scratch;
+};
+
 /* The kernels of one dtype. `image` holds p.c channels. */
 struct fl_conv_dtype {
     void (*block)(const fl_conv_block *b);
     int64_t (*scratch_bytes)(const fl_conv_block *b);
     int64_t (*strips_bytes)(const fl_conv_block *b);
     int64_t (*slabs)(const fl_conv *p);
-    /* columns = unfolded input of `rows` output rows from y0 on */
-    void (*unfold)(const fl_conv *p, const void *image, int64_t y0, int64_t rows, void *columns);
+    void (*sum)(const fl_conv_sum *s);
+    int64_t (*sum_bytes)(const fl_conv_sum *s);      /* of scratch */
     /* add columns to the places of the image they came from */
     void (*fold)(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *columns);
 };

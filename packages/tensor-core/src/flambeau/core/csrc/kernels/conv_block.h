@@ -5,7 +5,7 @@
  * taps are gathered in the L1 cache and multiplied with all tiles of output channels. */
 #pragma once
 #include "kernels/conv.h"
-#include "kernels/conv_strip.h"
+#include "kernels/conv_source.h"
 #include "kernels/conv_weight.h"
 
 namespace {
@@ -50,7 +50,7 @@ template <class T> class ConvBlock {
         panel_ = sums_ + sums_elements(b);
         strip_ = panel_ + panel_elements(b);
         split_ = strip_ + (b.strips ? 0 : strip_elements());
-        plain_ = plain(p_);
+        plain_ = conv_plain(p_);
     }
 
     static int64_t scratch_bytes(const fl_conv_block &b) {
@@ -92,20 +92,13 @@ template <class T> class ConvBlock {
     }
 
     static int64_t split_elements(const fl_conv_block &b) {
-        if (plain(*b.p) || !(b.steps & FL_CONV_GATHER))
+        if (conv_plain(*b.p) || !(b.steps & FL_CONV_GATHER))
             return 0;
         return b.images * channels_of_slab(*b.p) * rows_of(b).plane_size() + 2 * strip_width<T>();
     }
 
     static PhaseRows rows_of(const fl_conv_block &b) {
         return phase_rows(b.p->y, b.p->x, b.p->ow, b.y0, b.rows);
-    }
-
-    /* The input can be read as it is: nothing to pad or to split. */
-    static bool plain(const fl_conv &p) {
-        return p.x.stride == 1 && p.y.padding == 0 && p.x.padding == 0 &&
-               (p.oh - 1) * p.y.stride + fl_window_reach(p.y) <= p.h &&
-               p.ow - 1 + fl_window_reach(p.x) <= p.w;
     }
 
     void run_slab(const ConvSlab &slab) {
@@ -115,7 +108,10 @@ template <class T> class ConvBlock {
         if (b_.steps & FL_CONV_GATHER) {
             source = plain_ ? input_source(slab) : split(slab);
             from = plain_ ? input(0) + slab.c0 * source.channel_step : split_;
-            farthest = set_offsets(source, slab, offsets);
+            farthest = set_offsets(p_, slab.first - slab.c0 * p_.y.size * p_.x.size, slab.count,
+                                   source.channel_step,
+                                   [this](int64_t ky, int64_t kx) { return place(ky, kx); },
+                                   offsets);
         }
         if (b_.steps & FL_CONV_MULTIPLY)
             pack_weights(p_, b_.weight, slab, b_.o0, b_.o1, panel_);
@@ -157,24 +153,6 @@ template <class T> class ConvBlock {
                             split_ + (image * channels + c) * plane);
         return ConvSource{rows_.row_size() * p_.y.stride, channels * plane, plane,
                           b_.images * channels * plane + 2 * strip_width<T>()};
-    }
-
-    /* Where the taps of the slab begin to read; returns the greatest offset. */
-    int64_t set_offsets(const ConvSource &s, const ConvSlab &slab, int64_t *offsets) const {
-        int64_t at = slab.first - slab.c0 * p_.y.size * p_.x.size, channel = 0, farthest = 0;
-        int64_t ky = at / p_.x.size, kx = at % p_.x.size;
-        for (int64_t j = 0; j < slab.count; j++) {
-            offsets[j] = channel + place(ky, kx);
-            farthest = offsets[j] > farthest ? offsets[j] : farthest;
-            if (++kx < p_.x.size)
-                continue;
-            kx = 0;
-            if (++ky < p_.y.size)
-                continue;
-            ky = 0;
-            channel += s.channel_step;
-        }
-        return farthest;
     }
 
     int64_t place(int64_t ky, int64_t kx) const {

@@ -19,13 +19,13 @@ struct ConvSource {
 
 template <class T> constexpr int strip_width() { return TILE_VECTORS * Lanes<T>::COUNT; }
 
-template <class T> struct Strip {
-    static const int WIDTH = strip_width<T>();
+/* The runs of at most CAPACITY pixels. */
+template <class T, int CAPACITY> struct Runs {
     static const int L = Lanes<T>::COUNT;
     int runs, moves;
     int64_t cols;               /* pixels that count */
-    int64_t from[WIDTH], lane[WIDTH], length[WIDTH];    /* of runs */
-    int64_t move_from[2 * WIDTH], move_lane[2 * WIDTH]; /* of vectors */
+    int64_t from[CAPACITY], lane[CAPACITY], length[CAPACITY];   /* of runs */
+    int64_t move_from[CAPACITY], move_lane[CAPACITY];           /* of vectors */
 
     /* Pixels [first, first + count) of rows of `width` pixels, `rows` of them in an image. */
     void set(const ConvSource &s, int64_t first, int64_t count, int64_t width, int64_t rows) {
@@ -54,11 +54,13 @@ template <class T> struct Strip {
     }
 };
 
+template <class T> using Strip = Runs<T, strip_width<T>()>;
+
 template <class T, int MOVES>
 inline void copy_moves(const Strip<T> &s, const T *source, const int64_t *offsets, int64_t k,
                        int64_t width, T *out) {
     int64_t from[MOVES], lane[MOVES];   /* copies: stores to `out` might change s */
-    for (int m = 0; m < MOVES; m++) {
+    for (int m = 0; m < MOVES && m < strip_width<T>(); m++) {
         from[m] = s.move_from[m];
         lane[m] = s.move_lane[m];
     }
@@ -71,8 +73,8 @@ inline void copy_moves(const Strip<T> &s, const T *source, const int64_t *offset
 }
 
 /* Near the end of the tensor: no element is read that does not count. */
-template <class T>
-inline void copy_exactly(const Strip<T> &s, const T *source, const int64_t *offsets, int64_t k,
+template <class T, int CAPACITY>
+inline void copy_exactly(const Runs<T, CAPACITY> &s, const T *source, const int64_t *offsets, int64_t k,
                          int64_t width, T *out) {
     for (int64_t p = 0; p < k; p++, out += width)
         for (int r = 0; r < s.runs; r++)

@@ -19,7 +19,10 @@ struct Loop {
     bool row_calls;                     /* one kernel call per row of the tile */
 };
 
-enum Access { DIRECT, NUMBER, MOVED };
+/* How a tile of an operand is reached: as it lies; a number, filled once; one value per row,
+ * filled for a chunk of the row; gathered or scattered. */
+enum Access { DIRECT, NUMBER, ROW_VALUE, MOVED };
+static const int64_t CHUNK = 1024;
 
 inline void swap_dims(Loop &L, int a, int b) {
     int64_t s = L.shape[a];
@@ -86,6 +89,17 @@ void simplify(Loop &L, int ndim, const int64_t *shape) {
 
 inline bool converts(const fl_operand &o) { return o.dtype != fl_dtype_of_kind[o.kind]; }
 
+/* Whether every operand can be read and written as it lies, or holds one value per row: then a
+ * tile needs no memory of its own and may have many rows. */
+bool nothing_moves(const Loop &L) {
+    for (int k = 0; k < L.n_all; k++) {
+        bool row_value = k < L.n_in && L.ops[k].strides[0] == 0;
+        if (!row_value && (converts(L.ops[k]) || L.ops[k].strides[0] != 1))
+            return false;
+    }
+    return true;
+}
+
 /* Tiles of 8 KiB in the widest kind: three operands stay in the first-level cache. */
 void choose_tile(Loop &L) {
     bool crosswise = false;
@@ -104,6 +118,8 @@ void choose_tile(Loop &L) {
     if (L.rows > n1)
         L.rows = n1;
     L.row_calls = L.cols >= 32;
+    if (L.row_calls && nothing_moves(L) && L.rows < 32)
+        L.rows = n1 < 32 ? n1 : 32;
     L.tiles_0 = (n0 + L.cols - 1) / L.cols;
     L.tiles_1 = (n1 + L.rows - 1) / L.rows;
     L.tiles = L.tiles_0 * L.tiles_1;
@@ -112,11 +128,12 @@ void choose_tile(Loop &L) {
 }
 
 inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
+    if (is_input && L.row_calls && o.strides[0] == 0)
+        return ROW_VALUE;
     if (converts(o))
         return MOVED;
     if (o.strides[0] == 1 && (L.row_calls || L.rows == 1 || o.strides[1] == L.cols))
         return DIRECT;
-    (void)is_input;
     return MOVED;
 }
 
@@ -131,11 +148,38 @@ struct Tiles {
     alignas(64) char memory[(FL_PW_MAX_IN + FL_PW_MAX_OUT)][FL_TILE * 16];
 };
 
+/* One kernel call per row, or per chunk of a row where an operand has one value per row. */
+void call_rows(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
+               const int64_t *step, int64_t rows, int64_t cols) {
+    int64_t chunk = cols;
+    for (int k = 0; k < L.n_in; k++)
+        if (access[k] == ROW_VALUE && chunk > CHUNK)
+            chunk = CHUNK;
+    void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    for (int64_t r = 0; r < rows; r++) {
+        for (int k = 0; k < L.n_in; k++) {
+            const fl_operand &o = L.ops[k];
+            if (access[k] == ROW_VALUE)
+                fl_moves->gather[o.dtype][o.kind](
+                    ptr[k], origin[k] + r * o.strides[1] * fl_itemsize(o.dtype), 1, chunk, 0, 0);
+        }
+        for (int64_t c = 0; c < cols; c += chunk) {
+            for (int k = 0; k < L.n_all; k++) {
+                bool fixed = access[k] == NUMBER || access[k] == ROW_VALUE;
+                int64_t across = fixed ? 0 : c * fl_kind_size[L.ops[k].kind];
+                at[k] = (char *)ptr[k] + r * step[k] + across;
+            }
+            L.fn(L.code, at, at + L.n_in, L.scalars, cols - c < chunk ? cols - c : chunk);
+        }
+    }
+}
+
 void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *start,
               int64_t rows, int64_t cols) {
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     int64_t step[FL_PW_MAX_IN + FL_PW_MAX_OUT];     /* bytes between rows, for row calls */
     char *origin[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    bool by_rows = L.row_calls && rows > 1;
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
         int64_t size = fl_itemsize(o.dtype), offset = 0;
@@ -148,22 +192,16 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
             continue;
         }
         ptr[k] = tiles.memory[k];
-        step[k] = access[k] == NUMBER ? 0 : cols * fl_kind_size[o.kind];
+        step[k] = access[k] == MOVED ? cols * fl_kind_size[o.kind] : 0;
+        by_rows |= access[k] == ROW_VALUE;
         if (access[k] == MOVED && k < L.n_in)
             fl_moves->gather[o.dtype][o.kind](ptr[k], origin[k], rows, cols, o.strides[1],
                                               o.strides[0]);
     }
-    void *const *outs = ptr + L.n_in;
-    if (!L.row_calls || rows == 1) {
-        L.fn(L.code, ptr, outs, L.scalars, rows * cols);
-    } else {
-        void *row[FL_PW_MAX_IN + FL_PW_MAX_OUT];
-        for (int64_t r = 0; r < rows; r++) {
-            for (int k = 0; k < L.n_all; k++)
-                row[k] = (char *)ptr[k] + r * step[k];
-            L.fn(L.code, row, row + L.n_in, L.scalars, cols);
-        }
-    }
+    if (by_rows)
+        call_rows(L, access, ptr, origin, step, rows, cols);
+    else
+        L.fn(L.code, ptr, ptr + L.n_in, L.scalars, rows * cols);
     for (int k = L.n_in; k < L.n_all; k++)
         if (access[k] == MOVED)
             fl_moves->scatter[L.ops[k].kind][L.ops[k].dtype](

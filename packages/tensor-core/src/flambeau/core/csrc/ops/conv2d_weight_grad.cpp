@@ -1,0 +1,143 @@
+/* Gradient of conv2d for its weight: products of the output's gradient with unfolded input. */
+#include "ops/conv2d.h"
+
+namespace {
+
+const int64_t TAPS = 288;           /* of a block, about */
+const int64_t CHANNELS = 256;       /* output channels of a block, at most */
+const int64_t ENOUGH = 16;          /* blocks that keep all threads busy */
+const int64_t PARTIAL = 4 << 20;    /* elements of partial sums, at most */
+
+struct Job {
+    fl_conv p;
+    int dtype;
+    int64_t size;               /* of an element */
+    const char *grad, *input;
+    char *out;
+    int64_t c, c_parts, o, o_parts, n, n_parts;     /* sizes of blocks, and how many */
+    int64_t weight() const { return p.groups * p.o * fl_conv_taps(p); }
+};
+
+int64_t parts_of(int64_t n, int64_t size) { return (n - 1) / size + 1; }
+
+/* Images are split only when channels make too few blocks. */
+void cut(Job *job) {
+    const fl_conv &p = job->p;
+    int64_t window = p.y.size * p.x.size;
+    job->c_parts = parts_of(p.c, TAPS / window > 1 ? TAPS / window : 1);
+    job->c = parts_of(p.c, job->c_parts);
+    job->c_parts = parts_of(p.c, job->c);
+    job->o_parts = parts_of(p.o, CHANNELS);
+    job->o = parts_of(p.o, job->o_parts);
+    job->o_parts = parts_of(p.o, job->o);
+    int64_t wanted = parts_of(ENOUGH, p.groups * job->c_parts * job->o_parts);
+    int64_t most = PARTIAL / job->weight() + 1;
+    wanted = wanted < most ? wanted : most;
+    job->n = parts_of(p.n, wanted < p.n ? wanted : p.n);
+    job->n_parts = parts_of(p.n, job->n);
+}
+
+fl_conv_sum block_of(const Job &job, int64_t index, char *partial) {
+    const fl_conv &p = job.p;
+    int64_t c = index % job.c_parts, o = index / job.c_parts % job.o_parts;
+    index /= job.c_parts * job.o_parts;
+    int64_t group = index % p.groups, n = index / p.groups;
+    char *out = n ? partial + (n - 1) * job.weight() * job.size : job.out;
+    fl_conv_sum s = {};
+    s.p = &p;
+    s.input_step = p.groups * p.c * p.h * p.w;
+    s.grad_step = p.groups * p.o * fl_conv_pixels(p);
+    s.readable = p.n * s.input_step - group * p.c * p.h * p.w;
+    s.grad = job.grad + group * p.o * fl_conv_pixels(p) * job.size;
+    s.input = job.input + group * p.c * p.h * p.w * job.size;
+    s.out = out + group * p.o * fl_conv_taps(p) * job.size;
+    s.n0 = n * job.n;
+    s.n1 = p.n - s.n0 < job.n ? p.n : s.n0 + job.n;
+    s.c0 = c * job.c;
+    s.c1 = p.c - s.c0 < job.c ? p.c : s.c0 + job.c;
+    s.o0 = o * job.o;
+    s.o1 = p.o - s.o0 < job.o ? p.o : s.o0 + job.o;
+    return s;
+}
+
+/* Add the partial sums of later images, in order. */
+template <class T> void add_partial(const Job &job, T *out, const T *partial) {
+    int64_t n = job.weight();
+    fl_parallel(n, FL_GRAIN, [&](int64_t begin, int64_t end) {
+        for (int64_t part = 0; part < job.n_parts - 1; part++)
+            for (int64_t i = begin; i < end; i++)
+                out[i] += partial[part * n + i];
+    });
+}
+
+int run_job(Job &job) {
+    cut(&job);
+    const fl_conv_dtype *kernels = fl_conv_kernels_of(job.dtype);
+    Scratch partial((size_t)((job.n_parts - 1) * job.weight() * job.size));
+    if (!partial.ok())
+        return -1;
+    fl_conv_sum first = block_of(job, 0, partial.as<char>());
+    size_t bytes = (size_t)kernels->sum_bytes(&first);
+    int64_t work = job.c * job.o * job.n * job.p.y.size * job.p.x.size * fl_conv_pixels(job.p);
+    bool failed = false;
+    int64_t count = job.n_parts * job.p.groups * job.o_parts * job.c_parts;
+    fl_parallel(count, (1 << 18) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+        Scratch scratch(bytes);
+        if (!scratch.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        for (int64_t i = begin; i < end; i++) {
+            fl_conv_sum s = block_of(job, i, partial.as<char>());
+            s.scratch = scratch.as<char>();
+            kernels->sum(&s);
+        }
+    });
+    if (failed)
+        return fl_error(FL_MEMORY_ERROR, "conv2d_weight_grad(): no memory for scratch");
+    if (job.dtype == FL_F64)
+        add_partial(job, (double *)job.out, partial.as<double>());
+    else
+        add_partial(job, (float *)job.out, partial.as<float>());
+    return 0;
+}
+
+int read_call(const fl_op *op, const fl_value *in, fl_conv *p) {
+    return fl_conv_read(op, in, 3, "input", in[1].t->ndim, in[1].t->shape, "weight_size",
+                        (int)in[2].len, in[2].is, p);
+}
+
+}  // namespace
+
+extern "C" int fl_infer_conv2d_weight_grad(const fl_op *op, const fl_value *in, int n,
+                                           fl_spec *outs) {
+    fl_conv p;
+    if (fl_conv_check_dtypes(op, in, 2) < 0 || fl_same_device(op, in, n) < 0 ||
+        read_call(op, in, &p) < 0 || fl_conv_check_grad(op, p, in[0].t) < 0)
+        return -1;
+    fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
+    return 0;
+}
+
+extern "C" int fl_run_conv2d_weight_grad(const fl_op *op, const fl_value *in, int,
+                                         fl_tensor *const *outs) {
+    Job job;
+    if (outs[0]->numel == 0)
+        return 0;
+    if (read_call(op, in, &job.p) < 0)
+        return -1;
+    int kind = fl_kind_of_dtype[outs[0]->dtype];
+    In grad(in[0].t, kind), input(in[1].t, kind);
+    Out out(outs[0], kind);
+    if (!grad.ok() || !input.ok() || !out.ok())
+        return -1;
+    job.dtype = fl_dtype_of_kind[kind];
+    job.size = fl_kind_size[kind];
+    job.grad = grad.as<char>();
+    job.input = input.as<char>();
+    job.out = out.as<char>();
+    if (in[0].t->numel == 0 || in[1].t->numel == 0)
+        memset(job.out, 0, (size_t)(outs[0]->numel * job.size));
+    else if (run_job(job) < 0)
+        return -1;
+    out.commit();
+    return 0;
+}
