@@ -1,4 +1,5 @@
-/* Copies of a matrix with any strides into rows of contiguous elements. */
+/* Copies of a matrix with any strides into rows of contiguous elements. Rows have room for 16
+ * elements more: they are written by whole vectors. */
 #pragma once
 #include "kernels/level.h"
 #include <stdint.h>
