@@ -134,25 +134,12 @@ def test_complex(key):
         close(values(given), expected, name, 2)
 
 
-#: Rows with a complex product, whose vector loop the compiler fuses and whose tail it does not.
-FUSED = ("mul", "addcmul")
-
-
-@pytest.mark.xfail(strict=True, reason="GCC fuses the complex product in vector loops alone")
-@pytest.mark.parametrize("key", FUSED)
-def test_complex_products_agree_to_the_bit(key):
-    arrays = _inputs(ROWS[key], (3, 5, 7), "complex64")
-    inputs = [tensor(a) for a in arrays]
-    moved = [lay_out(x, "strided") for x in inputs]
-    assert bits(operator(ROWS[key])(*moved)) == bits(operator(ROWS[key])(*inputs))
-
-
 @pytest.mark.parametrize("key", ROWS)
 def test_layouts_agree_to_the_bit(key):
     """Strides, offsets and broadcasting change where elements lie, never their values."""
     row = ROWS[key]
     for dtype in DTYPES:
-        if not supports(row, KIND[dtype]) or (dtype == "complex64" and key in FUSED):
+        if not supports(row, KIND[dtype]):
             continue
         arrays = _inputs(row, (3, 5, 7), dtype)
         kinds = ["bool" if p.role == "Mask" else dtype for p in row.operands]

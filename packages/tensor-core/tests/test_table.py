@@ -1,0 +1,223 @@
+"""The table is the whole truth: what is public has a row, and a row's traces go with it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import calls
+import flambeau
+import pytest
+from flambeau import core
+from flambeau.core import ops
+from flambeau.core.table import ROWS
+from table_rows import POINTWISE
+
+CORE = Path(core.__file__).parent
+
+#: Public functions without a row, and why.
+NO_ROW = {
+    "makes tensors from numbers, sizes and foreign memory": {
+        "as_tensor", "tensor", "from_dlpack", "from_numpy", "frombuffer", "arange", "eye", "full",
+        "ones", "zeros", "rand", "randn", "randint", "randperm", "meshgrid", "load"},
+    "asks about or sets something, computes nothing": {
+        "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",
+        "get_default_dtype", "set_default_dtype", "get_num_threads", "set_num_threads",
+        "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "is_grad_enabled",
+        "is_inference_mode_enabled", "set_printoptions", "save"},
+    "classes": {"Generator", "Size", "Tensor", "device", "dtype"},
+}
+
+#: Attributes of Tensor without a row, and why.
+NO_ROW_METHODS = {
+    "geometry and kind": {
+        "shape", "size", "stride", "ndim", "dim", "ndimension", "numel", "nelement", "data_ptr",
+        "storage_offset", "is_contiguous", "element_size", "itemsize", "nbytes", "dtype", "device",
+        "get_device", "is_cpu", "is_cuda", "is_meta", "is_floating_point", "is_complex",
+        "is_inference", "is_readonly"},
+    "the row alias": {"detach", "data", "detach_"},
+    "the rows cast and to_device": {
+        "to", "type", "type_as", "cpu", "cuda", "float", "double", "half", "bfloat16", "int",
+        "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
+    "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
+    "the creation rows": {"new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"},
+    "the rows fill and random_*": {"zero_", "uniform_", "normal_", "random_", "bernoulli_"},
+    "views made of permute, transpose, select and view_as_real": {"T", "mT", "real", "imag"},
+    "autograd": {"backward", "grad", "grad_fn", "is_leaf", "requires_grad", "requires_grad_",
+                 "register_hook", "register_post_accumulate_grad_hook", "retain_grad",
+                 "retains_grad"},
+}
+
+
+def _names(form: str) -> set[str]:
+    """The Python names that the table asks for."""
+    found = set()
+    for row in ROWS:
+        if form in row.forms:
+            found |= {row.name, *row.aliases}
+        if row.inplace and (form in row.forms or (form == "method" and "inplace" in row.forms)):
+            found |= {name + "_" for name in (row.name, *row.aliases)}
+    return found
+
+
+def _flat(table: dict[str, set[str]]) -> set[str]:
+    return set().union(*table.values())
+
+
+def test_every_public_function_has_a_row_or_a_reason():
+    public = {name for name in flambeau.__all__ if callable(getattr(flambeau, name))
+              and not isinstance(getattr(flambeau, name), flambeau.dtype)}
+    public -= {"default_generator"}
+    assert public - _names("function") == _flat(NO_ROW)
+
+
+def test_every_function_of_the_table_is_public():
+    assert _names("function") <= set(flambeau.__all__)
+    for name in _names("function") - {"empty", "linspace"}:    # these take more forms
+        assert isinstance(getattr(flambeau, name), core.Operator), name
+
+
+def test_every_tensor_attribute_has_a_row_or_a_reason():
+    public = {name for name in dir(flambeau.Tensor) if not name.startswith("_")}
+    # An in-place function may be a method too.
+    assert public - _names("method") == _flat(NO_ROW_METHODS)
+    assert _names("method") <= public
+
+
+def test_python_operators_are_rows():
+    dunders = {row.dunder for row in ROWS if row.dunder}
+    assert dunders >= {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg",
+                       "pos", "abs", "invert", "and", "or", "xor", "lt", "le", "eq", "ne", "gt",
+                       "ge"}
+    for name in dunders:
+        assert hasattr(flambeau.Tensor, f"__{name}__")
+
+
+def test_every_row_is_found_at_run_time_and_documented():
+    keys = set(core.op_keys())
+    for row in ROWS:
+        assert row.key in keys
+        assert hasattr(ops, row.name)
+        assert row.doc.endswith(".")
+        assert getattr(ops, row.name).__doc__
+        assert row.overload or row.name in ("max", "min") or row.doc in getattr(ops, row.name).__doc__
+
+
+def test_every_row_has_test_calls():
+    covered = {row.key for row in POINTWISE} | set(calls.CALLS) | set(calls.ELSEWHERE)
+    assert {row.key for row in ROWS} == covered
+
+
+def test_facts_of_the_rows():
+    for row in ROWS:
+        assert row.category in ("pointwise", "reduction", "view", "kernel", "composite")
+        assert bool(row.formulas) == (row.category == "pointwise"), row.key
+        if row.category == "view":
+            assert not row.inplace and not row.out, row.key
+        if row.differentiable and row.category == "pointwise":
+            assert "float" in row.formulas or "int" in row.formulas
+
+
+# ---- deleting a row
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """What the generators write, from a copy of the table with one line of it replaced."""
+    folder = tmp_path_factory.mktemp("generated")
+
+    def run(name, module=None, line=None):
+        core_copy = folder / name / "flambeau" / "core"
+        for part in ("formula", "table", "gen", "parts"):
+            shutil.copytree(CORE / part, core_copy / part)
+        if module is not None:
+            path = core_copy / "table" / "rows" / module
+            text = path.read_text()
+            assert len(re.findall(line, text)) == 1
+            path.write_text(re.sub(line, "", text))
+        out = folder / name / "out"
+        command = [sys.executable, str(core_copy / "gen" / "generate.py"), "--out", str(out)]
+        subprocess.run(command, check=True)
+        return {str(p.relative_to(out)): p.read_text() for p in out.rglob("*") if p.is_file()}
+
+    return run
+
+
+TRACES = {
+    "ops_table.cpp": ['"tanh"', "p_tanh[]", '"tanh__d_self"'],
+    "op_index.h": ["FL_OP_tanh ", "FL_OP_tanh__d_self "],
+    "op_index.pxi": ["FL_OP_tanh\n"],
+    "stubs/core/ops.pyi": ["def tanh(", "def tanh__d_self("],
+}
+
+
+def test_deleting_a_row_removes_function_method_inplace_out_stub_and_derivatives(generated):
+    whole = generated("whole")
+    reduced = generated("reduced", "transcendental.py",
+                        r'    _real\("tanh", "Hyperbolic tangent\."\),\n')
+    assert whole.keys() == reduced.keys()
+    for name, traces in TRACES.items():
+        for trace in traces:
+            assert trace in whole[name], (name, trace)
+            assert trace not in reduced[name], (name, trace)
+    kernels = "".join(text for name, text in reduced.items() if name.startswith("pw_"))
+    assert "fl_k_tanh_" not in kernels
+    assert "fl_k_tanh_" in "".join(t for n, t in whole.items() if n.startswith("pw_"))
+    # The in-place form and out= are flags of the same entry, and the tests are parametrized by
+    # rows: nothing else names the operator.
+    assert '{"tanh", 3, 1, 1,' in whole["ops_table.cpp"]
+    assert '{"sinh", 3, 1, 1,' in reduced["ops_table.cpp"]
+
+
+def test_deleting_a_row_with_a_python_operator_removes_its_slots(generated):
+    reduced = generated("slots", "arithmetic.py",
+                        r'    pointwise\("bitwise_xor\((?:.|\n)*?Bitwise exclusive or\."\),\n')
+    assert "__xor__" not in reduced["tensor.pxi"]
+    assert "__ixor__" not in reduced["tensor.pxi"]
+    assert "__or__" in reduced["tensor.pxi"]
+
+
+def test_deleting_a_row_removes_its_page():
+    pages = Path(__file__).parents[3] / "docs" / "_ext"
+    if not (pages / "operator_pages.py").exists():
+        pytest.skip("the manual is not beside these tests")
+    sys.path.insert(0, str(pages))
+    try:
+        import operator_pages
+    finally:
+        sys.path.remove(str(pages))
+    listed = {heading for row in ROWS for heading in operator_pages.headings(row)}
+    assert any("flambeau.tanh(" in h for h in listed)
+    others = [row for row in ROWS if row.key != "tanh"]
+    assert not any(re.search(r"\btanh_?\(", h) for row in others
+                   for h in operator_pages.headings(row))
+
+
+# ---- rows added at run time
+
+
+def test_a_registered_row_is_like_a_built_in_one():
+    op = core.register_op("core_test_axpy(Operand x, Operand y, *, Scalar a=1)", "a * x + y")
+    x, y = flambeau.arange(6.0).view(2, 3), flambeau.ones(3)
+    assert op(x, y, a=2).tolist() == [[1.0, 3.0, 5.0], [7.0, 9.0, 11.0]]
+    assert op(x.int(), 1).dtype is flambeau.int32
+    assert op(x, 1j).dtype is flambeau.complex64
+    target = flambeau.empty(0)
+    assert op(x, y, out=target) is target
+    assert "core_test_axpy" in core.op_keys()
+    with pytest.raises(ValueError, match="already in the table"):
+        core.register_op("core_test_axpy(Operand x)", "x")
+
+
+@pytest.mark.parametrize(("schema", "formula", "text"), [
+    ("f(", "x", "not a schema"), ("f(Thing x)", "x", "roles"), ("f(Operand x)", "x +", "x \\+"),
+    ("f(Operand x)", "y", "y"), ("f(Operand x)", "nosuch(x)", "nosuch"),
+    ("f(Operand x)", "__import__('os')", "__import__"), ("f(Operand x)", "x.real", "real"),
+])
+def test_bad_rows_are_refused(schema, formula, text):
+    with pytest.raises(ValueError, match=text):
+        core.register_op(schema, formula)
+    assert "f" not in core.op_keys()
