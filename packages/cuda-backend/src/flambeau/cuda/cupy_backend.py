@@ -1,0 +1,105 @@
+"""The backend of device type ``cuda``: CuPy's memory pool, streams, NVRTC and cuBLAS."""
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from flambeau.core import _core
+from flambeau.core.promotion import dtype_name
+from flambeau.cuda import source
+from flambeau.cuda.compositions import run_composition
+from flambeau.cuda.cupy_module import cupy
+from flambeau.cuda.generated import GeneratedBackend
+
+#: Fused multiply-adds only where a formula writes them, so that bits agree with the CPU.
+OPTIONS = ("--std=c++17", "--fmad=false")
+_BLOCK = 256
+_BLOCKS = 1 << 16
+_RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
+           "random_permutation")
+
+
+class CuPyBackend(GeneratedBackend):
+    """NVIDIA GPUs through CuPy. All work of a thread runs on its current CuPy stream."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        self.xp = cupy()
+        self._kinds = {"to_device": self.xp.cuda.runtime.memcpyHostToDevice,
+                       "to_host": self.xp.cuda.runtime.memcpyDeviceToHost,
+                       "within": self.xp.cuda.runtime.memcpyDeviceToDevice}
+        self.kernel = cache(self._kernel)
+
+    def device_count(self):
+        return self.xp.cuda.runtime.getDeviceCount()
+
+    def allocate(self, index, nbytes):
+        with self.xp.cuda.Device(index):
+            memory = self.xp.cuda.alloc(max(nbytes, 1))
+        return memory.ptr, memory
+
+    def copy(self, index, dst, src, nbytes, kind):
+        with self.xp.cuda.Device(index):
+            stream = self.xp.cuda.get_current_stream()
+            self.xp.cuda.runtime.memcpyAsync(dst, src, nbytes, self._kinds[kind], stream.ptr)
+            if kind != "within":        # the host's memory may be freed or read at once
+                stream.synchronize()
+
+    def synchronize(self, index):
+        self.xp.cuda.Device(index).synchronize()
+
+    def _kernel(self, group: str, kind: str, name: str, index: int):
+        """A compiled kernel; CuPy keeps compiled modules on disk between processes."""
+        module = self.xp.RawModule(code=source.module(group, kind).text, options=OPTIONS)
+        return module.get_function(name)
+
+    def launch(self, group, kind, kernel, threads, argument, index):
+        import numpy as np
+
+        by_value = np.frombuffer(argument, dtype=np.dtype((np.void, len(argument))))
+        blocks = min((threads + _BLOCK - 1) // _BLOCK, _BLOCKS)
+        with self.xp.cuda.Device(index):
+            self.kernel(group, kind, kernel, index)((blocks,), (_BLOCK,), (by_value,))
+
+    def run_composition(self, op, args, outs):
+        if op.key in _RANDOM:
+            return self._draw(op.key, args, outs)
+        with self.xp.cuda.Device(outs[0].device.index or 0):
+            return run_composition(self.xp, self._load, self._store, op, args, outs)
+
+    def _draw(self, key, args, outs) -> None:
+        """Random numbers are drawn by the CPU and copied: the stream is the same everywhere."""
+        twin = _core.call("empty", (tuple(outs[0].shape), outs[0].dtype))
+        drawn = _core.call(key, [twin if _core.is_tensor(a) else a for a in args])
+        self.copy_into(outs[0], drawn.to(outs[0].device))
+
+    # ---- tensors as CuPy arrays ----------------------------------------------------------------
+
+    def _memory(self, t) -> Any:
+        """A tensor's elements where they lie; bfloat16 as 16-bit integers."""
+        name = dtype_name(t.dtype)
+        dtype = self.xp.dtype("uint16" if name == "bfloat16" else name)
+        strides = [step * dtype.itemsize for step in t.stride()]
+        span = sum((n - 1) * s for n, s in zip(t.shape, strides, strict=True)) + dtype.itemsize
+        memory = self.xp.cuda.UnownedMemory(t.data_ptr(), max(span, 1), t, t.device.index or 0)
+        pointer = self.xp.cuda.MemoryPointer(memory, 0)
+        return self.xp.ndarray(tuple(t.shape), dtype, pointer, strides)
+
+    def _load(self, t) -> Any:
+        if t.device.type == "cpu":
+            return self._load(t.to("cuda"))
+        memory, name = self._memory(t), dtype_name(t.dtype)
+        if name == "bfloat16":
+            wide = self.xp.ascontiguousarray(memory).astype("uint32") << 16
+            return wide.view("float32").reshape(memory.shape)
+        return memory.astype("float32") if name == "float16" else memory
+
+    def _store(self, t, values) -> None:
+        if dtype_name(t.dtype) != "bfloat16":
+            self._memory(t)[...] = values
+            return
+        bits = self.xp.ascontiguousarray(values.astype("float32")).view("uint32")
+        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        rounded = self.xp.where(self.xp.isnan(values), 0x7FC0, rounded)
+        self._memory(t)[...] = rounded.reshape(tuple(t.shape)).astype("uint16")

@@ -1,0 +1,70 @@
+"""The generated CUDA C runs, by g++ under a shim, and passes the backend contract."""
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.core.table import by_name
+from flambeau.cuda import source
+from flambeau.testing.backend import report, run_contract
+from flambeau.testing.contract_rows import rows_to_check
+
+#: Rows without a kernel on CUDA so far. Remove a name when it gets one.
+MISSING = {
+    "index_add", "scatter_add", "scatter.src", "scatter.value", "index_put", "sort", "topk",
+    "one_hot", "conv2d", "conv2d_input_grad", "conv2d_weight_grad", "max_pool2d_with_indices",
+    "max_pool2d_grad", "avg_pool2d", "avg_pool2d_grad", "native_batch_norm", "batch_norm_grad",
+    "embedding_grad", "nll_loss_rows", "nll_loss_grad", "attention", "attention_grad",
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(simulated):
+    return run_contract("cudasim")
+
+
+def test_contract(outcomes):
+    text = io.StringIO()
+    assert report(outcomes, text) == 0, text.getvalue()
+
+
+def test_missing_rows_are_known(outcomes):
+    """Random rows are drawn by the CPU on a GPU; the simulation has no second device for that."""
+    keys = {row.key for row in rows_to_check()}
+    missing = {o.name for o in outcomes if o.missing} & keys
+    assert {key for key in missing if not key.startswith("random_")} == MISSING
+
+
+def test_all_pointwise_and_reduction_kernels_ran(outcomes, simulated):
+    for key in ("add", "where", "exp", "gelu_exact__d_self"):
+        name = source.kernel_name(source.find_row(key), "f32")
+        assert {f"{name}_near", f"{name}_far"} <= simulated.launched
+    for key in source.REDUCTIONS:
+        assert any(k.startswith(f"r_{key.replace('.', '_')}_") for k in simulated.launched)
+    assert by_name("add").key == "add"
+
+
+def test_large_reduction_joins_its_parts(simulated):
+    values = np.random.default_rng(0).standard_normal(300_001)
+    x = flambeau.from_numpy(values).to("cudasim")
+    np.testing.assert_allclose(x.sum().item(), values.sum(), rtol=1e-10)
+    np.testing.assert_allclose(x.var().item(), values.var(ddof=1), rtol=1e-10)
+    assert x.argmax().item() == values.argmax()
+    assert "r_sum_f64_join" in simulated.launched
+
+
+def test_numbers_past_int64_and_half_precision(simulated):
+    x = flambeau.tensor([1.0, 65504.0, 1e-7, 3e-5, float("nan"), -0.1]).to("cudasim")
+    want = np.array([1.0, 65504.0, 1e-7, 3e-5, np.nan, -0.1], "float32").astype("float16")
+    got = x.to(flambeau.float16).cpu().numpy()
+    np.testing.assert_array_equal(got, want)
+
+
+def test_a_row_registered_at_run_time(simulated):
+    axpy = flambeau.core.register_op("cudasim_axpy(Operand x, Operand y, *, Scalar a=1)",
+                                     float="a * x + y")
+    x = flambeau.arange(4.0).to("cudasim")
+    assert axpy(x, x, a=2).cpu().tolist() == [0.0, 3.0, 6.0, 9.0]

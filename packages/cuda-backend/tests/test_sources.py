@@ -1,0 +1,56 @@
+"""Every generated module compiles: by NVRTC for sm_80 and sm_90 where its library is installed
+(the test extra), and in test_cudasim.py by g++."""
+from __future__ import annotations
+
+import os
+import time
+
+import nvrtc
+import pytest
+
+from flambeau.core.table import ROWS
+from flambeau.core.table.derived import derived_rows
+from flambeau.cuda import source
+
+ARCHITECTURES = ("compute_80", "compute_90")
+SECONDS = 180
+
+
+def test_every_row_and_kind_has_kernels():
+    kernels = [k for names in source.module_names() for k in source.module(*names).kernels]
+    assert len(kernels) == len(set(kernels))
+    for row in (*ROWS, *derived_rows(ROWS)):
+        if row.category == "pointwise" and "float" in row.formulas:
+            assert f"{source.kernel_name(row, 'f32')}_near" in kernels
+            assert f"{source.kernel_name(row, 'f32')}_far" in kernels
+        if row.category == "reduction":
+            assert row.key in source.REDUCTIONS
+
+
+def test_arguments_fit_a_launch():
+    """A kernel's arguments take at most 4 KiB; fl_arg has 136 bytes, its head 112."""
+    widest = max(len(r.params) + len(r.outputs) for r in (*ROWS, *derived_rows(ROWS))
+                 if r.category == "pointwise")
+    assert 112 + 136 * widest <= 4096
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_nvrtc_compiles_every_module(architecture):
+    library = nvrtc.library()
+    if library is None:
+        assert not os.environ.get("FLAMBEAU_REQUIRE_NVRTC"), "nvidia-cuda-nvrtc-cu12 is missing"
+        pytest.skip("NVRTC is not installed: pip install flambeau-cuda-backend[test]")
+    start = time.monotonic()
+    for names in source.module_names():
+        ptx = nvrtc.compile_ptx(library, source.module(*names).text, architecture)
+        for kernel in source.module(*names).kernels:
+            assert f".entry {kernel}(" in ptx
+    assert time.monotonic() - start < SECONDS
+
+
+def test_nvrtc_reports_what_is_wrong():
+    library = nvrtc.library()
+    if library is None:
+        pytest.skip("NVRTC is not installed: pip install flambeau-cuda-backend[test]")
+    with pytest.raises(RuntimeError, match="undefined_name"):
+        nvrtc.compile_ptx(library, "__global__ void k() { undefined_name(); }", "compute_80")
