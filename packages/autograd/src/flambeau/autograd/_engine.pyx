@@ -12,6 +12,7 @@ leaf       storing them in leaves
 helpers    what rules call often
 heap       what waits during a backward pass
 call       from a node to its rule's results
+parts      slices of one tensor share its gradient
 engine     the loop
 selective  passes for named inputs
 hooks      functions of the user on the way
@@ -36,7 +37,7 @@ fl_import()
 from flambeau.core import ops
 
 from flambeau.autograd._derived import derived_calls
-from flambeau.autograd._table import backward_name, find_rule
+from flambeau.autograd._table import PARTS, backward_name, find_rule
 
 include "engine/plan.pxi"
 include "engine/errors.pxi"
@@ -50,6 +51,7 @@ include "engine/gradients.pxi"
 include "engine/leaf.pxi"
 include "engine/helpers.pxi"
 include "engine/call.pxi"
+include "engine/parts.pxi"
 include "engine/hooks.pxi"
 include "engine/engine.pxi"
 include "engine/selective.pxi"

@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterable
 
 from flambeau.autograd._names import backward_name
 
-__all__ = ["RULES", "NO_DERIVATIVE", "backward_name", "find_rule", "no_derivative", "rule"]
+__all__ = ["RULES", "NO_DERIVATIVE", "PARTS", "backward_name", "find_rule", "no_derivative", "rule"]
 
 Rule = Callable[..., object]
 RULES: dict[str, list[tuple[tuple[str, ...], Rule]]] = {}
 NO_DERIVATIVE: set[str] = set()
+#: Views of some of the elements: their gradients are added into one whole.
+PARTS: set[str] = set()
 _loaded = False
 
 

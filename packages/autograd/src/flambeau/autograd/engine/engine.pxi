@@ -85,7 +85,7 @@ cdef int deliver(Task task, PyObject *target, uint32_t output_nr, PyObject *grad
         number = task.entry_of_node(<Node>target)
     else:
         leaf = <AccumulateGrad>target
-        if not task.selective and leaf.hooks is None and leaf.post_hooks is None:
+        if takes_at_once(task, leaf):
             return accumulate(leaf, grad, shared)
         number = task.entry_of_leaf(leaf)
     if shared:
@@ -97,6 +97,11 @@ cdef int deliver(Task task, PyObject *target, uint32_t output_nr, PyObject *grad
         grad = sum_of(task.entries[number].grad, grad, shared)
     task.entries[number].grad = grad
     return 0
+
+
+cdef inline bint takes_at_once(Task task, AccumulateGrad leaf) noexcept:
+    """A leaf whose gradient nobody wants to see as a whole before it is stored."""
+    return not task.selective and leaf.hooks is None and leaf.post_hooks is None
 
 
 cdef int deliver_other(Task task, uint32_t number, uint32_t output_nr, PyObject *grad) except -1:
@@ -131,6 +136,9 @@ cdef int run_node(Task task, Node node, entry_t *entry) except -1:
             return 0
     if node.flags & N_FUNCTION:
         return run_function(task, node, entry)
+    if node.plan.is_part and node.extras is None and not task.create_graph \
+            and add_part(task, node, entry):
+        return 0
     if node.nedges > MAX_INPUTS:
         results = <PyObject **>calloc(node.nedges, sizeof(PyObject *))
         if results is NULL:

@@ -40,6 +40,7 @@ cdef struct rule_plan:
     uint8_t ninputs, nslots, ncalls
     uint8_t takes_list       # the only input is a list of tensors
     uint8_t broadcasts       # pointwise: gradients are summed to the input's shape
+    uint8_t is_part          # a view of some elements: see parts.pxi
     uint8_t outputs          # outputs that may carry gradients: the first, or all
     uint8_t variant_slot     # slot that decides between Backward0 and Backward1, or 255
     uint8_t inputs[MAX_INPUTS]
@@ -89,6 +90,7 @@ cdef int _fill_plan(rule_plan *plan, fl_op *op, str key, list calls) except -1:
     _kept_alive.append((name, calls))
     plan.name = <PyObject *>name
     plan.broadcasts = op.category == FL_POINTWISE
+    plan.is_part = key in PARTS
     plan.outputs = 1
     plan.variant_slot = 255
     wanted = sorted({names.index(i) for inputs, _ in calls for i in inputs})

@@ -1,5 +1,5 @@
 """Views: the gradient goes back to where the view looked."""
-from flambeau.autograd._table import rule
+from flambeau.autograd._table import PARTS, rule
 from flambeau.autograd.rules._help import reshaped, sum_to_shape, zeros
 from flambeau.core import ops
 
@@ -39,6 +39,8 @@ rule("narrow", self=lambda g, self_shape, dim, start, length:
      _into_zeros(g, self_shape, lambda z: z.narrow(dim, start, length)))
 rule("diagonal", self=lambda g, self_shape, offset, dim1, dim2:
      _into_zeros(g, self_shape, lambda z: z.diagonal(offset, dim1, dim2)))
+
+PARTS.update(("select", "slice", "narrow", "diagonal"))
 
 
 # ---- windows, which may overlap ----------------------------------------------------------------
