@@ -29,8 +29,12 @@ def memory_of(t) -> np.ndarray:
 
 
 def load(t) -> np.ndarray:
-    """A tensor's values; bfloat16 and float16 as float32."""
-    memory, name = memory_of(t), dtype_name(t.dtype)
+    """A tensor's values; bfloat16 and float16 as float32.
+
+    A 0-d CPU tensor may stand among tensors of the device, as a number would.
+    """
+    on_host = t.device.type == "cpu"
+    memory, name = host_memory(t) if on_host else memory_of(t), dtype_name(t.dtype)
     if name == "bfloat16":
         return from_bfloat16(memory)
     return memory.astype(np.float32) if name == "float16" else memory
@@ -70,6 +74,6 @@ def to_bfloat16(values) -> np.ndarray:
 
 
 def host_memory(t) -> np.ndarray:
-    """A contiguous CPU tensor's elements, in the form they are stored in."""
+    """A CPU tensor's elements, in the form they are stored in."""
     stored = np.dtype(STORED[dtype_name(t.dtype)])
-    return np.frombuffer(_core.raw_bytes(t), stored).reshape(tuple(t.shape))
+    return np.frombuffer(_core.raw_bytes(t.detach().contiguous()), stored).reshape(tuple(t.shape))

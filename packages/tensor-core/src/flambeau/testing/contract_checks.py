@@ -91,6 +91,13 @@ def check_errors(device: str) -> None:
             raise AssertionError("no error")
 
 
+def check_host_numbers(device: str) -> None:
+    """A 0-d CPU tensor meets tensors of the device as a number does."""
+    x = _on(device, 3)
+    assert (x * fl.tensor(2.0)).tolist() == [0.0, 2.0, 4.0]
+    assert fl.where(x > 1, x, fl.tensor(-1.0)).tolist() == [-1.0, -1.0, 2.0]
+
+
 def check_missing_kernel(device: str) -> None:
     """A row that no backend knows says so and computes nothing."""
     key = "contract_unknown"
@@ -154,7 +161,7 @@ def check_autograd(device: str) -> None:
 
 
 _CHECKS = (check_allocation, check_copies, check_views, check_writing, check_errors,
-           check_missing_kernel, check_creation, check_random, check_items)
+           check_host_numbers, check_missing_kernel, check_creation, check_random, check_items)
 
 
 def checks():
