@@ -8,9 +8,6 @@ are derived and registered on first use.
 """
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 from flambeau.core import find_op
 
 __all__ = ["derived_calls"]
@@ -20,36 +17,27 @@ __all__ = ["derived_calls"]
 Call = tuple[tuple[str], tuple[str, dict[str, str]]]
 
 
-def derived_calls(key: str) -> list[Call] | None:
+def derived_calls(key: str, params: list[str], operands: list[str]) -> list[Call] | None:
     """Rows for the derivatives of a pointwise operator by its operands.
 
     Args:
         key: the operator, ``name`` or ``name.overload``.
+        params: names of its parameters.
+        operands: those of them that are tensors.
 
     Returns:
         One call per operand that can be differentiated; None when there is none.
     """
-    from flambeau.core.register import row
-
-    own = row(key)
-    calls = [call for p in own.operands if p.role != "Mask"
-             if (call := _call(own, p.name)) is not None]
+    if not any(_exists(_key(key, p)) for p in operands):
+        _derive(key)
+    names = {"result": "result0"} | {_apart(p): p for p in params}
+    calls: list[Call] = [((p,), (_key(key, p), names)) for p in operands if _exists(_key(key, p))]
     return calls or None
 
 
-def _call(own, parameter: str) -> Call | None:
-    from flambeau.core.register import register_row
-    from flambeau.core.table.derived import derived_key, derived_row
-
-    key = derived_key(own.key, parameter)
-    names = {"result": "result0"} | {_apart(p.name): p.name for p in own.params}
-    if _exists(key):
-        return (parameter,), (key, names)
-    derived = derived_row(_renamed(own), _apart(parameter))
-    if derived is None:
-        return None
-    register_row(replace(derived, name=key))
-    return (parameter,), (key, names)
+def _key(key: str, param: str) -> str:
+    """What the core calls the derivative (without importing its table)."""
+    return f"{key.replace('.', '__')}__d_{param}"
 
 
 def _exists(key: str) -> bool:
@@ -58,6 +46,22 @@ def _exists(key: str) -> bool:
     except KeyError:
         return False
     return True
+
+
+def _derive(key: str) -> None:
+    """Derive the rows and register them."""
+    from dataclasses import replace
+
+    from flambeau.core.register import register_row, row
+    from flambeau.core.table.derived import derived_row
+
+    own = row(key)
+    renamed = _renamed(own)
+    for param in own.operands:
+        if param.role != "Mask":
+            derived = derived_row(renamed, _apart(param.name))
+            if derived is not None:
+                register_row(replace(derived, name=_key(key, param.name)))
 
 
 # ---- names -------------------------------------------------------------------------------------
@@ -72,10 +76,14 @@ def _apart(name: str) -> str:
 
 def _renamed(own):
     """The row with its operands grad and result under other names."""
+    from dataclasses import replace
+
     params = tuple([replace(p, name=_apart(p.name)) for p in own.params])
     formulas = {kind: _with_names_apart(text) for kind, text in own.formulas.items()}
     return replace(own, params=params, formulas=formulas)
 
 
 def _with_names_apart(text: str) -> str:
+    import re
+
     return re.sub(r"\b(?:inner_)*(?:grad|result)\b", lambda m: _apart(m.group()), text)

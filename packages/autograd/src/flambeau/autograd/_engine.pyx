@@ -30,7 +30,6 @@ from posix.unistd cimport usleep
 include "engine/abi.pxi"
 
 import functools
-import inspect
 import warnings
 
 fl_import()

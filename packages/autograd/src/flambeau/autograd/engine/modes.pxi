@@ -167,7 +167,8 @@ def decorated(Mode mode, function):
                         "decorate its methods")
     if not callable(function):
         raise TypeError(f"a mode decorates functions, not {type(function).__name__}")
-    if inspect.isgeneratorfunction(function):
+    code = getattr(underlying(function), "__code__", None)
+    if code is not None and code.co_flags & 0x20:       # a generator function
         return decorated_generator(mode, function)
 
     @functools.wraps(function)
@@ -175,6 +176,15 @@ def decorated(Mode mode, function):
         with mode.copy():
             return function(*args, **kwargs)
     return run
+
+
+cdef object underlying(function):
+    """The function below bound methods and partial()."""
+    while True:
+        inner = getattr(function, "__func__", None) or getattr(function, "func", None)
+        if inner is None:
+            return function
+        function = inner
 
 
 def decorated_generator(Mode mode, function):

@@ -66,7 +66,9 @@ cdef rule_plan *_compile_plan(fl_op *op) except NULL:
         op.grad_rule = &NO_RULE
         return &NO_RULE
     if calls is None and op.category == FL_POINTWISE:
-        calls = derived_calls(key)
+        names = [param_name(op, k) for k in range(op.nparams)]
+        calls = derived_calls(key, names, [name for k, name in enumerate(names)
+                                           if op.params[<int>k].role <= FL_R_OPERAND])
     if calls is None:
         raise NotImplementedError(
             f"{key}() was called with a tensor that requires grad, but flambeau.autograd has no "
