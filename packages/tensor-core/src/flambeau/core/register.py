@@ -13,7 +13,7 @@ from flambeau.core.formula import parse
 from flambeau.core.formula.bytecode import assemble
 from flambeau.core.formula.registry import FormulaError
 from flambeau.core.table import ROWS, Row
-from flambeau.core.table.derived import derived_rows
+from flambeau.core.table.derived import derived_row
 from flambeau.core.table.make import pointwise
 from flambeau.core.table.row import DTYPE_RULES, FORMULA_OF_KIND, KINDS
 
@@ -108,8 +108,15 @@ def _code(row: Row, kind: str) -> bytes | None:
 
 
 @cache
-def _built_in() -> dict[str, Row]:
-    return {row.key: row for row in (*ROWS, *derived_rows(ROWS))}
+def _built_in(key: str) -> Row | None:
+    """A row of the table, or the one derived row that is asked for."""
+    base, _, param = key.rpartition("__d_")
+    for row in ROWS:
+        if row.key == key:
+            return row
+        if row.symbol == base and row.derive:
+            return derived_row(row, param)
+    return None
 
 
 def row(key: str) -> Row:
@@ -118,7 +125,7 @@ def row(key: str) -> Row:
     Raises:
         KeyError: there is none.
     """
-    found = _registered.get(key) or _built_in().get(key)
+    found = _registered.get(key) or _built_in(key)
     if found is None:
         raise KeyError(f"no operator {key!r} in the table")
     return found
