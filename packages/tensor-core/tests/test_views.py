@@ -9,6 +9,7 @@ import flambeau
 import numpy
 import pytest
 from arrays import make, tensor
+from flambeau.core import storage_id
 
 A = make((3, 4, 5))
 
@@ -34,6 +35,26 @@ def test_views_match_numpy_and_share_memory(name):
     numpy.testing.assert_array_equal(x.numpy(), array)
     assert ours._is_view()
     assert ours._version == x._version
+
+
+@pytest.mark.parametrize("change", [
+    lambda x: x.t(), lambda x: x.T, lambda x: x.mT, lambda x: x.transpose(0, 1),
+    lambda x: x.permute(1, 0), lambda x: x.view(12), lambda x: x.unsqueeze(1),
+    lambda x: x.squeeze(), lambda x: x.expand(2, 3, 4), lambda x: x.narrow(1, 1, 2),
+    lambda x: x.select(0, 1), lambda x: x.diagonal(), lambda x: x.unfold(0, 2, 1),
+    lambda x: x.as_strided((2, 2), (1, 2)), lambda x: x.split(2)[1], lambda x: x.chunk(2, 1)[0],
+    lambda x: x.unbind(1)[2], lambda x: x.movedim(0, 1), lambda x: x.swapaxes(0, 1),
+    lambda x: x.detach(), lambda x: x.flatten(), lambda x: x.unflatten(1, (2, 2)),
+    lambda x: x.reshape(4, 3), lambda x: x.view_as(x), lambda x: x.expand_as(x),
+    lambda x: flambeau.view_as_complex(x.view(3, 2, 2)), lambda x: x.data,
+])
+def test_methods_that_give_views_share_memory(change):
+    x = flambeau.zeros(3, 4)
+    y = change(x)
+    assert storage_id(y) == storage_id(x) or y.data_ptr() == x.data_ptr()
+    x.fill_(1)
+    assert y.tolist() == change(x).tolist()
+    assert y.sum().item() != 0
 
 
 def test_diagonal_is_a_view():
