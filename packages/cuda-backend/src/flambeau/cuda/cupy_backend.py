@@ -4,7 +4,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda import source
 from flambeau.cuda.compositions import run_composition
@@ -15,8 +14,6 @@ from flambeau.cuda.generated import GeneratedBackend
 OPTIONS = ("--std=c++17", "--fmad=false")
 _BLOCK = 256
 _BLOCKS = 1 << 16
-_RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
-           "random_permutation")
 
 
 class CuPyBackend(GeneratedBackend):
@@ -63,16 +60,8 @@ class CuPyBackend(GeneratedBackend):
             self.kernel(group, kind, kernel, index)((blocks,), (_BLOCK,), (by_value,))
 
     def run_composition(self, op, args, outs):
-        if op.key in _RANDOM:
-            return self._draw(op.key, args, outs)
         with self.xp.cuda.Device(outs[0].device.index or 0):
             return run_composition(self.xp, self._load, self._store, op, args, outs)
-
-    def _draw(self, key, args, outs) -> None:
-        """Random numbers are drawn by the CPU and copied: the stream is the same everywhere."""
-        twin = _core.call("empty", (tuple(outs[0].shape), outs[0].dtype))
-        drawn = _core.call(key, [twin if _core.is_tensor(a) else a for a in args])
-        self.copy_into(outs[0], drawn.to(outs[0].device))
 
     # ---- tensors as CuPy arrays ----------------------------------------------------------------
 

@@ -15,6 +15,8 @@ from flambeau.cuda import params, source
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
         "c128": "complex128"}
+_RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
+           "random_permutation")
 #: Partial results kept in flight by a reduction.
 _LANES = 1 << 16
 
@@ -48,7 +50,15 @@ class GeneratedBackend(Backend):
             return self.copy_into(outs[0], args[1])
         if op.key in ("empty", "empty_strided"):
             return None         # the memory is there; nothing to compute
+        if op.key in _RANDOM:
+            return self.draw(op.key, args, outs)
         return self.run_composition(op, args, outs)
+
+    def draw(self, key, args, outs):
+        """Random numbers are drawn by the CPU and copied: the stream is the same everywhere."""
+        twin = _core.call("empty", (tuple(outs[0].shape), outs[0].dtype))
+        drawn = _core.call(key, [twin if _core.is_tensor(a) else a for a in args])
+        return self.copy_into(outs[0], drawn.to(outs[0].device))
 
     def run_composition(self, op, args, outs):
         """Rows without generated kernels."""
