@@ -1,51 +1,9 @@
-/* The elementwise parts of attention: see attention.h. */
+/* The elementwise parts of attention: see attention.h. Sums run in lanes whose number is the same
+ * at every ISA level. */
 #include "kernels/attention.h"
 #include "kernels/vexp.h"
 
 namespace {
-
-template <class T> using Reg = typename register_of<T>::type;
-template <class T> constexpr int64_t lanes() { return FL_REGISTER / sizeof(T); }
-
-template <class T> FL_TIGHT Reg<T> load(const T *p) {
-    Reg<T> v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-template <class T> FL_TIGHT void store(T *p, Reg<T> v) { memcpy(p, &v, sizeof v); }
-
-template <class T> FL_TIGHT Reg<T> load_part(const T *p, int64_t n, T rest) {
-    alignas(64) T lane[lanes<T>()];
-    for (int64_t i = 0; i < lanes<T>(); i++)
-        lane[i] = i < n ? p[i] : rest;
-    return load(lane);
-}
-
-template <class T> FL_TIGHT void store_part(T *p, int64_t n, Reg<T> v) {
-    alignas(64) T lane[lanes<T>()];
-    store(lane, v);
-    for (int64_t i = 0; i < n; i++)
-        p[i] = lane[i];
-}
-
-template <class T> FL_TIGHT T sum_of(Reg<T> v) {
-    alignas(64) T lane[lanes<T>()];
-    store(lane, v);
-    for (int64_t half = lanes<T>() / 2; half > 0; half /= 2)
-        for (int64_t i = 0; i < half; i++)
-            lane[i] += lane[i + half];
-    return lane[0];
-}
-
-template <class T> FL_TIGHT T greatest_of(Reg<T> v) {
-    alignas(64) T lane[lanes<T>()];
-    store(lane, v);
-    T best = lane[0];
-    for (int64_t i = 1; i < lanes<T>(); i++)
-        best = lane[i] > best ? lane[i] : best;
-    return best;
-}
 
 template <class T> constexpr T minus_infinity() { return limits<T>::low; }
 
@@ -65,39 +23,71 @@ template <class T> inline void prepare(T *s, int64_t n, T scale, const fl_mask &
     }
 }
 
+/* Prepare a row where that cannot wait for the next pass; returns the scale left to apply. */
+template <class T> inline T prepared(const fl_scores &s, T *row, int64_t n, int64_t i) {
+    if (s.mask.kind == FL_MASK_NONE && s.scale > 0)
+        return (T)s.scale;
+    prepare(row, n, (T)s.scale, s.mask, i);
+    return 1;
+}
+
 /* Keys that a row of the block sees. */
 inline int64_t seen(const fl_scores &s, int64_t row) {
     int64_t n = s.visible + row;
     return n < 0 ? 0 : n < s.cols ? n : s.cols;
 }
 
-template <class T> inline T greatest(const T *s, int64_t n, T start) {
-    Reg<T> best = start - Reg<T>{};
-    int64_t j = 0;
-    for (; j + lanes<T>() <= n; j += lanes<T>()) {
-        Reg<T> v = load(s + j);
-        best = v > best ? v : best;
-    }
-    Reg<T> v = load_part(s + j, n - j, start);
-    best = v > best ? v : best;
-    return greatest_of<T>(best);
+template <class T> FL_TIGHT Lanes<T> greater(Lanes<T> a, const Lanes<T> &b) {
+    for (int i = 0; i < Lanes<T>::PARTS; i++)
+        a.r[i] = above(b.r[i], a.r[i]);
+    return a;
 }
 
-/* s becomes exp(s - shift); returns the sum. */
-template <class T> inline T exponentials(T *s, int64_t n, T shift) {
-    Reg<T> total = {};
+template <class T> inline T greatest(const T *s, int64_t n) {
+    typedef Lanes<T> L;
+    L best = L::fill(minus_infinity<T>());
     int64_t j = 0;
-    for (; j + lanes<T>() <= n; j += lanes<T>()) {
-        Reg<T> e = exp_reg(load(s + j) - shift);
-        store(s + j, e);
-        total += e;
-    }
-    Reg<T> e = exp_reg(load_part(s + j, n - j, minus_infinity<T>()) - shift);
-    store_part(s + j, n - j, e);
-    return sum_of<T>(total + e);
+    for (; j + L::COUNT <= n; j += L::COUNT)
+        best = greater(best, L::load(s + j));
+    if (j < n)
+        best = greater(best, L::load_part(s + j, n - j, minus_infinity<T>()));
+    alignas(64) T lane[L::COUNT];
+    best.store(lane);
+    for (int i = 1; i < L::COUNT; i++)
+        lane[0] = lane[i] > lane[0] ? lane[i] : lane[0];
+    return lane[0];
 }
 
-template <class T> inline T exp_one(T x) { return exp_reg(x - Reg<T>{})[0]; }
+/* All lanes added up, by halves. */
+template <class T> inline T sum_of(const Lanes<T> &v) {
+    alignas(64) T lane[Lanes<T>::COUNT];
+    v.store(lane);
+    for (int half = Lanes<T>::COUNT / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    return lane[0];
+}
+
+/* s becomes exp(scale * s - shift); returns the sum. */
+template <class T> inline T exponentials(T *s, int64_t n, T scale, T shift) {
+    typedef Lanes<T> L;
+    const L by = L::fill(scale), less = L::fill(-shift);
+    L total = L::fill(0);
+    int64_t j = 0;
+    for (; j + L::COUNT <= n; j += L::COUNT) {
+        L e = exp_lanes(L::load(s + j) * by + less);
+        e.store(s + j);
+        total = total + e;
+    }
+    if (j < n) {
+        L e = exp_lanes(L::load_part(s + j, n - j, minus_infinity<T>()) * by + less);
+        e.store_part(s + j, n - j);
+        total = total + e;
+    }
+    return sum_of(total);
+}
+
+template <class T> inline T exp_one(T x) { return exp_as<T>(x - typename register_of<T>::type{})[0]; }
 
 template <class T> inline void clear(T *s, int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j++)
@@ -109,43 +99,50 @@ template <class T> void soften(const fl_scores *s, void *max, void *sum, void *f
         T *row = (T *)s->data + i * s->pitch;
         T *top = (T *)max + i, *total = (T *)sum + i;
         int64_t n = seen(*s, i);
-        prepare(row, n, (T)s->scale, s->mask, i);
-        T best = greatest(row, n, *top);
+        T scale = prepared(*s, row, n, i), best = greatest(row, n) * scale;
+        best = best > *top ? best : *top;
         T shift = best == minus_infinity<T>() ? 0 : best;   /* nothing seen so far */
         T shrink = exp_one(*top - shift);
-        *total = *total * shrink + exponentials(row, n, shift);
+        *total = *total * shrink + exponentials(row, n, scale, shift);
         *top = best;
         ((T *)factor)[i] = shrink;
         clear(row, n, s->cols);
     }
 }
 
-template <class T>
-FL_TIGHT void grad_lanes(Reg<T> *p, Reg<T> *dp, T shift, T delta, T scale) {
-    *p = exp_reg(*p - shift);
-    *dp = *p * (*dp - delta) * scale;
-}
+template <class T> struct GradRow {
+    typedef Lanes<T> L;
+    L by, less, delta, scale;
+
+    FL_TIGHT void of(L *p, L *dp) const {
+        *p = exp_lanes(*p * by + less);
+        *dp = *p * (*dp - delta) * scale;
+    }
+};
 
 template <class T>
 void grad(const fl_scores *s, void *products, const void *logsumexp, const void *delta) {
-    T scale = (T)s->scale;
+    typedef Lanes<T> L;
     for (int64_t i = 0; i < s->rows; i++) {
         T *row = (T *)s->data + i * s->pitch, *dp = (T *)products + i * s->pitch;
-        T lse = ((const T *)logsumexp)[i], d = ((const T *)delta)[i];
-        int64_t n = seen(*s, i), j = 0;
+        T lse = ((const T *)logsumexp)[i];
         T shift = lse == minus_infinity<T>() ? limits<T>::high : lse;   /* nothing seen at all */
-        prepare(row, n, scale, s->mask, i);
-        for (; j + lanes<T>() <= n; j += lanes<T>()) {
-            Reg<T> a = load(row + j), b = load(dp + j);
-            grad_lanes<T>(&a, &b, shift, d, scale);
-            store(row + j, a);
-            store(dp + j, b);
+        int64_t n = seen(*s, i), j = 0;
+        GradRow<T> row_of = {L::fill(prepared(*s, row, n, i)), L::fill(-shift),
+                             L::fill(((const T *)delta)[i]), L::fill((T)s->scale)};
+        for (; j + L::COUNT <= n; j += L::COUNT) {
+            L a = L::load(row + j), b = L::load(dp + j);
+            row_of.of(&a, &b);
+            a.store(row + j);
+            b.store(dp + j);
         }
-        Reg<T> a = load_part(row + j, n - j, minus_infinity<T>());
-        Reg<T> b = load_part(dp + j, n - j, (T)0);
-        grad_lanes<T>(&a, &b, shift, d, scale);
-        store_part(row + j, n - j, a);
-        store_part(dp + j, n - j, b);
+        if (j < n) {
+            L a = L::load_part(row + j, n - j, minus_infinity<T>());
+            L b = L::load_part(dp + j, n - j, (T)0);
+            row_of.of(&a, &b);
+            a.store_part(row + j, n - j);
+            b.store_part(dp + j, n - j);
+        }
         clear(row, n, s->cols);
         clear(dp, n, s->cols);
     }

@@ -45,9 +45,10 @@ template <class T, class Of> inline void by_pair(T *out, int64_t n, fl_stream s,
     });
 }
 
-/* Rounding may lift low + u (high - low) to high, which is excluded. */
+/* Rounding may lift low + u (high - low) to high, which is excluded. Not fused: uniform numbers are
+ * the same on processors without that. */
 template <class T> inline T between(T u, T low, T high) {
-    T x = fused(u, high - low, low);
+    T x = low + u * (high - low);
     return x >= high ? low : x;
 }
 
