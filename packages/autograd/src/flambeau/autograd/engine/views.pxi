@@ -80,7 +80,7 @@ cdef fl_tensor *written_tensor(fl_value *out, int nout) except NULL:
 cdef int check_target(const fl_op *op, fl_tensor *target, const fl_value *values, int n) except -1:
     """Refuse leaves, views of leaves, and out=."""
     cdef PyObject *base
-    if n == 0 or values[0].tag != FL_TENSOR or values[0].t is not target:
+    if not is_argument(target, values, n):
         refuse_out(op)
     if target.flags & FL_REQUIRES_GRAD and not is_node(target.autograd):
         refuse_leaf(op, target)
@@ -92,6 +92,14 @@ cdef int check_target(const fl_op *op, fl_tensor *target, const fl_value *values
                 and not is_node((<fl_tensor *>base).autograd):
             refuse_view_of_leaf(op, <fl_tensor *>base)
     return 0
+
+
+cdef bint is_argument(fl_tensor *target, const fl_value *values, int n) noexcept:
+    cdef int k
+    for k in range(n):
+        if values[k].tag == FL_TENSOR and values[k].t is target:
+            return True
+    return False
 
 
 cdef int save_before_write(Node node, const fl_op *op, const fl_value *values, int n,
