@@ -26,7 +26,7 @@ class CuPyBackend(GeneratedBackend):
         self._kinds = {"to_device": self.xp.cuda.runtime.memcpyHostToDevice,
                        "to_host": self.xp.cuda.runtime.memcpyDeviceToHost,
                        "within": self.xp.cuda.runtime.memcpyDeviceToDevice}
-        self.kernel = cache(self._kernel)
+        self.module = cache(self._module)
 
     def device_count(self):
         return self.xp.cuda.runtime.getDeviceCount()
@@ -46,10 +46,9 @@ class CuPyBackend(GeneratedBackend):
     def synchronize(self, index):
         self.xp.cuda.Device(index).synchronize()
 
-    def _kernel(self, group: str, kind: str, name: str, index: int):
-        """A compiled kernel; CuPy keeps compiled modules on disk between processes."""
-        module = self.xp.RawModule(code=source.module(group, kind).text, options=OPTIONS)
-        return module.get_function(name)
+    def _module(self, group: str, kind: str):
+        """A module, compiled on first use; CuPy keeps the result on disk between processes."""
+        return self.xp.RawModule(code=source.module(group, kind).text, options=OPTIONS)
 
     def launch(self, group, kind, kernel, threads, argument, index):
         import numpy as np
@@ -57,7 +56,8 @@ class CuPyBackend(GeneratedBackend):
         by_value = np.frombuffer(argument, dtype=np.dtype((np.void, len(argument))))
         blocks = min((threads + _BLOCK - 1) // _BLOCK, _BLOCKS)
         with self.xp.cuda.Device(index):
-            self.kernel(group, kind, kernel, index)((blocks,), (_BLOCK,), (by_value,))
+            function = self.module(group, kind).get_function(kernel)
+            function((blocks,), (_BLOCK,), (by_value,))
 
     def run_composition(self, op, args, outs):
         with self.xp.cuda.Device(outs[0].device.index or 0):

@@ -1,4 +1,4 @@
-"""Arguments of generated kernels: geometry merged and packed as the structures in the .cuh files."""
+"""Arguments of generated kernels: geometry merged, then packed as the .cuh files have it."""
 from __future__ import annotations
 
 import struct

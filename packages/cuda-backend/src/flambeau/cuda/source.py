@@ -147,11 +147,12 @@ def _kernel(row: Row, kind: str, kinds: dict[str, str], result: str, near: bool)
     else:
         body = [f"{C_TYPES[result]} {', '.join(f'out{k}' for k in outs)};",
                 f"if ({rare}) {call[0]}; else {call[1]};"]
-    stores = [f"fl_put{suffix}<{C_TYPES[result]}>(c, {len(places) + k}, i, out{k});" for k in outs]
+    put = f"fl_put{suffix}<{C_TYPES[result]}>"
+    stores = [f"{put}(c, {len(places) + k}, i, out{k});" for k in outs]
     lines = "\n".join(f"        {line}" for line in [*loads, *body, *stores])
+    loop = "for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS)"
     return (f'extern "C" __global__ void {name}_{"near" if near else "far"}'
-            f"(const fl_call<{_width(row)}> c) {{\n"
-            f"    for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS) {{\n{lines}\n    }}\n}}")
+            f"(const fl_call<{_width(row)}> c) {{\n    {loop} {{\n{lines}\n    }}\n}}")
 
 
 def fold_name(key: str, kind: str) -> str:
