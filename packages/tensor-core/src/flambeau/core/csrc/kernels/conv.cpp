@@ -1,6 +1,7 @@
 /* Convolution kernels: see conv.h. */
 #include "kernels/conv.h"
 #include "kernels/conv_block.h"
+#include "kernels/conv_depthwise.h"
 #include "kernels/conv_sum.h"
 #include <string.h>
 
@@ -57,10 +58,18 @@ void fold(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *c
              });
 }
 
-template <class T> void block(const fl_conv_block *b) { ConvBlock<T>(*b).run(); }
+/* One input channel and few output channels: a product would waste most of its tiles. */
+inline bool depthwise(const fl_conv_block *b) { return b->p->c == 1 && b->p->o <= 4; }
+
+template <class T> void block(const fl_conv_block *b) {
+    if (depthwise(b))
+        DepthwiseBlock<T>(*b).run();
+    else
+        ConvBlock<T>(*b).run();
+}
 
 template <class T> int64_t scratch_bytes(const fl_conv_block *b) {
-    return ConvBlock<T>::scratch_bytes(*b);
+    return depthwise(b) ? DepthwiseBlock<T>::scratch_bytes(*b) : ConvBlock<T>::scratch_bytes(*b);
 }
 
 template <class T> int64_t strips_bytes(const fl_conv_block *b) {

@@ -4,6 +4,7 @@
 namespace {
 
 const int64_t PIXELS = 768;     /* of a block, about, */
+const int64_t MANY = 8192;      /* when a pixel costs little, */
 const int64_t FEWEST = 256;     /* and at least, even when that makes few blocks */
 const int64_t SHARED = 8 << 20; /* bytes of strips that are gathered before multiplying */
 const int64_t CHANNELS = 256;   /* output channels of a block, at most, */
@@ -19,9 +20,11 @@ struct Cut {
     int64_t image_parts, row_parts, channel_parts;
 };
 
+int64_t pixels_of_block(const fl_conv &p) { return p.c == 1 && p.o <= 4 ? MANY : PIXELS; }
+
 /* Small images go together, so that packed weights serve many pixels. */
 int64_t images_of(const fl_conv &p, int64_t pixels) {
-    int64_t few = parts_of(FEWEST, pixels), many = PIXELS / pixels;
+    int64_t few = parts_of(FEWEST, pixels), many = pixels_of_block(p) / pixels;
     int64_t spare = p.n * p.groups / ENOUGH;
     int64_t images = many < spare ? many : spare;
     images = images > few ? images : few;
@@ -31,7 +34,7 @@ int64_t images_of(const fl_conv &p, int64_t pixels) {
 Cut cut_of(const fl_conv &p) {
     Cut cut;
     int64_t pixels = fl_conv_pixels(p);
-    cut.row_parts = parts_of(p.oh, parts_of(PIXELS, p.ow));
+    cut.row_parts = parts_of(p.oh, parts_of(pixels_of_block(p), p.ow));
     cut.rows = parts_of(p.oh, cut.row_parts);
     cut.row_parts = parts_of(p.oh, cut.rows);
     cut.images = cut.row_parts == 1 ? images_of(p, pixels) : 1;
