@@ -42,9 +42,14 @@ def run_composition(xp, load, store, op, args, outs):
     return None
 
 
-def row(*keys: str):
+def row(*keys: str) -> Callable[[Callable], Callable]:
     """Make a function the kernel of rows."""
-    return lambda function: _KERNELS.update(dict.fromkeys(keys, function)) or function
+    def add(function: Callable) -> Callable:
+        for key in keys:
+            _KERNELS[key] = function
+        return function
+
+    return add
 
 
 # ---- products --------------------------------------------------------------------------------

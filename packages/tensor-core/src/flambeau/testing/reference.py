@@ -26,14 +26,22 @@ KERNELS: dict = {}
 RAW_KERNELS: dict = {}
 
 
+def _adder(table: dict, keys: tuple[str, ...]):
+    def add(function):
+        table.update(dict.fromkeys(keys, function))
+        return function
+
+    return add
+
+
 def kernel(*keys: str):
     """Make a function the kernel of rows."""
-    return lambda function: KERNELS.update(dict.fromkeys(keys, function)) or function
+    return _adder(KERNELS, keys)
 
 
 def raw_kernel(*keys: str):
     """Make a function on tensors the kernel of rows."""
-    return lambda function: RAW_KERNELS.update(dict.fromkeys(keys, function)) or function
+    return _adder(RAW_KERNELS, keys)
 
 
 def as_array(value):

@@ -25,7 +25,7 @@ def _scores(query, key, mask, causal, scale):
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = np.matmul(query, np.swapaxes(key, -1, -2)) * scale
     if causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf)
     if mask is None:
         return scores
     return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask

@@ -26,7 +26,7 @@ class Windows:
     dilation: tuple[int, int]
     count: tuple[int, int]
 
-    def padded(self) -> tuple[int, int]:
+    def padded(self) -> tuple[int, ...]:
         """Size of the plane with room for every tap."""
         reach = [(c - 1) * s + (k - 1) * d + 1 for c, s, k, d in zip(
             self.count, self.stride, self.kernel, self.dilation, strict=True)]

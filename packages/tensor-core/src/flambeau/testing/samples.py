@@ -109,7 +109,8 @@ def _pointwise(row: Row, make: Maker) -> Iterator[Sample]:
               make.array(2, 2, 1), lambda k: make.array(0, 5), lambda k: make.array(),
               lambda k: make.array(2, 1500)]
     for shape in shapes:
-        args, k = [], 0
+        args: list = []
+        k = 0
         for p in row.params:
             if p.role == "Mask":
                 args.append(np.asarray(shape(k)) != 0)
@@ -126,7 +127,8 @@ def _with_numbers(row: Row, make: Maker) -> Iterator[Sample]:
     """Python numbers in the place of all operands but the first."""
     if sum(p.role == "Operand" for p in row.params) < 2 or any(p.writes for p in row.params):
         return
-    args, first = [], True
+    args: list = []
+    first = True
     for p in row.params:
         if p.role == "Operand" and not first:
             args.append(True if make.dtype == "bool" else 2)
@@ -149,7 +151,8 @@ def _scalar(p, dtype: str):
 def _reduction(row: Row, make: Maker) -> Iterator[Sample]:
     names = [p.name for p in row.params]
     optional = row.params[1].role == "Dims" or row.params[1].optional
-    dims = [None, 0, -1, (0, 2), (0, 1, 2)] if row.params[1].role == "Dims" else [None, 0, 1, -1]
+    every = [None, 0, -1, (0, 2), (0, 1, 2)]
+    dims: list = every if row.params[1].role == "Dims" else [None, 0, 1, -1]
     dims = dims if optional and row.key != "logsumexp" else [d for d in dims if d is not None]
     for x in (make.array(3, 4, 5), make.array(5, 4, 3).T, make.array(3, 8, 5)[:, ::2]):
         for dim in dims:

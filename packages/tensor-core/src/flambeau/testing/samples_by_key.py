@@ -26,7 +26,8 @@ def _matmul(m):
 
 
 def _conv(m, grad=""):
-    for stride, padding, dilation, groups in [(1, 0, 1, 1), (2, 1, 1, 1), ((1, 2), (2, 1), 2, 2)]:
+    options: list = [(1, 0, 1, 1), (2, 1, 1, 1), ((1, 2), (2, 1), 2, 2)]
+    for stride, padding, dilation, groups in options:
         x, w = m.array(2, 4, 8, 9), m.array(6, 4 // groups, 3, 2)
         sizes = [(n + 2 * p - (k - 1) * d - 1) // s + 1 for n, k, s, p, d in zip(
             (8, 9), (3, 2), *(((v, v) if isinstance(v, int) else v)
@@ -47,9 +48,9 @@ def _max_pool(m):
 
 
 def _avg_pool(m, grad=False):
-    for kernel, stride, padding, ceil, include, divisor in [
-            (2, None, 0, False, True, None), ((3, 2), 2, 1, True, True, None),
-            (3, 2, 1, True, False, None), (2, 2, 0, False, True, 3)]:
+    options: list = [(2, None, 0, False, True, None), ((3, 2), 2, 1, True, True, None),
+                     (3, 2, 1, True, False, None), (2, 2, 0, False, True, 3)]
+    for kernel, stride, padding, ceil, include, divisor in options:
         x = m.array(2, 3, 7, 8)
         rest = (kernel, stride, padding, ceil, include, divisor)
         if not grad:
