@@ -10,6 +10,8 @@ import flambeau
 from flambeau.cuda import source
 from flambeau.testing.backend import report, run_contract
 from flambeau.testing.contract_rows import rows_to_check
+from flambeau.testing.convert import results_of
+from flambeau.testing.samples import samples
 
 #: Rows without a kernel on CUDA so far. Remove a name when it gets one.
 MISSING = {
@@ -41,6 +43,19 @@ def test_all_pointwise_and_reduction_kernels_ran(outcomes, simulated):
         assert {f"{name}_near", f"{name}_far"} <= simulated.launched
     for key in source.REDUCTIONS:
         assert any(k.startswith(f"r_{key.replace('.', '_')}_") for k in simulated.launched)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64", "int32"])
+def test_pointwise_rows_equal_the_cpu_to_the_bit(simulated, dtype):
+    compared = 0
+    for row in rows_to_check():
+        for args, _ in samples(row, dtype) if row.category == "pointwise" else ():
+            for (got, _), (want, _) in zip(results_of(row.key, args, "cudasim", dtype),
+                                           results_of(row.key, args, "cpu", dtype), strict=True):
+                same = np.array_equal(got, want, equal_nan=got.dtype.kind in "fc")
+                assert same, f"{row.key} of {[np.shape(a) for a in args]}"
+                compared += 1
+    assert compared > 100
 
 
 def test_large_reduction_joins_its_parts(simulated):

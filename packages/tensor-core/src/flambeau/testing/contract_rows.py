@@ -43,7 +43,7 @@ def check_row(row: Row, device: str, dtypes=DTYPES) -> Outcome:
         for args, _ in samples(row, dtype):
             try:
                 expected = results_of(row.key, args, "cpu", dtype)
-            except (RuntimeError, TypeError, ValueError, IndexError):
+            except RuntimeError:
                 continue        # the row does not take this dtype
             _compare(row, args, device, dtype, expected, outcome)
             if outcome.missing:

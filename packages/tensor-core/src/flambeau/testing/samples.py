@@ -113,7 +113,7 @@ def _pointwise(row: Row, make: Maker) -> Iterator[Sample]:
         k = 0
         for p in row.params:
             if p.role == "Mask":
-                args.append(np.asarray(shape(k)) != 0)
+                args.append(np.asarray(np.asarray(shape(k)) != 0))
             elif p.is_operand:
                 args.append(shape(k))
             else:
