@@ -137,15 +137,7 @@ inline int64_t extent(const fl_window &w, int64_t o, int64_t length, bool includ
     return stop - start;
 }
 
-/* What sums are divided by in output row `oy`, at column `ox`. */
-inline double divisor(const fl_pool &p, const fl_average &by, int64_t oy, int64_t ox) {
-    if (by.fixed)
-        return (double)by.fixed;
-    bool all = by.include_padding != 0;
-    return (double)(extent(p.y, oy, p.h, all) * extent(p.x, ox, p.w, all));
-}
-
-/* The same for vectors: dividing by `rows` times the column's number. */
+/* What sums are divided by in each column, times a number for the row. */
 template <class T>
 inline void column_divisors(const fl_pool &p, const fl_average &by, T *out) {
     for (int64_t ox = 0; ox < p.ow; ox++)
@@ -190,24 +182,49 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
     }
 }
 
+/* Add the shares of one row of outputs to the taps of their windows, in rows split by phase. */
 template <class T>
-void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *out) {
-    for (int64_t oy = 0; oy < p->oh; oy++) {
-        int64_t ky0, ky1, y = oy * p->y.stride - p->y.padding;
-        taps_inside(p->y, oy, p->h, &ky0, &ky1);
-        for (int64_t ox = 0; ox < p->ow; ox++) {
-            int64_t kx0, kx1, x = ox * p->x.stride - p->x.padding;
-            taps_inside(p->x, ox, p->w, &kx0, &kx1);
-            T share = ((const T *)grad)[oy * p->ow + ox] / (T)divisor(*p, *by, oy, ox);
-            for (int64_t ky = ky0; ky < ky1; ky++)
-                for (int64_t kx = kx0; kx < kx1; kx++)
-                    ((T *)out)[(y + ky) * p->w + x + kx] += share;
+inline void spread_row(const fl_pool &p, const PhaseRows &r, const T *share, T *row) {
+    for (int64_t ky = 0; ky < p.y.size; ky++)
+        for (int64_t kx = 0; kx < p.x.size; kx++) {
+            T *to = row + tap_offset(p.y, p.x, r, ky, kx);
+            for (int64_t j = 0; j < p.ow; j++)
+                to[j] += share[j];
         }
+}
+
+/* The elements of the image, out of rows split by phase. */
+template <class T> inline void join_plane(const fl_pool &p, const PhaseRows &r, const T *in, T *out) {
+    for (int64_t y = 0; y < p.h; y++, out += p.w)
+        for (int64_t q = 0; q < p.x.stride; q++) {
+            int64_t begin, end, i = y - r.first;
+            phase_bounds(p.x, q, p.w, (p.w + p.x.padding) / p.x.stride + 1, &begin, &end);
+            const T *from = in + i * r.row_size() + q * r.pitch;
+            T *to = out + q - p.x.padding;
+            bool met = i < r.rows && q < r.phases;
+            for (int64_t j = begin; j < end; j++)
+                to[j * p.x.stride] = met && j < r.pitch ? from[j] : 0;
+        }
+}
+
+template <class T>
+void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *out,
+              void *scratch) {
+    PhaseRows rows = band(*p, 0, p->oh);
+    T *widths = (T *)scratch, *split = widths + p->ow, *share = split + rows.plane_size();
+    column_divisors(*p, *by, widths);
+    fill(split, rows.plane_size(), (T)0);
+    for (int64_t oy = 0; oy < p->oh; oy++) {
+        T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, by->include_padding != 0));
+        for (int64_t j = 0; j < p->ow; j++)
+            share[j] = ((const T *)grad)[oy * p->ow + j] / (height * widths[j]);
+        spread_row(*p, rows, share, split + oy * p->y.stride * rows.row_size());
     }
+    join_plane(*p, rows, split, (T *)out);
 }
 
 int64_t scratch_elements(const fl_pool *p, int64_t rows) {
-    return p->ow + band(*p, 0, rows).plane_size() + SLACK;
+    return 2 * p->ow + band(*p, 0, rows).plane_size() + SLACK;
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ typedef void (*fl_max_pool_fn)(const fl_pool *p, const void *plane, int64_t begi
                                void *values, int64_t *indices, void *scratch);
 typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const void *plane,
                                int64_t begin, int64_t end, void *out, void *scratch);
-/* The whole plane: the gradient of every output added to its window of `out`. */
+/* The whole plane: `out` becomes the sum, over the windows an element lies in, of the gradient of
+ * the output divided by what the average was divided by. Scratch as for all rows. */
 typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
-                               void *out);
+                               void *out, void *scratch);
 
 struct fl_pool_kernels {
     int64_t (*scratch_elements)(const fl_pool *p, int64_t rows);    /* rows of output */

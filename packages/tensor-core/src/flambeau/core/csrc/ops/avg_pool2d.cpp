@@ -38,14 +38,19 @@ int run_average(const fl_pool_call &c, const fl_average &by, fl_avg_pool_fn pool
 }
 
 template <class T>
-void run_grad(const fl_pool_call &c, const fl_average &by, fl_avg_grad_fn pool, const T *grad,
-              T *out) {
-    int64_t size = c.p.h * c.p.w;
-    fl_parallel(c.planes, FL_GRAIN / (size + 1) + 1, [&](int64_t begin, int64_t end) {
-        memset(out + begin * size, 0, (size_t)((end - begin) * size) * sizeof(T));
+int run_grad(const fl_pool_call &c, const fl_average &by, fl_avg_grad_fn pool, const T *grad,
+             T *out) {
+    int64_t elements = FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, c.p.oh);
+    bool failed = false;
+    fl_parallel(c.planes, FL_GRAIN / (c.p.h * c.p.w + 1) + 1, [&](int64_t begin, int64_t end) {
+        Scratch scratch((size_t)elements * sizeof(T));
+        if (!scratch.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         for (int64_t i = begin; i < end; i++)
-            pool(&c.p, &by, grad + i * c.p.oh * c.p.ow, out + i * size);
+            pool(&c.p, &by, grad + i * c.p.oh * c.p.ow, out + i * c.p.h * c.p.w,
+                 scratch.as<T>());
     });
+    return failed ? fl_error(FL_MEMORY_ERROR, "avg_pool2d_grad(): no memory for scratch") : 0;
 }
 
 }  // namespace
@@ -111,10 +116,10 @@ extern "C" int fl_run_avg_pool2d_grad(const fl_op *op, const fl_value *in, int,
     Out out(outs[0], kind);
     if (!grad.ok() || !out.ok())
         return -1;
-    if (kind == FL_K_F64)
-        run_grad(c, by, kernels->avg_grad_f64, grad.as<double>(), out.as<double>());
-    else
-        run_grad(c, by, kernels->avg_grad_f32, grad.as<float>(), out.as<float>());
-    out.commit();
-    return 0;
+    int status = kind == FL_K_F64
+        ? run_grad(c, by, kernels->avg_grad_f64, grad.as<double>(), out.as<double>())
+        : run_grad(c, by, kernels->avg_grad_f32, grad.as<float>(), out.as<float>());
+    if (status == 0)
+        out.commit();
+    return status;
 }

@@ -31,12 +31,15 @@ int64_t scatter(const T *grad, const int64_t *indices, T *out, int64_t planes, i
                 int64_t out_plane) {
     int64_t bad = -1;
     fl_parallel(planes, FL_GRAIN / (in_plane + 1) + 1, [&](int64_t begin, int64_t end) {
-        memset(out + begin * in_plane, 0, (size_t)((end - begin) * in_plane) * sizeof(T));
-        for (int64_t i = begin * out_plane; i < end * out_plane; i++) {
-            if ((uint64_t)indices[i] < (uint64_t)in_plane)
-                out[i / out_plane * in_plane + indices[i]] += grad[i];
-            else
-                __atomic_store_n(&bad, i, __ATOMIC_RELAXED);
+        for (int64_t plane = begin; plane < end; plane++) {
+            T *to = out + plane * in_plane;
+            memset(to, 0, (size_t)in_plane * sizeof(T));
+            for (int64_t i = plane * out_plane; i < (plane + 1) * out_plane; i++) {
+                if ((uint64_t)indices[i] < (uint64_t)in_plane)
+                    to[indices[i]] += grad[i];
+                else
+                    __atomic_store_n(&bad, i, __ATOMIC_RELAXED);
+            }
         }
     });
     return bad;
