@@ -52,10 +52,11 @@ def lint(session: nox.Session) -> None:
 @nox.parametrize("package", [nox.param(name, id=name) for name in BY_NAME])
 def tests(session: nox.Session, package: str) -> None:
     """Tests of one package, from wheels, with only what it declares."""
-    needed = closure(BY_NAME[package], PACKAGES)
-    steps.install_wheels(session, [each.wheel() for each in needed], *steps.group("test"))
-    folder = BY_NAME[package].folder / "tests"
-    steps.run_pytest(session, folder, f"tests-{package}", "-m", "not oracle and not slow")
+    tested = BY_NAME[package]
+    wheels = [each.wheel() for each in closure(tested, PACKAGES)]
+    steps.install_wheels(session, wheels, *steps.group("test"), *tested.test_requires)
+    options = ["-m", "not oracle and not slow"]
+    steps.run_pytest(session, tested.folder / "tests", f"tests-{package}", *options)
 
 
 @nox.session(tags=["ci"], requires=["build"])
@@ -85,7 +86,7 @@ def integration(session: nox.Session) -> None:
 @nox.session(tags=["nightly"], requires=["build"])
 def oracle(session: nox.Session) -> None:
     """All tests, with PyTorch at hand for expected values; the slow ones too."""
-    install_all(session, "oracle")
+    install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
     for folder in [package.folder for package in PACKAGES]:
         steps.run_pytest(session, folder / "tests", f"oracle-{folder.name}")
     steps.run_pytest(session, ROOT / "integration-tests", "oracle-integration")
@@ -180,7 +181,7 @@ def clean(session: nox.Session) -> None:
         shutil.rmtree(ROOT / folder, ignore_errors=True)
 
 
-def install_all(session: nox.Session, group: str) -> None:
-    """Install all six packages and a dependency group."""
+def install_all(session: nox.Session, group: str, *others: str) -> None:
+    """Install all six packages, a dependency group and other requirements."""
     wheels = [package.wheel() for package in PACKAGES]
-    steps.install_wheels(session, wheels, *steps.group(group))
+    steps.install_wheels(session, wheels, *steps.group(group), *others)

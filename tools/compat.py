@@ -74,7 +74,7 @@ def run_case(session: nox.Session, case: Case, packages: list[Package]) -> None:
         package.wheel(dist if package.distribution == case.old.distribution else DIST)
         for package in closure(case.tested, packages)
     ]
-    steps.install_wheels(session, wheels, *steps.group("test"))
+    steps.install_wheels(session, wheels, *steps.group("test"), *case.tested.test_requires)
     session.run("pip", "check", silent=True)
     is_old = case.tested.distribution == case.old.distribution
     tests = (folder if is_old else case.tested.folder) / "tests"

@@ -28,6 +28,7 @@ class Package:
     version: str
     requires: tuple[str, ...]  # distributions of the house that it depends on
     build_requires: tuple[str, ...]  # those whose headers it is built against
+    test_requires: tuple[str, ...]  # what its tests need besides pytest: its extra `test`
 
     @property
     def name(self) -> str:
@@ -51,7 +52,9 @@ def read_package(folder: Path) -> Package:
     project = metadata["project"]
     requires = siblings(project["dependencies"])
     build_requires = siblings(metadata["build-system"]["requires"])
-    return Package(folder, project["name"], project["version"], requires, build_requires)
+    test_requires = tuple(project.get("optional-dependencies", {}).get("test", ()))
+    name, version = project["name"], project["version"]
+    return Package(folder, name, version, requires, build_requires, test_requires)
 
 
 def siblings(requirements: list[str]) -> tuple[str, ...]:
