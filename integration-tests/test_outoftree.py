@@ -65,7 +65,8 @@ print(a.grad.tolist(), b.grad.tolist())
     ],
 )
 def test_errors_of_the_operator_in_c(folder, arguments, error):
-    run = run_program(f"import flambeau as fl, flambeau_example as ex\nex.outer({arguments})", folder)
+    code = f"import flambeau as fl, flambeau_example as ex\nex.outer({arguments})"
+    run = run_program(code, folder)
     assert run.returncode == 1
     assert error in run.stderr
 
