@@ -38,7 +38,7 @@ class Call:
     factor: float = 1.0
 
     def inputs(self, lib, dtype: str, layout: str = "contiguous"):
-        from arrays import lay_out, make, tensor    # needs NumPy, which `function` does not
+        from arrays import lay_out, make, tensor  # needs NumPy, which `function` does not
 
         made = [lay_out(tensor(make(s, dtype, self.domain, seed=i), dtype, lib), layout, lib)
                 for i, s in enumerate(self.shapes)]

@@ -6,7 +6,6 @@ Inputs come from a file, so that no NumPy is needed; the results go to another.
 import sys
 
 
-
 class _NoNumPy:
     """The first finder: as if NumPy were not installed."""
 

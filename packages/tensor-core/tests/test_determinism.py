@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import flambeau
 import pytest
 from calls import CALLS
 from checks import bits, same
+
+import flambeau
 from flambeau.core import isa_level
 
 CHILD = Path(__file__).parent / "child.py"

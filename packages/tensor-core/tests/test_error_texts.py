@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau.core import ops
 
 X = flambeau.tensor([1.0, 2.0, 3.0])

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import weakref
 
-import flambeau
 import numpy
 import pytest
 from arrays import DTYPES, make, tensor
+
+import flambeau
 
 PLAIN = [d for d in DTYPES if d != "bfloat16"]
 

@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 
-import flambeau
 import pytest
 from arrays import DTYPES, make, tensor
+
+import flambeau
 from flambeau.core.files import FileError
 
 

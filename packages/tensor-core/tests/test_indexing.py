@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import flambeau
 import numpy
 import pytest
 from arrays import make, tensor
+
+import flambeau
 
 A = make((4, 5, 6))
 I2 = numpy.array([[0, 3], [1, -1]])

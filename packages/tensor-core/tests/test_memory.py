@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau.core import memory_stats
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import flambeau
 import pytest
+
+import flambeau
 
 GOLDEN = [
     (lambda: flambeau.tensor(7.0), "tensor(7.)"),

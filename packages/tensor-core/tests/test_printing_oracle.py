@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import flambeau
 import pytest
 from arrays import DTYPES, make, tensor
+
+import flambeau
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore:ComplexHalf")]

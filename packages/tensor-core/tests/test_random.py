@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import flambeau
 import numpy
 import pytest
 from checks import bits
+
+import flambeau
 from flambeau.core import ops
 
 DRAWS = {

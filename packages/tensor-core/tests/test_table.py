@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import calls
-import flambeau
 import pytest
+from table_rows import POINTWISE
+
+import flambeau
 from flambeau import core
 from flambeau.core import ops
 from flambeau.core.table import ROWS
-from table_rows import POINTWISE
 
 CORE = Path(core.__file__).parent
 

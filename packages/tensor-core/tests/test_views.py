@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import weakref
 
-import flambeau
 import numpy
 import pytest
 from arrays import make, tensor
+
+import flambeau
 from flambeau.core import storage_id
 
 A = make((3, 4, 5))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import flambeau
 import numpy
 import pytest
 from arrays import make, tensor
 from checks import bits
+from table_rows import POINTWISE
+
+import flambeau
 from flambeau.core import ops
 from flambeau.core.table import ROWS
-from table_rows import POINTWISE
 
 INPLACE = [row for row in POINTWISE if row.inplace]
 OUT = [row for row in POINTWISE if row.out and row.forms]

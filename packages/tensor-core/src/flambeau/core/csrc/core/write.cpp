@@ -90,6 +90,13 @@ static int resize_empty(const fl_spec *s, fl_tensor *t) {
 /* 0: write directly; 1: compute into a temporary and copy; -1: refused. */
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s, fl_tensor *t) {
     bool inplace = is_input(in, n, t);
+    if (t->device_type != s->device_type || t->device_index != s->device_index) {
+        PyErr_Format(PyExc_RuntimeError, "%s(): the result is on %s, but the tensor to write to, of "
+                     "shape %s, is on %s; give out= a tensor on the same device", op->name,
+                     fl_device_name(s->device_type), fl_shape_text(t->shape, t->ndim),
+                     fl_device_name(t->device_type));
+        return -1;
+    }
     if (t->flags & FL_READONLY) {
         PyErr_Format(PyExc_RuntimeError, "%s(): the tensor of shape %s is read-only (it shares "
                      "memory with a read-only array or file); write to x.clone() instead",

@@ -90,12 +90,21 @@ void copy_each(const fl_value &list, fl_tensor *out, int dim) {
     }
 }
 
+/* A list may hold None for indexing; here there is nothing to join then. */
+int all_tensors(const fl_op *op, const fl_value &list) {
+    for (uint32_t i = 0; i < list.len; i++)
+        if (!list.ts[i])
+            return fl_error(FL_TYPE_ERROR, "%s(): expected a list of tensors, but element %u is "
+                            "None", op->name, i);
+    return 0;
+}
+
 }  // namespace
 
 extern "C" int fl_infer_cat(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     const fl_value &list = in[0];
     int dim;
-    if (join_dim(op, in, &dim) < 0 || fl_same_device(op, in, n) < 0)
+    if (all_tensors(op, list) < 0 || join_dim(op, in, &dim) < 0 || fl_same_device(op, in, n) < 0)
         return -1;
     const fl_tensor *model = model_of(list);
     int64_t total = 0;
