@@ -10,7 +10,7 @@ from flambeau.core import ops
 X = flambeau.tensor([1.0, 2.0, 3.0])
 M = flambeau.ones(2, 3)
 Z = flambeau.tensor([1 + 2j])
-I = flambeau.tensor
+T = flambeau.tensor
 
 
 GOLDEN = [
@@ -61,7 +61,7 @@ GOLDEN = [
      "transpose(dim0, dim1) or .mT"),
     (lambda: X.narrow(0, 2, 5), RuntimeError,
      "narrow(): start (2) + length (5) exceeds dimension size (3) of dimension 0"),
-    (lambda: flambeau.gather(M, 0, I([0])), RuntimeError,
+    (lambda: flambeau.gather(M, 0, T([0])), RuntimeError,
      "gather(): 'index' must have as many dimensions as 'self': got shapes [1] and [2, 3]"),
     (lambda: flambeau.tensor([[1], [2, 3]]), ValueError,
      "tensor(): expected sequence of length 1 at dim 1 (got 2); all rows must be of one length"),
@@ -86,19 +86,19 @@ GOLDEN = [
      "has no element to choose"),
     (lambda: M[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
     (lambda: M[0, 0, 0], IndexError, "too many indices for tensor of dimension 2: 3 given"),
-    (lambda: X[I([9])], IndexError,
+    (lambda: X[T([9])], IndexError,
      "index(): index 9 (number 0 of the index) is out of bounds for dimension 0 with size 3; it "
      "must be at least -3 and less than 3"),
-    (lambda: X[I([0.5])], IndexError,
+    (lambda: X[T([0.5])], IndexError,
      "tensors used as indices must be integer or bool tensors, got flambeau.float32 of shape [1]; "
      "write i.long()"),
-    (lambda: X[I([True])], IndexError,
+    (lambda: X[T([True])], IndexError,
      "The shape of the mask [1] at index 0 does not match the shape of the indexed tensor [3] at "
      "index 0"),
-    (lambda: M.index_select(0, I([9])), IndexError,
+    (lambda: M.index_select(0, T([9])), IndexError,
      "index_select(): index 9 (number 0 of the index) is out of bounds for dimension 0 with size "
      "2; it must be at least 0 and less than 2"),
-    (lambda: ops.nll_loss(M, I([9, 0])), IndexError,
+    (lambda: ops.nll_loss(M, T([9, 0])), IndexError,
      "nll_loss(): Target 9 (element 0) is out of bounds: there are 3 classes, numbered from 0; "
      "ignore_index is -100"),
     (lambda: X[::-1], ValueError,
@@ -107,13 +107,13 @@ GOLDEN = [
     (lambda: Z.sin(), RuntimeError,
      "sin(): not implemented for dtype complex64; complex numbers have no such operation; use "
      "x.real, x.imag or x.abs()"),
-    (lambda: I(True) - I(True), RuntimeError,
+    (lambda: T(True) - T(True), RuntimeError,
      "sub(): not implemented for dtype bool; convert with x.to(flambeau.int64) or x.float() "
      "first"),
     (lambda: flambeau.ones(3).add_(Z), RuntimeError,
      "add(): result type complex64 can't be cast to the desired output type float32; write x = "
      "x.add(...) to get a new tensor"),
-    (lambda: X.masked_fill(I([1, 0, 1]), 0), RuntimeError,
+    (lambda: X.masked_fill(T([1, 0, 1]), 0), RuntimeError,
      "masked_fill(): mask must be a bool tensor, got flambeau.int64; write mask != 0"),
     (lambda: flambeau.tensor("x"), TypeError,
      "tensor(): could not infer dtype of str; give numbers, nested lists of numbers, an array or a "

@@ -55,7 +55,7 @@ def test_assigning(name, dtype):
 
 
 def test_an_integer_is_taken_before_arrays_as_in_pytorch():
-    """NumPy counts the integer as an array, which would move the arrays' dimensions to the front."""
+    """NumPy counts the integer as an array and moves the arrays' dimensions to the front."""
     numpy.testing.assert_array_equal(tensor(A)[1, :, tensor(I2)].numpy(), A[1][:, I2])
 
 

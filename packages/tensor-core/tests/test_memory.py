@@ -100,7 +100,7 @@ def test_poison_fills_fresh_memory_with_nan():
 @pytest.mark.parametrize("mode", ("plain", "poison"))
 def test_modes_compute_the_same(mode):
     code = ("x = flambeau.arange(5000.).view(50, 100); "
-            "print((x @ x.t()).sum().item(), x.softmax(1).sum().item(), x[3:, ::7].sort()[0].sum())")
+            "print((x @ x.t()).sum().item(), x.softmax(1).sum().item(), x[3:, ::7].sort()[0])")
     assert _child(mode, code) == _child("", code)
 
 

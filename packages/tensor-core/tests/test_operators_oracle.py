@@ -59,10 +59,10 @@ def test_pointwise(row, dtype):
     if row.key in (*references.INT_DIVISION, "addcdiv", "pow"):
         arrays[1:] = [abs(a) + a.dtype.type(1) if a.dtype != bool else a | True for a in arrays[1:]]
     try:
-        expected = _theirs(row.key)(*[tensor(a, k, torch) for a, k in zip(arrays, kinds)])
+        expected = _theirs(row.key)(*[tensor(a, k, torch) for a, k in zip(arrays, kinds, strict=True)])
     except (RuntimeError, TypeError):
         return      # what PyTorch refuses is free here; test_pointwise.py says what is refused
-    same(operator(row)(*[tensor(a, k) for a, k in zip(arrays, kinds)]), expected)
+    same(operator(row)(*[tensor(a, k) for a, k in zip(arrays, kinds, strict=True)]), expected)
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 25.0, -100.0, 1e30, float("inf"), -float("inf"),

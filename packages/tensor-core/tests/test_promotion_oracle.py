@@ -17,6 +17,7 @@ HALF_COMPLEX = "complex32"
 
 EVERY = (*DTYPES, "int8", "int16", "complex128")
 NUMBERS = (True, 2, 2.5, 1 + 2j)
+FORMS = list(itertools.product(("tensor", "0-d"), repeat=2))
 ROWS = ("add", "mul", "div", "maximum", "eq", "where", "pow", "atan2")
 
 
@@ -46,7 +47,7 @@ def _compare(name, ours, theirs):
     assert name_of(given) == name_of(expected)
 
 
-@pytest.mark.parametrize("forms", list(itertools.product(("tensor", "0-d"), repeat=2)), ids="-".join)
+@pytest.mark.parametrize("forms", FORMS, ids="-".join)
 @pytest.mark.parametrize("name", ROWS)
 def test_tensors(name, forms):
     for a, b in itertools.product(EVERY, repeat=2):

@@ -103,8 +103,8 @@ def test_every_row_is_found_at_run_time_and_documented():
         assert row.key in keys
         assert hasattr(ops, row.name)
         assert row.doc.endswith(".")
-        assert getattr(ops, row.name).__doc__
-        assert row.overload or row.name in ("max", "min") or row.doc in getattr(ops, row.name).__doc__
+        shown = getattr(ops, row.name).__doc__
+        assert row.doc in shown or row.overload or row.name in ("max", "min")
 
 
 def test_every_row_has_test_calls():

@@ -38,7 +38,8 @@ class Fault:
 
 FAULTS = [
     Fault("missing version bump (general path)", "core/dispatch.cpp",
-          "__atomic_add_fetch(targets[i]->version, 1,", "__atomic_add_fetch(targets[i]->version, 0,",
+          "__atomic_add_fetch(targets[i]->version, 1,",
+          "__atomic_add_fetch(targets[i]->version, 0,",
           "test_writes.py"),
     Fault("missing version bump (fast path)", "core/fast.cpp",
           "__atomic_add_fetch(result->version, 1,", "__atomic_add_fetch(result->version, 0,",
