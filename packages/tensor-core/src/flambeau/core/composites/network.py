@@ -109,7 +109,7 @@ def _repeat_heads(x, query):
 def _plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale):
     """The textbook formula, for dropout on the weights."""
     if scale is None:
-        scale = query.shape[-1] ** -0.5
+        scale = max(query.shape[-1], 1) ** -0.5
     scores = _op["mul"](_op["matmul"](query, _op["transpose"](key, -2, -1)), scale)
     if is_causal:
         ones = _op["fill_"](_op["empty"](scores.shape[-2:], device=query.device), 1)

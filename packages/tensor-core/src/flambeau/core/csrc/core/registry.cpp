@@ -33,7 +33,11 @@ static int ensure_table(void) {
     return by_key ? 0 : -1;
 }
 
-int fl_add_op(fl_op *op) { return ensure_table() < 0 ? -1 : add(op); }
+int fl_add_op(fl_op *op) {
+    if (!op->call)
+        op->call = fl_call_generic;
+    return ensure_table() < 0 ? -1 : add(op);
+}
 
 PyObject *fl_op_table(void) {
     if (ensure_table() < 0)

@@ -22,7 +22,7 @@ inline float log_of_uniform(float x) {
     int32_t bits;
     memcpy(&bits, &x, 4);
     int32_t e = (bits - 0x3f3504f3) >> 23;
-    bits -= e << 23;
+    bits -= e * (1 << 23);
     float m;
     memcpy(&m, &bits, 4);
     float f = m - 1.0f, z = f * f, n = (float)e;
@@ -43,7 +43,7 @@ inline double log_of_uniform(double x) {
     int64_t bits;
     memcpy(&bits, &x, 8);
     int64_t e = (bits - 0x3fe6a09e667f3bcd) >> 52;
-    bits -= e << 52;
+    bits -= e * ((int64_t)1 << 52);
     double m;
     memcpy(&m, &bits, 8);
     double f = m - 1.0, s = f / (2.0 + f), z = s * s, n = (double)(int32_t)e;

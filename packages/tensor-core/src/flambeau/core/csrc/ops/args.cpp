@@ -81,3 +81,10 @@ int fl_check_index_range(const fl_op *op, int kind, const int64_t *index, int64_
                     fl_op_title(op), (long long)index[i], (long long)i, dim, (long long)size,
                     (long long)low, (long long)size);
 }
+
+int fl_expect_numel(const fl_op *op, const char *name, const fl_tensor *t, int64_t count) {
+    if (t->numel == count)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: '%s' must have %lld elements, got shape %s",
+                    fl_op_title(op), name, (long long)count, fl_shape_text(t->shape, t->ndim));
+}

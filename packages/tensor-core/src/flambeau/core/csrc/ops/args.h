@@ -21,6 +21,8 @@ int fl_expect_same_dtype(const fl_op *op, const fl_tensor *a, const char *param,
                          const fl_tensor *b);
 int fl_expect_same_shape(const fl_op *op, const char *name_a, const fl_tensor *a,
                          const char *name_b, const fl_tensor *b);
+/* A tensor of statistics must hold `count` elements, whatever its shape. */
+int fl_expect_numel(const fl_op *op, const char *name, const fl_tensor *t, int64_t count);
 int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int ndim,
                     const int64_t *shape);
 

@@ -71,8 +71,9 @@ void element_of(const fl_value &v, int dtype, void *out) {
         number[0] = v.d;
     else
         memcpy(number, v.c, sizeof number);
-    fl_copy_strided(fl_strided{(char *)out, dtype, nullptr},
-                    fl_strided{(char *)number, from, nullptr}, 0, nullptr);
+    const int64_t one = 1;
+    fl_copy_strided(fl_strided{(char *)out, dtype, &one}, fl_strided{(char *)number, from, &one}, 1,
+                    &one);
 }
 
 /* ---- full ---------------------------------------------------------------------------------- */
@@ -293,6 +294,8 @@ extern "C" int fl_infer_eye_of(const fl_op *op, const fl_value *in, int, fl_spec
 
 extern "C" int fl_run_eye_of(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
     int64_t n = in[0].i, m = in[1].i, size = fl_itemsize(outs[0]->dtype);
+    if (outs[0]->numel == 0)
+        return 0;
     fl_value one = {};
     one.tag = FL_INT;
     one.i = 1;

@@ -139,7 +139,11 @@ extern "C" int fl_infer_nll_loss_grad(const fl_op *op, const fl_value *in, int n
     if (fl_same_device(op, in, n) < 0 || check_target(op, self, in[2].t) < 0 ||
         check_weight(op, self, in[3]) < 0)
         return -1;
-    if (in[4].i == NONE && fl_expect_same_shape(op, "grad", in[0].t, "target", in[2].t) < 0)
+    if (fl_expect_dtype(op, "self", self, fl_floating, "floating point") < 0 ||
+        fl_expect_numel(op, "total_weight", in[6].t, 1) < 0)
+        return -1;
+    if (in[4].i == NONE ? fl_expect_same_shape(op, "grad", in[0].t, "target", in[2].t) < 0
+                        : fl_expect_numel(op, "grad", in[0].t, 1) < 0)
         return -1;
     fl_spec_like(outs, self);
     return 0;

@@ -92,7 +92,14 @@ extern "C" int fl_infer_layer_norm_grad(const fl_op *op, const fl_value *in, int
                                         fl_spec *outs) {
     const fl_tensor *grad = in[0].t, *input = in[1].t;
     int64_t axes = in[5].i;
+    if (axes < 1 || axes > input->ndim)
+        return fl_error(FL_RUNTIME_ERROR, "layer_norm_grad(): axes is %lld for an input of shape %s",
+                        (long long)axes, fl_shape_text(input->shape, input->ndim));
+    Rows r = rows_of(input, axes);
     if (fl_same_device(op, in, n) < 0 ||
+        fl_expect_dtype(op, "input", input, fl_floating, "floating point") < 0 ||
+        fl_expect_numel(op, "mean", in[2].t, r.count) < 0 ||
+        fl_expect_numel(op, "rstd", in[3].t, r.count) < 0 ||
         fl_expect_same_shape(op, "grad", grad, "input", input) < 0 ||
         check_parameter(op, "weight", in[4], input, axes) < 0)
         return -1;
