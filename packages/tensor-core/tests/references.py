@@ -48,8 +48,8 @@ FLOAT = {
     "hardtanh": lambda x: np.clip(x, -1, 1),
     "logsigmoid": lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     "gelu_exact": lambda x: x * 0.5 * _erfc(-x / math.sqrt(2)),
-    "gelu_tanh": lambda x: 0.5 * x *
-    (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "gelu_tanh": lambda x: 0.5 * x * (
+        1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     "real_part": np.real, "clamp_both": lambda x, a, b: np.minimum(np.maximum(x, a), b),
 }
 
