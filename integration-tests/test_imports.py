@@ -20,7 +20,9 @@ seen = []
 def watch(event, arguments):
     if event in ("subprocess.Popen", "os.system", "os.posix_spawn", "os.fork", "os.exec"):
         seen.append(event)
-    if event == "ctypes.dlopen" or event == "open" and "nvidia" in str(arguments[0]):
+    if event == "ctypes.dlopen" and arguments[0]:  # None is the interpreter itself
+        seen.append(f"{event} {arguments[0]}")
+    if event == "open" and "nvidia" in str(arguments[0]):
         seen.append(f"{event} {arguments[0]}")
 sys.addaudithook(watch)
 old = set(sys.modules)
