@@ -80,7 +80,8 @@ def subset(session: nox.Session) -> None:
 def integration(session: nox.Session) -> None:
     """integration-tests/ in the full install."""
     install_all(session, "integration")
-    steps.run_pytest(session, ROOT / "integration-tests", "integration", "-m", "not oracle")
+    options = ["-m", "not oracle and not slow"]
+    steps.run_pytest(session, ROOT / "integration-tests", "integration", *options)
 
 
 @nox.session(tags=["nightly"], requires=["build"])
