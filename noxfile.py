@@ -104,7 +104,7 @@ def demo(session: nox.Session) -> None:
     session.log(f"Results are in {output}")
 
 
-@nox.session(tags=["nightly"], requires=["build"])
+@nox.session(tags=["ci"], requires=["build"])
 def docs(session: nox.Session) -> None:
     """The manual (warnings are errors), and every example in it and in docstrings."""
     install_all(session, "docs")
