@@ -88,9 +88,8 @@ def integration(session: nox.Session) -> None:
 def oracle(session: nox.Session) -> None:
     """All tests, with PyTorch at hand for expected values; the slow ones too."""
     install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
-    for folder in [package.folder for package in PACKAGES]:
-        steps.run_pytest(session, folder / "tests", f"oracle-{folder.name}")
-    steps.run_pytest(session, ROOT / "integration-tests", "oracle-integration")
+    suites = {f"oracle-{package.name}": package.folder / "tests" for package in PACKAGES}
+    steps.run_suites(session, {**suites, "oracle-integration": ROOT / "integration-tests"})
 
 
 @nox.session(tags=["ci"], requires=["build"])
@@ -135,13 +134,12 @@ def asan(session: nox.Session) -> None:
     steps.install_wheels(session, [p.wheel(dist) for p in native], *steps.group("test"))
     session.env.update(steps.sanitizer_environment())
     session.run("python", str(TOOLS / "overrun.py"))
-    for package in native:
-        tests = package.folder / "tests"
-        # These two compile C++ of their own and do not run ours.
-        others = [f"--ignore={tests / name}" for name in ("formula", "native")]
-        # Captured at the level of files, a report would be lost with the process that it ends.
-        options = ["-m", "not oracle and not slow", "--capture=sys", *others]
-        steps.run_pytest(session, tests, f"asan-{package.name}", *options)
+    suites = {f"asan-{package.name}": package.folder / "tests" for package in native}
+    # Two folders compile C++ of their own and do not run ours. Captured at the level of files, a
+    # report would be lost with the process that it ends.
+    core_tests = suites["asan-tensor-core"]
+    others = [f"--ignore={core_tests / name}" for name in ("formula", "native")]
+    steps.run_suites(session, suites, "-m", "not oracle and not slow", "--capture=sys", *others)
 
 
 @nox.session(tags=["nightly"], requires=["build"])

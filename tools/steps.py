@@ -100,6 +100,18 @@ def run_pytest(session: nox.Session, tests: Path, report: str, *options: str) ->
     session.run("python", str(ROOT / "tools" / "ledger.py"), str(xml))
 
 
+def run_suites(session: nox.Session, suites: dict[str, Path], *options: str) -> None:
+    """Run the tests of several folders by report name, all of them even when one fails."""
+    failed = []
+    for report, tests in suites.items():
+        try:
+            run_pytest(session, tests, report, *options)
+        except nox.command.CommandFailed:
+            failed.append(report)
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
+
+
 def export(commit: str, path: str, target: Path) -> Path:
     """Unpack a folder as it was at a commit, and return it."""
     archive = subprocess.run(
