@@ -87,7 +87,9 @@ template <class T> inline T exponentials(T *s, int64_t n, T scale, T shift) {
     return sum_of(total);
 }
 
-template <class T> inline T exp_one(T x) { return exp_as<T>(x - typename register_of<T>::type{})[0]; }
+template <class T> inline T exp_one(T x) {
+    return exp_as<T>(x - typename register_of<T>::type{})[0];
+}
 
 template <class T> inline void clear(T *s, int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j++)

@@ -28,8 +28,8 @@ static inline bool fl_conv_pointwise(const fl_conv &p) {
            p.y.padding == 0 && p.x.padding == 0;
 }
 
-/* Weights with any strides, in elements: of groups, output channels, input channels, rows and columns
- * of the window. `data` is the element of the first of each. */
+/* Weights with any strides, in elements: of groups, output channels, input channels, rows and
+ * columns of the window. `data` is the element of the first of each. */
 struct fl_conv_weight {
     const void *data;
     int64_t group, out, in, y, x;

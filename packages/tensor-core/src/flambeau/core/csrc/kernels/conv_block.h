@@ -10,7 +10,7 @@
 
 namespace {
 
-/* ---- slabs ------------------------------------------------------------------------------------- */
+/* ---- slabs ----------------------------------------------------------------------------------- */
 
 inline int64_t channels_of_slab(const fl_conv &p) {
     int64_t taps = p.y.size * p.x.size, fit = CONV_SOME / taps;
@@ -41,7 +41,7 @@ inline ConvSlab slab_at(const fl_conv &p, int64_t index) {
     return ConvSlab{c0 * taps + at, left < CONV_SLAB ? left : CONV_SLAB, c0, c1};
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 template <class T> class ConvBlock {
   public:

@@ -74,8 +74,8 @@ inline void copy_moves(const Strip<T> &s, const T *source, const int64_t *offset
 
 /* Near the end of the tensor: no element is read that does not count. */
 template <class T, int CAPACITY>
-inline void copy_exactly(const Runs<T, CAPACITY> &s, const T *source, const int64_t *offsets, int64_t k,
-                         int64_t width, T *out) {
+inline void copy_exactly(const Runs<T, CAPACITY> &s, const T *source, const int64_t *offsets,
+                         int64_t k, int64_t width, T *out) {
     for (int64_t p = 0; p < k; p++, out += width)
         for (int r = 0; r < s.runs; r++)
             for (int64_t j = 0; j < s.length[r]; j++)

@@ -69,7 +69,8 @@ constexpr ConvTiles<T> make_conv_tiles(std::integer_sequence<int, R...>) {
 }
 
 template <class T>
-constexpr ConvTiles<T> conv_tiles = make_conv_tiles<T>(std::make_integer_sequence<int, TILE_ROWS>{});
+constexpr ConvTiles<T> conv_tiles =
+    make_conv_tiles<T>(std::make_integer_sequence<int, TILE_ROWS>{});
 
 /* Rows of the next tile when `left` are left: full ones, the last two sharing evenly. */
 inline int64_t conv_tile_rows(int64_t left) {

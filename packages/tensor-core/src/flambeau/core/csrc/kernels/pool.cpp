@@ -123,7 +123,7 @@ void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, v
     }
 }
 
-/* ---- averages ---------------------------------------------------------------------------------- */
+/* ---- averages -------------------------------------------------------------------------------- */
 
 /* Elements of the window at `o` along one dimension; the padding counts as far as it reaches. */
 inline int64_t extent(const fl_window &w, int64_t o, int64_t length, bool include_padding) {
@@ -194,7 +194,8 @@ inline void spread_row(const fl_pool &p, const PhaseRows &r, const T *share, T *
 }
 
 /* The elements of the image, out of rows split by phase. */
-template <class T> inline void join_plane(const fl_pool &p, const PhaseRows &r, const T *in, T *out) {
+template <class T>
+inline void join_plane(const fl_pool &p, const PhaseRows &r, const T *in, T *out) {
     for (int64_t y = 0; y < p.h; y++, out += p.w)
         for (int64_t q = 0; q < p.x.stride; q++) {
             int64_t begin, end, i = y - r.first;

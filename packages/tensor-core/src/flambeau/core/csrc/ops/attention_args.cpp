@@ -2,7 +2,7 @@
 #include "ops/attention.h"
 #include <math.h>
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int check_dtypes(const fl_op *op, const fl_tensor *q, const fl_tensor *k,
                         const fl_tensor *v) {
@@ -85,7 +85,7 @@ int fl_attention_read(const fl_op *op, const fl_tensor *q, const fl_tensor *k, c
     return 0;
 }
 
-/* ---- operands ---------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 fl_heads fl_heads_of(const fl_attention &a, const void *data, int dtype, const int64_t *strides) {
     fl_heads h = {};
@@ -159,7 +159,7 @@ void fl_attention_layout(const fl_tensor *like, int ndim, const int64_t *shape, 
     }
 }
 
-/* ---- tools ------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 extern "C" {
 FL_LEVELS(fl_gemm_kernels);

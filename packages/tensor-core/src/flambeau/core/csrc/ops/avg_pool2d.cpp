@@ -58,7 +58,8 @@ int run_grad(const fl_pool_call &c, const fl_average &by, fl_avg_grad_fn pool, c
 extern "C" int fl_infer_avg_pool2d(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     fl_pool_call c;
     fl_average by;
-    if (fl_expect_dtype(op, "self", in[0].t, fl_is_float, "floating; convert it with .float()") < 0 ||
+    if (fl_expect_dtype(op, "self", in[0].t, fl_is_float, "floating; convert it with .float()") <
+            0 ||
         read_forward(op, in, &c, &by) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), c.nd, c.shape);

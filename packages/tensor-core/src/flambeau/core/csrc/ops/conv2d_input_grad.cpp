@@ -18,7 +18,7 @@ struct Job {
     char *out;
 };
 
-/* ---- as convolutions --------------------------------------------------------------------------- */
+/* ---- as convolutions ------------------------------------------------------------------------- */
 
 /* What input positions `rest`, rest + stride, ... of one dimension meet: kernel positions first,
  * first + stride, ..., `count` of them, the last one at gradient position i - padding. */
@@ -115,7 +115,7 @@ int run_phases(const Job &job) {
     return 0;
 }
 
-/* ---- by columns -------------------------------------------------------------------------------- */
+/* ---- by columns ------------------------------------------------------------------------------ */
 
 const int64_t COLUMN_ELEMENTS = 1 << 18;
 
@@ -130,7 +130,8 @@ int fold_block(const Job &job, int64_t image, int64_t group, int64_t c0, int64_t
     const fl_conv &p = job.p;
     fl_conv part = p;
     part.c = count;
-    int64_t pixels = fl_conv_pixels(p), window = p.y.size * p.x.size, plane = image * p.groups + group;
+    int64_t pixels = fl_conv_pixels(p), window = p.y.size * p.x.size;
+    int64_t plane = image * p.groups + group;
     const char *weight = job.weight + (group * p.o * p.c + c0) * window * job.size;
     char *to = job.out + (plane * p.c + c0) * p.h * p.w * job.size;
     if (fl_gemm(job.dtype, FL_TRANS, FL_NO_TRANS, count * window, pixels, p.o, 1.0, weight,

@@ -173,7 +173,7 @@ template <class T, class Formula> void fill_by_index(T *out, int64_t n, const Fo
     });
 }
 
-/* ---- linspace ---------------------------------------------------------------------------------- */
+/* ---- linspace -------------------------------------------------------------------------------- */
 
 int dtype_of_line(const fl_value *in) {
     bool complex = in[0].tag == FL_COMPLEX || in[1].tag == FL_COMPLEX;

@@ -91,10 +91,13 @@ extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *i
     if (!input.ok() || !values.ok() || !indices.ok())
         return -1;
     int64_t *at = indices.as<int64_t>();
-    int status =
-        kind == FL_K_F32   ? run_max(c, kernels->max_f32, input.as<float>(), values.as<float>(), at)
-        : kind == FL_K_F64 ? run_max(c, kernels->max_f64, input.as<double>(), values.as<double>(), at)
-                           : run_max(c, kernels->max_i64, input.as<int64_t>(), values.as<int64_t>(), at);
+    int status;
+    if (kind == FL_K_F32)
+        status = run_max(c, kernels->max_f32, input.as<float>(), values.as<float>(), at);
+    else if (kind == FL_K_F64)
+        status = run_max(c, kernels->max_f64, input.as<double>(), values.as<double>(), at);
+    else
+        status = run_max(c, kernels->max_i64, input.as<int64_t>(), values.as<int64_t>(), at);
     if (status < 0)
         return -1;
     values.commit();

@@ -52,45 +52,29 @@ void integer_limits(int dtype, int64_t *low, int64_t *last) {
     *low = dtype == FL_F16 ? -*last : INT64_MIN;
 }
 
+/* Run a kernel of one element type over all pieces. */
+template <class T, class... Args>
+void run_kernel(Out &out, int64_t n, fl_stream s, int per_block,
+                void (*kernel)(T *, int64_t, fl_stream, Args...), Args... args) {
+    in_pieces(out.as<T>(), n, s, per_block,
+              [=](T *p, int64_t count, fl_stream from) { kernel(p, count, from, args...); });
+}
+
 void run_integers(Out &out, int kind, int64_t n, fl_stream s, int64_t low, uint64_t range) {
     switch (kind) {
-    case FL_K_F32:
-        return in_pieces(out.as<float>(), n, s, 2, [=](float *p, int64_t count, fl_stream from) {
-            kernels->integers_f32(p, count, from, low, range);
-        });
-    case FL_K_F64:
-        return in_pieces(out.as<double>(), n, s, 2, [=](double *p, int64_t count, fl_stream from) {
-            kernels->integers_f64(p, count, from, low, range);
-        });
-    case FL_K_BOOL:
-        return in_pieces(out.as<uint8_t>(), n, s, 2, [=](uint8_t *p, int64_t count, fl_stream from) {
-            kernels->integers_u8(p, count, from, low, range);
-        });
-    default:
-        return in_pieces(out.as<int64_t>(), n, s, 2, [=](int64_t *p, int64_t count, fl_stream from) {
-            kernels->integers_i64(p, count, from, low, range);
-        });
+    case FL_K_F32: return run_kernel(out, n, s, 2, kernels->integers_f32, low, range);
+    case FL_K_F64: return run_kernel(out, n, s, 2, kernels->integers_f64, low, range);
+    case FL_K_BOOL: return run_kernel(out, n, s, 2, kernels->integers_u8, low, range);
+    default: return run_kernel(out, n, s, 2, kernels->integers_i64, low, range);
     }
 }
 
 void run_bernoulli(Out &out, int kind, int64_t n, fl_stream s, uint64_t threshold) {
     switch (kind) {
-    case FL_K_F32:
-        return in_pieces(out.as<float>(), n, s, 4, [=](float *p, int64_t count, fl_stream from) {
-            kernels->bernoulli_f32(p, count, from, threshold);
-        });
-    case FL_K_F64:
-        return in_pieces(out.as<double>(), n, s, 4, [=](double *p, int64_t count, fl_stream from) {
-            kernels->bernoulli_f64(p, count, from, threshold);
-        });
-    case FL_K_BOOL:
-        return in_pieces(out.as<uint8_t>(), n, s, 4, [=](uint8_t *p, int64_t count, fl_stream from) {
-            kernels->bernoulli_u8(p, count, from, threshold);
-        });
-    default:
-        return in_pieces(out.as<int64_t>(), n, s, 4, [=](int64_t *p, int64_t count, fl_stream from) {
-            kernels->bernoulli_i64(p, count, from, threshold);
-        });
+    case FL_K_F32: return run_kernel(out, n, s, 4, kernels->bernoulli_f32, threshold);
+    case FL_K_F64: return run_kernel(out, n, s, 4, kernels->bernoulli_f64, threshold);
+    case FL_K_BOOL: return run_kernel(out, n, s, 4, kernels->bernoulli_u8, threshold);
+    default: return run_kernel(out, n, s, 4, kernels->bernoulli_i64, threshold);
     }
 }
 
@@ -137,13 +121,9 @@ extern "C" int fl_run_random_uniform(const fl_op *, const fl_value *in, int,
     int per_block = kind == FL_K_F64 ? 2 : 4;
     fl_stream s = take(in[3], n, per_block);
     if (kind == FL_K_F64)
-        in_pieces(out.as<double>(), n, s, 2, [=](double *p, int64_t count, fl_stream from) {
-            kernels->uniform_f64(p, count, from, low, high);
-        });
+        run_kernel(out, n, s, 2, kernels->uniform_f64, low, high);
     else
-        in_pieces(out.as<float>(), n, s, 4, [=](float *p, int64_t count, fl_stream from) {
-            kernels->uniform_f32(p, count, from, (float)low, (float)high, bits);
-        });
+        run_kernel(out, n, s, 4, kernels->uniform_f32, (float)low, (float)high, bits);
     out.commit();
     return 0;
 }
@@ -169,13 +149,9 @@ extern "C" int fl_run_random_normal(const fl_op *, const fl_value *in, int,
     int per_block = kind == FL_K_F64 ? 2 : 4;
     fl_stream s = take(in[3], n, per_block);
     if (kind == FL_K_F64)
-        in_pieces(out.as<double>(), n, s, 2, [=](double *p, int64_t count, fl_stream from) {
-            kernels->normal_f64(p, count, from, mean, std);
-        });
+        run_kernel(out, n, s, 2, kernels->normal_f64, mean, std);
     else
-        in_pieces(out.as<float>(), n, s, 4, [=](float *p, int64_t count, fl_stream from) {
-            kernels->normal_f32(p, count, from, (float)mean, (float)std);
-        });
+        run_kernel(out, n, s, 4, kernels->normal_f32, (float)mean, (float)std);
     out.commit();
     return 0;
 }

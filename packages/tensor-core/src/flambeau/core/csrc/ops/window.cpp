@@ -11,8 +11,8 @@ int fl_read_pair(const fl_op *op, const char *param, const fl_value &v, int64_t 
     for (int i = 0; i < 2; i++) {
         out[i] = list[len == 1 ? 0 : i];
         if (out[i] < least || out[i] > INT32_MAX)
-            return fl_error(FL_RUNTIME_ERROR, "%s: %s is %s; its numbers must be %s", fl_op_title(op),
-                            param, fl_shape_text(list, (int)len),
+            return fl_error(FL_RUNTIME_ERROR, "%s: %s is %s; its numbers must be %s",
+                            fl_op_title(op), param, fl_shape_text(list, (int)len),
                             least ? "1 or more" : "0 or more (negative values are not supported)");
     }
     return 0;
