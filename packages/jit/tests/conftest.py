@@ -1,7 +1,8 @@
 """Marks and fixtures that the tests of this package share."""
 
-import flambeau
 import pytest
+
+import flambeau
 
 
 def pytest_configure(config):

@@ -6,11 +6,12 @@ import subprocess
 import sys
 import zipfile
 
-import flambeau
 import pytest
+from replay import same
+
+import flambeau
 from flambeau import jit
 from flambeau.core import ops
-from replay import same
 
 X = flambeau.randn(4, 6)
 
@@ -195,7 +196,10 @@ def test_versions(saved, version, words):
     refused(saved[1], words)
 
 
-@pytest.mark.parametrize("text", [b"{", b"\xff\xfe", b"[" * 100000, b"null", b"{}", b'{"graph": 1}'])
+BAD_JSON = [b"{", b"\xff\xfe", b"[" * 100000, b"null", b"{}", b'{"graph": 1}']
+
+
+@pytest.mark.parametrize("text", BAD_JSON)
 def test_bad_json(saved, text):
     rewrite(saved[1], graph=lambda _: text)
     refused(saved[1], "graph.json")

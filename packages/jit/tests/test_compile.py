@@ -3,11 +3,12 @@
 import gc
 import threading
 
-import flambeau
 import pytest
+from replay import leaves, same
+
+import flambeau
 from flambeau import jit
 from flambeau.core import ops
-from replay import leaves, same
 
 X = flambeau.randn(4, 6)
 

@@ -3,12 +3,13 @@
 import itertools
 import math
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau.core.table import ROWS
 from flambeau.jit import bridge
 from flambeau.jit.interpreter import Scalars, run_graph
-from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.ir import Graph, Node
 from flambeau.jit.llvm.fused import FusedRunner
 from flambeau.jit.opset import FUSED
 from flambeau.jit.region import can_lower

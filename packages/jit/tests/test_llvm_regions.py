@@ -1,7 +1,9 @@
 """Regions of several operators over every kind of operand, against the interpreter to the bit."""
 
-import flambeau
 import pytest
+from replay import same
+
+import flambeau
 from build import node, ops_of, value
 from flambeau.core.formula import parse
 from flambeau.core.formula.lower import lower
@@ -17,7 +19,6 @@ from flambeau.jit.llvm.kernel import kernel_text
 from flambeau.jit.opset import FUSED
 from flambeau.jit.passes import fusion
 from flambeau.jit.region import Region, flatten
-from replay import same
 
 
 def record(fn, *tensors):

@@ -1,13 +1,14 @@
-"""A CNN for digits and a small transformer, from the core's operators: trace, replay, save, load."""
+"""A CNN for digits and a small transformer of the core's operators: trace, replay, save."""
 
 import math
 
-import flambeau
 import pytest
+from replay import replay, same
+
+import flambeau
 from build import ops_of
 from flambeau import jit
 from flambeau.core import ops
-from replay import replay, same
 
 
 class Model:

@@ -1,7 +1,8 @@
 """Each pass on a small handmade graph."""
 
-import flambeau
 import pytest
+
+import flambeau
 from build import chain, node, ops_of, value
 from flambeau.jit.grammar import check
 from flambeau.jit.ir import Capture, Graph

@@ -1,11 +1,12 @@
 """Traced functions against eager, on other sizes and values."""
 
-import flambeau
 import pytest
+from replay import replay, same
+
+import flambeau
 from build import ops_of
 from flambeau import jit
 from flambeau.core import ops
-from replay import replay, same
 
 X = flambeau.randn(4, 6)
 

@@ -3,8 +3,9 @@
 import re
 import sys
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import jit
 
 X = flambeau.randn(4, 6)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from flambeau.jit.archive import load
-from flambeau.jit.compile import compile  # noqa: A004 - the name users know
+from flambeau.jit.compile import compile
 from flambeau.jit.errors import GraphError, ProgramError, TraceError
 from flambeau.jit.ir import Graph
 from flambeau.jit.program import Program

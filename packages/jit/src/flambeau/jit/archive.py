@@ -1,4 +1,4 @@
-"""Programs as files: an uncompressed zip of ``version.json``, ``graph.json``, ``weights.safetensors``.
+"""Programs as files: a zip of ``version.json``, ``graph.json`` and ``weights.safetensors``.
 
 Nothing in the file is run: the graph is data, every operator in it must be known, and the grammar
 checks all of it before the program exists. Entries are stored, not compressed, so a file cannot

@@ -13,7 +13,7 @@ from flambeau.jit.segments import Plan, PlanCache, SegmentRecorder
 _active = threading.local()
 
 
-def compile(fn: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - the name users know
+def compile(fn: Callable[..., Any] | None = None) -> Any:
     """Run a function as compiled graphs.
 
     At each call Python runs as always, but operators are recorded instead of computed; the graph is

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from flambeau.jit.dims import Size
-from flambeau.jit.literals import Literal
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,8 @@ class Value:
         return self.shape, self.dtype, self.device
 
 
-Arg = Value | Literal | tuple["Arg", ...]
+#: What a node holds for a parameter: a ``Value``, a literal (``literals``), or a tuple of these.
+Arg = Any
 
 
 @dataclass(eq=False)
@@ -129,7 +130,7 @@ def values_in(args: tuple[Arg, ...]) -> Iterator[Value]:
             yield from values_in(arg)
 
 
-def map_args(args: tuple[Arg, ...], function: Callable[[object], object]) -> tuple[object, ...]:
+def map_args(args: tuple[Arg, ...], function: Callable[[Any], Any]) -> tuple[Arg, ...]:
     """Replace every leaf of a tree of arguments."""
     return tuple(
         map_args(arg, function) if isinstance(arg, tuple) else function(arg) for arg in args

@@ -59,7 +59,8 @@ def choose_sizes(base: Mapping[str, int]) -> list[dict[str, int]]:
     for name, size in start.items():
         samples.append({**start, name: size + 3})
     if start:
-        samples.append({name: size + number for number, (name, size) in enumerate(start.items(), 1)})
+        grown = enumerate(start.items(), 1)
+        samples.append({name: size + number for number, (name, size) in grown})
     return samples
 
 

@@ -32,7 +32,7 @@ def trace(
     check: bool = False,
     allow_reads: bool = False,
 ) -> Program:
-    """Record what a function computes, as a program that needs neither it nor Python's control flow.
+    """Record what a function computes, as a program that runs without it.
 
     The function runs with the example's shapes but computes nothing; it runs several times, with
     other batch sizes, to learn which numbers depend on the batch. What cannot be recorded raises,
@@ -67,7 +67,8 @@ def trace(
         >>> program(flambeau.ones(2, 3))
         tensor([6., 6.])
     """
-    arguments = list(example_inputs) if isinstance(example_inputs, list | tuple) else [example_inputs]
+    several = isinstance(example_inputs, list | tuple)
+    arguments = list(example_inputs) if several else [example_inputs]
     examples: list[Tensor] = []
     takes = flatten(arguments, examples)
     marks, base = mark_sizes(examples, dynamic)
@@ -123,7 +124,7 @@ class _Session:
             try:
                 recorded, structure = self.record(sizes)
                 wider = self.mark_inputs(unify([*graphs, recorded], [*samples, sizes]))
-            except Exception:  # noqa: S112 - whatever the function does there, it is left out
+            except Exception:
                 continue
             if structure == gives:
                 graphs.append(recorded)
@@ -199,8 +200,8 @@ def _refuse_escapes(cells: list[Cell]) -> None:
     for cell in cells:
         if cell.is_held:
             raise TraceError(
-                f"{cell.where}: the tensor made here is still held after the call, in an attribute, "
-                "a list or a gradient, but it was never computed: return it instead, or use "
+                f"{cell.where}: the tensor made here is still held after the call, in an "
+                "attribute, a list or a gradient, but it was never computed: return it, or use "
                 "flambeau.compile, which computes what Python keeps"
             )
 
