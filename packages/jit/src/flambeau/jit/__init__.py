@@ -10,12 +10,30 @@ from __future__ import annotations
 
 import os
 
-from flambeau.jit.archive import load
-from flambeau.jit.compile import compile
-from flambeau.jit.errors import GraphError, ProgramError, TraceError
-from flambeau.jit.ir import Graph
-from flambeau.jit.program import Program
-from flambeau.jit.trace import trace
+TYPE_CHECKING = False  # the formula language and the operator table load with the first trace
+if TYPE_CHECKING:
+    from flambeau.jit.archive import load
+    from flambeau.jit.compiling import compile
+    from flambeau.jit.errors import GraphError, ProgramError, TraceError
+    from flambeau.jit.ir import Graph
+    from flambeau.jit.program import Program
+    from flambeau.jit.tracing import trace
+
+_HOMES = {
+    "load": "archive", "compile": "compiling", "GraphError": "errors", "ProgramError": "errors",
+    "TraceError": "errors", "Graph": "ir", "Program": "program", "trace": "tracing",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is public when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def save(program: Program, path: str | os.PathLike[str]) -> None:

@@ -201,7 +201,8 @@ def _refuse_escapes(cells: list[Cell]) -> None:
         if cell.is_held:
             raise TraceError(
                 f"{cell.where}: the tensor made here is still held after the call, in an "
-                "attribute, a list or a gradient, but it was never computed: return it, or use "
+                "attribute, a list or a gradient, but it was never computed: return it "
+                "instead, or use "
                 "flambeau.compile, which computes what Python keeps"
             )
 
