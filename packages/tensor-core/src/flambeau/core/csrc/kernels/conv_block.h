@@ -36,9 +36,9 @@ inline ConvSlab slab_at(const fl_conv &p, int64_t index) {
     int64_t channels = channels_of_slab(p), c0 = index / parts * channels;
     int64_t c1 = c0 + channels < p.c ? c0 + channels : p.c;
     if (parts == 1)
-        return ConvSlab{c0 * taps, (c1 - c0) * taps, c0, c1};
+        return ConvSlab{index, c0 * taps, (c1 - c0) * taps, c0, c1};
     int64_t at = index % parts * CONV_SLAB, left = taps - at;
-    return ConvSlab{c0 * taps + at, left < CONV_SLAB ? left : CONV_SLAB, c0, c1};
+    return ConvSlab{index, c0 * taps + at, left < CONV_SLAB ? left : CONV_SLAB, c0, c1};
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -61,7 +61,8 @@ template <class T> class ConvBlock {
 
     static int64_t strips_bytes(const fl_conv_block &b) {
         int64_t taps = b.p->c * b.p->y.size * b.p->x.size;
-        return (taps * padded(pixels(b)) + strip_width<T>()) * static_cast<int64_t>(sizeof(T));
+        int64_t slack = slab_count(b.p) * strip_width<T>();
+        return (taps * padded(pixels(b)) + slack) * static_cast<int64_t>(sizeof(T));
     }
 
     void run() {
@@ -126,10 +127,12 @@ template <class T> class ConvBlock {
         }
     }
 
+    /* Slabs keep a distance: other threads may be gathering the next one. */
     T *strip_at(const ConvSlab &slab, int64_t q) const {
         if (!b_.strips)
             return strip_;
-        return static_cast<T *>(b_.strips) + slab.first * padded(pixels(b_)) + q * slab.count;
+        return static_cast<T *>(b_.strips) + slab.first * padded(pixels(b_)) +
+               slab.index * strip_width<T>() + q * slab.count;
     }
 
     const T *input(int64_t image) const {

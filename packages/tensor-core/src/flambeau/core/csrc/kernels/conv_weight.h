@@ -6,9 +6,9 @@
 
 namespace {
 
-/* Taps [first, first + count), which lie in channels [c0, c1). */
+/* Slab number `index`: taps [first, first + count), which lie in channels [c0, c1). */
 struct ConvSlab {
-    int64_t first, count, c0, c1;
+    int64_t index, first, count, c0, c1;
 };
 
 /* A window of a size known to the compiler, if Y is not 0. */
