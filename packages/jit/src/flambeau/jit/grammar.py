@@ -7,6 +7,7 @@ once and before it is used; dtypes and shapes are what the operator's ``infer`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 from flambeau.core.table import Param, Row
 from flambeau.jit import bridge
@@ -51,7 +52,7 @@ class _Checker:
             self.check_node(node)
         self.check_results()
 
-    def fail(self, place: Node | str, why: str) -> None:
+    def fail(self, place: Node | str, why: str) -> NoReturn:
         text = place if isinstance(place, str) else show_node(place, self.names)[0]
         where = f" (from {place.where})" if isinstance(place, Node) and place.where else ""
         raise GraphError(f"in {text}{where}: {why}")
@@ -139,7 +140,6 @@ class _Checker:
             return [*self.infer(node.op, args), *written]
         except Exception as error:
             self.fail(node, f"{type(error).__name__}: {error}")
-            raise
 
     def check_region(self, node: Node) -> None:
         body = node.body
@@ -176,7 +176,7 @@ class _Checker:
         return [least] if least == greatest else [least, greatest]
 
 
-def _concrete(leaf: object, sizes: dict[str, int]) -> object:
+def _concrete(leaf: Any, sizes: dict[str, int]) -> Any:
     if isinstance(leaf, Value):
         return Value(shape_for(leaf.shape, sizes), leaf.dtype, leaf.device)
     return leaf.evaluate(sizes) if isinstance(leaf, Dim) else leaf

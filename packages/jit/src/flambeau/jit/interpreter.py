@@ -71,7 +71,7 @@ def run_node(node: Node, values: Mapping[Value, Tensor], scalars: Scalars) -> Se
     )
     if node.op == FUSED:
         assert node.body is not None
-        return run_graph(node.body, args[0], (), scalars)  # type: ignore[arg-type]
+        return run_graph(node.body, args[0], (), scalars)
     return run_operator(node.op, args)
 
 

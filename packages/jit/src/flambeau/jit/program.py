@@ -79,9 +79,10 @@ class Program:
             given = bridge.value_of(tensor)
             if (given.dtype, len(given.shape)) != (value.dtype, len(value.shape)):
                 self.refuse(number, value, given)
-            for size, actual in zip(value.shape, given.shape, strict=True):
+            shape: tuple[int, ...] = tuple(tensor.shape)
+            for size, actual in zip(value.shape, shape, strict=True):
                 if isinstance(size, Dim) and len(size.terms) == 1 and not size.offset:
-                    sizes.setdefault(size.names[0], int(actual))
+                    sizes.setdefault(size.names[0], actual)
                 if evaluate(size, sizes) != actual:
                     self.refuse(number, value, given)
         for name, recorded in self.graph.symbols.items():

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from flambeau.core.formula import Instr, Program, lower, parse
 from flambeau.core.formula.expr import Expr
 from flambeau.core.formula.literal import encode
-from flambeau.core.table.row import FORMULA_OF_KIND, Param, Row
+from flambeau.core.table.row import FORMULA_OF_KIND, Row
 from flambeau.jit.convert import (
     KIND_OF_DTYPE,
     PARTS,
@@ -128,33 +129,32 @@ class _Flattener:
 
     def leaves(self, row: Row, node: Node, kind: str) -> dict[str, int]:
         """The register of every operand and scalar, by the name the formula calls it."""
-        found = {}
+        found: dict[str, int] = {}
         for param, arg in zip(row.params, node.args, strict=True):
             wanted = "bool" if param.role == "Mask" else kind
             if isinstance(arg, Value):
                 registers = convert(self.emit, self.made[arg], arg.dtype, wanted)
             else:
-                registers = self.number(param, arg, wanted)
+                registers = self.number(arg, wanted)
             names = PARTS["complex64"] if len(registers) == 2 else ("",)
             found |= {param.name + part: r for part, r in zip(names, registers, strict=True)}
         return found
 
-    def number(self, param: Param, arg: object, kind: str) -> Registers:
+    def number(self, arg: Any, kind: str) -> Registers:
         register = REGISTER_OF_KIND[kind]
         if isinstance(arg, Slot | Dim):
             index = self.scalars.setdefault((arg, kind), len(self.scalars))
             parts = PARTS["complex64"] if kind in ("c64", "c128") else ("",)
             return tuple(self.emit("scalar", register, (), f"s{index}{p}") for p in parts)
-        value = complex(arg) if isinstance(arg, complex) else arg
         if kind in ("c64", "c128"):
-            value = complex(value)  # type: ignore[arg-type]
+            value = complex(arg)
             return (self.constant(value.real, register), self.constant(value.imag, register))
-        return (self.constant(value, register),)
+        return (self.constant(arg, register),)
 
-    def constant(self, value: object, register: str) -> int:
+    def constant(self, value: Any, register: str) -> int:
         if register in ("i64", "b") and isinstance(value, float):
             value = int(value)
-        return self.emit("const", register, (), encode(value, register))  # type: ignore[arg-type]
+        return self.emit("const", register, (), encode(value, register))
 
     def splice(self, program: Program, leaves: Mapping[str, int]) -> list[Registers]:
         """Append a row's program, its leaves replaced by registers; the registers it gives."""

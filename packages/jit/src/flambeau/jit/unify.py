@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from flambeau.jit import bridge
-from flambeau.jit.dims import Dim
+from flambeau.jit.dims import Dim, Size
 from flambeau.jit.errors import TraceError
-from flambeau.jit.ir import Capture, Graph, Node, Value
+from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import show
 from flambeau.jit.opset import find_row
 
@@ -32,7 +33,7 @@ class Fit:
 
     sizes: Sequence[Sizes]
 
-    def number(self, values: Sequence[object]) -> object:
+    def number(self, values: Sequence[Any]) -> Same | Dim | None:
         """The common literal, or a ``Dim``; ``None`` when there is no such expression."""
         first = values[0]
         if any(type(value) is not type(first) for value in values):
@@ -83,7 +84,7 @@ class Fit:
         pairs = zip(self.sizes, values, strict=True)
         return all(dim.evaluate(sizes) == value for sizes, value in pairs)
 
-    def shape(self, shapes: Sequence[tuple[int, ...]]) -> tuple[object, ...] | None:
+    def shape(self, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...] | None:
         """A shape for all sizes."""
         if len({len(shape) for shape in shapes}) > 1:
             return None
@@ -98,7 +99,7 @@ class Same:
     value: object
 
 
-def unwrap(found: object) -> object:
+def unwrap(found: Same | Dim | None) -> Any:
     """The literal or ``Dim`` that ``Fit.number`` found."""
     return found.value if isinstance(found, Same) else found
 
@@ -138,7 +139,7 @@ class _Unifier:
             symbols={name: tuple(s[name] for s in self.sizes) for name in self.sizes[0]},
         )
 
-    def columns(self, name: str) -> list[tuple[object, ...]]:
+    def columns(self, name: str) -> list[tuple[Any, ...]]:
         """The n-th part of every recording together, up to where one ends."""
         parts = [getattr(graph, name) for graph in self.graphs]
         shortest = min(map(len, parts))
@@ -164,7 +165,7 @@ class _Unifier:
         if shape is None or any(v.dtype != first.dtype for v in column):
             shapes = ", ".join(f"{v.dtype}{list(v.shape)}" for v in column)
             self.fail(where, f"{what} is {shapes}, which no sums of multiples of the sizes give")
-        found = Value(shape, first.dtype, first.device)  # type: ignore[arg-type]
+        found = Value(shape, first.dtype, first.device)
         for old, new in zip(column, self.new, strict=True):
             new[old] = found
         return found
@@ -207,15 +208,15 @@ class _Unifier:
         )
         return replace(first, args=args, outputs=outputs)
 
-    def argument(self, column: Sequence[object], node: Node, number: int) -> object:
+    def argument(self, column: Sequence[Any], node: Node, number: int) -> Arg:
         first = column[0]
         if any(type(arg) is not type(first) for arg in column):
             self.differ(column, node, number)
         if isinstance(first, Value):
-            found = {new.get(arg) for arg, new in zip(column, self.new, strict=True)}
-            if len(found) != 1:
+            values = {new.get(arg) for arg, new in zip(column, self.new, strict=True)}
+            if len(values) != 1:
                 self.fail(node.where, f"{node.op}() takes other tensors for another size")
-            return found.pop()
+            return values.pop()
         if isinstance(first, tuple):
             if len({len(arg) for arg in column}) != 1:
                 self.differ(column, node, number)
@@ -227,7 +228,7 @@ class _Unifier:
             self.differ(column, node, number)
         return unwrap(found)
 
-    def differ(self, column: Sequence[object], node: Node, number: int) -> None:
+    def differ(self, column: Sequence[object], node: Node, number: int) -> NoReturn:
         row = find_row(node.op)
         name = row.params[number].name if row is not None else f"number {number}"
         values = ", ".join(map(show, column))
@@ -238,7 +239,7 @@ class _Unifier:
             "y / x.shape[0] instead of y * (c / x.shape[0]), or fix the size with dynamic=False",
         )
 
-    def fail(self, where: str, why: str) -> None:
+    def fail(self, where: str, why: str) -> NoReturn:
         at = f"{where}: " if where else ""
         tried = "; ".join(
             ", ".join(f"{name}={size}" for name, size in sizes.items()) for sizes in self.sizes
@@ -246,7 +247,7 @@ class _Unifier:
         raise TraceError(f"{at}{why} (recorded with {tried or 'the same sizes'})")
 
 
-def _through(item: object, new: dict[Value, Value]) -> object:
+def _through(item: Any, new: dict[Value, Value]) -> object:
     return tuple(new[v] for v in item) if isinstance(item, tuple) else new[item]
 
 

@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.llvm.engine import KERNELS, Compiled, machine
@@ -57,16 +58,16 @@ class RegionCode:
         kernel = self.kernel(grid.steps)
         _run(kernel.address, grid.total, memory)
 
-    def scalar_words(self, scalars: Sequence[object]) -> list[int]:
+    def scalar_words(self, scalars: Sequence[Any]) -> list[int]:
         """Two words for each scalar: an integer, or the bits of one or two doubles."""
         words: list[int] = []
         for (_, kind), value in zip(self.region.scalars, scalars, strict=True):
             if kind == "i64":
-                words += (_wrap(int(value)), 0)  # type: ignore[call-overload]
+                words += (_wrap(int(value)), 0)
             elif kind == "bool":
                 words += (int(value != 0), 0)
             else:
-                number = complex(value)  # type: ignore[arg-type]
+                number = complex(value)
                 words += struct.unpack("2q", struct.pack("2d", number.real, number.imag))
         return words
 
