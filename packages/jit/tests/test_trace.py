@@ -148,7 +148,9 @@ def writes_by_index(x):
 def writes_out(x):
     y = flambeau.empty(x.shape[0], 6)
     flambeau.mul(x, 2, out=y)
-    return y, flambeau.exp(y, out=y)
+    resized = flambeau.empty(0)
+    flambeau.add(y, 1, out=resized)
+    return y, flambeau.exp(y, out=y), resized * 2
 
 
 def old_values_stay(x):

@@ -211,6 +211,18 @@ def test_errors_of_operators_keep_their_place():
     assert any(entry.path.name == "test_trace_errors.py" for entry in error.traceback)
 
 
+@pytest.mark.parametrize(("fn", "words"), [
+    (lambda x: x.long().add_(0.5), "can't be cast"),
+    (lambda x: x[0].add_(x), "doesn't match the broadcast shape"),
+    (lambda x: x[:1].expand(4, 6).add_(1), "single memory location"),
+])
+def test_writes_are_checked_as_in_eager(fn, words):
+    with pytest.raises(RuntimeError, match=words):
+        fn(X.clone())
+    with pytest.raises(RuntimeError, match=words):
+        jit.trace(fn, X)
+
+
 def test_after_an_error_tensors_work_as_before():
     with pytest.raises(jit.TraceError):
         jit.trace(reads_bool, X)

@@ -38,6 +38,7 @@ NAMES = {
     "Tensor.backward": "autograd",
     "Tensor.register_hook": "autograd",
     "Tensor.retain_grad": "autograd",
+    "compile": "jit",
 }
 
 

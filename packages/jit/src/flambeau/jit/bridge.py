@@ -111,6 +111,23 @@ def copy_into(target: Tensor, source: Tensor) -> None:
     _core.call("copy", [target, source], [target])
 
 
+def fill(target: Tensor, source: Tensor) -> None:
+    """Overwrite a tensor without counting it as a change: it was counted when it was recorded."""
+    copy_into(target.data, source)
+
+
+def check_write(op: str, args: Sequence[Any], targets: Sequence[Tensor]) -> list[bool]:
+    """Raise what writing results into targets would raise; which of them were resized for it."""
+    before = [tensor.shape for tensor in targets]
+    _core.check_write(op, list(args), list(targets))
+    return [tensor.shape != old for tensor, old in zip(targets, before, strict=True)]
+
+
+def count_write(tensor: Tensor) -> None:
+    """Count a write that is only recorded, as autograd expects it."""
+    _core.bump_version(tensor)
+
+
 def equal(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors hold the same values; NaN equals NaN."""
     if value_of(one).type != value_of(other).type:

@@ -12,6 +12,7 @@ from flambeau.jit.literals import Slot
 from flambeau.jit.opset import FUSED, VIEW_WRITE, written_params
 
 Tensor = Any
+Write = Callable[[Tensor, Tensor], None]
 RunFused = Callable[[Node, Sequence[Tensor], "Scalars"], Sequence[Tensor]]
 
 
@@ -35,6 +36,7 @@ def run_graph(
     captures: Sequence[Tensor],
     scalars: Scalars,
     run_fused: RunFused | None = None,
+    write: Write = bridge.copy_into,
 ) -> list[Tensor]:
     """Run all nodes, then copy what the graph writes into its targets.
 
@@ -44,6 +46,7 @@ def run_graph(
         captures: a tensor for each capture.
         scalars: the numbers of this run.
         run_fused: runs a fused node; the interpreter by default.
+        write: copies a new value into its target.
 
     Returns:
         A tensor for each output.
@@ -60,7 +63,8 @@ def run_graph(
         for value in last[number]:
             values.pop(value, None)
     outputs = [values[value] for value in graph.outputs]
-    write_back([(values[target], values[value]) for target, value in graph.writes])
+    pairs = [(values[target], values[value]) for target, value in graph.writes]
+    write_back(pairs, write)
     return outputs
 
 
@@ -97,7 +101,7 @@ def _view_write(base: Tensor, new: Tensor, steps: Sequence[Sequence[Any]]) -> Te
     return result
 
 
-def write_back(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+def write_back(pairs: Sequence[tuple[Tensor, Tensor]], write: Write) -> None:
     """Copy new values into their targets, after saving what a copy would overwrite."""
     ready = []
     targets = {bridge.place(target) for target, _ in pairs}
@@ -108,7 +112,7 @@ def write_back(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
             value = bridge.clone(value)
         ready.append((target, value))
     for target, value in ready:
-        bridge.copy_into(target, value)
+        write(target, value)
 
 
 def last_uses(graph: Graph) -> list[list[Value]]:

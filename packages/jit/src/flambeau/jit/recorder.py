@@ -124,19 +124,22 @@ class Recorder:
         specs = bridge.infer_specs(row.key, args)
         written = [args[i] for i in written_params(row.key) if args[i] is not None]
         types = [spec.value for spec in specs] + [bridge.value_of(tensor) for tensor in written]
+        resized = bridge.check_write(row.key, args, outs) if outs is not None else []
         for tensor in (*(outs or ()), *written):
-            self.check_write(tensor)
+            self.refuse_shared(tensor)
         values = self.emit(row.key, self.arguments(row, args), types)
         if self.compute:
             self.save([*(outs or ()), *written])
             results = bridge.call_below(row.key, args, outs)
         else:
             results = list(outs) if outs is not None else [spec.allocate() for spec in specs]
-        for tensor, value in zip(results, values, strict=False):
-            if outs is None:
+        for number, (tensor, value) in enumerate(zip(results, values, strict=False)):
+            if outs is None or resized[number]:
                 self.memory.add_cell(tensor, value, where=caller())
-            else:
-                self.write(tensor, value)
+                continue
+            self.write(tensor, value)
+            if not self.compute:
+                bridge.count_write(tensor)
         for tensor, value in zip(written, values[len(specs) :], strict=True):
             self.write(tensor, value)
         return results
@@ -207,7 +210,7 @@ class Recorder:
         name = self.names.get(id(tensor)) or f"captured{len(self.graph.captures)}"
         self.graph.captures.append(Capture(cell.value, name, tensor))
 
-    def check_write(self, target: Tensor) -> None:
+    def refuse_shared(self, target: Tensor) -> None:
         """Refuse writing where not everything that looks at the memory is known."""
         if self.handle(target).cell.shared:
             raise TraceError(

@@ -141,10 +141,12 @@ class SegmentRecorder(Recorder):
             with bridge.no_grad():
                 plan = self.plans.get(graph)
                 scalars = Scalars({}, self.slots)
-                results = run_graph(graph=plan.graph, inputs=(), captures=plan.captures(inputs),
-                                    scalars=scalars, run_fused=self.run_fused)
+                captures = plan.captures(inputs)
+                results = run_graph(
+                    plan.graph, (), captures, scalars, self.run_fused, bridge.fill
+                )
                 for cell, result in zip(held, results, strict=True):
-                    bridge.copy_into(cell.root, result)
+                    bridge.fill(cell.root, result)
             self.ran.append(plan)
         self.start_anew()
 
