@@ -1,8 +1,9 @@
 /* Argument checks of the convolution rows. */
 #include "ops/conv2d.h"
 
-static int check_channels(const fl_op *op, const int64_t *weight, int64_t channels, int64_t groups,
-                          const char *input_text) {
+static int check_channels(const fl_op *op, const int64_t *weight, int64_t groups, int input_nd,
+                          const int64_t *input) {
+    int64_t channels = input[input_nd - 3];
     if (groups < 1 || weight[0] % groups)
         return fl_error(FL_RUNTIME_ERROR, "%s: groups=%lld, but weight has shape %s; groups must "
                         "be 1 or more and divide the number of output channels (%lld)",
@@ -11,8 +12,9 @@ static int check_channels(const fl_op *op, const int64_t *weight, int64_t channe
     if (weight[1] * groups != channels)
         return fl_error(FL_RUNTIME_ERROR, "%s: given groups=%lld and weight of shape %s, expected "
                         "input %s to have %lld channels, but it has %lld", fl_op_title(op),
-                        (long long)groups, fl_shape_text(weight, 4), input_text,
-                        (long long)(weight[1] * groups), (long long)channels);
+                        (long long)groups, fl_shape_text(weight, 4),
+                        fl_shape_text(input, input_nd), (long long)(weight[1] * groups),
+                        (long long)channels);
     return 0;
 }
 
@@ -43,7 +45,7 @@ int fl_conv_read(const fl_op *op, const fl_value *in, int at, const char *input_
         fl_read_pair(op, "dilation", in[at + 2], 1, dilation) < 0)
         return -1;
     const int64_t *image = input + input_nd - 3;
-    if (check_channels(op, weight, image[0], groups, fl_shape_text(input, input_nd)) < 0)
+    if (check_channels(op, weight, groups, input_nd, input) < 0)
         return -1;
     *p = fl_conv{input_nd == 4 ? input[0] : 1, groups, weight[1], weight[0] / groups, image[1],
                  image[2], 0, 0, {weight[2], stride[0], padding[0], dilation[0]},
