@@ -13,6 +13,11 @@ import nox
 from inventory import ROOT, Package, fingerprint, read_packages
 
 REPORTS = ROOT / "build" / "reports"
+ASAN_OPTIONS = (
+    "detect_leaks=0",  # Python itself never frees everything
+    "allocator_may_return_null=1",  # a huge size is an error to raise, not a fault
+    "max_allocation_size_mb=4096",
+)
 ROOT_PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
 
@@ -128,7 +133,7 @@ def sanitizer_environment() -> dict[str, str]:
     library = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     return {
         "LD_PRELOAD": library,
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself never frees everything
+        "ASAN_OPTIONS": ":".join(ASAN_OPTIONS),
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
         "FLAMBEAU_ALLOC": "plain",
