@@ -16,6 +16,7 @@ from flambeau.jit.ir import Value
 from flambeau.jit.literals import Device, DType, Opaque, Slot
 
 Tensor = Any
+_PLAIN = frozenset({bool, int, float, complex, str})
 _NUMBERS = {"int": 2, "float": 2.0, "bool": True, "complex": 2j}
 
 
@@ -44,12 +45,12 @@ def dtype_literal(name: str) -> DType:
 
 def to_literal(obj: Any) -> Any:
     """A Python argument as it stands in a node."""
+    if obj is None or type(obj) in _PLAIN:
+        return obj
     if isinstance(obj, _core.dtype):
         return DType(obj.name)
     if isinstance(obj, _core.device):
         return Device(str(obj))
-    if obj is None or isinstance(obj, bool | int | float | complex | str):
-        return obj
     return Opaque(obj)
 
 
@@ -159,8 +160,13 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 def call(op: str, args: Sequence[Any]) -> list[Tensor]:
     """Run a row on arguments in its order; the list of its results."""
-    result = _core.call(op, [from_literal(arg) for arg in args])
-    return [result] if is_tensor(result) else list(result)
+    return call_ready(op, [from_literal(arg) for arg in args])
+
+
+def call_ready(op: str, args: Sequence[Any]) -> list[Tensor]:
+    """The same for arguments that are as the core takes them."""
+    result = _core.call(op, args)
+    return [result] if isinstance(result, _core.Tensor) else list(result)
 
 
 def call_below(op: str, args: Sequence[Any], outs: Sequence[Tensor] | None = None) -> list[Tensor]:
@@ -202,7 +208,7 @@ class Spec:
 def infer_specs(op: str, args: Sequence[Any]) -> list[Spec]:
     """Types and layouts of a row's results, without computing."""
     specs = []
-    for shape, dtype, device, layout in _core.infer(op, [from_literal(arg) for arg in args]):
+    for shape, dtype, device, layout in _core.infer(op, args):
         plain = layout is None or layout[:1] == ("alias",)
         value = Value(tuple(shape), dtype_name(dtype), str(device))
         specs.append(Spec(value, None if plain else tuple(layout)))
@@ -233,7 +239,7 @@ def _stand_in(arg: Any) -> Any:
         return _NUMBERS[arg.kind]
     if isinstance(arg, Value):
         return _core.call("empty", [list(arg.shape), _dtype(arg.dtype), _core.device("meta")])
-    return [_stand_in(item) for item in arg] if isinstance(arg, tuple) else arg
+    return [_stand_in(item) for item in arg] if isinstance(arg, tuple) else from_literal(arg)
 
 
 # ---- modes and hooks ----------------------------------------------------------------------

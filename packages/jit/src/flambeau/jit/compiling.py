@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.llvm.fused import FusedRunner
 from flambeau.jit.segments import Plan, PlanCache, SegmentRecorder
 
 _active = threading.local()
@@ -53,14 +52,13 @@ class Compiled:
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
         self.plans = PlanCache()
-        self._run_fused = FusedRunner()
         self._last: tuple[list[Plan], list[str]] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; inside another compiled function it is part of that one's graph."""
         if getattr(_active, "recorder", None) is not None:
             return self.fn(*args, **kwargs)
-        recorder = _active.recorder = SegmentRecorder(self.plans, self._run_fused)
+        recorder = _active.recorder = SegmentRecorder(self.plans)
         try:
             with bridge.interpose(recorder.call, recorder.read):
                 try:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
-from flambeau.jit.ir import Graph, Node, Value, map_args
+from flambeau.jit.ir import Arg, Graph, Node, Value, map_args
 from flambeau.jit.literals import Slot
 from flambeau.jit.opset import FUSED, VIEW_WRITE, written_params
 
 Tensor = Any
+Values = dict[Value, Tensor]
 Write = Callable[[Tensor, Tensor], None]
 RunFused = Callable[[Node, Sequence[Tensor], "Scalars"], Sequence[Tensor]]
 
@@ -23,60 +25,117 @@ class Scalars:
         self.sizes = sizes
         self.slots = slots
 
-    def resolve(self, leaf: object) -> object:
-        """A literal as a number, where it depends on the run."""
-        if isinstance(leaf, Dim):
-            return leaf.evaluate(self.sizes)
-        return self.slots[leaf.index] if isinstance(leaf, Slot) else leaf
+    def resolve(self, leaf: Dim | Slot) -> object:
+        """The number a literal stands for in this run."""
+        return leaf.evaluate(self.sizes) if isinstance(leaf, Dim) else self.slots[leaf.index]
+
+
+class Executor:
+    """A graph, ready to run many times.
+
+    Args:
+        graph: the graph; it must not change any more.
+        run_fused: runs a fused node; the interpreter by default.
+        write: copies a new value into its target.
+    """
+
+    def __init__(
+        self, graph: Graph, run_fused: RunFused | None = None, write: Write = bridge.copy_into
+    ) -> None:
+        self.graph = graph
+        self.write = write
+        self.outside = [*graph.inputs, *(capture.value for capture in graph.captures)]
+        releases = last_uses(graph)
+        self.steps = [
+            _step(node, run_fused, release)
+            for node, release in zip(graph.nodes, releases, strict=True)
+        ]
+
+    def run(
+        self, inputs: Sequence[Tensor], captures: Sequence[Tensor], scalars: Scalars
+    ) -> list[Tensor]:
+        """Run all nodes, then copy what the graph writes into its targets.
+
+        Args:
+            inputs: a tensor for each input.
+            captures: a tensor for each capture.
+            scalars: the numbers of this run.
+
+        Returns:
+            A tensor for each output.
+        """
+        values: Values = dict(zip(self.outside, (*inputs, *captures), strict=True))
+        for step in self.steps:
+            values.update(zip(step.outputs, step.run(values, scalars), strict=True))
+            for value in step.release:
+                del values[value]
+        pairs = [(values[target], values[value]) for target, value in self.graph.writes]
+        write_back(pairs, self.write)
+        return [values[value] for value in self.graph.outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One node: how to run it, what it assigns, and what nothing needs afterwards."""
+
+    run: Callable[[Values, Scalars], Sequence[Tensor]]
+    outputs: tuple[Value, ...]
+    release: list[Value]
+
+
+def _step(node: Node, run_fused: RunFused | None, release: list[Value]) -> _Step:
+    if node.op != FUSED:
+        run = _operator(node.op, [_reader(arg) for arg in node.args])
+    elif run_fused is None:
+        run = _region(node)
+    else:
+        run = _machine(node, run_fused)
+    return _Step(run, node.outputs, release)
+
+
+def _operator(op: str, readers: list[Reader]) -> Callable[[Values, Scalars], Sequence[Tensor]]:
+    call = run_operator if op == VIEW_WRITE or written_params(op) else bridge.call_ready
+    return lambda values, scalars: call(op, [read(values, scalars) for read in readers])
+
+
+def _region(node: Node) -> Callable[[Values, Scalars], Sequence[Tensor]]:
+    assert node.body is not None
+    inner, inputs = Executor(node.body), node.inputs
+    return lambda values, scalars: inner.run([values[value] for value in inputs], (), scalars)
+
+
+def _machine(node: Node, run_fused: RunFused) -> Callable[[Values, Scalars], Sequence[Tensor]]:
+    inputs = node.inputs
+    return lambda values, scalars: run_fused(node, [values[value] for value in inputs], scalars)
+
+
+Reader = Callable[[Values, Scalars], Any]
+
+
+def _reader(arg: Arg) -> Reader:
+    """How to get an argument in a run, as the core takes it."""
+    if isinstance(arg, Value):
+        return lambda values, scalars: values[arg]
+    if isinstance(arg, Dim | Slot):
+        return lambda values, scalars: scalars.resolve(arg)
+    if _is_fixed(arg):
+        fixed = bridge.from_literal(arg)
+        return lambda values, scalars: fixed
+    readers = [_reader(item) for item in arg]
+    return lambda values, scalars: [read(values, scalars) for read in readers]
+
+
+def _is_fixed(arg: Arg) -> bool:
+    found: list[object] = []
+    map_args((arg,), found.append)
+    return not any(isinstance(leaf, Value | Dim | Slot) for leaf in found)
 
 
 def run_graph(
-    graph: Graph,
-    inputs: Sequence[Tensor],
-    captures: Sequence[Tensor],
-    scalars: Scalars,
-    run_fused: RunFused | None = None,
-    write: Write = bridge.copy_into,
+    graph: Graph, inputs: Sequence[Tensor], captures: Sequence[Tensor], scalars: Scalars
 ) -> list[Tensor]:
-    """Run all nodes, then copy what the graph writes into its targets.
-
-    Args:
-        graph: the graph.
-        inputs: a tensor for each input.
-        captures: a tensor for each capture.
-        scalars: the numbers of this run.
-        run_fused: runs a fused node; the interpreter by default.
-        write: copies a new value into its target.
-
-    Returns:
-        A tensor for each output.
-    """
-    values: dict[Value, Tensor] = dict(zip(graph.inputs, inputs, strict=True))
-    values.update(zip((c.value for c in graph.captures), captures, strict=True))
-    last = last_uses(graph)
-    for number, node in enumerate(graph.nodes):
-        if node.body is not None and run_fused is not None:
-            results = run_fused(node, [values[v] for v in node.inputs], scalars)
-        else:
-            results = run_node(node, values, scalars)
-        values.update(zip(node.outputs, results, strict=True))
-        for value in last[number]:
-            values.pop(value, None)
-    outputs = [values[value] for value in graph.outputs]
-    pairs = [(values[target], values[value]) for target, value in graph.writes]
-    write_back(pairs, write)
-    return outputs
-
-
-def run_node(node: Node, values: Mapping[Value, Tensor], scalars: Scalars) -> Sequence[Tensor]:
-    """One node's results; what it writes to is copied first."""
-    args = map_args(
-        node.args, lambda leaf: values[leaf] if isinstance(leaf, Value) else scalars.resolve(leaf)
-    )
-    if node.op == FUSED:
-        assert node.body is not None
-        return run_graph(node.body, args[0], (), scalars)
-    return run_operator(node.op, args)
+    """Run a graph once, by the interpreter alone."""
+    return Executor(graph).run(inputs, captures, scalars)
 
 
 def run_operator(op: str, args: Sequence[Any]) -> list[Tensor]:
@@ -84,8 +143,6 @@ def run_operator(op: str, args: Sequence[Any]) -> list[Tensor]:
     if op == VIEW_WRITE:
         return [_view_write(*args)]
     written = [number for number in written_params(op) if args[number] is not None]
-    if not written:
-        return bridge.call(op, args)
     args = list(args)
     for number in written:
         args[number] = bridge.clone(args[number])

@@ -9,7 +9,7 @@ from typing import Any
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, evaluate
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.interpreter import RunFused, Scalars, run_graph
+from flambeau.jit.interpreter import Executor, Scalars
 from flambeau.jit.ir import Graph, Value
 from flambeau.jit.llvm.fused import FusedRunner
 from flambeau.jit.printing import show_type
@@ -34,7 +34,8 @@ class Program:
         self.graph = graph
         self.takes = takes
         self.gives = gives
-        self._fused = FusedRunner()
+        self._fast = Executor(graph, FusedRunner())
+        self._reference = Executor(graph)
 
     def __call__(self, *args: Any) -> Any:
         """Run the program.
@@ -49,13 +50,13 @@ class Program:
         Raises:
             ProgramError: arguments that the program was not made for.
         """
-        return self._run(args, self._fused)
+        return self._run(args, self._fast)
 
     def reference(self, *args: Any) -> Any:
         """The same by the interpreter alone, operator by operator."""
-        return self._run(args, None)
+        return self._run(args, self._reference)
 
-    def _run(self, args: Sequence[Any], run_fused: RunFused | None) -> Any:
+    def _run(self, args: Sequence[Any], executor: Executor) -> Any:
         tensors: list[Tensor] = []
         if flatten(list(args), tensors) != self.takes:
             raise ProgramError(
@@ -65,7 +66,7 @@ class Program:
         sizes = self.bind(tensors)
         captures = [capture.tensor for capture in self.graph.captures]
         with bridge.no_grad():
-            results = run_graph(self.graph, tensors, captures, Scalars(sizes), run_fused)
+            results = executor.run(tensors, captures, Scalars(sizes))
         return unflatten(self.gives, results)
 
     def bind(self, tensors: Sequence[Tensor]) -> dict[str, int]:

@@ -16,9 +16,10 @@ from typing import Any
 from flambeau.core.table import Row
 from flambeau.jit import bridge
 from flambeau.jit.errors import TraceError
-from flambeau.jit.interpreter import RunFused, Scalars, run_graph
+from flambeau.jit.interpreter import Executor, Scalars
 from flambeau.jit.ir import Arg, Graph
 from flambeau.jit.literals import Slot
+from flambeau.jit.llvm.fused import FusedRunner
 from flambeau.jit.passes import run_passes
 from flambeau.jit.recorder import Recorder
 from flambeau.jit.structure import structure
@@ -33,11 +34,15 @@ class Plan:
     graph: Graph
     order: tuple[int | None, ...]
 
-    def captures(self, recorded: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors to run with: those of this recording, and the plan's own constants."""
+    def __post_init__(self) -> None:
+        self.executor = Executor(self.graph, FusedRunner(), bridge.fill)
+
+    def run(self, recorded: Sequence[Tensor], slots: Sequence[object]) -> list[Tensor]:
+        """Run with the captures of a recording, the plan's own constants, and its numbers."""
         own = [capture.tensor for capture in self.graph.captures]
         pairs = zip(self.order, own, strict=True)
-        return [tensor if place is None else recorded[place] for place, tensor in pairs]
+        captures = [tensor if place is None else recorded[place] for place, tensor in pairs]
+        return self.executor.run((), captures, Scalars({}, slots))
 
 
 @dataclass(eq=False)
@@ -81,13 +86,11 @@ class SegmentRecorder(Recorder):
 
     Args:
         plans: the cache.
-        run_fused: runs fused nodes.
     """
 
-    def __init__(self, plans: PlanCache, run_fused: RunFused) -> None:
+    def __init__(self, plans: PlanCache) -> None:
         super().__init__()
         self.plans = plans
-        self.run_fused = run_fused
         self.slots: list[object] = []
         self.reasons: list[str] = []
         self.ran: list[Plan] = []
@@ -136,15 +139,11 @@ class SegmentRecorder(Recorder):
         graph = self.graph
         graph.outputs = [cell.value for cell in held if cell.value is not None]
         graph.writes = self.writes()
-        inputs = [capture.tensor for capture in graph.captures]
+        captures = [capture.tensor for capture in graph.captures]
         if graph.nodes:
             with bridge.no_grad():
                 plan = self.plans.get(graph)
-                scalars = Scalars({}, self.slots)
-                captures = plan.captures(inputs)
-                results = run_graph(
-                    plan.graph, (), captures, scalars, self.run_fused, bridge.fill
-                )
+                results = plan.run(captures, self.slots)
                 for cell, result in zip(held, results, strict=True):
                     bridge.fill(cell.root, result)
             self.ran.append(plan)

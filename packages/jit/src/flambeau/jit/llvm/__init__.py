@@ -2,6 +2,7 @@
 
 ``emitter``   instructions of the formula language as LLVM instructions
 ``memory``    loads and stores of every dtype
+``machine``   the processor that code is made for
 ``kernel``    a region as a function over a grid
 ``grid``      how the loops walk strided and broadcast operands
 ``engine``    assembly to machine code, cached

@@ -5,30 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from flambeau.jit import bridge
+from flambeau.jit.llvm.machine import machine
 
 CACHE_SIZE = 512
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What code is made for: LLVM's name of the processor, and whether it fuses multiply-add."""
-
-    cpu: str
-    has_fma: bool
-
-
-@cache
-def machine() -> Machine:
-    """The level the core's own kernels run at, so that both round alike."""
-    level = bridge.isa_level()
-    if level == "neon":
-        return Machine("generic", True)
-    return Machine(f"x86-64-{level}", level != "v2")
 
 
 class Compiled:

@@ -2,34 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import shape_for
-from flambeau.jit.interpreter import Scalars, run_node
+from flambeau.jit.interpreter import Scalars, run_graph
 from flambeau.jit.ir import Node
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid, result_strides
-from flambeau.jit.llvm.launch import RegionCode
+from flambeau.jit.llvm.launch import Launch, RegionCode
 from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.region import Region, flatten
 
 Tensor = Any
 
 
+Geometry = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+
+#: Shapes a node is prepared for at one time.
+MAX_LAUNCHES = 64
+
+
+@dataclass(eq=False)
+class _Prepared:
+    """A node's region, and how to run it on operands of each geometry met."""
+
+    node: Node
+    code: RegionCode
+    launches: dict[Geometry, tuple[tuple[int, ...], tuple[int, ...], Launch]]
+
+    def launch(
+        self, geometry: Geometry, sizes: Mapping[str, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], Launch]:
+        """Shape and strides of the results, and the code, for operands like these."""
+        found = self.launches.get(geometry)
+        if found is None:
+            if len(self.launches) >= MAX_LAUNCHES:
+                self.launches.clear()
+            found = self.launches[geometry] = self.prepare(geometry, sizes)
+        return found
+
+    def prepare(
+        self, geometry: Geometry, sizes: Mapping[str, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], Launch]:
+        shape = shape_for(self.node.outputs[0].shape, sizes)
+        strides = result_strides(shape, geometry)
+        bytes_of = [SIZE[v.dtype] for v in (*self.node.inputs, *self.node.outputs)]
+        steps = [
+            broadcast_strides(shape, own, stride, size)
+            for (own, stride), size in zip(geometry, bytes_of, strict=False)
+        ]
+        steps += [tuple(s * size for s in strides) for size in bytes_of[len(geometry) :]]
+        return shape, strides, self.code.prepare(make_grid(shape, steps, bytes_of))
+
+
 class FusedRunner:
     """Runs fused nodes as machine code; each node's region is lowered once."""
 
     def __init__(self) -> None:
-        self._codes: dict[Node, RegionCode] = {}
+        self._nodes: dict[Node, _Prepared] = {}
 
     def code(self, node: Node) -> RegionCode:
         """The code of a node's region."""
-        found = self._codes.get(node)
+        return self._prepared(node).code
+
+    def _prepared(self, node: Node) -> _Prepared:
+        found = self._nodes.get(node)
         if found is None:
             assert node.body is not None
             region = flatten(node.body)
-            found = self._codes[node] = RegionCode(region, region_key(region))
+            code = RegionCode(region, region_key(region))
+            found = self._nodes[node] = _Prepared(node, code, {})
         return found
 
     def __call__(
@@ -37,21 +81,17 @@ class FusedRunner:
     ) -> Sequence[Tensor]:
         """Compute a node's results; away from the CPU the interpreter does."""
         if not all(tensor.is_cpu for tensor in inputs):
-            return run_node(node, dict(zip(node.inputs, inputs, strict=True)), scalars)
-        code = self.code(node)
-        shape = shape_for(node.outputs[0].shape, scalars.sizes)
-        geometry = [(tuple(t.shape), t.stride()) for t in inputs]
-        strides = result_strides(shape, geometry)
+            assert node.body is not None
+            return run_graph(node.body, inputs, (), scalars)
+        prepared = self._prepared(node)
+        geometry = tuple([(tuple(tensor.shape), tensor.stride()) for tensor in inputs])
+        shape, strides, launch = prepared.launch(geometry, scalars.sizes)
         results = [bridge.empty(shape, strides, value.dtype) for value in node.outputs]
-        sizes = [SIZE[v.dtype] for v in (*node.inputs, *node.outputs)]
-        steps = [
-            broadcast_strides(shape, own, stride, size)
-            for (own, stride), size in zip(geometry, sizes, strict=False)
-        ]
-        steps += [tuple(s * size for s in strides) for size in sizes[len(inputs):]]
-        addresses = [tensor.data_ptr() for tensor in (*inputs, *results)]
-        numbers = [scalars.resolve(leaf) for leaf, _ in code.region.scalars]
-        code.run(make_grid(shape, steps, sizes), addresses, numbers)
+        words = [tensor.data_ptr() for tensor in (*inputs, *results)]
+        if prepared.code.region.scalars:
+            numbers = [scalars.resolve(leaf) for leaf, _ in prepared.code.region.scalars]
+            words += prepared.code.scalar_words(numbers)
+        launch.run(words)
         return results
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from flambeau.core.formula import Program
 from flambeau.jit.convert import PARTS
 from flambeau.jit.llvm.emitter import TYPES, Emitter
+from flambeau.jit.llvm.machine import Machine
 from flambeau.jit.llvm.memory import SIZE, load, store
 from flambeau.jit.region import Region
 
@@ -59,21 +60,22 @@ class Layout:
         return 1 + self.operands
 
 
-def kernel_text(region: Region, steps: str, has_fma: bool) -> str:
+def kernel_text(region: Region, steps: str, machine: Machine) -> str:
     """The module.
 
     Args:
         region: what to compute.
         steps: a letter for each input, then for each output: ``c``, ``f`` or ``s``.
-        has_fma: whether the target has fused multiply-add.
+        machine: what the code is made for.
 
     Returns:
         LLVM assembly.
     """
-    segment = _Segment(region, steps, has_fma)
+    segment = _Segment(region, steps, machine.has_fma)
     text = segment.text()
     declarations = "\n".join(sorted(segment.out.declared))
-    return f"{declarations}\n{text}\n{_driver(segment)}\n"
+    width = f'attributes #0 = {{ "prefer-vector-width"="{machine.vector_bits}" }}'
+    return f"{declarations}\n{text}\n{_driver(segment)}\n{width}\n"
 
 
 class _Segment:
@@ -117,7 +119,7 @@ class _Segment:
             self.loop("all", "0", "%n", self.fast, "entry", "done")
         out.line("done:")
         out.line("ret void")
-        head = f"define internal void @segment({', '.join(self.params())}) {{\nentry:"
+        head = f"define internal void @segment({', '.join(self.params())}) #0 {{\nentry:"
         return "\n".join([head, *out.lines, "}"])
 
     def tiles(self) -> None:
@@ -252,7 +254,7 @@ def _driver(segment: _Segment) -> str:
     out.line("br label %head")
     out.line("exit:")
     out.line("ret void")
-    head = "define void @kernel(ptr %words, i64 %begin, i64 %end) {\nentry:"
+    head = "define void @kernel(ptr %words, i64 %begin, i64 %end) #0 {\nentry:"
     return "\n".join([head, *out.lines, "}"])
 
 

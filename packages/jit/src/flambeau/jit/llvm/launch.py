@@ -6,20 +6,22 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.llvm.engine import KERNELS, Compiled, machine
+from flambeau.jit.llvm.engine import KERNELS, Compiled
 from flambeau.jit.llvm.grid import Grid
 from flambeau.jit.llvm.kernel import kernel_text
+from flambeau.jit.llvm.machine import machine
 from flambeau.jit.region import Region
 
 #: Elements of a chunk handed to the thread pool.
 GRAIN = 32768
 
-_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
 _PARALLEL = ctypes.CFUNCTYPE(
-    None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
+    None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p
 )
 
 
@@ -37,26 +39,14 @@ class RegionCode:
 
     def kernel(self, steps: str) -> Compiled:
         """The function for operands that step like this, compiled when it is first needed."""
-        has_fma = machine().has_fma
-        return KERNELS.get((self.key, steps), lambda: kernel_text(self.region, steps, has_fma))
+        return KERNELS.get((self.key, steps), lambda: kernel_text(self.region, steps, machine()))
 
-    def run(self, grid: Grid, addresses: Sequence[int], scalars: Sequence[object]) -> None:
-        """Compute into the outputs.
-
-        Args:
-            grid: how to walk.
-            addresses: of the inputs, then of the outputs.
-            scalars: the numbers of ``region.scalars``, in order.
-        """
-        if grid.total == 0:
-            return
-        words = [*addresses, *self.scalar_words(scalars), *grid.step_bytes, grid.inner]
-        words.append(len(grid.outer))
+    def prepare(self, grid: Grid) -> Launch:
+        """Everything about a run that does not change with addresses and scalars."""
+        words = [*grid.step_bytes, grid.inner, len(grid.outer)]
         for size, strides in grid.outer:
             words += (size, *strides)
-        memory = struct.pack(f"{len(words)}q", *words)
-        kernel = self.kernel(grid.steps)
-        _run(kernel.address, grid.total, memory)
+        return Launch(self.kernel(grid.steps), grid.total, struct.pack(f"{len(words)}q", *words))
 
     def scalar_words(self, scalars: Sequence[Any]) -> list[int]:
         """Two words for each scalar: an integer, or the bits of one or two doubles."""
@@ -76,11 +66,36 @@ def _wrap(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _run(address: int, total: int, memory: bytes) -> None:
-    """Call the function on all elements, in the core's thread pool; Python's lock is released."""
-    words = ctypes.cast(ctypes.c_char_p(memory), ctypes.c_void_p)
-    parallel = bridge.parallel_for_address() if total > GRAIN else None
-    if parallel is None:
-        _KERNEL(address)(words, 0, total)
-    else:
-        _PARALLEL(parallel)(total, GRAIN, address, words)
+class Launch:
+    """A function of machine code and the grid it walks.
+
+    Args:
+        kernel: the function; it lives as long as this does.
+        total: number of elements.
+        grid: what ``words`` holds after addresses and scalars.
+    """
+
+    def __init__(self, kernel: Compiled, total: int, grid: bytes) -> None:
+        self.kernel = kernel
+        self.total = total
+        self.grid = grid
+        self.function = _KERNEL(kernel.address)
+
+    def run(self, words: Sequence[int]) -> None:
+        """Compute into the outputs, in the core's thread pool; Python's lock is released.
+
+        Args:
+            words: addresses of the inputs and outputs, then the scalars' words.
+        """
+        if not self.total:
+            return
+        memory = struct.pack(f"{len(words)}q", *words) + self.grid
+        if self.total > GRAIN:
+            _parallel()(self.total, GRAIN, self.kernel.address, memory)
+        else:
+            self.function(memory, 0, self.total)
+
+
+@cache
+def _parallel() -> Any:
+    return _PARALLEL(bridge.parallel_for_address())
