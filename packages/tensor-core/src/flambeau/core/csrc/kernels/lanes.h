@@ -116,7 +116,7 @@ template <> struct limits<uint8_t> {
     static constexpr uint8_t low = 0, high = 255;
 };
 
-/* ---- what vector extensions do not say: one instruction each on x86 ----------------------------- */
+/* ---- what vector extensions do not say: one instruction each on x86 -------------------------- */
 
 typedef register_of<float>::type f32_reg;
 typedef register_of<double>::type f64_reg;

@@ -101,6 +101,13 @@ void softmax_columns(const void *x, void *y, int64_t n, int64_t stride, int64_t 
     });
 }
 
+template <class T> FL_TIGHT Lanes<T> finite_or_zero(Lanes<T> v) {
+    typedef typename Lanes<T>::reg reg;
+    for (int i = 0; i < Lanes<T>::PARTS; i++)
+        v.r[i] = v.r[i] - v.r[i] == 0 ? v.r[i] : reg{};
+    return v;
+}
+
 template <class T>
 void lse_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *shifts,
                  void *sums) {
@@ -110,8 +117,7 @@ void lse_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *
         Lanes<T> max[K], sum[K];
         max_of_strip(strip, p, n, stride, max);
         for (int k = 0; k < K; k++)
-            for (int i = 0; i < Lanes<T>::PARTS; i++)
-                max[k].r[i] = max[k].r[i] - max[k].r[i] == 0 ? max[k].r[i] : (typename Lanes<T>::reg){};
+            max[k] = finite_or_zero(max[k]);
         sum_of_strip<false>(strip, p, (T *)nullptr, n, stride, max, sum);
         for (int k = 0; k < K; k++) {
             strip.store(max[k], (T *)shifts + j, k);

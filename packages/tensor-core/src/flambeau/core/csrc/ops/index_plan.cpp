@@ -37,7 +37,8 @@ int broadcast_points(const fl_op *op, const fl_value &indices, fl_index_shape *s
             continue;
         int64_t merged[FL_MAX_DIMS];
         int nd;
-        if (fl_broadcast_shape(op->name, s->n_points, s->points, t->ndim, t->shape, &nd, merged) < 0)
+        if (fl_broadcast_shape(op->name, s->n_points, s->points, t->ndim, t->shape, &nd,
+                               merged) < 0)
             return fl_error(FL_INDEX_ERROR, "shape mismatch: indexing tensors could not be "
                             "broadcast together: %s", fl_error_text());
         s->n_points = nd;

@@ -20,6 +20,12 @@ int unknown_size(const fl_op *op) {
                     "where(mask, x, y), whose shape is known", fl_op_title(op));
 }
 
+int broadcast(const fl_op *op, const fl_tensor *self, const fl_tensor *mask, int *nd,
+              int64_t *shape) {
+    return fl_broadcast_shape(op->name, self->ndim, self->shape, mask->ndim, mask->shape, nd,
+                              shape);
+}
+
 /* Where each piece of the mask starts to write: places[piece], and their number. */
 int64_t place_pieces(const uint8_t *mask, int64_t n, int64_t *places) {
     fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
@@ -79,7 +85,7 @@ extern "C" int fl_infer_masked_select(const fl_op *op, const fl_value *in, int n
     if (mask->dtype != FL_BOOL)
         return fl_error(FL_RUNTIME_ERROR, "%s: expected BoolTensor for mask, got %s; compare "
                         "first, e.g. mask != 0", fl_op_title(op), fl_tensor_text(mask));
-    if (fl_broadcast_shape(op->name, self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0)
+    if (broadcast(op, self, mask, &nd, shape) < 0)
         return -1;
     if (fl_dynamic_size < 0)
         return unknown_size(op);
@@ -93,7 +99,7 @@ extern "C" int fl_run_masked_select(const fl_op *op, const fl_value *in, int,
     const fl_tensor *self = in[0].t, *mask = in[1].t;
     int64_t shape[FL_MAX_DIMS];
     int nd;
-    if (fl_broadcast_shape(op->name, self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0)
+    if (broadcast(op, self, mask, &nd, shape) < 0)
         return -1;
     int64_t n = fl_numel_of(nd, shape);
     RawIn x(self, self->dtype, nd, shape), m(mask, FL_BOOL, nd, shape);

@@ -1,12 +1,8 @@
 /* Batch normalization: every channel has its own mean and variance over all else.
  *
- * Outputs `mean` and `rstd` are those used: of the batch when training, else the running ones.
- * Channels with many elements side by side are walked plane by plane. With few or none, each
- * element of [channels, inner] is a column of its own, and the columns of a channel are joined. */
+ * Outputs `mean` and `rstd` are those used: of the batch when training, else the running ones. */
 #include "kernels/moments.h"
-#include "kernels/norm.h"
-#include "ops/args.h"
-#include "ops/raw.h"
+#include "ops/norm_batch.h"
 #include <math.h>
 
 namespace {
@@ -14,40 +10,18 @@ namespace {
 const fl_norm_kernels *const kernels = FL_PICK(fl_norm_kernels);
 const fl_moments_kernels *const moments = FL_PICK(fl_moments_kernels);
 
-struct Batch {
-    int64_t n, channels, inner;         /* input is [n, channels, inner] */
-    int kind;
-    int64_t size() const { return fl_kind_size[kind]; }
-    int64_t count() const { return n * inner; }
-    bool rows() const { return inner <= 16; }
-    int64_t width() const { return channels * inner; }
-};
-
-Batch batch_of(const fl_tensor *input) {
-    Batch b = {input->shape[0], input->shape[1], 1, fl_kind_of_dtype[input->dtype]};
-    for (int d = 2; d < input->ndim; d++)
-        b.inner *= input->shape[d];
-    return b;
-}
-
-const int64_t STRIP = 256, BLOCK = 32;
-
 /* mean and m2 of every channel by columns. */
-int column_moments(const Batch &b, const char *x, double *mean, double *m2) {
+int column_moments(const fl_batch &b, const char *x, double *mean, double *m2) {
     Scratch room((size_t)b.width() * 16);
     if (!room.ok())
         return -1;
     double *means = room.as<double>(), *m2s = means + b.width();
-    fl_parallel(fl_chunk_count(b.width(), STRIP), fl_row_grain(b.n * STRIP),
-                [&](int64_t first, int64_t last) {
-        double sums[STRIP];
-        for (int64_t j = first * STRIP; j < last * STRIP && j < b.width(); j += STRIP) {
-            int64_t width = b.width() - j < STRIP ? b.width() - j : STRIP;
-            for (int64_t i = 0; i < b.n; i += BLOCK) {
-                int64_t n = b.n - i < BLOCK ? b.n - i : BLOCK;
-                moments->columns[b.kind](x + (i * b.width() + j) * b.size(), n, b.width(), width,
-                                         i, means + j, m2s + j, sums);
-            }
+    fl_batch_strips(b, [&](int64_t j, int64_t width) {
+        double sums[FL_BATCH_STRIP];
+        for (int64_t i = 0; i < b.n; i += FL_BATCH_BLOCK) {
+            int64_t n = b.n - i < FL_BATCH_BLOCK ? b.n - i : FL_BATCH_BLOCK;
+            moments->columns[b.kind](x + (i * b.width() + j) * b.size(), n, b.width(), width, i,
+                                     means + j, m2s + j, sums);
         }
     });
     for (int64_t c = 0; c < b.channels; c++) {
@@ -60,15 +34,16 @@ int column_moments(const Batch &b, const char *x, double *mean, double *m2) {
 }
 
 /* The same for planes: each gives a pair, pairs are joined in order. */
-int plane_moments(const Batch &b, const char *x, double *mean, double *m2) {
+int plane_moments(const fl_batch &b, const char *x, double *mean, double *m2) {
     Scratch parts((size_t)(b.n * b.channels) * 16);
     if (!parts.ok())
         return -1;
     double *pair = parts.as<double>();
-    fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
-        for (int64_t t = first; t < last; t++)
-            moments->row[b.kind](x + t * b.inner * b.size(), b.inner, pair + 2 * t,
-                                 pair + 2 * t + 1);
+    memset(pair, 0, (size_t)(b.n * b.channels) * 16);
+    fl_batch_planes(b, [&](int64_t t, int64_t at, int64_t n) {
+        double part_mean, part_m2;
+        moments->row[b.kind](x + (t * b.inner + at) * b.size(), n, &part_mean, &part_m2);
+        fl_join_moments(at, pair + 2 * t, pair + 2 * t + 1, n, part_mean, part_m2);
     });
     for (int64_t c = 0; c < b.channels; c++) {
         mean[c] = m2[c] = 0;
@@ -80,27 +55,8 @@ int plane_moments(const Batch &b, const char *x, double *mean, double *m2) {
     return 0;
 }
 
-/* Numbers of channels as numbers of columns, of the batch's kind. */
-void spread(const Batch &b, const double *from, void *to) {
-    for (int64_t j = 0; j < b.width(); j++) {
-        if (b.kind == FL_K_F64)
-            ((double *)to)[j] = from[j / b.inner];
-        else
-            ((float *)to)[j] = (float)from[j / b.inner];
-    }
-}
-
-int widen(const Batch &b, const fl_value &v, double absent, double *to) {
-    OptionalIn x(v, FL_K_F64);
-    if (!x.ok())
-        return -1;
-    for (int64_t c = 0; c < b.channels; c++)
-        to[c] = x.data() ? x.as<double>()[c] : absent;
-    return 0;
-}
-
 /* running = (1 - momentum) * running + momentum * now */
-int update_running(const Batch &b, const fl_value &v, double momentum, const double *now,
+int update_running(const fl_batch &b, const fl_value &v, double momentum, const double *now,
                    double factor) {
     if (!fl_t(v))
         return 0;
@@ -115,13 +71,13 @@ int update_running(const Batch &b, const fl_value &v, double momentum, const dou
 }
 
 /* Mean and variance to normalize with; the running ones are updated when training. */
-int statistics(const Batch &b, const fl_value *in, const char *x, double *mean, double *var) {
+int statistics(const fl_batch &b, const fl_value *in, const char *x, double *mean, double *var) {
     if (!fl_value_true(in[5])) {
-        if (widen(b, in[3], 0, mean) < 0)
+        if (fl_batch_widen(b, in[3], 0, mean) < 0)
             return -1;
-        return widen(b, in[4], 1, var);
+        return fl_batch_widen(b, in[4], 1, var);
     }
-    if ((b.rows() ? column_moments(b, x, mean, var) : plane_moments(b, x, mean, var)) < 0)
+    if ((b.by_columns() ? column_moments(b, x, mean, var) : plane_moments(b, x, mean, var)) < 0)
         return -1;
     double n = (double)b.count(), momentum = fl_as_double(in[6]);
     for (int64_t c = 0; c < b.channels; c++)
@@ -131,8 +87,8 @@ int statistics(const Batch &b, const fl_value *in, const char *x, double *mean, 
     return update_running(b, in[4], momentum, var, n / (n - 1));
 }
 
-int apply(const Batch &b, const char *x, char *y, const double *scale, const double *shift) {
-    if (!b.rows()) {
+int apply(const fl_batch &b, const char *x, char *y, const double *scale, const double *shift) {
+    if (!b.by_columns()) {
         fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
             for (int64_t t = first; t < last; t++) {
                 int64_t at = t * b.inner * b.size(), c = t % b.channels;
@@ -145,8 +101,8 @@ int apply(const Batch &b, const char *x, char *y, const double *scale, const dou
     if (!room.ok())
         return -1;
     char *scales = room.as<char>(), *shifts = scales + b.width() * b.size();
-    spread(b, scale, scales);
-    spread(b, shift, shifts);
+    fl_batch_spread(b, scale, scales);
+    fl_batch_spread(b, shift, shifts);
     fl_parallel(b.n, fl_row_grain(b.width()), [&](int64_t first, int64_t last) {
         int64_t at = first * b.width() * b.size();
         kernels->affine_columns[b.kind](x + at, y + at, last - first, b.width(), scales, shifts);
@@ -154,11 +110,40 @@ int apply(const Batch &b, const char *x, char *y, const double *scale, const dou
     return 0;
 }
 
-int check_channels(const fl_op *op, const char *name, const fl_value &v, int64_t channels) {
+}  // namespace
+
+fl_batch fl_batch_of(const fl_tensor *input) {
+    fl_batch b = {input->shape[0], input->shape[1], 1, fl_kind_of_dtype[input->dtype]};
+    for (int d = 2; d < input->ndim; d++)
+        b.inner *= input->shape[d];
+    return b;
+}
+
+/* Numbers of channels as numbers of columns, of the batch's kind. */
+void fl_batch_spread(const fl_batch &b, const double *from, void *to) {
+    for (int64_t j = 0; j < b.width(); j++) {
+        if (b.kind == FL_K_F64)
+            ((double *)to)[j] = from[j / b.inner];
+        else
+            ((float *)to)[j] = (float)from[j / b.inner];
+    }
+}
+
+int fl_batch_widen(const fl_batch &b, const fl_value &v, double absent, double *to) {
+    OptionalIn x(v, FL_K_F64);
+    if (!x.ok())
+        return -1;
+    for (int64_t c = 0; c < b.channels; c++)
+        to[c] = x.data() ? x.as<double>()[c] : absent;
+    return 0;
+}
+
+int fl_batch_check_channels(const fl_op *op, const char *name, const fl_value &v,
+                            int64_t channels) {
     return fl_t(v) ? fl_expect_shape(op, name, fl_t(v), 1, &channels) : 0;
 }
 
-int check_input(const fl_op *op, const fl_tensor *input) {
+int fl_batch_check_input(const fl_op *op, const fl_tensor *input) {
     if (input->ndim < 2)
         return fl_error(FL_VALUE_ERROR, "batch_norm(): expected an input of at least 2 dimensions, "
                         "[batch, channels, ...], got shape %s",
@@ -166,21 +151,19 @@ int check_input(const fl_op *op, const fl_tensor *input) {
     return fl_expect_dtype(op, "input", input, fl_floating, "floating point");
 }
 
-}  // namespace
-
 extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, int n,
                                           fl_spec *outs) {
     static const char *const names[] = {"input", "weight", "bias", "running_mean", "running_var"};
     const fl_tensor *input = in[0].t;
-    if (fl_same_device(op, in, n) < 0 || check_input(op, input) < 0)
+    if (fl_same_device(op, in, n) < 0 || fl_batch_check_input(op, input) < 0)
         return -1;
     for (int i = 1; i < 5; i++)
-        if (check_channels(op, names[i], in[i], input->shape[1]) < 0)
+        if (fl_batch_check_channels(op, names[i], in[i], input->shape[1]) < 0)
             return -1;
     bool training = fl_value_true(in[5]);
     if (!training && (!fl_t(in[3]) || !fl_t(in[4])))
-        return fl_error(FL_RUNTIME_ERROR, "batch_norm(): expected running_mean and running_var when "
-                        "training=False; pass them, or training=True to use the batch's own");
+        return fl_error(FL_RUNTIME_ERROR, "batch_norm(): expected running_mean and running_var "
+                        "when training=False; pass them, or training=True to use the batch's own");
     int64_t count = input->numel / (input->shape[1] ? input->shape[1] : 1);
     if (training && count <= 1)
         return fl_error(FL_VALUE_ERROR, "batch_norm(): Expected more than 1 value per channel when "
@@ -194,7 +177,7 @@ extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, i
 
 extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
                                         fl_tensor *const *outs) {
-    Batch b = batch_of(in[0].t);
+    fl_batch b = fl_batch_of(in[0].t);
     int64_t channels = b.channels;
     double eps = fl_as_double(in[7]);
     In x(in[0].t, b.kind);
@@ -204,7 +187,7 @@ extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
         return -1;
     double *mean = mean_out.as<double>(), *rstd = rstd_out.as<double>();
     double *weight = room.as<double>(), *bias = weight + channels, *var = bias + channels;
-    if (widen(b, in[1], 1, weight) < 0 || widen(b, in[2], 0, bias) < 0 ||
+    if (fl_batch_widen(b, in[1], 1, weight) < 0 || fl_batch_widen(b, in[2], 0, bias) < 0 ||
         statistics(b, in, x.as<char>(), mean, var) < 0)
         return -1;
     for (int64_t c = 0; c < channels; c++) {
@@ -217,140 +200,5 @@ extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
     y.commit();
     mean_out.commit();
     rstd_out.commit();
-    return 0;
-}
-
-namespace {
-
-/* sum(g) and sum(g (x - mean)) of every channel, by columns. */
-int column_sums(const Batch &b, const char *g, const char *x, const double *mean, double *sum_g,
-                double *sum_gx) {
-    Scratch room((size_t)b.width() * 24);
-    if (!room.ok())
-        return -1;
-    double *columns_g = room.as<double>(), *columns_gx = columns_g + b.width();
-    char *means = (char *)(columns_gx + b.width());
-    memset(columns_g, 0, (size_t)b.width() * 16);
-    spread(b, mean, means);
-    fl_parallel(fl_chunk_count(b.width(), STRIP), fl_row_grain(b.n * STRIP),
-                [&](int64_t first, int64_t last) {
-        for (int64_t j = first * STRIP; j < last * STRIP && j < b.width(); j += STRIP) {
-            int64_t width = b.width() - j < STRIP ? b.width() - j : STRIP, at = j * b.size();
-            kernels->sums_columns[b.kind](g + at, x + at, b.n, b.width(), width, means + at,
-                                          columns_g + j, columns_gx + j);
-        }
-    });
-    for (int64_t j = 0; j < b.width(); j++) {
-        sum_g[j / b.inner] += columns_g[j];
-        sum_gx[j / b.inner] += columns_gx[j];
-    }
-    return 0;
-}
-
-int plane_sums(const Batch &b, const char *g, const char *x, const double *mean, double *sum_g,
-               double *sum_gx) {
-    Scratch parts((size_t)(b.n * b.channels) * 16);
-    if (!parts.ok())
-        return -1;
-    double *pair = parts.as<double>();
-    fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
-        for (int64_t t = first; t < last; t++) {
-            int64_t at = t * b.inner * b.size();
-            kernels->sums[b.kind](g + at, x + at, b.inner, mean[t % b.channels], pair + 2 * t,
-                                  pair + 2 * t + 1);
-        }
-    });
-    for (int64_t t = 0; t < b.n * b.channels; t++) {
-        sum_g[t % b.channels] += pair[2 * t];
-        sum_gx[t % b.channels] += pair[2 * t + 1];
-    }
-    return 0;
-}
-
-struct Factors {
-    const double *mean, *a, *b, *c;
-};
-
-/* dx = a g + b (x - mean) + c */
-int input_gradient(const Batch &b, const char *g, const char *x, char *dx, const Factors &f) {
-    if (!b.rows()) {
-        fl_parallel(b.n * b.channels, fl_row_grain(b.inner), [&](int64_t first, int64_t last) {
-            for (int64_t t = first; t < last; t++) {
-                int64_t at = t * b.inner * b.size(), c = t % b.channels;
-                kernels->dx[b.kind](g + at, x + at, dx + at, b.inner, f.mean[c], f.a[c], f.b[c],
-                                    f.c[c]);
-            }
-        });
-        return 0;
-    }
-    Scratch room((size_t)(4 * b.width() * b.size()));
-    if (!room.ok())
-        return -1;
-    const double *arrays[4] = {f.mean, f.a, f.b, f.c};
-    char *small[4];
-    for (int i = 0; i < 4; i++) {
-        small[i] = room.as<char>() + i * b.width() * b.size();
-        spread(b, arrays[i], small[i]);
-    }
-    fl_parallel(b.n, fl_row_grain(b.width()), [&](int64_t first, int64_t last) {
-        int64_t at = first * b.width() * b.size();
-        kernels->dx_columns[b.kind](g + at, x + at, dx + at, last - first, b.width(), small[0],
-                                    small[1], small[2], small[3]);
-    });
-    return 0;
-}
-
-}  // namespace
-
-extern "C" int fl_infer_batch_norm_grad(const fl_op *op, const fl_value *in, int n,
-                                        fl_spec *outs) {
-    const fl_tensor *grad = in[0].t, *input = in[1].t, *weight = fl_t(in[2]);
-    if (fl_same_device(op, in, n) < 0 || check_input(op, input) < 0 ||
-        fl_expect_same_shape(op, "grad", grad, "input", input) < 0 ||
-        check_channels(op, "weight", in[2], input->shape[1]) < 0 ||
-        fl_expect_numel(op, "mean", in[3].t, input->shape[1]) < 0 ||
-        fl_expect_numel(op, "rstd", in[4].t, input->shape[1]) < 0)
-        return -1;
-    fl_spec_like(&outs[0], input);
-    fl_spec_set(&outs[1], weight ? weight->dtype : input->dtype, fl_device_code(input), 1,
-                &input->shape[1]);
-    outs[2] = outs[1];
-    return 0;
-}
-
-extern "C" int fl_run_batch_norm_grad(const fl_op *, const fl_value *in, int,
-                                      fl_tensor *const *outs) {
-    Batch b = batch_of(in[1].t);
-    int64_t channels = b.channels;
-    bool training = fl_value_true(in[5]);
-    In g(in[0].t, b.kind), x(in[1].t, b.kind), mean(in[3].t, FL_K_F64), rstd(in[4].t, FL_K_F64);
-    Out dx(outs[0], b.kind), dw(outs[1], FL_K_F64), db(outs[2], FL_K_F64);
-    Scratch room((size_t)channels * 8 * 3);
-    if (!g.ok() || !x.ok() || !mean.ok() || !rstd.ok() || !dx.ok() || !dw.ok() ||
-        !db.ok() || !room.ok())
-        return -1;
-    double *a = room.as<double>(), *fb = a + channels, *fc = fb + channels;
-    double *sum_g = db.as<double>(), *sum_gx = dw.as<double>();
-    const double *r = rstd.as<double>();
-    memset(sum_g, 0, (size_t)channels * 8);
-    memset(sum_gx, 0, (size_t)channels * 8);
-    int status = b.rows()
-        ? column_sums(b, g.as<char>(), x.as<char>(), mean.as<double>(), sum_g, sum_gx)
-        : plane_sums(b, g.as<char>(), x.as<char>(), mean.as<double>(), sum_g, sum_gx);
-    if (status < 0 || widen(b, in[2], 1, a) < 0)
-        return -1;
-    double n = (double)b.count();
-    for (int64_t c = 0; c < channels; c++) {
-        a[c] *= r[c];
-        fb[c] = training ? -a[c] * r[c] * r[c] * sum_gx[c] / n : 0;
-        fc[c] = training ? -a[c] * sum_g[c] / n : 0;
-        sum_gx[c] *= r[c];
-    }
-    Factors f = {mean.as<double>(), a, fb, fc};
-    if (input_gradient(b, g.as<char>(), x.as<char>(), dx.as<char>(), f) < 0)
-        return -1;
-    dx.commit();
-    dw.commit();
-    db.commit();
     return 0;
 }

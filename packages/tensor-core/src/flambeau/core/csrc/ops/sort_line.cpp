@@ -33,7 +33,8 @@ struct Wide {
     static int64_t place(const item &v) { return v.place; }
 };
 
-template <class Form> void count_digits(const typename Form::item *a, int64_t n, int64_t (*count)[256]) {
+template <class Form>
+void count_digits(const typename Form::item *a, int64_t n, int64_t (*count)[256]) {
     memset(count, 0, sizeof(int64_t) * 256 * (Form::LAST - Form::FIRST));
     for (int64_t i = 0; i < n; i++)
         for (int d = Form::FIRST; d < Form::LAST; d++)

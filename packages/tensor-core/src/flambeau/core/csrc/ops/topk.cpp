@@ -112,8 +112,8 @@ extern "C" int fl_infer_topk(const fl_op *op, const fl_value *in, int, fl_spec *
         return -1;
     int64_t n = self->ndim ? self->shape[dim] : 1, k = in[1].i;
     if (k < 0 || k > n)
-        return fl_error(FL_RUNTIME_ERROR, "%s: selected index k out of range: k=%lld, but dimension "
-                        "%d of shape %s has %lld elements", fl_op_title(op), (long long)k, dim,
+        return fl_error(FL_RUNTIME_ERROR, "%s: selected index k out of range: k=%lld, but "
+                        "dimension %d of shape %s has %lld elements", fl_op_title(op), (long long)k, dim,
                         fl_shape_text(self->shape, self->ndim), (long long)n);
     fl_spec_like(&outs[0], self);
     if (self->ndim)
