@@ -299,7 +299,7 @@ def test_workers_load_only_so_far_ahead_and_end_with_the_loop():
     deadline = time.monotonic() + 5
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before     # a worker of an earlier test may have ended too
 
 
 def test_timeout():
