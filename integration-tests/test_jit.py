@@ -26,7 +26,8 @@ class Block(nn.Module):
         self.tokens = nn.Embedding(11, width)
         self.norm = nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        inner = 4 * width
+        self.mlp = nn.Sequential(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
         self.read = nn.Linear(width, 11)
 
     def forward(self, tokens):

@@ -2,7 +2,7 @@
 
 A backend is a package with an entry point in the group ``flambeau.backends``: the name is the
 device type, the value a ``Backend`` instance or a function that returns one. Entry points are
-read once, when a device type is asked for that nobody knows yet. ``FLAMBEAU_BACKENDS`` limits
+read when a device type is asked for that nobody knows yet. ``FLAMBEAU_BACKENDS`` limits
 which are loaded: a comma-separated list of names, empty for none.
 """
 from __future__ import annotations
