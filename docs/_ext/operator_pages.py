@@ -55,7 +55,8 @@ def headings(row: Row) -> list[str]:
     """Return the signatures under which one row can be called."""
     found = []
     if "function" in row.forms:
-        found += [f"flambeau.{name}{arguments(row)}" for name in (row.name, *row.aliases)]
+        found += [f"flambeau.{name}{arguments(row)}" for name in (row.name, *row.plain_aliases)]
+    found += [f"flambeau.{name}{arguments(row)}" for name in row.aliases if "." in name]
     if "nn" in row.forms:
         found.append(f"flambeau.nn.functional.{row.name}{arguments(row)}")
     if "method" in row.forms:

@@ -1,5 +1,10 @@
 """Regions of several operators over every kind of operand, against the interpreter to the bit."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import pytest
 from replay import same
 
@@ -283,3 +288,15 @@ def test_fusion_and_lowering_know_the_same_operators():
     assert ops_of(graph) == [FUSED]
     flatten(graph.nodes[0].body)
     assert bridge.isa_level() in ("v2", "v3", "v4", "neon", "base")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="levels of x86-64")
+@pytest.mark.parametrize("level", ["v2", "v3"])
+def test_lower_levels(level):
+    """The same agreement when the core is pinned to an older instruction set, in a new process."""
+    tests = "test_operands or test_rare or test_addition or test_results_are_rounded"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", tests]
+    environment = {**os.environ, "FLAMBEAU_ISA": level}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout

@@ -58,9 +58,9 @@ def _names(form: str) -> set[str]:
     found = set()
     for row in ROWS:
         if form in row.forms:
-            found |= {row.name, *row.aliases}
+            found |= {row.name, *row.plain_aliases}
         if row.inplace and (form in row.forms or (form == "method" and "inplace" in row.forms)):
-            found |= {name + "_" for name in (row.name, *row.aliases)}
+            found |= {name + "_" for name in (row.name, *row.plain_aliases)}
     return found
 
 

@@ -53,7 +53,7 @@ def test_every_inplace_row_has_the_method_and_the_function():
     for row in ROWS:
         if not row.inplace:
             continue
-        names = [row.name, *row.aliases] if "method" in row.forms else []
+        names = [row.name, *row.plain_aliases] if "method" in row.forms else []
         for name in names:
             assert hasattr(flambeau.Tensor, name + "_"), name
         if not row.inplace and "method" in row.forms:

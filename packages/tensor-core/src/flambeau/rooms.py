@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 PREFIX = "flambeau."
 
+# Modules below `flambeau` that the core ships and imports on first use.
+OWN_MODULES = ("fft", "linalg", "signal", "special")
+
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
     "autograd": "flambeau-autograd",
@@ -52,6 +55,13 @@ def missing(what: str) -> ModuleNotFoundError:
     )
 
 
+def import_module(name: str) -> ModuleType:
+    """Import a module by name; importing importlib earlier would cost time at every import."""
+    import importlib
+
+    return importlib.import_module(name)
+
+
 def enter(what: str) -> ModuleType:
     """Import the room that `what` names or is filled in from.
 
@@ -74,10 +84,8 @@ def enter(what: str) -> ModuleType:
     room = NAMES.get(what, what)
     if room not in ROOMS:
         raise ValueError(f"enter(): {what!r} is neither a room nor a name that a room fills in")
-    import importlib
-
     try:
-        return importlib.import_module(f"flambeau.{room}")
+        return import_module(f"flambeau.{room}")
     except ModuleNotFoundError as error:
         if error.name != f"flambeau.{room}":
             raise
@@ -114,6 +122,8 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
 
     def __getattr__(name: str) -> Any:
         key = f"{prefix}.{name}" if prefix else name
+        if key in OWN_MODULES:
+            return import_module(f"flambeau.{key}")
         if key in ROOMS:
             return enter(key)
         if key in NAMES:

@@ -15,75 +15,14 @@ from __future__ import annotations
 import warnings
 
 from flambeau import Tensor
+from flambeau.core import namespaces
 
 from ._core import ops
 from ._losses import binary_cross_entropy, huber_loss, smooth_l1_loss
 
-__all__ = [
-    "adaptive_avg_pool2d",
-    "avg_pool2d",
-    "batch_norm",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "conv2d",
-    "cross_entropy",
-    "dropout",
-    "elu",
-    "elu_",
-    "embedding",
-    "gelu",
-    "hardtanh",
-    "hardtanh_",
-    "huber_loss",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "leaky_relu_",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "max_pool2d",
-    "mse_loss",
-    "nll_loss",
-    "one_hot",
-    "relu",
-    "relu_",
-    "scaled_dot_product_attention",
-    "sigmoid",
-    "silu",
-    "silu_",
-    "smooth_l1_loss",
-    "softmax",
-    "softplus",
-    "tanh",
-]
-
-
-adaptive_avg_pool2d = ops.adaptive_avg_pool2d
-avg_pool2d = ops.avg_pool2d
-batch_norm = ops.batch_norm
-binary_cross_entropy_with_logits = ops.binary_cross_entropy_with_logits
-conv2d = ops.conv2d
-cross_entropy = ops.cross_entropy
-dropout = ops.dropout
-elu_ = ops.elu_
-embedding = ops.embedding
-gelu = ops.gelu
-hardtanh_ = ops.hardtanh_
-l1_loss = ops.l1_loss
-layer_norm = ops.layer_norm
-leaky_relu_ = ops.leaky_relu_
-linear = ops.linear
-logsigmoid = ops.logsigmoid
-max_pool2d = ops.max_pool2d
-mse_loss = ops.mse_loss
-nll_loss = ops.nll_loss
-one_hot = ops.one_hot
-relu_ = ops.relu_
-scaled_dot_product_attention = ops.scaled_dot_product_attention
+# Rows of the operator table that belong here, as they are; names defined below replace them.
+globals().update(namespaces["nn.functional"])
 sigmoid = ops.sigmoid
-silu_ = ops.silu_
-softplus = ops.softplus
 tanh = ops.tanh
 
 
@@ -220,3 +159,8 @@ def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
         stacklevel=stacklevel,
     )
     return dim
+
+
+__all__ = sorted(
+    {name for name, value in globals().items() if callable(value) and name[0] != "_"} - {"Tensor"}
+)

@@ -53,6 +53,10 @@ ops.name_outputs()
 install_tensor_methods(methods.ATTRIBUTES)
 install_tensor_methods(lazy.ATTRIBUTES)
 functions = {**_core.functions, **factories.FUNCTIONS}
+namespaces = _core.namespaces
+for _name, _function in factories.NAMESPACE_FUNCTIONS.items():
+    _space, _, _short = _name.rpartition(".")
+    namespaces.setdefault(_space, {})[_short] = _function
 
 
 def get_include() -> str:
@@ -103,7 +107,7 @@ __all__ = [
     "from_dlpack", "from_numpy", "frombuffer", "functions", "get_default_dtype", "get_include",
     "get_num_threads", "get_rng_state", "iinfo", "infer", "initial_seed",
     "install_tensor_methods", "interpose", "is_grad_enabled", "is_inference_mode_enabled",
-    "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "op_keys", "ops",
+    "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "namespaces", "op_keys", "ops",
     "parallel_for_address", "promote_types", "register_op", "reset_peak_memory_stats",
     "result_type", "row", "save", "set_default_dtype", "set_num_threads", "set_printoptions",
     "set_rng_state", "storage_id", "tensor", "update",

@@ -223,3 +223,6 @@ def meshgrid(*tensors, indexing="ij"):
 
 FUNCTIONS = {f.__name__: f for f in (
     empty, zeros, ones, full, arange, linspace, eye, rand, randn, randint, randperm, meshgrid)}
+
+#: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
+NAMESPACE_FUNCTIONS = {}

@@ -26,7 +26,7 @@ Number = bool | int | float | complex
 def files() -> dict[str, str]:
     names: dict[str, list[Row]] = {}
     for row in all_rows():
-        for name in (row.name, *row.aliases):
+        for name in (row.name, *row.plain_aliases):
             names.setdefault(name, []).append(row)
     body = []
     for name, rows in sorted(names.items()):

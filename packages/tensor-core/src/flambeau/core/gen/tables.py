@@ -148,7 +148,10 @@ def _entry(index: int, row: Row) -> str:
 
 
 def _exports(rows: list[Row]) -> str:
-    """Python names: all overloads of a name together, then its aliases."""
+    """Python names: all overloads of a name together, then its aliases.
+
+    An alias with a dot is a function of a namespace: ``linalg.solve``.
+    """
     names: dict[str, list[tuple[int, Row]]] = {}
     for i, row in enumerate(rows):
         for name in (row.name, *row.aliases):
@@ -157,9 +160,9 @@ def _exports(rows: list[Row]) -> str:
     for name, entries in names.items():
         forms = 0
         for _, row in entries:
-            for form in row.forms:
+            for form in row.forms if "." not in name else ():
                 forms |= _FORM[form]
-        inplace = any(row.inplace for _, row in entries)
+        inplace = "." not in name and any(row.inplace for _, row in entries)
         ops = ", ".join(str(i) for i, _ in entries)
         outputs = json.dumps(",".join(entries[0][1].outputs) if len(entries[0][1].outputs) > 1
                              else "")

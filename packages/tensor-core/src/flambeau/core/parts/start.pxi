@@ -38,7 +38,7 @@ cdef int _install_operators() except -1:
         if e.inplace:
             _install(name + "_", ops, e.forms, True)
         for k in range(e.count):
-            if fl_builtin_ops[e.ops[k]].nouts > 1:
+            if fl_builtin_ops[e.ops[k]].nouts > 1 and "." not in name:
                 _pending_names.append((<uintptr_t>&fl_builtin_ops[e.ops[k]], name,
                                        e.outputs.decode()))
     return 0
@@ -46,18 +46,23 @@ cdef int _install_operators() except -1:
 
 cdef list _pending_names = []
 functions = {}
-nn_functions = {}
+namespaces = {}     # "linalg" -> the functions of flambeau.linalg
 
 
 cdef int _install(str name, list ops, int forms, bint inplace) except -1:
-    cdef Operator o = _new_operator(name, ops, inplace)
+    cdef Operator o
+    space, _, short = name.rpartition(".")
+    if space:
+        namespaces.setdefault(space, {})[short] = _new_operator(short, ops, False)
+        return 0
+    o = _new_operator(name, ops, inplace)
     _operators[name] = o
     if forms & (10 if inplace else 2):
         fl_type_set(<PyTypeObject *>Tensor, name, o)
     if forms & 1:
         functions[name] = o
     if forms & 4:
-        nn_functions[name] = o
+        namespaces.setdefault("nn.functional", {})[name] = o
     return 0
 
 

@@ -26,16 +26,20 @@ cdef class interpose:
         self._entry.call = _call_interposer
 
     def __enter__(self):
-        global _read_hook
         fl_api_push(&self._entry)
-        self._old_hook = _read_hook
         if self._on_read is not None:
-            _read_hook = self._on_read
+            thread = PyThread_get_thread_ident()
+            self._old_hook = _read_hooks.get(thread)
+            _read_hooks[thread] = self._on_read
         return self
 
     def __exit__(self, *exc):
-        global _read_hook
-        _read_hook = self._old_hook
+        if self._on_read is not None:
+            thread = PyThread_get_thread_ident()
+            if self._old_hook is None:
+                _read_hooks.pop(thread, None)
+            else:
+                _read_hooks[thread] = self._old_hook
         fl_api_pop(&self._entry)
         return False
 

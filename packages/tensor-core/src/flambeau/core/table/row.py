@@ -58,7 +58,7 @@ class Row:
     inplace: bool = False
     out: bool = True
     dunder: str = ""
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()   # "special.erf" is the function flambeau.special.erf
     infer: str = ""
     run: str = ""
     call: str = ""          # the boxed call, where the generic one does not do
@@ -78,6 +78,11 @@ class Row:
     def symbol(self) -> str:
         """The key as a C identifier."""
         return self.key.replace(".", "__")
+
+    @property
+    def plain_aliases(self) -> tuple[str, ...]:
+        """The aliases that are functions and methods, not functions of a namespace."""
+        return tuple(name for name in self.aliases if "." not in name)
 
     @property
     def operands(self) -> tuple[Param, ...]:

@@ -74,21 +74,24 @@ void moments_columns(const void *x, int64_t n, int64_t stride, int64_t width, in
             m[j] += p[i * stride + j];
     for (int64_t j = 0; j < width; j++)
         m[j] /= (T)n;
-    T second[64];
+    T first[64], second[64];
     for (int64_t at = 0; at < width; at += 64) {
         int64_t w = width - at < 64 ? width - at : 64;
         for (int64_t j = 0; j < w; j++)
-            second[j] = 0;
+            first[j] = second[j] = 0;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < w; j++) {
                 T d = p[i * stride + at + j] - m[at + j];
+                first[j] += d;
                 second[j] += d * d;
             }
         for (int64_t j = 0; j < w; j++) {
+            const double off = (double)first[j] / (double)n;
+            const double part = (double)second[j] - (double)first[j] * off;
             if (seen == 0)
                 mean[at + j] = m2[at + j] = 0;
-            fl_join_moments(seen, &mean[at + j], &m2[at + j], n, (double)m[at + j],
-                            (double)second[j]);
+            fl_join_moments(seen, &mean[at + j], &m2[at + j], n, (double)m[at + j] + off,
+                            part < 0 ? 0 : part);
         }
     }
 }

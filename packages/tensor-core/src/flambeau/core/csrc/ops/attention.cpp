@@ -17,6 +17,7 @@ struct Job {
     fl_attention_tools tools;
     const AttentionMask &mask;
     char *logsumexp;
+    int64_t rows, pitch;        /* of a block of scores */
 };
 
 /* Scratch memory of one thread, carved into the parts a run needs. */
@@ -27,15 +28,15 @@ struct Workspace {
     explicit Workspace(const Job &job) : memory(bytes(job)) {
         int64_t size = job.tools.size;
         scores = memory.as<char>();
-        keys = scores + QUERIES * KEYS * size;
-        max = keys + job.a.dim * KEYS * size;
+        keys = scores + job.rows * job.pitch * size;
+        max = keys + job.a.dim * job.pitch * size;
         sum = max + RUN * size;
         factor = sum + RUN * size;
         product = factor + RUN * size;
     }
     static size_t bytes(const Job &job) {
-        int64_t elements = QUERIES * KEYS + job.a.dim * KEYS + 3 * RUN;
-        return (size_t)(elements * job.tools.size + job.tools.product_bytes(QUERIES));
+        int64_t elements = (job.rows + job.a.dim) * job.pitch + 3 * RUN;
+        return (size_t)(elements * job.tools.size + job.tools.product_bytes(job.rows));
     }
 };
 
@@ -47,11 +48,11 @@ void block(const Job &job, const Workspace &w, int64_t head, int64_t run, int64_
     fl_attention_matrix q = {job.q.at(a, head, query), job.q.row, job.q.col};
     fl_attention_matrix v = {job.v.at(a, head, key), job.v.row, job.v.col};
     fl_attention_matrix out = {job.out.at(a, head, query), job.out.row, job.out.col};
-    fl_attention_matrix s = {w.scores, KEYS, 1};
-    fl_attention_product(job.tools, rows, cols, a.dim, q, {w.keys, KEYS, 1}, s, 0, w.product);
+    fl_attention_matrix s = {w.scores, job.pitch, 1};
+    fl_attention_product(job.tools, rows, cols, a.dim, q, {w.keys, job.pitch, 1}, s, 0, w.product);
     int64_t visible = a.causal ? query + 1 - key : cols;
-    fl_scores scores = {w.scores, rows, cols, KEYS, a.scale, job.mask.part(a, head, query, key),
-                        visible};
+    fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
+                        job.mask.part(a, head, query, key), visible};
     job.tools.block->soften(&scores, w.max + state, w.sum + state, w.factor + state);
     if (key)
         job.tools.block->scale_rows(const_cast<void *>(out.data), rows, a.value_dim, out.row,
@@ -78,7 +79,7 @@ void run_queries(const Job &job, const Workspace &w, int64_t head, int64_t first
     job.tools.is_double ? start<double>(w, rows) : start<float>(w, rows);
     for (int64_t key = 0; key < keys; key += KEYS) {
         int64_t cols = keys - key < KEYS ? keys - key : KEYS;
-        job.tools.pack(w.keys, KEYS, job.k, job.k.at(a, head, key), cols, a.dim);
+        job.tools.pack(w.keys, job.pitch, job.k, job.k.at(a, head, key), cols, a.dim);
         for (int64_t query = first; query < last; query += QUERIES) {
             int64_t count = last - query < QUERIES ? last - query : QUERIES;
             int64_t seen = a.causal && query + count - key < cols ? query + count - key : cols;
@@ -160,7 +161,8 @@ extern "C" int fl_run_attention(const fl_op *op, const fl_value *in, int,
     Job job = {a, fl_heads_of(a, q.data, q.dtype, q.strides),
                fl_heads_of(a, k.data, k.dtype, k.strides),
                fl_heads_of(a, v.data, v.dtype, v.strides), out.heads, fl_attention_tools(kind),
-               mask, outs[1]->data};
+               mask, outs[1]->data, a.queries < QUERIES ? a.queries : QUERIES,
+               fl_attention_pitch(a.keys, KEYS)};
     if (run_job(job) < 0)
         return -1;
     out.commit();

@@ -72,6 +72,11 @@ int fl_attention_read(const fl_op *op, const fl_tensor *query, const fl_tensor *
 /* A result with the shape given, in the order of dimensions of a tensor that it stems from. */
 void fl_attention_layout(const fl_tensor *like, int ndim, const int64_t *shape, fl_spec *out);
 
+/* The distance of rows of `keys` scores: whole vectors, and rows in different cache sets. */
+static inline int64_t fl_attention_pitch(int64_t keys, int64_t most) {
+    return ((keys < most ? keys : most) + 15) / 16 * 16 + 16;
+}
+
 /* The kernels of one dtype, picked once. */
 struct fl_attention_tools {
     int64_t size;

@@ -139,16 +139,17 @@ void AttentionOut::commit() {
 void fl_attention_layout(const fl_tensor *like, int ndim, const int64_t *shape, fl_spec *out) {
     fl_spec_set(out, like->dtype, fl_device_code(like), ndim, shape);
     int order[FL_MAX_DIMS];
-    bool sorted = true;
+    bool sorted = true, repeats = false;
     for (int i = 0; i < ndim - 1; i++) {
         int j = i;
+        repeats |= like->strides[i] == 0 && like->shape[i] > 1;
         for (; j > 0 && like->strides[order[j - 1]] < like->strides[i]; j--) {
             order[j] = order[j - 1];
             sorted = false;
         }
         order[j] = i;
     }
-    if (sorted || like->strides[ndim - 1] != 1 || fl_numel_of(ndim, shape) == 0)
+    if (sorted || repeats || like->strides[ndim - 1] != 1 || fl_numel_of(ndim, shape) == 0)
         return;
     out->layout = FL_L_STRIDED;
     out->strides[ndim - 1] = 1;

@@ -14,6 +14,7 @@ struct Job {
     fl_attention_tools tools;
     const AttentionMask &mask;
     const char *logsumexp;
+    int64_t rows, pitch;        /* of a block of scores */
 };
 
 struct Workspace {
@@ -23,16 +24,17 @@ struct Workspace {
     explicit Workspace(const Job &job) : memory(bytes(job)) {
         int64_t size = job.tools.size;
         scores = memory.as<char>();
-        products = scores + QUERIES * KEYS * size;
-        keys = products + QUERIES * KEYS * size;
-        values = keys + job.a.dim * KEYS * size;
-        delta = values + job.a.value_dim * KEYS * size;
+        products = scores + job.rows * job.pitch * size;
+        keys = products + job.rows * job.pitch * size;
+        values = keys + job.a.dim * job.pitch * size;
+        delta = values + job.a.value_dim * job.pitch * size;
         gemm = delta + job.a.queries * size;
     }
     static size_t bytes(const Job &job) {
         const fl_attention &a = job.a;
-        int64_t elements = 2 * QUERIES * KEYS + (a.dim + a.value_dim) * KEYS + a.queries;
-        return (size_t)(elements * job.tools.size + job.tools.product_bytes(QUERIES));
+        int64_t elements = (2 * job.rows + a.dim + a.value_dim) * job.pitch + a.queries;
+        int64_t most = job.rows > KEYS ? job.rows : KEYS;
+        return (size_t)(elements * job.tools.size + job.tools.product_bytes(most));
     }
 };
 
@@ -66,10 +68,11 @@ void block(const Job &job, const Workspace &w, int64_t head, int64_t query, int6
     int64_t size = t.size;
     fl_attention_matrix q = rows_of(job.q, a, head, query), k = rows_of(job.k, a, head, key);
     fl_attention_matrix g = rows_of(job.grad, a, head, query);
-    fl_attention_matrix s = {w.scores, KEYS, 1}, ds = {w.products, KEYS, 1};
-    fl_attention_product(t, rows, cols, a.dim, q, {w.keys, KEYS, 1}, s, 0, w.gemm);
-    fl_attention_product(t, rows, cols, a.value_dim, g, {w.values, KEYS, 1}, ds, 0, w.gemm);
-    fl_scores scores = {w.scores, rows, cols, KEYS, a.scale, job.mask.part(a, head, query, key),
+    fl_attention_matrix s = {w.scores, job.pitch, 1}, ds = {w.products, job.pitch, 1};
+    fl_attention_product(t, rows, cols, a.dim, q, {w.keys, job.pitch, 1}, s, 0, w.gemm);
+    fl_attention_product(t, rows, cols, a.value_dim, g, {w.values, job.pitch, 1}, ds, 0, w.gemm);
+    fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
+                        job.mask.part(a, head, query, key),
                         a.causal ? query + 1 - key : cols};
     t.block->grad(&scores, w.products, job.logsumexp + (head * a.queries + query) * size,
                   w.delta + query * size);
@@ -91,8 +94,8 @@ void clear(const Job &job, const Workspace &w, const fl_heads &h, int64_t head, 
 
 void run_keys(const Job &job, const Workspace &w, int64_t head, int64_t key, int64_t cols) {
     const fl_attention &a = job.a;
-    job.tools.pack(w.keys, KEYS, job.k, job.k.at(a, head, key), cols, a.dim);
-    job.tools.pack(w.values, KEYS, job.v, job.v.at(a, head, key), cols, a.value_dim);
+    job.tools.pack(w.keys, job.pitch, job.k, job.k.at(a, head, key), cols, a.dim);
+    job.tools.pack(w.values, job.pitch, job.v, job.v.at(a, head, key), cols, a.value_dim);
     int64_t first = a.causal ? key / QUERIES * QUERIES : 0;
     for (int64_t query = first; query < a.queries; query += QUERIES) {
         int64_t rows = a.queries - query < QUERIES ? a.queries - query : QUERIES;
@@ -192,7 +195,8 @@ extern "C" int fl_run_attention_grad(const fl_op *op, const fl_value *in, int,
         return -1;
     Job job = {a, heads_of(a, q), heads_of(a, k), heads_of(a, v), heads_of(a, result),
                heads_of(a, grad), dq.heads, dk.heads, dv.heads, fl_attention_tools(kind), mask,
-               logsumexp.as<char>()};
+               logsumexp.as<char>(), a.queries < QUERIES ? a.queries : QUERIES,
+               fl_attention_pitch(a.keys, KEYS)};
     if (run_job(job) < 0)
         return -1;
     dq.commit();

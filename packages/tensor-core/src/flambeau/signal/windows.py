@@ -1,0 +1,11 @@
+"""Window functions: of signal processing, under PyTorch's names.
+
+The functions are operators of the table whose rows name this module among their aliases.
+"""
+from __future__ import annotations
+
+from flambeau.core import namespaces
+
+_FUNCTIONS = namespaces.get("signal.windows", {})
+globals().update(_FUNCTIONS)
+__all__ = sorted(_FUNCTIONS)
