@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from building import compile_extension, run_program
+from building import run_program
 
-from flambeau.core import get_include
-
-SOURCES = Path(__file__).parent / "outoftree" / "flambeau_example"
+SOURCES = Path(__file__).parent / "outoftree"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the package, built."""
-    root = tmp_path_factory.mktemp("outoftree")
-    package = root / SOURCES.name
-    shutil.copytree(SOURCES, package)
-    compile_extension(package / "_example.c", package, get_include())
-    return root
+    """A folder into which pip has installed the package."""
+    sources = tmp_path_factory.mktemp("sources") / "package"
+    shutil.copytree(SOURCES, sources)
+    return install(sources, tmp_path_factory.mktemp("site"))
+
+
+def install(sources: Path, folder: Path) -> Path:
+    """Build a package against what is installed here, and install it into a folder."""
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(folder)]
+    command = [sys.executable, "-m", "pip", "install", "-q", *options, str(sources)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 def output(code: str, folder: Path) -> str:
@@ -97,6 +104,37 @@ print(x.cpu().tolist())
         "abacus [[-2.0, -7.0], [-7.0, -17.0]]",
         "[[2.0, 3.0], [4.0, 5.0]]",
     ]
+
+
+ENTRY = """
+import sys
+import flambeau as fl
+x = fl.tensor([1.0]).to("abacus")
+print(x.device.type, (x * 3).cpu().tolist(), "flambeau_example" in sys.modules)
+"""
+
+
+def test_the_device_is_found_by_its_entry_point(folder):
+    run = run_program(ENTRY, folder)
+    assert run.stdout.strip() == "abacus [3.0] True", run.stderr
+
+
+def test_entry_points_can_be_switched_off(folder):
+    run = run_program(ENTRY, folder, FLAMBEAU_BACKENDS="cuda")
+    assert run.returncode == 1
+    assert "as device type, got 'abacus'" in run.stderr
+
+
+def test_an_entry_point_that_registers_nothing_is_refused(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "site")
+    (entries,) = (tmp_path / "site").glob("*.dist-info/entry_points.txt")
+    entries.write_text("[flambeau.backends]\nabacus = flambeau_example.nothing\n")
+    (tmp_path / "site" / "flambeau_example" / "nothing.py").touch()
+    (tmp_path / "site" / "flambeau_example" / "__init__.py").write_text("")
+    run = run_program(ENTRY, tmp_path / "site")
+    assert run.returncode == 1
+    assert "the backend of device type 'abacus' (flambeau_example.nothing) did not load: its " \
+        "import did not register a device of this name" in run.stderr
 
 
 def test_gradients_on_the_device(folder):

@@ -1,10 +1,12 @@
 """What the graph looks like from Python: names, edges, leaves, hooks."""
 
+import gc
 import re
 
 import pytest
 
 import flambeau
+from flambeau.autograd.graph import AccumulateGrad, Node
 
 
 def leaf(*data):
@@ -44,6 +46,59 @@ def test_names_are_those_of_pytorch(fn, name):
     y = fn(leaf(1.0, 2.0))
     assert y.grad_fn.name() == name
     assert re.fullmatch(rf"<{name} object at 0x[0-9a-f]+>", repr(y.grad_fn))
+    assert type(y.grad_fn).__name__ == name
+    assert isinstance(y.grad_fn, Node)
+
+
+def test_a_node_keeps_its_identity_and_its_type():
+    x = leaf(1.0)
+    y = x + 1
+    z = y * y + x.sum()
+    (first, _), (second, _) = z.grad_fn.next_functions
+    assert type(first).__name__ == "MulBackward0" and type(second).__name__ == "SumBackward0"
+    assert first.next_functions[0][0] is first.next_functions[1][0] is y.grad_fn
+    assert y.grad_fn is y.grad_fn and type(y.grad_fn) is type((x + 2).grad_fn)
+    assert type(x.sum(dim=0).grad_fn).__name__ == "SumBackward1"
+    assert type(second.next_functions[0][0]) is AccumulateGrad
+
+
+def test_nodes_seen_from_python_compute_as_before():
+    x = leaf(1.0, 3.0)
+    seen = []
+    y = x
+    for _ in range(50):
+        y = y + x
+        seen.append(y.grad_fn)
+    y.sum().backward()
+    assert x.grad.tolist() == [51.0, 51.0]
+    assert all(type(node).__name__ == "AddBackward0" for node in seen)
+
+
+def test_nodes_seen_from_python_are_freed():
+    counts = []
+    for _ in range(4):
+        for _ in range(500):            # fewer and more than the free list of nodes
+            x = leaf(1.0)
+            nodes = [(x * x).grad_fn for _ in range(5)]
+            nodes[0].register_hook(lambda *args, kept=nodes[0]: None)    # a cycle
+        del x, nodes
+        gc.collect()
+        counts.append(sum(issubclass(type(o), Node) for o in gc.get_objects()))
+    assert counts[0] == counts[-1]
+
+
+def test_a_long_chain_seen_from_python_is_dropped():
+    y = leaf(1.0)
+    for _ in range(100_000):
+        y = y + 1
+        y.grad_fn  # noqa: B018
+    del y
+
+
+def test_a_node_made_by_hand_is_empty():
+    node = type((leaf(1.0) + 1).grad_fn)()
+    assert node.next_functions == () and node.metadata == {} and node._saved_bytes() == 0
+    assert "object at" in repr(node)
 
 
 def test_next_functions():

@@ -4,6 +4,7 @@
 plan       a rule, compiled to numbers
 node       recorded operations and leaves
 lifetime   freeing long chains, garbage collection
+shown      the names that types of nodes have in Python
 saved      what nodes keep for backward, and the version check
 record     from a call to a node
 views      writes to tensors and views
@@ -42,6 +43,7 @@ include "engine/plan.pxi"
 include "engine/errors.pxi"
 include "engine/node.pxi"
 include "engine/lifetime.pxi"
+include "engine/shown.pxi"
 include "engine/saved.pxi"
 include "engine/record.pxi"
 include "engine/views.pxi"

@@ -1,13 +1,15 @@
 """Devices are plugins: the contract of a backend, and how backends are found.
 
 A backend is a package with an entry point in the group ``flambeau.backends``: the name is the
-device type, the value a ``Backend`` instance or a function that returns one. Entry points are
-read when a device type is asked for that nobody knows yet. ``FLAMBEAU_BACKENDS`` limits
-which are loaded: a comma-separated list of names, empty for none.
+device type, the value a ``Backend`` instance, a function that returns one, or a module whose
+import registers the device, as an extension module does that calls the interface's
+``add_backend``. Entry points are read when a device type is asked for that nobody knows yet.
+``FLAMBEAU_BACKENDS`` limits which are loaded: a comma-separated list of names, empty for none.
 """
 from __future__ import annotations
 
 import os
+from types import ModuleType
 from typing import Any
 
 from flambeau.core import _core
@@ -129,8 +131,11 @@ def load(name: str) -> None:
 
 def _load_entry(entry) -> None:
     try:
-        backend = entry.load()
-        register(backend() if callable(backend) else backend)
+        found = entry.load()
+        if not isinstance(found, ModuleType):
+            register(found() if callable(found) else found)
+        elif entry.name not in _core.known_devices():
+            raise RuntimeError("its import did not register a device of this name")
     except Exception as error:
         raise RuntimeError(f"the backend of device type {entry.name!r} ({entry.value}) did not "
                            f"load: {error}") from error

@@ -8,6 +8,7 @@ cdef extern from "Python.h":
         int (*tp_traverse)(PyObject *, int (*)(PyObject *, void *) noexcept, void *) noexcept
         int (*tp_clear)(PyObject *) noexcept
     PyTypeObject *Py_TYPE(PyObject *) noexcept
+    void Py_SET_TYPE(PyObject *, PyTypeObject *) noexcept
     Py_ssize_t Py_REFCNT(PyObject *) noexcept
     void Py_INCREF(PyObject *) noexcept
     void Py_DECREF(PyObject *) noexcept

@@ -64,7 +64,7 @@ def get_grad_fn(tensor):
     cdef fl_tensor *t = pointer(tensor)
     if is_linked_view(t):
         refresh_view(t)
-    return <object>t.autograd if is_node(t.autograd) else None
+    return shown(t.autograd) if is_node(t.autograd) else None
 
 
 def get_is_leaf(tensor):

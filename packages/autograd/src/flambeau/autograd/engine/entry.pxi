@@ -155,7 +155,7 @@ def attach_function(str name, NodeFunction function, context, list inputs, list 
             t = <fl_tensor *><PyObject *>value
             extras.output_shapes[i] = (shape_of(t), value.dtype, value.device)
             attach(t, node, i)
-    return node
+    return shown(<PyObject *>node)
 
 
 def needs_grad(value):

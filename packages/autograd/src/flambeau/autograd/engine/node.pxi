@@ -65,7 +65,6 @@ cdef class NodeExtras:
     cdef public list output_shapes      # custom functions: (shape, dtype, device) per output
 
 
-@cython.final
 @cython.freelist(1024)
 cdef class Node:
     """One recorded operation of the graph; ``y.grad_fn`` is one."""
@@ -102,7 +101,7 @@ cdef class Node:
     @property
     def next_functions(self):
         """Pairs of the node each input came from (or None) and its output number."""
-        return tuple([(<object>self.edges[i].node, self.edges[i].output_nr)
+        return tuple([(shown(self.edges[i].node), self.edges[i].output_nr)
                       if self.edges[i].node is not NULL else (None, 0)
                       for i in range(shown_edges(self))])
 

@@ -12,7 +12,9 @@ cdef inline int attach(fl_tensor *t, Node node, int output_nr) except -1:
 
 
 cdef inline bint is_node(PyObject *o) noexcept:
-    return o is not NULL and Py_TYPE(o) == <PyTypeObject *>Node
+    """Whether a tensor's record is a Node, be it of a subclass of shown.pxi; the others are none
+    (NULL or None) and AccumulateGrad."""
+    return o is not NULL and o != Py_None and Py_TYPE(o) != <PyTypeObject *>AccumulateGrad
 
 
 cdef inline bint is_leaf_record(PyObject *o) noexcept:

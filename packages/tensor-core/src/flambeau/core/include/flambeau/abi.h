@@ -231,11 +231,12 @@ static inline int fl_import(void) {
     const fl_api *api = (const fl_api *)PyCapsule_GetPointer(capsule, FL_CAPSULE);
     Py_DECREF(capsule);
     if (!api) return -1;
-    if (api->abi_major != FL_ABI_MAJOR || (int)api->abi_minor < FL_ABI_MINOR) {
+    const int major = api->abi_major, minor = api->abi_minor;
+    if (major != FL_ABI_MAJOR || minor < FL_ABI_MINOR) {
         PyErr_Format(PyExc_ImportError,
                      "built for Flambeau interface %d.%d, but the installed flambeau-tensor-core "
                      "provides %d.%d: pip install --upgrade flambeau-tensor-core and this package",
-                     FL_ABI_MAJOR, FL_ABI_MINOR, api->abi_major, api->abi_minor);
+                     FL_ABI_MAJOR, FL_ABI_MINOR, major, minor);
         return -1;
     }
     FL = api;
