@@ -106,6 +106,19 @@ def test_binary_functions_are_accurate(name, reference, f32, f64, kind):
     assert error[0] <= {"f32": f32, "f64": f64}[kind], error
 
 
+#: From, to, largest error in units in the last place: the tail keeps three digits to -7.
+GELU_F32 = [(-1, 30, 2.5), (-2, -1, 10), (-3, -2, 80), (-7, -3, 25000)]
+
+
+@pytest.mark.parametrize(("low", "high", "limit"), GELU_F32)
+def test_gelu_is_accurate(low, high, limit):
+    x = np.linspace(low, high, 4001, dtype=np.float32)
+    x = x[np.abs(x) < 6.99]
+    (values,) = evaluate(parse("gelu(x)", ["x"]), {"x": x}, "f32")
+    error = worst("gelu", lambda v: v * mp.ncdf(v), np.float32, [x], values)
+    assert error[0] <= limit, error
+
+
 SPECIAL_VALUES = {
     "exp": [(0, 1), (np.inf, np.inf), (-np.inf, 0)],
     "expm1": [(0.0, 0.0), (-0.0, -0.0), (np.inf, np.inf), (-np.inf, -1)],
@@ -133,6 +146,7 @@ SPECIAL_VALUES = {
     "lgamma": [(1, 0), (2, 0), (0, np.inf), (-1, np.inf)],
     "digamma": [(0.0, -np.inf), (-0.0, np.inf), (-2, np.nan), (np.inf, np.inf)],
     "relu": [(-1, 0), (2, 2)],
+    "gelu": [(0.0, 0.0), (-0.0, -0.0), (np.inf, np.inf), (-np.inf, np.nan), (-20, -0.0)],
     "sign": [(-3, -1), (0, 0), (np.inf, 1)],
 }
 
