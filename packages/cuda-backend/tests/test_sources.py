@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import nvrtc
 import pytest
@@ -13,7 +12,6 @@ from flambeau.core.table.derived import derived_rows
 from flambeau.cuda import source
 
 ARCHITECTURES = ("compute_80", "compute_90")
-SECONDS = 180
 
 
 def test_every_row_and_kind_has_kernels():
@@ -40,12 +38,10 @@ def test_nvrtc_compiles_every_module(architecture):
     if library is None:
         assert not os.environ.get("FLAMBEAU_REQUIRE_NVRTC"), "nvidia-cuda-nvrtc-cu12 is missing"
         pytest.skip("NVRTC is not installed: pip install flambeau-cuda-backend[test]")
-    start = time.monotonic()
     for names in source.module_names():
         ptx = nvrtc.compile_ptx(library, source.module(*names).text, architecture)
         for kernel in source.module(*names).kernels:
             assert f".entry {kernel}(" in ptx
-    assert time.monotonic() - start < SECONDS
 
 
 def test_nvrtc_reports_what_is_wrong():

@@ -76,6 +76,13 @@ def test_unknown_device_lists_the_known():
         flambeau.ones(2).to("quantum")
 
 
+def test_tensors_on_different_devices_are_named_with_their_numbers():
+    near, far = flambeau.ones(2), flambeau.ones(3).to("ref")
+    with pytest.raises(RuntimeError, match=r"'other' of shape \[3\] is on ref:0 and an earlier one "
+                                           r"of shape \[2\] on cpu; move one"):
+        near + far
+
+
 def test_absent_cuda_names_the_package(monkeypatch):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [])
     with pytest.raises(RuntimeError, match="pip install flambeau-cuda-backend"):

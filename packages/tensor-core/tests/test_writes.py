@@ -239,3 +239,16 @@ def test_reads_count_nothing():
     before = x._version
     _ = x + 1, x.exp(), x.sum(), x[0], x.numpy(), x.tolist(), repr(x), x.clone()
     assert x._version == before
+
+
+def test_what_was_just_made_has_no_writes():
+    x = flambeau.empty(2, 3)
+    made = [
+        flambeau.zeros(2), flambeau.ones(2), flambeau.full((2,), 7.0), flambeau.eye(2),
+        flambeau.rand(2), flambeau.randn(2), flambeau.randint(0, 4, (2,)), flambeau.arange(3),
+        flambeau.zeros_like(x), flambeau.ones_like(x), flambeau.full_like(x, 2),
+        flambeau.rand_like(x), flambeau.randn_like(x), x.new_zeros(2), x.new_ones(2),
+        x.new_full((2,), 3.0),
+    ]
+    assert [each._version for each in made] == [0] * len(made)
+    assert flambeau.zeros(2).add_(1)._version == 1

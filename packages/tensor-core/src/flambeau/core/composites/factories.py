@@ -12,6 +12,7 @@ def _size(args, what):
 
 
 def _finish(x, requires_grad):
+    _core._as_new(x)    # filling it was part of making it
     return x.requires_grad_(True) if requires_grad else x
 
 

@@ -93,29 +93,34 @@ def __dlpack_device__(self):
     return _core._dlpack_device(self)
 
 
+def _made(x, requires_grad):
+    _core._as_new(x)    # filling it was part of making it
+    return x.requires_grad_(True) if requires_grad else x
+
+
 def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
     """Uninitialized memory of this dtype and device."""
     size = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     x = _op["empty"](size, dtype=dtype or self.dtype, device=device or self.device)
-    return x.requires_grad_(True) if requires_grad else x
+    return _made(x, requires_grad)
 
 
 def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
     """Zeros of this dtype and device."""
     x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
-    return x.requires_grad_(True) if requires_grad else x
+    return _made(x, requires_grad)
 
 
 def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
     """Ones of this dtype and device."""
     x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
-    return x.requires_grad_(True) if requires_grad else x
+    return _made(x, requires_grad)
 
 
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One repeated number in this dtype and on this device."""
     x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)
-    return x.requires_grad_(True) if requires_grad else x
+    return _made(x, requires_grad)
 
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):

@@ -189,6 +189,7 @@ def _blank(x, dtype, device):
 
 
 def _finish(result, requires_grad):
+    _core._as_new(result)   # filling it was part of making it
     return result.requires_grad_(True) if requires_grad else result
 
 

@@ -71,41 +71,52 @@ def _loop(plan: PointwisePlan, kind: str, function: str) -> str:
     for i, _ in enumerate(row.scalars):
         lines.append(f"    const {_C[kind]} s{i} = {_scalar(kind, i)};")
         args.append(f"s{i}")
-    for i, _ in enumerate(row.outputs):
-        lines.append(f"    {result} *y{i} = ({result} *)out[{i}];")
+    outputs = range(len(row.outputs))
+    lines += [f"    {result} *y{i} = ({result} *)out[{i}];" for i in outputs]
     call = ", ".join(args)
-    if len(row.outputs) > 1:
-        pointers = ", ".join(f"&y{i}[i]" for i in range(len(row.outputs)))
-        lines += ["#pragma GCC ivdep", "    for (int64_t i = 0; i < n; i++)",
-                  f"        {function}({call}, {pointers});", "}\n"]
-        return "\n".join(lines)
     lines += [
         f"    if constexpr (!{function}_has_rare) {{",
         "#pragma GCC ivdep",
         "        for (int64_t i = 0; i < n; i++)",
-        f"            y0[i] = {function}({call});",
+        f"            {_assign([f'y{i}[i]' for i in outputs], function, call)}",
         "        return;",
         "    } else {",
-        f"        {result} tile[FL_TILE];",
+        *_tiles(function, call, result, outputs),
+        "    }",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _assign(targets: list[str], function: str, call: str) -> str:
+    if len(targets) == 1:
+        return f"{targets[0]} = {function}({call});"
+    return f"{function}({', '.join([call, *(f'&{target}' for target in targets)])});"
+
+
+def _tiles(function: str, call: str, result: str, outputs: range) -> list[str]:
+    """Compute a tile at a time, and again the slow way where it has rare cases."""
+    tiles = [f"tile{i}[j]" for i in outputs]
+    return [
+        *(f"        {result} tile{i}[FL_TILE];" for i in outputs),
         "        for (int64_t start = 0; start < n; start += FL_TILE) {",
         "            const int64_t m = n - start < FL_TILE ? n - start : FL_TILE;",
         "            int rare = 0;",
         "            for (int64_t j = 0; j < m; j++) {",
         "                const int64_t i = start + j;",
-        f"                tile[j] = {function}({call});",
+        f"                {_assign(tiles, function, call)}",
         f"                rare |= {function}_rare({call});",
         "            }",
         "            for (int64_t j = 0; rare && j < m; j++) {",
         "                const int64_t i = start + j;",
-        f"                if ({function}_rare({call}))",
-        f"                    tile[j] = {function}_slow({call});",
+        f"                if ({function}_rare({call})) {{",
+        f"                    {_assign(tiles, f'{function}_slow', call)}",
+        "                }",
         "            }",
-        f"            memcpy(y0 + start, tile, (size_t)m * sizeof({result}));",
+        *(f"            memcpy(y{i} + start, tile{i}, (size_t)m * sizeof({result}));"
+          for i in outputs),
         "        }",
-        "    }",
-        "}\n",
     ]
-    return "\n".join(lines)
 
 
 def _scalar(kind: str, i: int) -> str:

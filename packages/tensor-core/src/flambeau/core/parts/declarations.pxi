@@ -179,6 +179,8 @@ cdef extern from "core/core.h":
     void fl_alloc_trim() noexcept nogil
 
 cdef extern from "core/pointwise.h":
+    enum:
+        FL_D_DYNAMIC
     void fl_kernels_init() noexcept
 
 cdef extern from "core/exports.h":

@@ -194,7 +194,7 @@ def infer(op, args):
     cdef int i, d
     if row.infer == NULL:
         raise NotImplementedError(f"{row.name.decode()}() is composite: infer its parts")
-    if row.dtype_rule == 6:
+    if row.dtype_rule == FL_D_DYNAMIC:
         raise NotImplementedError(f"the shape of {row.name.decode()}() depends on values")
     args = list(args)
     _unbox_all(row, args, values, &arena)
@@ -239,6 +239,11 @@ def storage_refcount(Tensor t not None) -> int:
 def bump_version(Tensor t not None):
     """Count a write to ``t`` that an interposer stands for."""
     t._version_counter[0] += 1
+
+
+def _as_new(Tensor t not None):
+    """Forget the writes that made ``t``; nothing else may have seen it."""
+    t._version_counter[0] = 0
 
 
 def check_write(op, args, outs):

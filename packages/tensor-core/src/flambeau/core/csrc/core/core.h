@@ -56,12 +56,38 @@ int fl_broadcast_shape(const char *op_name, int nd_a, const int64_t *a, int nd_b
                        int *nd_out, int64_t *out);
 const char *fl_op_title(const fl_op *op);                /* "max()" for messages */
 
+/* ---- counts --------------------------------------------------------------------------------
+ * Sizes come from callers, so that a product of them may not fit 64 bits. No tensor has such a
+ * shape, leaving zeros out: what is computed from the sizes of a tensor fits. */
+
+/* Elements of a shape; false when the product of its sizes other than 0 does not fit. */
+bool fl_count_elements(int ndim, const int64_t *shape, int64_t *numel);
+/* Errors about that (op_name may be "") and about the bytes of these elements; they return -1. */
+int fl_count_error(const char *op_name, int ndim, const int64_t *shape);
+int fl_bytes_error(int dtype, int ndim, const int64_t *shape);
+/* Bytes to ask the allocator for: more than it can give when the product does not fit. */
+static inline size_t fl_bytes(int64_t n, int64_t size) {
+    int64_t bytes;
+    return __builtin_mul_overflow(n, size, &bytes) ? (size_t)INT64_MAX : (size_t)bytes;
+}
+/* Where the product is of no account when it does not fit: strides of dimensions that hold at
+ * most one element, offsets of empty views. */
+static inline int64_t fl_wrapping_mul(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+/* `n` elements on from an address. */
+static inline char *fl_advance(char *data, int64_t n, int64_t itemsize) {
+    return (char *)((uintptr_t)data + (uint64_t)n * (uint64_t)itemsize);
+}
+
 /* ---- geometry ----------------------------------------------------------------------------- */
 bool fl_geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strides);
 void fl_contiguous_strides(int ndim, const int64_t *shape, int64_t *strides);
+/* Elements of a shape. Exact for the shapes of tensors and for parts of them; shapes that callers
+ * gave go through fl_count_elements first. */
 static inline int64_t fl_numel_of(int ndim, const int64_t *shape) {
     int64_t n = 1;
-    for (int i = 0; i < ndim; i++) n *= shape[i];
+    for (int i = 0; i < ndim; i++) n = fl_wrapping_mul(n, shape[i]);
     return n;
 }
 bool fl_is_contiguous(const fl_tensor *t);
@@ -78,6 +104,10 @@ struct fl_strided {          /* a strided operand; strides in elements */
 };
 void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim, const int64_t *shape);
 void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src);   /* same shape, any dtypes */
+
+/* Between a tensor and contiguous memory of a dtype in the order of its elements. */
+void fl_pack(const fl_tensor *t, int dtype, void *memory);
+void fl_unpack(const fl_tensor *t, int dtype, const void *memory);
 
 /* Contiguous memory of one kind for reading: the tensor's own when it already is, else a copy.
  * Check ok(): false means the allocation failed and fl_error has been called. */

@@ -166,7 +166,7 @@ static fl_tensor *allocate(const fl_spec *s, const fl_value *in) {
     if (s->layout == FL_L_ALIAS) {
         fl_tensor *source = in[s->alias].t;
         return fl_tensor_view(source, s->dtype, s->ndim, s->shape, s->strides,
-                              s->offset * fl_itemsize(source->dtype));
+                              fl_wrapping_mul(s->offset, fl_itemsize(source->dtype)));
     }
     return fl_tensor_strided(s->dtype, device, s->ndim, s->shape,
                              s->layout == FL_L_STRIDED ? s->strides : nullptr);
@@ -176,12 +176,11 @@ static int copy_back(fl_tensor *target, fl_tensor *temporary) {
     static const fl_op *copy = nullptr;
     if (!copy)
         copy = fl_find_op("copy");
-    fl_value in[2], out[1];
+    fl_value in[2];
     in[0].tag = in[1].tag = FL_TENSOR;
     in[0].t = target;
     in[1].t = temporary;
     fl_tensor *outs[1] = {target};
-    (void)out;
     if (target->device_type != FL_CPU)
         return run_elsewhere(target->device_type, copy, in, 2, outs);
     return run_cpu(copy, in, 2, outs);
@@ -208,7 +207,7 @@ static int count_on_host(fl_tensor *t) {
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_spec specs[FL_MAX_OUTS];
     fl_tensor *outs[FL_MAX_OUTS], *targets[FL_MAX_OUTS];
-    if (FL_UNLIKELY(op->dtype_rule == 6) && count_on_host(in[op->nparams - 1].t) < 0)
+    if (FL_UNLIKELY(op->dtype_rule == FL_D_DYNAMIC) && count_on_host(in[op->nparams - 1].t) < 0)
         return -1;
     if (op->infer(op, in, n, specs) < 0)
         return fl_raise();

@@ -3,9 +3,6 @@
 #include "core/pointwise.h"
 #include "core/python.h"
 
-void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
-fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind);
-
 static inline bool number_fits(const fl_value &v, int dtype) {
     switch (v.tag) {
     case FL_BOOLEAN: return true;
@@ -55,33 +52,25 @@ static inline const fl_tensor *agree(const fl_pointwise *pw, const fl_value *in)
     return model;
 }
 
+template <class T> static void repeat(void *tile, const void *element, int64_t n) {
+    T one;
+    memcpy(&one, element, sizeof one);
+    for (int64_t i = 0; i < n; i++)
+        ((T *)tile)[i] = one;
+}
+
+struct two_words {
+    uint64_t words[2];
+};
+
 static void fill_number(const fl_value &v, int kind, void *tile, int64_t n) {
-    double re = fl_as_double(v);
-    switch (kind) {
-    case FL_K_F32:
-        for (int64_t i = 0; i < n; i++)
-            ((float *)tile)[i] = (float)re;
-        break;
-    case FL_K_F64:
-        for (int64_t i = 0; i < n; i++)
-            ((double *)tile)[i] = re;
-        break;
-    case FL_K_I64:
-        for (int64_t i = 0; i < n; i++)
-            ((int64_t *)tile)[i] = fl_as_int(v);
-        break;
-    case FL_K_BOOL:
-        memset(tile, re != 0, (size_t)n);
-        break;
-    default: {
-        double im = v.tag == FL_COMPLEX ? v.c[1] : 0.0;
-        for (int64_t i = 0; i < 2 * n; i++) {
-            if (kind == FL_K_C64)
-                ((float *)tile)[i] = (float)(i & 1 ? im : re);
-            else
-                ((double *)tile)[i] = i & 1 ? im : re;
-        }
-    }
+    alignas(16) char element[16];
+    fl_pw_load_number(v, kind, element);
+    switch (fl_kind_size[kind]) {
+    case 1: return repeat<uint8_t>(tile, element, n);
+    case 4: return repeat<uint32_t>(tile, element, n);
+    case 8: return repeat<uint64_t>(tile, element, n);
+    default: return repeat<two_words>(tile, element, n);
     }
 }
 

@@ -1,5 +1,32 @@
 /* Shapes, strides and the checks every infer function shares. */
 #include "core/core.h"
+#include <stdio.h>
+
+bool fl_count_elements(int ndim, const int64_t *shape, int64_t *numel) {
+    int64_t product = 1;
+    bool empty = false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] == 0)
+            empty = true;
+        else if (__builtin_mul_overflow(product, shape[i], &product))
+            return false;
+    }
+    *numel = empty ? 0 : product;
+    return true;
+}
+
+int fl_count_error(const char *op_name, int ndim, const int64_t *shape) {
+    return fl_error(FL_RUNTIME_ERROR, "%s%snumel: integer multiplication overflow with sizes=%s; "
+                    "the product of all sizes but zeros must fit 64 bits", op_name,
+                    *op_name ? "(): " : "", fl_shape_text(shape, ndim));
+}
+
+int fl_bytes_error(int dtype, int ndim, const int64_t *shape) {
+    return fl_error(FL_RUNTIME_ERROR, "Storage size calculation overflowed with sizes=%s: elements "
+                    "of dtype %s take %lld bytes each, and the bytes of all must fit 64 bits",
+                    fl_shape_text(shape, ndim), fl_dtype_name(dtype),
+                    (long long)fl_itemsize(dtype));
+}
 
 bool fl_geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strides) {
     int64_t expected = 1;
@@ -8,7 +35,7 @@ bool fl_geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strid
             return true;
         if (shape[i] != 1 && strides[i] != expected)
             return fl_numel_of(ndim, shape) == 0;
-        expected *= shape[i];
+        expected = fl_wrapping_mul(expected, shape[i]);
     }
     return true;
 }
@@ -17,7 +44,7 @@ void fl_contiguous_strides(int ndim, const int64_t *shape, int64_t *strides) {
     int64_t step = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = step;
-        step *= shape[i] > 1 ? shape[i] : 1;
+        step = fl_wrapping_mul(step, shape[i] > 1 ? shape[i] : 1);
     }
 }
 
@@ -87,8 +114,6 @@ int fl_dims_mask(const fl_op *op, const fl_value &v, int ndim, uint64_t *mask) {
     return 0;
 }
 
-const char *fl_device_name(int device_type);
-
 static const fl_tensor *first_tensor(const fl_value &v) {
     if (v.tag == FL_TENSOR)
         return v.t;
@@ -99,13 +124,25 @@ static const fl_tensor *first_tensor(const fl_value &v) {
     return nullptr;
 }
 
+const char *fl_device_name(int device_type);
+
+/* "cuda:1"; the CPU and meta devices have no number. */
+static const char *device_text(const fl_tensor *t, char (&text)[64]) {
+    const char *name = fl_device_name(t->device_type);
+    if (t->device_type < FL_FIRST_BACKEND)
+        return name;
+    snprintf(text, sizeof text, "%s:%d", name, t->device_index);
+    return text;
+}
+
 static int device_clash(const fl_op *op, const fl_tensor *a, const fl_tensor *b, const char *name) {
+    char text_a[64], text_b[64];
     return fl_error(FL_RUNTIME_ERROR,
                     "%s: Expected all tensors to be on the same device, but argument '%s' of shape "
                     "%s is on %s and an earlier one of shape %s on %s; move one with "
                     "x.to(device)", fl_op_title(op), name, fl_shape_text(b->shape, b->ndim),
-                    fl_device_name(b->device_type), fl_shape_text(a->shape, a->ndim),
-                    fl_device_name(a->device_type));
+                    device_text(b, text_b), fl_shape_text(a->shape, a->ndim),
+                    device_text(a, text_a));
 }
 
 /* A 0-d CPU tensor may meet tensors of any device, as a number would. */
@@ -159,5 +196,8 @@ int fl_broadcast_shape(const char *op_name, int nd_a, const int64_t *a, int nd_b
         out[nd - i] = x == 1 ? y : x;
     }
     *nd_out = nd;
+    int64_t numel;
+    if (!fl_count_elements(nd, out, &numel))
+        return fl_count_error(op_name, nd, out);
     return 0;
 }

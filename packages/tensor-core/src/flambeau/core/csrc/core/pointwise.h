@@ -19,7 +19,8 @@ typedef void (*fl_pw_fn)(const void *code, const void *const *in, void *const *o
                          const fl_scalar *scalars, int64_t n);
 
 enum fl_dtype_rule { FL_D_PROMOTE = 0, FL_D_FLOAT = 1, FL_D_BOOL = 2, FL_D_REAL = 3, FL_D_FIRST = 4,
-                     FL_D_CUSTOM = 5 };
+                     FL_D_CUSTOM = 5,
+                     FL_D_DYNAMIC = 6 /* and the shape depends on values */ };
 
 struct fl_pointwise {
     uint8_t n_in, n_scalars, n_out;
@@ -59,6 +60,10 @@ struct fl_operand {
     int kind;                               /* of the tile */
     int64_t strides[FL_MAX_DIMS];           /* over the output's dimensions, 0 where broadcast */
 };
+/* A number as one element of a kind. */
+void fl_pw_load_number(const fl_value &v, int kind, void *element);
+void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
+fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind);
 /* Run a kernel over operands that share a shape; ops holds n_in inputs, then n_out outputs. */
 void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_in, int n_out,
                  fl_operand *ops, int ndim, const int64_t *shape);

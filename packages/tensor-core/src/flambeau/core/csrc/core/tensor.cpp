@@ -37,13 +37,13 @@ static int room_for_geometry(fl_tensor *t, int ndim) {
 int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides) {
     if (room_for_geometry(t, ndim) < 0)
         return -1;
-    t->ndim = ndim;
-    int64_t n = 1;
-    for (int i = 0; i < ndim; i++) {
-        t->shape[i] = shape[i];
-        n *= shape[i];
+    if (FL_UNLIKELY(!fl_count_elements(ndim, shape, &t->numel))) {
+        fl_count_error("", ndim, shape);
+        return fl_raise();
     }
-    t->numel = n;
+    t->ndim = ndim;
+    for (int i = 0; i < ndim; i++)
+        t->shape[i] = shape[i];
     if (strides) {
         for (int i = 0; i < ndim; i++)
             t->strides[i] = strides[i];
@@ -59,19 +59,18 @@ int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64
 }
 
 static int checked_bytes(int dtype, int ndim, const int64_t *shape, size_t *bytes) {
-    int64_t n = fl_itemsize(dtype);
-    for (int i = 0; i < ndim; i++) {
-        if (shape[i] < 0) {
+    for (int i = 0; i < ndim; i++)
+        if (FL_UNLIKELY(shape[i] < 0)) {
             PyErr_Format(PyExc_ValueError, "a tensor of shape %s: sizes must not be negative",
                          fl_shape_text(shape, ndim));
             return -1;
         }
-        if (__builtin_mul_overflow(n, shape[i], &n)) {
-            PyErr_Format(PyExc_MemoryError, "a tensor of shape %s and dtype %s needs more bytes "
-                         "than an address can count", fl_shape_text(shape, ndim),
-                         fl_dtype_name(dtype));
-            return -1;
-        }
+    int64_t n;
+    if (FL_UNLIKELY(!fl_count_elements(ndim, shape, &n) ||
+                    __builtin_mul_overflow(n, fl_itemsize(dtype), &n))) {
+        fl_bytes_error(dtype, ndim, shape);
+        fl_raise();
+        return -1;
     }
     *bytes = (size_t)n;
     return 0;
@@ -133,7 +132,7 @@ fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t 
     }
     Py_INCREF(source->storage);
     t->storage = source->storage;
-    t->data = source->data + offset_bytes;
+    t->data = fl_advance(source->data, offset_bytes, 1);
     t->version = source->version;
     t->dtype = (uint8_t)dtype;
     t->device_type = source->device_type;

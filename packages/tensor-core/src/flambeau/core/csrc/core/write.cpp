@@ -32,7 +32,7 @@ static bool same_geometry(const fl_tensor *a, const fl_tensor *b) {
 /* Whether two indices of t may name the same memory: sorted by stride, each dimension must step
  * over everything below it. */
 static bool self_overlap(const fl_tensor *t) {
-    if (t->flags & FL_CONTIGUOUS)
+    if ((t->flags & FL_CONTIGUOUS) || t->numel == 0)
         return false;
     int order[FL_MAX_DIMS], nd = 0;
     for (int i = 0; i < t->ndim; i++) {

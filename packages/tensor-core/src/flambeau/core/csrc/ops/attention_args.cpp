@@ -125,7 +125,7 @@ AttentionOut::AttentionOut(const fl_attention &a, fl_tensor *t, int kind)
         heads = fl_heads_of(a, t->data, dtype_, t->strides);
         return;
     }
-    scratch_.emplace((size_t)(t->numel * fl_kind_size[kind]));
+    scratch_.emplace(fl_bytes(t->numel, fl_kind_size[kind]));
     fl_contiguous_strides(t->ndim, t->shape, strides_);
     heads = fl_heads_of(a, scratch_->as<char>(), dtype_, strides_);
 }

@@ -43,7 +43,7 @@ int run_grad(const fl_pool_call &c, const fl_average &by, fl_avg_grad_fn pool, c
     int64_t elements = FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, c.p.oh);
     bool failed = false;
     fl_parallel(c.planes, FL_GRAIN / (c.p.h * c.p.w + 1) + 1, [&](int64_t begin, int64_t end) {
-        Scratch scratch((size_t)elements * sizeof(T));
+        Scratch scratch(fl_bytes(elements, sizeof(T)));
         if (!scratch.ok())
             return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         for (int64_t i = begin; i < end; i++)

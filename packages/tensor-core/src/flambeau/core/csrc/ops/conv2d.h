@@ -12,8 +12,10 @@ int fl_conv_read(const fl_op *op, const fl_value *in, int at, const char *input_
                  const int64_t *weight, fl_conv *out);
 /* in[1..n) of the tensors given must have the dtype of the first, a floating one. */
 int fl_conv_check_dtypes(const fl_op *op, const fl_value *in, int n);
-/* `grad` must have the shape of the convolution's output. */
-int fl_conv_check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad);
+/* infer of both gradients: in[0] is `grad`, in[1] the other operand, in[2] the result's shape. */
+typedef int (*fl_conv_read_fn)(const fl_op *op, const fl_value *in, fl_conv *out);
+int fl_conv_infer_grad(const fl_op *op, const fl_value *in, int n, fl_spec *outs,
+                       fl_conv_read_fn read);
 int fl_conv_output_shape(const fl_conv &p, int64_t shape[4]);   /* returns the dimensions */
 
 /* out = the convolution of contiguous operands in a compute dtype; bias may be NULL. p.oh and p.ow

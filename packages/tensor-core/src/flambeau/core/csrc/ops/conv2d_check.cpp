@@ -9,11 +9,16 @@ static int check_channels(const fl_op *op, const int64_t *weight, int64_t groups
                         "be 1 or more and divide the number of output channels (%lld)",
                         fl_op_title(op), (long long)groups, fl_shape_text(weight, 4),
                         (long long)weight[0]);
-    if (weight[1] * groups != channels)
+    int64_t wanted;
+    if (__builtin_mul_overflow(weight[1], groups, &wanted))
+        return fl_error(FL_RUNTIME_ERROR, "%s: groups=%lld with weight of shape %s asks for more "
+                        "input channels than 64 bits can count", fl_op_title(op),
+                        (long long)groups, fl_shape_text(weight, 4));
+    if (wanted != channels)
         return fl_error(FL_RUNTIME_ERROR, "%s: given groups=%lld and weight of shape %s, expected "
                         "input %s to have %lld channels, but it has %lld", fl_op_title(op),
                         (long long)groups, fl_shape_text(weight, 4),
-                        fl_shape_text(input, input_nd), (long long)(weight[1] * groups),
+                        fl_shape_text(input, input_nd), (long long)wanted,
                         (long long)channels);
     return 0;
 }
@@ -45,7 +50,9 @@ int fl_conv_read(const fl_op *op, const fl_value *in, int at, const char *input_
         fl_read_pair(op, "dilation", in[at + 2], 1, dilation) < 0)
         return -1;
     const int64_t *image = input + input_nd - 3;
-    if (check_channels(op, weight, groups, input_nd, input) < 0)
+    if (fl_check_window_sizes(op, weight_name, 4, weight, nullptr) < 0 ||
+        fl_check_window_sizes(op, input_name, input_nd, input, padding) < 0 ||
+        check_channels(op, weight, groups, input_nd, input) < 0)
         return -1;
     *p = fl_conv{input_nd == 4 ? input[0] : 1, groups, weight[1], weight[0] / groups, image[1],
                  image[2], 0, 0, {weight[2], stride[0], padding[0], dilation[0]},
@@ -81,7 +88,8 @@ int fl_conv_output_shape(const fl_conv &p, int64_t shape[4]) {
     return nd;
 }
 
-int fl_conv_check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad) {
+/* `grad` must have the shape of the convolution's output. */
+static int check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad) {
     int64_t shape[4];
     int nd = fl_conv_output_shape(p, shape);
     if (grad->ndim == nd && !memcmp(grad->shape, shape, sizeof(int64_t) * (size_t)nd))
@@ -89,4 +97,14 @@ int fl_conv_check_grad(const fl_op *op, const fl_conv &p, const fl_tensor *grad)
     return fl_error(FL_RUNTIME_ERROR, "%s: grad has shape %s; the output of this convolution has "
                     "shape %s", fl_op_title(op), fl_shape_text(grad->shape, grad->ndim),
                     fl_shape_text(shape, nd));
+}
+
+int fl_conv_infer_grad(const fl_op *op, const fl_value *in, int n, fl_spec *outs,
+                       fl_conv_read_fn read) {
+    fl_conv p;
+    if (fl_conv_check_dtypes(op, in, 2) < 0 || fl_same_device(op, in, n) < 0 ||
+        read(op, in, &p) < 0 || check_grad(op, p, in[0].t) < 0)
+        return -1;
+    fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
+    return 0;
 }

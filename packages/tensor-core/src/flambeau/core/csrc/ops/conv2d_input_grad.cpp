@@ -177,12 +177,7 @@ int read_call(const fl_op *op, const fl_value *in, fl_conv *p) {
 
 extern "C" int fl_infer_conv2d_input_grad(const fl_op *op, const fl_value *in, int n,
                                           fl_spec *outs) {
-    fl_conv p;
-    if (fl_conv_check_dtypes(op, in, 2) < 0 || fl_same_device(op, in, n) < 0 ||
-        read_call(op, in, &p) < 0 || fl_conv_check_grad(op, p, in[0].t) < 0)
-        return -1;
-    fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
-    return 0;
+    return fl_conv_infer_grad(op, in, n, outs, read_call);
 }
 
 extern "C" int fl_run_conv2d_input_grad(const fl_op *op, const fl_value *in, int,

@@ -6,7 +6,7 @@ namespace {
 template <class T>
 void move_kernel(const void *, const void *const *in, void *const *out, const fl_scalar *,
                  int64_t n) {
-    if (in[0] != out[0])
+    if (n > 0 && in[0] != out[0])
         memcpy(out[0], in[0], (size_t)n * sizeof(T));
 }
 
@@ -66,18 +66,28 @@ void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src) {
 
 /* ---- contiguous access ---------------------------------------------------------------------- */
 
+enum direction { PACK, UNPACK };
+
+static void repack(const fl_tensor *t, int dtype, void *memory, direction way) {
+    int64_t dense[FL_MAX_DIMS];
+    fl_contiguous_strides(t->ndim, t->shape, dense);
+    fl_strided packed = {(char *)memory, dtype, dense}, own = {t->data, t->dtype, t->strides};
+    fl_copy_strided(way == PACK ? packed : own, way == PACK ? own : packed, t->ndim, t->shape);
+}
+
+void fl_pack(const fl_tensor *t, int dtype, void *memory) { repack(t, dtype, memory, PACK); }
+
+void fl_unpack(const fl_tensor *t, int dtype, const void *memory) {
+    repack(t, dtype, const_cast<void *>(memory), UNPACK);
+}
+
 In::In(const fl_tensor *t, int kind) : ptr_(t->data), owned_(nullptr), n_(t->numel), bytes_(0) {
     if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
         return;
-    bytes_ = (size_t)n_ * fl_kind_size[kind];
+    bytes_ = fl_bytes(n_, fl_kind_size[kind]);
     ptr_ = owned_ = bytes_ ? fl_alloc_or_error(bytes_) : nullptr;
-    if (!owned_)
-        return;
-    int64_t strides[FL_MAX_DIMS];
-    fl_contiguous_strides(t->ndim, t->shape, strides);
-    fl_strided d = {(char *)owned_, fl_dtype_of_kind[kind], strides};
-    fl_strided s = {t->data, t->dtype, t->strides};
-    fl_copy_strided(d, s, t->ndim, t->shape);
+    if (owned_)
+        fl_pack(t, fl_dtype_of_kind[kind], owned_);
 }
 
 In::~In() {
@@ -89,15 +99,10 @@ Out::Out(fl_tensor *t, int kind, bool load)
     : t_(t), ptr_(t->data), owned_(nullptr), kind_(kind), n_(t->numel), bytes_(0) {
     if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
         return;
-    bytes_ = (size_t)n_ * fl_kind_size[kind];
+    bytes_ = fl_bytes(n_, fl_kind_size[kind]);
     ptr_ = owned_ = bytes_ ? fl_alloc_or_error(bytes_) : nullptr;
-    if (!owned_ || !load)
-        return;
-    int64_t strides[FL_MAX_DIMS];
-    fl_contiguous_strides(t->ndim, t->shape, strides);
-    fl_strided d = {(char *)owned_, fl_dtype_of_kind[kind], strides};
-    fl_strided s = {t->data, t->dtype, t->strides};
-    fl_copy_strided(d, s, t->ndim, t->shape);
+    if (owned_ && load)
+        fl_pack(t, fl_dtype_of_kind[kind], owned_);
 }
 
 Out::~Out() {
@@ -106,13 +111,8 @@ Out::~Out() {
 }
 
 void Out::commit() {
-    if (!owned_)
-        return;
-    int64_t strides[FL_MAX_DIMS];
-    fl_contiguous_strides(t_->ndim, t_->shape, strides);
-    fl_strided s = {(char *)owned_, fl_dtype_of_kind[kind_], strides};
-    fl_strided d = {t_->data, t_->dtype, t_->strides};
-    fl_copy_strided(d, s, t_->ndim, t_->shape);
+    if (owned_)
+        fl_unpack(t_, fl_dtype_of_kind[kind_], owned_);
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -259,6 +259,9 @@ extern "C" int fl_infer_empty_strided(const fl_op *op, const fl_value *in, int n
                         "must be as many", in[0].len, in[1].len);
     if (fl_infer_empty(op, three, 3, outs) < 0)
         return -1;
+    int64_t numel;
+    if (!fl_count_elements(outs->ndim, outs->shape, &numel))
+        return fl_count_error(op->name, outs->ndim, outs->shape);
     fl_tensor probe;
     probe.ndim = outs->ndim;
     probe.shape = outs->shape;

@@ -142,7 +142,7 @@ extern "C" int fl_run_index(const fl_op *op, const fl_value *in, int, fl_tensor 
     if (fl_index_infer(op, self, in[1], &shape) < 0)
         return -1;
     int64_t n = fl_numel_of(shape.n_points, shape.points);
-    Scratch offsets((size_t)n * 8);
+    Scratch offsets(fl_bytes(n, 8));
     RawOut out(outs[0], self->dtype);
     if (!offsets.ok() || !out.ok() ||
         fl_index_offsets(op, self, self->strides, in[1], shape, offsets.as<int64_t>()) < 0)
@@ -186,7 +186,7 @@ extern "C" int fl_run_index_put(const fl_op *op, const fl_value *in, int, fl_ten
     fl_index_shape shape;
     if (fl_index_infer(op, in[0].t, in[1], &shape) < 0)
         return -1;
-    Scratch offsets((size_t)fl_numel_of(shape.n_points, shape.points) * 8);
+    Scratch offsets(fl_bytes(fl_numel_of(shape.n_points, shape.points), 8));
     if (!offsets.ok())
         return -1;
     if (fl_value_true(in[3]))

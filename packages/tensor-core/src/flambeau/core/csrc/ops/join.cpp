@@ -113,7 +113,9 @@ extern "C" int fl_infer_cat(const fl_op *op, const fl_value *in, int n, fl_spec 
             continue;
         if (fits(op, model, list.ts[i], i, dim) < 0)
             return -1;
-        total += list.ts[i]->shape[dim];
+        if (__builtin_add_overflow(total, list.ts[i]->shape[dim], &total))
+            return fl_error(FL_RUNTIME_ERROR, "%s: the sizes along dimension %d add up to more "
+                            "than 64 bits hold", fl_op_title(op), dim);
     }
     fl_spec_like(outs, model);
     outs->shape[dim] = total;

@@ -134,7 +134,7 @@ extern "C" int fl_infer_pointwise(const fl_op *op, const fl_value *in, int n, fl
     return 0;
 }
 
-static void load_number(const fl_value &v, int kind, void *memory) {
+void fl_pw_load_number(const fl_value &v, int kind, void *memory) {
     double re = fl_as_double(v);
     switch (kind) {
     case FL_K_F32: *(float *)memory = (float)re; break;
@@ -198,7 +198,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
             o.dtype = v.t->dtype;
             operand_strides(v.t, ndim, shape, o.strides);
         } else {
-            load_number(v, o.kind, numbers[k]);
+            fl_pw_load_number(v, o.kind, numbers[k]);
             o.data = numbers[k];
             o.dtype = fl_dtype_of_kind[o.kind];
             memset(o.strides, 0, sizeof(int64_t) * (size_t)ndim);

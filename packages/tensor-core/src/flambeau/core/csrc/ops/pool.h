@@ -24,11 +24,11 @@ int64_t fl_pool_band(const fl_pool &p);
  * ran out (the error is stored). */
 template <class T, class Body> bool fl_pool_bands(const fl_pool_call &c, const Body &body) {
     int64_t rows = fl_pool_band(c.p), bands = (c.p.oh - 1) / rows + 1;
-    int64_t work = rows * c.p.ow * c.p.y.size * c.p.x.size + 1;
-    int64_t bytes = FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, rows) * (int64_t)sizeof(T);
+    double work = (double)(rows * c.p.ow) * (double)c.p.y.size * (double)c.p.x.size + 1;
+    size_t bytes = fl_bytes(FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, rows), sizeof(T));
     bool failed = false;
-    fl_parallel(c.planes * bands, (1 << 17) / work + 1, [&](int64_t begin, int64_t end) {
-        Scratch scratch((size_t)bytes);
+    fl_parallel(c.planes * bands, (int64_t)((1 << 17) / work) + 1, [&](int64_t begin, int64_t end) {
+        Scratch scratch(bytes);
         if (!scratch.ok()) {
             __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
             return;
@@ -40,7 +40,6 @@ template <class T, class Body> bool fl_pool_bands(const fl_pool_call &c, const B
         }
     });
     if (failed)
-        fl_error(FL_MEMORY_ERROR, "pooling: no memory for %lld bytes of scratch per thread",
-                 (long long)bytes);
+        fl_error(FL_MEMORY_ERROR, "pooling: no memory for %zu bytes of scratch per thread", bytes);
     return !failed;
 }

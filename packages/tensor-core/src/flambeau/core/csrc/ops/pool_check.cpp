@@ -43,7 +43,8 @@ int fl_pool_read(const fl_op *op, const fl_value *in, int at, const int64_t dila
     if (check_input(op, input_name, nd, input) < 0 ||
         fl_read_pair(op, "kernel_size", in[at], 1, size) < 0 ||
         fl_read_pair(op, "stride", absent(in[at + 1]) ? in[at] : in[at + 1], 1, stride) < 0 ||
-        fl_read_pair(op, "padding", in[at + 2], 0, padding) < 0)
+        fl_read_pair(op, "padding", in[at + 2], 0, padding) < 0 ||
+        fl_check_window_sizes(op, input_name, nd, input, padding) < 0)
         return -1;
     c->nd = nd;
     c->p = fl_pool{input[nd - 2], input[nd - 1], 0, 0,

@@ -35,11 +35,9 @@ void copy_lines(const fl_tensor *t, int dim, char *lines, int kind, bool to_tens
 RawIn::RawIn(const fl_tensor *t, int dtype, int ndim, const int64_t *shape)
     : ptr_(t->data), owned_(nullptr), bytes_(0) {
     int64_t n = fl_numel_of(ndim, shape);
-    if (n == t->numel && plain(t, dtype)) {
-        bytes_ = (size_t)(n * fl_itemsize(dtype));
+    bytes_ = fl_bytes(n, fl_itemsize(dtype));
+    if (n == t->numel && plain(t, dtype))
         return;
-    }
-    bytes_ = (size_t)(n * fl_itemsize(dtype));
     ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
     if (!owned_)
         return;
@@ -59,7 +57,7 @@ RawIn::~RawIn() {
 
 RawOut::RawOut(fl_tensor *t, int dtype)
     : t_(t), ptr_(t->data), owned_(nullptr), dtype_(dtype),
-      bytes_((size_t)(t->numel * fl_itemsize(dtype))) {
+      bytes_(fl_bytes(t->numel, fl_itemsize(dtype))) {
     if (!plain(t, dtype))
         ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
 }
@@ -72,14 +70,11 @@ RawOut::~RawOut() {
 void RawOut::commit() {
     if (!owned_)
         return;
-    int64_t dense[FL_MAX_DIMS];
-    fl_contiguous_strides(t_->ndim, t_->shape, dense);
-    fl_copy_strided(fl_strided{t_->data, t_->dtype, t_->strides},
-                    fl_strided{owned_, dtype_, dense}, t_->ndim, t_->shape);
+    fl_unpack(t_, dtype_, owned_);
 }
 
 LinesIn::LinesIn(const fl_tensor *t, int dim, int kind)
-    : ptr_(t->data), owned_(nullptr), bytes_((size_t)(t->numel * fl_kind_size[kind])) {
+    : ptr_(t->data), owned_(nullptr), bytes_(fl_bytes(t->numel, fl_kind_size[kind])) {
     if (plain(t, fl_dtype_of_kind[kind]) && dim >= t->ndim - 1)
         return;
     ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
@@ -94,7 +89,7 @@ LinesIn::~LinesIn() {
 
 LinesOut::LinesOut(fl_tensor *t, int dim, int kind)
     : t_(t), dim_(dim), kind_(kind), ptr_(t->data), owned_(nullptr),
-      bytes_((size_t)(t->numel * fl_kind_size[kind])) {
+      bytes_(fl_bytes(t->numel, fl_kind_size[kind])) {
     if (!plain(t, fl_dtype_of_kind[kind]) || dim < t->ndim - 1)
         ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
 }

@@ -103,7 +103,7 @@ int best_source(fl_fold_source s, int least, void *values, int64_t *indices) {
     Job j = {{}, least, (char *)values, indices};
     if (fl_fold_make_plan(&s, true, &j.p) == FL_PLAN_READY)
         return best_plan(j);
-    Scratch memory((size_t)(fl_fold_kept(s) * fl_fold_folded(s) * fl_kind_size[s.kind]));
+    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
     fl_fold_gather(original, memory.as<void>(), &j.p);
@@ -129,7 +129,7 @@ int fl_run_best(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     if (!places.ok())
         return -1;
     if (!with_values) {
-        Scratch values((size_t)(index->numel * fl_kind_size[kind]));
+        Scratch values(fl_bytes(index->numel, fl_kind_size[kind]));
         if (!values.ok() || best_source(s, least, values.as<void>(), places.as<int64_t>()) < 0)
             return -1;
     } else {

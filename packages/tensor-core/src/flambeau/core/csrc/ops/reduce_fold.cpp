@@ -126,7 +126,7 @@ int fold_plan(const fl_fold_plan &p, int fold, void *out) {
 }
 
 int fold_gathered(const fl_fold_source &s, int fold, void *out) {
-    Scratch memory((size_t)(fl_fold_kept(s) * fl_fold_folded(s) * fl_kind_size[s.kind]));
+    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
     fl_fold_plan plan;
@@ -140,7 +140,7 @@ int fold_source(fl_fold_source s, int fold, void *out);
 int fold_stages(const fl_fold_source &s, int fold, void *out) {
     fl_fold_source part = fl_fold_split(s);
     int64_t n = fl_fold_kept(part);
-    Scratch memory((size_t)(n * fl_kind_size[s.kind]));
+    Scratch memory(fl_bytes(n, fl_kind_size[s.kind]));
     if (!memory.ok() || fold_source(part, fold, memory.as<void>()) < 0)
         return -1;
     fl_fold_source rest = s;

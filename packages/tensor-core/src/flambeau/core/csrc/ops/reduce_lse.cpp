@@ -83,7 +83,7 @@ int lse_source(fl_fold_source s, void *out) {
             lse_columns(plan, out);
         return 0;
     }
-    Scratch dense((size_t)(fl_fold_kept(s) * fl_fold_folded(s) * fl_kind_size[s.kind]));
+    Scratch dense(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
     if (!dense.ok())
         return -1;
     fl_fold_gather(original, dense.as<void>(), &plan);

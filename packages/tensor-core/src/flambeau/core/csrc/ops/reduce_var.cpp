@@ -112,7 +112,7 @@ int var_source(fl_fold_source s, double correction, void *out) {
     Job j = {{}, correction, out};
     if (fl_fold_make_plan(&s, false, &j.p) == FL_PLAN_READY)
         return var_plan(j);
-    Scratch memory((size_t)(fl_fold_kept(s) * fl_fold_folded(s) * fl_kind_size[s.kind]));
+    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
     fl_fold_gather(original, memory.as<void>(), &j.p);
@@ -126,7 +126,7 @@ int var_complex(fl_fold_source s, double correction, void *out, int64_t count) {
     s.kind = kind;
     for (int d = 0; d < s.ndim; d++)
         s.strides[d] *= 2;
-    Scratch other((size_t)(count * fl_kind_size[kind]));
+    Scratch other(fl_bytes(count, fl_kind_size[kind]));
     if (!other.ok() || var_source(s, correction, out) < 0)
         return -1;
     s.data += fl_kind_size[kind];

@@ -13,12 +13,12 @@ int infer_triangle(const fl_op *op, const fl_value *in, fl_spec *outs) {
     return 0;
 }
 
-int64_t clamp(int64_t x, int64_t high) { return x < 0 ? 0 : x > high ? high : x; }
+int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
 
 /* Columns [begin, end) of a row that become zero. */
 void zero_range(bool upper, int64_t row, int64_t diagonal, int64_t cols, int64_t *begin,
                 int64_t *end) {
-    int64_t split = clamp(row + diagonal + (upper ? 0 : 1), cols);
+    int64_t split = clamp(row + diagonal + (upper ? 0 : 1), 0, cols);
     *begin = upper ? 0 : split;
     *end = upper ? split : cols;
 }
@@ -37,7 +37,8 @@ int run_triangle(const fl_value *in, fl_tensor *out, bool upper) {
     if (out->numel == 0)
         return 0;
     int64_t rows = out->shape[out->ndim - 2], cols = out->shape[out->ndim - 1];
-    int64_t diagonal = in[1].i, size = fl_itemsize(out->dtype);
+    /* beyond that all rows are kept or cleared */
+    int64_t diagonal = clamp(in[1].i, -rows - 1, cols), size = fl_itemsize(out->dtype);
     fl_parallel(out->numel / cols, fl_row_grain(cols), [&](int64_t b, int64_t e) {
         for (int64_t number = b; number < e; number++) {
             int64_t rest = number, offset = 0, begin, end;

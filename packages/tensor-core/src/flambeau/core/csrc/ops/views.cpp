@@ -105,7 +105,8 @@ extern "C" int fl_infer_expand(const fl_op *op, const fl_value *in, int, fl_spec
         s->shape[i] = want;
         s->strides[i] = want == have && i >= pad ? t->strides[i - pad] : 0;
     }
-    return 0;
+    int64_t numel;
+    return fl_count_elements(nd, s->shape, &numel) ? 0 : fl_count_error("expand", nd, s->shape);
 }
 
 extern "C" int fl_infer_squeeze(const fl_op *op, const fl_value *in, int, fl_spec *s) {
@@ -136,7 +137,7 @@ extern "C" int fl_infer_unsqueeze(const fl_op *op, const fl_value *in, int, fl_s
     if (room_for_one(op, t) < 0 || fl_wrap_dim(op, in[1].i, t->ndim + 1, &d) < 0)
         return -1;
     alias_of(s, t);
-    insert_dim(s, d, 1, d < t->ndim ? t->shape[d] * t->strides[d] : 1);
+    insert_dim(s, d, 1, d < t->ndim ? fl_wrapping_mul(t->shape[d], t->strides[d]) : 1);
     return 0;
 }
 
@@ -177,9 +178,9 @@ extern "C" int fl_infer_slice(const fl_op *op, const fl_value *in, int, fl_spec 
     if (end < start)
         end = start;
     alias_of(s, t);
-    s->offset = start * t->strides[d];
-    s->shape[d] = (end - start + step - 1) / step;
-    s->strides[d] = t->strides[d] * step;
+    s->offset = fl_wrapping_mul(start, t->strides[d]);
+    s->shape[d] = end > start ? (end - start - 1) / step + 1 : 0;
+    s->strides[d] = fl_wrapping_mul(t->strides[d], step);
     return 0;
 }
 
@@ -197,7 +198,7 @@ extern "C" int fl_infer_narrow(const fl_op *op, const fl_value *in, int, fl_spec
                         "size (%lld) of dimension %d", (long long)in[2].i, (long long)length,
                         (long long)size, d);
     alias_of(s, t);
-    s->offset = start * t->strides[d];
+    s->offset = fl_wrapping_mul(start, t->strides[d]);
     s->shape[d] = length;
     return 0;
 }
@@ -238,7 +239,7 @@ extern "C" int fl_infer_unfold(const fl_op *op, const fl_value *in, int, fl_spec
     int64_t stride = t->ndim ? t->strides[d] : 1;
     if (t->ndim) {
         s->shape[d] = (have - size) / step + 1;
-        s->strides[d] = stride * step;
+        s->strides[d] = fl_wrapping_mul(stride, step);
     }
     insert_dim(s, s->ndim, size, stride);
     return 0;
@@ -257,7 +258,7 @@ extern "C" int fl_infer_view_as_real(const fl_op *op, const fl_value *in, int, f
     alias_of(s, t);
     s->dtype = (uint8_t)fl_real_dtype(t->dtype);
     for (int i = 0; i < s->ndim; i++)
-        s->strides[i] *= 2;
+        s->strides[i] = fl_wrapping_mul(s->strides[i], 2);
     insert_dim(s, s->ndim, 2, 1);
     return 0;
 }

@@ -4,7 +4,7 @@
 /* Replace one -1 in a wanted shape; check that the element count stays. */
 static int complete_shape(const fl_op *op, const fl_tensor *t, const fl_value &size,
                           int64_t *shape) {
-    int64_t known = 1;
+    int64_t known;
     int hole = -1, nd = (int)size.len;
     if (nd > FL_MAX_DIMS)
         return fl_error(FL_VALUE_ERROR, "%s: at most %d dimensions", fl_op_title(op), FL_MAX_DIMS);
@@ -12,15 +12,16 @@ static int complete_shape(const fl_op *op, const fl_tensor *t, const fl_value &s
         shape[i] = size.is[i];
         if (shape[i] == -1 && hole < 0) {
             hole = i;
+            shape[i] = 1;
             continue;
         }
         if (shape[i] < 0)
             return fl_error(FL_RUNTIME_ERROR, "%s: invalid shape dimension %lld in %s; sizes are "
                             "at least 0 and one of them may be -1", fl_op_title(op),
                             (long long)shape[i], fl_shape_text(size.is, nd));
-        if (__builtin_mul_overflow(known, shape[i], &known))
-            known = -1;
     }
+    if (!fl_count_elements(nd, shape, &known))
+        return fl_count_error(op->name, nd, size.is);
     if (hole >= 0 && known > 0 && t->numel % known == 0)
         shape[hole] = t->numel / known;
     else if (hole >= 0 && known == 0)
@@ -78,7 +79,7 @@ bool fl_view_possible(const fl_tensor *t, int nd, const int64_t *shape) {
 
 extern "C" int fl_infer_view(const fl_op *op, const fl_value *in, int, fl_spec *s) {
     const fl_tensor *t = in[0].t;
-    int64_t shape[FL_MAX_DIMS];
+    int64_t shape[FL_MAX_DIMS] = {};
     if (complete_shape(op, t, in[1], shape) < 0)
         return -1;
     fl_spec_set(s, t->dtype, fl_device_code(t), (int)in[1].len, shape);

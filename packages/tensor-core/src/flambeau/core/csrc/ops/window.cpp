@@ -17,3 +17,18 @@ int fl_read_pair(const fl_op *op, const char *param, const fl_value &v, int64_t 
     }
     return 0;
 }
+
+int fl_check_window_sizes(const fl_op *op, const char *name, int nd, const int64_t *shape,
+                          const int64_t *padding) {
+    int64_t numel;
+    bool fits = fl_count_elements(nd, shape, &numel);
+    for (int i = 0; i < nd && fits; i++) {
+        int64_t border = i < nd - 2 || !padding ? 0 : 2 * padding[i - nd + 2];
+        fits = shape[i] >= 0 && (i < nd - 2 || shape[i] <= INT32_MAX - border);
+    }
+    if (fits)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: %s is %s; sizes must not be negative, height and width "
+                    "with their padding at most 2**31 - 1, and the product of all but zeros must "
+                    "fit 64 bits", fl_op_title(op), name, fl_shape_text(shape, nd));
+}
