@@ -262,11 +262,18 @@ SAMPLES = {
     ],
     "embedding_lookup": [
         lambda: (lambda w: ops.embedding_lookup(w, whole([[0, 2], [2, 2]])), (reals(3, 2),)),
+        # With scale_grad_by_freq the result is the derivative only where no row occurs twice.
+        lambda: (lambda w: ops.embedding_lookup(w, whole([2, 0]), -1, True), (reals(3, 2),)),
     ],
     "embedding_grad": [
         lambda: (lambda g: ops.embedding_grad(g, whole([0, 2, 2]), 3), (reals(3, 2),)),
         lambda: (lambda g: ops.embedding_grad(g, whole([0, 2, 1]), 3, 2), (reals(3, 2),)),
     ],
+    "binary_cross_entropy_terms": [
+        lambda: (ops.binary_cross_entropy_terms,
+                 (reals(3, low=0.1, high=0.9), reals(3, low=0.1, high=0.9)))],
+    "huber_terms": [
+        lambda: (lambda x, y: ops.huber_terms(x, y, 0.7), (reals(4), reals(4)))],
     "nll_loss_rows": [
         lambda: (lambda x: ops.nll_loss_rows(x, whole([0, 2, 1]), reals(3, low=0.5, grad=False))[0],
                  (reals(3, 3),)),

@@ -135,6 +135,23 @@ def test_embedding(torch, padding):
     close(mine.weight.grad, theirs.weight.grad)
 
 
+@pytest.mark.parametrize("options", [
+    {"max_norm": 1.0}, {"max_norm": 2.0, "norm_type": 1.0}, {"scale_grad_by_freq": True},
+    {"scale_grad_by_freq": True, "padding_idx": 2}, {"max_norm": 0.5, "scale_grad_by_freq": True},
+], ids=str)
+def test_embedding_options(torch, options):
+    table = torch.randn(6, 3)
+    theirs = torch.nn.Embedding(6, 3, _weight=table.clone(), **options)
+    mine = nn.Embedding(6, 3, _weight=ours(table), **options)
+    index = torch.tensor([[0, 2, 2], [5, 5, 5]])
+    out, expected = mine(ours(index)), theirs(index)
+    close(out, expected)
+    close(mine.weight, theirs.weight)
+    out.pow(2).sum().backward()
+    expected.pow(2).sum().backward()
+    close(mine.weight.grad, theirs.weight.grad)
+
+
 def positive(torch, *shape):
     return torch.rand(*shape) * 0.98 + 0.01
 

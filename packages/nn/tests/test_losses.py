@@ -140,3 +140,18 @@ def test_old_flags():
     assert nn.MSELoss(size_average=False).reduction == "sum"
     assert nn.CrossEntropyLoss(None, None, -1, False).reduction == "none"
     assert nn.BCEWithLogitsLoss(None, True).reduction == "mean"
+
+
+def test_gradient_of_certain_probabilities():
+    """Where ``x (1 - x)`` is 0 it counts as 1e-12, so that the gradient stays finite."""
+    x = flambeau.tensor([0.0, 1.0, 0.0, 0.25], requires_grad=True, dtype=flambeau.float64)
+    y = flambeau.tensor([1.0, 0.0, 0.0, 1.0], dtype=flambeau.float64)
+    F.binary_cross_entropy(x, y, reduction="sum").backward()
+    assert x.grad.tolist() == pytest.approx([-1e12, 1e12, 0.0, -4.0])
+
+
+def test_losses_are_operators_that_can_be_traced():
+    from flambeau.core import ops
+
+    for name in ("binary_cross_entropy", "smooth_l1_loss", "huber_loss"):
+        assert getattr(F, name) is getattr(ops, name)

@@ -207,7 +207,8 @@ CALLS: dict[str, list[Call]] = {
     "tril": [_c(lambda lib, x: x.tril(3), (67, 70), d=TWO),
              _c(lambda lib, x: x.tril(), (4, 5), d=ALL), _c(lambda lib, x: x.tril(-1), d=TWO)],
     "triu": [_c(lambda lib, x: x.triu(), (4, 5), d=ALL), _c(lambda lib, x: x.triu(2), d=TWO)],
-    "one_hot": [_c(lambda lib, i: nn(lib).one_hot(i.abs(), 9), (3, 2), d=("int64",))],
+    "one_hot": [_c(lambda lib, i: nn(lib).one_hot(i.abs(), 9), (3, 2), d=("int64",)),
+                _c(lambda lib, i: nn(lib).one_hot(i.abs()), (3, 2), d=("int64",))],
     # ---- products
     "matmul": [_c(lambda lib, a, b: a @ b, (7, 5), (5, 3), d=(*FLOATS, "int32", "int64",
                                                              "complex64")),
@@ -253,7 +254,12 @@ CALLS: dict[str, list[Call]] = {
                       (3,), (3,), (3,), (3,)),
                    _c(lambda lib, x: nn(lib).batch_norm(x, None, None, training=True), IMAGE),
                    _c(lambda lib, x: nn(lib).batch_norm(x, None, None, training=True), (6, 3))],
-    "embedding": [_c(lambda lib, w, i: nn(lib).embedding(i, w), (4, 3), extra=(INDEX2,), d=FLOATS)],
+    "embedding": [
+        _c(lambda lib, w, i: nn(lib).embedding(i, w), (4, 3), extra=(INDEX2,), d=FLOATS),
+        _c(lambda lib, w, i: (lambda table: (nn(lib).embedding(i, table, max_norm=2.5), table))(
+            w.clone()), (4, 3), extra=(INDEX2,)),
+        _c(lambda lib, w, i: nn(lib).embedding(i, w.contiguous(), max_norm=1.5, norm_type=1.0),
+           (4, 3), extra=(INDEX2,))],
     "nll_loss": [_c(lambda lib, x, i: nn(lib).nll_loss(x, i), (3, 4), extra=([0, 3, 1],)),
                  _c(lambda lib, x, w, i: nn(lib).nll_loss(x, i, w.abs(), ignore_index=3,
                                                           reduction="sum"), (3, 4), (4,),
@@ -275,6 +281,23 @@ CALLS: dict[str, list[Call]] = {
            domain=(0, 1)),
         _c(lambda lib, x, y, w, p: nn(lib).binary_cross_entropy_with_logits(
             x, y, w, pos_weight=p), (3, 4), (3, 4), (3, 4), (4,), domain=(0, 1))],
+    "binary_cross_entropy": [
+        _c(lambda lib, x, y: nn(lib).binary_cross_entropy(x, y), (3, 4), (3, 4), domain=(0, 1)),
+        _c(lambda lib, x, y: nn(lib).binary_cross_entropy(x.round(), y, reduction="none"), (3, 4),
+           (3, 4), domain=(0, 1)),
+        _c(lambda lib, x, y, w: nn(lib).binary_cross_entropy(x, y, w, reduction="sum"), (3, 4),
+           (3, 4), (4,), domain=(0, 1))],
+    "smooth_l1_loss": [
+        _c(lambda lib, x, y: nn(lib).smooth_l1_loss(x, y), (3, 4), (3, 4)),
+        _c(lambda lib, x, y: nn(lib).smooth_l1_loss(x, y, reduction="sum", beta=2.5), (3, 4),
+           (3, 4)),
+        _c(lambda lib, x, y: nn(lib).smooth_l1_loss(x, y, reduction="none", beta=0.0), (3, 4),
+           (3, 4))],
+    "huber_loss": [
+        _c(lambda lib, x, y: nn(lib).huber_loss(x, y), (3, 4), (3, 4)),
+        _c(lambda lib, x, y: nn(lib).huber_loss(x, y, "none", 2.5), (3, 4), (3, 4)),
+        _c(lambda lib, x, y, w: nn(lib).huber_loss(x, y, "sum", 0.5, w), (3, 4), (3, 4),
+           (3, 4))],
     "scaled_dot_product_attention": [
         _c(lambda lib, q, k, v: nn(lib).scaled_dot_product_attention(q, k, v), (2, 2, 7, 8),
            (2, 2, 9, 8), (2, 2, 9, 8)),
@@ -346,6 +369,7 @@ ELSEWHERE = {
     "layer_norm_grad": "autograd's gradcheck", "native_batch_norm": "batch_norm",
     "batch_norm_grad": "autograd's gradcheck", "embedding_lookup": "embedding",
     "embedding_grad": "autograd's gradcheck", "nll_loss_rows": "nll_loss",
+    "one_hot_rows": "one_hot",
     "nll_loss_grad": "autograd's gradcheck", "attention": "scaled_dot_product_attention",
     "attention_grad": "autograd's gradcheck", "alias": "test_views.py (detach)",
     "contiguous_copy": "contiguous", "to_device": "test_backends.py",

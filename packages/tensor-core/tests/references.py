@@ -51,6 +51,9 @@ FLOAT = {
     "gelu_exact": lambda x: x * 0.5 * _erfc(-x / math.sqrt(2)),
     "gelu_tanh": lambda x: 0.5 * x * (
         1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "binary_cross_entropy_terms": lambda x, y: -(
+        y * np.maximum(np.log(x), -100) + (1 - y) * np.maximum(np.log1p(-x), -100)),
+    "huber_terms": lambda x, y: np.where(abs(x - y) < 1, (x - y)**2 / 2, abs(x - y) - 0.5),
     "real_part": np.real, "clamp_both": lambda x, a, b: np.minimum(np.maximum(x, a), b),
 }
 

@@ -32,6 +32,9 @@ _NAMES = {
     "gelu_exact": torch.nn.functional.gelu,
     "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
     "conj": lambda x: torch.conj(x).resolve_conj(), "where": torch.where,
+    "binary_cross_entropy_terms": lambda x, y: (
+        (y - 1) * (-x).log1p().clamp(min=-100) - y * x.log().clamp(min=-100)),
+    "huber_terms": lambda x, y: torch.nn.functional.huber_loss(x, y, reduction="none"),
     "relu_grad": lambda g, r: torch.where(r > 0, g, 0),
 }
 

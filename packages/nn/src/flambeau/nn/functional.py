@@ -18,7 +18,6 @@ from flambeau import Tensor
 from flambeau.core import namespaces
 
 from ._core import ops
-from ._losses import binary_cross_entropy, huber_loss, smooth_l1_loss
 
 # Rows of the operator table that belong here, as they are; names defined below replace them.
 globals().update(namespaces["nn.functional"])

@@ -77,7 +77,7 @@ def batch_norm_grad(grad, x, weight, mean, rstd, training):
 
 
 @kernel("embedding_lookup")
-def embedding_lookup(weight, indices, padding_idx):
+def embedding_lookup(weight, indices, padding_idx, scale_grad_by_freq):
     return weight[indices]
 
 

@@ -205,7 +205,7 @@ BY_KEY = {
     "topk": _topk,
     "tril": lambda m: [(m.array(4, 5), d) for d in (-1, 0, 2)] + [(m.array(2, 5, 4), 0)],
     "triu": lambda m: [(m.array(4, 5), d) for d in (-1, 0, 2)] + [(m.array(2, 5, 4), 0)],
-    "one_hot": lambda m: [(m.index(4, 5), 4)] if m.dtype == "int64" else [],
+    "one_hot_rows": lambda m: [(m.index(4, 5), 4)] if m.dtype == "int64" else [],
     "cast": lambda m: [(x, f"dtype:{d}") for x in layouts(m) for d in
                        ("bool", "int32", "int64", "bfloat16", "float32", "float64")],
     "copy": lambda m: [(m.array(3, 5), m.array(3, 5)), (m.array(3, 5), m.array(5)),

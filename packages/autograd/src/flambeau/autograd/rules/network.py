@@ -1,4 +1,5 @@
 """Convolution, pooling, embedding, losses."""
+import flambeau
 from flambeau.autograd._table import rule
 from flambeau.core import ops
 
@@ -42,8 +43,9 @@ def _from_planes(g, indices):
 
 
 # ---- embedding ---------------------------------------------------------------------------------
-rule("embedding_lookup", weight=lambda g, weight_shape, indices, padding_idx:
-     ops.embedding_grad(g, indices, weight_shape[0], padding_idx))
+rule("embedding_lookup", weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq:
+     ops.embedding_grad(g / _times_looked_up(indices, weight_shape[0]) if scale_grad_by_freq else g,
+                        indices, weight_shape[0], padding_idx))
 rule("embedding_grad", grad=lambda g, indices, padding_idx:
      _lookup(g, indices, padding_idx))
 
@@ -55,7 +57,18 @@ def _lookup(g, indices, padding_idx):
     return ops.where((indices == padding_idx).unsqueeze(-1), 0, rows)
 
 
+def _times_looked_up(indices, rows):
+    """For each index, how often it occurs; a last dimension of 1 is added."""
+    places = indices.reshape(-1)
+    ones = ops.ones_like(places, dtype=flambeau.int64)
+    counts = ops.full_of((rows,), 0, dtype=flambeau.int64, device=indices.device)
+    return counts.index_add(0, places, ones)[indices].unsqueeze(-1)
+
+
 # ---- losses ------------------------------------------------------------------------------------
+rule("binary_cross_entropy_terms",
+     self=lambda g, self, target: g * (self - target) / (self * (1 - self)).clamp_min(1e-12),
+     target=lambda g, self: g * ((-self).log1p().clamp_min(-100) - self.log().clamp_min(-100)))
 rule("nll_loss_rows", self=lambda g, self, target, weight, reduction, ignore_index, result1:
      ops.nll_loss_grad(g, self, target, weight, reduction, ignore_index, result1))
 rule("nll_loss_grad", grad=lambda g, target, weight, reduction, ignore_index:

@@ -8,7 +8,7 @@ no_derivative("isnan", "isinf", "isfinite", "signbit", "any", "all")
 no_derivative("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
 
 # ---- places ------------------------------------------------------------------------------------
-no_derivative("argmax", "argmin", "nonzero", "one_hot")
+no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 
 # ---- new tensors -------------------------------------------------------------------------------
 no_derivative("empty", "empty_strided", "full_of", "arange_of", "linspace", "eye_of")

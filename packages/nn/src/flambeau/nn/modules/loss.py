@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau import Tensor
 
 from .. import functional as F
-from .._losses import resolve_reduction
+from ._reduction import resolve_reduction
 from .module import Module
 
 

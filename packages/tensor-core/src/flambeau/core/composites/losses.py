@@ -17,22 +17,29 @@ def _reduce(what, loss, reduction):
     return loss if code == 0 else _op["mean"](loss) if code == 1 else _op["sum"](loss)
 
 
-def _same_shape(what, x, target):
+def _same_shape(what, x, target, role="target"):
     if x.shape != target.shape:
         raise ValueError(
-            f"{what}(): input has shape {list(x.shape)} and target {list(target.shape)}; a loss "
-            "does not broadcast in silence: reshape one of them (target.view_as(input)), or "
-            "broadcast on purpose with target.expand_as(input)")
+            f"{what}(): input has shape {list(x.shape)} and {role} {list(target.shape)}; a loss "
+            f"does not broadcast in silence: reshape one of them ({role}.view_as(input)), or "
+            f"broadcast on purpose with {role}.expand_as(input)")
 
 
-def _legacy(what, size_average, reduce):
-    if size_average is not None or reduce is not None:
-        raise TypeError(f"{what}(): size_average and reduce are deprecated; write reduction="
-                        "'mean', 'sum' or 'none'")
+def _reduction(what, size_average, reduce, reduction):
+    """``reduction``, unless the two flags of PyTorch's first versions are used."""
+    for name, flag in (("size_average", size_average), ("reduce", reduce)):
+        if flag is not None and not isinstance(flag, bool):
+            raise ValueError(f"{what}(): {name} is True, False or None, not {flag!r}; write "
+                             "reduction='mean', 'sum' or 'none'")
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
 
 
 def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):
-    _legacy("nll_loss", size_average, reduce)
+    reduction = _reduction("nll_loss", size_average, reduce, reduction)
     code = _code("nll_loss", reduction)
     if x.ndim <= 2:
         return _op["nll_loss_rows"](x, target, weight, code, ignore_index)[0]
@@ -44,7 +51,7 @@ def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):
 
 def cross_entropy(x, target, weight, size_average, ignore_index, reduce, reduction,
                   label_smoothing):
-    _legacy("cross_entropy", size_average, reduce)
+    reduction = _reduction("cross_entropy", size_average, reduce, reduction)
     dim = 0 if x.ndim == 1 else 1
     scores = _op["log_softmax"](x, dim)
     if target.is_floating_point():
@@ -96,13 +103,13 @@ def _smoothed(scores, target, weight, ignore_index, reduction, smoothing, loss, 
 
 
 def mse_loss(x, target, size_average, reduce, reduction):
-    _legacy("mse_loss", size_average, reduce)
+    reduction = _reduction("mse_loss", size_average, reduce, reduction)
     _same_shape("mse_loss", x, target)
     return _reduce("mse_loss", _op["square"](_op["sub"](x, target)), reduction)
 
 
 def l1_loss(x, target, size_average, reduce, reduction):
-    _legacy("l1_loss", size_average, reduce)
+    reduction = _reduction("l1_loss", size_average, reduce, reduction)
     _same_shape("l1_loss", x, target)
     return _reduce("l1_loss", _op["abs"](_op["sub"](x, target)), reduction)
 
@@ -111,7 +118,7 @@ def binary_cross_entropy_with_logits(x, target, weight, size_average, reduce, re
                                      pos_weight):
     """``max(x, 0) - x * y + log(1 + exp(-|x|))``, with weights on the positive part."""
     what = "binary_cross_entropy_with_logits"
-    _legacy(what, size_average, reduce)
+    reduction = _reduction(what, size_average, reduce, reduction)
     _same_shape(what, x, target)
     log_sigmoid = _op["logsigmoid"](x)
     if pos_weight is None:
@@ -122,3 +129,40 @@ def binary_cross_entropy_with_logits(x, target, weight, size_average, reduce, re
     if weight is not None:
         loss = _op["mul"](loss, weight)
     return _reduce(what, loss, reduction)
+
+
+def binary_cross_entropy(x, target, weight, size_average, reduce, reduction):
+    what = "binary_cross_entropy"
+    reduction = _reduction(what, size_average, reduce, reduction)
+    _same_shape(what, x, target)
+    loss = _op["binary_cross_entropy_terms"](x, target)
+    if weight is not None:
+        loss = _op["mul"](loss, weight)
+    return _reduce(what, loss, reduction)
+
+
+def smooth_l1_loss(x, target, size_average, reduce, reduction, beta):
+    reduction = _reduction("smooth_l1_loss", size_average, reduce, reduction)
+    if beta < 0:
+        raise ValueError(f"smooth_l1_loss(): beta is at least 0, not {beta}")
+    _same_shape("smooth_l1_loss", x, target)
+    if beta == 0:
+        loss = _op["abs"](_op["sub"](x, target))
+    else:
+        loss = _op["div"](_op["huber_terms"](x, target, beta), beta)
+    return _reduce("smooth_l1_loss", loss, reduction)
+
+
+def huber_loss(x, target, reduction, delta, weight):
+    code = _code("huber_loss", reduction)
+    if delta <= 0:
+        raise ValueError(f"huber_loss(): delta is greater than 0, not {delta}")
+    _same_shape("huber_loss", x, target)
+    loss = _op["huber_terms"](x, target, delta)
+    if weight is None:
+        return _reduce("huber_loss", loss, reduction)
+    _same_shape("huber_loss", x, weight, "weight")
+    loss = _op["mul"](loss, weight)
+    if code == 1:
+        return _op["div"](_op["sum"](loss), _op["sum"](weight))
+    return _reduce("huber_loss", loss, reduction)

@@ -49,8 +49,8 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
     n = len(normalized_shape)
     if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):
         raise RuntimeError(f"layer_norm(): Given normalized_shape={list(normalized_shape)}, "
-                           f"expected input with shape [*, {', '.join(map(str, normalized_shape))}], "
-                           f"but got input of size {list(x.shape)}")
+                           "expected input with shape "
+                           f"[*, {', '.join(map(str, normalized_shape))}], but got input of size {list(x.shape)}")
     return _op["native_layer_norm"](x, n, weight, bias, eps)[0]
 
 
@@ -63,9 +63,9 @@ def batch_norm(x, running_mean, running_var, weight, bias, training, momentum, e
 
 
 def embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
-    if max_norm is not None or scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding(): max_norm, scale_grad_by_freq and sparse are not "
-                                  "supported yet; leave them at their defaults")
+    if sparse:
+        raise NotImplementedError("embedding(): gradients are dense here; leave out sparse=True, "
+                                  "the result is the same")
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
@@ -73,7 +73,29 @@ def embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_f
                            f"{weight.shape[0]} rows of weight")
     elif padding_idx < 0:
         padding_idx += weight.shape[0]
-    return _op["embedding_lookup"](weight, indices, padding_idx)
+    if max_norm is not None:
+        _shorten_rows(weight, indices, max_norm, norm_type)
+    return _op["embedding_lookup"](weight, indices, padding_idx, scale_grad_by_freq)
+
+
+def _shorten_rows(weight, indices, max_norm, norm_type):
+    """Scale the rows that are looked up and longer than ``max_norm``, in the table itself."""
+    table = weight.detach()
+    places = _op["reshape"](indices, (-1,))
+    rows = _op["index_select"](table, 0, places)
+    length = _op["norm"](rows, norm_type, 1, True)
+    factor = _op["where"](_op["gt"](length, max_norm),
+                          _op["div"](max_norm, _op["add"](length, 1e-7)), 1.0)
+    _op["index_put_"](table, [places], _op["mul"](rows, factor))
+
+
+def one_hot(x, num_classes):
+    if num_classes == -1:
+        if x.numel() == 0:
+            raise RuntimeError("one_hot(): Can not infer total number of classes from an empty "
+                               f"tensor of shape {list(x.shape)}; pass num_classes")
+        num_classes = int(_op["amax"](x).item()) + 1
+    return _op["one_hot_rows"](x, num_classes)
 
 
 def dropout(x, p, training, inplace):

@@ -1,4 +1,4 @@
-/* Operators whose result's size depends on values: masked_select, nonzero, one_hot.
+/* Operators whose result's size depends on values: masked_select, nonzero.
  *
  * The dispatcher counts first, with the functions below, and leaves the number in
  * fl_dynamic_size for infer. A negative number means that nobody counted (meta tensors,
@@ -9,5 +9,3 @@
 extern thread_local int64_t fl_dynamic_size;
 
 int64_t fl_count_nonzero(const fl_tensor *mask);
-/* One more than the greatest element: classes that one_hot needs. */
-int64_t fl_count_classes(const fl_tensor *index);

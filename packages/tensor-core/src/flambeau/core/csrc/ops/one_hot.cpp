@@ -1,43 +1,25 @@
-/* one_hot: indices as rows of an identity matrix. */
+/* one_hot_rows: indices as rows of an identity matrix. */
 #include "ops/args.h"
-#include "ops/dynamic.h"
 #include "ops/raw.h"
 
-int64_t fl_count_classes(const fl_tensor *index) {
-    In x(index, FL_K_I64);
-    if (!x.ok())
-        return -1;
-    int64_t greatest = -1;
-    for (int64_t i = 0; i < index->numel; i++)
-        greatest = x.as<int64_t>()[i] > greatest ? x.as<int64_t>()[i] : greatest;
-    return greatest + 1;
-}
-
-extern "C" int fl_infer_one_hot(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+extern "C" int fl_infer_one_hot_rows(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
-    int64_t classes = in[1].i < 0 ? fl_dynamic_size : in[1].i;
     if (fl_expect_int64(op, "self", self) < 0)
         return -1;
-    if (in[1].i < -1 || in[1].i == 0)
+    if (in[1].i < 1)
         return fl_error(FL_RUNTIME_ERROR, "%s: num_classes must be positive, or -1 to be taken "
                         "from the greatest index; got %lld", fl_op_title(op), (long long)in[1].i);
-    if (classes < 0)
-        return fl_error(FL_RUNTIME_ERROR, "%s: num_classes=-1 would be taken from values that are "
-                        "not known here; pass num_classes", fl_op_title(op));
-    if (in[1].i < 0 && self->numel == 0)
-        return fl_error(FL_RUNTIME_ERROR, "%s: Can not infer total number of classes from an empty "
-                        "tensor of shape %s; pass num_classes", fl_op_title(op),
-                        fl_shape_text(self->shape, self->ndim));
     if (self->ndim + 1 > FL_MAX_DIMS)
         return fl_error(FL_RUNTIME_ERROR, "%s: at most %d dimensions fit", fl_op_title(op),
                         FL_MAX_DIMS - 1);
     fl_spec_like(outs, self);
-    outs->shape[outs->ndim++] = classes;
+    outs->shape[outs->ndim++] = in[1].i;
     outs->dtype = FL_I64;
     return 0;
 }
 
-extern "C" int fl_run_one_hot(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_one_hot_rows(const fl_op *op, const fl_value *in, int,
+                                   fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
     int64_t classes = outs[0]->shape[outs[0]->ndim - 1];
     In x(self, FL_K_I64);

@@ -9,6 +9,7 @@ from flambeau.core.table.rows import (
     composites,
     creation,
     indexing,
+    losses,
     matrix,
     network,
     random,
@@ -18,7 +19,7 @@ from flambeau.core.table.rows import (
 )
 
 _MODULES = (arithmetic, comparison, transcendental, activations, reductions, views, indexing,
-            matrix, network, creation, random, composites)
+            matrix, network, creation, random, composites, losses)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 

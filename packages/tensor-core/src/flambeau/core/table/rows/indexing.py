@@ -1,5 +1,5 @@
 """Joining, gathering and scattering."""
-from flambeau.core.table.make import kernel
+from flambeau.core.table.make import composite, kernel
 
 ROWS = (
     kernel("cat(Tensors tensors, Dim dim=0)", forms=("function",),
@@ -31,6 +31,9 @@ ROWS = (
            " -> (Tensor values, Tensor indices)", doc="The k greatest or least values."),
     kernel("tril(Tensor self, Int diagonal=0)", inplace=True, doc="The lower triangle."),
     kernel("triu(Tensor self, Int diagonal=0)", inplace=True, doc="The upper triangle."),
-    kernel("one_hot(Tensor self, Int num_classes=-1)", forms=("nn",), out=False,
+    kernel("one_hot_rows(Tensor self, Int num_classes)", forms=(), out=False,
            differentiable=False, doc="Indices as rows of an identity matrix."),
+    composite("one_hot(Tensor self, Int num_classes=-1)", forms=("nn",), differentiable=False,
+              doc="Indices as rows of an identity matrix; -1 takes one more than the greatest "
+                  "index as the number of classes."),
 )

@@ -43,7 +43,8 @@ ROWS = (
     _k("batch_norm_grad(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd,"
        " Bool training) -> (Tensor input, Tensor weight, Tensor bias)",
        doc="Gradients of batch_norm."),
-    _k("embedding_lookup(Tensor weight, Tensor indices, Int padding_idx=-1)",
+    _k("embedding_lookup(Tensor weight, Tensor indices, Int padding_idx=-1,"
+       " Bool scale_grad_by_freq=False)",
        doc="Rows of a table."),
     _k("embedding_grad(Tensor grad, Tensor indices, Int num_weights, Int padding_idx=-1)",
        doc="Gradient of embedding for its table."),
