@@ -21,9 +21,9 @@ def compile_extension(source: Path, target: Path, include: str, *flags: str) -> 
     return module
 
 
-def run_program(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run a program in a fresh interpreter that also finds modules in a folder."""
-    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+def run_program(code: str, *folders: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run a program in a fresh interpreter that looks for modules in some folders first."""
+    paths = [*map(str, folders), os.environ.get("PYTHONPATH", "")]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **environment}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                           env=variables, timeout=600)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-
 from build import chain, node, value
+
 from flambeau.jit.dims import Dim, symbol
 from flambeau.jit.errors import GraphError
 from flambeau.jit.grammar import check

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from build import node, ops_of, value
 from replay import same
 
 import flambeau
-from build import node, ops_of, value
 from flambeau.core.formula import parse
 from flambeau.core.formula.lower import lower
 from flambeau.jit import bridge
@@ -295,7 +295,8 @@ def test_fusion_and_lowering_know_the_same_operators():
 def test_lower_levels(level):
     """The same agreement when the core is pinned to an older instruction set, in a new process."""
     tests = "test_operands or test_rare or test_addition or test_results_are_rounded"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", tests]
+    options = ["-q", "-p", "no:cacheprovider", __file__, "-k", tests]
+    command = [sys.executable, "-m", "pytest", *options]
     environment = {**os.environ, "FLAMBEAU_ISA": level}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -3,10 +3,10 @@
 import math
 
 import pytest
+from build import ops_of
 from replay import replay, same
 
 import flambeau
-from build import ops_of
 from flambeau import jit
 from flambeau.core import ops
 

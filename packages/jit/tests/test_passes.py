@@ -1,9 +1,9 @@
 """Each pass on a small handmade graph."""
 
 import pytest
+from build import chain, node, ops_of, value
 
 import flambeau
-from build import chain, node, ops_of, value
 from flambeau.jit.grammar import check
 from flambeau.jit.ir import Capture, Graph
 from flambeau.jit.literals import Slot

@@ -1,6 +1,7 @@
 """The text of a graph, word for word."""
 
 from build import node, value
+
 from flambeau.jit.dims import Dim, symbol
 from flambeau.jit.ir import Capture, Graph, Node, Value
 from flambeau.jit.literals import Device, DType, Slot

@@ -1,10 +1,10 @@
 """Traced functions against eager, on other sizes and values."""
 
 import pytest
+from build import ops_of
 from replay import replay, same
 
 import flambeau
-from build import ops_of
 from flambeau import jit
 from flambeau.core import ops
 

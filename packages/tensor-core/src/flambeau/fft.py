@@ -8,4 +8,4 @@ from flambeau.core import namespaces
 
 _FUNCTIONS = namespaces.get("fft", {})
 globals().update(_FUNCTIONS)
-__all__ = sorted(_FUNCTIONS)
+__all__ = list(_FUNCTIONS)

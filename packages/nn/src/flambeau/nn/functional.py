@@ -160,6 +160,6 @@ def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
     return dim
 
 
-__all__ = sorted(
-    {name for name, value in globals().items() if callable(value) and name[0] != "_"} - {"Tensor"}
-)
+_PUBLIC = {name for name, value in globals().items() if callable(value) and name[0] != "_"}
+_NAMES = sorted(_PUBLIC - {"Tensor"})
+__all__ = list(_NAMES)

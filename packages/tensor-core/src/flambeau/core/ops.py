@@ -12,7 +12,7 @@ def name_outputs() -> None:
     """Let rows with several outputs return named tuples (``values, indices``)."""
     classes = {}
     for key, name, outputs in _core.pending_outputs():
-        kind = namedtuple(name, outputs, module="flambeau.core.ops")
+        kind = namedtuple(name, outputs, module="flambeau.core.ops")  # type: ignore[misc]
         globals()[f"{name}_outputs"] = kind
         classes[key] = kind._make
     _core._name_outputs(classes)

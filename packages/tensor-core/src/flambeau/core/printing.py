@@ -3,7 +3,12 @@ from __future__ import annotations
 
 import math
 
-_OPTIONS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_OPTIONS: dict[str, Any] = {
+    "precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None,

@@ -204,7 +204,7 @@ def meshgrid(*tensors, indexing="ij"):
         indexing: ``"ij"`` or ``"xy"``.
     """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tensors[0]
+        tensors = tuple(tensors[0])
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f"meshgrid(): indexing must be 'ij' or 'xy', got {indexing!r}")
     swapped = indexing == "xy" and len(tensors) >= 2
@@ -222,8 +222,8 @@ def meshgrid(*tensors, indexing="ij"):
     return tuple(grids)
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
     empty, zeros, ones, full, arange, linspace, eye, rand, randn, randint, randperm, meshgrid)}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
-NAMESPACE_FUNCTIONS = {}
+NAMESPACE_FUNCTIONS = {}  # type: dict[str, object]

@@ -100,7 +100,7 @@ def _made(x, requires_grad):
 
 def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
     """Uninitialized memory of this dtype and device."""
-    size = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     x = _op["empty"](size, dtype=dtype or self.dtype, device=device or self.device)
     return _made(x, requires_grad)
 
@@ -191,7 +191,7 @@ def type(self, dtype=None):
     return f"flambeau.{self.dtype.name}" if dtype is None else to(self, dtype)
 
 
-ATTRIBUTES = {f.__name__: f for f in (
+ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __dlpack__, __dlpack_device__, new_empty, new_zeros,
     new_ones, new_full, new_tensor, zero_, uniform_, normal_, random_, bernoulli_, is_nonzero,
     type)}

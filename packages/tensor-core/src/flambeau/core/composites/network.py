@@ -50,7 +50,8 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
     if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):
         raise RuntimeError(f"layer_norm(): Given normalized_shape={list(normalized_shape)}, "
                            "expected input with shape "
-                           f"[*, {', '.join(map(str, normalized_shape))}], but got input of size {list(x.shape)}")
+                           f"[*, {', '.join(map(str, normalized_shape))}], "
+                           f"but got input of size {list(x.shape)}")
     return _op["native_layer_norm"](x, n, weight, bias, eps)[0]
 
 

@@ -111,7 +111,7 @@ def _default(row: Row, p: Param) -> str:
         return f"boolean({str(value).lower()})"
     if isinstance(value, str):
         return f"text({json.dumps(value)}, {len(value)})"
-    if p.role == "Float" or isinstance(value, float):
+    if isinstance(value, float) or (p.role == "Float" and isinstance(value, int)):
         return f"real({float(value)!r})"
     return f"integer({value})"
 

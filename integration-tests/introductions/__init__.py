@@ -1,0 +1,1 @@
+"""Programs that introductions to PyTorch show; ``test_introductions.py`` runs them."""
