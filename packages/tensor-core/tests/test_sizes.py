@@ -55,6 +55,9 @@ REFUSED = {
     "conv2d_input_grad": (lambda: ops.conv2d_input_grad(IMAGE, KERNEL, [1, 1, MOST, MOST]), WINDOW),
     "conv2d_negative_size": (lambda: ops.conv2d_input_grad(IMAGE, KERNEL, [1, 1, -5, 3]), WINDOW),
     "max_pool2d": (lambda: ops.max_pool2d(IMAGE, 2 ** 31 - 1, padding=2 ** 30 - 1), WINDOW),
+    "adaptive_avg_pool2d": (lambda: ops.adaptive_avg_pool2d(IMAGE, [2 ** 62]), "less than 2"),
+    "adaptive_avg_pool2d_of_none": (lambda: ops.adaptive_avg_pool2d(IMAGE[..., :0], [2]),
+                                    "at least one row and one column"),
     "max_pool2d_input": (lambda: ops.max_pool2d(wide(1, 1, MOST, 1), 1), WINDOW),
 }
 

@@ -25,9 +25,12 @@ def adaptive_avg_pool2d(x, output_size):
                            f"two output sizes, got shape {list(x.shape)} and {list(output_size)}")
     height, width = x.shape[-2:]
     rows, cols = output_size if len(output_size) == 2 else (output_size[0], output_size[0])
-    if rows < 1 or cols < 1:
-        raise RuntimeError(f"adaptive_avg_pool2d(): output sizes must be at least 1, got "
-                           f"{list(output_size)}")
+    if not (1 <= rows < 2 ** 31 and 1 <= cols < 2 ** 31):
+        raise RuntimeError(f"adaptive_avg_pool2d(): output sizes must be at least 1 and less than "
+                           f"2**31, got {list(output_size)}")
+    if height < 1 or width < 1:
+        raise RuntimeError("adaptive_avg_pool2d(): expected input with at least one row and one "
+                           f"column, got shape {list(x.shape)}")
     if rows == 1 and cols == 1:
         return _op["mean"](x, (-2, -1), True)
     if height % rows == 0 and width % cols == 0:
