@@ -20,6 +20,7 @@ from flambeau.core._core import Generator, Tensor, device, dtype
 
 Number = bool | int | float | complex
 
+def name_outputs() -> None: ...
 '''
 
 
