@@ -48,9 +48,18 @@ static int count_positional(const fl_op *op) {
     return n;
 }
 
+/* Whether a keyword is this name. Keywords are ASCII as a rule, and differ in the first letter. */
+static inline bool is_named(PyObject *keyword, const char *name) {
+    if (!PyUnicode_IS_COMPACT_ASCII(keyword))
+        return PyUnicode_CompareWithASCIIString(keyword, name) == 0;
+    const char *text = (const char *)PyUnicode_DATA(keyword);
+    return text[0] == name[0] && strcmp(text, name) == 0 &&
+           (size_t)PyUnicode_GET_LENGTH(keyword) == strlen(name);
+}
+
 static int find_param(const fl_op *op, PyObject *name) {
     for (int i = 0; i < op->nparams; i++)
-        if (PyUnicode_CompareWithASCIIString(name, op->params[i].name) == 0)
+        if (is_named(name, op->params[i].name))
             return i;
     /* PyTorch also takes NumPy's names for these */
     static const char *const synonyms[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},
@@ -98,7 +107,7 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
     for (Py_ssize_t k = 0; k < nkw; k++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, k);
         PyObject *value = args[nargs + k];
-        if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+        if (is_named(name, "out")) {
             *out = value == Py_None ? nullptr : value;
             continue;
         }

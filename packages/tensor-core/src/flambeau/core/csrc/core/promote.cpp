@@ -67,7 +67,18 @@ static int combine(int high, int low) {
     return low;
 }
 
+/* The dtype of two tensors that agree in it, the common case, or FL_NO_DTYPE. */
+static inline int plain_result_type(const fl_value *const *values, int n) {
+    if (n == 2 && values[0]->tag == FL_TENSOR && values[1]->tag == FL_TENSOR &&
+        values[0]->t->dtype == values[1]->t->dtype)
+        return values[0]->t->dtype;
+    return n == 1 && values[0]->tag == FL_TENSOR ? values[0]->t->dtype : (int)FL_NO_DTYPE;
+}
+
 int fl_result_type(const fl_value *const *values, int n) {
+    int plain = plain_result_type(values, n);
+    if (plain != FL_NO_DTYPE)
+        return plain;
     int dim = FL_NO_DTYPE, zero = FL_NO_DTYPE, number = FL_NO_DTYPE;
     for (int i = 0; i < n; i++) {
         const fl_value &v = *values[i];
