@@ -355,6 +355,8 @@ CALLS: dict[str, list[Call]] = {
     "full_of": [_c(lambda lib, x: lib.full((2, 3), 1.5)), _c(lambda lib, x: lib.full((2,), 7)),
                 _c(lambda lib, x: lib.full((2,), True)), _c(lambda lib, x: lib.zeros(2, 0)),
                 _c(lambda lib, x: lib.ones((2, 3), dtype=lib.int32))],
+    "filled_like": [_c(lambda lib, x: lib.ones_like(x, dtype=lib.bfloat16), d=ALL),
+                    _c(lambda lib, x: lib.full_like(x.t(), -0.0), (3, 4))],
     "eye_of": [_c(lambda lib, x: lib.eye(3)), _c(lambda lib, x: lib.eye(2, 4, dtype=lib.int64))],
     "empty": [_c(lambda lib, x: lib.empty(2, 3).fill_(0))],
     "empty_strided": [_c(lambda lib, x: lib.empty_strided((2, 3), (1, 2)).fill_(0))],

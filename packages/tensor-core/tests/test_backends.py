@@ -19,8 +19,8 @@ from flambeau.testing.reference import KERNELS, ReferenceBackend
 from flambeau.testing.samples import samples
 
 #: Rows that are not run on sample inputs: the creation check or the core covers them.
-NOT_SAMPLED = {"to_device", "empty", "empty_strided", "full_of", "arange_of", "linspace", "eye_of",
-               "random_permutation"}
+NOT_SAMPLED = {"to_device", "empty", "empty_strided", "full_of", "filled_like", "arange_of",
+               "linspace", "eye_of", "random_permutation"}
 
 
 def test_ref_passes_the_contract():

@@ -38,6 +38,11 @@ def full_of(size, value, dtype, device):
     return np.full(size, value)
 
 
+@kernel("filled_like")
+def filled_like(x, value, dtype):
+    return np.full(x.shape, 0 if value is None else value)
+
+
 @raw_kernel("arange_of")
 def arange_of(args, outs):
     start, _, step = args[:3]

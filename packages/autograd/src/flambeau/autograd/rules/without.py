@@ -11,6 +11,6 @@ no_derivative("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
 no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 
 # ---- new tensors -------------------------------------------------------------------------------
-no_derivative("empty", "empty_strided", "full_of", "arange_of", "linspace", "eye_of")
+no_derivative("empty", "empty_strided", "full_of", "filled_like", "arange_of", "linspace", "eye_of")
 no_derivative("random_uniform", "random_normal", "random_integers", "random_bernoulli",
               "random_permutation")

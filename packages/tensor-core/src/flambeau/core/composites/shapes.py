@@ -3,7 +3,7 @@ from flambeau.core import _core
 
 _op = _core.operators()
 _view, _clone, _select, _narrow = _op["view"], _op["clone"], _op["select"], _op["narrow"]
-_contiguous_copy = _op["contiguous_copy"]
+_contiguous_copy, _filled_like = _op["contiguous_copy"], _op["filled_like"]
 
 
 def _wrap(dim, ndim, what):
@@ -184,8 +184,12 @@ def contiguous(x, memory_format):
     return x if x.is_contiguous() else _contiguous_copy(x)
 
 
-def _blank(x, dtype, device):
-    return _op["empty"](x.shape, dtype=dtype or x.dtype, device=device or x.device)
+def _filled(x, value, dtype, device):
+    """A new tensor like ``x``, of one number or of nothing in particular."""
+    if device is None and x.is_cpu:
+        return _filled_like(x, value, dtype)
+    blank = _op["empty"](x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return blank if value is None else _op["fill_"](blank, value)
 
 
 def _finish(result, requires_grad):
@@ -194,24 +198,24 @@ def _finish(result, requires_grad):
 
 
 def empty_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_blank(x, dtype, device), requires_grad)
+    return _finish(_filled(x, None, dtype, device), requires_grad)
 
 
 def zeros_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_op["fill_"](_blank(x, dtype, device), 0), requires_grad)
+    return _finish(_filled(x, 0, dtype, device), requires_grad)
 
 
 def ones_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_op["fill_"](_blank(x, dtype, device), 1), requires_grad)
+    return _finish(_filled(x, 1, dtype, device), requires_grad)
 
 
 def full_like(x, fill_value, dtype, device, requires_grad, memory_format):
-    return _finish(_op["fill_"](_blank(x, dtype, device), fill_value), requires_grad)
+    return _finish(_filled(x, fill_value, dtype, device), requires_grad)
 
 
 def rand_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_op["random_uniform_"](_blank(x, dtype, device)), requires_grad)
+    return _finish(_op["random_uniform_"](_filled(x, None, dtype, device)), requires_grad)
 
 
 def randn_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_op["random_normal_"](_blank(x, dtype, device)), requires_grad)
+    return _finish(_op["random_normal_"](_filled(x, None, dtype, device)), requires_grad)

@@ -108,7 +108,7 @@ cdef extern from "core/python.h":
         PyObject *(*box_device)(int) except NULL
         int (*unbox_dtype)(PyObject *) except -1
         int (*unbox_device)(PyObject *) except -1
-        PyObject *(*run_composite)(const fl_op *, PyObject *) except NULL
+        PyObject *(*find_composite)(const fl_op *) except NULL
         PyTypeObject *generator_type
     cdef cppclass fl_arena:
         fl_arena() except +
@@ -119,6 +119,7 @@ cdef extern from "core/python.h":
     fl_op fl_builtin_ops[]
     int fl_storage_init() except -1
     fl_storage *fl_storage_foreign(char *, size_t, int, PyObject *, bint) except NULL
+    int fl_tensor_blank_init() except -1
     fl_tensor *fl_tensor_blank() except NULL
     fl_tensor *fl_tensor_empty(int, int, int, const int64_t *) except NULL
     fl_tensor *fl_tensor_strided(int, int, int, const int64_t *, const int64_t *) except NULL

@@ -118,21 +118,8 @@ def _operator_named(str name):
 
 # ---- composite rows: Python functions, found by the row's name -------------------------------
 
-cdef dict _composite_functions = {}
-
-
-cdef PyObject *_run_composite(const fl_op *op, PyObject *args) except NULL:
-    function = _composite_functions.get(<uintptr_t>op)
-    if function is None:
-        function = _find_composite(op)
-    result = function(*<tuple>args)
-    Py_INCREF(result)
-    return <PyObject *>result
-
-
-cdef object _find_composite(const fl_op *op):
+cdef PyObject *_find_composite(const fl_op *op) except NULL:
     from flambeau.core import composites
-    name = _op_key(op).replace(".", "__")
-    function = composites.find(name)
-    _composite_functions[<uintptr_t>op] = function
-    return function
+    function = composites.find(_op_key(op).replace(".", "__"))
+    Py_INCREF(function)
+    return <PyObject *>function

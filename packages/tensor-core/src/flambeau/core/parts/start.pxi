@@ -99,11 +99,12 @@ def _set_blas_path(str path):
 
 fl_storage_init()
 fl_tensor_type = <PyTypeObject *>Tensor
+fl_tensor_blank_init()
 fl_python.box_dtype = _box_dtype
 fl_python.box_device = _box_device
 fl_python.unbox_dtype = _unbox_dtype
 fl_python.unbox_device = _unbox_device
-fl_python.run_composite = _run_composite
+fl_python.find_composite = _find_composite
 fl_python.generator_type = <PyTypeObject *>Generator
 fl_kernels_init()
 _check_prefix()

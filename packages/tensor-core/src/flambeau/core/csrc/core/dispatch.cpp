@@ -267,24 +267,37 @@ static PyObject *box_apart(const fl_value *v) {
     return fl_dispatch(clone, v, 1, &out) < 0 ? nullptr : (PyObject *)out.t;
 }
 
-int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    PyObject *args = PyTuple_New(n);
-    if (!args)
-        return -1;
-    const fl_tensor *written = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
-    bool saves = written && fl_the_tape && (fl_thread.mode & FL_M_GRAD) && any_requires_grad(in, n);
+/* Found at the first call, kept for ever. */
+static PyObject *composite_function(const fl_op *op) {
+    if (FL_UNLIKELY(!op->reserved[1]))
+        const_cast<fl_op *>(op)->reserved[1] = (uint64_t)(uintptr_t)fl_python.find_composite(op);
+    return (PyObject *)(uintptr_t)op->reserved[1];
+}
+
+/* Python objects of the arguments; how many were made is counted in `made`. */
+static int box_arguments(const fl_value *in, int n, const fl_tensor *apart, PyObject **args,
+                         int *made) {
     for (int i = 0; i < n; i++) {
-        bool apart = saves && in[i].tag == FL_TENSOR && in[i].t == written;
-        PyObject *o = apart ? box_apart(&in[i]) : fl_box(&in[i]);
-        if (!o) {
-            Py_DECREF(args);
+        bool copied = apart && in[i].tag == FL_TENSOR && in[i].t == apart;
+        args[i] = copied ? box_apart(&in[i]) : fl_box(&in[i]);
+        if (!args[i])
             return -1;
-        }
-        PyTuple_SET_ITEM(args, i, o);
+        *made = i + 1;
     }
+    return 0;
+}
+
+int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    PyObject *args[FL_MAX_PARAMS + 1], *result = nullptr;   /* the first is the callee's to use */
     fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
-    PyObject *result = fl_python.run_composite(op, args);
-    Py_DECREF(args);
+    bool saves = target && fl_the_tape && (fl_thread.mode & FL_M_GRAD) && any_requires_grad(in, n);
+    PyObject *function = composite_function(op);
+    int made = 0;
+    if (function && box_arguments(in, n, saves ? target : nullptr, args + 1, &made) == 0)
+        result = PyObject_Vectorcall(function, args + 1,
+                                     (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    for (int i = 1; i <= made; i++)
+        Py_DECREF(args[i]);
     if (!result)
         return -1;
     if (target) {

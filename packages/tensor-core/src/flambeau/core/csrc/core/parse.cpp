@@ -171,18 +171,21 @@ wrong:
     return -1;
 }
 
-static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames) {
-    fl_value values[FL_MAX_PARAMS], results[FL_MAX_OUTS];
+/* A parsed call. */
+struct Parsed {
+    fl_value values[FL_MAX_PARAMS];
     fl_arena arena;
     PyObject *out = nullptr;
-    if (fl_parse(op, args, nargs, kwnames, values, &arena, &out) < 0)
-        return nullptr;
+};
+
+static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
+    fl_value results[FL_MAX_OUTS];
+    const fl_value *values = call.values;
     for (int i = 0; i < op->nouts; i++)
         results[i].tag = FL_NONE;
     if (inplace)
         results[0] = values[0];
-    else if (out && preset_out(op, out, results) < 0)
+    else if (call.out && preset_out(op, call.out, results) < 0)
         return nullptr;
     if (inplace && values[0].tag != FL_TENSOR) {
         PyErr_Format(PyExc_TypeError, "%s_() writes to its first argument, which must be a Tensor",
@@ -192,6 +195,14 @@ static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, 
     if (fl_dispatch(op, values, op->nparams, results) < 0)
         return nullptr;
     return fl_results(op, results);
+}
+
+static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames) {
+    Parsed call;
+    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
+        return nullptr;
+    return call_parsed(op, inplace, call);
 }
 
 static PyObject *none_fits(fl_op *const *overloads, int count) {
@@ -226,21 +237,40 @@ static PyObject *none_fits(fl_op *const *overloads, int count) {
     return nullptr;
 }
 
+/* False only where fl_parse would fail: told from counts and from what is no tensor, since the
+ * text of an error that nobody reads takes longer than the call. */
+static bool may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    int positional = count_positional(op), required = 0;
+    Py_ssize_t given = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (int i = 0; i < op->nparams; i++)
+        required += !(op->params[i].flags & FL_P_DEFAULT);
+    for (int i = 0; i < positional; i++) {
+        if (gathers(op, i, positional))
+            return true;
+        bool wants_tensor = op->params[i].role == FL_R_TENSOR;
+        if (i < nargs && wants_tensor && args[i] != Py_None && !fl_tensor_check(args[i]))
+            return false;
+    }
+    return nargs <= positional && given >= required;
+}
+
 PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
                          Py_ssize_t nargs, PyObject *kwnames) {
     if (FL_LIKELY(count == 1))
         return call_one(overloads[0], inplace, args, nargs, kwnames);
     for (int i = 0; i < count; i++) {
-        fl_value values[FL_MAX_PARAMS];
-        fl_arena arena;
-        PyObject *out = nullptr;
-        if (fl_parse(overloads[i], args, nargs, kwnames, values, &arena, &out) == 0)
-            return call_one(overloads[i], inplace, args, nargs, kwnames);
+        const fl_op *op = overloads[i];
+        if (!may_fit(op, args, nargs, kwnames))
+            continue;
+        Parsed call;
+        if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) == 0)
+            return call_parsed(op, inplace, call);
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             return nullptr;
-        if (i + 1 < count)
-            PyErr_Clear();
+        PyErr_Clear();
     }
+    Parsed last;
+    fl_parse(overloads[count - 1], args, nargs, kwnames, last.values, &last.arena, &last.out);
     return none_fits(overloads, count);
 }
 

@@ -28,6 +28,7 @@ struct fl_tensor_full {
     int64_t inline_geometry[16];
 };
 extern PyTypeObject *fl_tensor_type;
+int fl_tensor_blank_init(void);                 /* once fl_tensor_type is known */
 fl_tensor *fl_tensor_blank(void);
 fl_tensor *fl_tensor_empty(int dtype, int device, int ndim, const int64_t *shape);
 fl_tensor *fl_tensor_strided(int dtype, int device, int ndim, const int64_t *shape,
@@ -101,7 +102,7 @@ struct fl_hooks {
     PyObject *(*box_device)(int code);
     int (*unbox_dtype)(PyObject *o);            /* code, or -1 with an exception */
     int (*unbox_device)(PyObject *o);
-    PyObject *(*run_composite)(const fl_op *op, PyObject *args);
+    PyObject *(*find_composite)(const fl_op *op);    /* a new reference */
     PyTypeObject *generator_type;
 };
 extern fl_hooks fl_python;

@@ -1,17 +1,7 @@
-/* Making tensors: blank objects from the Cython type, geometry, memory. */
+/* Making tensors: geometry and memory for blank objects. */
 #include "core/python.h"
 
 PyTypeObject *fl_tensor_type = nullptr;
-static PyObject *no_args = nullptr;
-
-fl_tensor *fl_tensor_blank(void) {
-    if (FL_UNLIKELY(!no_args))
-        no_args = PyTuple_New(0);
-    fl_tensor *t = (fl_tensor *)fl_tensor_type->tp_new(fl_tensor_type, no_args, nullptr);
-    if (FL_LIKELY(t != nullptr))
-        Py_CLEAR(t->storage);
-    return t;
-}
 
 static int room_for_geometry(fl_tensor *t, int ndim) {
     int64_t *inlined = ((fl_tensor_full *)t)->inline_geometry;

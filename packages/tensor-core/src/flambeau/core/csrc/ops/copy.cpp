@@ -1,5 +1,5 @@
 /* Copies between strided memory of any dtypes, and the rows that are nothing but a copy. */
-#include "core/pointwise.h"
+#include "ops/few.h"
 
 namespace {
 
@@ -40,13 +40,29 @@ static int plain_dtype(int dtype) {
     }
 }
 
+/* Through contiguous memory of the kind, unless that is where the copy goes. */
+static void copy_few(const fl_strided &dst, int to, const fl_strided &src, int from, int kind,
+                     int ndim, const int64_t *shape) {
+    alignas(64) char tile[FL_FEW * 16];
+    fl_walk out(ndim, shape, dst.strides);
+    bool direct = to == fl_dtype_of_kind[kind] && out.in_order();
+    fl_gather_few(direct ? dst.data : tile, kind, src.data, from, fl_walk(ndim, shape, src.strides));
+    if (!direct)
+        fl_scatter_few(dst.data, to, tile, kind, out);
+}
+
 void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
                      const int64_t *shape) {
-    fl_operand ops[2];
     bool same = dst.dtype == src.dtype && fl_itemsize(src.dtype) != 2;
     int from = same ? plain_dtype(src.dtype) : src.dtype;
     int to = same ? from : dst.dtype;
     int kind = same ? fl_kind_of_dtype[from] : passage(from, to);
+    int64_t n = fl_numel_of(ndim, shape);
+    if (n == 0)
+        return;
+    if (n <= FL_FEW)
+        return copy_few(dst, to, src, from, kind, ndim, shape);
+    fl_operand ops[2];
     ops[0] = fl_operand{src.data, from, kind, {}};
     ops[1] = fl_operand{dst.data, to, kind, {}};
     memcpy(ops[0].strides, src.strides, sizeof(int64_t) * (size_t)ndim);
@@ -239,6 +255,24 @@ extern "C" int fl_run_fill(const fl_op *, const fl_value *in, int, fl_tensor *co
     fl_strided s = {(char *)number, dtype, zeros};
     fl_copy_strided(d, s, outs[0]->ndim, outs[0]->shape);
     return 0;
+}
+
+extern "C" int fl_infer_filled_like(const fl_op *, const fl_value *in, int, fl_spec *outs) {
+    fl_spec_like(outs, in[0].t);
+    if (in[2].tag == FL_DTYPE)
+        outs->dtype = (uint8_t)in[2].i;
+    return 0;
+}
+
+extern "C" int fl_run_filled_like(const fl_op *op, const fl_value *in, int n,
+                                  fl_tensor *const *outs) {
+    if (fl_is_none(in[1]))
+        return 0;
+    if (in[1].tag == FL_INT && in[1].i == 0 && outs[0]->numel < FL_GRAIN) {
+        memset(outs[0]->data, 0, (size_t)(outs[0]->numel * fl_itemsize(outs[0]->dtype)));
+        return 0;
+    }
+    return fl_run_fill(op, in, n, outs);
 }
 
 extern "C" int fl_infer_empty(const fl_op *, const fl_value *in, int, fl_spec *outs) {

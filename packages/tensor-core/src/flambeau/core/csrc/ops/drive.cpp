@@ -4,7 +4,7 @@
  * What remains is cut into tiles of rows x cols. An operand already contiguous in its kind is
  * passed as it lies; a number (all strides 0) fills a tile once; anything else is gathered. A few
  * elements go without all this. */
-#include "core/pointwise.h"
+#include "ops/few.h"
 
 namespace {
 
@@ -256,67 +256,23 @@ bool try_flat(const Loop &L) {
 
 /* ---- few elements ---------------------------------------------------------------------------- */
 
-/* Up to this many elements are worth no plan: every operand is brought into the result's order,
- * and the kernel called once. */
-const int64_t FEW = 256;
-
-struct Few {
-    int ndim;
-    const int64_t *shape;
-    int64_t rows, cols, slabs;          /* a slab holds the two innermost dimensions */
-};
-
-Few few_of(int ndim, const int64_t *shape, int64_t n) {
-    Few f = {ndim, shape, ndim > 1 ? shape[ndim - 2] : 1, ndim > 0 ? shape[ndim - 1] : 1, 1};
-    f.slabs = n / (f.rows * f.cols);
-    return f;
-}
-
-bool in_order(const Few &f, const fl_operand &o) {
-    int64_t step = 1;
-    for (int d = f.ndim - 1; d >= 0; d--) {
-        if (f.shape[d] != 1 && o.strides[d] != step)
-            return false;
-        step *= f.shape[d];
-    }
-    return true;
-}
-
-/* Call move(memory, tile, rows, cols, row step, column step) for every slab of an operand. */
-template <class Move> void each_slab(const Few &f, const fl_operand &o, char *tile, Move move) {
-    int64_t s0 = f.ndim > 0 ? o.strides[f.ndim - 1] : 0, s1 = f.ndim > 1 ? o.strides[f.ndim - 2] : 0;
-    int64_t size = fl_itemsize(o.dtype), step = f.rows * f.cols * fl_kind_size[o.kind];
-    for (int64_t i = 0; i < f.slabs; i++) {
-        int64_t offset = 0, rest = i;
-        for (int d = f.ndim - 3; d >= 0 && rest; d--) {
-            offset += rest % f.shape[d] * o.strides[d];
-            rest /= f.shape[d];
-        }
-        move(o.data + offset * size, tile + i * step, f.rows, f.cols, s1, s0);
-    }
-}
-
-void run_few(const Loop &L, const Few &f) {
-    alignas(64) char tiles[FL_PW_MAX_IN + FL_PW_MAX_OUT][FEW * 16];
+/* No plan: every operand is brought into the result's order, and the kernel called once. */
+void run_few(const Loop &L, int ndim, const int64_t *shape, int64_t n) {
+    alignas(64) char tiles[FL_PW_MAX_IN + FL_PW_MAX_OUT][FL_FEW * 16];
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
-        bool direct = !converts(o) && in_order(f, o);
+        fl_walk walk(ndim, shape, o.strides);
+        bool direct = !converts(o) && walk.in_order();
         ptr[k] = direct ? o.data : tiles[k];
         if (!direct && k < L.n_in)
-            each_slab(f, o, tiles[k], [&](char *memory, char *tile, int64_t rows, int64_t cols,
-                                          int64_t s1, int64_t s0) {
-                fl_moves->gather[o.dtype][o.kind](tile, memory, rows, cols, s1, s0);
-            });
+            fl_gather_few(tiles[k], o.kind, o.data, o.dtype, walk);
     }
-    L.fn(L.code, ptr, ptr + L.n_in, L.scalars, f.rows * f.cols * f.slabs);
+    L.fn(L.code, ptr, ptr + L.n_in, L.scalars, n);
     for (int k = L.n_in; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
         if (ptr[k] != o.data)
-            each_slab(f, o, tiles[k], [&](char *memory, char *tile, int64_t rows, int64_t cols,
-                                          int64_t s1, int64_t s0) {
-                fl_moves->scatter[o.kind][o.dtype](memory, tile, rows, cols, s1, s0);
-            });
+            fl_scatter_few(o.data, o.dtype, tiles[k], o.kind, fl_walk(ndim, shape, o.strides));
     }
 }
 
@@ -336,8 +292,8 @@ void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_
     L.n_in = n_in;
     L.n_all = n_in + n_out;
     L.ops = ops;
-    if (n <= FEW) {
-        run_few(L, few_of(ndim, shape, n));
+    if (n <= FL_FEW) {
+        run_few(L, ndim, shape, n);
         return;
     }
     simplify(L, ndim, shape);

@@ -25,6 +25,8 @@ ROWS = (
          doc="Uninitialized memory with given strides."),
     _new(f"full_of(Shape size, Scalar fill_value, {_OPTIONS})", forms=(),
          doc="Every element the same number."),
+    _new("filled_like(Tensor self, Scalar? fill_value, DType? dtype=None)", forms=(),
+         doc="As many elements as another tensor has, all one number, or uninitialized."),
     _new(f"arange_of(Scalar start, Scalar end, Scalar step, {_OPTIONS})", forms=(),
          doc="Numbers from start to end, end excluded."),
     _new(f"linspace(Scalar start, Scalar end, Int steps, {_OPTIONS})",
