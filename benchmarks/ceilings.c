@@ -1,4 +1,4 @@
-/* What this machine can do at best, one thread's share: multiply-adds in registers. */
+/* What one core of this machine can do at best: multiply-adds in registers. */
 #include <stdint.h>
 
 #if defined(__AVX512F__)
@@ -10,19 +10,15 @@
 #endif
 typedef float vec __attribute__((vector_size(4 * LANES)));
 
-/* Enough chains to hide the wait for each step. Returns floating point operations done. */
+/* Twelve chains hide the wait for each step. Returns floating point operations done. */
 int64_t multiply_adds(int64_t rounds, float *sink) {
-    vec a[12];
     const vec x = (vec){0} + 0.999f, y = (vec){0} + 1e-3f;
-    for (int k = 0; k < 12; k++)
-        a[k] = (vec){0} + (float)k;
-    for (int64_t i = 0; i < rounds; i++) {
-        for (int k = 0; k < 12; k++)
-            a[k] = a[k] * x + y;
-        for (int k = 0; k < 12; k++)
-            __asm__ volatile("" : "+v"(a[k]));
+    vec a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x, k = x, l = x;
+#define STEP(v) v = v * x + y; __asm__ volatile("" : "+x"(v));
+    for (int64_t n = 0; n < rounds; n++) {
+        STEP(a) STEP(b) STEP(c) STEP(d) STEP(e) STEP(f)
+        STEP(g) STEP(h) STEP(i) STEP(j) STEP(k) STEP(l)
     }
-    for (int k = 0; k < 12; k++)
-        *sink += a[k][0];
+    *sink += (a + b + c + d + e + f + g + h + i + j + k + l)[0];
     return rounds * 12 * LANES * 2;
 }

@@ -1,13 +1,15 @@
 """Where each group of operators stands against the machine: bytes and flops over measured ceilings.
 
 The ceilings are measured first: multiply-adds in registers (`ceilings.c`, built with the C compiler
-on the path), and a copy between arrays that do not fit the caches. An operator's least possible
+on the path), and a copy between arrays of the table's size. An operator's least possible
 time is the larger of its bytes over the one and its flops over the other; the last column is that
-time over the measured one. `python roofline.py` prints a Markdown table.
+time over the measured one. `python roofline.py` prints a Markdown table; with `--busy` it uses
+one thread and processor time, for a machine that others use too.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import subprocess
 import tempfile
@@ -23,21 +25,25 @@ from flambeau.nn import functional as F
 
 SECONDS = 0.3
 N = 1 << 22
+clock = time.perf_counter
 
 
 def best(run: Callable[[], object], seconds: float = SECONDS) -> float:
     """Return the least time of one run."""
     run()
-    found, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
+    found, end = float("inf"), clock() + seconds
+    while clock() < end:
+        start = clock()
         run()
-        found = min(found, time.perf_counter() - start)
+        found = min(found, clock() - start)
     return found
 
 
 def together(run: Callable[[], object], threads: int) -> float:
     """Return the least time in which all threads have done one run each."""
+
+    if threads == 1:
+        return best(run, 3 * SECONDS)
 
     def once() -> None:
         workers = [threading.Thread(target=run) for _ in range(threads)]
@@ -46,7 +52,7 @@ def together(run: Callable[[], object], threads: int) -> float:
         for worker in workers:
             worker.join()
 
-    return best(once)
+    return best(once, 3 * SECONDS)
 
 
 def flops_ceiling(threads: int) -> float:
@@ -59,7 +65,7 @@ def flops_ceiling(threads: int) -> float:
         multiply_adds = ctypes.CDLL(str(library)).multiply_adds
         multiply_adds.restype = ctypes.c_int64
         sink = ctypes.c_float()
-        rounds = 4_000_000
+        rounds = 200_000  # about a millisecond: shorter than a slice of a busy machine
 
         def run() -> int:
             return multiply_adds(ctypes.c_int64(rounds), ctypes.byref(sink))
@@ -68,17 +74,19 @@ def flops_ceiling(threads: int) -> float:
 
 
 def bytes_ceiling(threads: int) -> float:
-    """Return bytes per second, read and written, of copies by all threads at once."""
-    count = 1 << 24
-    source = np.ones((threads, count), np.float32)
-    target = np.ones((threads, count), np.float32)
-    turn = iter(range(1 << 30))
+    """Return bytes per second, read and written, of a copy that the threads share.
+
+    The arrays are those of the table, so that caches help here as much as there.
+    """
+    source, target = np.ones((threads, N // threads), np.float32), np.ones(N, np.float32)
+    parts = iter(range(1 << 40))
+    into = target[: source.size].reshape(source.shape)
 
     def run() -> None:
-        i = next(turn) % threads
-        np.copyto(target[i], source[i])
+        i = next(parts) % threads
+        np.copyto(into[i], source[i])
 
-    return 2 * threads * count * 4 / together(run, threads)
+    return 2 * source.nbytes / together(run, threads)
 
 
 Row = tuple[str, str, float, float, Callable[[], object]]
@@ -118,6 +126,12 @@ def rows() -> list[Row]:
 
 def main() -> None:
     """Measure and print."""
+    global clock
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--busy", action="store_true")
+    if parser.parse_args().busy:
+        fl.set_num_threads(1)
+        clock = time.thread_time
     threads = fl.get_num_threads()
     flops, memory = flops_ceiling(threads), bytes_ceiling(threads)
     print(f"{threads} threads: {flops / 1e9:.0f} Gflop/s, {memory / 1e9:.1f} GB/s\n")

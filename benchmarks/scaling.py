@@ -1,7 +1,8 @@
 """Cost against size, 1 to 2**26 elements, and against threads: a pointwise operator, a sum, a sort.
 
 `python scaling.py [--largest 26]` prints two Markdown tables, in nanoseconds per call and per
-element.
+element. With `--busy` it prints the first alone, of one thread and in processor time, for a
+machine that others use too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 
 import flambeau as fl
 
+clock = time.perf_counter
 WORK: dict[str, Callable[[fl.Tensor], object]] = {
     "exp": lambda x: x.exp(),
     "sum": lambda x: x.sum(),
@@ -20,15 +22,15 @@ WORK: dict[str, Callable[[fl.Tensor], object]] = {
 
 
 def seconds(function: Callable[[fl.Tensor], object], x: fl.Tensor) -> float:
-    """Return the least time of one call, of at least five."""
+    """Return the least time of one call, of at least three."""
     function(x)
     calls = max(1, 20_000 // max(x.numel(), 20))
-    found, end, turn = float("inf"), time.perf_counter() + 0.1, 0
-    while turn < 5 or time.perf_counter() < end:
-        start = time.perf_counter()
+    found, end, turn = float("inf"), clock() + 0.1, 0
+    while turn < 3 or clock() < end:
+        start = clock()
         for _ in range(calls):
             function(x)
-        found, turn = min(found, (time.perf_counter() - start) / calls), turn + 1
+        found, turn = min(found, (clock() - start) / calls), turn + 1
     return found
 
 
@@ -59,11 +61,17 @@ def by_threads(power: int) -> None:
 
 def main() -> None:
     """Measure and print."""
+    global clock
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=26)
-    largest = parser.parse_args().largest
-    by_size(largest)
-    by_threads(min(24, largest))
+    parser.add_argument("--busy", action="store_true")
+    options = parser.parse_args()
+    if options.busy:
+        fl.set_num_threads(1)
+        clock = time.thread_time
+    by_size(options.largest)
+    if not options.busy:
+        by_threads(min(24, options.largest))
 
 
 if __name__ == "__main__":
