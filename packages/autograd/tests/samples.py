@@ -1,6 +1,7 @@
 """Calls of every operator with a rule of its own: key -> functions from nothing to (fn, inputs)."""
 
 from numbers_for_tests import complexes, reals, whole
+from samples_special import SPECIAL
 
 import flambeau
 from flambeau.core import ops
@@ -306,6 +307,7 @@ SAMPLES = {
                  (reals(1, 1, 3, 2), reals(1, 1, 3, 3, seed=1))),
     ],
 }
+SAMPLES |= SPECIAL
 
 #: Rules whose derivatives are reached only through another sample's second derivative: the
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.

@@ -7,49 +7,10 @@ other thread counts, other instruction sets and without NumPy's help.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
-import flambeau
-from flambeau.core import ops
-
-ALL = ("bool", "uint8", "int32", "int64", "bfloat16", "float16", "float32", "float64",
-       "complex64")
-REAL = ALL[:-1]
-NUMBERS = ALL[1:]
-FLOATS = ("bfloat16", "float16", "float32", "float64")
-TWO = ("float32", "float64")
-
-
-def nn(lib):
-    """Where a library keeps the operators of networks."""
-    return ops if lib is flambeau else lib.nn.functional
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call: a function of the library and its inputs, their shapes, the dtypes it is for."""
-
-    function: Callable
-    shapes: tuple = ((3, 4, 5),)
-    dtypes: tuple = ("float32", "float64")
-    domain: tuple = (-3.0, 3.0)
-    extra: tuple = field(default=())
-    factor: float = 1.0
-
-    def inputs(self, lib, dtype: str, layout: str = "contiguous"):
-        from arrays import lay_out, make, tensor  # needs NumPy, which `function` does not
-
-        made = [lay_out(tensor(make(s, dtype, self.domain, seed=i), dtype, lib), layout, lib)
-                for i, s in enumerate(self.shapes)]
-        return [*made, *(lib.tensor(e) for e in self.extra)]
-
-    def run(self, lib, dtype: str, layout: str = "contiguous"):
-        return self.function(lib, *self.inputs(lib, dtype, layout))
-
-
-def _c(function, *shapes, d=TWO, extra=(), domain=(-3.0, 3.0), factor=1.0):
-    return Call(function, shapes or ((3, 4, 5),), d, domain, extra, factor)
+from call import ALL, FLOATS, NUMBERS, REAL, TWO, Call, nn
+from call import call_of as _c
+from calls_activations import ACTIVATIONS
+from calls_numbers import NUMERIC
 
 
 def _fold(name, dtypes, empty=True, **options):
@@ -361,6 +322,8 @@ CALLS: dict[str, list[Call]] = {
     "empty": [_c(lambda lib, x: lib.empty(2, 3).fill_(0))],
     "empty_strided": [_c(lambda lib, x: lib.empty_strided((2, 3), (1, 2)).fill_(0))],
 }
+
+CALLS |= ACTIVATIONS | NUMERIC
 
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import references_special
 
 _erf = np.vectorize(math.erf, otypes=[float])
 _erfc = np.vectorize(math.erfc, otypes=[float])
@@ -46,7 +47,7 @@ FLOAT = {
     "silu": lambda x: x * _sigmoid(x), "softplus": _softplus,
     "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
-    "hardtanh": lambda x: np.clip(x, -1, 1),
+    "hardtanh_between": lambda x: np.clip(x, -1, 1),
     "logsigmoid": lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     "gelu_exact": lambda x: x * 0.5 * _erfc(-x / math.sqrt(2)),
     "gelu_tanh": lambda x: 0.5 * x * (
@@ -56,10 +57,11 @@ FLOAT = {
     "huber_terms": lambda x, y: np.where(abs(x - y) < 1, (x - y)**2 / 2, abs(x - y) - 0.5),
     "real_part": np.real, "clamp_both": lambda x, a, b: np.minimum(np.maximum(x, a), b),
 }
+FLOAT |= references_special.FLOAT
 
 #: Rows whose result cancels: an error of the operands' size is expected, not of the result's.
 CANCELLING = {"add", "sub", "rsub", "addcmul", "gelu_tanh", "gelu_exact", "silu", "expm1",
-              "logsigmoid"}
+              "logsigmoid"} | references_special.ROUGH
 
 #: Rows defined for integers; the operands wrap around as NumPy's do.
 INT = {
@@ -73,6 +75,7 @@ INT = {
     "clamp_min": np.maximum, "clamp_max": np.minimum, "relu": lambda x: np.maximum(x, 0),
     "rsub": lambda a, b: b - a,
 }
+INT |= references_special.INT
 
 #: Integer division: the divisor must not be zero.
 INT_DIVISION = {"floor_divide": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod,
@@ -84,3 +87,4 @@ COMPLEX = {
     "ne": np.not_equal, "where": np.where, "square": np.square, "reciprocal": lambda x: 1 / x,
     "logical_not": np.logical_not, "real_part": np.real,
 }
+COMPLEX |= references_special.COMPLEX

@@ -21,6 +21,8 @@ def supports(row, kind: str) -> bool:
     """
     if kind in row.formulas:
         return True
+    if kind == "bool" and row.rule == "whole":
+        return True
     return kind in ("int", "bool") and row.rule == "float" and "float" in row.formulas
 
 

@@ -25,90 +25,6 @@ sigmoid = ops.sigmoid
 tanh = ops.tanh
 
 
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(x, 0)`` of every element.
-
-    Args:
-        input: Any shape.
-        inplace: Overwrite ``input``.
-
-    Example:
-        >>> import flambeau
-        >>> relu(flambeau.tensor([-1.0, 2.0]))
-        tensor([0., 2.])
-    """
-    return ops.relu_(input) if inplace else ops.relu(input)
-
-
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``x`` where positive, ``negative_slope * x`` elsewhere.
-
-    Args:
-        input: Any shape.
-        negative_slope: The slope below zero.
-        inplace: Overwrite ``input``.
-
-    Example:
-        >>> import flambeau
-        >>> leaky_relu(flambeau.tensor([-1.0, 2.0]), 0.5)
-        tensor([-0.5000,  2.0000])
-    """
-    function = ops.leaky_relu_ if inplace else ops.leaky_relu
-    return function(input, negative_slope)
-
-
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
-
-    Args:
-        input: Any shape.
-        alpha: Minus the limit at minus infinity.
-        inplace: Overwrite ``input``.
-
-    Example:
-        >>> import flambeau
-        >>> elu(flambeau.tensor([0.0, 2.0]))
-        tensor([0., 2.])
-    """
-    function = ops.elu_ if inplace else ops.elu
-    return function(input, alpha)
-
-
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * sigmoid(x)`` of every element.
-
-    Args:
-        input: Any shape.
-        inplace: Overwrite ``input``.
-
-    Example:
-        >>> import flambeau
-        >>> silu(flambeau.tensor([0.0]))
-        tensor([0.])
-    """
-    return ops.silu_(input) if inplace else ops.silu(input)
-
-
-def hardtanh(
-    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Tensor:
-    """Values restricted to the interval from ``min_val`` to ``max_val``.
-
-    Args:
-        input: Any shape.
-        min_val: The lower end.
-        max_val: The upper end.
-        inplace: Overwrite ``input``.
-
-    Example:
-        >>> import flambeau
-        >>> hardtanh(flambeau.tensor([-2.0, 0.5]))
-        tensor([-1.0000,  0.5000])
-    """
-    function = ops.hardtanh_ if inplace else ops.hardtanh
-    return function(input, min_val, max_val)
-
-
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
 ) -> Tensor:
@@ -127,6 +43,26 @@ def softmax(
     if dim is None:
         dim = _implicit_dim("softmax", input, _stacklevel)
     return ops.softmax(input, dim, dtype=dtype)
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
+) -> Tensor:
+    """``exp(-x) / sum(exp(-x))`` along ``dim``.
+
+    Args:
+        input: Any shape.
+        dim: The dimension whose values sum to one; leaving it out is deprecated.
+        dtype: Convert to this dtype first.
+
+    Example:
+        >>> import flambeau
+        >>> softmin(flambeau.zeros(1, 2), dim=1)
+        tensor([[0.5000, 0.5000]])
+    """
+    if dim is None:
+        dim = _implicit_dim("softmin", input, _stacklevel)
+    return ops.softmax(-input, dim, dtype=dtype)
 
 
 def log_softmax(

@@ -65,6 +65,8 @@ def compute_kind(row: Row, values: Mapping[str, Any]) -> str | None:
     kind = kind_of_dtype(dtype)
     if row.rule == "float" and kind in ("i64", "bool"):
         kind = kind_of_dtype(_core.get_default_dtype())
+    if row.rule == "whole" and kind == "bool":
+        kind = "i64"
     return kind if FORMULA_OF_KIND[kind] in row.formulas else None
 
 

@@ -84,10 +84,11 @@ from flambeau.testing import (  # noqa: E402  (they register kernels here)
     reference_indexing,
     reference_matrix,
     reference_network,
+    reference_numbers,
     reference_pool,
     reference_reduce,
 )
 
 __all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_create",
-           "reference_indexing", "reference_matrix", "reference_network", "reference_pool",
-           "reference_reduce"]
+           "reference_indexing", "reference_matrix", "reference_network", "reference_numbers",
+           "reference_pool", "reference_reduce"]

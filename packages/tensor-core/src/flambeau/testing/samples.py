@@ -90,6 +90,8 @@ def has_formula(row: Row, dtype: str) -> bool:
     """Whether a pointwise row takes operands of a dtype."""
     kind = _FORMULA_OF_DTYPE.get(dtype, "float")
     floats = row.rule == "float" and kind in ("int", "bool")
+    if row.rule == "whole" and kind == "bool":
+        kind = "int"
     assert kind in FORMULA_OF_KIND.values()
     return kind in row.formulas or (floats and "float" in row.formulas)
 

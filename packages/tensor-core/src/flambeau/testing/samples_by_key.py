@@ -151,6 +151,15 @@ def _topk(m):
     return [(x, 3, -1, True, True), (x, 2, 0, False, True)]
 
 
+def _whole(m):
+    return [(m.array(3, 5), m.array(5))] if "int" in m.dtype else []
+
+
+def _moderate(m, *shape):
+    """Between 1/2 and 4."""
+    return np.asarray(0.5 + np.abs(m.array(*shape))).astype(m.numpy_dtype)
+
+
 def _views(*rest):
     return lambda m: [(m.array(2, 3, 4), *r) for r in rest]
 
@@ -163,7 +172,8 @@ def _random(*rest):
 FLOATING = set((
     "softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
-    "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad").split())
+    "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
+    "igammac").split())
 
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
@@ -199,6 +209,11 @@ BY_KEY = {
     "index": lambda m: [(_indexed(m)[0], places) for places in _indexed(m)[1]],
     "index_put": _index_put,
     "masked_select": lambda m: [(m.array(3, 5), m.mask(3, 5)), (m.array(3, 5), m.mask(5))],
+    "frexp": lambda m: [(x,) for x in layouts(m)],
+    "gcd": _whole, "lcm": _whole,
+    "zeta": lambda m: [(_moderate(m, 3, 5) + 1, _moderate(m, 5))],
+    "igamma": lambda m: [(_moderate(m, 3, 5), _moderate(m, 5))],
+    "igammac": lambda m: [(_moderate(m, 3, 5), _moderate(m, 5))],
     "nonzero": lambda m: [(m.array(3, 5),)],
     "flip": lambda m: [(m.array(3, 5), dims) for dims in ((0,), (0, 1))],
     "sort": lambda m: _sorting(m, (False, True), (True, True)),

@@ -11,9 +11,10 @@ from flambeau.autograd.rules import (
     network,
     normalization,
     reductions,
+    special,
     views,
     without,
 )
 
 __all__ = ["arithmetic", "attention", "indexing", "matrix", "movement", "network", "normalization",
-           "reductions", "views", "without"]
+           "reductions", "special", "views", "without"]

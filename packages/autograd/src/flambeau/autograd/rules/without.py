@@ -6,6 +6,7 @@ no_derivative("eq", "ne", "lt", "le", "gt", "ge")
 no_derivative("logical_and", "logical_or", "logical_xor", "logical_not")
 no_derivative("isnan", "isinf", "isfinite", "signbit", "any", "all")
 no_derivative("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
+no_derivative("bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm")
 
 # ---- places ------------------------------------------------------------------------------------
 no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")

@@ -9,9 +9,20 @@ from __future__ import annotations
 
 def find(symbol: str):
     """The function that serves a composite row."""
-    from flambeau.core.composites import arithmetic, comparison, losses, matrix, network, shapes
+    from flambeau.core.composites import (
+        activations,
+        arithmetic,
+        comparison,
+        losses,
+        matrix,
+        network,
+        numbers,
+        shapes,
+        special,
+    )
 
-    for module in (shapes, arithmetic, comparison, matrix, network, losses):
+    for module in (shapes, arithmetic, comparison, numbers, special, matrix, network, activations,
+                   losses):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

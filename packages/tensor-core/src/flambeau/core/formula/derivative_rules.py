@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from .algebra import ONE, ZERO, add, div, mul, neg, select, sub
-from .expr import Expr, call, is_const
+from .expr import Expr, call, const, is_const
 
 Rule = Callable[..., tuple[Expr, ...]]
 
@@ -80,9 +80,47 @@ def _gelu(y: Expr, x: Expr) -> tuple[Expr]:
     return (add(0.5 * (1.0 + call("erf", x * 0.7071067811865476)), mul(x, density)),)
 
 
+def _xlog(log: str, least: float) -> Rule:
+    """Of a log(b), whose slope in a is taken as 0 where both are at their ends."""
+
+    def rule(y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+        ends = call("eq", a, 0.0) & (b <= least)
+        return select(ends, ZERO, call(log, b)), div(a, b - least if least else b)
+
+    return rule
+
+
+def _logit(y: Expr, a: Expr) -> tuple[Expr]:
+    """1 / (a (1 - a)) inside the interval, nan outside."""
+    inside = (a >= 0.0) & (a <= 1.0)
+    return (select(inside, div(ONE, a * (1.0 - a)), const(math.nan)),)
+
+
+def _sinc(y: Expr, a: Expr) -> tuple[Expr]:
+    """(cos(pi a) - y) / a, and its series near 0."""
+    angle = a * math.pi
+    square = angle * angle
+    series: Expr = const(_SINC_SERIES[-1])
+    for c in reversed(_SINC_SERIES[:-1]):
+        series = series * square + c
+    near = call("abs", a) < 0.1
+    return (select(near, series * angle * math.pi, div(sub(call("cos", angle), y), a)),)
+
+
 def _silu(y: Expr, x: Expr) -> tuple[Expr]:
     s = call("sigmoid", x)
     return (s * (1.0 + x * (1.0 - s)),)
+
+
+#: The derivative of sin(p) / p over p, in powers of p**2.
+_SINC_SERIES = tuple((-1.0) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 7))
+
+
+def _mish(y: Expr, a: Expr) -> tuple[Expr]:
+    """With w = exp(a), n = w (w + 2): n / (n + 2) + 4 a w (w + 1) / (n + 2)**2."""
+    w = call("exp", call("minimum", a, 20.0))
+    n = w * (w + 2.0)
+    return (div(n, n + 2.0) + a * (4.0 * w * (w + 1.0) / ((n + 2.0) * (n + 2.0))),)
 
 
 RULES: dict[str, Rule] = {
@@ -132,6 +170,17 @@ RULES: dict[str, Rule] = {
     "erfinv": lambda y, a: (mul(ROOT_PI_OVER_TWO, _call("exp", y * y)),),
     "lgamma": lambda y, a: (_call("digamma", a),),
     "digamma": lambda y, a: (_call("trigamma", a),),
+    # logarithms with care
+    "xlogy": _xlog("log", 0.0),
+    "xlog1py": _xlog("log1p", -1.0),
+    "entr": lambda y, a: (neg(add(call("log", a), 1.0)),),
+    "logit": _logit,
+    "logaddexp": lambda y, a, b: (_call("sigmoid", a - b), _call("sigmoid", b - a)),
+    "logaddexp2": lambda y, a, b: (
+        _call("sigmoid", (a - b) * LN2),
+        _call("sigmoid", (b - a) * LN2),
+    ),
+    "sinc": _sinc,
     # choices
     "minimum": _extremum("gt"),
     "maximum": _extremum("lt"),
@@ -147,11 +196,12 @@ RULES: dict[str, Rule] = {
     "softplus": lambda y, a: (_call("sigmoid", a),),
     "silu": _silu,
     "gelu": _gelu,
+    "mish": _mish,
     "angle": lambda y, a: (ZERO,),
 }
 
 #: Functions whose complex derivative is that of the real function.
 HOLOMORPHIC = frozenset(
     "add sub mul div neg square reciprocal pow sqrt rsqrt exp log sin cos tan sinh cosh tanh "
-    "sigmoid exp2 expm1 log2 log10 log1p asin acos atan asinh acosh atanh".split()
+    "sigmoid exp2 expm1 log2 log10 log1p asin acos atan asinh acosh atanh sinc logaddexp".split()
 )

@@ -15,7 +15,8 @@ _ROLE = {
 }
 _CATEGORY = {"pointwise": "FL_POINTWISE", "reduction": "FL_REDUCTION", "view": "FL_VIEW_OP",
              "kernel": "FL_KERNEL", "composite": "FL_COMPOSITE"}
-_RULE = {"promote": 0, "float": 1, "bool": 2, "real": 3, "first": 4, "custom": 5, "dynamic": 6}
+_RULE = {"promote": 0, "float": 1, "bool": 2, "real": 3, "first": 4, "custom": 5, "dynamic": 6,
+         "whole": 7}
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 
 HEAD = """// Generated from the operator table; do not edit.

@@ -17,6 +17,11 @@ cdef extern from *:
         return fl_call_python(o->overloads, o->count, o->inplace, args, PyVectorcall_NARGS(nargsf),
                               kwnames);
     }
+    static PyObject *fl_operator_choosing(PyObject *self, PyObject *const *args, size_t nargsf,
+                                          PyObject *kwnames) {
+        struct fl_operator *o = (struct fl_operator *)self;
+        return fl_call_choosing(o->overloads, o->count, args, PyVectorcall_NARGS(nargsf), kwnames);
+    }
     /* Calls reach the row without a tuple, and `x.exp()` without a bound method. */
     static void fl_operator_type_setup(PyTypeObject *type) {
         type->tp_vectorcall_offset = offsetof(struct fl_operator_head, vectorcall);
@@ -29,6 +34,7 @@ cdef extern from *:
     void fl_operator_type_setup(PyTypeObject *)
     ctypedef void *vectorcallfunc
     vectorcallfunc fl_operator_vectorcall
+    vectorcallfunc fl_operator_choosing
 
 
 @cython.final
@@ -61,19 +67,30 @@ cdef class Operator:
     def __doc__(self):
         name, text = self._name, []
         for i in range(self.count):
-            text.append(_signature(self.overloads[i], name))
+            text.append(_full_signature(self, i, name))
         text.append("\n" + self.overloads[0].doc.decode())
         return "\n".join(text)
 
     @property
     def __text_signature__(self):
-        return "(" + _signature(self.overloads[0], "").lstrip("(")
+        return _full_signature(self, 0, "")
 
     def __repr__(self):
         return f"<operator {self._name}>"
 
     def __reduce__(self):
-        return _operator_named, (self._name,)
+        return (_functional_named if _chooses(self) else _operator_named), (self._name,)
+
+
+# Functions, not methods: a method would give the class a table before its members.
+cdef bint _chooses(Operator o):
+    """Whether calls take an argument ``inplace``."""
+    return o.vectorcall == fl_operator_choosing
+
+
+cdef str _full_signature(Operator o, int i, str name):
+    text = _signature(o.overloads[i], name)
+    return text.removesuffix(")") + ", inplace=False)" if _chooses(o) else text
 
 
 cdef str _op_key(const fl_op *op):
@@ -109,11 +126,22 @@ cdef Operator _new_operator(str name, list ops, bint inplace):
     return o
 
 
+cdef Operator _new_choosing(str name, list ops):
+    """The form of ``nn.functional``, with an argument ``inplace``."""
+    cdef Operator o = _new_operator(name, ops, False)
+    o.vectorcall = fl_operator_choosing
+    return o
+
+
 cdef dict _operators = {}
 
 
 def _operator_named(str name):
     return _operators[name]
+
+
+def _functional_named(str name):
+    return namespaces["nn.functional"][name]
 
 
 # ---- composite rows: Python functions, found by the row's name -------------------------------

@@ -37,6 +37,8 @@ cdef int _install_operators() except -1:
         _install(name, ops, e.forms, False)
         if e.inplace:
             _install(name + "_", ops, e.forms, True)
+            if e.forms & 4:
+                namespaces["nn.functional"][name] = _new_choosing(name, ops)
         for k in range(e.count):
             if fl_builtin_ops[e.ops[k]].nouts > 1 and "." not in name:
                 _pending_names.append((<uintptr_t>&fl_builtin_ops[e.ops[k]], name,

@@ -14,6 +14,7 @@ DTYPE_RULES = (
     "first",    # the dtype of the first operand
     "custom",   # the row's own infer decides
     "dynamic",  # custom, and the shape depends on values
+    "whole",    # promoted; bool becomes int64
 )
 
 #: Kinds of formula, in the order of the kernels' compute types.

@@ -267,6 +267,19 @@ static PyObject *box_apart(const fl_value *v) {
     return fl_dispatch(clone, v, 1, &out) < 0 ? nullptr : (PyObject *)out.t;
 }
 
+/* The rules of writing, for a result that is then copied: shape, dtype, device, overlap. */
+static int check_composite_write(const fl_op *op, const fl_value *in, int n, PyObject *result,
+                                 fl_tensor *target) {
+    fl_spec spec;
+    if (!fl_tensor_check(result)) {
+        PyErr_Format(PyExc_TypeError, "%s(): the result is no tensor and cannot be written to out",
+                     op->name);
+        return -1;
+    }
+    fl_spec_like(&spec, (fl_tensor *)result);
+    return fl_check_write(op, in, n, &spec, target) < 0 ? -1 : 0;
+}
+
 /* Found at the first call, kept for ever. */
 static PyObject *composite_function(const fl_op *op) {
     if (FL_UNLIKELY(!op->reserved[1]))
@@ -301,6 +314,10 @@ int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out)
     if (!result)
         return -1;
     if (target) {
+        if (check_composite_write(op, in, n, result, target) < 0) {
+            Py_DECREF(result);
+            return -1;
+        }
         fl_value pair[2];
         pair[0].tag = pair[1].tag = FL_TENSOR;
         pair[0].t = target;

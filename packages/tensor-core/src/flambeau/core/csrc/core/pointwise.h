@@ -20,7 +20,8 @@ typedef void (*fl_pw_fn)(const void *code, const void *const *in, void *const *o
 
 enum fl_dtype_rule { FL_D_PROMOTE = 0, FL_D_FLOAT = 1, FL_D_BOOL = 2, FL_D_REAL = 3, FL_D_FIRST = 4,
                      FL_D_CUSTOM = 5,
-                     FL_D_DYNAMIC = 6 /* and the shape depends on values */ };
+                     FL_D_DYNAMIC = 6 /* and the shape depends on values */,
+                     FL_D_WHOLE = 7 /* bool becomes int64 */ };
 
 struct fl_pointwise {
     uint8_t n_in, n_scalars, n_out;

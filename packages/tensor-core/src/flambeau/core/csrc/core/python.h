@@ -113,6 +113,9 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
 /* Call a row from Python: overloads are tried in order. */
 PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
                          Py_ssize_t nargs, PyObject *kwnames);
+/* The same with an argument `inplace` more, last or by name. */
+PyObject *fl_call_choosing(fl_op *const *overloads, int count, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames);
 /* Operators of Python syntax: NotImplemented when an operand is neither tensor nor number. */
 PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace);
 PyObject *fl_unary(const fl_op *op, PyObject *a);

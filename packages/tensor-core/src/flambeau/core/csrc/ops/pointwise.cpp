@@ -15,6 +15,8 @@ static const char *kind_advice(int dtype) {
 static int compute_dtype(const fl_op *op, const fl_pointwise *pw, int dtype) {
     if (op->dtype_rule == FL_D_FLOAT && (fl_is_int(dtype) || dtype == FL_BOOL))
         dtype = fl_default_dtype;
+    if (op->dtype_rule == FL_D_WHOLE && dtype == FL_BOOL)
+        dtype = FL_I64;
     if (pw->kinds >> fl_kind_of_dtype[dtype] & 1)
         return dtype;
     return -1;

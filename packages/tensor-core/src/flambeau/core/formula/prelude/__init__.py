@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    bessel,
     complex,
     division,
     error,
@@ -10,6 +11,8 @@ from . import (
     hyperbolic,
     inverse,
     logarithm,
+    normal,
+    numbers,
     power,
     simple,
     trigonometric,
@@ -17,6 +20,7 @@ from . import (
 
 __all__ = [
     "activation",
+    "bessel",
     "complex",
     "division",
     "error",
@@ -25,6 +29,8 @@ __all__ = [
     "hyperbolic",
     "inverse",
     "logarithm",
+    "normal",
+    "numbers",
     "power",
     "simple",
     "trigonometric",

@@ -46,8 +46,10 @@ def softplus(x: Expr) -> Expr:
 
 @define("mish", "float")
 def mish(x: Expr) -> Expr:
-    """x * tanh(softplus(x))."""
-    return x * call("tanh", call("softplus", x))
+    """x * tanh(softplus(x)), where tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2)."""
+    w = call("exp", call("minimum", x, 20.0))
+    n = w * (w + 2.0)
+    return x * (n / (n + 2.0))
 
 
 @define("gelu", "f32")

@@ -23,6 +23,9 @@ _CENTER = {"f32": 2.0, "f64": 4.0}
 #: erfc is zero beyond.
 _ERFC_RANGE = {"f32": 11.0, "f64": 28.0}
 _TWO_OVER_ROOT_PI = 1.1283791670955126
+_ONE_OVER_ROOT_PI = 0.5641895835477563
+#: sqrt(pi) a erfcx(a) in powers of 1 / a**2.
+_ASYMPTOTIC = (1.0, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875)
 
 
 @define("erf", "f32")
@@ -58,24 +61,34 @@ def erfinv_f32(x: Expr) -> Expr:
 
 @define("erfinv", "f64")
 def erfinv_f64(x: Expr) -> Expr:
-    """A first guess by Winitzki's formula, then three steps of Halley's method.
-
-    The steps solve log(erfc(y)) = log(1 - |x|) in the tail, where erf is flat.
-    """
+    """The inverse of erf for x > 0, with the sign of x."""
     a = absolute(x)
     inside = a < 1.0
-    rest = select(inside, 1.0 - a, 0.5)
-    log_term = call("log", rest * (1.0 + select(inside, a, 0.5)))
+    y = inverse(select(inside, a, 0.5), select(inside, 1.0 - a, 0.5))
+    y = select(inside, y, select(call("eq", a, 1.0), INF, NAN))
+    return copysign(y, x)
+
+
+def inverse(a: Expr, rest: Expr) -> Expr:
+    """The y for which erf(y) = a and erfc(y) = rest = 1 - a, in double precision.
+
+    A first guess by Winitzki's formula, then steps of Halley's method: on erf(y) = a in the
+    middle; on log(erfc(y)) = log(rest) in the tail, where erf is flat.
+    """
+    tail = a > 0.5
+    log_rest = call("log", rest)
+    log_term = select(tail, log_rest + call("log1p", a), call("log1p", -(a * a)))
     middle = 4.330746750799873 + 0.5 * log_term
     scaled = -6.802721088435374 * log_term
     y = sqrt(scaled / (sqrt(fma(middle, middle, scaled)) + middle))
-    tail = a > 0.5
     for _ in range(3):
-        error = select(tail, rest - call("erfc", y), call("erf", y) - a)
-        step = error / (_TWO_OVER_ROOT_PI * call("exp", -(y * y)))
-        y = y - step / fma(y, step, 1.0)
-    y = select(inside, y, select(call("eq", a, 1.0), INF, NAN))
-    return copysign(y, x)
+        size = erfcx_positive(y, "f64")
+        slope = select(tail, _TWO_OVER_ROOT_PI / size, _TWO_OVER_ROOT_PI * call("exp", -(y * y)))
+        error = select(tail, call("log", size) - y * y - log_rest, a - _near(y, "f64"))
+        step = error / slope
+        bend = select(tail, 0.5 * slope - y, -y)
+        y = y + step / fma(step, bend, 1.0)
+    return y
 
 
 def _near(x: Expr, dtype: str) -> Expr:
@@ -83,11 +96,25 @@ def _near(x: Expr, dtype: str) -> Expr:
 
 
 def _erfc_positive(a: Expr, dtype: str) -> Expr:
-    """exp(-a**2) * P(y) / (1 + 2 a) with y = (a - k) / (a + k)."""
-    center = _CENTER[dtype]
+    """exp(-a**2) erfcx(a)."""
     a = limit(a, 0.0, _ERFC_RANGE[dtype])
     square = a * a
     e = call("exp", -square)
     e = e - e * mul_err(a, a)
+    return e * _erfcx_middle(a, dtype)
+
+
+def _erfcx_middle(a: Expr, dtype: str) -> Expr:
+    """P(y) / (1 + 2 a) with y = (a - k) / (a + k), inside the range of erfc."""
+    center = _CENTER[dtype]
     y = (a - center) / (a + center)
-    return e * (horner(y, ERFCX[dtype]) / fma(2.0, a, 1.0))
+    return horner(y, ERFCX[dtype]) / fma(2.0, a, 1.0)
+
+
+def erfcx_positive(a: Expr, dtype: str) -> Expr:
+    """exp(a**2) erfc(a) for a >= 0; the asymptotic series beyond the range of erfc."""
+    end = _ERFC_RANGE[dtype]
+    middle = _erfcx_middle(limit(a, 0.0, end), dtype)
+    inverse = 1.0 / a
+    far = _ONE_OVER_ROOT_PI * inverse * horner(inverse * inverse, _ASYMPTOTIC)
+    return select(a > end, far, middle)

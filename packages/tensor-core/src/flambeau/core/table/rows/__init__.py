@@ -12,14 +12,16 @@ from flambeau.core.table.rows import (
     losses,
     matrix,
     network,
+    numbers,
     random,
     reductions,
+    special,
     transcendental,
     views,
 )
 
-_MODULES = (arithmetic, comparison, transcendental, activations, reductions, views, indexing,
-            matrix, network, creation, random, composites, losses)
+_MODULES = (arithmetic, comparison, numbers, transcendental, special, activations, reductions,
+            views, indexing, matrix, network, creation, random, composites, losses)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 

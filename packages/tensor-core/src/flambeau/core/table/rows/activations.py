@@ -1,7 +1,9 @@
 """Activation functions."""
-from flambeau.core.table.make import pointwise
+from flambeau.core.table.make import composite, pointwise
 
 _NN = ("nn",)
+_BOTH = ("function", "nn")
+_ALL = ("function", "method", "nn")
 
 ROWS = (
     pointwise("relu(Tensor self)", float="0 if self <= 0 else self",
@@ -24,11 +26,59 @@ ROWS = (
     pointwise("elu(Tensor self, Scalar alpha=1.0)",
               float="self if self > 0 else alpha * expm1(self)", forms=_NN, inplace=True,
               doc="``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."),
-    pointwise("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0)",
+    composite("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0)", forms=_NN,
+              inplace=True, doc="Restricts values to an interval."),
+    pointwise("hardtanh_between(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
               float="min_val if self <= min_val else max_val if self >= max_val else self",
-              forms=_NN, inplace=True,
+              int="clamp(self, min_val, max_val)", forms=(),
               doc="Restricts values to an interval."),
     pointwise("logsigmoid(Tensor self)",
               float="logsigmoid(self)", forms=_NN,
               doc="``log(sigmoid(x))``."),
+    # ---- bends
+    composite("relu6(Tensor self)", forms=_NN, inplace=True,
+              doc="Restricts values to the interval from 0 to 6."),
+    pointwise("hardsigmoid(Tensor self)",
+              float="0 if self <= -3 else 1 if self >= 3 else self / 6 + 0.5", forms=_NN,
+              inplace=True, doc="``relu6(x + 3) / 6``."),
+    pointwise("hardswish(Tensor self)",
+              float="self * 0 if self <= -3 else self if self >= 3 else self * (self + 3) / 6",
+              forms=_NN, inplace=True, doc="``x * relu6(x + 3) / 6``."),
+    pointwise("hardshrink(Tensor self, Scalar lambd=0.5)",
+              float="0 if (self >= -lambd) & (self <= lambd) else self", forms=_ALL,
+              doc="``x``, but 0 between ``-lambd`` and ``lambd``."),
+    composite("softshrink(Tensor self, Scalar lambd=0.5)", forms=_NN,
+              doc="``x`` moved towards 0 by ``lambd``."),
+    pointwise("softshrink_by(Tensor self, Scalar lambd=0.5)",
+              float="self - lambd if self > lambd else self + lambd if self < -lambd else self * 0",
+              forms=(), doc="``x`` moved towards 0 by ``lambd``."),
+    composite("threshold(Tensor self, Scalar threshold, Scalar value)", forms=_BOTH, inplace=True,
+              doc="``x`` above the threshold, ``value`` elsewhere."),
+    pointwise("threshold_at(Tensor self, Scalar threshold=0, Scalar value=0)",
+              float="value if self <= threshold else self",
+              int="value if self <= threshold else self", forms=(),
+              doc="``x`` above the threshold, ``value`` elsewhere."),
+    # ---- exponentials
+    composite("celu(Tensor self, Scalar alpha=1.0)", forms=_BOTH, inplace=True,
+              doc="``x`` where positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."),
+    composite("selu(Tensor self)", forms=_BOTH, inplace=True,
+              doc="elu, scaled so that it keeps zero mean and unit variance."),
+    pointwise("elu_scaled(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
+              float="scale * (self if self > 0 else alpha * expm1(self * input_scale))", forms=(),
+              doc="elu with factors inside and outside."),
+    pointwise("mish(Tensor self)", float="mish(self)", forms=_NN, inplace=True,
+              doc="``x * tanh(softplus(x))``."),
+    composite("softsign(Tensor self)", forms=_NN, doc="``x / (1 + |x|)``."),
+    composite("tanhshrink(Tensor self)", forms=_NN, doc="``x - tanh(x)``."),
+    composite("glu(Tensor self, Dim dim=-1)", forms=_NN,
+              doc="One half of a dimension times the sigmoid of the other."),
+    # ---- slopes below zero
+    composite("prelu(Tensor self, Tensor weight)", forms=_ALL,
+              doc="``x`` where positive, ``weight * x`` elsewhere, one weight for each channel."),
+    pointwise("prelu_rows(Operand self, Operand weight)",
+              float="self if self > 0 else weight * self", forms=(),
+              doc="``x`` where positive, ``weight * x`` elsewhere."),
+    composite("rrelu(Tensor self, Float lower=0.125, Float upper=0.3333333333333333,"
+              " Bool training=False)", forms=_BOTH, inplace=True,
+              doc="leaky_relu with random slopes when training, else their mean."),
 )

@@ -2,13 +2,14 @@
 from flambeau.core.table.make import pointwise
 
 
-def _compare(name, symbol, bools, complex_too=False):
+def _compare(name, symbol, bools, complex_too=False, aliases=()):
     formula = f"self {symbol} other"
     kinds = {"float": formula, "int": formula, "bool": bools}
     if complex_too:
         kinds["complex"] = formula
     return pointwise(f"{name}(Operand self, Operand other)", rule="bool", dunder=name,
-                     inplace=True, differentiable=False, doc=f"Whether ``{formula}``.", **kinds)
+                     aliases=aliases, inplace=True, differentiable=False,
+                     doc=f"Whether ``{formula}``.", **kinds)
 
 
 def _logic(name, numbers, bools):
@@ -19,11 +20,11 @@ def _logic(name, numbers, bools):
 
 ROWS = (
     _compare("eq", "==", "~(self ^ other)", True),
-    _compare("ne", "!=", "self ^ other", True),
-    _compare("lt", "<", "~self & other"),
-    _compare("le", "<=", "~self | other"),
-    _compare("gt", ">", "self & ~other"),
-    _compare("ge", ">=", "self | ~other"),
+    _compare("ne", "!=", "self ^ other", True, aliases=("not_equal",)),
+    _compare("lt", "<", "~self & other", aliases=("less",)),
+    _compare("le", "<=", "~self | other", aliases=("less_equal",)),
+    _compare("gt", ">", "self & ~other", aliases=("greater",)),
+    _compare("ge", ">=", "self | ~other", aliases=("greater_equal",)),
     _logic("and", "(self != 0) & (other != 0)", "self & other"),
     _logic("or", "(self != 0) | (other != 0)", "self | other"),
     _logic("xor", "(self != 0) ^ (other != 0)", "self ^ other"),

@@ -1,0 +1,119 @@
+"""Composite rows of arithmetic beyond the four operations."""
+from flambeau.core import _core
+from flambeau.core.dtypes import finfo
+
+_op = _core.operators()
+_HALF_TURN = 3.141592653589793
+
+
+def angle(x):
+    if not x.is_complex():
+        return _op["angle_of"](x)
+    parts = _op["view_as_real"](x)
+    return _op["atan2"](_op["select"](parts, -1, 1), _op["select"](parts, -1, 0))
+
+
+def conj_physical(x):
+    return _op["conj"](x)
+
+
+def deg2rad(x):
+    return _op["mul"](_real("deg2rad", x), _HALF_TURN / 180)
+
+
+def rad2deg(x):
+    return _op["mul"](_real("rad2deg", x), 180 / _HALF_TURN)
+
+
+def isposinf(x):
+    return _op["eq"](_real("isposinf", x), float("inf"))
+
+
+def isneginf(x):
+    return _op["eq"](_real("isneginf", x), float("-inf"))
+
+
+def _real(name, x):
+    if x.is_complex():
+        raise RuntimeError(f"{name}() does not support complex inputs; use x.real or x.imag")
+    return x
+
+
+def isreal(x):
+    if not x.is_complex():
+        return _op["ones_like"](x, dtype=_core._dtype_named("bool"))
+    return _op["eq"](_op["select"](_op["view_as_real"](x), -1, 1), 0)
+
+
+def heaviside(x, values):
+    if x.dtype is not values.dtype:
+        raise RuntimeError(f"heaviside(): self is {x.dtype} and values is {values.dtype}; convert "
+                           "one of them with .to(dtype)")
+    x, values = _real("heaviside", x).detach(), values.detach()     # a step has no gradient
+    above = _op["cast"](_op["gt"](x, 0), x.dtype)
+    return _op["where"](_op["eq"](x, 0), values, above)
+
+
+def float_power(x, exponent):
+    return _op["pow"](_double(x), _double(exponent))
+
+
+def _double(x):
+    """A tensor in double precision; a number as it is."""
+    if not _core.is_tensor(x):
+        return x
+    return _op["cast"](x, _core._dtype_named("complex128" if x.is_complex() else "float64"))
+
+
+def ldexp(x, other):
+    whole = _core.is_tensor(other) and not other.is_floating_point() and not other.is_complex()
+    if not (whole and x.is_floating_point()):
+        return _op["mul"](x, _op["pow"](2.0, other))
+    wide = _widened(x)
+    factor = _op["pow"](2.0, _op["cast"](other, wide.dtype))
+    return _op["cast"](_op["mul"](wide, factor), x.dtype)
+
+
+def _widened(x):
+    """float16 and bfloat16 in float32, so that several steps round once."""
+    return _op["cast"](x, _core.promote_types(x.dtype, _core._dtype_named("float32")))
+
+
+#: The least number, the least normal one, steps of float32 between two numbers, and what follows
+#: the greatest.
+_NARROW = {"float16": (2.0**-24, 2.0**-14, 2**13, 2.0**16),
+           "bfloat16": (2.0**-133, 2.0**-126, 2**16, float("inf"))}
+
+
+def nextafter(x, other):
+    dtype = _core.promote_types(x.dtype, other.dtype)
+    facts = _NARROW.get(dtype.name)
+    if facts is None:
+        return _op["nextafter_wide"](x, other)
+    return _op["nextafter_narrow"](x, other, *facts)
+
+
+def nan_to_num(x, nan, posinf, neginf):
+    if x.is_complex():
+        parts = nan_to_num(_op["view_as_real"](x), nan, posinf, neginf)
+        return _op["view_as_complex"](parts)
+    if not x.is_floating_point():
+        return _op["clone"](x)
+    limits = finfo(x.dtype)
+    return _op["replace_nonfinite"](x, 0.0 if nan is None else nan,
+                                    limits.max if posinf is None else posinf,
+                                    limits.min if neginf is None else neginf)
+
+
+def round__decimals(x, decimals):
+    if not x.is_floating_point():
+        raise RuntimeError(f"round(): decimals= is for floating-point numbers, self is {x.dtype}; "
+                           "convert with x.float() first")
+    if decimals == 0:
+        return _op["round"](x)
+    scale, wide = 10.0 ** abs(decimals), _widened(x)
+    if decimals > 0:
+        rounded = _op["div"](_op["round"](_op["mul"](wide, scale)), scale)
+    else:
+        rounded = _op["mul"](_op["round"](_op["div"](wide, scale)), scale)
+    return _op["cast"](rounded, x.dtype)
