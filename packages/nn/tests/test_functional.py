@@ -1,18 +1,64 @@
 """Every public function of nn.functional computes with rows of the operator table."""
 
+import pickle
+
+import pytest
+
+import flambeau
 from flambeau.core import namespaces, ops
 from flambeau.nn import functional as F
 
-#: Functions written in Python for an argument (`inplace`, an implicit `dim`) that the row of the
-#: same name does not have.
-ADAPTED = {"relu", "leaky_relu", "elu", "silu", "hardtanh", "softmax", "log_softmax"}
+#: Functions written in Python for an implicit `dim`, which the row of the same name does not have.
+ADAPTED = {"softmax", "log_softmax"}
+#: The same, without a row.
+WRITTEN = {"softmin"}
 
 
 def test_every_function_has_a_row():
     rows = namespaces["nn.functional"]
-    plain = set(F.__all__) - ADAPTED
+    plain = set(F.__all__) - ADAPTED - WRITTEN
     assert plain
     for name in plain:
         assert getattr(F, name) is (rows[name] if name in rows else getattr(ops, name))
     for name in ADAPTED:
         assert callable(getattr(ops, name))
+
+
+#: Activations that PyTorch lets overwrite their input, with their other arguments.
+INPLACE = {"relu": (), "relu6": (), "silu": (), "mish": (), "selu": (), "hardswish": (),
+           "hardsigmoid": (), "elu": (0.5,), "celu": (2.0,), "leaky_relu": (0.1,),
+           "hardtanh": (-0.5, 0.5), "threshold": (0.1, 20.0), "rrelu": (0.1, 0.3, False)}
+
+
+@pytest.mark.parametrize("name", INPLACE)
+def test_inplace_is_the_last_argument_or_a_keyword(name):
+    function, rest = getattr(F, name), INPLACE[name]
+    start = [-2.0, -0.25, 0.0, 0.75, 5.0]
+    expected = function(flambeau.tensor(start), *rest)
+    by_position, by_keyword = flambeau.tensor(start), flambeau.tensor(start)
+    assert function(by_position, *rest, True) is by_position
+    assert function(by_keyword, *rest, inplace=True) is by_keyword
+    assert by_position.tolist() == by_keyword.tolist() == expected.tolist()
+    untouched = flambeau.tensor(start)
+    assert function(untouched, *rest, False).tolist() == expected.tolist()
+    assert function(input=untouched, inplace=False).shape == (5,) if not rest else True
+    assert untouched.tolist() == start
+    assert getattr(flambeau.core.ops, name + "_")(untouched, *rest) is untouched
+
+
+def test_inplace_is_recorded():
+    x = flambeau.tensor([-1.0, 2.0], requires_grad=True)
+    F.celu(F.elu(x * 1.0, 2.0, True), inplace=True).sum().backward()
+    y = flambeau.tensor([-1.0, 2.0], requires_grad=True)
+    F.celu(F.elu(y, 2.0)).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist()
+
+
+def test_inplace_is_shown_and_pickled():
+    assert "elu(self, alpha=1.0, inplace=False)" in F.elu.__doc__
+    x = flambeau.tensor([-1.0])
+    assert pickle.loads(pickle.dumps(F.elu))(x, inplace=True) is x
+    with pytest.raises(TypeError, match="unexpected keyword argument 'inplace'"):
+        F.gelu(x, inplace=True)
+    with pytest.raises(TypeError, match="at most 2 positional arguments"):
+        F.elu(x, 1.0, 0.5)

@@ -56,10 +56,9 @@ def log_ndtr_f32(x: Expr) -> Expr:
 
 @define("log_ndtr", "f64")
 def log_ndtr_f64(x: Expr) -> Expr:
-    """The logarithm of the scaled function below -1, of 1 - erfc / 2 above."""
-    t = x * _ROOT_HALF
-    low = call("log", 0.5 * erfcx_positive(absolute(t), "f64")) - t * t
-    high = call("log1p", -0.5 * call("erfc", t))
+    """The logarithm of the scaled function below -1, of 1 minus the other tail above."""
+    low = call("log", 0.5 * erfcx_positive(absolute(x) * _ROOT_HALF, "f64")) - 0.5 * x * x
+    high = call("log1p", -call("ndtr", -x))
     value = select(x < -1.0, low, high)
     return select(eq(x, -INF), -INF, value)
 

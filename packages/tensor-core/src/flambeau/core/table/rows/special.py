@@ -41,7 +41,8 @@ ROWS = (
             "Regularized upper incomplete gamma function of ``other``, with parameter ``self``.",
             aliases=("special.gammaincc",)),
     kernel("zeta(Operand self, Operand other)", infer="special_pair", forms=(),
-           aliases=("special.zeta",), doc="Hurwitz zeta function, the sum of ``(other + k)**-self``."),
+           aliases=("special.zeta",),
+           doc="Hurwitz zeta function, the sum of ``(other + k)**-self``."),
     # ---- Bessel
     _real("i0", "Modified Bessel function of the first kind, order 0.", "i0"),
     _real("i0e", "``exp(-|x|)`` times the modified Bessel function of order 0.", "i0e", forms=()),
