@@ -37,9 +37,9 @@ def test_incomplete_gamma(scale):
 
 
 def test_incomplete_gamma_at_its_mean():
-    """Q(a, a) = 1/2 + 1 / (3 sqrt(2 pi a)) up to a**(-3/2)."""
+    """Q(a, a) = 1/2 - 1 / (3 sqrt(2 pi a)) up to a**(-3/2)."""
     a = [1e5, 1e6, 1e7]
-    expected = [0.5 + 1 / (3 * math.sqrt(2 * math.pi * v)) for v in a]
+    expected = [0.5 - 1 / (3 * math.sqrt(2 * math.pi * v)) for v in a]
     _close(_pairs(flambeau.igammac, a, a), expected, 1e-8)
     _close(_pairs(flambeau.igamma, a, a), [1 - e for e in expected], 1e-8)
 
