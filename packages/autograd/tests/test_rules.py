@@ -1,12 +1,14 @@
 """Every rule, to first and second order, against finite differences in float64."""
 
 import pytest
+import samples_places
 from samples import SAMPLES, THROUGH_SECOND_ORDER
 
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 
 load_rules()
+SAMPLES = SAMPLES | samples_places.SAMPLES
 #: One needs a second device.
 ELSEWHERE = {"to_device",
              "nextafter_narrow"}     # of float16 alone; the rule of nextafter_wide
@@ -27,6 +29,13 @@ def test_first_derivative(make):
 @pytest.mark.parametrize("make", CURVED)
 def test_second_derivative(make):
     fn, inputs = make()
+    assert gradgradcheck(fn, inputs)
+
+
+@pytest.mark.parametrize("name", samples_places.COMPOSITES)
+def test_composites_of_movement(name):
+    fn, inputs = samples_places.COMPOSITES[name]()
+    assert gradcheck(fn, inputs)
     assert gradgradcheck(fn, inputs)
 
 

@@ -343,3 +343,8 @@ ELSEWHERE = {
     "random_permutation": "test_random.py", "rand_like": "test_random.py",
     "randn_like": "test_random.py",
 }
+
+import calls_movement  # noqa: E402  (it needs the names above)
+
+CALLS |= calls_movement.CALLS
+ELSEWHERE |= calls_movement.ELSEWHERE

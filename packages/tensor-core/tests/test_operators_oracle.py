@@ -18,6 +18,7 @@ CASES = [pytest.param(call, dtype, id=f"{key}-{i}-{dtype}")
          for key, calls in CALLS.items() for i, call in enumerate(calls) for dtype in call.dtypes]
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce", "ignore:The reduce argument")
 @pytest.mark.parametrize(("call", "dtype"), CASES)
 def test_calls(call, dtype):
     expected = call.run(torch, dtype)

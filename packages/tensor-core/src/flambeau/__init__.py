@@ -53,6 +53,8 @@ nan = inf - inf
 newaxis = None
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
+channels_last = "channels_last"
+channels_last_3d = "channels_last_3d"
 strided = "strided"
 
 __all__ = [

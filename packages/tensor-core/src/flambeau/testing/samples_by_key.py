@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flambeau.testing import samples_movement
 from flambeau.testing.samples import layouts
 
 
@@ -246,3 +247,4 @@ BY_KEY = {
     "random_integers": _random(-3, 9), "random_bernoulli": _random(0.3),
     "random_permutation": lambda m: [],
 }
+BY_KEY |= samples_movement.BY_KEY

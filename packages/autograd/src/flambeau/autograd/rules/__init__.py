@@ -10,6 +10,7 @@ from flambeau.autograd.rules import (
     movement,
     network,
     normalization,
+    places,
     reductions,
     special,
     views,
@@ -17,4 +18,4 @@ from flambeau.autograd.rules import (
 )
 
 __all__ = ["arithmetic", "attention", "indexing", "matrix", "movement", "network", "normalization",
-           "reductions", "special", "views", "without"]
+           "places", "reductions", "special", "views", "without"]

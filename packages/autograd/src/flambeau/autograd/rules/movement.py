@@ -1,6 +1,6 @@
 """Copies, casts, joins and rearrangements."""
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import sum_to_shape, zeros_like
+from flambeau.autograd.rules._help import sum_to_shape, zeros, zeros_like
 
 # ---- copies: the engine casts and moves gradients back to the input's dtype and device ---------
 rule("clone", self=lambda g: g)
@@ -22,8 +22,8 @@ def _cat(g, tensors_shape, dim, needs):
     grads: list = []
     start = 0
     for shape, needed in zip(tensors_shape, needs, strict=True):
-        if shape == (0,) and g.ndim != 1:
-            grads.append(None)
+        if shape == (0,):
+            grads.append(zeros(shape, g))
             continue
         grads.append(g.narrow(dim, start, shape[dim]) if needed else None)
         start += shape[dim]

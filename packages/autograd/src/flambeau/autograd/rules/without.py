@@ -15,3 +15,6 @@ no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 no_derivative("empty", "empty_strided", "full_of", "filled_like", "arange_of", "linspace", "eye_of")
 no_derivative("random_uniform", "random_normal", "random_integers", "random_bernoulli",
               "random_permutation")
+
+# ---- searches, and bytes seen as other numbers -------------------------------------------------
+no_derivative("searchsorted", "bucketize", "row_order", "repeat_places", "view.dtype")

@@ -13,15 +13,19 @@ def find(symbol: str):
         activations,
         arithmetic,
         comparison,
+        joins,
         losses,
         matrix,
+        movement,
         network,
         numbers,
+        order,
+        places,
         shapes,
         special,
     )
 
-    for module in (shapes, arithmetic, comparison, numbers, special, matrix, network, activations,
+    for module in (shapes, movement, joins, order, places, arithmetic, comparison, numbers, special, matrix, network, activations,
                    losses):
         function = getattr(module, symbol, None)
         if function is not None:

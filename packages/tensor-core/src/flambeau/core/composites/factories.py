@@ -1,5 +1,8 @@
 """Functions that make tensors from sizes and numbers."""
 from flambeau.core import _core
+from flambeau.core.composites.movement import broadcast_shape
+from flambeau.core.composites.methods import index_put, index_put_
+from flambeau.core.size import Size
 
 _op = _core.operators()
 _empty, _fill_ = _op["empty"], _op["fill_"]
@@ -196,34 +199,86 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     return _finish(x, requires_grad)
 
 
-def meshgrid(*tensors, indexing="ij"):
-    """Coordinate grids of vectors.
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
+    """``base`` to the power of evenly spaced numbers, end included.
 
     Args:
-        tensors: Vectors.
-        indexing: ``"ij"`` or ``"xy"``.
+        start: First exponent.
+        end: Last exponent.
+        steps: How many numbers.
+        base: The base of the powers.
+        dtype: Element type; the default floating dtype when left out.
+        device: Where to put it.
+        requires_grad: Whether operations on it are recorded.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tuple(tensors[0])
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(f"meshgrid(): indexing must be 'ij' or 'xy', got {indexing!r}")
-    swapped = indexing == "xy" and len(tensors) >= 2
-    if swapped:
-        tensors = (tensors[1], tensors[0], *tensors[2:])
-    sizes = [t.numel() for t in tensors]
-    grids = []
-    for i, t in enumerate(tensors):
-        shape = [1] * len(sizes)
-        shape[i] = sizes[i]
-        grids.append(_op["expand"](_op["reshape"](t, shape), sizes))
-    if swapped:
-        grids = [_op["transpose"](g, 0, 1) for g in grids]
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
+    start, end = [v.item() if isinstance(v, _core.Tensor) else v for v in (start, end)]
+    wide = _core._dtype_named("complex128" if isinstance(start, complex) or
+                              isinstance(end, complex) else "float64")
+    dtype = _core.get_default_dtype() if dtype is None else dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        start, end = int(start), int(end)
+    powers = _op["pow"](base, _op["linspace"](start, end, steps, dtype=wide, device=device))
+    return _finish(powers.to(dtype), requires_grad)
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A 0-d tensor of a number, in the default floating dtype when none is given."""
+    dtype = _core.get_default_dtype() if dtype is None else dtype
+    return _finish(_op["full_of"]((), s, dtype=dtype, device=device), requires_grad)
+
+
+def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False):
+    """Uninitialized memory with given steps between neighbours, counted in elements."""
+    x = _op["empty_strided"](size, stride, dtype=dtype, device=device)
+    return _finish(x, requires_grad)
+
+
+def _triangle(what, keep, row, col, offset, dtype, device):
+    if row < 0 or col < 0:
+        raise RuntimeError(f"{what}(): row and col must be non-negative, got {row} and {col}")
+    kept = keep(_op["full_of"]((row, col), 1, dtype=_core._dtype_named("uint8"), device=device),
+                offset)
+    places = _op["contiguous_copy"](_op["t"](_op["nonzero"](kept)))
+    return places if dtype is None else places.to(dtype)
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None):
+    """Rows and columns of the elements of a lower triangle, as a tensor of two rows."""
+    return _triangle("tril_indices", _op["tril"], row, col, offset, dtype, device)
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None):
+    """Rows and columns of the elements of an upper triangle, as a tensor of two rows."""
+    return _triangle("triu_indices", _op["triu"], row, col, offset, dtype, device)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to.
+
+    Args:
+        shapes: Shapes as sequences of ints, or ints for vectors.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.broadcast_shapes((2, 1), (3,))
+        flambeau.Size([2, 3])
+    """
+    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    for shape in shapes:
+        if any([size < 0 for size in shape]):
+            raise RuntimeError(f"broadcast_shapes(): sizes must not be negative, got {shape}")
+    return Size(broadcast_shape("broadcast_shapes", shapes))
 
 
 FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
-    empty, zeros, ones, full, arange, linspace, eye, rand, randn, randint, randperm, meshgrid)}
+    empty, zeros, ones, full, arange, linspace, eye, rand, randn, randint, randperm, logspace,
+    scalar_tensor, empty_strided, tril_indices, triu_indices, broadcast_shapes, index_put,
+    index_put_)}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
 NAMESPACE_FUNCTIONS = {}  # type: dict[str, object]

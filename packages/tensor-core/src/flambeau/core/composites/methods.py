@@ -38,14 +38,23 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
             result = _to_device(result, place)
     if dtype is not None and dtype is not result.dtype:
         result = _cast(result, dtype)
-    return _op["clone"](result) if copy and result is self else result
+    if copy and result is self:
+        return _op["clone"](self, memory_format=memory_format)
+    return result if memory_format is None else _formatted(result, memory_format)
+
+
+def _formatted(x, memory_format):
+    """In a memory format; None and "preserve_format" leave the order as it is."""
+    if memory_format in (None, "preserve_format"):
+        return x
+    return _op["contiguous"](x, memory_format=memory_format)
 
 
 def _caster(name):
     target = _core._dtype_named(name)
 
     def cast(self, memory_format=None):
-        return self if self.dtype is target else _cast(self, target)
+        return _formatted(self if self.dtype is target else _cast(self, target), memory_format)
 
     cast.__doc__ = f"The tensor as {name}."
     return cast
@@ -58,7 +67,7 @@ def type_as(self, other):
 
 def cpu(self, memory_format=None):
     """The tensor on the CPU."""
-    return self if self.is_cpu else _to_device(self, _device("cpu"))
+    return _formatted(self if self.is_cpu else _to_device(self, _device("cpu")), memory_format)
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
@@ -103,6 +112,12 @@ def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     x = _op["empty"](size, dtype=dtype or self.dtype, device=device or self.device)
     return _made(x, requires_grad)
+
+
+def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False):
+    """Uninitialized memory of this dtype and device with given strides."""
+    x = _op["empty_strided"](size, stride, dtype=dtype or self.dtype, device=device or self.device)
+    return x.requires_grad_(True) if requires_grad else x
 
 
 def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
@@ -171,6 +186,28 @@ def _matrix_transposed(self):
     return _op["transpose"](self, -2, -1)
 
 
+def _adjoint_of_matrix(self):
+    if self.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got "
+                           f"{self.ndim}-D tensor. Use tensor.mH for stacks of matrices.")
+    return _op["adjoint"](self) if self.ndim else self.conj() if self.is_complex() else self
+
+
+def _adjoint(self):
+    return _op["adjoint"](self)
+
+
+def _in_place_view(name):
+    view = _op[name]
+
+    def change(self, *args, **kwargs):
+        return _core.become_view(self, view(self, *args, **kwargs))
+
+    change.__name__ = f"{name}_"
+    change.__doc__ = f"The tensor itself as {name}() shows it."
+    return change
+
+
 def _real(self):
     return _op["select"](_op["view_as_real"](self), -1, 0) if self.is_complex() else self
 
@@ -179,6 +216,23 @@ def _imag(self):
     if not self.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _op["select"](_op["view_as_real"](self), -1, 1)
+
+
+def index_put(input, indices, values, accumulate=False):
+    """A copy with values written through advanced indexing.
+
+    Args:
+        input: The tensor.
+        indices: For each dimension an integer tensor or None, or a bool mask for several.
+        values: What to write; broadcast to the indexed elements.
+        accumulate: Add instead of overwriting.
+    """
+    return _op["index_put"](input, _core.spread_indices(input, indices), values, accumulate)
+
+
+def index_put_(input, indices, values, accumulate=False):
+    """Writes values through advanced indexing; arguments as for ``index_put``."""
+    return _op["index_put_"](input, _core.spread_indices(input, indices), values, accumulate)
 
 
 def is_nonzero(self):
@@ -192,12 +246,15 @@ def type(self, dtype=None):
 
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
-    to, type_as, cpu, cuda, numpy, __array__, __dlpack__, __dlpack_device__, new_empty, new_zeros,
-    new_ones, new_full, new_tensor, zero_, uniform_, normal_, random_, bernoulli_, is_nonzero,
-    type)}
+    to, type_as, cpu, cuda, numpy, __array__, __dlpack__, __dlpack_device__, new_empty,
+    new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_, uniform_, normal_, random_,
+    bernoulli_, index_put, index_put_, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
     ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
+ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
+    "as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")}
 ATTRIBUTES |= {"T": property(_transposed), "mT": property(_matrix_transposed),
+               "H": property(_adjoint_of_matrix), "mH": property(_adjoint),
                "real": property(_real), "imag": property(_imag), "__array_ufunc__": None}

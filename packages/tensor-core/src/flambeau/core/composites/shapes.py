@@ -85,12 +85,12 @@ def split(x, split_size_or_sections, dim):
     dim = _wrap(dim, x.ndim, "split")
     size = x.shape[dim]
     sections = split_size_or_sections
-    if len(sections) == 1 and not (sections[0] == size):
-        step = sections[0]
-        if step <= 0:
+    if isinstance(sections, int):
+        step = sections
+        if step < 0 or (step == 0 and size > 0):
             raise RuntimeError(f"split(): split_size must be positive, got {step}")
-        sections = [min(step, size - i) for i in range(0, size, step)] or [0]
-    elif sum(sections) != size:
+        sections = [min(step, size - i) for i in range(0, size, step or 1)] or [0]
+    elif sum(sections) != size or any([length < 0 for length in sections]):
         raise RuntimeError(f"split(): split_with_sizes expects split_sizes to sum exactly to "
                            f"{size} (input tensor's size at dimension {dim}), but got "
                            f"{list(sections)}")
@@ -107,7 +107,7 @@ def chunk(x, chunks, dim):
     dim = _wrap(dim, x.ndim, "chunk")
     size = x.shape[dim]
     step = max(1, (size + chunks - 1) // chunks)
-    return split(x, (step,), dim) if size else tuple([x] * chunks)
+    return split(x, step, dim) if size else tuple([x] * chunks)
 
 
 def unbind(x, dim):
@@ -181,14 +181,30 @@ def reshape_as(x, other):
 
 
 def contiguous(x, memory_format):
-    return x if x.is_contiguous() else _contiguous_copy(x)
+    if memory_format in (None, "contiguous_format"):
+        return x if x.is_contiguous() else _contiguous_copy(x)
+    if memory_format == "preserve_format":
+        raise RuntimeError("contiguous(): preserve memory format is unsupported by the contiguous "
+                           "operator; name the format that is wanted")
+    return x if x.is_contiguous(memory_format=memory_format) else _clone(
+        x, memory_format=memory_format)
 
 
-def _filled(x, value, dtype, device):
-    """A new tensor like ``x``, of one number or of nothing in particular."""
-    if device is None and x.is_cpu:
+def _filled(x, value, dtype, device, memory_format):
+    """A new tensor like ``x``, of one number or of nothing in particular.
+
+    It keeps the order of ``x`` in memory where that is dense, or has that of a memory format.
+    """
+    plain = memory_format == "contiguous_format" or (
+        x.is_contiguous() and memory_format in (None, "preserve_format"))
+    if plain and device is None and x.is_cpu:
         return _filled_like(x, value, dtype)
-    blank = _op["empty"](x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    dtype, device = dtype or x.dtype, device or x.device
+    if plain:
+        blank = _op["empty"](x.shape, dtype=dtype, device=device)
+    else:
+        strides = _core.format_strides(x, memory_format or "preserve_format")
+        blank = _op["empty_strided"](x.shape, strides, dtype=dtype, device=device)
     return blank if value is None else _op["fill_"](blank, value)
 
 
@@ -198,24 +214,35 @@ def _finish(result, requires_grad):
 
 
 def empty_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_filled(x, None, dtype, device), requires_grad)
+    return _finish(_filled(x, None, dtype, device, memory_format), requires_grad)
 
 
 def zeros_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_filled(x, 0, dtype, device), requires_grad)
+    return _finish(_filled(x, 0, dtype, device, memory_format), requires_grad)
 
 
 def ones_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_filled(x, 1, dtype, device), requires_grad)
+    return _finish(_filled(x, 1, dtype, device, memory_format), requires_grad)
 
 
 def full_like(x, fill_value, dtype, device, requires_grad, memory_format):
-    return _finish(_filled(x, fill_value, dtype, device), requires_grad)
+    return _finish(_filled(x, fill_value, dtype, device, memory_format), requires_grad)
 
 
 def rand_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_op["random_uniform_"](_filled(x, None, dtype, device)), requires_grad)
+    blank = _filled(x, None, dtype, device, memory_format)
+    return _finish(_op["random_uniform_"](blank), requires_grad)
 
 
 def randn_like(x, dtype, device, requires_grad, memory_format):
-    return _finish(_op["random_normal_"](_filled(x, None, dtype, device)), requires_grad)
+    blank = _filled(x, None, dtype, device, memory_format)
+    return _finish(_op["random_normal_"](blank), requires_grad)
+
+
+def randint_like__low(x, low, high, dtype, device, requires_grad, memory_format):
+    blank = _filled(x, None, dtype, device, memory_format)
+    return _finish(_op["random_integers_"](blank, low, high), requires_grad)
+
+
+def randint_like(x, high, dtype, device, requires_grad, memory_format):
+    return randint_like__low(x, 0, high, dtype, device, requires_grad, memory_format)

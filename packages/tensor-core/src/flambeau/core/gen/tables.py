@@ -96,7 +96,8 @@ def _list_default(row: Row, p: Param) -> str:
 
 def _param(row: Row, p: Param) -> str:
     flags = [name for name, on in (("FL_P_OPTIONAL", p.optional), ("FL_P_KEYWORD", p.keyword),
-                                   ("FL_P_DEFAULT", p.has_default)) if on]
+                                   ("FL_P_DEFAULT", p.has_default),
+                                   ("FL_P_VARIADIC", p.variadic)) if on]
     default = _default(row, p) if p.has_default else "none()"
     return f'{{"{p.name}", FL_R_{_ROLE[p.role]}, {" | ".join(flags) or "0"}, {{}}, {default}}}'
 

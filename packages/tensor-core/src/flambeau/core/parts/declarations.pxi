@@ -132,6 +132,8 @@ cdef extern from "core/python.h":
     int fl_dispatch(const fl_op *, const fl_value *, int, fl_value *) except -1
     int fl_check_write(const fl_op *, const fl_value *, int, const fl_spec *, fl_tensor *) except -1
     int fl_raise() except -1
+    bint fl_has_format(const fl_tensor *, const char *) noexcept
+    int fl_format_strides(const fl_tensor *, const char *, int64_t *) noexcept
     int fl_add_backend(const fl_backend *, int *) except -1
     const fl_backend *fl_backend_of(int) noexcept
     int fl_backend_by_name(const char *) noexcept

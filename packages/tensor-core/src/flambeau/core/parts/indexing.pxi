@@ -53,37 +53,58 @@ cdef object _get_item(Tensor t, object index):
     view, advanced = _basic(t, index)
     if advanced is None:
         return view
+    mask = _only_mask(view, advanced)
+    if mask is not None and (<Tensor>mask)._ndim == (<Tensor>view)._ndim:
+        return _operators["masked_select"](view, mask)
     return _operators["index"](view, _spread(view, advanced))
 
 
+cdef object _only_mask(Tensor view, list advanced):
+    """The bool mask over the first dimensions that is the whole index, or None."""
+    first = advanced[0]
+    if not isinstance(first, Tensor) or (<Tensor>first)._dtype != FL_BOOL or \
+            (<Tensor>first)._ndim == 0:
+        return None
+    for i in advanced[1:]:
+        if isinstance(i, Tensor):
+            return None
+    _check_mask(view, first, 0)
+    return first
+
+
 cdef object _as_index_tuple(object index):
+    """A list that holds more than numbers and bools stands for a tuple, as in PyTorch."""
     if type(index) is tuple:
         return index
-    if isinstance(index, list) and any(isinstance(i, (slice, list, tuple, Tensor)) or i is None or
-                                       i is Ellipsis for i in index) and \
-            not all(isinstance(i, (list, tuple)) for i in index):
+    if isinstance(index, list) and len(index) < 32 and \
+            any([isinstance(i, (slice, list, tuple, Tensor)) or i is None or i is Ellipsis
+                 for i in index]):
         return tuple(index)
     return (index,)
+
+
+cdef inline bint _is_mask(object i):
+    """Bool tensors, and uint8 ones for old times' sake."""
+    return isinstance(i, Tensor) and ((<Tensor>i)._dtype == FL_BOOL or (<Tensor>i)._dtype == FL_U8)
 
 
 cdef int _consumed(object i) except -1:
     """How many dimensions an index entry uses up."""
     if i is None or i is Ellipsis or i is True or i is False:
         return 0
-    if isinstance(i, Tensor) and ((<Tensor>i)._dtype == FL_BOOL or (<Tensor>i)._dtype == FL_U8):
-        return (<Tensor>i)._ndim
-    return 1
+    return (<Tensor>i)._ndim if _is_mask(i) else 1
 
 
-cdef object _index_tensor(object i, Tensor like):
-    """Lists, arrays and bools as index tensors."""
+cdef object _index_entry(object i, Tensor like):
+    """Lists, ranges and arrays as index tensors; everything else as it is."""
+    if i is None or i is Ellipsis or isinstance(i, (slice, bool)) or _is_integer(i):
+        return i
     if isinstance(i, Tensor):
         result = i
-    elif isinstance(i, bool):
-        result = tensor(i)
+    elif isinstance(i, (list, tuple)) and not i:
+        result = tensor([], dtype=_dtypes[FL_I64])
     else:
-        result = tensor(i) if not (isinstance(i, list) and not i) else \
-            tensor(i, dtype=_dtypes[FL_I64])
+        result = tensor(list(i) if isinstance(i, range) else i)
     if fl_is_float((<Tensor>result)._dtype) or fl_is_complex((<Tensor>result)._dtype):
         raise IndexError(f"tensors used as indices must be integer or bool tensors, got "
                          f"{result.dtype} of shape {list(result.shape)}; write i.long()")
@@ -96,7 +117,7 @@ cdef object _index_tensor(object i, Tensor like):
 cdef object _basic(Tensor t, object index):
     """Apply the view part of an index. Returns the view, and per dimension an index tensor or
     None; or None when there are no index tensors."""
-    entries = _as_index_tuple(index)
+    entries = [_index_entry(i, t) for i in _as_index_tuple(index)]
     used = 0
     for i in entries:
         used += _consumed(i)
@@ -126,18 +147,18 @@ cdef object _basic(Tensor t, object index):
             dim += 1
         elif _is_integer(i):
             view = _integer_view(view, dim, i)
-        elif isinstance(i, Tensor) and (<Tensor>i)._ndim == 0 and fl_is_int((<Tensor>i)._dtype) \
-                and not (<Tensor>i)._flags & FL_REQUIRES_GRAD:
+        elif isinstance(i, Tensor) and (<Tensor>i)._ndim == 0 and not _is_mask(i):
             view = _integer_view(view, dim, _item(i, "index"))
         else:
-            if isinstance(i, bool) or (isinstance(i, Tensor) and (<Tensor>i)._ndim == 0):
+            if isinstance(i, bool):
+                i = tensor(i, device=t.device)
+            if (<Tensor>i)._ndim == 0:
                 view = _operators["unsqueeze"](view, dim)
             has_advanced = True
-            made = _index_tensor(i, t)
-            advanced.append(made)
-            dim += max(_consumed(made), 1)
-            for _ in range(max(_consumed(made), 1) - 1):
-                advanced.append(Ellipsis)
+            advanced.append(i)
+            covered = max(_consumed(i), 1)
+            advanced.extend([Ellipsis] * (covered - 1))
+            dim += covered
     return view, (advanced if has_advanced else None)
 
 
@@ -149,7 +170,7 @@ cdef object _spread(Tensor view, list advanced):
         if i is Ellipsis:
             dim += 1
             continue
-        if i is not None and ((<Tensor>i)._dtype == FL_BOOL or (<Tensor>i)._dtype == FL_U8):
+        if _is_mask(i):
             _check_mask(view, i, dim)
             if (<Tensor>i)._ndim == 0:
                 count = 1 if _item(i, "index") else 0
@@ -162,6 +183,21 @@ cdef object _spread(Tensor view, list advanced):
             result.append(i)
         dim += 1
     return result
+
+
+def spread_indices(Tensor x not None, indices):
+    """Index tensors for index_put: masks, lists and bools as integer tensors, None as it is."""
+    advanced = []
+    for i in indices:
+        i = _index_entry(i, x)
+        if i is not None and not isinstance(i, Tensor):
+            i = tensor(i, device=x.device)
+        advanced.append(i)
+        advanced.extend([Ellipsis] * (max(_consumed(i), 1) - 1))
+    if len(advanced) > x._ndim:
+        raise IndexError(f"too many indices for tensor of dimension {x._ndim} (got "
+                         f"{len(advanced)})")
+    return _spread(x, advanced)
 
 
 cdef int _check_mask(Tensor view, Tensor mask, int dim) except -1:
@@ -185,11 +221,19 @@ cdef int _set_item(Tensor t, object index, object value) except -1:
         else:
             _write_into(view, as_tensor(value, dtype=t.dtype))
         return 0
+    mask = _only_mask(view, advanced)
+    if mask is not None and (isinstance(value, (int, float)) or
+                             (isinstance(value, Tensor) and (<Tensor>value)._ndim == 0)):
+        shape = tuple(mask.shape) + (1,) * ((<Tensor>view)._ndim - (<Tensor>mask)._ndim)
+        _operators["masked_fill_"](view, _operators["reshape"](mask, shape), value)
+        return 0
     if not isinstance(value, Tensor):
         value = tensor(value, dtype=t.dtype, device=t.device) \
             if isinstance(value, (int, float, complex)) else as_tensor(value, dtype=t.dtype)
-    elif value.dtype is not t.dtype:
-        value = value.to(t.dtype)
+    elif value.dtype is not t.dtype or (<Tensor>value)._device_type != t._device_type:
+        value = value.to(device=t.device, dtype=t.dtype)
+    while (<Tensor>value)._ndim > 1 and (<Tensor>value)._shape[0] == 1:
+        value = _operators["select"](value, 0, 0)
     _operators["index_put_"](view, _spread(view, advanced), value)
     return 0
 

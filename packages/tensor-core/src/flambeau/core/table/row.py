@@ -33,6 +33,7 @@ class Param:
     keyword: bool = False
     default: object = ...
     writes: bool = False
+    variadic: bool = False  # a list of tensors that may be given one by one
 
     @property
     def is_operand(self) -> bool:
@@ -102,7 +103,9 @@ class Row:
             if p.keyword and not starred:
                 parts.append("*")
                 starred = True
-            parts.append(p.name if not p.has_default else f"{p.name}={p.default!r}")
+            star = "*" if p.variadic else ""
+            starred = starred or p.variadic
+            parts.append(f"{star}{p.name}" + (f"={p.default!r}" if p.has_default else ""))
         if self.out and not starred:
             parts.append("*")
         if self.out:

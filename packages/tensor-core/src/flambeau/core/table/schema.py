@@ -11,7 +11,7 @@ ROLES = {
     "Shape", "Ints", "DType", "Device", "Str", "Generator", "Object", "Floats", "Index", "Bools",
 }
 _HEAD = re.compile(r"^([\w.]+?)(?:\[(\w+)\])?\((.*?)\)(?:\s*->\s*(.+))?$", re.S)
-_PARAM = re.compile(r"^(\w+)(\(!\))?(\?)?\s+(\w+)(?:\s*=\s*(.+))?$")
+_PARAM = re.compile(r"^(\w+)(\(!\))?(\?)?(\*)?\s+(\w+)(?:\s*=\s*(.+))?$")
 
 
 def parse_schema(text: str) -> tuple[str, str, tuple[Param, ...], tuple[str, ...], bool]:
@@ -19,6 +19,7 @@ def parse_schema(text: str) -> tuple[str, str, tuple[Param, ...], tuple[str, ...
 
     Args:
         text: ``name[overload](Role name=default, *, Role? name=None) -> Tensor a, Tensor b``.
+            ``Tensors* name`` may also be given as several arguments.
 
     Returns:
         name, overload, parameters, names of the outputs, whether the output is a list.
@@ -58,9 +59,10 @@ def _parse_params(inside: str, text: str):
         match = _PARAM.match(part)
         if match is None or match.group(1) not in ROLES:
             raise ValueError(f"in schema {text!r}: cannot read {part!r}; roles: {sorted(ROLES)}")
-        role, writes, optional, name, default = match.groups()
+        role, writes, optional, variadic, name, default = match.groups()
         value = ast.literal_eval(default) if default is not None else ...
-        yield Param(name, role, bool(optional), keyword, value, bool(writes))
+        yield Param(name, role, bool(optional), keyword, value, bool(writes),
+                    bool(variadic))
 
 
 def _split(inside: str):

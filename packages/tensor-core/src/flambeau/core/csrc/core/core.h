@@ -91,6 +91,10 @@ static inline int64_t fl_numel_of(int ndim, const int64_t *shape) {
     return n;
 }
 bool fl_is_contiguous(const fl_tensor *t);
+bool fl_has_format(const fl_tensor *t, const char *format);
+/* Strides of memory without gaps that a memory format asks for; "preserve_format" keeps a dense
+ * order of t. 0 for C order, 1 for other strides, -1 after an error. */
+int fl_format_strides(const fl_tensor *t, const char *format, int64_t *strides);
 /* Whether t can be seen in this shape without a copy; the element counts must agree. */
 bool fl_view_possible(const fl_tensor *t, int nd, const int64_t *shape);
 int64_t fl_storage_offset(const fl_tensor *t);           /* elements of t's dtype */

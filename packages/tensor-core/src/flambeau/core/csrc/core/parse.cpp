@@ -35,6 +35,27 @@ static int collect(const fl_op *op, int param, PyObject *const *args, Py_ssize_t
     return 0;
 }
 
+/* Tensors given one by one: broadcast_tensors(a, b). */
+static int collect_tensors(const fl_op *op, int param, PyObject *const *args, Py_ssize_t first,
+                           Py_ssize_t nargs, fl_value *v, fl_arena *arena) {
+    Py_ssize_t n = nargs - first;
+    v->tag = FL_TENSORS;
+    v->len = (uint32_t)n;
+    v->ts = (fl_tensor **)arena->words(n);
+    if (!v->ts)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = args[first + i];
+        if (!fl_tensor_check(o)) {
+            PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be tensors, got %.100s at "
+                         "position %zd", op->name, op->params[param].name, Py_TYPE(o)->tp_name, i);
+            return -1;
+        }
+        v->ts[i] = (fl_tensor *)o;
+    }
+    return 0;
+}
+
 static inline bool gathers(const fl_op *op, int i, int positional) {
     int role = op->params[i].role;
     return role == FL_R_SHAPE ||
@@ -94,6 +115,12 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
         if (gathers(op, i, positional) && is_int(args[at]) &&
             (nargs - at > 1 || p->role == FL_R_SHAPE)) {
             if (collect(op, i, args, at, nargs, &values[i], arena) < 0)
+                return -1;
+            at = nargs;
+            break;
+        }
+        if (FL_UNLIKELY(p->flags & FL_P_VARIADIC) && fl_tensor_check(args[at])) {
+            if (collect_tensors(op, i, args, at, nargs, &values[i], arena) < 0)
                 return -1;
             at = nargs;
             break;
@@ -245,7 +272,7 @@ static bool may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, Py
     for (int i = 0; i < op->nparams; i++)
         required += !(op->params[i].flags & FL_P_DEFAULT);
     for (int i = 0; i < positional; i++) {
-        if (gathers(op, i, positional))
+        if (gathers(op, i, positional) || (op->params[i].flags & FL_P_VARIADIC))
             return true;
         bool wants_tensor = op->params[i].role == FL_R_TENSOR;
         if (i < nargs && wants_tensor && args[i] != Py_None && !fl_tensor_check(args[i]))

@@ -41,6 +41,9 @@ fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t 
 int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides);
 static inline bool fl_tensor_check(PyObject *o) { return PyObject_TypeCheck(o, fl_tensor_type); }
 
+/* ---- parameters: flags that only the core knows, beyond fl_param_flags ------------------------- */
+enum { FL_P_VARIADIC = 8 };      /* a list of tensors that may be given one by one */
+
 /* ---- per-thread state ------------------------------------------------------------------------ */
 struct fl_thread_state {
     uint32_t mode;                  /* fl_mode bits */

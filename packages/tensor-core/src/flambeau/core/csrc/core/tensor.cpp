@@ -66,6 +66,26 @@ static int checked_bytes(int dtype, int ndim, const int64_t *shape, size_t *byte
     return 0;
 }
 
+/* Bytes between the first element and the end of the last, with any strides. */
+static int spanned_bytes(int dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                         size_t *bytes) {
+    int64_t last = 0, step;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] == 0)
+            return checked_bytes(dtype, ndim, shape, bytes);
+        if (shape[i] < 0 || strides[i] < 0 ||
+            __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
+            __builtin_add_overflow(last, step, &last)) {
+            PyErr_Format(PyExc_ValueError, "a tensor of shape %s and stride %s: sizes and strides "
+                         "must not be negative and their span must be countable",
+                         fl_shape_text(shape, ndim), fl_shape_text(strides, ndim));
+            return -1;
+        }
+    }
+    last += 1;
+    return checked_bytes(dtype, 1, &last, bytes);
+}
+
 static void own(fl_tensor *t, fl_storage *s, int dtype, int64_t offset) {
     t->storage = (PyObject *)s;
     t->data = s->ptr + offset;
@@ -86,7 +106,9 @@ fl_tensor *fl_tensor_empty(int dtype, int device, int ndim, const int64_t *shape
 fl_tensor *fl_tensor_strided(int dtype, int device, int ndim, const int64_t *shape,
                              const int64_t *strides) {
     size_t bytes;
-    if (checked_bytes(dtype, ndim, shape, &bytes) < 0)
+    int status = strides ? spanned_bytes(dtype, ndim, shape, strides, &bytes)
+                         : checked_bytes(dtype, ndim, shape, &bytes);
+    if (status < 0)
         return nullptr;
     fl_storage *s = fl_storage_new(bytes, device);
     if (!s)

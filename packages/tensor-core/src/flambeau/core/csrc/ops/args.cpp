@@ -88,3 +88,15 @@ int fl_expect_numel(const fl_op *op, const char *name, const fl_tensor *t, int64
     return fl_error(FL_RUNTIME_ERROR, "%s: '%s' must have %lld elements, got shape %s",
                     fl_op_title(op), name, (long long)count, fl_shape_text(t->shape, t->ndim));
 }
+
+void fl_number_as(const fl_value &v, int dtype, char *out) {
+    static const int64_t none[1] = {0};
+    alignas(16) double d[2] = {fl_as_double(v), 0};
+    int64_t i = v.i;
+    bool whole = v.tag == FL_INT || v.tag == FL_BOOLEAN;
+    if (v.tag == FL_COMPLEX)
+        d[1] = v.c[1];
+    char *from = whole ? (char *)&i : (char *)d;
+    int from_dtype = whole ? FL_I64 : v.tag == FL_COMPLEX ? FL_C128 : FL_F64;
+    fl_copy_strided(fl_strided{out, dtype, none}, fl_strided{from, from_dtype, none}, 0, none);
+}

@@ -31,6 +31,9 @@ int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int 
 int fl_check_index_range(const fl_op *op, int kind, const int64_t *index, int64_t n, int64_t size,
                          int dim, bool negative);
 
+/* A number as one element of a dtype. */
+void fl_number_as(const fl_value &v, int dtype, char *out);
+
 /* The sizes before, at and after a dimension; a 0-d tensor counts as one element. */
 struct fl_middle {
     int64_t outer, n, inner;

@@ -133,39 +133,17 @@ void Out::commit() {
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-/* clone keeps a dense memory order. */
-static bool dense(const fl_tensor *t) {
-    int order[FL_MAX_DIMS];
-    for (int i = 0; i < t->ndim; i++) {
-        int j = i;
-        for (; j > 0 && t->strides[order[j - 1]] > t->strides[i]; j--)
-            order[j] = order[j - 1];
-        order[j] = i;
-    }
-    int64_t step = 1;
-    for (int i = 0; i < t->ndim; i++) {
-        int d = order[i];
-        if (t->shape[d] == 1)
-            continue;
-        if (t->strides[d] != step)
-            return false;
-        step *= t->shape[d];
-    }
-    return true;
-}
-
-static void same_layout(fl_spec *s, const fl_tensor *t) {
+/* The shape of t in memory of a format. */
+static int layout(fl_spec *s, const fl_tensor *t, const char *format) {
     fl_spec_like(s, t);
-    if ((t->flags & FL_CONTIGUOUS) || !dense(t))
-        return;
-    s->layout = FL_L_STRIDED;
-    for (int i = 0; i < t->ndim; i++)
-        s->strides[i] = t->strides[i];
+    int status = fl_format_strides(t, format, s->strides);
+    if (status == 1)
+        s->layout = FL_L_STRIDED;
+    return status < 0 ? -1 : 0;
 }
 
 extern "C" int fl_infer_clone(const fl_op *, const fl_value *in, int, fl_spec *outs) {
-    same_layout(outs, in[0].t);
-    return 0;
+    return layout(outs, in[0].t, in[1].tag == FL_STRING ? in[1].s : "preserve_format");
 }
 
 extern "C" int fl_infer_contiguous_copy(const fl_op *, const fl_value *in, int, fl_spec *outs) {
@@ -174,7 +152,8 @@ extern "C" int fl_infer_contiguous_copy(const fl_op *, const fl_value *in, int, 
 }
 
 extern "C" int fl_infer_cast(const fl_op *, const fl_value *in, int, fl_spec *outs) {
-    same_layout(outs, in[0].t);
+    if (layout(outs, in[0].t, "preserve_format") < 0)
+        return -1;
     outs->dtype = (uint8_t)in[1].i;
     return 0;
 }
@@ -296,15 +275,12 @@ extern "C" int fl_infer_empty_strided(const fl_op *op, const fl_value *in, int n
     int64_t numel;
     if (!fl_count_elements(outs->ndim, outs->shape, &numel))
         return fl_count_error(op->name, outs->ndim, outs->shape);
-    fl_tensor probe;
-    probe.ndim = outs->ndim;
-    probe.shape = outs->shape;
-    probe.strides = in[1].is;
-    if (!dense(&probe))
-        return fl_error(FL_NOT_IMPLEMENTED, "empty_strided(): stride %s does not fill the memory of "
-                        "size %s; give the strides of a permuted contiguous tensor",
-                        fl_shape_text(in[1].is, (int)in[1].len),
-                        fl_shape_text(in[0].is, (int)in[0].len));
+    for (int i = 0; i < outs->ndim; i++)
+        if (in[0].is[i] < 0 || in[1].is[i] < 0)
+            return fl_error(FL_RUNTIME_ERROR, "empty_strided(): sizes and strides must not be "
+                            "negative, got size %s and stride %s",
+                            fl_shape_text(in[0].is, (int)in[0].len),
+                            fl_shape_text(in[1].is, (int)in[1].len));
     outs->layout = FL_L_STRIDED;
     for (int i = 0; i < outs->ndim; i++)
         outs->strides[i] = in[1].is[i];

@@ -1,4 +1,5 @@
-/* masked_select and nonzero: results as long as the mask has true elements. */
+/* masked_select and nonzero, whose results are as long as the mask has true elements, and
+ * masked_scatter, which reads as many. */
 #include "ops/args.h"
 #include "ops/dynamic.h"
 #include "ops/raw.h"
@@ -12,6 +13,13 @@ int64_t count_ones(const uint8_t *m, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         count += m[i] != 0;
     return count;
+}
+
+int expect_mask(const fl_op *op, const fl_tensor *mask) {
+    if (mask->dtype == FL_BOOL)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: expected BoolTensor for mask, got %s; compare first, "
+                    "e.g. mask != 0", fl_op_title(op), fl_tensor_text(mask));
 }
 
 int unknown_size(const fl_op *op) {
@@ -50,6 +58,16 @@ void select_piece(const uint8_t *mask, const char *from, char *to, int64_t at, i
             *out++ = x[i];
 }
 
+template <class T>
+void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
+                  int64_t e) {
+    const T *x = (const T *)from + at;
+    T *out = (T *)to;
+    for (int64_t i = b; i < e; i++)
+        if (mask[i])
+            out[i] = *x++;
+}
+
 /* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
 void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
     int nd = t->ndim;
@@ -82,10 +100,7 @@ extern "C" int fl_infer_masked_select(const fl_op *op, const fl_value *in, int n
     int nd;
     if (fl_same_device(op, in, n) < 0)
         return -1;
-    if (mask->dtype != FL_BOOL)
-        return fl_error(FL_RUNTIME_ERROR, "%s: expected BoolTensor for mask, got %s; compare "
-                        "first, e.g. mask != 0", fl_op_title(op), fl_tensor_text(mask));
-    if (broadcast(op, self, mask, &nd, shape) < 0)
+    if (expect_mask(op, mask) < 0 || broadcast(op, self, mask, &nd, shape) < 0)
         return -1;
     if (fl_dynamic_size < 0)
         return unknown_size(op);
@@ -141,6 +156,45 @@ extern "C" int fl_run_nonzero(const fl_op *op, const fl_value *in, int, fl_tenso
     fl_parallel(self->numel, PIECE, [&](int64_t b, int64_t e) {
         list_piece(bits, self, out.as<int64_t>() + places.as<int64_t>()[b / PIECE] * self->ndim, b,
                    e);
+    });
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_masked_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *mask = in[1].t, *source = in[2].t;
+    int64_t shape[FL_MAX_DIMS];
+    int nd;
+    if (fl_same_device(op, in, n) < 0 || expect_mask(op, mask) < 0 ||
+        fl_expect_same_dtype(op, self, "source", source) < 0 ||
+        broadcast(op, self, mask, &nd, shape) < 0)
+        return -1;
+    fl_spec_set(outs, self->dtype, fl_device_code(self), nd, shape);
+    return 0;
+}
+
+extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
+                                     fl_tensor *const *outs) {
+    const fl_tensor *source = in[2].t;
+    fl_tensor *target = outs[0];
+    int64_t n = target->numel;
+    RawIn m(in[1].t, FL_BOOL, target->ndim, target->shape), x(source, target->dtype);
+    RawOut out(target, target->dtype);
+    Scratch places((size_t)fl_chunk_count(n, PIECE) * 8);
+    if (!m.ok() || !x.ok() || !out.ok() || !places.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    int64_t wanted = place_pieces(bits, n, places.as<int64_t>());
+    if (wanted > source->numel)
+        return fl_error(FL_RUNTIME_ERROR, "%s: the mask, broadcast to shape %s, has %lld true "
+                        "elements, but source of shape %s has only %lld to put there",
+                        fl_op_title(op), fl_shape_text(target->shape, target->ndim),
+                        (long long)wanted, fl_shape_text(source->shape, source->ndim),
+                        (long long)source->numel);
+    fl_load_out(out, target, in[0].t);
+    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(target->dtype), spread_piece, bits, x.data(), out.data(),
+                   places.as<int64_t>()[b / PIECE], b, e)
     });
     out.commit();
     return 0;

@@ -103,3 +103,15 @@ void LinesOut::commit() {
     if (owned_)
         copy_lines(t_, dim_, owned_, kind_, true);
 }
+
+void fl_load_out(RawOut &out, const fl_tensor *target, const fl_tensor *self) {
+    if (out.data() == self->data || target->numel == 0)
+        return;
+    int64_t dense[FL_MAX_DIMS], from[FL_MAX_DIMS];
+    int pad = target->ndim - self->ndim;
+    for (int i = 0; i < target->ndim; i++)
+        from[i] = i >= pad && self->shape[i - pad] != 1 ? self->strides[i - pad] : 0;
+    fl_contiguous_strides(target->ndim, target->shape, dense);
+    fl_copy_strided(fl_strided{out.data(), target->dtype, dense},
+                    fl_strided{self->data, self->dtype, from}, target->ndim, target->shape);
+}

@@ -68,6 +68,9 @@ class RawOut {
     size_t bytes_;
 };
 
+/* For operators that write a few elements of `self`: its contents, broadcast, into the room. */
+void fl_load_out(RawOut &out, const fl_tensor *target, const fl_tensor *self);
+
 /* The lines of a tensor along a dimension: [count, n] numbers of a kind. */
 class LinesIn {
   public:

@@ -41,8 +41,9 @@ extern "C" int fl_infer_permute(const fl_op *op, const fl_value *in, int, fl_spe
                         "shape %s has %d; name every dimension once",
                         fl_shape_text(in[1].is, (int)in[1].len), in[1].len,
                         fl_shape_text(t->shape, t->ndim), t->ndim);
-    uint64_t mask;
-    if (fl_dims_mask(op, in[1], t->ndim, &mask) < 0)
+    uint64_t mask = 0;
+    bool none = in[1].tag == FL_INTS && in[1].len == 0;     /* unlike in a reduction: no dims */
+    if (!none && fl_dims_mask(op, in[1], t->ndim, &mask) < 0)
         return -1;
     alias_of(s, t);
     for (int i = 0; i < t->ndim; i++) {
@@ -111,8 +112,9 @@ extern "C" int fl_infer_expand(const fl_op *op, const fl_value *in, int, fl_spec
 
 extern "C" int fl_infer_squeeze(const fl_op *op, const fl_value *in, int, fl_spec *s) {
     const fl_tensor *t = in[0].t;
-    uint64_t mask;
-    if (fl_dims_mask(op, in[1], t->ndim, &mask) < 0)
+    uint64_t mask = 0;
+    bool none = in[1].tag == FL_INTS && in[1].len == 0;     /* unlike in a reduction: no dims */
+    if (!none && fl_dims_mask(op, in[1], t->ndim, &mask) < 0)
         return -1;
     alias_of(s, t);
     for (int i = t->ndim - 1; i >= 0; i--)

@@ -98,6 +98,49 @@ extern "C" int fl_infer_view(const fl_op *op, const fl_value *in, int, fl_spec *
     return 0;
 }
 
+/* Elements of another size: the last dimension, whose elements must be adjacent, shrinks or grows,
+ * and all other steps must be whole in the new size. */
+static int resize_elements(const fl_op *op, const fl_tensor *t, int64_t from, int64_t to,
+                           fl_spec *s) {
+    int last = t->ndim - 1;
+    bool fits = last >= 0 && (t->strides[last] == 1 || t->shape[last] == 1);
+    if (fits && to > from) {
+        int64_t ratio = to / from;
+        fits = t->shape[last] % ratio == 0 && fl_storage_offset(t) % ratio == 0;
+        for (int d = 0; d < last; d++) {
+            fits &= t->strides[d] % ratio == 0 || t->shape[d] <= 1;
+            s->strides[d] = t->strides[d] / ratio;
+        }
+        s->shape[last] = t->shape[last] / ratio;
+    } else if (fits) {
+        int64_t ratio = from / to;
+        for (int d = 0; d < last; d++)
+            s->strides[d] = t->strides[d] * ratio;
+        s->shape[last] = t->shape[last] * ratio;
+    }
+    if (fits) {
+        s->strides[last] = 1;
+        return 0;
+    }
+    return fl_error(FL_RUNTIME_ERROR, "%s: elements of %lld bytes can be seen as %s only where the "
+                    "last dimension is adjacent and whole multiples fit, also in the offset and "
+                    "the other strides; got shape %s, stride %s: write x.contiguous() first",
+                    fl_op_title(op), (long long)from, fl_dtype_name(s->dtype),
+                    fl_shape_text(t->shape, t->ndim), fl_shape_text(t->strides, t->ndim));
+}
+
+extern "C" int fl_infer_view__dtype(const fl_op *op, const fl_value *in, int, fl_spec *s) {
+    const fl_tensor *t = in[0].t;
+    int64_t from = fl_itemsize(t->dtype), to = fl_itemsize((int)in[1].i);
+    fl_spec_like(s, t);
+    s->dtype = (uint8_t)in[1].i;
+    s->layout = FL_L_ALIAS;
+    s->alias = 0;
+    for (int i = 0; i < t->ndim; i++)
+        s->strides[i] = t->strides[i];
+    return from == to ? 0 : resize_elements(op, t, from, to, s);
+}
+
 static int storage_room(const fl_op *op, const fl_tensor *t, const fl_value &size,
                         const fl_value &stride, int64_t offset);
 

@@ -11,8 +11,10 @@ from flambeau.core.table.rows import (
     indexing,
     losses,
     matrix,
+    movement,
     network,
     numbers,
+    places,
     random,
     reductions,
     special,
@@ -21,7 +23,7 @@ from flambeau.core.table.rows import (
 )
 
 _MODULES = (arithmetic, comparison, numbers, transcendental, special, activations, reductions,
-            views, indexing, matrix, network, creation, random, composites, losses)
+            views, movement, indexing, places, matrix, network, creation, random, composites, losses)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 

@@ -49,7 +49,7 @@ ROWS = (
               doc="Division with rounding: None, 'trunc' or 'floor'."),
     composite("stack(Tensors tensors, Dim dim=0)", forms=("function",),
               doc="Joins tensors along a new dimension."),
-    composite("split(Tensor self, Ints split_size_or_sections, Dim dim=0) -> Tensors",
+    composite("split(Tensor self, Object split_size_or_sections, Dim dim=0) -> Tensors",
               doc="Pieces along a dimension."),
     composite("chunk(Tensor self, Int chunks, Dim dim=0) -> Tensors",
               doc="About equal pieces along a dimension."),

@@ -11,7 +11,8 @@ def _new(schema, **facts):
 
 
 ROWS = (
-    kernel("clone(Tensor self)", out=False, doc="A copy with memory of its own."),
+    kernel("clone(Tensor self, *, Str? memory_format=None)", out=False,
+           doc="A copy with memory of its own, in the same order or that of a memory format."),
     kernel("contiguous_copy(Tensor self)", forms=(), out=False, doc="A copy in C order."),
     kernel("cast(Tensor self, DType dtype)", forms=(), out=False, doc="A copy in another dtype."),
     kernel("copy(Tensor self, Tensor src)", call="copy", forms=("inplace",), inplace=True,

@@ -19,7 +19,7 @@ ROWS = (
     kernel("index(Tensor self, Tensors indices)", forms=(), out=False,
            doc="NumPy's advanced indexing with integer tensors (None: whole dimension)."),
     kernel("index_put(Tensor self, Tensors indices, Tensor values, Bool accumulate=False)",
-           inplace=True, doc="Writes through advanced indexing."),
+           forms=(), inplace=True, doc="Writes through advanced indexing with integer tensors."),
     kernel("masked_select(Tensor self, Tensor mask)", rule="dynamic",
            doc="The elements where the mask holds."),
     kernel("nonzero(Tensor self)", differentiable=False, rule="dynamic",

@@ -4,6 +4,8 @@ from flambeau.core.table.make import view
 ROWS = (
     view("view(Tensor self, Shape size)", forms=("method",),
          doc="The same elements in another shape; the strides must allow it."),
+    view("view[dtype](Tensor self, DType dtype)", forms=("method",), differentiable=False,
+         doc="The same bytes as elements of another dtype."),
     view("as_strided(Tensor self, Shape size, Ints stride, Int? storage_offset=None)",
          doc="A view with any geometry inside the storage."),
     view("permute(Tensor self, Dims dims)", doc="Dimensions in another order."),

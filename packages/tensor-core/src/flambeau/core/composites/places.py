@@ -1,0 +1,209 @@
+"""Composite rows of writing and reading by position, searching, and sets."""
+from flambeau.core import _core
+from flambeau.core.composites.movement import broadcast_shape
+from flambeau.core.composites.shapes import _wrap
+
+_op = _core.operators()
+Tensor = _core.Tensor
+_FOLDS = {"add": "sum", "multiply": "prod"}
+
+
+# ---- scatter with a fold -------------------------------------------------------------------------
+def _fold(reduce):
+    if reduce not in _FOLDS:
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got "
+                           f"{reduce!r}; scatter_reduce() has more")
+    return _FOLDS[reduce]
+
+
+def scatter__reduce(x, dim, index, src, reduce):
+    return _op["scatter_reduce"](x, dim, index, src, _fold(reduce))
+
+
+def scatter__value_reduce(x, dim, index, value, reduce):
+    src = _op["full_of"](index.shape, value, dtype=x.dtype, device=x.device)
+    return _op["scatter_reduce"](x, dim, index, src, _fold(reduce))
+
+
+def index_reduce(x, dim, index, source, reduce, include_self):
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): reduce argument must be either prod, mean, amax or "
+                           f"amin, got {reduce}; index_add() sums")
+    dim = _wrap(dim, x.ndim, "index_reduce")
+    if index.ndim > 1:
+        raise IndexError(f"index_reduce(): index is supposed to be a vector, got shape "
+                         f"{list(index.shape)}")
+    if x.ndim == 0:
+        index, source = _op["reshape"](index, (-1,)), _op["reshape"](source, (-1,))
+        whole = _op["reshape"](x, (1,))
+        folded = _op["scatter_reduce"](whole, 0, index, source, reduce, include_self=include_self)
+        return _op["reshape"](folded, ())
+    wanted = list(x.shape)
+    wanted[dim] = index.numel()
+    if list(source.shape) != wanted:
+        raise RuntimeError(f"index_reduce(): source must have shape {wanted}, that of self with one "
+                           f"slice per index along dim {dim}, but got {list(source.shape)}")
+    lined = [1] * x.ndim
+    lined[dim] = index.numel()
+    index = _op["expand"](_op["reshape"](index, lined), wanted)
+    return _op["scatter_reduce"](x, dim, index, source, reduce, include_self=include_self)
+
+
+# ---- the flattened tensor ------------------------------------------------------------------------
+def take(x, index):
+    if x.numel() == 0 and index.numel() > 0:
+        raise IndexError(f"take(): tried to take from an empty tensor of shape {list(x.shape)}")
+    return _op["index"](_op["reshape"](x, (-1,)), [_positions("take", index)])
+
+
+def put(x, index, source, accumulate):
+    if index.numel() != source.numel():
+        raise RuntimeError(f"put(): Expected source and index to have the same number of elements, "
+                           f"but got source.numel() = {source.numel()}, index.numel() = "
+                           f"{index.numel()}")
+    index = _op["reshape"](_positions("put", index), (-1,))
+    flat = _op["index_put"](_op["reshape"](x, (-1,)), [index], _op["reshape"](source, (-1,)),
+                            accumulate)
+    return _op["view"](flat, x.shape)
+
+
+def _positions(what, index):
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{what}(): Expected a long tensor for index, but got {index.dtype}; "
+                           "convert it with index.long()")
+    return index
+
+
+def take_along_dim(x, indices, dim):
+    if indices.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"take_along_dim(): dtype of indices should be int64, but got "
+                           f"{indices.dtype}; convert it with indices.long()")
+    if dim is None:
+        x, indices, dim = _op["reshape"](x, (-1,)), _op["reshape"](indices, (-1,)), 0
+    if x.ndim != indices.ndim:
+        raise RuntimeError(f"take_along_dim(): input and indices should have the same number of "
+                           f"dimensions, but got {list(x.shape)} and {list(indices.shape)}")
+    dim = _wrap(dim, x.ndim, "take_along_dim")
+    size = x.shape[dim] if x.ndim else 1
+    indices = _op["where"](_op["lt"](indices, 0), _op["add"](indices, size), indices)
+    if x.ndim == 0:
+        return _op["gather"](x, dim, indices)
+    shape, places = list(x.shape), list(indices.shape)
+    common = list(broadcast_shape("take_along_dim", [shape[:dim] + [1] + shape[dim + 1:],
+                                                     places[:dim] + [1] + places[dim + 1:]]))
+    x = _op["expand"](x, common[:dim] + [shape[dim]] + common[dim + 1:])
+    indices = _op["expand"](indices, common[:dim] + [places[dim]] + common[dim + 1:])
+    return _op["gather"](x, dim, indices)
+
+
+# ---- where the non-zero elements are -------------------------------------------------------------
+def argwhere(x):
+    return _op["nonzero"](x)
+
+
+def nonzero__tuple(x, as_tuple):
+    if not as_tuple:
+        return _op["nonzero"](x)
+    if x.ndim == 0:
+        x = _op["reshape"](x, (1,))
+    return _op["unbind"](_op["nonzero"](x), 1)
+
+
+# ---- sets ----------------------------------------------------------------------------------------
+def unique(x, sorted, return_inverse, return_counts, dim):
+    x = x.detach()
+    if x.is_complex():
+        raise NotImplementedError(f"unique(): complex numbers have no order, got {x.dtype}")
+    if dim is not None:
+        return _unique_slices(x, return_inverse, return_counts, dim, True)
+    flat, order = _op["sort"](_op["reshape"](x, (-1,)), 0, False, True)
+    return _without_repeats(flat, 0, order, x.shape, return_inverse, return_counts)
+
+
+def unique_consecutive(x, return_inverse, return_counts, dim):
+    x = x.detach()
+    if dim is not None:
+        return _unique_slices(x, return_inverse, return_counts, dim, False)
+    return _without_repeats(_op["reshape"](x, (-1,)), 0, None, x.shape, return_inverse,
+                            return_counts)
+
+
+def _unique_slices(x, return_inverse, return_counts, dim, order_them):
+    dim = _wrap(dim, x.ndim, "unique")
+    if x.ndim == 0:
+        x = _op["reshape"](x, (1,))
+    size = x.shape[dim]
+    if x.numel() == 0 and (size or 0 in x.shape[:dim] + x.shape[dim + 1:]):
+        raise RuntimeError(f"unique(): There are 0 sized dimensions, and they aren't selected, so "
+                           f"unique cannot be applied (shape {list(x.shape)}, dim {dim})")
+    order = None
+    if order_them and size:
+        rows = _op["reshape"](_op["movedim"](x, (dim,), (0,)), (size, -1))
+        order = _op["row_order"](rows)
+        x = _op["index_select"](x, dim, order)
+    return _without_repeats(x, dim, order, (size,), return_inverse, return_counts)
+
+
+def _without_repeats(x, dim, order, shape, return_inverse, return_counts):
+    """Slices that differ from the one before; order: where each stood in the caller's tensor."""
+    n = x.shape[dim]
+    firsts = _first_flags(x, dim, n)
+    starts = _op["view"](_op["nonzero"](firsts), (-1,))
+    results = [_op["index_select"](x, dim, starts)]
+    if return_inverse:
+        numbers = _op["sub"](_op["cumsum"](firsts, 0), 1)
+        if order is not None:
+            numbers = _op["index_put"](_op["empty"]((n,), dtype=numbers.dtype, device=x.device),
+                                       [order], numbers)
+        results.append(_op["view"](numbers, shape))
+    if return_counts:
+        end = _op["full_of"]((1,), n, dtype=starts.dtype, device=x.device)
+        results.append(_op["sub"](_op["cat"]([_op["narrow"](starts, 0, 1, starts.numel() - 1), end]),
+                                  starts) if n else starts)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _first_flags(x, dim, n):
+    """Which slices differ from their predecessor."""
+    if n == 0:
+        return _op["full_of"]((0,), True, device=x.device)
+    changed = _op["ne"](_op["narrow"](x, dim, 1, n - 1), _op["narrow"](x, dim, 0, n - 1))
+    if x.ndim > 1:
+        changed = _op["any"](changed, [d for d in range(x.ndim) if d != dim])
+    return _op["cat"]([_op["full_of"]((1,), True, device=x.device), changed])
+
+
+#: Up to so many test elements are compared one by one; more are sorted and searched.
+_FEW = 8
+
+
+def isin(elements, test_elements, assume_unique, invert):
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): one of elements and test_elements must be a tensor")
+    like = elements if isinstance(elements, Tensor) else test_elements
+    x = elements if isinstance(elements, Tensor) else _core.tensor(elements, device=like.device)
+    tests = test_elements if isinstance(test_elements, Tensor) else \
+        _core.tensor(test_elements, device=like.device)
+    tests = _op["reshape"](tests, (-1,))
+    if x.is_complex() or tests.is_complex() or tests.numel() <= _FEW:
+        found = _among_few(x, tests)
+    else:
+        found = _among_many(x, tests)
+    return _op["logical_not"](found) if invert else found
+
+
+def _among_few(x, tests):
+    found = _op["full_of"](x.shape, False, device=x.device)
+    for i in range(tests.numel()):
+        found = _op["logical_or"](found, _op["eq"](x, _op["select"](tests, 0, i)))
+    return found
+
+
+def _among_many(x, tests):
+    dtype = _core.promote_types(x.dtype, tests.dtype)
+    if dtype.name == "bool":
+        dtype = _core._dtype_named("uint8")
+    x, tests = x.detach().to(dtype), tests.detach().to(dtype)
+    tests = _op["sort"](tests)[0]
+    places = _op["clamp"](_op["searchsorted"](tests, x), None, tests.numel() - 1)
+    return _op["eq"](_op["index"](tests, [places]), x)
