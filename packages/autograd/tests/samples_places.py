@@ -30,7 +30,8 @@ def _prod_with_zeros():
 
 SAMPLES = {
     "index_copy": [
-        lambda: (lambda a, b: a.index_copy(1, whole([2, 0]), b), (reals(2, 4), reals(2, 2, seed=1))),
+        lambda: (lambda a, b: a.index_copy(1, whole([2, 0]), b),
+                 (reals(2, 4), reals(2, 2, seed=1))),
         lambda: (lambda a, b: a.index_copy(0, whole([0]), b), (reals(), reals(seed=1))),
     ],
     "index_fill": [
@@ -77,7 +78,8 @@ COMPOSITES = {
     "repeat_interleave": lambda: (lambda a: a.repeat_interleave(whole([2, 0, 1]), 1),
                                   (reals(2, 3),)),
     "take": lambda: (lambda a: a.take(whole([0, -1, 0])), (reals(2, 3),)),
-    "put": lambda: (lambda a, b: a.put(whole([0, -1, 0]), b, True), (reals(2, 3), reals(3, seed=1))),
+    "put": lambda: (lambda a, b: a.put(whole([0, -1, 0]), b, True),
+                    (reals(2, 3), reals(3, seed=1))),
     "take_along_dim": lambda: (lambda a: a.take_along_dim(whole([[0, -1]]), 1), (reals(2, 3),)),
     "index_reduce": lambda: (lambda a, b: a.index_reduce(0, whole([0, 0]), b, "mean"),
                              (reals(2, 3), reals(2, 3, seed=1))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calls import ALL, FLOATS, NUMBERS, REAL, TWO, _c, nn
+from calls import ALL, FLOATS, NUMBERS, REAL, _c, nn
 
 BOTH = ("float32", "int64")
 PLACES = [3, 0, 3]
@@ -107,7 +107,8 @@ CALLS = {
              _method("roll", 1, shapes=((),))],
     "rot90": [_method("rot90", k, (0, 2)) for k in (-1, 0, 1, 2, 7)],
     "msort": [_method("msort", d=REAL)],
-    "repeat_interleave": [_method("repeat_interleave", 2), _method("repeat_interleave", 3, 1, d=ALL),
+    "repeat_interleave": [_method("repeat_interleave", 2),
+                          _method("repeat_interleave", 3, 1, d=ALL),
                           _c(lambda lib, x, r: x.repeat_interleave(r, 1), (2, 3),
                              extra=([2, 0, 1],), d=BOTH),
                           _c(lambda lib, x, r: x.repeat_interleave(r, 0, output_size=4), (2, 3),

@@ -20,7 +20,8 @@ def _x(*shape):
     lambda x: x.tensor_split(2, 1)[1], lambda x: x.hsplit([1])[0], lambda x: x.ravel(),
     lambda x: x.movedim(0, 1), lambda x: x.swapaxes(0, 1), lambda x: x.unfold(1, 2, 1),
     lambda x: x.split_with_sizes([1, 2], 1)[0], lambda x: flambeau.broadcast_tensors(x, x)[0],
-    lambda x: flambeau.atleast_3d(x), lambda x: x.view(flambeau.int32), lambda x: x.unflatten(1, (3, 1)),
+    lambda x: flambeau.atleast_3d(x), lambda x: x.view(flambeau.int32),
+    lambda x: x.unflatten(1, (3, 1)),
 ])
 def test_views_share_memory(view):
     x = _x(2, 3)
@@ -145,7 +146,8 @@ def test_the_last_of_equal_places_wins_for_any_number_of_threads():
     (lambda x: x.index_fill(0, flambeau.tensor([0.0]), 1), RuntimeError, "index.long"),
     (lambda x: x.index_fill(0, flambeau.tensor([0]), x), RuntimeError, "0-d tensor"),
     (lambda x: x.scatter_reduce(0, flambeau.tensor([[0]]), x, "max"), RuntimeError, "amax or amin"),
-    (lambda x: x.scatter_reduce(0, flambeau.tensor([[9]]), x, "sum"), RuntimeError, "out of bounds"),
+    (lambda x: x.scatter_reduce(0, flambeau.tensor([[9]]), x, "sum"), RuntimeError,
+     "out of bounds"),
     (lambda x: x.masked_scatter(x > -1, x[:1]), RuntimeError, "6 true"),
     (lambda x: x.masked_scatter(x, x), RuntimeError, "mask != 0"),
     (lambda x: x.put(flambeau.tensor([7]), x[0, :1]), IndexError, "out of bounds"),

@@ -1,6 +1,6 @@
 """Functions that make tensors from sizes and numbers."""
 from flambeau.core import _core
-from flambeau.core.composites.movement import broadcast_shape
+from flambeau.core.composites.joins import broadcast_shape
 from flambeau.core.composites.methods import index_put, index_put_
 from flambeau.core.size import Size
 
@@ -270,7 +270,7 @@ def broadcast_shapes(*shapes):
     """
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     for shape in shapes:
-        if any([size < 0 for size in shape]):
+        if min(shape, default=0) < 0:
             raise RuntimeError(f"broadcast_shapes(): sizes must not be negative, got {shape}")
     return Size(broadcast_shape("broadcast_shapes", shapes))
 

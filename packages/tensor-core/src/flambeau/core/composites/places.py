@@ -1,6 +1,6 @@
 """Composite rows of writing and reading by position, searching, and sets."""
 from flambeau.core import _core
-from flambeau.core.composites.movement import broadcast_shape
+from flambeau.core.composites.joins import broadcast_shape
 from flambeau.core.composites.shapes import _wrap
 
 _op = _core.operators()
@@ -41,8 +41,8 @@ def index_reduce(x, dim, index, source, reduce, include_self):
     wanted = list(x.shape)
     wanted[dim] = index.numel()
     if list(source.shape) != wanted:
-        raise RuntimeError(f"index_reduce(): source must have shape {wanted}, that of self with one "
-                           f"slice per index along dim {dim}, but got {list(source.shape)}")
+        raise RuntimeError(f"index_reduce(): source must have shape {wanted}, that of self with "
+                           f"one slice per index along dim {dim}, but got {list(source.shape)}")
     lined = [1] * x.ndim
     lined[dim] = index.numel()
     index = _op["expand"](_op["reshape"](index, lined), wanted)
@@ -158,8 +158,8 @@ def _without_repeats(x, dim, order, shape, return_inverse, return_counts):
         results.append(_op["view"](numbers, shape))
     if return_counts:
         end = _op["full_of"]((1,), n, dtype=starts.dtype, device=x.device)
-        results.append(_op["sub"](_op["cat"]([_op["narrow"](starts, 0, 1, starts.numel() - 1), end]),
-                                  starts) if n else starts)
+        rest = _op["narrow"](starts, 0, 1, starts.numel() - 1) if n else starts
+        results.append(_op["sub"](_op["cat"]([rest, end]), starts) if n else starts)
     return results[0] if len(results) == 1 else tuple(results)
 
 

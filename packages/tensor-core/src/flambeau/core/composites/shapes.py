@@ -90,7 +90,7 @@ def split(x, split_size_or_sections, dim):
         if step < 0 or (step == 0 and size > 0):
             raise RuntimeError(f"split(): split_size must be positive, got {step}")
         sections = [min(step, size - i) for i in range(0, size, step or 1)] or [0]
-    elif sum(sections) != size or any([length < 0 for length in sections]):
+    elif sum(sections) != size or min(sections, default=0) < 0:
         raise RuntimeError(f"split(): split_with_sizes expects split_sizes to sum exactly to "
                            f"{size} (input tensor's size at dimension {dim}), but got "
                            f"{list(sections)}")

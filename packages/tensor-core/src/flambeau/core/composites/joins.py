@@ -1,0 +1,202 @@
+"""Composite rows that join and split tensors, and grids of them."""
+from itertools import combinations as _choices
+from itertools import combinations_with_replacement as _choices_again
+
+from flambeau.core import _core
+from flambeau.core.composites.shapes import _wrap
+
+_op = _core.operators()
+Tensor = _core.Tensor
+
+
+# ---- splits --------------------------------------------------------------------------------------
+def split_with_sizes(x, split_sizes, dim):
+    return _op["split"](x, split_sizes, dim)
+
+
+def tensor_split(x, indices_or_sections, dim):
+    if x.ndim == 0:
+        raise RuntimeError("tensor_split(): expected at least a 1-dimensional tensor, got 0-d")
+    dim = _wrap(dim, x.ndim, "tensor_split")
+    size = x.shape[dim]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, int):
+        n = indices_or_sections
+        if n <= 0:
+            raise RuntimeError(f"tensor_split(): number of sections must be larger than 0, got {n}")
+        cuts = [i * (size // n) + min(i, size % n) for i in range(1, n)]
+    else:
+        cuts = list(indices_or_sections)
+    pieces, start = [], 0
+    for end in (*cuts, size):
+        pieces.append(_op["slice"](x, dim, start, end))
+        start = end
+    return tuple(pieces)
+
+
+def _split_dim(what, x, sections, dim, least):
+    if x.ndim < least:
+        raise RuntimeError(f"{what}(): requires a tensor with at least {least} dimension(s), got "
+                           f"shape {list(x.shape)}")
+    if isinstance(sections, int) and (sections <= 0 or x.shape[dim] % sections):
+        raise RuntimeError(f"{what}(): attempted to split along dimension {dim}, but the size of "
+                           f"the dimension {x.shape[dim]} is not divisible by the split_size "
+                           f"{sections}; tensor_split() makes pieces of different sizes")
+    return tensor_split(x, sections, dim)
+
+
+def hsplit(x, indices_or_sections):
+    return _split_dim("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1, 1)
+
+
+def vsplit(x, indices_or_sections):
+    return _split_dim("vsplit", x, indices_or_sections, 0, 2)
+
+
+def dsplit(x, indices_or_sections):
+    return _split_dim("dsplit", x, indices_or_sections, 2, 3)
+
+
+# ---- joins ---------------------------------------------------------------------------------------
+def atleast_1d(x):
+    return _op["reshape"](x, (1,)) if x.ndim == 0 else x
+
+
+def atleast_2d(x):
+    if x.ndim == 0:
+        return _op["reshape"](x, (1, 1))
+    return _op["unsqueeze"](x, 0) if x.ndim == 1 else x
+
+
+def atleast_3d(x):
+    if x.ndim == 0:
+        return _op["reshape"](x, (1, 1, 1))
+    if x.ndim == 1:
+        return _op["unsqueeze"](_op["unsqueeze"](x, 0), -1)
+    return _op["unsqueeze"](x, -1) if x.ndim == 2 else x
+
+
+def atleast_1d__list(tensors):
+    return tuple([atleast_1d(t) for t in tensors])
+
+
+def atleast_2d__list(tensors):
+    return tuple([atleast_2d(t) for t in tensors])
+
+
+def atleast_3d__list(tensors):
+    return tuple([atleast_3d(t) for t in tensors])
+
+
+def _some(what, tensors):
+    if not tensors:
+        raise RuntimeError(f"{what}(): expected a non-empty list of tensors")
+
+
+def hstack(tensors):
+    _some("hstack", tensors)
+    tensors = [atleast_1d(t) for t in tensors]
+    return _op["cat"](tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def vstack(tensors):
+    _some("vstack", tensors)
+    return _op["cat"]([atleast_2d(t) for t in tensors], 0)
+
+
+def dstack(tensors):
+    _some("dstack", tensors)
+    return _op["cat"]([atleast_3d(t) for t in tensors], 2)
+
+
+def column_stack(tensors):
+    _some("column_stack", tensors)
+    return hstack([_op["reshape"](t, (-1, 1)) if t.ndim <= 1 else t for t in tensors])
+
+
+def block_diag(tensors):
+    _some("block_diag", tensors)
+    blocks, dtype = [], tensors[0].dtype
+    for i, t in enumerate(tensors):
+        if t.ndim > 2:
+            raise RuntimeError(f"block_diag(): tensors must have 2 or fewer dimensions, got shape "
+                               f"{list(t.shape)} at position {i}")
+        blocks.append(atleast_2d(t))
+        dtype = _core.promote_types(dtype, t.dtype)
+    shape = [sum([b.shape[d] for b in blocks]) for d in (0, 1)]
+    whole = _op["full_of"](shape, 0, dtype=dtype, device=tensors[0].device)
+    row = column = 0
+    for b in blocks:
+        place = _op["narrow"](_op["narrow"](whole, 0, row, b.shape[0]), 1, column, b.shape[1])
+        _op["copy_"](place, b)
+        row, column = row + b.shape[0], column + b.shape[1]
+    return whole
+
+
+def broadcast_shape(what, shapes):
+    """The shape that shapes broadcast to."""
+    result = []
+    for shape in shapes:
+        result = [1] * (len(shape) - len(result)) + result
+        for i in range(1, len(shape) + 1):
+            if result[-i] == 1:
+                result[-i] = shape[-i]
+            elif shape[-i] not in (1, result[-i]):
+                raise RuntimeError(f"{what}(): Shape mismatch: objects cannot be broadcast to a "
+                                   f"single shape: {[list(s) for s in shapes]}")
+    return tuple(result)
+
+
+def broadcast_tensors(tensors):
+    shape = broadcast_shape("broadcast_tensors", [t.shape for t in tensors])
+    return tuple([_op["expand"](t, shape) for t in tensors])
+
+
+def meshgrid(tensors, indexing):
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f"meshgrid(): indexing must be one of 'ij' or 'xy', but received: "
+                           f"{indexing!r}")
+    _some("meshgrid", tensors)
+    for t in tensors:
+        if t.ndim > 1 or t.dtype is not tensors[0].dtype:
+            raise RuntimeError(f"meshgrid(): expects 0-d or 1-d tensors of one dtype, got "
+                               f"{t.dtype} of shape {list(t.shape)}")
+    swapped = indexing == "xy" and len(tensors) >= 2
+    if swapped:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    sizes = [t.numel() for t in tensors]
+    grids = []
+    for i, t in enumerate(tensors):
+        shape = [1] * len(sizes)
+        shape[i] = sizes[i]
+        grids.append(_op["expand"](_op["reshape"](t, shape), sizes))
+    if swapped:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def cartesian_prod(tensors):
+    _some("cartesian_prod", tensors)
+    for t in tensors:
+        if t.ndim != 1:
+            raise RuntimeError(f"cartesian_prod(): expect a 1D vector, but got shape "
+                               f"{list(t.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(tensors, "ij")
+    return _op["stack"]([_op["reshape"](g, (-1,)) for g in grids], 1)
+
+
+def combinations(x, r, with_replacement):
+    if x.ndim != 1:
+        raise RuntimeError(f"combinations(): expect a 1D vector, but got shape {list(x.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations(): expect a non-negative number, but got {r}")
+    if r == 0:
+        return _op["empty"]((0,), dtype=x.dtype, device=x.device)
+    choose = _choices_again if with_replacement else _choices
+    rows = list(choose(range(x.numel()), r))
+    places = _core.tensor([i for row in rows for i in row], dtype=_core._dtype_named("int64"),
+                          device=x.device)
+    return _op["view"](_op["index_select"](x, 0, places), (len(rows), r))
