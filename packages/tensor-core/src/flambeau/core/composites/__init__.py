@@ -25,8 +25,8 @@ def find(symbol: str):
         special,
     )
 
-    for module in (shapes, movement, joins, order, places, arithmetic, comparison, numbers, special, matrix, network, activations,
-                   losses):
+    for module in (shapes, movement, joins, order, places, arithmetic, comparison, numbers,
+                   special, matrix, network, activations, losses):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

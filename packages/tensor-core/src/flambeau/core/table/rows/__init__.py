@@ -23,7 +23,8 @@ from flambeau.core.table.rows import (
 )
 
 _MODULES = (arithmetic, comparison, numbers, transcendental, special, activations, reductions,
-            views, movement, indexing, places, matrix, network, creation, random, composites, losses)
+            views, movement, indexing, places, matrix, network, creation, random, composites,
+            losses)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 
