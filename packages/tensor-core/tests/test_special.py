@@ -94,6 +94,13 @@ def test_polygamma(n):
     assert t.polygamma(n).tolist() == flambeau.polygamma(n, t).tolist()
 
 
+def test_orders_beyond_all_bounds():
+    x = flambeau.tensor([1.0, 5.0])
+    assert flambeau.polygamma(200, x).tolist()[0] == -INF
+    with pytest.raises((RuntimeError, MemoryError), match="overflow|allocate"):
+        flambeau.mvlgamma(x, 2**60)
+
+
 def test_whole_numbers():
     least = -2**63
     a = flambeau.tensor([0, -4, 6, least, 2**62, 2**62])

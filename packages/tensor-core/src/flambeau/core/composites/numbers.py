@@ -111,7 +111,7 @@ def round__decimals(x, decimals):
                            "convert with x.float() first")
     if decimals == 0:
         return _op["round"](x)
-    scale, wide = 10.0 ** abs(decimals), _widened(x)
+    scale, wide = 10.0 ** min(abs(decimals), 308), _widened(x)
     if decimals > 0:
         rounded = _op["div"](_op["round"](_op["mul"](wide, scale)), scale)
     else:

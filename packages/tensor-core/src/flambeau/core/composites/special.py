@@ -13,7 +13,7 @@ def polygamma(n, x):
         return _op["digamma"](x)
     if n == 1:
         return _op["trigamma"](x)
-    size = math.exp(math.lgamma(n + 1.0)) if n > 20 else float(math.factorial(n))
+    size = float(math.factorial(n)) if n <= 170 else math.inf
     return _op["mul"](_op["zeta"](n + 1.0, x), size if n % 2 else -size)
 
 
@@ -24,10 +24,13 @@ def polygamma__tensor(x, n):
 def mvlgamma(x, p):
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
-    total = _op["lgamma"](x)
-    for j in range(1, p):
-        total = _op["add"](total, _op["lgamma"](_op["sub"](x, 0.5 * j)))
-    return _op["add"](total, 0.25 * p * (p - 1) * math.log(math.pi))
+    steps = _op["mul"](_op["arange_of"](0, p, 1, dtype=_core._dtype_named("int64")), 0.5)
+    parts = _op["lgamma"](_op["sub"](_op["unsqueeze"](x, -1), _op["cast"](steps, _floating(x))))
+    return _op["add"](_op["sum"](parts, -1), 0.25 * p * (p - 1) * math.log(math.pi))
+
+
+def _floating(x):
+    return x.dtype if x.is_floating_point() else _core.get_default_dtype()
 
 
 def logit(x, eps):
