@@ -48,14 +48,19 @@ int64_t place_pieces(const uint8_t *mask, int64_t n, int64_t *places) {
     return total;
 }
 
+/* Below, masks are often random, so nothing branches on an element: every one is written, and the
+ * place moves on where the mask holds. The count of the piece's elements ends the loop, so that
+ * nothing is written behind the last. */
 template <class T>
 void select_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
                   int64_t e) {
     const T *x = (const T *)from;
     T *out = (T *)to + at;
-    for (int64_t i = b; i < e; i++)
-        if (mask[i])
-            *out++ = x[i];
+    int64_t count = count_ones(mask + b, e - b);
+    for (int64_t i = b, k = 0; k < count; i++) {
+        out[k] = x[i];
+        k += mask[i] != 0;
+    }
 }
 
 template <class T>
@@ -63,23 +68,41 @@ void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, i
                   int64_t e) {
     const T *x = (const T *)from + at;
     T *out = (T *)to;
-    for (int64_t i = b; i < e; i++)
-        if (mask[i])
-            out[i] = *x++;
+    int64_t count = count_ones(mask + b, e - b);
+    for (int64_t i = b, k = 0; k < count; i++) {
+        out[i] = mask[i] ? x[k] : out[i];
+        k += mask[i] != 0;
+    }
+}
+
+/* The coordinates before the last move on by one; 0, the new last one. */
+int64_t next_row(const fl_tensor *t, int64_t *outer) {
+    for (int d = t->ndim - 2; d >= 0; d--) {
+        if (++outer[d] < t->shape[d])
+            break;
+        outer[d] = 0;
+    }
+    return 0;
 }
 
 /* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
 void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
     int nd = t->ndim;
-    for (int64_t i = b; i < e; i++) {
-        if (!mask[i])
-            continue;
-        int64_t rest = i;
-        for (int d = nd - 1; d >= 0; d--) {
-            out[d] = rest % t->shape[d];
-            rest /= t->shape[d];
-        }
-        out += nd;
+    if (nd == 0)
+        return;
+    int64_t count = count_ones(mask + b, e - b), width = t->shape[nd - 1];
+    int64_t outer[FL_MAX_DIMS], column = b % width, rest = b / width;
+    for (int d = nd - 2; d >= 0; d--) {
+        outer[d] = rest % t->shape[d];
+        rest /= t->shape[d];
+    }
+    for (int64_t i = b, k = 0; k < count; i++) {
+        for (int d = 0; d < nd - 1; d++)
+            out[k * nd + d] = outer[d];
+        out[k * nd + nd - 1] = column;
+        k += mask[i] != 0;
+        if (++column == width)
+            column = next_row(t, outer);
     }
 }
 

@@ -94,24 +94,46 @@ Border border_of(const fl_value &pad, int mode, int ndim, const int64_t *inner,
     return b;
 }
 
-/* Offset of the inner line that belongs to line `number` of the padded tensor. */
-int64_t line_of(const Border &b, int64_t number) {
-    int64_t offset = 0;
-    for (int d = b.ndim - 2; d >= 0; d--) {
-        int64_t at = number % b.outer[d] - b.left[d];
-        number /= b.outer[d];
-        offset += source_of(b.mode, at, b.inner[d]) * b.step[d];
+/* The inner line that belongs to each line of the padded tensor, one after the other: only where
+ * the last row was passed are the dimensions before it looked at. */
+class Lines {
+  public:
+    Lines(const Border &b, int64_t begin)
+        : b_(b), d_(b.ndim - 2), rows_(d_ >= 0 ? b.outer[d_] : 1), row_(begin % rows_),
+          block_(begin / rows_), base_(base()) {}
+    int64_t next() {
+        if (row_ == rows_) {
+            row_ = 0;
+            block_++;
+            base_ = base();
+        }
+        int64_t at = row_++;
+        return d_ < 0 ? 0 : base_ + source_of(b_.mode, at - b_.left[d_], b_.inner[d_]) * b_.step[d_];
     }
-    return offset;
-}
+
+  private:
+    int64_t base() const {
+        int64_t number = block_, offset = 0;
+        for (int d = d_ - 1; d >= 0; d--) {
+            int64_t at = number % b_.outer[d] - b_.left[d];
+            number /= b_.outer[d];
+            offset += source_of(b_.mode, at, b_.inner[d]) * b_.step[d];
+        }
+        return offset;
+    }
+    const Border &b_;
+    int d_;
+    int64_t rows_, row_, block_, base_;
+};
 
 template <class T>
 void read_lines(const Border &b, const char *from, char *to, int64_t begin, int64_t end) {
     int last = b.ndim - 1;
     int64_t width = b.outer[last], n = b.inner[last], left = b.left[last];
     T *out = (T *)to + begin * width;
+    Lines lines(b, begin);
     for (int64_t line = begin; line < end; line++, out += width) {
-        const T *x = (const T *)from + line_of(b, line);
+        const T *x = (const T *)from + lines.next();
         for (int64_t i = 0; i < b.same_begin; i++)
             out[i] = x[source_of(b.mode, i - left, n)];
         if (b.same_end > b.same_begin)
@@ -127,8 +149,9 @@ void add_lines(const Border &b, const char *from, char *to, int64_t begin, int64
     int last = b.ndim - 1;
     int64_t width = b.outer[last], n = b.inner[last], left = b.left[last];
     const T *x = (const T *)from + begin * width;
+    Lines lines(b, begin);
     for (int64_t line = begin; line < end; line++, x += width) {
-        T *out = (T *)to + line_of(b, line);
+        T *out = (T *)to + lines.next();
         for (int64_t i = 0; i < width; i++) {
             T &place = out[source_of(b.mode, i - left, n)];
             place = fl_plus(place, x[i]);

@@ -1,5 +1,7 @@
 /* Whole blocks of memory picked or added by number. */
 #include "kernels/accumulate.h"
+#include "ops/add.h"
+#include "ops/args.h"
 #include "ops/raw.h"
 #include "ops/rows.h"
 
@@ -75,6 +77,15 @@ Piece piece_of(const Adding &a, int64_t pieces, int64_t t) {
     return {0, a.size, begin, width < COLUMNS ? width : COLUMNS};
 }
 
+/* Blocks of one number: no call for each. */
+template <class T> void add_items(const Adding &a, int64_t o) {
+    T *to = (T *)a.to + o * a.size;
+    const T *from = (const T *)a.from + o * a.n;
+    for (int64_t i = 0; i < a.n; i++)
+        if (a.index[i] != a.skip)
+            to[a.index[i]] = fl_plus(to[a.index[i]], from[i]);
+}
+
 }  // namespace
 
 void fl_pick_blocks(char *to, const char *from, const int64_t *index, int64_t n, int64_t outer,
@@ -94,6 +105,14 @@ void fl_pick_blocks(char *to, const char *from, const int64_t *index, int64_t n,
 void fl_add_blocks(char *to, const char *from, const int64_t *index, int64_t n, int64_t outer,
                    int64_t size, int64_t block, int kind, double scale, int64_t skip) {
     Adding a = {to, from, index, n, size, block, skip, kind, scale};
+    if (block == 1 && scale == 1) {
+        fl_parallel(outer, fl_row_grain(n), [&](int64_t b, int64_t e) {
+            for (int64_t o = b; o < e; o++) {
+                FL_BY_KIND(kind, add_items, a, o)
+            }
+        });
+        return;
+    }
     int64_t pieces = pieces_of(a);
     fl_parallel(outer * pieces, pieces == 1 ? outer : 1, [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++)

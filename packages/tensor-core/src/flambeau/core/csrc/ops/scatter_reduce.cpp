@@ -120,9 +120,8 @@ template <class T> void fold_lines(const Job &j, int64_t b, int64_t e) {
 
 template <class T> void divide(const Job &j, int64_t b, int64_t e) {
     T *to = (T *)j.to;
-    for (int64_t i = b; i < e; i++)
-        if (j.count[i] > 1)
-            to[i] = divided(to[i], j.count[i]);
+    for (int64_t i = b; i < e; i++)     /* no count is 0: what was cleared got a number */
+        to[i] = divided(to[i], j.count[i]);
 }
 
 void fold_all(Job &j, int kind, bool include, int64_t n) {
