@@ -70,7 +70,8 @@ void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, i
     T *out = (T *)to;
     int64_t count = count_ones(mask + b, e - b);
     for (int64_t i = b, k = 0; k < count; i++) {
-        out[i] = mask[i] ? x[k] : out[i];
+        T taken = x[k], kept = out[i];
+        out[i] = mask[i] ? taken : kept;
         k += mask[i] != 0;
     }
 }
