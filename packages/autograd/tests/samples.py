@@ -2,6 +2,7 @@
 
 from numbers_for_tests import complexes, reals, whole
 from samples_special import SPECIAL
+from samples_statistics import STATISTICS
 
 import flambeau
 from flambeau.core import ops
@@ -106,6 +107,7 @@ SAMPLES = {
     "logsumexp": [
         lambda: (lambda a: a.logsumexp(1), (reals(2, 3),)),
         lambda: (lambda a: a.logsumexp((0, 1), keepdim=True), (reals(2, 3),)),
+        lambda: (lambda a: a.logsumexp(0), (complexes(3, 2),)),
     ],
     "prod": [
         lambda: (lambda a: a.prod(), (reals(3),)),
@@ -285,6 +287,7 @@ SAMPLES = {
             g, reals(2, 3, grad=False), whole([0, 2]), None, 2, -100,
             flambeau.tensor(2.0, dtype=flambeau.float64)), (reals(),)),
     ],
+    **STATISTICS,
     # ---- normalization and attention
     "native_layer_norm": [
         lambda: (lambda x, w, b: ops.native_layer_norm(x, 1, w, b)[0],

@@ -186,9 +186,6 @@ CALLS: dict[str, list[Call]] = {
     "addmm": [_c(lambda lib, c, a, b: c.addmm(a, b, beta=0.5, alpha=2), (3,), (4, 5), (5, 3))],
     "linear": [_c(lambda lib, x, w, b: nn(lib).linear(x, w, b), (2, 4, 5), (3, 5), (3,)),
                _c(lambda lib, x, w: nn(lib).linear(x, w), (5,), (3, 5))],
-    "norm": [_c(lambda lib, x: x.norm()), _c(lambda lib, x: x.norm(1, 0)),
-             _c(lambda lib, x: x.norm(float("inf"), (0, 1), True)),
-             _c(lambda lib, x: x.norm(3, -1))],
     # ---- networks
     "conv2d": [_c(lambda lib, x, w, b: lib.conv2d(x, w, b), IMAGE, FILTER, (4,), factor=2),
                _c(lambda lib, x, w: nn(lib).conv2d(x, w, None, 2, 1), IMAGE, FILTER, factor=2),
@@ -342,9 +339,22 @@ ELSEWHERE = {
     "random_integers": "test_random.py", "random_bernoulli": "test_random.py",
     "random_permutation": "test_random.py", "rand_like": "test_random.py",
     "randn_like": "test_random.py",
+    "bernoulli": "test_distributions.py", "bernoulli.p": "test_distributions.py",
+    "poisson": "test_distributions.py", "binomial": "test_distributions.py",
+    "multinomial": "test_distributions.py", "normal": "test_distributions.py",
+    "normal.std": "test_distributions.py", "normal.size": "test_distributions.py",
+    "exponential": "test_distributions.py", "cauchy": "test_distributions.py",
+    "log_normal": "test_distributions.py", "geometric": "test_distributions.py",
+    "dropout1d": "test_distributions.py", "dropout2d": "test_distributions.py",
+    "dropout3d": "test_distributions.py", "alpha_dropout": "test_distributions.py",
+    "feature_alpha_dropout": "test_distributions.py",
 }
 
 import calls_movement  # noqa: E402  (it needs the names above)
 
 CALLS |= calls_movement.CALLS
 ELSEWHERE |= calls_movement.ELSEWHERE
+from calls_statistics import STATISTICS, STATISTICS_ELSEWHERE  # noqa: E402  (it needs Call)
+
+CALLS |= STATISTICS
+ELSEWHERE |= STATISTICS_ELSEWHERE

@@ -24,12 +24,13 @@ NO_ROW = {
     "makes tensors from numbers, sizes and foreign memory": {
         "as_tensor", "tensor", "from_dlpack", "from_numpy", "frombuffer", "arange", "eye", "full",
         "ones", "zeros", "rand", "randn", "randint", "randperm", "load", "logspace",
-        "scalar_tensor", "tril_indices", "triu_indices"},
+        "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "hamming_window",
+        "blackman_window", "bartlett_window", "kaiser_window"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
     "asks about or sets something, computes nothing": {
         "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",
         "get_default_dtype", "set_default_dtype", "get_num_threads", "set_num_threads",
-        "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "is_grad_enabled",
+        "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "seed", "is_grad_enabled",
         "is_inference_mode_enabled", "set_printoptions", "save", "broadcast_shapes"},
     "classes": {"Generator", "Size", "Tensor", "device", "dtype"},
 }

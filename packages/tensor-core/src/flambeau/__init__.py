@@ -32,6 +32,7 @@ from flambeau.core import (
     promote_types,
     result_type,
     save,
+    seed,
     set_default_dtype,
     set_num_threads,
     set_printoptions,
@@ -62,7 +63,7 @@ __all__ = [
     "e", "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype",
     "get_num_threads", "get_rng_state", "iinfo", "inf", "initial_seed", "is_grad_enabled",
     "is_inference_mode_enabled", "is_tensor", "load", "manual_seed", "nan", "newaxis", "pi",
-    "promote_types", "result_type", "save", "set_default_dtype", "set_num_threads",
+    "promote_types", "result_type", "save", "seed", "set_default_dtype", "set_num_threads",
     "set_printoptions", "set_rng_state", "tensor",
 ]
 __all__.extend(functions)

@@ -33,6 +33,7 @@ from flambeau.core._core import (
     promote_types,
     reset_peak_memory_stats,
     result_type,
+    seed,
     set_default_dtype,
     set_num_threads,
     set_rng_state,
@@ -109,6 +110,6 @@ __all__ = [
     "install_tensor_methods", "interpose", "is_grad_enabled", "is_inference_mode_enabled",
     "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "namespaces", "op_keys", "ops",
     "parallel_for_address", "promote_types", "register_op", "reset_peak_memory_stats",
-    "result_type", "row", "save", "set_default_dtype", "set_num_threads", "set_printoptions",
-    "set_rng_state", "storage_id", "tensor", "update",
+    "result_type", "row", "save", "seed", "set_default_dtype", "set_num_threads",
+    "set_printoptions", "set_rng_state", "storage_id", "tensor", "update",
 ]

@@ -88,9 +88,10 @@ from flambeau.testing import (  # noqa: E402  (they register kernels here)
     reference_numbers,
     reference_pool,
     reference_reduce,
+    reference_statistics,
 )
 
 __all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_create",
            "reference_indexing", "reference_matrix", "reference_movement",
            "reference_network", "reference_numbers",
-           "reference_pool", "reference_reduce"]
+           "reference_pool", "reference_reduce", "reference_statistics"]

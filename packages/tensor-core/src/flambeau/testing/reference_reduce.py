@@ -113,8 +113,8 @@ def var(x, dim, correction, keepdim):
 @kernel("logsumexp")
 def logsumexp(x, dim, keepdim):
     along = axes(x, dim)
-    x = x.astype(np.float64)
-    high = x.max(along, keepdims=True, initial=-np.inf)
+    x = x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
+    high = x.real.max(along, keepdims=True, initial=-np.inf)
     high = np.where(np.isfinite(high), high, 0)
     result = np.log(np.exp(x - high).sum(along, keepdims=True)) + high
     return result if keepdim else result.squeeze(along)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flambeau.testing import samples_movement
+from flambeau.testing import samples_movement, samples_statistics
 from flambeau.testing.samples import layouts
 
 
@@ -248,3 +248,4 @@ BY_KEY = {
     "random_permutation": lambda m: [],
 }
 BY_KEY |= samples_movement.BY_KEY
+BY_KEY |= samples_statistics.BY_KEY

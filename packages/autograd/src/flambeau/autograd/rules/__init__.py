@@ -13,9 +13,10 @@ from flambeau.autograd.rules import (
     places,
     reductions,
     special,
+    statistics,
     views,
     without,
 )
 
 __all__ = ["arithmetic", "attention", "indexing", "matrix", "movement", "network", "normalization",
-           "places", "reductions", "special", "views", "without"]
+           "places", "reductions", "special", "statistics", "views", "without"]

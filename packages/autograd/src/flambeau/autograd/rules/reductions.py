@@ -22,7 +22,7 @@ rule("var", self=lambda g, self, self_shape, dim, correction, keepdim:
      unreduced(g, self_shape, dim, keepdim) * _deviation(self, dim, correction))
 rule("logsumexp", self=lambda g, self, result, self_shape, dim, keepdim:
      unreduced(g, self_shape, dim, keepdim)
-     * (self - unreduced(result, self_shape, dim, keepdim)).exp())
+     * conj((self - unreduced(result, self_shape, dim, keepdim)).exp()))
 
 
 def _deviation(self, dim, correction):

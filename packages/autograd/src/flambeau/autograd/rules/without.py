@@ -11,10 +11,13 @@ no_derivative("bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm")
 # ---- places ------------------------------------------------------------------------------------
 no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 
+# ---- counts ------------------------------------------------------------------------------------
+no_derivative("histc", "bincount_of", "histogram_of")
+
 # ---- new tensors -------------------------------------------------------------------------------
 no_derivative("empty", "empty_strided", "full_of", "filled_like", "arange_of", "linspace", "eye_of")
 no_derivative("random_uniform", "random_normal", "random_integers", "random_bernoulli",
-              "random_permutation")
+              "random_permutation", "bernoulli", "poisson", "binomial", "multinomial")
 
 # ---- searches, and bytes seen as other numbers -------------------------------------------------
 no_derivative("searchsorted", "bucketize", "row_order", "repeat_places", "view.dtype")

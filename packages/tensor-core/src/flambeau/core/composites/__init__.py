@@ -13,6 +13,8 @@ def find(symbol: str):
         activations,
         arithmetic,
         comparison,
+        dropout,
+        histograms,
         joins,
         losses,
         matrix,
@@ -21,12 +23,15 @@ def find(symbol: str):
         numbers,
         order,
         places,
+        random,
         shapes,
         special,
+        statistics,
     )
 
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, numbers,
-                   special, matrix, network, activations, losses):
+                   special, matrix, network, activations, losses, statistics, histograms, random,
+                   dropout):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

@@ -4,10 +4,6 @@ from flambeau.core import _core
 _op = _core.operators()
 
 
-def std(x, dim, correction, keepdim):
-    return _op["sqrt"](_op["var"](x, dim, correction=correction, keepdim=keepdim))
-
-
 def max(x):
     return _op["amax"](x)
 
@@ -22,22 +18,6 @@ def max__other(x, other):
 
 def min__other(x, other):
     return _op["minimum"](x, other)
-
-
-def norm(x, p, dim, keepdim):
-    """``sum(|x|^p)^(1/p)``; the Euclidean norm when p is None or 2."""
-    size = _op["abs"](x)
-    if p is None or p == 2:
-        return _op["sqrt"](_op["sum"](_op["square"](size), dim, keepdim))
-    if p == float("inf"):
-        return _op["amax"](size, dim, keepdim)
-    if p == float("-inf"):
-        return _op["amin"](size, dim, keepdim)
-    if p == 0:
-        return _op["sum"](_op["ne"](x, 0), dim, keepdim, dtype=size.dtype)
-    if p == 1:
-        return _op["sum"](size, dim, keepdim)
-    return _op["pow"](_op["sum"](_op["pow"](size, p), dim, keepdim), 1.0 / p)
 
 
 def clamp(x, min, max):

@@ -1,5 +1,6 @@
 """Methods and properties of Tensor that are not rows of their own."""
 from flambeau.core import _core
+from flambeau.core.composites import creation
 
 _op = _core.operators()
 _cast, _to_device = _op["cast"], _op["to_device"]
@@ -107,32 +108,37 @@ def _made(x, requires_grad):
     return x.requires_grad_(True) if requires_grad else x
 
 
-def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
+def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+              pin_memory=False):
     """Uninitialized memory of this dtype and device."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     x = _op["empty"](size, dtype=dtype or self.dtype, device=device or self.device)
     return _made(x, requires_grad)
 
 
-def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False):
-    """Uninitialized memory of this dtype and device with given strides."""
-    x = _op["empty_strided"](size, stride, dtype=dtype or self.dtype, device=device or self.device)
-    return x.requires_grad_(True) if requires_grad else x
+def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False,
+                      layout=None, pin_memory=False):
+    """Uninitialized memory of this dtype and device, with given strides."""
+    return creation.empty_strided(size, stride, dtype=dtype or self.dtype,
+                                  device=device or self.device, requires_grad=requires_grad)
 
 
-def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
+def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+              pin_memory=False):
     """Zeros of this dtype and device."""
     x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
     return _made(x, requires_grad)
 
 
-def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
+def new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+              pin_memory=False):
     """Ones of this dtype and device."""
     x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
     return _made(x, requires_grad)
 
 
-def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None,
+             pin_memory=False):
     """One repeated number in this dtype and on this device."""
     x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)
     return _made(x, requires_grad)
@@ -151,26 +157,40 @@ def zero_(self):
 
 def uniform_(self, low=0.0, high=1.0, *, generator=None):
     """Fill with uniform random numbers from ``low`` to ``high``."""
-    return _op["random_uniform_"](self, low, high, generator=generator)
+    parts = _op["view_as_real"](self) if self.is_complex() else self
+    _op["random_uniform_"](parts, low, high, generator=generator)
+    return self
 
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    """Fill with normal random numbers."""
-    return _op["random_normal_"](self, mean, std, generator=generator)
+    """Fill with normal random numbers; ``std`` of complex ones is that of the whole number."""
+    if not self.is_complex():
+        return _op["random_normal_"](self, mean, std, generator=generator)
+    _op["random_normal_"](_op["view_as_real"](self), 0.0, std * 0.5 ** 0.5, generator=generator)
+    return _op["add_"](self, mean) if mean else self
 
 
-def random_(self, low=None, high=None, *, generator=None):
-    """Fill with random integers from ``low`` to ``high``, ``high`` excluded."""
+#: One past the greatest integer up to which a dtype holds all of them.
+_WHOLE_UP_TO = {"bool": 2, "uint8": 1 << 8, "int8": 1 << 7, "int16": 1 << 15, "int32": 1 << 31,
+                "uint16": 1 << 16, "uint32": 1 << 32, "float16": (1 << 11) + 1,
+                "bfloat16": (1 << 8) + 1, "float32": (1 << 24) + 1, "float64": (1 << 53) + 1}
+
+
+def random_(self, low=None, to=None, *, generator=None):
+    """Fill with integers from ``low`` to ``to``, ``to`` excluded; all that fit by default."""
     if low is None:
-        low, high = 0, 1 << min(8 * self.element_size() - 1, 24)
-    elif high is None:
-        low, high = 0, low
-    return _op["random_integers_"](self, low, high, generator=generator)
+        low, to = 0, _WHOLE_UP_TO.get(self.dtype.name, (1 << 63) - 1) if to is None else to
+    elif to is None:
+        low, to = 0, low
+    return _op["random_integers_"](self, low, to, generator=generator)
 
 
 def bernoulli_(self, p=0.5, *, generator=None):
-    """Fill with ones of probability ``p``, else zeros."""
-    return _op["random_bernoulli_"](self, p, generator=generator)
+    """Fill with ones of probability ``p``, a number or a tensor; zeros elsewhere."""
+    if not isinstance(p, Tensor):
+        return _op["random_bernoulli_"](self, p, generator=generator)
+    ones = _op["bernoulli"](_op["expand"](p, self.shape), generator=generator)
+    return _op["copy_"](self, ones)
 
 
 def _transposed(self):

@@ -1,5 +1,6 @@
 """Composite rows that move and join."""
 from flambeau.core import _core
+from flambeau.core.composites import creation
 
 _op = _core.operators()
 _view, _clone, _select, _narrow = _op["view"], _op["clone"], _op["select"], _op["narrow"]
@@ -229,14 +230,21 @@ def full_like(x, fill_value, dtype, device, requires_grad, memory_format):
     return _finish(_filled(x, fill_value, dtype, device, memory_format), requires_grad)
 
 
+def _drawn_like(row, x, scale, dtype, device, memory_format):
+    """Numbers of a distribution; complex ones are drawn as pairs."""
+    if not (dtype or x.dtype).is_complex:
+        return _op[row](_filled(x, None, dtype, device, memory_format))
+    return creation.drawn(_op[row], x.shape, scale, None, dtype or x.dtype, device or x.device)
+
+
 def rand_like(x, dtype, device, requires_grad, memory_format):
-    blank = _filled(x, None, dtype, device, memory_format)
-    return _finish(_op["random_uniform_"](blank), requires_grad)
+    made = _drawn_like("random_uniform_", x, 1, dtype, device, memory_format)
+    return _finish(made, requires_grad)
 
 
 def randn_like(x, dtype, device, requires_grad, memory_format):
-    blank = _filled(x, None, dtype, device, memory_format)
-    return _finish(_op["random_normal_"](blank), requires_grad)
+    made = _drawn_like("random_normal_", x, 0.5 ** 0.5, dtype, device, memory_format)
+    return _finish(made, requires_grad)
 
 
 def randint_like__low(x, low, high, dtype, device, requires_grad, memory_format):

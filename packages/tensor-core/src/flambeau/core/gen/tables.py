@@ -166,8 +166,8 @@ def _exports(rows: list[Row]) -> str:
                 forms |= _FORM[form]
         inplace = "." not in name and any(row.inplace for _, row in entries)
         ops = ", ".join(str(i) for i, _ in entries)
-        outputs = json.dumps(",".join(entries[0][1].outputs) if len(entries[0][1].outputs) > 1
-                             else "")
+        longest = max((row.outputs for _, row in entries), key=len)
+        outputs = json.dumps(",".join(longest) if len(longest) > 1 else "")
         lines.append(f'    {{"{name}", {forms}, {int(inplace)}, {len(entries)}, {{{ops}}}, '
                      f"{outputs}}},\n")
     return ("const fl_export fl_exports[] = {\n" + "".join(lines) +

@@ -1,5 +1,9 @@
 # Generators: a seed and how much of its stream is used.
 
+cdef object _as_device(object value):
+    return value if isinstance(value, device) else device(value)
+
+
 cdef class Generator:
     """State of a random number stream (Philox 4x32-10, counter based).
 
@@ -11,11 +15,11 @@ cdef class Generator:
 
     def __cinit__(self, device="cpu"):
         self.state.seed = 67280421310721
-        self.device = device
+        self.device = _as_device(device)
 
     def manual_seed(self, seed):
         """Start the stream of this seed."""
-        self.state.seed = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
+        self.state.seed = <uint64_t>(int(seed) & 0xFFFFFFFFFFFFFFFF)
         self.state.offset = 0
         return self
 
@@ -38,6 +42,24 @@ cdef class Generator:
         """Continue from what ``get_state`` gave."""
         _load_state(&self.state, state)
         return self
+
+    def clone_state(self):
+        """Another generator at the same place of the same stream."""
+        cdef Generator copy = Generator(self.device)
+        copy.state = self.state
+        return copy
+
+    def __reduce__(self):
+        return _generator_at, (str(self.device), self.state.seed, self.state.offset)
+
+    def __repr__(self):
+        return f"<Generator: seed {self.state.seed}, block {self.state.offset}>"
+
+
+def _generator_at(device, seed, offset):
+    cdef Generator made = Generator(device)
+    made.state.seed, made.state.offset = seed, offset
+    return made
 
 
 cdef object _state_tensor(fl_generator_state *s):
@@ -70,6 +92,11 @@ def manual_seed(seed):
     return default_generator
 
 
+def seed() -> int:
+    """Start the default generator on an unpredictable seed and return it."""
+    return default_generator.seed()
+
+
 def initial_seed() -> int:
     """The default generator's seed."""
     return fl_default_generator_state().seed
@@ -85,13 +112,6 @@ def set_rng_state(state):
     _load_state(fl_default_generator_state(), state)
 
 
-class _DefaultGenerator:
-    """The generator used when none is given."""
-
-    manual_seed = staticmethod(manual_seed)
-    initial_seed = staticmethod(initial_seed)
-    get_state = staticmethod(get_rng_state)
-    set_state = staticmethod(set_rng_state)
-
-
-default_generator = _DefaultGenerator()
+default_generator = Generator()
+fl_set_default_generator(<void *>default_generator)
+Py_INCREF(default_generator)        # the stream lives as long as the process

@@ -282,6 +282,8 @@ static int unbox_role(PyObject *o, int role, fl_value *v, fl_arena *arena) {
         return 1;
     case FL_R_INT:
     case FL_R_DIM:
+        if (arena->choosing && fl_tensor_check(o))
+            return 0;       /* max(x, y) is the overload for tensors, whatever y holds */
         status = unbox_int(o, &i);
         v->tag = FL_INT;
         v->i = i;

@@ -267,17 +267,50 @@ static PyObject *box_apart(const fl_value *v) {
     return fl_dispatch(clone, v, 1, &out) < 0 ? nullptr : (PyObject *)out.t;
 }
 
-/* The rules of writing, for a result that is then copied: shape, dtype, device, overlap. */
-static int check_composite_write(const fl_op *op, const fl_value *in, int n, PyObject *result,
-                                 fl_tensor *target) {
-    fl_spec spec;
-    if (!fl_tensor_check(result)) {
-        PyErr_Format(PyExc_TypeError, "%s(): the result is no tensor and cannot be written to out",
-                     op->name);
+/* Write a result to the tensor that the caller gave for it. */
+static int write_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
+    static const fl_op *copy = nullptr;
+    if (!copy)
+        copy = fl_find_op("copy");
+    if (!fl_tensor_check(o)) {
+        PyErr_Format(PyExc_TypeError, "%s(): the result is a %.100s, which out= cannot take",
+                     op->name, Py_TYPE(o)->tp_name);
         return -1;
     }
-    fl_spec_like(&spec, (fl_tensor *)result);
-    return fl_check_write(op, in, n, &spec, target) < 0 ? -1 : 0;
+    fl_spec spec;
+    fl_spec_like(&spec, (fl_tensor *)o);
+    if ((fl_tensor *)o != out->t && fl_check_write(op, in, n, &spec, out->t) < 0)
+        return -1;
+    fl_value pair[2];
+    pair[0].tag = pair[1].tag = FL_TENSOR;
+    pair[0].t = out->t;
+    pair[1].t = (fl_tensor *)o;
+    return fl_dispatch(copy, pair, 2, out);
+}
+
+static int take_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
+    if (out->tag == FL_TENSOR)
+        return write_result(op, in, n, out, o);
+    Py_INCREF(o);
+    out->tag = fl_tensor_check(o) ? FL_TENSOR : FL_OBJECT;
+    out->o = o;
+    return 0;
+}
+
+/* A composite with several outputs gives a tuple of them. */
+static int take_results(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
+    if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != op->nouts) {
+        PyErr_Format(PyExc_SystemError, "%s(): the composite must return a tuple of %d", op->name,
+                     op->nouts);
+        return -1;
+    }
+    for (int i = 0; i < op->nouts; i++)
+        if (take_result(op, in, n, &out[i], PyTuple_GET_ITEM(o, i)) < 0) {
+            for (int k = 0; k < i; k++)
+                Py_CLEAR(out[k].o);
+            return -1;
+        }
+    return 0;
 }
 
 /* Found at the first call, kept for ever. */
@@ -313,23 +346,8 @@ int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out)
         Py_DECREF(args[i]);
     if (!result)
         return -1;
-    if (target) {
-        if (check_composite_write(op, in, n, result, target) < 0) {
-            Py_DECREF(result);
-            return -1;
-        }
-        fl_value pair[2];
-        pair[0].tag = pair[1].tag = FL_TENSOR;
-        pair[0].t = target;
-        pair[1].t = (fl_tensor *)result;
-        static const fl_op *copy = nullptr;
-        if (!copy)
-            copy = fl_find_op("copy");
-        int status = fl_dispatch(copy, pair, 2, out);
-        Py_DECREF(result);
-        return status;
-    }
-    out[0].tag = fl_tensor_check(result) ? FL_TENSOR : FL_OBJECT;
-    out[0].o = result;
-    return 0;
+    int status = op->nouts == 1 ? take_result(op, in, n, out, result)
+                                : take_results(op, in, n, out, result);
+    Py_DECREF(result);
+    return status;
 }

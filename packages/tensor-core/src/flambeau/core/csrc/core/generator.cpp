@@ -1,9 +1,13 @@
 /* Generator states: see generator.h. */
 #include "core/generator.h"
 
-fl_generator_state *fl_default_generator_state(void) {
-    static fl_generator_state state = {67280421310721ull, 0};
-    return &state;
+static fl_generator_state first_state = {67280421310721ull, 0};
+static fl_generator_state *default_state = &first_state;
+
+fl_generator_state *fl_default_generator_state(void) { return default_state; }
+
+void fl_set_default_generator(void *generator) {
+    default_state = &((fl_generator *)generator)->state;
 }
 
 fl_generator_state *fl_generator_state_of(void *generator) {

@@ -23,6 +23,9 @@ extern "C" {
 /* What is used when no generator is given. */
 fl_generator_state *fl_default_generator_state(void);
 
+/* Use the state of a Generator object, which must live for ever, from here on. */
+void fl_set_default_generator(void *generator);
+
 /* The state behind a Generator object; NULL means the default one. */
 fl_generator_state *fl_generator_state_of(void *generator);
 

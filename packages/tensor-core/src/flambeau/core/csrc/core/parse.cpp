@@ -290,6 +290,7 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
         if (!may_fit(op, args, nargs, kwnames))
             continue;
         Parsed call;
+        call.arena.choosing = true;
         if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) == 0)
             return call_parsed(op, inplace, call);
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
@@ -297,6 +298,7 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
         PyErr_Clear();
     }
     Parsed last;
+    last.arena.choosing = true;
     fl_parse(overloads[count - 1], args, nargs, kwnames, last.values, &last.arena, &last.out);
     return none_fits(overloads, count);
 }

@@ -89,6 +89,7 @@ class fl_arena {
     int64_t *words(Py_ssize_t count);           /* NULL with MemoryError */
     void keep(PyObject *o);                     /* steals; at most 16 */
     fl_arena(const fl_arena &) = delete;
+    bool choosing = false;                      /* between overloads */
   private:
     int64_t words_[64];
     int used_, kept_, extra_count_;

@@ -5,7 +5,8 @@
 /* Shared with table/rows/reductions.py: the row's option. */
 enum fl_reduction {
     FL_RED_SUM, FL_RED_PROD, FL_RED_MEAN, FL_RED_AMAX, FL_RED_AMIN, FL_RED_ANY, FL_RED_ALL,
-    FL_RED_ARGMAX, FL_RED_ARGMIN, FL_RED_MAXDIM, FL_RED_MINDIM, FL_RED_VAR, FL_RED_LOGSUMEXP
+    FL_RED_ARGMAX, FL_RED_ARGMIN, FL_RED_MAXDIM, FL_RED_MINDIM, FL_RED_VAR, FL_RED_LOGSUMEXP,
+    FL_RED_NANSUM, FL_RED_NORM, FL_RED_STD
 };
 static inline int fl_reduction_of(const fl_op *op) { return *(const int *)op->kernels; }
 
@@ -55,3 +56,5 @@ int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_best(const fl_op *op, const fl_value *in, fl_tensor *const *outs);
 int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out);
+int fl_run_nansum(const fl_op *op, const fl_value *in, fl_tensor *out);
+int fl_run_norm(const fl_op *op, const fl_value *in, fl_tensor *out);

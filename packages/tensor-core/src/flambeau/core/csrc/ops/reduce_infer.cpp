@@ -117,11 +117,46 @@ int infer_var(const fl_op *op, const fl_value *in, fl_spec *outs) {
 int infer_logsumexp(const fl_op *op, const fl_value *in, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     uint64_t mask;
-    if (fl_expect_dtype(op, "self", self, fl_not_complex, "real") < 0 ||
-        fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
+    if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
-    int dtype = fl_is_float(self->dtype) ? self->dtype : fl_default_dtype;
+    int dtype = fl_floating_or_complex(self->dtype) ? self->dtype : fl_default_dtype;
     folded_shape(outs, self, mask, fl_value_true(in[2]), dtype);
+    return 0;
+}
+
+int infer_nansum(const fl_op *op, const fl_value *in, fl_spec *outs) {
+    if (fl_expect_dtype(op, "self", in[0].t, fl_not_complex, "real") < 0)
+        return -1;
+    return infer_sum(op, in, outs, false);
+}
+
+/* The infinite norms, and those of negative p, are extremes: nothing has none. */
+int refuse_empty_norm(const fl_op *op, const fl_tensor *self, uint64_t mask, double p) {
+    bool empty = false;
+    for (int i = 0; i < self->ndim; i++)
+        empty |= (mask >> i & 1) && self->shape[i] == 0;
+    if (!empty || (p >= 0 && p < 1e308))
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: the %g norm of an empty tensor does not exist: the "
+                    "input has shape %s, with nothing along the dimensions to fold",
+                    fl_op_title(op), p, fl_shape_text(self->shape, self->ndim));
+}
+
+int infer_norm(const fl_op *op, const fl_value *in, fl_spec *outs) {
+    const fl_tensor *self = in[0].t;
+    int dtype = in[4].tag == FL_DTYPE ? (int)in[4].i : self->dtype;
+    uint64_t mask;
+    if (fl_expect_dtype(op, "self", self, fl_floating_or_complex,
+                        "floating point or complex; write x.float() first") < 0 ||
+        fl_dims_mask(op, in[2], self->ndim, &mask) < 0 ||
+        refuse_empty_norm(op, self, mask, fl_as_double(in[1])) < 0)
+        return -1;
+    bool narrows = fl_is_complex(self->dtype) && !fl_is_complex(dtype) && in[4].tag == FL_DTYPE;
+    if (!fl_floating_or_complex(dtype) || narrows)
+        return fl_error(FL_RUNTIME_ERROR, "%s: dtype=%s cannot hold the elements of a %s tensor; "
+                        "give a %s dtype", fl_op_title(op), fl_dtype_name(dtype),
+                        fl_dtype_name(self->dtype), narrows ? "complex" : "floating");
+    folded_shape(outs, self, mask, fl_value_true(in[3]), fl_real_dtype(dtype));
     return 0;
 }
 
@@ -140,8 +175,11 @@ extern "C" int fl_infer_reduction(const fl_op *op, const fl_value *in, int, fl_s
     case FL_RED_ARGMIN: return infer_best(op, in, outs, false);
     case FL_RED_MAXDIM:
     case FL_RED_MINDIM: return infer_best(op, in, outs, true);
-    case FL_RED_VAR: return infer_var(op, in, outs);
+    case FL_RED_VAR:
+    case FL_RED_STD: return infer_var(op, in, outs);
     case FL_RED_LOGSUMEXP: return infer_logsumexp(op, in, outs);
+    case FL_RED_NANSUM: return infer_nansum(op, in, outs);
+    case FL_RED_NORM: return infer_norm(op, in, outs);
     default: return fl_error(FL_NOT_IMPLEMENTED, "%s: unknown reduction", fl_op_title(op));
     }
 }
@@ -152,8 +190,11 @@ extern "C" int fl_run_reduction(const fl_op *op, const fl_value *in, int, fl_ten
     case FL_RED_ARGMIN:
     case FL_RED_MAXDIM:
     case FL_RED_MINDIM: return fl_run_best(op, in, outs);
-    case FL_RED_VAR: return fl_run_var(op, in, outs[0]);
+    case FL_RED_VAR:
+    case FL_RED_STD: return fl_run_var(op, in, outs[0]);
     case FL_RED_LOGSUMEXP: return fl_run_logsumexp(op, in, outs[0]);
+    case FL_RED_NANSUM: return fl_run_nansum(op, in, outs[0]);
+    case FL_RED_NORM: return fl_run_norm(op, in, outs[0]);
     default: return fl_run_fold(op, in, outs[0]);
     }
 }

@@ -2,6 +2,7 @@
 #include "kernels/softmax.h"
 #include "ops/args.h"
 #include "ops/reduce.h"
+#include <complex>
 #include <math.h>
 
 namespace {
@@ -91,6 +92,28 @@ int lse_source(fl_fold_source s, void *out) {
     return 0;
 }
 
+/* Complex numbers: shifted by the greatest real part. */
+template <class T> int lse_complex(const fl_fold_source &s, std::complex<T> *out) {
+    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s);
+    Scratch dense((size_t)(kept * n) * sizeof(std::complex<T>));
+    if (!dense.ok())
+        return -1;
+    fl_fold_plan plan;
+    fl_fold_gather(s, dense.as<void>(), &plan);
+    const std::complex<T> *x = dense.as<std::complex<T>>();
+    for (int64_t k = 0; k < kept; k++, x += n) {
+        double shift = -INFINITY;
+        for (int64_t i = 0; i < n; i++)
+            shift = (double)x[i].real() > shift ? (double)x[i].real() : shift;
+        shift = isinf(shift) ? 0 : shift;
+        std::complex<double> sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += std::exp((std::complex<double>)x[i] - shift);
+        out[k] = (std::complex<T>)(std::log(sum) + shift);
+    }
+    return 0;
+}
+
 template <class T> void fill(void *out, int64_t n, double value) {
     for (int64_t i = 0; i < n; i++)
         ((T *)out)[i] = (T)value;
@@ -100,19 +123,26 @@ template <class T> void fill(void *out, int64_t n, double value) {
 
 int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;
-    int kind = fl_is_float(self->dtype) ? fl_kind_of_dtype[self->dtype]
-                                        : fl_kind_of_dtype[fl_default_dtype];
+    int kind = fl_kind_of_dtype[fl_floating_or_complex(self->dtype) ? self->dtype
+                                                                   : fl_default_dtype];
     uint64_t mask;
     if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
     Out result(out, kind);
     if (!result.ok())
         return -1;
-    if (self->numel == 0 && kind == FL_K_F32)
+    fl_fold_source source = fl_fold_source_of(self, kind, mask);
+    if (self->numel == 0 && kind == FL_K_C64)
+        fill<std::complex<float>>(result.as<void>(), out->numel, -INFINITY);
+    else if (self->numel == 0 && kind == FL_K_C128)
+        fill<std::complex<double>>(result.as<void>(), out->numel, -INFINITY);
+    else if (self->numel == 0 && kind == FL_K_F32)
         fill<float>(result.as<void>(), out->numel, -INFINITY);
     else if (self->numel == 0)
         fill<double>(result.as<void>(), out->numel, -INFINITY);
-    else if (lse_source(fl_fold_source_of(self, kind, mask), result.as<void>()) < 0)
+    else if ((kind == FL_K_C64    ? lse_complex(source, result.as<std::complex<float>>())
+              : kind == FL_K_C128 ? lse_complex(source, result.as<std::complex<double>>())
+                                  : lse_source(source, result.as<void>())) < 0)
         return -1;
     result.commit();
     return 0;

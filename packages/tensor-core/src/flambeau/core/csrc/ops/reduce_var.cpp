@@ -1,7 +1,8 @@
-/* var: the accumulator is (count, mean, sum of squared deviations). */
+/* var and std: the accumulator is (count, mean, sum of squared deviations). */
 #include "kernels/moments.h"
 #include "ops/args.h"
 #include "ops/reduce.h"
+#include <math.h>
 
 namespace {
 
@@ -150,6 +151,11 @@ void fill_nan(int kind, void *out, int64_t count) {
     }
 }
 
+template <class T> void roots(void *out, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        put<T>(out, i, sqrt((double)((T *)out)[i]));
+}
+
 }  // namespace
 
 int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out) {
@@ -172,7 +178,13 @@ int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out) {
         status = var_complex(s, correction, result.as<void>(), out->numel);
     else
         status = var_source(s, correction, result.as<void>());
-    if (status == 0)
-        result.commit();
-    return status;
+    if (status < 0)
+        return -1;
+    bool root = fl_reduction_of(op) == FL_RED_STD;
+    if (root && real == FL_K_F32)
+        roots<float>(result.as<void>(), out->numel);
+    else if (root)
+        roots<double>(result.as<void>(), out->numel);
+    result.commit();
+    return 0;
 }

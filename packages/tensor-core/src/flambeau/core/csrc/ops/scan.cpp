@@ -1,6 +1,6 @@
 /* Running sums along a dimension. */
 #include "kernels/scan.h"
-#include "ops/args.h"
+#include "ops/scan.h"
 
 namespace {
 
@@ -18,33 +18,20 @@ int kind_of(const fl_tensor *self, const fl_value &dtype) {
     return kind == FL_K_BOOL ? FL_K_I64 : kind;
 }
 
-/* Columns per piece of parallel work. */
-const int64_t STRIP = 1024;
-
-void scan_columns(const fl_middle &m, int kind, const char *x, char *y) {
-    int64_t strips = fl_chunk_count(m.inner, STRIP), size = fl_kind_size[kind];
-    int64_t grain = fl_row_grain(m.n * (m.inner < STRIP ? m.inner : STRIP));
-    fl_parallel(m.outer * strips, grain, [&](int64_t b, int64_t e) {
-        for (int64_t t = b; t < e; t++) {
-            int64_t column = t % strips * STRIP;
-            int64_t width = m.inner - column < STRIP ? m.inner - column : STRIP;
-            int64_t at = (t / strips * m.n * m.inner + column) * size;
-            kernels->columns[kind](x + at, y + at, m.n, m.inner, width);
-        }
-    });
-}
-
 void scan(fl_middle m, int kind, const char *x, char *y) {
     if (kind >= FL_K_C64) {     /* complex numbers are two columns */
         kind = kind == FL_K_C64 ? FL_K_F32 : FL_K_F64;
         m.inner *= 2;
     }
-    if (m.inner != 1)
-        return scan_columns(m, kind, x, y);
-    int64_t bytes = m.n * fl_kind_size[kind];
-    fl_parallel(m.outer, fl_row_grain(m.n), [&](int64_t b, int64_t e) {
-        kernels->lines[kind](x + b * bytes, y + b * bytes, e - b, m.n);
-    });
+    int64_t size = fl_kind_size[kind], bytes = m.n * size;
+    fl_scan_drive(
+        m,
+        [&](int64_t b, int64_t count) {
+            kernels->lines[kind](x + b * bytes, y + b * bytes, count, m.n);
+        },
+        [&](int64_t at, int64_t width) {
+            kernels->columns[kind](x + at * size, y + at * size, m.n, m.inner, width);
+        });
 }
 
 }  // namespace

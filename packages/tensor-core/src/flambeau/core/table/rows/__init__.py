@@ -18,13 +18,14 @@ from flambeau.core.table.rows import (
     random,
     reductions,
     special,
+    statistics,
     transcendental,
     views,
 )
 
 _MODULES = (arithmetic, comparison, numbers, transcendental, special, activations, reductions,
-            views, movement, indexing, places, matrix, network, creation, random, composites,
-            losses)
+            statistics, views, movement, indexing, places, matrix, network, creation, random,
+            composites, losses)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 

@@ -27,8 +27,6 @@ ROWS = (
           ("empty", "", "Uninitialized memory"), ("zeros", "", "Zeros"), ("ones", "", "Ones"),
           ("full", "Scalar fill_value, ", "One number"), ("rand", "", "Uniform random numbers"),
           ("randn", "", "Normal random numbers"))),
-    composite("std(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)",
-              doc="Standard deviation over dimensions."),
     composite("max(Tensor self)", doc="The greatest value."),
     composite("min(Tensor self)", doc="The least value."),
     composite("max[other](Tensor self, Tensor other)", doc="The greater of both."),
@@ -41,8 +39,6 @@ ROWS = (
     composite("allclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
               "Bool equal_nan=False)", differentiable=False,
               doc="Whether all elements are close, as a Python bool."),
-    composite("norm(Tensor self, Scalar? p=2, Dims? dim=None, Bool keepdim=False)",
-              doc="The p-norm over dimensions."),
     composite("clamp(Tensor self, Operand? min=None, Operand? max=None)", inplace=True,
               aliases=("clip",), doc="Restricts values to an interval."),
     composite("div[mode](Tensor self, Operand other, *, Str? rounding_mode)",

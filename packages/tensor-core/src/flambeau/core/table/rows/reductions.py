@@ -3,7 +3,7 @@ from flambeau.core.table.make import kernel, reduction
 
 # What the C++ reduction driver computes; the numbers are shared with csrc/ops/reduce.h.
 (SUM, PROD, MEAN, AMAX, AMIN, ANY, ALL, ARGMAX, ARGMIN, MAXDIM, MINDIM, VAR,
- LOGSUMEXP) = range(13)
+ LOGSUMEXP, NANSUM, NORM, STD) = range(16)
 
 
 def _fold(schema, option, **facts):
@@ -35,10 +35,39 @@ ROWS = (
           MINDIM, doc="Least values along a dimension, and where they are."),
     _fold("var(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", VAR,
           doc="Variance over dimensions."),
+    _fold("std(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", STD,
+          doc="Standard deviation over dimensions."),
     _fold("logsumexp(Tensor self, Dims dim, Bool keepdim=False)", LOGSUMEXP,
           aliases=("special.logsumexp",), doc="``log(sum(exp(x)))`` without overflow."),
-    kernel("cumsum(Tensor self, Dim dim, *, DType? dtype=None)",
+    _fold("nansum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", NANSUM,
+          doc="Sum over dimensions; NaN counts as zero."),
+    _fold("norm_of(Tensor self, Float p, Dims? dim=None, Bool keepdim=False, *,"
+          " DType? dtype=None)", NORM, forms=(),
+          doc="``sum(|x|**p)**(1/p)`` over dimensions; a maximum or minimum for infinite p."),
+    kernel("cumsum(Tensor self, Dim dim, *, DType? dtype=None)", inplace=True,
            doc="Running sum along a dimension."),
+    kernel("cumprod(Tensor self, Dim dim, *, DType? dtype=None)", inplace=True,
+           doc="Running product along a dimension."),
+    kernel("cummax(Tensor self, Dim dim) -> (Tensor values, Tensor indices)",
+           doc="Running maximum along a dimension, and where it was last met."),
+    kernel("cummin(Tensor self, Dim dim) -> (Tensor values, Tensor indices)",
+           doc="Running minimum along a dimension, and where it was last met."),
+    kernel("logcumsumexp(Tensor self, Dim dim)",
+           doc="Running ``log(sum(exp(x)))`` along a dimension, without overflow."),
+    kernel("median(Tensor self)", out=False, doc="The lower median of all elements; NaN wins."),
+    kernel("median[dim](Tensor self, Dim dim=-1, Bool keepdim=False)"
+           " -> (Tensor values, Tensor indices)",
+           doc="Lower medians along a dimension, and where they are."),
+    kernel("nanmedian(Tensor self)", out=False, infer="median",
+           doc="The lower median of all elements that are not NaN."),
+    kernel("nanmedian[dim](Tensor self, Dim dim=-1, Bool keepdim=False)"
+           " -> (Tensor values, Tensor indices)", infer="median__dim",
+           doc="Lower medians along a dimension of what is not NaN."),
+    kernel("kthvalue(Tensor self, Int k, Dim dim=-1, Bool keepdim=False)"
+           " -> (Tensor values, Tensor indices)",
+           doc="The k-th least values along a dimension, counted from 1."),
+    kernel("mode(Tensor self, Dim dim=-1, Bool keepdim=False) -> (Tensor values, Tensor indices)",
+           doc="The values that occur most often along a dimension."),
     kernel("softmax(Tensor self, Dim dim, DType? dtype=None)",
            aliases=("special.softmax",), forms=("function", "method"),
            doc="``exp(x) / sum(exp(x))`` along a dimension."),

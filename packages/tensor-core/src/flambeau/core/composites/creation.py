@@ -1,0 +1,340 @@
+"""Functions that make tensors from sizes and numbers."""
+from flambeau.core import _core
+
+_op = _core.operators()
+_empty, _fill_ = _op["empty"], _op["fill_"]
+
+
+def _size(args, given):
+    """Sizes given one by one, as one sequence, or by the name ``size``."""
+    if given is not None:
+        return given
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        return args[0]
+    return args
+
+
+def _place(x, out, requires_grad):
+    """The finished tensor, in ``out`` where that is given."""
+    if out is not None:
+        x = _op["clone"](x, out=out)
+    else:
+        _core._as_new(x)    # filling it was part of making it
+    return x.requires_grad_(True) if requires_grad else x
+
+
+def _kind(dtype, out, default=None):
+    """The dtype asked for, else that of ``out``, else a default."""
+    if dtype is not None:
+        return dtype
+    return default if out is None else out.dtype
+
+
+def _filled(args, size, number, dtype, device, out, requires_grad):
+    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=device)
+    return _place(_fill_(x, number), out, requires_grad)
+
+
+def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=False, layout=None,
+          memory_format=None, pin_memory=False):
+    """Uninitialized memory.
+
+    Args:
+        args: Sizes of the dimensions, as ints or as one sequence.
+        size: The same by name.
+        out: A tensor to give back in that shape.
+        dtype: Element type; the default floating dtype when left out.
+        device: Where to put it; the CPU when left out.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        memory_format: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.empty(2, 3).shape
+        flambeau.Size([2, 3])
+    """
+    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=device)
+    return _place(x, out, requires_grad)
+
+
+def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None,
+                  pin_memory=False):
+    """Uninitialized memory with given strides.
+
+    Args:
+        size: Sizes of the dimensions.
+        stride: Elements between neighbours of each dimension.
+        dtype: Element type; the default floating dtype when left out.
+        device: Where to put it; the CPU when left out.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+    """
+    return _place(_strided(size, stride, dtype, device), None, requires_grad)
+
+
+def _strided(size, stride, dtype, device):
+    """Memory with given strides: of its own where they fill it, else a view of more."""
+    try:
+        return _op["empty_strided"](size, stride, dtype=dtype, device=device)
+    except NotImplementedError:
+        reach = [(n - 1) * step for n, step in zip(size, stride, strict=True)]
+        count = 0 if 0 in size else 1 + sum(reach)
+        return _op["as_strided"](_empty((count,), dtype=dtype, device=device), size, stride)
+
+
+def zeros(*args, size=None, out=None, dtype=None, device=None, requires_grad=False, layout=None,
+          pin_memory=False):
+    """A tensor of zeros; arguments as for ``empty``.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.zeros(2)
+        tensor([0., 0.])
+    """
+    return _filled(args, size, 0, dtype, device, out, requires_grad)
+
+
+def ones(*args, size=None, out=None, dtype=None, device=None, requires_grad=False, layout=None,
+         pin_memory=False):
+    """A tensor of ones; arguments as for ``empty``.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.ones(2, dtype=flambeau.int64)
+        tensor([1, 1])
+    """
+    return _filled(args, size, 1, dtype, device, out, requires_grad)
+
+
+def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=False, layout=None,
+         pin_memory=False):
+    """A tensor of one repeated number.
+
+    Args:
+        size: Sizes of the dimensions.
+        fill_value: The number.
+        out: A tensor to write to.
+        dtype: Element type; that of the number when left out.
+        device: Where to put it.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.full((2,), 7)
+        tensor([7, 7])
+    """
+    if dtype is None and out is None:
+        dtype = _dtype_of(fill_value)
+    size = (size,) if isinstance(size, int) else size
+    x = _fill_(_empty(size, dtype=_kind(dtype, out), device=device), fill_value)
+    return _place(x, out, requires_grad)
+
+
+def _dtype_of(number):
+    if isinstance(number, _core.Tensor):
+        return number.dtype
+    return type(number) if isinstance(number, (bool, int, complex)) else None
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None,
+                  pin_memory=False):
+    """One number as a tensor without dimensions, of the default floating dtype.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.scalar_tensor(3)
+        tensor(3.)
+    """
+    return _place(_fill_(_empty((), dtype=dtype, device=device), s), None, requires_grad)
+
+
+def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
+           requires_grad=False, layout=None, pin_memory=False):
+    """Numbers from ``start`` to ``end``, ``end`` excluded.
+
+    Args:
+        args: ``end``, or ``start, end``, or ``start, end, step``.
+        start: First number.
+        end: Where to stop.
+        step: Distance between neighbours.
+        out: A tensor to write to.
+        dtype: Element type; int64 when all numbers are integers.
+        device: Where to put it.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.arange(3)
+        tensor([0, 1, 2])
+    """
+    if len(args) > 3:
+        raise TypeError(f"arange() takes at most 3 positional arguments (start, end, step), but "
+                        f"{len(args)} were given")
+    if len(args) == 1 and end is None:
+        end = args[0]
+    elif args:
+        start = args[0]
+        end = args[1] if len(args) > 1 else end
+        step = args[2] if len(args) > 2 else step
+    if end is None:
+        raise TypeError("arange() missing required argument 'end'; write arange(end)")
+    x = _op["arange_of"](start, end, step, dtype=_kind(dtype, out), device=device)
+    return _place(x, out, requires_grad)
+
+
+def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_grad=False,
+             layout=None, pin_memory=False):
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.linspace(0, 1, 3)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    x = _op["linspace"](start, end, steps, dtype=_kind(dtype, out), device=device)
+    return _place(x, out, requires_grad)
+
+
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
+             requires_grad=False, layout=None, pin_memory=False):
+    """Powers of ``base`` whose exponents are evenly spaced from ``start`` to ``end``.
+
+    Args:
+        start: First exponent.
+        end: Last exponent.
+        steps: How many numbers.
+        base: What is raised to the exponents.
+        out: A tensor to write to.
+        dtype: Element type; the default floating dtype when left out.
+        device: Where to put it.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
+    numbers = [_number(v) for v in (start, end, base)]
+    kind = _kind(dtype, out)
+    whole = kind is not None and not kind.is_floating_point and not kind.is_complex
+    is_complex = any(isinstance(v, complex) for v in numbers) or (
+        kind is not None and kind.is_complex)
+    wide = _core._dtype_named("complex128" if is_complex else "float64")
+    x = _op["pow"](numbers[2], _op["linspace"](*numbers[:2], steps, dtype=wide, device=device))
+    if kind is None:
+        kind = _core.get_default_dtype()
+        kind = _op["view_as_complex"](_empty((2,), dtype=kind)).dtype if is_complex else kind
+    if whole:       # rounding must not take a whole power below itself
+        x = _op["mul"](x, 1.0 + 2.0 ** -51)
+    x = _op["cast"](x, kind)
+    return _place(x, out, requires_grad)
+
+
+def _number(value):
+    return value.item() if isinstance(value, _core.Tensor) else value
+
+
+def eye(n, m=None, *, out=None, dtype=None, device=None, requires_grad=False, layout=None,
+        pin_memory=False):
+    """The identity matrix, ``n`` by ``m``.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    x = _op["eye_of"](n, n if m is None else m, dtype=_kind(dtype, out), device=device)
+    return _place(x, out, requires_grad)
+
+
+# ---- random numbers ----------------------------------------------------------------------------
+def _drawn(draw, shape, scale, generator, out, dtype, device, requires_grad):
+    """Numbers of a distribution; complex ones are pairs, scaled to keep the variance."""
+    return _place(drawn(draw, shape, scale, generator, _kind(dtype, out), device), out,
+                  requires_grad)
+
+
+def drawn(draw, shape, scale, generator, dtype, device):
+    """A new tensor filled by a random row."""
+    if dtype is not None and dtype.is_complex:
+        real = _core._dtype_named("float64" if dtype.name == "complex128" else "float32")
+        pairs = draw(_empty([*shape, 2], dtype=real, device=device), generator=generator)
+        return _op["view_as_complex"](pairs if scale == 1 else _op["mul_"](pairs, scale))
+    return draw(_empty(shape, dtype=dtype, device=device), generator=generator)
+
+
+def rand(*args, size=None, generator=None, out=None, dtype=None, device=None, requires_grad=False,
+         layout=None, pin_memory=False):
+    """Uniform random numbers in [0, 1).
+
+    Args:
+        args: Sizes of the dimensions, as ints or as one sequence.
+        size: The same by name.
+        generator: The stream to use; the default one when left out.
+        out: A tensor to write to.
+        dtype: Element type.
+        device: Where to put it.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+    """
+    return _drawn(_op["random_uniform_"], _size(args, size), 1, generator, out, dtype, device,
+                  requires_grad)
+
+
+def randn(*args, size=None, generator=None, out=None, dtype=None, device=None,
+          requires_grad=False, layout=None, pin_memory=False):
+    """Normal random numbers of mean 0 and variance 1; arguments as for ``rand``."""
+    return _drawn(_op["random_normal_"], _size(args, size), 0.5 ** 0.5, generator, out, dtype,
+                  device, requires_grad)
+
+
+def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None, device=None,
+            requires_grad=False, layout=None, pin_memory=False):
+    """Random integers from ``low`` (0 when left out) to ``high``, ``high`` excluded.
+
+    Args:
+        low: Least integer; the end when ``high`` is left out.
+        high: One more than the greatest integer.
+        size: Sizes of the dimensions.
+        generator: The stream to use.
+        out: A tensor to write to.
+        dtype: Element type; int64 when left out.
+        device: Where to put it.
+        requires_grad: Whether operations on it are recorded.
+        layout: Accepted for compatibility.
+        pin_memory: Accepted for compatibility.
+    """
+    if size is None:
+        low, high, size = 0, low, high
+    if high is None:
+        low, high = 0, low
+    if size is None:
+        raise TypeError("randint() missing required argument 'size'; write randint(high, (2, 3))")
+    x = _empty(size, dtype=_kind(dtype, out, _core._dtype_named("int64")), device=device)
+    return _place(_op["random_integers_"](x, low, high, generator=generator), out, requires_grad)
+
+
+def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_grad=False,
+             layout=None, pin_memory=False):
+    """The numbers 0 to ``n - 1`` in random order."""
+    x = _op["random_permutation"](n, generator=generator)
+    dtype = _kind(dtype, out)
+    if dtype is not None or device is not None:
+        x = x.to(device=device, dtype=dtype)
+    return _place(x, out, requires_grad)
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    empty, empty_strided, zeros, ones, full, scalar_tensor, arange, linspace, logspace, eye, rand,
+    randn, randint, randperm)}

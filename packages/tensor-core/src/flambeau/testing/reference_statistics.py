@@ -1,0 +1,149 @@
+"""Norms, scans, order statistics and histograms, with NumPy."""
+from __future__ import annotations
+
+import numpy as np
+
+from flambeau.core import _core
+from flambeau.testing import arrays
+from flambeau.testing.reference import kernel, raw_kernel
+from flambeau.testing.reference_reduce import _converted, _wide, axes, var
+
+
+@kernel("std")
+def std(x, dim, correction, keepdim):
+    return np.sqrt(var(x, dim, correction, keepdim))
+
+
+@kernel("nansum")
+def nansum(x, dim, keepdim, dtype):
+    return np.nansum(_converted(x, dtype), axes(x, dim), keepdims=keepdim)
+
+
+@kernel("norm_of")
+def norm_of(x, p, dim, keepdim, dtype):
+    along = axes(x, dim)
+    size = np.abs(_wide(_converted(x, dtype)))
+    if np.isinf(p):
+        return (size.max if p > 0 else size.min)(along, keepdims=keepdim)
+    if p == 0:
+        return (size != 0).sum(along, keepdims=keepdim).astype(size.dtype)
+    return (size ** p).sum(along, keepdims=keepdim) ** (1 / p)
+
+
+# ---- scans -------------------------------------------------------------------------------------
+@kernel("cumprod")
+def cumprod(x, dim, dtype):
+    x = _converted(x, dtype)
+    return np.cumprod(x, dim) if x.ndim else x
+
+
+def _running(x, dim, better):
+    """Running extremes one element at a time."""
+    if x.ndim == 0:
+        return x, np.zeros((), np.int64)
+    lines = np.moveaxis(x, dim, 0)
+    values, places = lines.copy(), np.zeros(lines.shape, np.int64)
+    for i in range(1, len(lines)):
+        take = (better(lines[i], values[i - 1]) & (values[i - 1] == values[i - 1])) \
+            | (lines[i] != lines[i])
+        values[i] = np.where(take, lines[i], values[i - 1])
+        places[i] = np.where(take, i, places[i - 1])
+    return np.moveaxis(values, 0, dim), np.moveaxis(places, 0, dim)
+
+
+@kernel("cummax")
+def cummax(x, dim):
+    return _running(x, dim, np.greater_equal)
+
+
+@kernel("cummin")
+def cummin(x, dim):
+    return _running(x, dim, np.less_equal)
+
+
+@kernel("logcumsumexp")
+def logcumsumexp(x, dim):
+    if x.ndim == 0:
+        return x
+    x = _wide(x)
+    return np.log(np.cumsum(np.exp(x), dim)) if np.iscomplexobj(x) else \
+        np.logaddexp.accumulate(x, dim)
+
+
+# ---- order statistics --------------------------------------------------------------------------
+def _at_rank(x, dim, keepdim, rank):
+    """What a stable sort puts at a rank, and where it stood; NaN sorts last."""
+    if x.ndim == 0:
+        return x, np.zeros((), np.int64)
+    order = np.argsort(x, dim, kind="stable")
+    where = np.take_along_axis(order, np.expand_dims(rank(x), dim), dim)
+    values = np.take_along_axis(x, where, dim)
+    return (values, where) if keepdim else (values.squeeze(dim), where.squeeze(dim))
+
+
+def _middle(x, dim):
+    return np.full(np.delete(x.shape, dim), (x.shape[dim] - 1) // 2)
+
+
+@kernel("median.dim", "nanmedian.dim")
+def median_dim(x, dim, keepdim):
+    return _at_rank(x, dim, keepdim, lambda x: _middle(x, dim))
+
+
+@kernel("median", "nanmedian")
+def median(x):
+    return _at_rank(x.reshape(-1), 0, False, lambda x: _middle(x, 0))[0]
+
+
+@kernel("kthvalue")
+def kthvalue(x, k, dim, keepdim):
+    return _at_rank(x, dim, keepdim, lambda x: np.full(np.delete(x.shape, dim), k - 1))
+
+
+@kernel("mode")
+def mode(x, dim, keepdim):
+    """The first in order of those met most often, at the last of its places."""
+    if x.ndim == 0:
+        return x, np.zeros((), np.int64)
+    lines = np.moveaxis(x, dim, -1)
+    values = np.empty(lines.shape[:-1], x.dtype)
+    places = np.empty(lines.shape[:-1], np.int64)
+    for at in np.ndindex(*lines.shape[:-1]):
+        found, counts = np.unique(lines[at], return_counts=True)
+        values[at] = found[counts.argmax()]
+        places[at] = np.flatnonzero(lines[at] == values[at])[-1]
+    return (np.expand_dims(values, dim), np.expand_dims(places, dim)) if keepdim \
+        else (values, places)
+
+
+# ---- histograms --------------------------------------------------------------------------------
+@kernel("histc")
+def histc(x, bins, low, high):
+    if low == high:
+        low, high = (x.min(), x.max()) if x.size else (low, high)
+    if low == high:
+        low, high = low - 1, high + 1
+    return np.histogram(x, bins, (low, high))[0].astype(x.dtype)
+
+
+@kernel("bincount_of")
+def bincount_of(x, weights, size):
+    return np.bincount(x, weights, size)
+
+
+@kernel("histogram_of")
+def histogram_of(points, edges, weight):
+    return np.histogramdd(points, edges, weights=weight)[0]
+
+
+def _drawn_on_cpu(key: str):
+    """A random row of parameters that are tensors, by the CPU's kernel."""
+    def run(args, outs):
+        drawn = _core.call(key, [a.cpu() if _core.is_tensor(a) else a for a in args])
+        arrays.memory_of(outs[0])[...] = arrays.host_memory(drawn)
+
+    return run
+
+
+for _key in ("bernoulli", "poisson", "binomial", "multinomial"):
+    raw_kernel(_key)(_drawn_on_cpu(_key))
