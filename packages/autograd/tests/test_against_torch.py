@@ -115,13 +115,9 @@ def _same(ours, theirs):
         assert mine == pytest.approx(other, rel=1e-9, abs=1e-11, nan_ok=True)
 
 
-NORM = "norm is composed with sqrt, whose derivative at 0 is infinite; PyTorch masks it"
-
 
 @pytest.mark.filterwarnings("ignore:var\\(\\). degrees of freedom:UserWarning")
-@pytest.mark.parametrize("name", [
-    pytest.param(n, marks=pytest.mark.xfail(reason=NORM) if n == "norm_zero" else ())
-    for n in CORNERS])
+@pytest.mark.parametrize("name", CORNERS)
 def test_first_order(name):
     fn, data = CORNERS[name]
     _same(_run(flambeau, fn, data, 1), _run(torch, fn, data, 1))
@@ -129,7 +125,7 @@ def test_first_order(name):
 
 #: Corners at which PyTorch's second derivative is another one, and why.
 SECOND_ORDER_DIFFERS = {
-    "norm_zero": NORM,
+    "norm_zero": "nan in PyTorch; here the corner has derivative 0 to every order",
     "pow_zero_number_base": "PyTorch: log(0) * 0 is nan; here the masked branch is not computed",
     "var_of_one": "nan in both; PyTorch's keeps no history",
     "copysign": "PyTorch divides by the input, which is 0 here",
