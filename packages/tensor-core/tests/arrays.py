@@ -6,11 +6,12 @@ import numpy
 
 import flambeau
 
-DTYPES = ("bool", "uint8", "int32", "int64", "bfloat16", "float16", "float32", "float64",
-          "complex64")
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
+          "bfloat16", "float16", "float32", "float64", "complex64", "complex128")
+INTEGERS = DTYPES[1:9]
 FLOATS = ("bfloat16", "float16", "float32", "float64")
-KIND = {"bool": "bool", "uint8": "int", "int32": "int", "int64": "int", "bfloat16": "float",
-        "float16": "float", "float32": "float", "float64": "float", "complex64": "complex"}
+KIND = {"bool": "bool", **dict.fromkeys(INTEGERS, "int"), **dict.fromkeys(FLOATS, "float"),
+        "complex64": "complex", "complex128": "complex"}
 
 #: Shapes that meet vector tails, scalars, single elements and nothing at all.
 SHAPES = ((2, 3, 37), (), (1,), (0, 3))
@@ -30,7 +31,7 @@ def make(shape, dtype: str = "float32", domain=(-3.0, 3.0), seed: int = 0) -> nu
     if kind == "bool":
         return numpy.asarray(rng.random(shape) < 0.5)
     if kind == "int":
-        low = 0 if dtype == "uint8" else -7
+        low = 0 if dtype.startswith("uint") else -7
         return numpy.asarray(rng.integers(low, 9, shape), dtype=dtype)
     real = rng.uniform(*domain, shape)
     if kind == "complex":

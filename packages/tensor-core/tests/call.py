@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import flambeau
 from flambeau.core import ops
 
-ALL = ("bool", "uint8", "int32", "int64", "bfloat16", "float16", "float32", "float64",
-       "complex64")
-REAL = ALL[:-1]
+ALL = ("bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16", "float16", "float32",
+       "float64", "complex64", "complex128")
+REAL = ALL[:-2]
 NUMBERS = ALL[1:]
 FLOATS = ("bfloat16", "float16", "float32", "float64")
 TWO = ("float32", "float64")

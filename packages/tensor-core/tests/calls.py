@@ -36,6 +36,14 @@ INDEX2 = [[0, 2, 1], [2, 2, 0]]
 IMAGE, FILTER = (2, 3, 8, 9), (4, 3, 3, 3)
 
 CALLS: dict[str, list[Call]] = {
+    # ---- complex numbers
+    "complex": [_c(lambda lib, a, b: lib.complex(a, b), (3, 4), (3, 4), d=TWO),
+                _c(lambda lib, a, b: lib.complex(a, b), (2, 1, 3), (4, 1), d=TWO),
+                _c(lambda lib, a, b: lib.complex(a, b), (), (0, 2), d=TWO)],
+    "polar": [_c(lambda lib, a, b: lib.polar(a, b), (3, 1), (4,), domain=(0.1, 3.0), d=TWO)],
+    "resolve_conj": [_c(lambda lib, x: x.conj().resolve_conj(), d=("complex64", "float32"))],
+    "resolve_neg": [_c(lambda lib, x: x.resolve_neg(), d=("complex64", "int32"))],
+    # ---- reductions
     "sum": _fold("sum", ALL) + _several("sum", ("float32", "int32", "complex64")) + [
         _c(lambda lib, x: x.sum(0, dtype=lib.float64), d=("float32", "int32", "bool"))],
     "prod": [_c(lambda lib, x: x.prod(1), (3, 67), domain=(0.5, 1.5)),
@@ -68,7 +76,7 @@ CALLS: dict[str, list[Call]] = {
     "std": [_c(lambda lib, x: x.std(0), d=TWO), _c(lambda lib, x: x.std(correction=2), d=TWO)],
     "logsumexp": [_c(lambda lib, x: x.logsumexp(1), (3, 67)),
                   _c(lambda lib, x: x.logsumexp(0), (67, 3)),
-                  _c(lambda lib, x: x.logsumexp(1), d=FLOATS),
+                  _c(lambda lib, x: x.logsumexp(1), d=(*FLOATS, "complex64", "complex128")),
                   _c(lambda lib, x: lib.logsumexp(x * 300, (0, 2), True), d=TWO),
                   _c(lambda lib, x: x.log().logsumexp(0), (4, 2), domain=(0, 0), d=TWO)],
     "cumsum": [_c(lambda lib, x: x.cumsum(-1), (3, 67), d=NUMBERS),
@@ -192,7 +200,11 @@ CALLS: dict[str, list[Call]] = {
                _c(lambda lib, x, w: nn(lib).conv2d(x, w, None, (1, 2), (2, 0), (2, 1)), IMAGE,
                   FILTER, factor=2),
                _c(lambda lib, x, w: nn(lib).conv2d(x, w, groups=3), IMAGE, (6, 1, 2, 2)),
-               _c(lambda lib, x, w: nn(lib).conv2d(x, w), IMAGE, (4, 3, 1, 1))],
+               _c(lambda lib, x, w: nn(lib).conv2d(x, w), IMAGE, (4, 3, 1, 1)),
+               _c(lambda lib, x, w, b: nn(lib).conv2d(x, w, b, 2, 1), IMAGE, FILTER, (4,),
+                  d=("bfloat16", "float16", "complex64", "complex128"), factor=4),
+               _c(lambda lib, x, w: nn(lib).conv2d(x, w, groups=3), IMAGE, (6, 1, 2, 2),
+                  d=("complex64", "complex128"))],
     "max_pool2d": [_c(lambda lib, x: nn(lib).max_pool2d(x, 2), IMAGE, d=FLOATS),
                    _c(lambda lib, x: nn(lib).max_pool2d(x, (3, 2), 1, 1), IMAGE),
                    _c(lambda lib, x: nn(lib).max_pool2d(x, 3, 2, 0, 1, True), IMAGE),

@@ -50,7 +50,7 @@ STATISTICS = {
     **_moments("var_mean"), **_moments("std_mean"),
     **{k: v for k, v in (_moments("var") | _moments("std")).items() if "." in k},
     "nansum": [_c(lambda lib, x: x.nansum(1), (3, 67)), _c(lambda lib, x: x.nansum(0), (67, 3)),
-               _c(lambda lib, x: x.nansum(), d=NUMBERS[:-1]),
+               _c(lambda lib, x: x.nansum(), d=NUMBERS[:-2]),
                _c(lambda lib, x: x.nansum((0, 2), keepdim=True)),
                _c(lambda lib, x: x.nansum(1), (2, 0)),
                *_on(SOME_NAN, lambda x: x.nansum(1), lambda x: x.nansum(0))],

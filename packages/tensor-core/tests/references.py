@@ -81,10 +81,23 @@ INT |= references_special.INT
 INT_DIVISION = {"floor_divide": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod,
                 "trunc_divide": lambda a, b: np.trunc(a / b).astype(a.dtype)}
 
+def _complex_sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
 COMPLEX = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "neg": np.negative, "abs": np.abs, "exp": np.exp, "conj": np.conj, "eq": np.equal,
     "ne": np.not_equal, "where": np.where, "square": np.square, "reciprocal": lambda x: 1 / x,
-    "logical_not": np.logical_not, "real_part": np.real,
+    "logical_not": np.logical_not, "real_part": np.real, "logical_and": np.logical_and,
+    "logical_or": np.logical_or, "logical_xor": np.logical_xor, "isnan": np.isnan,
+    "isinf": np.isinf, "isfinite": np.isfinite,
+    "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
+    "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "rsqrt": lambda z: 1 / np.sqrt(z), "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "sigmoid": _complex_sigmoid, "silu": lambda z: z * _complex_sigmoid(z), "pow": np.power,
+    "lerp": lambda a, b, w: a + w * (b - a),
 }
 COMPLEX |= references_special.COMPLEX

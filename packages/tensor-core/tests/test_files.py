@@ -44,7 +44,7 @@ def test_round_trip(path, mmap):
     assert _plain(flambeau.load(path, mmap=mmap)) == _plain(TREE)
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, "int8", "int16", "complex128", "uint16", "uint64"])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(path, dtype):
     x = flambeau.arange(5).to(getattr(flambeau, dtype))
     flambeau.save(x, path)

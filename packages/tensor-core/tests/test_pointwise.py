@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy
 import pytest
 import references
-from arrays import DTYPES, FLOATS, KIND, LAYOUTS, SHAPES, carrier, lay_out, make, tensor, values
+from arrays import (
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    KIND,
+    LAYOUTS,
+    SHAPES,
+    carrier,
+    lay_out,
+    make,
+    tensor,
+    values,
+)
 from checks import bits, close, within_ulps
 from table_rows import POINTWISE, operands, operator, supports
 
@@ -78,7 +90,7 @@ def test_special_values(key):
     numpy.testing.assert_allclose(given, expected, rtol=1e-13, atol=1e-300)
 
 
-@pytest.mark.parametrize("dtype", ("uint8", "int32", "int64"))
+@pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("key", [k for k in ROWS if k in references.INT])
 def test_integers(key, dtype):
     row = ROWS[key]
@@ -91,7 +103,7 @@ def test_integers(key, dtype):
         numpy.testing.assert_array_equal(values(given), expected)
 
 
-@pytest.mark.parametrize("dtype", ("uint8", "int32", "int64"))
+@pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("key", references.INT_DIVISION)
 def test_integer_division(key, dtype):
     a, b = make((2, 3, 37), dtype), make((2, 3, 37), dtype, seed=5)
@@ -100,7 +112,7 @@ def test_integer_division(key, dtype):
     numpy.testing.assert_array_equal(values(given), references.INT_DIVISION[key](a, b))
 
 
-@pytest.mark.parametrize("dtype", ("int32", "int64", "uint8"))
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_wrap_around(dtype):
     limits = numpy.iinfo(dtype)
     a = numpy.array([limits.max, limits.min, limits.max], dtype)

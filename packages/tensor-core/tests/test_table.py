@@ -48,6 +48,7 @@ NO_ROW_METHODS = {
         "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
     "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
+    "always false: nothing is put off": {"is_conj", "is_neg"},
     "view rows that change the tensor itself": {
         "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"},
     "the creation rows": {"new_empty", "new_empty_strided", "new_full", "new_ones",

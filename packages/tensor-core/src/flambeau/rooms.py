@@ -45,6 +45,14 @@ NAMES = {
 }
 
 
+# Names that PyTorch has and this library does not: what to use instead.
+RESERVED = {
+    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
+                     "float8_e8m0fnu"), "flambeau.bfloat16 or flambeau.float16"),
+    "complex32": "flambeau.complex64", "chalf": "flambeau.complex64",
+}
+
+
 def missing(what: str) -> ModuleNotFoundError:
     """Return the error that says which package a room or name is in, and how to install it."""
     room = NAMES.get(what, what)
@@ -130,9 +138,9 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
             value = getattr(enter(key), name)
             setattr(sys.modules[package], name, value)
             return value
-        raise AttributeError(
-            f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
-        )
+        hint = f"; there is no such dtype yet: use {RESERVED[key]}" if key in RESERVED else ""
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name,
+                             obj=sys.modules[package])
 
     return __getattr__
 

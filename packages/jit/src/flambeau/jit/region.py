@@ -16,6 +16,7 @@ from flambeau.core.formula import Instr, Program, lower, parse
 from flambeau.core.formula.expr import Expr
 from flambeau.core.formula.literal import encode
 from flambeau.core.table.row import FORMULA_OF_KIND, Row
+from flambeau.core.table.wide import in_double
 from flambeau.jit.convert import (
     KIND_OF_DTYPE,
     PARTS,
@@ -61,6 +62,8 @@ def can_lower(node: Node) -> bool:
         return False
     kind = compute_kind(row, node)
     if kind is None or FORMULA_OF_KIND[kind] not in row.formulas:
+        return False
+    if kind == "c64" and in_double(row):
         return False
     sources = [value.dtype for value in node.inputs]
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")

@@ -57,17 +57,30 @@ def _combine(high: Any, low: Any) -> Any:
 def compute_kind(row: Row, values: Mapping[str, Any]) -> str | None:
     """The kind a call of a pointwise row is computed in; None when the row has no formula for it.
 
+    uint64 has the kind of int64, in which its order and its quotients are others; rows where that
+    matters have a formula of their own for it, which ``is_unsigned`` tells, and no kind.
+
     Args:
         row: The row (``flambeau.core.register.row(op.key)``).
         values: The arguments by name.
     """
-    dtype = promoted(values[p.name] for p in row.operands if p.role != "Mask")
-    kind = kind_of_dtype(dtype)
+    if is_unsigned(row, values):
+        return None
+    kind = kind_of_dtype(_operand_dtype(row, values))
     if row.rule == "float" and kind in ("i64", "bool"):
         kind = kind_of_dtype(_core.get_default_dtype())
     if row.rule == "whole" and kind == "bool":
         kind = "i64"
     return kind if FORMULA_OF_KIND[kind] in row.formulas else None
+
+
+def is_unsigned(row: Row, values: Mapping[str, Any]) -> bool:
+    """Whether a call is computed by the row's formula ``unsigned``, on int64 with uint64's bits."""
+    return "unsigned" in row.formulas and dtype_name(_operand_dtype(row, values)) == "uint64"
+
+
+def _operand_dtype(row: Row, values: Mapping[str, Any]) -> Any:
+    return promoted(values[p.name] for p in row.operands if p.role != "Mask")
 
 
 def result_kind(row: Row, kind: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from flambeau.core import _core
 from flambeau.core.formula import evaluate, parse
-from flambeau.core.promotion import compute_kind, result_kind
+from flambeau.core.promotion import compute_kind, is_unsigned, result_kind
 from flambeau.core.register import row as row_of
 from flambeau.core.table.row import FORMULA_OF_KIND
 from flambeau.testing import arrays
@@ -21,14 +21,16 @@ def run_pointwise(op, args, outs):
     """Compute a pointwise row."""
     row = row_of(op.key)
     values = dict(zip(op.params, args, strict=True))
-    kind = compute_kind(row, values)
+    unsigned = is_unsigned(row, values)
+    kind = "i64" if unsigned else compute_kind(row, values)
     if kind is None:
         return NotImplemented
     masks = {p.name: "b" for p in row.operands if p.role == "Mask"}
     env = {name: operand(value, "bool" if name in masks else kind)
            for name, value in values.items()}
     results = [result_kind(row, kind)] * len(row.outputs)
-    computed = evaluate(_parsed(op.key, kind), env, kind, masks, results)
+    formula = _parsed(op.key, "unsigned" if unsigned else FORMULA_OF_KIND[kind])
+    computed = evaluate(formula, env, kind, masks, results)
     for out, result in zip(outs, computed, strict=True):
         arrays.store(out, np.broadcast_to(result, tuple(out.shape)))
     return None
@@ -42,7 +44,7 @@ def operand(value, kind: str) -> np.ndarray:
 
 
 @cache
-def _parsed(key: str, kind: str):
+def _parsed(key: str, formula: str):
     row = row_of(key)
-    text = row.formulas[FORMULA_OF_KIND[kind]]
-    return parse(text, [p.name for p in row.operands], [p.name for p in row.scalars])
+    return parse(row.formulas[formula], [p.name for p in row.operands],
+                 [p.name for p in row.scalars])

@@ -75,11 +75,16 @@ def _grouped(x, groups):
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
 
 
+def _wide(x):
+    """Products are added up in double precision."""
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
 @kernel("conv2d")
 def conv2d(x, weight, bias, stride, padding, dilation, groups):
     w = _conv(x.shape[-2:], weight.shape[-2:], stride, padding, dilation)
     batch = x if x.ndim == 4 else x[None]
-    taps = _grouped(w.unfold(batch.astype(np.float64)), groups)
+    taps = _grouped(w.unfold(_wide(batch)), groups)
     filters = weight.reshape(groups, -1, weight.shape[1], taps.shape[3])
     result = np.einsum("ngctyx,goct->ngoyx", taps, filters)
     result = result.reshape(batch.shape[0], weight.shape[0], *w.count)
@@ -90,7 +95,7 @@ def conv2d(x, weight, bias, stride, padding, dilation, groups):
 @kernel("conv2d_input_grad")
 def conv2d_input_grad(grad, weight, size, stride, padding, dilation, groups):
     w = _conv(tuple(size[-2:]), weight.shape[-2:], stride, padding, dilation)
-    batch = _grouped(grad if grad.ndim == 4 else grad[None], groups).astype(np.float64)
+    batch = _wide(_grouped(grad if grad.ndim == 4 else grad[None], groups))
     filters = weight.reshape(groups, -1, weight.shape[1], w.kernel[0] * w.kernel[1])
     taps = np.einsum("ngoyx,goct->ngctyx", batch, filters)
     return w.fold(taps).reshape(size)
@@ -100,7 +105,7 @@ def conv2d_input_grad(grad, weight, size, stride, padding, dilation, groups):
 def conv2d_weight_grad(grad, x, size, stride, padding, dilation, groups):
     w = _conv(x.shape[-2:], tuple(size[-2:]), stride, padding, dilation)
     batch = x if x.ndim == 4 else x[None]
-    taps = _grouped(w.unfold(batch.astype(np.float64)), groups)
+    taps = _grouped(w.unfold(_wide(batch)), groups)
     slopes = _grouped(grad if grad.ndim == 4 else grad[None], groups)
     return np.einsum("ngctyx,ngoyx->goct", taps, slopes).reshape(size)
 

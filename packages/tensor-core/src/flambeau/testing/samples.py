@@ -13,9 +13,8 @@ import numpy as np
 from flambeau.core.table.row import FORMULA_OF_KIND, Row
 
 #: The dtypes that rows are tried with.
-DTYPES = ("bool", "uint8", "int32", "int64", "bfloat16", "float32", "float64", "complex64")
-_FORMULA_OF_DTYPE = {"bool": "bool", "uint8": "int", "int32": "int", "int64": "int",
-                     "complex64": "complex"}
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
+          "bfloat16", "float16", "float32", "float64", "complex64", "complex128")
 
 Sample = tuple[list, dict]
 
@@ -36,14 +35,14 @@ class Maker:
         """C-contiguous values inside the domain."""
         if self.dtype == "bool":
             return self.mask(*shape)
-        if self.dtype == "uint8":
-            return np.asarray(self.rng.integers(0, 12, shape)).astype("uint8")
+        if self.dtype.startswith("uint"):
+            return np.asarray(self.rng.integers(0, 12, shape)).astype(self.dtype)
         if self.dtype.startswith("int"):
             return np.asarray(self.rng.integers(-6, 7, shape)).astype(self.dtype)
         values = self.rng.uniform(*self.domain, shape)
-        if self.dtype == "complex64":
+        if self.dtype.startswith("complex"):
             values = values + 1j * self.rng.uniform(*self.domain, shape)
-        if self.dtype == "bfloat16":
+        if self.dtype in ("bfloat16", "float16"):
             values = np.round(np.asarray(values) * 32) / 32
         return np.asarray(values).astype(self.numpy_dtype)
 
@@ -86,9 +85,17 @@ def samples(row: Row, dtype: str) -> Iterator[Sample]:
             yield [array], {}
 
 
+def formula_of(dtype: str) -> str:
+    """The kind of formula that a dtype is computed with."""
+    if dtype == "bool":
+        return "bool"
+    family = dtype.rstrip("0123456789")
+    return {"uint": "int", "int": "int", "complex": "complex"}.get(family, "float")
+
+
 def has_formula(row: Row, dtype: str) -> bool:
     """Whether a pointwise row takes operands of a dtype."""
-    kind = _FORMULA_OF_DTYPE.get(dtype, "float")
+    kind = formula_of(dtype)
     floats = row.rule == "float" and kind in ("int", "bool")
     if row.rule == "whole" and kind == "bool":
         kind = "int"
@@ -145,7 +152,7 @@ def _with_numbers(row: Row, make: Maker) -> Iterator[Sample]:
 def _scalar(p, dtype: str):
     if p.name == "max_val":
         return 1
-    if dtype in ("bool", "uint8", "int32", "int64"):
+    if formula_of(dtype) in ("bool", "int"):
         return int(p.default) if p.has_default else 1
     return 0.5 if p.name in ("alpha", "value") else p.default if p.has_default else 0.5
 

@@ -44,7 +44,8 @@ def _conv(m, grad=""):
 
 
 def _max_pool(m):
-    x = m.distinct(2, 3, 7, 8) if m.dtype not in ("bool", "uint8") else m.array(2, 3, 7, 8)
+    few = m.dtype == "bool" or m.dtype.startswith("uint")
+    x = m.array(2, 3, 7, 8) if few else m.distinct(2, 3, 7, 8)
     return [(x, 2, None, 0, 1, False), (x, (3, 2), 2, 1, 1, True), (x[0], 2, 1, 0, 2, False)]
 
 
@@ -142,13 +143,14 @@ def _scatter(m):
 
 
 def _sorting(m, *rest):
-    if m.dtype in ("bool", "uint8", "complex64"):
+    if m.dtype == "bool" or m.dtype.startswith(("uint", "complex")):
         return [(m.array(3, 8), -1, *r) for r in rest]
     return [(m.distinct(3, 8), d, *r) for d in (0, -1) for r in rest]
 
 
 def _topk(m):
-    x = m.array(3, 8) if m.dtype in ("bool", "uint8", "complex64") else m.distinct(3, 8)
+    few = m.dtype == "bool" or m.dtype.startswith(("uint", "complex"))
+    x = m.array(3, 8) if few else m.distinct(3, 8)
     return [(x, 3, -1, True, True), (x, 2, 0, False, True)]
 
 
@@ -241,8 +243,8 @@ BY_KEY = {
     "narrow": _views((2, 1, 2)),
     "diagonal": _views((0, 0, 1), (1, 1, 2)),
     "unfold": _views((2, 2, 1)),
-    "view_as_real": lambda m: [(m.array(3, 2),)] if m.dtype == "complex64" else [],
-    "view_as_complex": lambda m: [(m.array(3, 2),)] if m.dtype == "float32" else [],
+    "view_as_real": lambda m: [(m.array(3, 2),)] if m.dtype.startswith("complex") else [],
+    "view_as_complex": lambda m: [(m.array(3, 2),)] if m.dtype in ("float32", "float64") else [],
     "random_uniform": _random(-1.0, 2.0), "random_normal": _random(1.0, 2.0),
     "random_integers": _random(-3, 9), "random_bernoulli": _random(0.3),
     "random_permutation": lambda m: [],

@@ -33,31 +33,31 @@ def _pow_self(g, self, exponent):
     return g * conj(ops.where(exponent == 0, 0, slope))
 
 
+def _not_negative(exponent):
+    """Whether the exponent is real and 0 or more."""
+    if is_tensor(exponent) and exponent.is_complex():
+        return (exponent.real >= 0) & (exponent.imag == 0)
+    if isinstance(exponent, complex):
+        return exponent.real >= 0 and exponent.imag == 0
+    return exponent >= 0
+
+
 def _pow_exponent(g, self, exponent, result):
     """``result * log(self)``, and 0 where both are: 0**0 is 1 on both sides."""
     if not is_tensor(self):
         if self == 0:
-            return ops.where(exponent >= 0, zeros_like(g), g * float("nan"))
+            return ops.where(_not_negative(exponent), zeros_like(g), g * float("nan"))
         return g * conj(result * ops.full_of((), self, dtype=result.dtype).log())
-    return g * conj(ops.where((self == 0) & (exponent >= 0), 0, result * self.log()))
+    return g * conj(ops.where((self == 0) & _not_negative(exponent), 0, result * self.log()))
 
 
 rule("pow", self=_pow_self, exponent=_pow_exponent)
 
 # ---- sizes, choices ----------------------------------------------------------------------------
-rule("abs", self=lambda g, self: g * _direction(self))
+rule("abs", self=lambda g, self: g * self.sgn())
 rule("where",
      self=lambda g, condition: ops.where(condition, g, 0),
      other=lambda g, condition: ops.where(condition, 0, g))
-
-
-def _direction(self):
-    """The sign; of complex numbers ``z / |z|``, and 0 at 0."""
-    if not self.is_complex():
-        return self.sign()
-    size = self.abs()
-    return self / ops.where(size == 0, 1, size)
-
 
 # ---- complex numbers ---------------------------------------------------------------------------
 rule("conj", self=lambda g: conj(g))

@@ -1,25 +1,26 @@
 """Convolution, pooling, embedding, losses."""
 import flambeau
 from flambeau.autograd._table import rule
+from flambeau.autograd.rules._help import conj
 from flambeau.core import ops
 
 # ---- convolution -------------------------------------------------------------------------------
 rule("conv2d",
      input=lambda g, weight, input_shape, stride, padding, dilation, groups:
-         ops.conv2d_input_grad(g, weight, input_shape, stride, padding, dilation, groups),
+         ops.conv2d_input_grad(g, conj(weight), input_shape, stride, padding, dilation, groups),
      weight=lambda g, input, weight_shape, stride, padding, dilation, groups:
-         ops.conv2d_weight_grad(g, input, weight_shape, stride, padding, dilation, groups),
+         ops.conv2d_weight_grad(g, conj(input), weight_shape, stride, padding, dilation, groups),
      bias=lambda g: g.sum((-2, -1)) if g.ndim == 3 else g.sum((0, 2, 3)))
 rule("conv2d_input_grad",
      grad=lambda g, weight, stride, padding, dilation, groups:
-         ops.conv2d(g, weight, None, stride, padding, dilation, groups),
+         ops.conv2d(g, conj(weight), None, stride, padding, dilation, groups),
      weight=lambda g, grad, weight_shape, stride, padding, dilation, groups:
-         ops.conv2d_weight_grad(grad, g, weight_shape, stride, padding, dilation, groups))
+         ops.conv2d_weight_grad(conj(grad), g, weight_shape, stride, padding, dilation, groups))
 rule("conv2d_weight_grad",
      grad=lambda g, input, stride, padding, dilation, groups:
-         ops.conv2d(input, g, None, stride, padding, dilation, groups),
+         ops.conv2d(conj(input), g, None, stride, padding, dilation, groups),
      input=lambda g, grad, input_shape, stride, padding, dilation, groups:
-         ops.conv2d_input_grad(grad, g, input_shape, stride, padding, dilation, groups))
+         ops.conv2d_input_grad(conj(grad), g, input_shape, stride, padding, dilation, groups))
 
 # ---- pooling -----------------------------------------------------------------------------------
 rule("max_pool2d_with_indices", self=lambda g, self_shape, result1:

@@ -13,6 +13,7 @@ def find(symbol: str):
         activations,
         arithmetic,
         comparison,
+        complex,
         dropout,
         histograms,
         joins,
@@ -29,7 +30,7 @@ def find(symbol: str):
         statistics,
     )
 
-    for module in (shapes, movement, joins, order, places, arithmetic, comparison, numbers,
+    for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
                    special, matrix, network, activations, losses, statistics, histograms, random,
                    dropout):
         function = getattr(module, symbol, None)

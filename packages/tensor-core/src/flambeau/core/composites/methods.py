@@ -255,20 +255,55 @@ def index_put_(input, indices, values, accumulate=False):
     return _op["index_put_"](input, _core.spread_indices(input, indices), values, accumulate)
 
 
+def is_conj(self):
+    """Whether the conjugate is still to be taken: never, it is computed at once."""
+    return False
+
+
+def is_neg(self):
+    """Whether the sign is still to be turned: never, it is computed at once."""
+    return False
+
+
 def is_nonzero(self):
     """Whether the only element is not zero."""
     return bool(self)
 
 
-def type(self, dtype=None):
-    """The tensor in another dtype; its type's name when none is given."""
-    return f"flambeau.{self.dtype.name}" if dtype is None else to(self, dtype)
+#: The names of tensor types, "flambeau.FloatTensor", and what they stand for.
+_TYPES = {"Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32",
+          "Long": "int64", "UInt16": "uint16", "UInt32": "uint32", "UInt64": "uint64",
+          "Half": "float16", "BFloat16": "bfloat16", "Float": "float32", "Double": "float64",
+          "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
+_TYPE_OF = {dtype: name for name, dtype in _TYPES.items()}
+
+
+def _dtype_of_type(text):
+    """The dtype of a type's name; the library's name before the point is free."""
+    name = text.rpartition(".")[2].removesuffix("Tensor")
+    if name not in _TYPES or not text.endswith("Tensor"):
+        raise ValueError(f"type(): no type is called {text!r}; give a dtype such as "
+                         "flambeau.float32, or a name such as 'flambeau.FloatTensor'")
+    return _core._dtype_named(_TYPES[name])
+
+
+def type(self, dtype=None, non_blocking=False):
+    """The tensor in another dtype; its type's name when none is given.
+
+    Args:
+        dtype: A dtype, or a type's name as in ``"flambeau.FloatTensor"``.
+        non_blocking: Accepted for compatibility.
+    """
+    if dtype is None:
+        place = "" if self.is_cpu else f"{self.device.type}."
+        return f"flambeau.{place}{_TYPE_OF[self.dtype.name]}Tensor"
+    return to(self, _dtype_of_type(dtype) if isinstance(dtype, str) else dtype)
 
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __dlpack__, __dlpack_device__, new_empty,
     new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_, uniform_, normal_, random_,
-    bernoulli_, index_put, index_put_, is_nonzero, type)}
+    bernoulli_, index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),

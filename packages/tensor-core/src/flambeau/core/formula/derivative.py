@@ -11,17 +11,18 @@ from collections.abc import Collection, Mapping, Sequence
 
 from . import registry
 from .algebra import ONE, ZERO, add, mul, select
-from .derivative_rules import CONSTANT, HOLOMORPHIC, RULES
+from .derivative_rules import COMPLEX_RULES, CONSTANT, HOLOMORPHIC, RULES, Rule
 from .expr import LEAVES, Expr, call, is_const, param, postorder, substitute
 from .registry import FormulaError
 
 
-def derivative(expr: Expr, wrt: str | Expr) -> Expr:
+def derivative(expr: Expr, wrt: str | Expr, is_complex: bool = False) -> Expr:
     """The derivative of an expression in one of its operands.
 
     Args:
         expr: The expression.
         wrt: Name of a tensor operand, or any leaf of the expression.
+        is_complex: Whether operands are complex numbers.
 
     Returns:
         An expression over the same operands.
@@ -35,9 +36,10 @@ def derivative(expr: Expr, wrt: str | Expr) -> Expr:
         1.0
     """
     leaf = param(wrt) if isinstance(wrt, str) else wrt
+    rules = {**RULES, **COMPLEX_RULES} if is_complex else RULES
     slopes: dict[Expr, Expr] = {}
     for node in postorder([expr]):
-        slopes[node] = ONE if node is leaf else _slope(node, slopes)
+        slopes[node] = ONE if node is leaf else _slope(node, slopes, rules)
     return slopes[expr]
 
 
@@ -71,7 +73,7 @@ def _grad(exprs: Sequence[Expr], name: str, is_complex: bool) -> Expr | None:
         suffix = "" if len(exprs) == 1 else str(number)
         if is_complex and not is_holomorphic(expr, name):
             return None
-        slope = substitute(derivative(expr, name), _result(expr, f"result{suffix}"))
+        slope = substitute(derivative(expr, name, is_complex), _result(expr, f"result{suffix}"))
         if is_complex and slope.op != "const":
             slope = call("conj", slope)
         total = add(total, mul(param(f"grad{suffix}"), slope))
@@ -99,7 +101,7 @@ def _is_choice(node: Expr, depends: Collection[Expr]) -> bool:
     return node.op == "select" and node.args[0] not in depends
 
 
-def _slope(node: Expr, slopes: Mapping[Expr, Expr]) -> Expr:
+def _slope(node: Expr, slopes: Mapping[Expr, Expr], rules: Mapping[str, Rule]) -> Expr:
     inner = [slopes[arg] for arg in node.args]
     if node.op in CONSTANT or all(is_const(slope, 0) for slope in inner):
         return ZERO
@@ -107,8 +109,8 @@ def _slope(node: Expr, slopes: Mapping[Expr, Expr]) -> Expr:
         return select(node.args[0], inner[1], inner[2])
     if node.op in ("f32", "f64"):
         return call(node.op, inner[0])
-    if node.op in RULES:
-        partials = RULES[node.op](node, *node.args)
+    if node.op in rules:
+        partials = rules[node.op](node, *node.args)
         total = ZERO
         for slope, partial in zip(inner, partials, strict=True):
             total = add(total, mul(slope, partial))

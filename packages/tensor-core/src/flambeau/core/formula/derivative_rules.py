@@ -200,8 +200,14 @@ RULES: dict[str, Rule] = {
     "angle": lambda y, a: (ZERO,),
 }
 
+#: Rules of complex numbers where that of real ones is on another branch.
+COMPLEX_RULES: dict[str, Rule] = {
+    "acosh": lambda y, a: (div(ONE, _call("sqrt", a - 1.0) * _call("sqrt", a + 1.0)),),
+}
+
 #: Functions whose complex derivative is that of the real function.
 HOLOMORPHIC = frozenset(
     "add sub mul div neg square reciprocal pow sqrt rsqrt exp log sin cos tan sinh cosh tanh "
-    "sigmoid exp2 expm1 log2 log10 log1p asin acos atan asinh acosh atanh sinc logaddexp".split()
+    "sigmoid silu exp2 expm1 log2 log10 log1p asin acos atan asinh acosh atanh sinc "
+    "logaddexp".split()
 )

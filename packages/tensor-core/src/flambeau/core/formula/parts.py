@@ -36,7 +36,15 @@ class Pair:
         )
 
     def __truediv__(self, other: Pair) -> Pair:
-        """Smith's algorithm: scale by the larger part of the divisor, so nothing overflows."""
+        """Smith's algorithm: scale by the larger part of the divisor; before that both numbers
+        by a power of two where the divisor is so large or small that its inverse is not normal.
+        """
+        size = call("maximum", call("abs", other.re), call("abs", other.im))
+        factor = call("select", size > 2.0**126, 0.25,
+                      call("select", size < 2.0**-100, 2.0**40, 1.0))
+        return self.scale(factor)._over(other.scale(factor))
+
+    def _over(self, other: Pair) -> Pair:
         c, d = other.re, other.im
         real_larger = call("abs", c) >= call("abs", d)
         zero = call("eq", call("maximum", call("abs", c), call("abs", d)), 0)

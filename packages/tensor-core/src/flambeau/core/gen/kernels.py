@@ -43,25 +43,27 @@ def _name(plan: PointwisePlan, kind: str) -> str:
 
 
 def _kernels(plan: PointwisePlan) -> str:
-    return "".join(_kernel(plan, kind) for kind in plan.kinds)
+    own = "".join(_kernel(plan, kind, kind) for kind in plan.kinds)
+    return own + (_kernel(plan, "i64", "unsigned") if plan.has_unsigned else "")
 
 
-def _kernel(plan: PointwisePlan, kind: str) -> str:
+def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
+    """The kernel of a compute kind; uint64 lies in int64 and has a formula of its own."""
     row = plan.row
     params = {p.name: "b" if p.role == "Mask" else kind for p in row.operands}
     scalars = {p.name: kind for p in row.scalars}
-    exprs = parse(plan.formula(kind), list(params), list(scalars))
-    function = f"f_{row.symbol}_{kind}"
+    exprs = parse(plan.formula(formula), list(params), list(scalars))
+    function = f"f_{row.symbol}_{formula}"
     text = render_function(function, exprs, params, scalars, compute=kind,
                            result=[plan.result_kind(kind)] * len(exprs)
                            if len(exprs) > 1 else plan.result_kind(kind))
-    return f"namespace {{\n{text}}}\n" + _loop(plan, kind, function)
+    return f"namespace {{\n{text}}}\n" + _loop(plan, kind, function, _name(plan, formula))
 
 
-def _loop(plan: PointwisePlan, kind: str, function: str) -> str:
+def _loop(plan: PointwisePlan, kind: str, function: str, name: str) -> str:
     row = plan.row
     result = _C[plan.result_kind(kind)]
-    lines = [f"void FL_CAT({_name(plan, kind)}, FL_ISA)(const void *, const void *const *in, "
+    lines = [f"void FL_CAT({name}, FL_ISA)(const void *, const void *const *in, "
              "void *const *out, const fl_scalar *s, int64_t n) {"]
     args = []
     for i, p in enumerate(row.operands):
@@ -133,8 +135,9 @@ def _table() -> str:
     rows = []
     for plan in pointwise_rows():
         cells = []
-        for kind in KINDS:
-            if kind not in plan.kinds:
+        kinds = plan.kinds + ("unsigned",) * plan.has_unsigned
+        for kind in (*KINDS, "unsigned"):
+            if kind not in kinds:
                 cells.append("nullptr")
                 continue
             name = f"FL_CAT({_name(plan, kind)}, FL_ISA)"
@@ -142,6 +145,6 @@ def _table() -> str:
                          "const fl_scalar *, int64_t);\n")
             cells.append(name)
         rows.append(f"    {{{', '.join(cells)}}},\n")
-    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KIND_COUNT];\n')
-    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KIND_COUNT] = {\n')
+    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT];\n')
+    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT] = {\n')
     return "".join([*lines, *rows, "};\n"])

@@ -7,6 +7,7 @@ from functools import cache
 from flambeau.core.table import ROWS
 from flambeau.core.table.derived import derived_rows
 from flambeau.core.table.row import FORMULA_OF_KIND, KINDS, Row
+from flambeau.core.table.wide import in_double
 
 _REAL = {"c64": "f32", "c128": "f64"}
 
@@ -20,11 +21,17 @@ class PointwisePlan:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Compute kinds that have a formula."""
-        return tuple(k for k in KINDS if FORMULA_OF_KIND[k] in self.row.formulas)
+        """Compute kinds that have a kernel."""
+        kinds = [k for k in KINDS if FORMULA_OF_KIND[k] in self.row.formulas]
+        return tuple(k for k in kinds if not (k == "c64" and in_double(self.row)))
+
+    @property
+    def has_unsigned(self) -> bool:
+        """Whether uint64 has a kernel of its own."""
+        return "unsigned" in self.row.formulas
 
     def formula(self, kind: str) -> str:
-        return self.row.formulas[FORMULA_OF_KIND[kind]]
+        return self.row.formulas[FORMULA_OF_KIND.get(kind, kind)]
 
     def result_kind(self, kind: str) -> str:
         """Kind of the outputs when computing in ``kind``."""

@@ -124,7 +124,7 @@ def _pointwise(row: Row) -> str:
     operands = ", ".join(str(names.index(p.name)) for p in row.operands)
     masks = ", ".join(str(int(p.role == "Mask")) for p in row.operands)
     scalars = ", ".join(str(names.index(p.name)) for p in row.scalars) or "0"
-    bits = sum(1 << KINDS.index(k) for k in plan.kinds)
+    bits = sum(1 << KINDS.index(k) for k in plan.kinds) | plan.has_unsigned << len(KINDS)
     results = ", ".join(str(KINDS.index(plan.result_kind(k))) for k in KINDS)
     writes = ", ".join(str(w) for w in plan.writes)
     return (f"static const fl_pointwise w_{row.symbol} = {{{len(row.operands)}, "

@@ -49,6 +49,9 @@ cdef int _scan_number(object data, int *code) except -1:
     return 0
 
 
+_ALL_BITS = (1 << 64) - 1
+
+
 cdef int _write_number(char *p, int code, object value) except -1:
     cdef double wide[2]
     cdef int64_t whole
@@ -70,7 +73,8 @@ cdef int _write_number(char *p, int code, object value) except -1:
     if fl_is_int(code):
         if isinstance(value, int) and not isinstance(value, bool):
             _check_range(value, code)
-        whole = <int64_t>(<uint64_t>value) if code == FL_U64 else int(value)
+        whole = <int64_t>(<uint64_t>(value & _ALL_BITS)) if code == FL_U64 \
+            and isinstance(value, int) else int(value)
         src.data, src.dtype = <char *>&whole, FL_I64
     elif fl_is_complex(code):
         wide[0], wide[1] = complex(value).real, complex(value).imag
@@ -86,6 +90,8 @@ cdef int _check_range(object value, int code) except -1:
     bits = 8 * fl_itemsize(code)
     signed = code <= FL_I64 and code != FL_U8
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    if not signed and -high <= value < 0:       # counts down from the top, as in PyTorch
+        return 0
     if not low <= value <= high:
         raise RuntimeError(f"value {value} cannot be converted to {_dtypes[code]} without "
                            f"overflow; its range is {low} to {high}")

@@ -11,8 +11,12 @@ def _row(schema: str, category: str, **facts) -> Row:
 
 
 def pointwise(schema: str, number: str | None = None, **facts) -> Row:
-    """A row computed element by element; ``number`` is the formula of every numeric kind."""
-    formulas = {k: facts.pop(k) for k in ("float", "int", "bool", "complex") if k in facts}
+    """A row computed element by element; ``number`` is the formula of every numeric kind.
+
+    ``unsigned`` is the formula of uint64 where it differs from that of other integers.
+    """
+    kinds = ("float", "int", "bool", "complex", "unsigned")
+    formulas = {k: facts.pop(k) for k in kinds if k in facts}
     if number is not None:
         for kind in ("float", "int", "complex"):
             formulas.setdefault(kind, number)

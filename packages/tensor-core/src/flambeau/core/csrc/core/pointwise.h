@@ -25,7 +25,7 @@ enum fl_dtype_rule { FL_D_PROMOTE = 0, FL_D_FLOAT = 1, FL_D_BOOL = 2, FL_D_REAL 
 
 struct fl_pointwise {
     uint8_t n_in, n_scalars, n_out;
-    uint8_t kinds;                          /* bit k: there is a kernel of kind k */
+    uint8_t kinds;                          /* bit k: there is a kernel number k */
     uint8_t operand[FL_PW_MAX_IN];          /* parameter number of each operand */
     uint8_t is_mask[FL_PW_MAX_IN];          /* operand is bool whatever the others are */
     uint8_t scalar[FL_PW_MAX_SCALARS];      /* parameter number of each run-time scalar */
@@ -36,8 +36,11 @@ struct fl_pointwise {
     const void *code[FL_KIND_COUNT];        /* and its bytecode */
 };
 
-/* kernel table of the running ISA level: [row][kind] */
-typedef const fl_pw_fn (*fl_pw_table)[FL_KIND_COUNT];
+/* Kernel table of the running ISA level: [row][kind]. Behind the kinds stands the kernel of uint64
+ * where order or division make it another one than that of int64; its tiles are int64. */
+static const int FL_PW_UNSIGNED = FL_KIND_COUNT;
+static const int FL_KERNEL_COUNT = FL_KIND_COUNT + 1;
+typedef const fl_pw_fn (*fl_pw_table)[FL_KERNEL_COUNT];
 extern fl_pw_table fl_pw_kernels;
 
 /* Movement of tiles between strided memory of any dtype and contiguous memory of a kind:

@@ -74,7 +74,7 @@ fl_pw_fn fl_bytecode_interpreter(void) { return interpreter; }
     extern "C" const fl_tile_moves fl_tile_moves_##level;                                        \
     void fl_run_bytecode_##level(const void *, const void *const *, void *const *,               \
                                  const fl_scalar *, int64_t);                                    \
-    extern "C" const fl_pw_fn fl_pw_table_##level[][FL_KIND_COUNT];
+    extern "C" const fl_pw_fn fl_pw_table_##level[][FL_KERNEL_COUNT];
 LEVELS(DECLARE)
 
 void fl_kernels_init(void) {

@@ -62,6 +62,17 @@ template <class T> struct close_as {
     static T of(fl_c128 x) { return of(x.re); }
     template <class I> static T of(I x) { return (T)x; }
 };
+template <> struct close_as<uint64_t> {
+    static uint64_t of(float x) { return of((double)x); }
+    static uint64_t of(double x) {
+        bool high = x >= 9223372036854775808.0 && x < 18446744073709551616.0;
+        return high ? (uint64_t)float_to_int(x - 9223372036854775808.0) + (1ull << 63)
+                    : (uint64_t)float_to_int(x);
+    }
+    static uint64_t of(fl_c64 x) { return of(x.re); }
+    static uint64_t of(fl_c128 x) { return of(x.re); }
+    template <class I> static uint64_t of(I x) { return (uint64_t)x; }
+};
 template <> struct close_as<fl_bool> {
     static fl_bool of(fl_c64 x) { return fl_bool{(uint8_t)((x.re != 0) | (x.im != 0))}; }
     static fl_bool of(fl_c128 x) { return fl_bool{(uint8_t)((x.re != 0) | (x.im != 0))}; }

@@ -1,6 +1,7 @@
 /* Checks that several infer functions share. */
 #include "kernels/places.h"
 #include "ops/args.h"
+#include <math.h>
 #include <stdio.h>
 
 const char *fl_tensor_text(const fl_tensor *t) {
@@ -12,11 +13,17 @@ const char *fl_tensor_text(const fl_tensor *t) {
     return text[turn];
 }
 
-int fl_expect_ordered(const fl_op *op, const char *param, const fl_tensor *t) {
+int fl_expect_order(const fl_op *op, const char *param, const fl_tensor *t) {
     if (fl_is_complex(t->dtype))
         return fl_error(FL_RUNTIME_ERROR, "%s: '%s' is %s, and complex numbers have no order; "
                         "compare x.abs() or x.real instead", fl_op_title(op), param,
                         fl_tensor_text(t));
+    return 0;
+}
+
+int fl_expect_ordered(const fl_op *op, const char *param, const fl_tensor *t) {
+    if (fl_expect_order(op, param, t) < 0)
+        return -1;
     if (t->dtype == FL_U64)
         return fl_error(FL_NOT_IMPLEMENTED, "%s: '%s' is %s, whose order is not implemented; "
                         "convert it first, e.g. with x.to(int64)", fl_op_title(op), param,
@@ -99,4 +106,36 @@ void fl_number_as(const fl_value &v, int dtype, char *out) {
     char *from = whole ? (char *)&i : (char *)d;
     int from_dtype = whole ? FL_I64 : v.tag == FL_COMPLEX ? FL_C128 : FL_F64;
     fl_copy_strided(fl_strided{out, dtype, none}, fl_strided{from, from_dtype, none}, 0, none);
+}
+
+/* Least and greatest finite number of a dtype; every number may become a bool. */
+static void number_range(int dtype, double *low, double *high) {
+    *high = dtype == FL_F16 ? 65504.0 : fl_kind_size[fl_kind_of_dtype[fl_real_dtype(dtype)]] == 4
+        ? (double)__FLT_MAX__ : __DBL_MAX__;
+    *low = -*high;
+    if (!fl_is_int(dtype))
+        return;
+    int bits = (int)fl_itemsize(dtype) * 8;
+    bool is_unsigned = dtype == FL_U8 || dtype >= FL_U16;
+    *low = is_unsigned ? 0 : -ldexp(1, bits - 1);
+    *high = ldexp(1, is_unsigned ? bits : bits - 1) - 1;
+}
+
+int fl_check_number(const char *title, const char *param, const fl_value &v, int dtype) {
+    if (v.tag == FL_COMPLEX && !fl_is_complex(dtype) && dtype != FL_BOOL && v.c[1] != 0)
+        return fl_error(FL_RUNTIME_ERROR, "%s: %s %g%+gj does not fit %s; give a real "
+                        "number or a complex dtype", title, param, v.c[0], v.c[1],
+                        fl_dtype_name(dtype));
+    double low, high, number = fl_as_double(v);
+    number_range(dtype, &low, &high);
+    if (v.tag == FL_FLOAT && dtype == FL_U64 && number >= 0x1p63 && number < 0x1p65)
+        return fl_error(FL_RUNTIME_ERROR, "%s: %s %g is 2**63 or more, where a number loses its "
+                        "last digits on the way; give a uint64 tensor, as in copy_(flambeau.tensor("
+                        "number, dtype=flambeau.uint64))", title, param, number);
+    bool special = !fl_is_int(dtype) && !isfinite(number);
+    bool wraps = low == 0 && number < 0 && -number <= high;     /* -1 is the greatest one */
+    if ((number >= low && number <= high) || special || wraps)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: %s %g does not fit %s, which holds %g to %g",
+                    title, param, number, fl_dtype_name(dtype), low, high);
 }

@@ -12,8 +12,12 @@ static inline bool fl_floating_or_complex(int dtype) {
 /* Words for one tensor in a message: "float32 of shape [2, 3]". */
 const char *fl_tensor_text(const fl_tensor *t);
 
-/* Refuse complex numbers and uint64 where elements are compared. */
+/* Refuse complex numbers where elements are compared; fl_expect_ordered refuses uint64 as well, for
+ * kernels that see it as int64 (others: unsigned_order.h). */
+int fl_expect_order(const fl_op *op, const char *param, const fl_tensor *t);
 int fl_expect_ordered(const fl_op *op, const char *param, const fl_tensor *t);
+/* A number must fit the dtype it is written to; -1 is the greatest unsigned one. */
+int fl_check_number(const char *title, const char *param, const fl_value &v, int dtype);
 /* int32 or int64. */
 int fl_expect_index(const fl_op *op, const char *param, const fl_tensor *t);
 int fl_expect_int64(const fl_op *op, const char *param, const fl_tensor *t);

@@ -20,7 +20,10 @@ extern "C" int fl_infer_conv2d(const fl_op *op, const fl_value *in, int n, fl_sp
     return 0;
 }
 
-extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
+                            fl_tensor *const *outs) {
+    if (fl_is_complex(outs[0]->dtype))
+        return fl_run_bilinear_parts(fl_run_conv2d, op, in, n, outs[0]);
     const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
     fl_conv p;
     if (outs[0]->numel == 0)

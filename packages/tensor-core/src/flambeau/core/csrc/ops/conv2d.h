@@ -1,5 +1,6 @@
 /* What the three convolution rows share: sizes and checks. */
 #pragma once
+#include "ops/complex_parts.h"
 #include "ops/window.h"
 
 static inline const fl_conv_dtype *fl_conv_kernels_of(int dtype) {

@@ -72,7 +72,7 @@ int fl_conv_check_dtypes(const fl_op *op, const fl_value *in, int n) {
                             "dtype, convert one with .to()", fl_op_title(op), op->params[0].name,
                             fl_dtype_name(dtype), op->params[i].name,
                             fl_dtype_name(in[i].t->dtype));
-    if (fl_is_float(dtype))
+    if (fl_is_float(dtype) || fl_is_complex(dtype))
         return 0;
     return fl_error(FL_NOT_IMPLEMENTED, "%s: not defined for %s; convert to a floating dtype, as "
                     "in x.float()", fl_op_title(op), fl_dtype_name(dtype));

@@ -112,8 +112,10 @@ extern "C" int fl_infer_conv2d_weight_grad(const fl_op *op, const fl_value *in, 
     return fl_conv_infer_grad(op, in, n, outs, read_call);
 }
 
-extern "C" int fl_run_conv2d_weight_grad(const fl_op *op, const fl_value *in, int,
-                                         fl_tensor *const *outs) {
+extern "C" int fl_run_conv2d_weight_grad(const fl_op *op, const fl_value *in, int n,
+                            fl_tensor *const *outs) {
+    if (fl_is_complex(outs[0]->dtype))
+        return fl_run_bilinear_parts(fl_run_conv2d_weight_grad, op, in, n, outs[0]);
     Job job;
     if (outs[0]->numel == 0)
         return 0;

@@ -1,4 +1,5 @@
 /* Copies between strided memory of any dtypes, and the rows that are nothing but a copy. */
+#include "ops/args.h"
 #include "ops/few.h"
 
 namespace {
@@ -19,9 +20,12 @@ fl_pw_fn mover(int bytes) {
     }
 }
 
-/* The kind a copy passes through: large enough for both sides where one can be. */
+/* The kind a copy passes through: large enough for both sides where one can be. uint64 has its own
+ * value as a float only before it becomes int64. */
 int passage(int from, int to) {
     int k = fl_kind_of_dtype[from];
+    if (from == FL_U64 && (fl_is_float(to) || fl_is_complex(to)))
+        return fl_kind_of_dtype[fl_real_dtype(to)];
     if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128 || fl_is_int(to)))
         return FL_K_F64;
     return k;
@@ -51,9 +55,26 @@ static void copy_few(const fl_strided &dst, int to, const fl_strided &src, int f
         fl_scatter_few(dst.data, to, tile, kind, out);
 }
 
+/* Both sides contiguous and of one dtype: bytes. */
+static bool copy_bytes(const fl_strided &dst, const fl_strided &src, int ndim,
+                       const int64_t *shape) {
+    if (dst.dtype != src.dtype || !fl_geometry_contiguous(ndim, shape, dst.strides) ||
+        !fl_geometry_contiguous(ndim, shape, src.strides))
+        return false;
+    if (dst.data == src.data)
+        return true;
+    const int64_t size = fl_itemsize(src.dtype);
+    fl_parallel(fl_numel_of(ndim, shape), 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        memcpy(dst.data + begin * size, src.data + begin * size, (size_t)((end - begin) * size));
+    });
+    return true;
+}
+
 void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
                      const int64_t *shape) {
-    bool same = dst.dtype == src.dtype && fl_itemsize(src.dtype) != 2;
+    if (fl_itemsize(src.dtype) == 2 && copy_bytes(dst, src, ndim, shape))
+        return;
+    bool same = dst.dtype == src.dtype;
     int from = same ? plain_dtype(src.dtype) : src.dtype;
     int to = same ? from : dst.dtype;
     int kind = same ? fl_kind_of_dtype[from] : passage(from, to);
@@ -184,7 +205,9 @@ extern "C" int fl_infer_fill(const fl_op *op, const fl_value *in, int, fl_spec *
         return fl_error(FL_RUNTIME_ERROR, "fill_(): value must be a number or a 0-d tensor, got a "
                         "tensor of shape %s", fl_shape_text(in[1].t->shape, in[1].t->ndim));
     fl_spec_like(outs, in[0].t);
-    return 0;
+    if (in[1].tag == FL_TENSOR)
+        return 0;
+    return fl_check_number("fill_()", "value", in[1], in[0].t->dtype);
 }
 
 extern "C" int fl_run_clone(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {

@@ -1,5 +1,5 @@
 /* Tensors made from numbers: full_of, arange_of, linspace, eye_of. */
-#include "core/core.h"
+#include "ops/args.h"
 #include <math.h>
 
 namespace {
@@ -85,34 +85,6 @@ int dtype_of_fill(const fl_value &v) {
     case FL_COMPLEX: return default_complex();
     default: return fl_default_dtype;
     }
-}
-
-/* Least and greatest finite number of a dtype; every number may become a bool. */
-void number_range(int dtype, double *low, double *high) {
-    *high = dtype == FL_F16 ? 65504.0 : fl_kind_size[fl_kind_of_dtype[fl_real_dtype(dtype)]] == 4
-        ? (double)__FLT_MAX__ : __DBL_MAX__;
-    *low = -*high;
-    if (!fl_is_int(dtype))
-        return;
-    int bits = (int)fl_itemsize(dtype) * 8;
-    bool is_unsigned = dtype == FL_U8 || dtype >= FL_U16;
-    *low = is_unsigned ? 0 : -ldexp(1, bits - 1);
-    *high = ldexp(1, is_unsigned ? bits : bits - 1) - 1;
-}
-
-int check_fill(const fl_op *op, const fl_value &v, int dtype) {
-    if (v.tag == FL_COMPLEX && !fl_is_complex(dtype) && dtype != FL_BOOL && v.c[1] != 0)
-        return fl_error(FL_RUNTIME_ERROR, "%s: fill_value %g%+gj does not fit %s; give a real "
-                        "number or a complex dtype", title(op), v.c[0], v.c[1],
-                        fl_dtype_name(dtype));
-    double low, high, number = fl_as_double(v);
-    number_range(dtype, &low, &high);
-    bool special = !fl_is_int(dtype) && !isfinite(number);
-    bool wraps = low == 0 && number < 0 && -number <= high;     /* -1 is the greatest one */
-    if ((number >= low && number <= high) || special || wraps)
-        return 0;
-    return fl_error(FL_RUNTIME_ERROR, "%s: fill_value %g does not fit %s, which holds %g to %g",
-                    title(op), number, fl_dtype_name(dtype), low, high);
 }
 
 /* ---- arange ---------------------------------------------------------------------------------- */
@@ -211,7 +183,7 @@ void real_line(Out &out, int kind, const Line &line) {
 
 extern "C" int fl_infer_full_of(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     int dtype = dtype_or(in[2], dtype_of_fill(in[1]));
-    if (check_shape(op, in[0]) < 0 || check_fill(op, in[1], dtype) < 0)
+    if (check_shape(op, in[0]) < 0 || fl_check_number(title(op), "fill_value", in[1], dtype) < 0)
         return -1;
     fl_spec_set(outs, dtype, device_of(in[3]), (int)in[0].len, in[0].is);
     return 0;

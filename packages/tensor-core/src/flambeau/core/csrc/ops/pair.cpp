@@ -99,7 +99,7 @@ extern "C" int fl_infer_special_pair(const fl_op *op, const fl_value *in, int, f
 
 extern "C" int fl_infer_whole_pair(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     int dtype = common_dtype(in);
-    if (!fl_is_int(dtype))
+    if (!fl_is_int(dtype) || dtype == FL_U64)      /* the sign would count */
         return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; self is %s and other "
                         "%s; convert with x.long() first", fl_op_title(op), fl_dtype_name(dtype),
                         operand_text(in[0]), operand_text(in[1]));

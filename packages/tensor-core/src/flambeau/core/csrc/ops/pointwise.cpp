@@ -1,6 +1,15 @@
 /* infer and run of every pointwise row. */
 #include "core/pointwise.h"
 
+static bool has_kernel(const fl_pointwise *pw, int kernel) { return pw->kinds >> kernel & 1; }
+
+/* The kind a dtype is computed in; complex64 is computed in double precision where the row has no
+ * kernel for it. */
+static int kind_of(const fl_pointwise *pw, int dtype) {
+    int kind = fl_kind_of_dtype[dtype];
+    return kind == FL_K_C64 && !has_kernel(pw, kind) ? (int)FL_K_C128 : kind;
+}
+
 static const char *kind_advice(int dtype) {
     if (dtype == FL_BOOL)
         return "convert with x.to(flambeau.int64) or x.float() first";
@@ -17,7 +26,7 @@ static int compute_dtype(const fl_op *op, const fl_pointwise *pw, int dtype) {
         dtype = fl_default_dtype;
     if (op->dtype_rule == FL_D_WHOLE && dtype == FL_BOOL)
         dtype = FL_I64;
-    if (pw->kinds >> fl_kind_of_dtype[dtype] & 1)
+    if (has_kernel(pw, kind_of(pw, dtype)))
         return dtype;
     return -1;
 }
@@ -46,6 +55,14 @@ static int check_operands(const fl_op *op, const fl_pointwise *pw, const fl_valu
     return 0;
 }
 
+/* Whether uint64 is among tensors that promote to int64, which cannot hold its numbers. */
+static bool mixes_uint64(const fl_value *const *operands, int count) {
+    for (int k = 0; k < count; k++)
+        if (operands[k]->tag == FL_TENSOR && operands[k]->t->dtype == FL_U64)
+            return true;
+    return false;
+}
+
 /* The promoted dtype of the operands (masks apart) and of scalars that would change its family:
  * a floating alpha with integer operands is an error, as in PyTorch. */
 static int operand_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
@@ -57,6 +74,9 @@ static int operand_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value
     int dtype = fl_result_type(operands, count);
     if (dtype == FL_NO_DTYPE)
         dtype = fl_default_dtype;
+    if (FL_UNLIKELY(dtype == FL_I64) && mixes_uint64(operands, count))
+        return fl_error(FL_RUNTIME_ERROR, "%s: uint64 and signed integers have no common integer "
+                        "dtype; convert one, e.g. with x.to(flambeau.int64)", fl_op_title(op));
     if (op->dtype_rule == FL_D_PROMOTE && !fl_is_complex(dtype) && !fl_is_float(dtype))
         for (int k = 0; k < pw->n_scalars; k++)
             if (in[pw->scalar[k]].tag == FL_FLOAT)
@@ -179,12 +199,23 @@ static void operand_strides(const fl_tensor *t, int ndim, const int64_t *shape, 
     }
 }
 
+/* A negative number beside uint64: comparisons with it are right in double precision. */
+static bool has_negative(const fl_pointwise *pw, const fl_value *in) {
+    for (int k = 0; k < pw->n_in; k++)
+        if (in[pw->operand[k]].tag == FL_INT && in[pw->operand[k]].i < 0)
+            return true;
+    return false;
+}
+
 extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
                                 fl_tensor *const *outs) {
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     int dtype = operand_dtype(op, pw, in);
     int compute = compute_dtype(op, pw, dtype);
-    int kind = fl_kind_of_dtype[compute];
+    int kind = kind_of(pw, compute);
+    if (op->dtype_rule == FL_D_BOOL && compute == FL_U64 && has_negative(pw, in))
+        kind = FL_K_F64;
+    bool is_unsigned = compute == FL_U64 && kind == FL_K_I64 && has_kernel(pw, FL_PW_UNSIGNED);
     fl_scalar scalars[FL_PW_MAX_SCALARS];
     fl_pw_load_scalars(pw, in, kind, scalars);
     fl_operand ops[FL_PW_MAX_IN + FL_PW_MAX_OUT];
@@ -213,6 +244,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         o.kind = pw->result_kind[kind];
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
-    fl_pw_drive(fl_pw_kernel(pw, kind), pw->code[kind], scalars, pw->n_in, pw->n_out, ops, ndim, shape);
+    fl_pw_drive(fl_pw_kernel(pw, is_unsigned ? FL_PW_UNSIGNED : kind), pw->code[kind], scalars,
+                pw->n_in, pw->n_out, ops, ndim, shape);
     return 0;
 }

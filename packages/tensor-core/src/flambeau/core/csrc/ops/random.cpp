@@ -4,6 +4,8 @@
 #include "kernels/random.h"
 #include "core/core.h"
 #include "core/generator.h"
+#include "ops/args.h"
+#include "ops/complex_parts.h"
 #include <math.h>
 
 namespace {
@@ -28,8 +30,11 @@ void in_pieces(T *out, int64_t n, fl_stream s, int per_block, const Fill &fill) 
 }
 
 int expect_floating(const fl_op *op, const fl_tensor *self) {
-    return fl_expect_dtype(op, "self", self, fl_is_float,
-                           "floating; make integers with randint or random_");
+    if (fl_is_complex(self->dtype) && self->ndim == FL_MAX_DIMS)
+        return fl_error(FL_RUNTIME_ERROR, "%s: complex numbers may have at most %d dimensions here",
+                        fl_op_title(op), FL_MAX_DIMS - 1);
+    return fl_expect_dtype(op, "self", self, fl_floating_or_complex,
+                           "floating or complex; make integers with randint or random_");
 }
 
 /* Bits of a uniform number that the dtype holds exactly. */
@@ -110,8 +115,13 @@ extern "C" int fl_infer_random_uniform(const fl_op *op, const fl_value *in, int,
     return 0;
 }
 
-extern "C" int fl_run_random_uniform(const fl_op *, const fl_value *in, int,
+extern "C" int fl_run_random_uniform(const fl_op *op, const fl_value *in, int n_in,
                                      fl_tensor *const *outs) {
+    if (fl_is_complex(outs[0]->dtype)) {
+        PairView parts(outs[0]);
+        fl_tensor *target = &parts.tensor;
+        return fl_run_random_uniform(op, in, n_in, &target);
+    }
     int kind = fl_kind_of_dtype[outs[0]->dtype], bits = uniform_bits(outs[0]->dtype);
     int64_t n = outs[0]->numel;
     double low = fl_as_double(in[1]), high = fl_as_double(in[2]);
@@ -138,8 +148,23 @@ extern "C" int fl_infer_random_normal(const fl_op *op, const fl_value *in, int, 
     return 0;
 }
 
-extern "C" int fl_run_random_normal(const fl_op *, const fl_value *in, int,
+extern "C" int fl_run_random_normal(const fl_op *, const fl_value *, int, fl_tensor *const *);
+
+/* Each part of a complex number has half of the variance. */
+static int complex_normal(const fl_op *op, const fl_value *in, int n, fl_tensor *out) {
+    fl_value args[FL_MAX_PARAMS];
+    memcpy(args, in, sizeof(fl_value) * (size_t)n);
+    args[2].tag = FL_FLOAT;
+    args[2].d = fl_as_double(in[2]) * M_SQRT1_2;
+    PairView parts(out);
+    fl_tensor *target = &parts.tensor;
+    return fl_run_random_normal(op, args, n, &target);
+}
+
+extern "C" int fl_run_random_normal(const fl_op *op, const fl_value *in, int n_in,
                                     fl_tensor *const *outs) {
+    if (fl_is_complex(outs[0]->dtype))
+        return complex_normal(op, in, n_in, outs[0]);
     int kind = fl_kind_of_dtype[outs[0]->dtype];
     int64_t n = outs[0]->numel;
     double mean = fl_as_double(in[1]), std = fl_as_double(in[2]);

@@ -1,6 +1,7 @@
 /* Shapes, dtypes and errors of reductions. */
 #include "ops/args.h"
 #include "ops/reduce.h"
+#include "ops/unsigned_order.h"
 
 namespace {
 
@@ -70,7 +71,7 @@ int infer_sum(const fl_op *op, const fl_value *in, fl_spec *outs, bool mean) {
 int infer_extreme(const fl_op *op, const fl_value *in, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     uint64_t mask;
-    if (fl_expect_ordered(op, "self", self) < 0 ||
+    if (fl_expect_order(op, "self", self) < 0 ||
         fl_dims_mask(op, in[1], self->ndim, &mask) < 0 ||
         refuse_empty(op, self, mask, in[1]) < 0)
         return -1;
@@ -92,7 +93,7 @@ int infer_logical(const fl_op *op, const fl_value *in, fl_spec *outs) {
 int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs, bool with_values) {
     const fl_tensor *self = in[0].t;
     uint64_t mask;
-    if (fl_expect_ordered(op, "self", self) < 0 ||
+    if (fl_expect_order(op, "self", self) < 0 ||
         fl_dims_mask(op, in[1], self->ndim, &mask) < 0 ||
         refuse_empty(op, self, mask, in[1]) < 0)
         return -1;
@@ -184,7 +185,15 @@ extern "C" int fl_infer_reduction(const fl_op *op, const fl_value *in, int, fl_s
     }
 }
 
-extern "C" int fl_run_reduction(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+static bool compares(int reduction) {
+    return reduction == FL_RED_AMAX || reduction == FL_RED_AMIN ||
+           (reduction >= FL_RED_ARGMAX && reduction <= FL_RED_MINDIM);
+}
+
+extern "C" int fl_run_reduction(const fl_op *op, const fl_value *in, int n,
+                                fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t) && compares(fl_reduction_of(op)))
+        return fl_run_in_signed_order(fl_run_reduction, op, in, n, outs);
     switch (fl_reduction_of(op)) {
     case FL_RED_ARGMAX:
     case FL_RED_ARGMIN:

@@ -2,6 +2,7 @@
 #include "ops/args.h"
 #include "ops/raw.h"
 #include "ops/sort_line.h"
+#include "ops/unsigned_order.h"
 
 namespace {
 
@@ -15,7 +16,7 @@ int sort_kind(int dtype) {
 extern "C" int fl_infer_sort(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     int dim;
-    if (fl_expect_ordered(op, "self", self) < 0 ||
+    if (fl_expect_order(op, "self", self) < 0 ||
         fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_spec_like(&outs[0], self);
@@ -24,8 +25,10 @@ extern "C" int fl_infer_sort(const fl_op *op, const fl_value *in, int, fl_spec *
     return 0;
 }
 
-extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int n_in, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
+    if (fl_is_unsigned64(self))
+        return fl_run_in_signed_order(fl_run_sort, op, in, n_in, outs);
     int dim, kind = sort_kind(self->dtype);
     bool descending = fl_value_true(in[2]);
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)

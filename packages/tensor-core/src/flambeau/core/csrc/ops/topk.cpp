@@ -7,6 +7,7 @@
 #include "ops/args.h"
 #include "ops/raw.h"
 #include "ops/sort_line.h"
+#include "ops/unsigned_order.h"
 
 namespace {
 
@@ -107,7 +108,7 @@ int run_lines(const fl_op *op, const Job &j, int64_t lines, const char *x, char 
 extern "C" int fl_infer_topk(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     int dim;
-    if (fl_expect_ordered(op, "self", self) < 0 ||
+    if (fl_expect_order(op, "self", self) < 0 ||
         fl_wrap_dim(op, in[2].i, self->ndim, &dim) < 0)
         return -1;
     int64_t n = self->ndim ? self->shape[dim] : 1, k = in[1].i;
@@ -123,8 +124,10 @@ extern "C" int fl_infer_topk(const fl_op *op, const fl_value *in, int, fl_spec *
     return 0;
 }
 
-extern "C" int fl_run_topk(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_topk(const fl_op *op, const fl_value *in, int n_in, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
+    if (fl_is_unsigned64(self))
+        return fl_run_in_signed_order(fl_run_topk, op, in, n_in, outs);
     int dim, kind = fl_kind_of_dtype[self->dtype];
     if (fl_wrap_dim(op, in[2].i, self->ndim, &dim) < 0)
         return -1;

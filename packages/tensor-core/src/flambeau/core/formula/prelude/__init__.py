@@ -4,6 +4,8 @@ from . import (
     activation,
     bessel,
     complex,
+    complex_exponential,
+    complex_inverse,
     division,
     error,
     exponential,
@@ -16,12 +18,15 @@ from . import (
     power,
     simple,
     trigonometric,
+    unsigned,
 )
 
 __all__ = [
     "activation",
     "bessel",
     "complex",
+    "complex_exponential",
+    "complex_inverse",
     "division",
     "error",
     "exponential",
@@ -34,4 +39,5 @@ __all__ = [
     "power",
     "simple",
     "trigonometric",
+    "unsigned",
 ]

@@ -1,13 +1,43 @@
-"""Complex functions, from real ones of the parts."""
+"""Complex numbers as pairs: size, direction, roots. Exponentials and inverse functions of complex
+numbers have files of their own.
+
+Sizes are taken of numbers scaled by a power of two where squares or sums might leave the range.
+"""
 
 from __future__ import annotations
 
 from ..expr import Expr, call, const
 from ..parts import Pair
 from ..registry import define
-from .tools import absolute, copysign, eq, select, sqrt
+from .tools import INF, absolute, copysign, eq, select, sqrt
 
-LN2 = 0.6931471805599453
+#: Beyond these sizes numbers are scaled by 2**-600 or 2**600. In single precision they are
+#: infinite and zero, so nothing is scaled there.
+LARGE, SMALL = 2.0**500, 2.0**-500
+DOWN, UP = 2.0**-600, 2.0**600
+
+
+def scaled(z: Pair) -> tuple[Pair, Expr, Expr]:
+    """z times a power of two that keeps its square in range; whether it was large, or small."""
+    size = call("maximum", absolute(z.re), absolute(z.im))
+    large, small = size > LARGE, size < SMALL
+    factor = select(large, DOWN, select(small, UP, 1.0))
+    return Pair(z.re * factor, z.im * factor), large, small
+
+
+def is_zero(z: Pair) -> Expr:
+    """Whether both parts are zero."""
+    return eq(z.re, 0.0) & eq(z.im, 0.0)
+
+
+def times_i(z: Pair) -> Pair:
+    """i z."""
+    return Pair(-z.im, z.re)
+
+
+def over_i(z: Pair) -> Pair:
+    """-i z."""
+    return Pair(z.im, -z.re)
 
 
 @define("abs", "complex")
@@ -31,9 +61,10 @@ def angle_real(x: Expr) -> Expr:
 @define("sign", "complex")
 def sign(z: Pair) -> Pair:
     """z / |z|, 0 at 0."""
-    size = call("hypot", z.re, z.im)
+    w, _, _ = scaled(z)
+    size = call("hypot", w.re, w.im)
     zero = eq(size, 0.0)
-    return Pair(select(zero, 0.0, z.re / size), select(zero, 0.0, z.im / size))
+    return Pair(select(zero, 0.0, w.re / size), select(zero, 0.0, w.im / size))
 
 
 @define("square", "complex")
@@ -48,110 +79,21 @@ def reciprocal(z: Pair) -> Pair:
     return Pair(const(1.0), const(0.0)) / z
 
 
-@define("exp", "complex")
-def exp(z: Pair) -> Pair:
-    """exp(re) (cos(im) + i sin(im)); a zero imaginary part stays zero."""
-    size = call("exp", z.re)
-    im = select(eq(z.im, 0.0), z.im, size * call("sin", z.im))
-    return Pair(size * call("cos", z.im), im)
-
-
-@define("log", "complex")
-def log(z: Pair) -> Pair:
-    """log|z| + i angle(z); accurate where |z| is near one."""
-    a, b = absolute(z.re), absolute(z.im)
-    large, small = call("maximum", a, b), call("minimum", a, b)
-    size = call("hypot", z.re, z.im)
-    near = (size > 0.5) & (size < 2.0)
-    short = 0.5 * call("log1p", (large - 1.0) * (large + 1.0) + small * small)
-    return Pair(select(near, short, call("log", size)), call("atan2", z.im, z.re))
-
-
 @define("sqrt", "complex")
 def square_root(z: Pair) -> Pair:
-    """The root in the right half plane; scaled down where |z| might overflow."""
-    size = call("hypot", z.re * 0.25, z.im * 0.25)
-    t = 2.0 * sqrt(0.5 * (size + absolute(z.re) * 0.25))
-    other = select(eq(t, 0.0), 0.0, absolute(z.im) / (2.0 * t))
-    right = call("signbit", z.re)
-    return Pair(select(right, other, t), copysign(select(right, t, other), z.im))
+    """The root in the right half plane; an infinite imaginary part wins over everything."""
+    w, large, small = scaled(z)
+    t = sqrt(0.5 * (call("hypot", w.re, w.im) + absolute(w.re)))
+    other = select(eq(t, 0.0), 0.0, absolute(w.im) / (2.0 * t))
+    back = select(large, 2.0**300, select(small, 2.0**-300, 1.0))
+    left = call("signbit", z.re)
+    endless = eq(absolute(z.im), INF)
+    re = select(endless, INF, select(left, other, t) * back)
+    im = select(endless, INF, select(left, t, other) * back)
+    return Pair(re, copysign(im, z.im))
 
 
 @define("rsqrt", "complex")
 def rsqrt(z: Pair) -> Pair:
     """1 / sqrt(z)."""
     return reciprocal(square_root(z))
-
-
-@define("sinh", "complex")
-def sinh(z: Pair) -> Pair:
-    """sinh(re) cos(im) + i cosh(re) sin(im)."""
-    return Pair(
-        call("sinh", z.re) * call("cos", z.im),
-        call("cosh", z.re) * call("sin", z.im),
-    )
-
-
-@define("cosh", "complex")
-def cosh(z: Pair) -> Pair:
-    """cosh(re) cos(im) + i sinh(re) sin(im)."""
-    return Pair(
-        call("cosh", z.re) * call("cos", z.im),
-        call("sinh", z.re) * call("sin", z.im),
-    )
-
-
-@define("tanh", "complex")
-def tanh(z: Pair) -> Pair:
-    """By Kahan's formula over tan(im) and sinh(re); the limit where sinh is large."""
-    t, s = call("tan", z.im), call("sinh", z.re)
-    far = absolute(z.re) > 20.0
-    s = select(far, 1.0, s)
-    beta = 1.0 + t * t
-    rho = sqrt(1.0 + s * s)
-    scale = 1.0 / (1.0 + beta * s * s)
-    decay = call("exp", -2.0 * absolute(z.re))
-    limit = 4.0 * call("sin", z.im) * call("cos", z.im) * decay
-    return Pair(
-        select(far, copysign(1.0, z.re), beta * rho * s * scale),
-        select(far, limit, t * scale),
-    )
-
-
-@define("sin", "complex")
-def sin(z: Pair) -> Pair:
-    """sin(z) = -i sinh(i z)."""
-    w = sinh(Pair(-z.im, z.re))
-    return Pair(w.im, -w.re)
-
-
-@define("cos", "complex")
-def cos(z: Pair) -> Pair:
-    """cos(z) = cosh(i z)."""
-    return cosh(Pair(-z.im, z.re))
-
-
-@define("tan", "complex")
-def tan(z: Pair) -> Pair:
-    """tan(z) = -i tanh(i z)."""
-    w = tanh(Pair(-z.im, z.re))
-    return Pair(w.im, -w.re)
-
-
-@define("sigmoid", "complex")
-def sigmoid(z: Pair) -> Pair:
-    """1 / (1 + exp(-z))."""
-    one = Pair(const(1.0), const(0.0))
-    return one / (one + exp(-z))
-
-
-@define("pow", "complex")
-def power(z: Pair, w: Pair) -> Pair:
-    """exp(w log(z)); 1 for w = 0, 0 for z = 0 and a positive real part of w."""
-    value = exp(w * log(z))
-    none = eq(w.re, 0.0) & eq(w.im, 0.0)
-    zero = eq(z.re, 0.0) & eq(z.im, 0.0) & (w.re > 0.0)
-    return Pair(
-        select(none, 1.0, select(zero, 0.0, value.re)),
-        select(none | zero, 0.0, value.im),
-    )

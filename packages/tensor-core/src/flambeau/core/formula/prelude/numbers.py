@@ -7,7 +7,7 @@ import math
 from ..expr import Expr, call
 from ..parts import Pair
 from ..registry import define
-from .complex import exp, log, sin
+from .complex_exponential import exp, log, sin
 from .tools import FORMATS, INF, absolute, bits, copysign, eq, frombits, ne, select
 
 _SMALLEST = {"f32": 2.0**-149, "f64": 2.0**-1074}

@@ -6,6 +6,7 @@ from flambeau.core.table.rows import (
     activations,
     arithmetic,
     comparison,
+    complex,
     composites,
     creation,
     indexing,
@@ -23,8 +24,9 @@ from flambeau.core.table.rows import (
     views,
 )
 
-_MODULES = (arithmetic, comparison, numbers, transcendental, special, activations, reductions,
-            statistics, views, movement, indexing, places, matrix, network, creation, random,
+_MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, activations,
+            reductions, statistics, views, movement, indexing, places, matrix, network, creation,
+            random,
             composites, losses)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)

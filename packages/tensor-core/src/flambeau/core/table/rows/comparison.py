@@ -2,9 +2,9 @@
 from flambeau.core.table.make import pointwise
 
 
-def _compare(name, symbol, bools, complex_too=False, aliases=()):
+def _compare(name, symbol, bools, complex_too=False, aliases=(), **kinds):
     formula = f"self {symbol} other"
-    kinds = {"float": formula, "int": formula, "bool": bools}
+    kinds |= {"float": formula, "int": formula, "bool": bools}
     if complex_too:
         kinds["complex"] = formula
     return pointwise(f"{name}(Operand self, Operand other)", rule="bool", dunder=name,
@@ -14,17 +14,21 @@ def _compare(name, symbol, bools, complex_too=False, aliases=()):
 
 def _logic(name, numbers, bools):
     return pointwise(f"logical_{name}(Operand self, Operand other)", float=numbers, int=numbers,
-                     bool=bools, rule="bool", inplace=True, differentiable=False,
+                     complex=numbers, bool=bools, rule="bool", inplace=True, differentiable=False,
                      doc=f"Logical {name} of the truth of both.")
 
 
 ROWS = (
     _compare("eq", "==", "~(self ^ other)", True),
     _compare("ne", "!=", "self ^ other", True, aliases=("not_equal",)),
-    _compare("lt", "<", "~self & other", aliases=("less",)),
-    _compare("le", "<=", "~self | other", aliases=("less_equal",)),
-    _compare("gt", ">", "self & ~other", aliases=("greater",)),
-    _compare("ge", ">=", "self | ~other", aliases=("greater_equal",)),
+    _compare("lt", "<", "~self & other", aliases=("less",),
+             unsigned="unsigned_less(self, other)"),
+    _compare("le", "<=", "~self | other", aliases=("less_equal",),
+             unsigned="~unsigned_less(other, self)"),
+    _compare("gt", ">", "self & ~other", aliases=("greater",),
+             unsigned="unsigned_less(other, self)"),
+    _compare("ge", ">=", "self | ~other", aliases=("greater_equal",),
+             unsigned="~unsigned_less(self, other)"),
     _logic("and", "(self != 0) & (other != 0)", "self & other"),
     _logic("or", "(self != 0) | (other != 0)", "self | other"),
     _logic("xor", "(self != 0) ^ (other != 0)", "self ^ other"),
@@ -35,10 +39,13 @@ ROWS = (
               complex="self != self", rule="bool", out=False, differentiable=False,
               doc="Whether the input is not a number."),
     pointwise("isinf(Tensor self)", float="isinf(self)", int="self != self", bool="self ^ self",
-              rule="bool", out=False, differentiable=False, doc="Whether the input is infinite."),
+              complex="isinf(real(self)) | isinf(imag(self))", rule="bool", out=False,
+              differentiable=False, doc="Whether the input, or a part of it, is infinite."),
     pointwise("isfinite(Tensor self)", float="isfinite(self)", int="self == self",
-              bool="~(self ^ self)", rule="bool", out=False, differentiable=False,
+              bool="~(self ^ self)", complex="isfinite(real(self)) & isfinite(imag(self))",
+              rule="bool", out=False, differentiable=False,
               doc="Whether the input is neither infinite nor NaN."),
     pointwise("signbit(Tensor self)", float="signbit(self)", int="self < 0", bool="self ^ self",
-              rule="bool", differentiable=False, doc="Whether the sign bit is set."),
+              unsigned="self != self", rule="bool", differentiable=False,
+              doc="Whether the sign bit is set."),
 )

@@ -2,10 +2,10 @@
 from flambeau.core.table.make import composite, kernel, pointwise
 
 
-def _shift(name, symbol, dunder, doc):
+def _shift(name, symbol, dunder, doc, **kinds):
     return pointwise(f"bitwise_{name}_shift(Operand self, Operand other)",
                      int=f"self {symbol} other", inplace=True, dunder=dunder,
-                     differentiable=False, doc=doc)
+                     differentiable=False, doc=doc, **kinds)
 
 
 def _divisor(name, doc):
@@ -15,7 +15,7 @@ def _divisor(name, doc):
 
 ROWS = (
     pointwise("sgn(Tensor self)", float="sign(self)", int="sign(self)", bool="self",
-              complex="sign(self)", inplace=True, derive=False,
+              complex="sign(self)", unsigned="1 if self != 0 else 0", inplace=True, derive=False,
               doc="``x / |x|``, and 0 at 0: the sign of real numbers."),
     composite("angle(Tensor self)", doc="The angle of complex numbers; pi or 0 of real ones."),
     pointwise("angle_of(Tensor self)", float="angle(self)", rule="float", forms=(), derive=False,
@@ -53,7 +53,8 @@ ROWS = (
     composite("round[decimals](Tensor self, *, Int decimals)", inplace=True,
               aliases=("special.round",), doc="Rounds to so many decimals, halves to even."),
     _shift("left", "<<", "lshift", "Shifts bits to the left; 0 for counts out of range."),
-    _shift("right", ">>", "rshift", "Shifts bits to the right, keeping the sign."),
+    _shift("right", ">>", "rshift", "Shifts bits to the right, keeping the sign.",
+           unsigned="shru(self, other)"),
     _divisor("gcd", "Greatest common divisor."),
     _divisor("lcm", "Least common multiple."),
 )

@@ -3,16 +3,18 @@ from flambeau.core.table.make import pointwise
 
 _POSITIVE = (0.05, 5.0)
 _UNIT = (-0.95, 0.95)
+_COMPLEX = frozenset("exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan "
+                     "sinh cosh tanh asinh acosh atanh sigmoid".split())
 
 
 def _real(name, doc, formula=None, domain=(-3.0, 3.0), **facts):
-    facts.setdefault("complex", None)
+    facts.setdefault("complex", f"{name}(self)" if name in _COMPLEX else None)
     return pointwise(f"{name}(Tensor self)", float=formula or f"{name}(self)", rule="float",
                      inplace=True, domain=domain, doc=doc, **facts)
 
 
 ROWS = (
-    _real("exp", "The exponential function.", complex="exp(self)"),
+    _real("exp", "The exponential function."),
     _real("exp2", "Two to the power of the input.", aliases=("special.exp2",)),
     _real("expm1", "``exp(x) - 1``, accurate near zero.", aliases=("special.expm1",)),
     _real("log", "Natural logarithm.", domain=_POSITIVE),
