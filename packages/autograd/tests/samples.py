@@ -3,6 +3,7 @@
 from numbers_for_tests import complexes, reals, whole
 from samples_special import SPECIAL
 from samples_statistics import STATISTICS
+from samples_windows import WINDOWS
 
 import flambeau
 from flambeau.core import ops
@@ -316,7 +317,7 @@ SAMPLES = {
                  (reals(1, 1, 3, 2), reals(1, 1, 3, 3, seed=1))),
     ],
 }
-SAMPLES |= SPECIAL
+SAMPLES |= SPECIAL | WINDOWS
 
 #: Rules whose derivatives are reached only through another sample's second derivative: the
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.

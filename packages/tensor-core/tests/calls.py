@@ -11,6 +11,7 @@ from call import ALL, FLOATS, NUMBERS, REAL, TWO, Call, nn
 from call import call_of as _c
 from calls_activations import ACTIVATIONS
 from calls_numbers import NUMERIC
+from calls_windows import WINDOWS, WINDOWS_ELSEWHERE
 
 
 def _fold(name, dtypes, empty=True, **options):
@@ -213,9 +214,6 @@ CALLS: dict[str, list[Call]] = {
     "avg_pool2d": [_c(lambda lib, x: nn(lib).avg_pool2d(x, 2), IMAGE),
                    _c(lambda lib, x: nn(lib).avg_pool2d(x, 3, 2, 1, True), IMAGE),
                    _c(lambda lib, x: nn(lib).avg_pool2d(x, 3, 2, 1, False, False), IMAGE)],
-    "adaptive_avg_pool2d": [_c(lambda lib, x: nn(lib).adaptive_avg_pool2d(x, 1), IMAGE),
-                            _c(lambda lib, x: nn(lib).adaptive_avg_pool2d(x, (4, 3)), IMAGE),
-                            _c(lambda lib, x: nn(lib).adaptive_avg_pool2d(x, (3, 5)), IMAGE)],
     "layer_norm": [_c(lambda lib, x: nn(lib).layer_norm(x, (67,)), (5, 67), d=FLOATS, factor=2),
                    _c(lambda lib, x: nn(lib).layer_norm(x, (5,)), d=FLOATS),
                    _c(lambda lib, x, w, b: nn(lib).layer_norm(x, (4, 5), w, b, 1e-3), (3, 4, 5),
@@ -332,7 +330,7 @@ CALLS: dict[str, list[Call]] = {
     "empty_strided": [_c(lambda lib, x: lib.empty_strided((2, 3), (1, 2)).fill_(0))],
 }
 
-CALLS |= ACTIVATIONS | NUMERIC
+CALLS |= ACTIVATIONS | NUMERIC | WINDOWS
 
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {
@@ -370,3 +368,4 @@ from calls_statistics import STATISTICS, STATISTICS_ELSEWHERE  # noqa: E402  (it
 
 CALLS |= STATISTICS
 ELSEWHERE |= STATISTICS_ELSEWHERE
+ELSEWHERE |= WINDOWS_ELSEWHERE

@@ -57,7 +57,14 @@ REFUSED = {
     "max_pool2d": (lambda: ops.max_pool2d(IMAGE, 2 ** 31 - 1, padding=2 ** 30 - 1), WINDOW),
     "adaptive_avg_pool2d": (lambda: ops.adaptive_avg_pool2d(IMAGE, [2 ** 62]), "less than 2"),
     "adaptive_avg_pool2d_of_none": (lambda: ops.adaptive_avg_pool2d(IMAGE[..., :0], [2]),
-                                    "at least one row and one column"),
+                                    "only the batch may be empty"),
+    "conv_transpose2d": (lambda: ops.conv_transpose2d(IMAGE, KERNEL, None, 2 ** 31 - 1), WINDOW),
+    "conv_transpose2d_stride": (lambda: ops.conv_transpose2d(IMAGE, KERNEL, None, 2 ** 40),
+                                "1 or more|2\\*\\*31"),
+    "adaptive_max_pool2d": (lambda: ops.adaptive_max_pool2d(IMAGE, 2 ** 31), "less than 2"),
+    "adaptive_mean": (lambda: ops.adaptive_mean(IMAGE, 0, MOST), COUNT + "|" + BYTES),
+    "im2col": (lambda: ops.im2col(wide(1, 2 ** 40, 1, 1), 2 ** 20, 1, 2 ** 20), COUNT),
+    "col2im": (lambda: ops.col2im(M, [MOST, MOST], 1), "1 or more|2\\*\\*31"),
     "max_pool2d_input": (lambda: ops.max_pool2d(wide(1, 1, MOST, 1), 1), WINDOW),
 }
 

@@ -89,9 +89,11 @@ from flambeau.testing import (  # noqa: E402  (they register kernels here)
     reference_pool,
     reference_reduce,
     reference_statistics,
+    reference_windows,
 )
 
 __all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_create",
            "reference_indexing", "reference_matrix", "reference_movement",
            "reference_network", "reference_numbers",
-           "reference_pool", "reference_reduce", "reference_statistics"]
+           "reference_pool", "reference_reduce", "reference_statistics",
+           "reference_windows"]

@@ -1,26 +1,43 @@
 """Convolution, pooling, embedding, losses."""
 import flambeau
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import conj
+from flambeau.autograd.rules._help import conj, zeros
 from flambeau.core import ops
 
+
 # ---- convolution -------------------------------------------------------------------------------
-rule("conv2d",
-     input=lambda g, weight, input_shape, stride, padding, dilation, groups:
-         ops.conv2d_input_grad(g, conj(weight), input_shape, stride, padding, dilation, groups),
-     weight=lambda g, input, weight_shape, stride, padding, dilation, groups:
-         ops.conv2d_weight_grad(g, conj(input), weight_shape, stride, padding, dilation, groups),
-     bias=lambda g: g.sum((-2, -1)) if g.ndim == 3 else g.sum((0, 2, 3)))
-rule("conv2d_input_grad",
-     grad=lambda g, weight, stride, padding, dilation, groups:
-         ops.conv2d(g, conj(weight), None, stride, padding, dilation, groups),
-     weight=lambda g, grad, weight_shape, stride, padding, dilation, groups:
-         ops.conv2d_weight_grad(conj(grad), g, weight_shape, stride, padding, dilation, groups))
-rule("conv2d_weight_grad",
-     grad=lambda g, input, stride, padding, dilation, groups:
-         ops.conv2d(conj(input), g, None, stride, padding, dilation, groups),
-     input=lambda g, grad, input_shape, stride, padding, dilation, groups:
-         ops.conv2d_input_grad(conj(grad), g, input_shape, stride, padding, dilation, groups))
+def _convolution(name, dims):
+    """The rules of a convolution over ``dims`` dimensions and of its two gradients, which are
+    convolutions too."""
+    keys = name, f"{name}_input_grad", f"{name}_weight_grad"
+    forward, by_input, by_weight = [getattr(ops, key) for key in keys]
+    rest = tuple(range(-dims, 0))
+    rule(keys[0],
+         input=lambda g, weight, input_shape, stride, padding, dilation, groups:
+             by_input(g, conj(weight), input_shape, stride, padding, dilation, groups),
+         weight=lambda g, input, weight_shape, stride, padding, dilation, groups:
+             by_weight(g, conj(input), weight_shape, stride, padding, dilation, groups),
+         bias=lambda g: g.sum(rest if g.ndim == dims + 1 else (0, *rest)))
+    rule(keys[1],
+         grad=lambda g, weight, stride, padding, dilation, groups:
+             forward(g, conj(weight), None, stride, padding, dilation, groups),
+         weight=lambda g, grad, weight_shape, stride, padding, dilation, groups:
+             by_weight(conj(grad), g, weight_shape, stride, padding, dilation, groups))
+    rule(keys[2],
+         grad=lambda g, input, stride, padding, dilation, groups:
+             forward(conj(input), g, None, stride, padding, dilation, groups),
+         input=lambda g, grad, input_shape, stride, padding, dilation, groups:
+             by_input(conj(grad), g, input_shape, stride, padding, dilation, groups))
+
+
+_convolution("conv2d", 2)
+_convolution("conv3d", 3)
+
+# ---- windows as columns, and columns added to their places -------------------------------------
+rule("im2col", self=lambda g, self_shape, kernel_size, dilation, padding, stride:
+     ops.col2im(g, self_shape[-2:], kernel_size, dilation, padding, stride))
+rule("col2im", self=lambda g, kernel_size, dilation, padding, stride:
+     ops.im2col(g, kernel_size, dilation, padding, stride))
 
 # ---- pooling -----------------------------------------------------------------------------------
 rule("max_pool2d_with_indices", self=lambda g, self_shape, result1:
@@ -35,6 +52,12 @@ rule("avg_pool2d_grad",
      grad=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
          ops.avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad,
                         divisor_override))
+rule("adaptive_mean", self=lambda g, self_shape, dim:
+     ops.adaptive_mean_grad(g, dim, self_shape[dim]))
+rule("adaptive_mean_grad", grad=lambda g, grad_shape, dim:
+     ops.adaptive_mean(g, dim, grad_shape[dim]))
+rule("adaptive_best", self=lambda g, self_shape, dim, result1:
+     zeros(self_shape, g).scatter_add(dim, result1, g))
 
 
 def _from_planes(g, indices):

@@ -14,6 +14,7 @@ def find(symbol: str):
         arithmetic,
         comparison,
         complex,
+        convolution,
         dropout,
         histograms,
         joins,
@@ -24,6 +25,9 @@ def find(symbol: str):
         numbers,
         order,
         places,
+        pooling,
+        pooling_adaptive,
+        pooling_random,
         random,
         shapes,
         special,
@@ -32,7 +36,7 @@ def find(symbol: str):
 
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
                    special, matrix, network, activations, losses, statistics, histograms, random,
-                   dropout):
+                   dropout, convolution, pooling, pooling_adaptive, pooling_random):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

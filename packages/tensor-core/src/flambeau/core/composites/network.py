@@ -13,41 +13,6 @@ def gelu(x, approximate):
                        f"{approximate!r}")
 
 
-def max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
-    values, indices = _op["max_pool2d_with_indices"](x, kernel_size, stride, padding, dilation,
-                                                     ceil_mode)
-    return (values, indices) if return_indices else values
-
-
-def adaptive_avg_pool2d(x, output_size):
-    if x.ndim not in (3, 4) or len(output_size) not in (1, 2):
-        raise RuntimeError(f"adaptive_avg_pool2d(): expected input of 3 or 4 dimensions and one or "
-                           f"two output sizes, got shape {list(x.shape)} and {list(output_size)}")
-    height, width = x.shape[-2:]
-    rows, cols = output_size if len(output_size) == 2 else (output_size[0], output_size[0])
-    if not (1 <= rows < 2 ** 31 and 1 <= cols < 2 ** 31):
-        raise RuntimeError(f"adaptive_avg_pool2d(): output sizes must be at least 1 and less than "
-                           f"2**31, got {list(output_size)}")
-    if height < 1 or width < 1:
-        raise RuntimeError("adaptive_avg_pool2d(): expected input with at least one row and one "
-                           f"column, got shape {list(x.shape)}")
-    if rows == 1 and cols == 1:
-        return _op["mean"](x, (-2, -1), True)
-    if height % rows == 0 and width % cols == 0:
-        return _op["avg_pool2d"](x, (height // rows, width // cols))
-    return _uneven_pool(_uneven_pool(x, -2, rows), -1, cols)
-
-
-def _uneven_pool(x, dim, count):
-    """Means over ``count`` windows that cover a dimension, as equal as they can be."""
-    size = x.shape[dim]
-    pieces = []
-    for i in range(count):
-        start, end = i * size // count, -(-(i + 1) * size // count)
-        pieces.append(_op["mean"](_op["narrow"](x, dim, start, end - start), dim, True))
-    return _op["cat"](pieces, dim)
-
-
 def layer_norm(x, normalized_shape, weight, bias, eps):
     n = len(normalized_shape)
     if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):

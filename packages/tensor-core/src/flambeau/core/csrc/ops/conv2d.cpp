@@ -4,20 +4,7 @@
 #include <optional>
 
 extern "C" int fl_infer_conv2d(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
-    const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
-    fl_conv p;
-    if (fl_conv_check_dtypes(op, in, 3) < 0 || fl_same_device(op, in, n) < 0 ||
-        fl_conv_read(op, in, 3, "input", input->ndim, input->shape, "weight", weight->ndim,
-                     weight->shape, &p) < 0)
-        return -1;
-    if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
-        return fl_error(FL_RUNTIME_ERROR, "%s: bias has shape %s; for a weight of shape %s it must "
-                        "be [%lld]", fl_op_title(op), fl_shape_text(bias->shape, bias->ndim),
-                        fl_shape_text(weight->shape, 4), (long long)weight->shape[0]);
-    int64_t shape[4];
-    int nd = fl_conv_output_shape(p, shape);
-    fl_spec_set(outs, input->dtype, fl_device_code(input), nd, shape);
-    return 0;
+    return fl_conv_infer(op, in, n, 2, outs);
 }
 
 extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
@@ -25,12 +12,12 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
     if (fl_is_complex(outs[0]->dtype))
         return fl_run_bilinear_parts(fl_run_conv2d, op, in, n, outs[0]);
     const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
-    fl_conv p;
+    fl_conv_nd c;
     if (outs[0]->numel == 0)
         return 0;
-    if (fl_conv_read(op, in, 3, "input", input->ndim, input->shape, "weight", weight->ndim,
-                     weight->shape, &p) < 0)
+    if (fl_conv_read_forward(op, in, 2, &c) < 0)
         return -1;
+    const fl_conv &p = c.p;
     int kind = fl_kind_of_dtype[input->dtype];
     In x(input, kind), w(weight, kind);
     std::optional<In> b;

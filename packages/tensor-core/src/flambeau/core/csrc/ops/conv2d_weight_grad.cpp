@@ -100,40 +100,43 @@ int run_job(Job &job) {
     return 0;
 }
 
-int read_call(const fl_op *op, const fl_value *in, fl_conv *p) {
-    return fl_conv_read(op, in, 3, "input", in[1].t->ndim, in[1].t->shape, "weight_size",
-                        (int)in[2].len, in[2].is, p);
-}
-
 }  // namespace
+
+int fl_conv_weight_grad(const fl_conv &p, int dtype, const char *grad, const char *input,
+                        char *out) {
+    Job job = {};
+    job.p = p;
+    job.dtype = dtype;
+    job.size = dtype == FL_F64 ? sizeof(double) : sizeof(float);
+    job.grad = grad;
+    job.input = input;
+    job.out = out;
+    return run_job(job);
+}
 
 extern "C" int fl_infer_conv2d_weight_grad(const fl_op *op, const fl_value *in, int n,
                                            fl_spec *outs) {
-    return fl_conv_infer_grad(op, in, n, outs, read_call);
+    return fl_conv_infer_grad(op, in, n, 2, outs, fl_conv_read_weight_grad);
 }
 
 extern "C" int fl_run_conv2d_weight_grad(const fl_op *op, const fl_value *in, int n,
                             fl_tensor *const *outs) {
     if (fl_is_complex(outs[0]->dtype))
         return fl_run_bilinear_parts(fl_run_conv2d_weight_grad, op, in, n, outs[0]);
-    Job job;
+    fl_conv_nd c;
     if (outs[0]->numel == 0)
         return 0;
-    if (read_call(op, in, &job.p) < 0)
+    if (fl_conv_read_weight_grad(op, in, 2, &c) < 0)
         return -1;
     int kind = fl_kind_of_dtype[outs[0]->dtype];
     In grad(in[0].t, kind), input(in[1].t, kind);
     Out out(outs[0], kind);
     if (!grad.ok() || !input.ok() || !out.ok())
         return -1;
-    job.dtype = fl_dtype_of_kind[kind];
-    job.size = fl_kind_size[kind];
-    job.grad = grad.as<char>();
-    job.input = input.as<char>();
-    job.out = out.as<char>();
     if (in[0].t->numel == 0 || in[1].t->numel == 0)
-        memset(job.out, 0, (size_t)(outs[0]->numel * job.size));
-    else if (run_job(job) < 0)
+        memset(out.as<char>(), 0, (size_t)(outs[0]->numel * fl_kind_size[kind]));
+    else if (fl_conv_weight_grad(c.p, fl_dtype_of_kind[kind], grad.as<char>(),
+                                 input.as<char>(), out.as<char>()) < 0)
         return -1;
     out.commit();
     return 0;

@@ -6,9 +6,17 @@
 /* A list of one or two numbers as {height, width}; each must be at least `least`. */
 int fl_read_pair(const fl_op *op, const char *param, const fl_value &v, int64_t least,
                  int64_t out[2]);
-/* Height and width of a shape, with padding (or NULL), must leave room for what is computed. */
-int fl_check_window_sizes(const fl_op *op, const char *name, int nd, const int64_t *shape,
-                          const int64_t *padding);
+/* The same for `n` dimensions, 2 or 3. */
+int fl_read_sizes(const fl_op *op, const char *param, const fl_value &v, int64_t least, int n,
+                  int64_t *out);
+/* The last n (2 or 3) sizes of a shape, with padding (or NULL), must leave room for what is
+ * computed. */
+int fl_check_windows(const fl_op *op, const char *name, int nd, const int64_t *shape, int n,
+                     const int64_t *padding);
+static inline int fl_check_window_sizes(const fl_op *op, const char *name, int nd,
+                                        const int64_t *shape, const int64_t *padding) {
+    return fl_check_windows(op, name, nd, shape, 2, padding);
+}
 
 /* Positions of a window over `length` elements, by the rule of convolutions (floor). */
 static inline int64_t fl_window_count(const fl_window &w, int64_t length) {

@@ -22,12 +22,12 @@ from flambeau.core.table.rows import (
     statistics,
     transcendental,
     views,
+    windows,
 )
 
 _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, activations,
             reductions, statistics, views, movement, indexing, places, matrix, network, creation,
-            random,
-            composites, losses)
+            random, composites, losses, windows)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 

@@ -66,11 +66,6 @@ ROWS = (
     composite("outer(Tensor self, Tensor vec2)", doc="Outer product of two vectors."),
     composite("gelu(Tensor self, *, Str approximate='none')", forms=_NN,
               doc="``x * Phi(x)``, exact or by tanh."),
-    composite("max_pool2d(Tensor input, Ints kernel_size, Ints? stride=None, Ints padding=0,"
-              " Ints dilation=1, Bool ceil_mode=False, Bool return_indices=False)",
-              forms=("function", "nn"), doc="Maximum over windows."),
-    composite("adaptive_avg_pool2d(Tensor input, Ints output_size)", forms=_NN,
-              doc="Mean over windows that give the wanted size."),
     composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
               " Tensor? bias=None, Float eps=1e-05)", forms=("function", "nn"),
               doc="Normalizes over the last dimensions."),

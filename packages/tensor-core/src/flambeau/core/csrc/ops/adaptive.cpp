@@ -1,0 +1,202 @@
+/* Windows that cover a dimension, as equal as they can be: means, their gradient, maxima. */
+#include "ops/args.h"
+
+namespace {
+
+/* Window i of `count` over `n` elements: neighbours share an element where n does not divide. */
+struct Span {
+    int64_t begin, end;
+};
+
+Span span_of(int64_t i, int64_t n, int64_t count) {
+    __int128 begin = (__int128)i * n, end = (__int128)(i + 1) * n;
+    return Span{(int64_t)(begin / count), (int64_t)((end + count - 1) / count)};
+}
+
+/* The dimension, and its size afterwards: in[1] and in[2]. */
+int infer(const fl_op *op, const fl_value *in, int64_t least, fl_spec *out) {
+    const fl_tensor *t = in[0].t;
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, t->ndim, &dim) < 0)
+        return -1;
+    if (t->ndim == 0 || (t->shape[dim] < 1 && in[2].i > 0) || in[2].i < least)
+        return fl_error(FL_RUNTIME_ERROR, "%s: %lld outputs from %s; the input needs a dimension "
+                        "that is not empty, and there must be at least %lld outputs",
+                        fl_op_title(op), (long long)in[2].i, fl_tensor_text(t), (long long)least);
+    fl_spec_like(out, t);
+    out->shape[dim] = in[2].i;
+    int64_t numel;
+    return fl_count_elements(t->ndim, out->shape, &numel)
+        ? 0 : fl_count_error(op->name, t->ndim, out->shape);
+}
+
+struct Job {
+    fl_middle m;            /* of the longer side */
+    int64_t count;
+};
+
+/* Call body(outer, window) for all windows. */
+template <class Body> void each_window(const Job &job, const Body &body) {
+    int64_t work = (job.m.n / job.count + 1) * job.m.inner;
+    fl_parallel(job.m.outer * job.count, fl_row_grain(work), [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++)
+            body(i / job.count, i % job.count);
+    });
+}
+
+template <class T> void means(const Job &job, const T *x, T *out) {
+    int64_t n = job.m.n, inner = job.m.inner;
+    each_window(job, [&](int64_t o, int64_t i) {
+        Span s = span_of(i, n, job.count);
+        const T *from = x + o * n * inner;
+        T *to = out + (o * job.count + i) * inner;
+        for (int64_t j = 0; j < inner; j++)
+            to[j] = from[s.begin * inner + j];
+        for (int64_t k = s.begin + 1; k < s.end; k++)
+            for (int64_t j = 0; j < inner; j++)
+                to[j] += from[k * inner + j];
+        for (int64_t j = 0; j < inner; j++)
+            to[j] /= (T)(s.end - s.begin);
+    });
+}
+
+template <class T> void spread(const Job &job, const T *grad, T *out) {
+    int64_t n = job.m.n, inner = job.m.inner;
+    fl_parallel(job.m.outer, fl_row_grain(n * inner), [&](int64_t b, int64_t e) {
+        memset(out + b * n * inner, 0, (size_t)((e - b) * n * inner) * sizeof(T));
+        for (int64_t o = b; o < e; o++)
+            for (int64_t i = 0; i < job.count; i++) {
+                Span s = span_of(i, n, job.count);
+                const T *from = grad + (o * job.count + i) * inner;
+                for (int64_t k = s.begin; k < s.end; k++) {
+                    T *to = out + (o * n + k) * inner;
+                    for (int64_t j = 0; j < inner; j++)
+                        to[j] += from[j] / (T)(s.end - s.begin);
+                }
+            }
+    });
+}
+
+/* The first of equal maxima; a NaN is greater than all. */
+template <class T> void best(const Job &job, const T *x, T *values, int64_t *places) {
+    int64_t n = job.m.n, inner = job.m.inner;
+    each_window(job, [&](int64_t o, int64_t i) {
+        Span s = span_of(i, n, job.count);
+        T *value = values + (o * job.count + i) * inner;
+        int64_t *place = places + (o * job.count + i) * inner;
+        for (int64_t k = s.begin; k < s.end; k++) {
+            const T *from = x + (o * n + k) * inner;
+            for (int64_t j = 0; j < inner; j++) {
+                bool better = k == s.begin || from[j] > value[j] || from[j] != from[j];
+                value[j] = better ? from[j] : value[j];
+                place[j] = better ? k : place[j];
+            }
+        }
+    });
+}
+
+int job_of(const fl_op *op, const fl_value *in, const fl_tensor *longer, int64_t count, Job *job) {
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, longer->ndim, &dim) < 0)
+        return -1;
+    *job = Job{fl_middle_of(longer, dim), count};
+    return 0;
+}
+
+}  // namespace
+
+extern "C" int fl_infer_adaptive_mean(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (fl_expect_dtype(op, "self", in[0].t, fl_is_float, "floating; convert it with .float()") < 0)
+        return -1;
+    return infer(op, in, 0, outs);
+}
+
+extern "C" int fl_run_adaptive_mean(const fl_op *op, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    Job job;
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    if (outs[0]->numel == 0)
+        return 0;
+    if (job_of(op, in, in[0].t, in[2].i, &job) < 0)
+        return -1;
+    In x(in[0].t, kind);
+    Out out(outs[0], kind);
+    if (!x.ok() || !out.ok())
+        return -1;
+    if (kind == FL_K_F64)
+        means(job, x.as<double>(), out.as<double>());
+    else
+        means(job, x.as<float>(), out.as<float>());
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_adaptive_mean_grad(const fl_op *op, const fl_value *in, int,
+                                           fl_spec *outs) {
+    if (fl_expect_dtype(op, "grad", in[0].t, fl_is_float, "floating") < 0)
+        return -1;
+    fl_value shape[3] = {in[0], in[1], in[2]};
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim) < 0)
+        return -1;
+    if (in[0].t->ndim && in[0].t->shape[dim] == 0 && in[2].i > 0) {    /* no windows at all */
+        fl_spec_like(outs, in[0].t);
+        outs->shape[dim] = in[2].i;
+        return 0;
+    }
+    return infer(op, shape, 1, outs);
+}
+
+extern "C" int fl_run_adaptive_mean_grad(const fl_op *op, const fl_value *in, int,
+                                         fl_tensor *const *outs) {
+    Job job;
+    int kind = fl_kind_of_dtype[in[0].t->dtype], dim;
+    if (outs[0]->numel == 0)
+        return 0;
+    if (fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim) < 0 ||
+        job_of(op, in, outs[0], in[0].t->shape[dim], &job) < 0)
+        return -1;
+    In grad(in[0].t, kind);
+    Out out(outs[0], kind);
+    if (!grad.ok() || !out.ok())
+        return -1;
+    if (kind == FL_K_F64)
+        spread(job, grad.as<double>(), out.as<double>());
+    else
+        spread(job, grad.as<float>(), out.as<float>());
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_adaptive_best(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (fl_expect_ordered(op, "self", in[0].t) < 0 || infer(op, in, 0, &outs[0]) < 0)
+        return -1;
+    outs[1] = outs[0];
+    outs[1].dtype = FL_I64;
+    return 0;
+}
+
+extern "C" int fl_run_adaptive_best(const fl_op *op, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    Job job;
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    if (kind == FL_K_BOOL)
+        kind = FL_K_I64;
+    if (outs[0]->numel == 0)
+        return 0;
+    if (job_of(op, in, in[0].t, in[2].i, &job) < 0)
+        return -1;
+    In x(in[0].t, kind);
+    Out values(outs[0], kind), places(outs[1], FL_K_I64);
+    if (!x.ok() || !values.ok() || !places.ok())
+        return -1;
+    if (kind == FL_K_F64)
+        best(job, x.as<double>(), values.as<double>(), places.as<int64_t>());
+    else if (kind == FL_K_F32)
+        best(job, x.as<float>(), values.as<float>(), places.as<int64_t>());
+    else
+        best(job, x.as<int64_t>(), values.as<int64_t>(), places.as<int64_t>());
+    values.commit();
+    places.commit();
+    return 0;
+}

@@ -1,0 +1,83 @@
+"""Windows that slide over images: convolution, pooling, folding."""
+from flambeau.core.table.make import composite, kernel
+
+_NN = ("nn",)
+_BOTH = ("function", "nn")
+_INPUT = "Tensor input, Tensor weight, Tensor? bias=None"
+_CONV = "Ints stride=1, Ints padding=0, Ints dilation=1, Int groups=1"
+_CONV_NAMED = "Ints stride=1, Str padding='valid', Ints dilation=1, Int groups=1"
+_TRANSPOSE = "Ints stride=1, Ints padding=0, Ints output_padding=0, Int groups=1, Ints dilation=1"
+_MAX = "Ints kernel_size, Ints? stride=None, Ints padding=0, Ints dilation=1, Bool ceil_mode=False"
+_AVERAGE = ("Ints kernel_size, Ints? stride=None, Ints padding=0, Bool ceil_mode=False,"
+            " Bool count_include_pad=True")
+_UNPOOL = ("Tensor input, Tensor indices, Ints kernel_size, Ints? stride=None, Ints padding=0,"
+           " Ints? output_size=None")
+_FRACTION = ("Tensor input, Ints kernel_size, Ints? output_size=None, Object output_ratio=None,"
+             " Bool return_indices=False, Tensor? _random_samples=None")
+_WINDOW = "Ints kernel_size, Ints dilation=1, Ints padding=0, Ints stride=1"
+_PLACES = " -> (Tensor values, Tensor indices)"
+_WORDS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
+
+
+def _k(schema, **facts):
+    facts.setdefault("out", False)
+    facts.setdefault("forms", ())
+    return kernel(schema, **facts)
+
+
+def _convolutions(n):
+    words = _WORDS[n]
+    if n == 1:
+        yield composite(f"conv{n}d({_INPUT}, {_CONV})", forms=_BOTH,
+                        doc=f"Cross-correlation over {words}.")
+    yield composite(f"conv{n}d[padding]({_INPUT}, {_CONV_NAMED})", forms=_BOTH,
+                    doc=f"Cross-correlation over {words}, padded by name: 'same' or 'valid'.")
+    yield composite(f"conv_transpose{n}d({_INPUT}, {_TRANSPOSE})", forms=_BOTH,
+                    doc=f"Transposed convolution over {words}: each input spreads the kernel.")
+
+
+def _pools(n):
+    words = _WORDS[n]
+    average = _AVERAGE + (", Int? divisor_override=None" if n > 1 else "")
+    yield composite(f"max_pool{n}d(Tensor input, {_MAX}, Bool return_indices=False)", forms=_BOTH,
+                    doc=f"Maximum over windows of {words}.")
+    if n != 2:
+        yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_PLACES}", forms=_NN,
+                        doc=f"Maximum over windows of {words}, and where it was.")
+        yield composite(f"avg_pool{n}d(Tensor input, {average})",
+                        forms=_BOTH if n == 1 else _NN, doc=f"Mean over windows of {words}.")
+    yield composite(f"lp_pool{n}d(Tensor input, Scalar norm_type, Ints kernel_size,"
+                    " Ints? stride=None, Bool ceil_mode=False)", forms=_NN,
+                    doc=f"Power mean, times the count, over windows of {words}.")
+    yield composite(f"adaptive_avg_pool{n}d(Tensor input, Object output_size)",
+                    forms=_BOTH if n == 1 else _NN,
+                    doc=f"Mean over windows of {words} that give the wanted size.")
+    yield composite(f"adaptive_max_pool{n}d(Tensor input, Object output_size,"
+                    " Bool return_indices=False)", forms=_NN,
+                    doc=f"Maximum over windows of {words} that give the wanted size.")
+    yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
+                    f"{_PLACES}", forms=_NN,
+                    doc="Maximum over windows that give the wanted size, and where it was.")
+    yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN,
+                    doc="Zeros, but for the maxima of a pooling at the places they came from.")
+    if n > 1:
+        yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN,
+                        doc="Maximum over windows whose steps are drawn at random.")
+        yield composite(f"fractional_max_pool{n}d_with_indices({_FRACTION}){_PLACES}", forms=_NN,
+                        doc="Maximum over windows at random steps, and where it was.")
+
+
+ROWS = (
+    *_convolutions(1), *_convolutions(2), *_convolutions(3),
+    *_pools(1), *_pools(2), *_pools(3),
+    _k("adaptive_mean(Tensor self, Dim dim, Int count)",
+       doc="Means of ``count`` windows that cover a dimension, as equal as they can be."),
+    _k("adaptive_mean_grad(Tensor grad, Dim dim, Int length)",
+       doc="Gradient of adaptive_mean."),
+    _k(f"adaptive_best(Tensor self, Dim dim, Int count){_PLACES}",
+       doc="Maxima of the windows of adaptive_mean, and their places in the dimension."),
+    _k(f"im2col(Tensor self, {_WINDOW})", aliases=("nn.functional.unfold",),
+       doc="The windows of images as columns."),
+    _k(f"col2im(Tensor self, Ints output_size, {_WINDOW})", aliases=("nn.functional.fold",),
+       doc="Columns added to the places of their windows in images."),
+)
