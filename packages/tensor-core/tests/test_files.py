@@ -236,3 +236,68 @@ def test_the_safetensors_package_reads_and_writes_the_same(path):
     package.save_file(arrays, path)
     for name, x in flambeau.load(path).items():
         assert (x.numpy() == arrays[name]).all()
+
+
+# ---- memory
+
+
+def test_views_are_stored_once_and_share_memory_again(path):
+    x = flambeau.arange(3000).view(3, 1000)
+    tied = {"t": x.t(), "x": x, "row": x[1], "other": x + 1}
+    flambeau.save(tied, path)
+    assert path.stat().st_size < 2 * x.nbytes + 2000
+    tree = flambeau.load(path)
+    assert _plain(tree) == _plain(tied)
+    tree["x"][1, 0] = -1
+    assert tree["row"][0].item() == tree["t"][0, 1].item() == -1
+
+
+def test_parts_that_overlap_are_stored_once(path):
+    x = flambeau.arange(2000)
+    parts = {"a": x[:1000], "b": x[500:1500], "c": x[1600:]}
+    flambeau.save(parts, path)
+    assert path.stat().st_size < 1900 * 8 + 2000
+    tree = flambeau.load(path)
+    assert _plain(tree) == _plain(parts)
+    tree["a"][500] = -1
+    assert tree["b"][0].item() == -1
+
+
+def test_keys_with_dots_do_not_collide(path):
+    tree = {"a": {"b": flambeau.zeros(1)}, "a.b": flambeau.ones(1), "a.b'": flambeau.ones(2)}
+    flambeau.save(tree, path)
+    assert _plain(flambeau.load(path)) == _plain(tree)
+
+
+_PEAK = """
+import gc, sys, flambeau
+
+
+def peak():
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+
+
+flambeau.load(sys.argv[2])
+open("/proc/self/clear_refs", "w").write("5")
+before = peak()
+tree = flambeau.load(sys.argv[1], mmap=sys.argv[3] == "mmap")
+loaded = peak() - before
+total = sum(x.sum().item() for x in tree.values())
+print(loaded, peak() - before, total)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
+@pytest.mark.parametrize("kind", ("mmap", "read"))
+def test_loading_needs_little_more_memory_than_the_file(tmp_path, kind):
+    big, small = tmp_path / "big", tmp_path / "small"
+    flambeau.save({f"x{i}": flambeau.ones(4_000_000) for i in range(8)}, big)
+    flambeau.save({"x": flambeau.ones(4)}, small)
+    out = subprocess.run([sys.executable, "-c", _PEAK, str(big), str(small), kind], check=True,
+                         capture_output=True, text=True).stdout
+    loaded, used, total = map(float, out.split())
+    assert total == 32_000_000
+    assert used < 1.05 * big.stat().st_size
+    assert loaded < (0.05 if kind == "mmap" else 1.05) * big.stat().st_size
