@@ -10,6 +10,7 @@ from flambeau.core import ops
 
 LINE, IMAGE, BLOCK = (2, 4, 11), (2, 4, 8, 9), (2, 2, 5, 6, 7)
 REALS = ("int64", *FLOATS)
+KINDS = ("int64", "complex64", *TWO)
 
 
 def _f(name, *args, **options):
@@ -27,7 +28,7 @@ def _convolutions(name, image, filters):
     n = len(image) - 2
     weight = (*filters, *(3, 2, 2)[:n])
     single = image[1:]
-    return [_c(_f(name), image, weight, (filters[0],), factor=2),
+    return [_c(_f(name), image, weight, (filters[0],), factor=2, d=KINDS),
             _c(_f(name, None, 2, 1), image, weight, factor=2),
             _c(_f(name, None, (1, 2, 3)[:n], (2, 0, 1)[:n], (2, 1, 2)[:n]), image, weight,
                factor=2),
@@ -41,7 +42,7 @@ def _convolutions(name, image, filters):
 def _transposed(name, image, filters):
     n = len(image) - 2
     weight = (*filters, *(3, 2, 2)[:n])
-    return [_c(_f(name), image, weight, (filters[1],), factor=2),
+    return [_c(_f(name), image, weight, (filters[1],), factor=2, d=KINDS),
             _c(_f(name, None, 2, 1, 1), image, weight, factor=2),
             _c(_f(name, None, (1, 2, 3)[:n], (1, 0, 1)[:n], 0, 1, (2, 1, 2)[:n]), image, weight,
                factor=2),
@@ -65,7 +66,9 @@ def _means(name, image):
              _c(_f(name, 3, 2, 1, True), image),
              _c(_f(name, (3, 2, 2)[:n], 2, 1, True, False), image[1:]),
              _c(_f(name, 2), (0, *image[1:]))]
-    return calls if n == 1 else [*calls, _c(_f(name, 2, divisor_override=3), image)]
+    calls.append(_c(_f(name, 3, 2, 1, True, False), image, d=("int64",), domain=(-99, 99)))
+    return calls if n == 1 else [*calls, _c(_f(name, 2, divisor_override=3), image,
+                                            d=("int64", *TWO))]
 
 
 def _adaptive(kind, image):

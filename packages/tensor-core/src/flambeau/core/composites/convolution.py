@@ -124,10 +124,15 @@ def _transposed(name, gradient, x, weight, bias, stride, padding, output_padding
             x = _with_zeros(x, i - n, extra[i] // stride[i])
         sizes.append(size)
     shape = [*x.shape[:-n - 1], weight.shape[1] * groups, *sizes]
-    result = gradient(x, weight, shape, stride, padding, dilation, groups)
     if bias is None:
-        return result
-    return _op["add"](result, _op["view"](bias, [-1] + [1] * n))
+        return gradient(x, weight, shape, stride, padding, dilation, groups)
+    dtype, wide = x.dtype, x.dtype
+    if x.is_floating_point() and dtype.itemsize == 2:      # one rounding, after the bias
+        wide = _core._dtype_named("float32")
+        x, weight = _op["cast"](x, wide), _op["cast"](weight, wide)
+    result = gradient(x, weight, shape, stride, padding, dilation, groups)
+    result = _op["add"](result, _op["view"](bias, [-1] + [1] * n))
+    return result if wide is dtype else _op["cast"](result, dtype)
 
 
 def _positive(name, parameter, values, n):

@@ -233,4 +233,5 @@ int64_t scratch_elements(const fl_pool *p, int64_t rows) {
 extern const fl_pool_kernels FL_LEVEL(fl_pool_kernels) = {
     scratch_elements, max_pool<float>, max_pool<double>, max_pool<int64_t>,
     avg_pool<float>,  avg_pool<double>, avg_grad<float>, avg_grad<double>,
+    avg_pool<int64_t>,
 };

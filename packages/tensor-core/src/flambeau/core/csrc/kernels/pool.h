@@ -29,6 +29,7 @@ struct fl_pool_kernels {
     fl_max_pool_fn max_f32, max_f64, max_i64;
     fl_avg_pool_fn avg_f32, avg_f64;
     fl_avg_grad_fn avg_grad_f32, avg_grad_f64;
+    fl_avg_pool_fn avg_i64;     /* rounds towards zero */
 };
 extern "C" {
 FL_LEVELS(fl_pool_kernels);

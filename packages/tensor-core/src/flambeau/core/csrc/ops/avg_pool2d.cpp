@@ -5,6 +5,8 @@ namespace {
 
 const int64_t NO_DILATION[2] = {1, 1};
 
+bool averaged(int dtype) { return fl_is_float(dtype) || (fl_is_int(dtype) && dtype != FL_U64); }
+
 /* ceil_mode, count_include_pad and divisor_override stand at in[at..at+3). */
 int read_average(const fl_op *op, const fl_value *in, int at, fl_average *by) {
     by->include_padding = in[at + 1].i != 0;
@@ -58,8 +60,8 @@ int run_grad(const fl_pool_call &c, const fl_average &by, fl_avg_grad_fn pool, c
 extern "C" int fl_infer_avg_pool2d(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     fl_pool_call c;
     fl_average by;
-    if (fl_expect_dtype(op, "self", in[0].t, fl_is_float, "floating; convert it with .float()") <
-            0 ||
+    if (fl_expect_dtype(op, "self", in[0].t, averaged, "floating or integer; convert it with "
+                        ".float()") < 0 ||
         read_forward(op, in, &c, &by) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), c.nd, c.shape);
@@ -82,6 +84,8 @@ extern "C" int fl_run_avg_pool2d(const fl_op *op, const fl_value *in, int,
         return -1;
     int status = kind == FL_K_F64
         ? run_average(c, by, kernels->avg_f64, input.as<double>(), out.as<double>())
+        : kind == FL_K_I64
+        ? run_average(c, by, kernels->avg_i64, input.as<int64_t>(), out.as<int64_t>())
         : run_average(c, by, kernels->avg_f32, input.as<float>(), out.as<float>());
     if (status == 0)
         out.commit();

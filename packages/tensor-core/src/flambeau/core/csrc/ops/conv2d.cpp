@@ -26,6 +26,12 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
     Out out(outs[0], kind);
     if (!x.ok() || !w.ok() || !out.ok() || (b && !b->ok()))
         return -1;
+    if (kind == FL_K_I64) {
+        fl_conv_integers(c, x.as<int64_t>(), w.as<int64_t>(), b ? b->as<int64_t>() : nullptr,
+                         out.as<int64_t>());
+        out.commit();
+        return 0;
+    }
     int64_t taps = fl_conv_taps(p), window = p.y.size * p.x.size;
     fl_conv_weight rows = {w.as<char>(), p.o * taps, taps, window, p.x.size, 1};
     if (fl_conv_forward(p, fl_dtype_of_kind[kind], x.as<char>(), rows,

@@ -41,3 +41,8 @@ int fl_conv_input_grad(const fl_conv &p, int dtype, const char *grad, const char
                        char *out);
 int fl_conv_weight_grad(const fl_conv &p, int dtype, const char *grad, const char *input,
                         char *out);
+/* The convolution of int64 operands and its gradient for the input, exact modulo 2**64. */
+void fl_conv_integers(const fl_conv_nd &c, const int64_t *input, const int64_t *weight,
+                      const int64_t *bias, int64_t *out);
+void fl_conv_integers_input_grad(const fl_conv_nd &c, const int64_t *grad, const int64_t *weight,
+                                 int64_t *out);

@@ -58,7 +58,7 @@ int check_fits(const fl_op *op, const fl_conv_nd &c) {
                     fl_shape_text(padded + first, c.spatial));
 }
 
-int check_dtypes(const fl_op *op, const fl_value *in, int n) {
+int check_dtypes(const fl_op *op, const fl_value *in, int n, bool integers) {
     int dtype = in[0].t->dtype;
     for (int i = 1; i < n; i++)
         if (fl_t(in[i]) && in[i].t->dtype != dtype)
@@ -66,7 +66,7 @@ int check_dtypes(const fl_op *op, const fl_value *in, int n) {
                             "dtype, convert one with .to()", fl_op_title(op), op->params[0].name,
                             fl_dtype_name(dtype), op->params[i].name,
                             fl_dtype_name(in[i].t->dtype));
-    if (fl_is_float(dtype) || fl_is_complex(dtype))
+    if (fl_is_float(dtype) || fl_is_complex(dtype) || (integers && fl_is_int(dtype)))
         return 0;
     return fl_error(FL_NOT_IMPLEMENTED, "%s: not defined for %s; convert to a floating dtype, as "
                     "in x.float()", fl_op_title(op), fl_dtype_name(dtype));
@@ -147,7 +147,7 @@ int fl_conv_read_weight_grad(const fl_op *op, const fl_value *in, int spatial, f
 int fl_conv_infer(const fl_op *op, const fl_value *in, int n, int spatial, fl_spec *outs) {
     const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
     fl_conv_nd c;
-    if (check_dtypes(op, in, 3) < 0 || fl_same_device(op, in, n) < 0 ||
+    if (check_dtypes(op, in, 3, true) < 0 || fl_same_device(op, in, n) < 0 ||
         fl_conv_read_forward(op, in, spatial, &c) < 0)
         return -1;
     if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
@@ -163,7 +163,7 @@ int fl_conv_infer(const fl_op *op, const fl_value *in, int n, int spatial, fl_sp
 int fl_conv_infer_grad(const fl_op *op, const fl_value *in, int n, int spatial, fl_spec *outs,
                        fl_conv_read_fn read) {
     fl_conv_nd c;
-    if (check_dtypes(op, in, 2) < 0 || fl_same_device(op, in, n) < 0 ||
+    if (check_dtypes(op, in, 2, read != fl_conv_read_weight_grad) < 0 || fl_same_device(op, in, n) < 0 ||
         read(op, in, spatial, &c) < 0 || check_grad(op, c, in[0].t) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);

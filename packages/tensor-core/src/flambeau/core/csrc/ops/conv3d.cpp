@@ -207,8 +207,11 @@ extern "C" int fl_run_conv3d(const fl_op *op, const fl_value *in, int n,
     Out out(outs[0], kind);
     if (!input.ok() || !weight.ok() || !bias.ok() || !out.ok())
         return -1;
-    if (forward(job_of(c, kind), input.as<char>(), weight.as<char>(), bias.data(),
-                out.as<char>()) < 0)
+    if (kind == FL_K_I64)
+        fl_conv_integers(c, input.as<int64_t>(), weight.as<int64_t>(), bias.as<int64_t>(),
+                         out.as<int64_t>());
+    else if (forward(job_of(c, kind), input.as<char>(), weight.as<char>(), bias.data(),
+                     out.as<char>()) < 0)
         return -1;
     out.commit();
     return 0;
@@ -230,6 +233,9 @@ static int run_gradient(const fl_op *op, const fl_value *in, fl_tensor *result,
         return -1;
     if (in[0].t->numel == 0 || in[1].t->numel == 0)
         memset(out.as<char>(), 0, (size_t)(result->numel * fl_kind_size[kind]));
+    else if (kind == FL_K_I64)
+        fl_conv_integers_input_grad(c, grad.as<int64_t>(), other.as<int64_t>(),
+                                    out.as<int64_t>());
     else if (gradient(job_of(c, kind), grad.as<char>(), other.as<char>(), out.as<char>()) < 0)
         return -1;
     out.commit();

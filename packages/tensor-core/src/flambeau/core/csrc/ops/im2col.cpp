@@ -34,16 +34,6 @@ int read_windows(const fl_op *op, const fl_value *in, int at, int64_t h, int64_t
                     (long long)w, fl_shape_text(padding, 2));
 }
 
-/* The windows whose tap `t` lies inside a dimension of `length` elements: [*begin, *end). */
-void windows_inside(const fl_window &w, int64_t t, int64_t length, int64_t count, int64_t *begin,
-                    int64_t *end) {
-    int64_t first = t * w.dilation - w.padding;     /* where it lies in window 0 */
-    *begin = first >= 0 ? 0 : (-first + w.stride - 1) / w.stride;
-    *end = first >= length ? 0 : (length - first - 1) / w.stride + 1;
-    *end = *end < count ? *end : count;
-    *begin = *begin < *end ? *begin : *end;
-}
-
 /* Rows [b, e) of the columns: one for every plane and tap. */
 template <class T> void gather_rows(const Call &c, const char *in, char *out, int64_t b, int64_t e) {
     int64_t taps = c.y.size * c.x.size;
@@ -51,8 +41,8 @@ template <class T> void gather_rows(const Call &c, const char *in, char *out, in
         int64_t ty = i % taps / c.x.size, tx = i % c.x.size, y0, y1, x0, x1;
         const T *plane = (const T *)in + i / taps * c.h * c.w;
         T *row = (T *)out + i * c.oh * c.ow;
-        windows_inside(c.y, ty, c.h, c.oh, &y0, &y1);
-        windows_inside(c.x, tx, c.w, c.ow, &x0, &x1);
+        fl_windows_inside(c.y, ty, c.h, c.oh, &y0, &y1);
+        fl_windows_inside(c.x, tx, c.w, c.ow, &x0, &x1);
         for (int64_t oy = 0; oy < c.oh; oy++, row += c.ow) {
             if (oy < y0 || oy >= y1) {
                 memset((void *)row, 0, (size_t)c.ow * sizeof(T));
@@ -85,8 +75,8 @@ template <class T> void add_columns(const Call &c, const void *in, void *out) {
         memset((void *)((T *)out + b * area), 0, (size_t)((e - b) * area) * sizeof(T));
         for (int64_t i = b * taps; i < e * taps; i++) {
             int64_t ty = i % taps / c.x.size, tx = i % c.x.size, y0, y1, x0, x1;
-            windows_inside(c.y, ty, c.h, c.oh, &y0, &y1);
-            windows_inside(c.x, tx, c.w, c.ow, &x0, &x1);
+            fl_windows_inside(c.y, ty, c.h, c.oh, &y0, &y1);
+            fl_windows_inside(c.x, tx, c.w, c.ow, &x0, &x1);
             for (int64_t oy = y0; oy < y1; oy++) {
                 int64_t y = oy * c.y.stride - c.y.padding + ty * c.y.dilation;
                 T *to = (T *)out + i / taps * area + y * c.w + tx * c.x.dilation - c.x.padding;

@@ -23,3 +23,14 @@ static inline int64_t fl_window_count(const fl_window &w, int64_t length) {
     int64_t span = length + 2 * w.padding - fl_window_reach(w);
     return span < 0 ? 0 : span / w.stride + 1;
 }
+
+/* The windows, out of `count`, whose tap `t` lies inside a dimension of `length` elements:
+ * [*begin, *end). */
+static inline void fl_windows_inside(const fl_window &w, int64_t t, int64_t length, int64_t count,
+                                     int64_t *begin, int64_t *end) {
+    int64_t first = t * w.dilation - w.padding;     /* where it lies in window 0 */
+    *begin = first >= 0 ? 0 : (-first + w.stride - 1) / w.stride;
+    *end = first >= length ? 0 : (length - first - 1) / w.stride + 1;
+    *end = *end < count ? *end : count;
+    *begin = *begin < *end ? *begin : *end;
+}
