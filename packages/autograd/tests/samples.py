@@ -1,6 +1,7 @@
 """Calls of every operator with a rule of its own: key -> functions from nothing to (fn, inputs)."""
 
 from numbers_for_tests import complexes, reals, whole
+from samples_images import IMAGES
 from samples_special import SPECIAL
 from samples_statistics import STATISTICS
 from samples_windows import WINDOWS
@@ -317,7 +318,7 @@ SAMPLES = {
                  (reals(1, 1, 3, 2), reals(1, 1, 3, 3, seed=1))),
     ],
 }
-SAMPLES |= SPECIAL | WINDOWS
+SAMPLES |= SPECIAL | WINDOWS | IMAGES
 
 #: Rules whose derivatives are reached only through another sample's second derivative: the
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.
@@ -325,4 +326,8 @@ THROUGH_SECOND_ORDER = {
     "layer_norm_grad": "native_layer_norm",
     "batch_norm_grad": "native_batch_norm",
     "attention_grad": "attention",
+    "group_norm_grad": "native_group_norm",
 }
+
+#: Rules that say that there is no second derivative, and what they belong to.
+ONCE = {"grid_sampler_grad": "grid_sampler", "ctc_loss_grad": "ctc_loss_rows"}

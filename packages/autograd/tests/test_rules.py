@@ -2,8 +2,9 @@
 
 import pytest
 import samples_places
-from samples import SAMPLES, THROUGH_SECOND_ORDER
+from samples import ONCE, SAMPLES, THROUGH_SECOND_ORDER
 
+import flambeau
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 
@@ -17,7 +18,8 @@ CALLS = [pytest.param(make, id=f"{key}-{n}")
 #: The gradient is zero, or does not depend on anything that is differentiated.
 CONSTANT = ("trunc_divide-", "floor-", "ceil-", "trunc-", "round-", "sign-", "floor_divide-",
             "nextafter_wide-")
-CURVED = [call for call in CALLS if not call.id.startswith(CONSTANT)]
+CURVED = [call for call in CALLS
+          if not call.id.startswith((*CONSTANT, *(f"{key}-" for key in ONCE.values())))]
 
 
 @pytest.mark.parametrize("make", CALLS)
@@ -39,8 +41,16 @@ def test_composites_of_movement(name):
     assert gradgradcheck(fn, inputs)
 
 
+@pytest.mark.parametrize("key", ONCE.values())
+def test_no_second_derivative_is_said(key):
+    fn, inputs = SAMPLES[key][0]()
+    grads = flambeau.autograd.grad(fn(*inputs).sum(), inputs, create_graph=True)
+    with pytest.raises(NotImplementedError, match="is not implemented"):
+        flambeau.autograd.grad(sum(g.sum() for g in grads), inputs)
+
+
 def test_every_rule_has_a_sample():
-    tested = set(SAMPLES) | set(THROUGH_SECOND_ORDER) | ELSEWHERE
+    tested = set(SAMPLES) | set(THROUGH_SECOND_ORDER) | set(ONCE) | ELSEWHERE
     assert set(RULES) - tested == set()
 
 

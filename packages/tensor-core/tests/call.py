@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,6 +21,17 @@ TWO = ("float32", "float64")
 def nn(lib):
     """Where a library keeps the operators of networks."""
     return ops if lib is flambeau else lib.nn.functional
+
+
+def quiet(function):
+    """The function without the warnings it is known to give."""
+    @functools.wraps(function)
+    def silent(*args):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*args)
+
+    return silent
 
 
 @dataclass(frozen=True)

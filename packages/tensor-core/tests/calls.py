@@ -10,6 +10,8 @@ from __future__ import annotations
 from call import ALL, FLOATS, NUMBERS, REAL, TWO, Call, nn
 from call import call_of as _c
 from calls_activations import ACTIVATIONS
+from calls_images import IMAGES
+from calls_margins import MARGINS
 from calls_numbers import NUMERIC
 from calls_windows import WINDOWS, WINDOWS_ELSEWHERE
 
@@ -330,7 +332,7 @@ CALLS: dict[str, list[Call]] = {
     "empty_strided": [_c(lambda lib, x: lib.empty_strided((2, 3), (1, 2)).fill_(0))],
 }
 
-CALLS |= ACTIVATIONS | NUMERIC | WINDOWS
+CALLS |= ACTIVATIONS | NUMERIC | WINDOWS | MARGINS | IMAGES
 
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {
@@ -342,6 +344,11 @@ ELSEWHERE = {
     "batch_norm_grad": "autograd's gradcheck", "embedding_lookup": "embedding",
     "embedding_grad": "autograd's gradcheck", "nll_loss_rows": "nll_loss",
     "one_hot_rows": "one_hot",
+    "native_group_norm": "group_norm", "group_norm_grad": "autograd's gradcheck",
+    "resample": "interpolate", "resample_grad": "autograd's gradcheck",
+    "embedding_bag_rows": "embedding_bag", "grid_sampler": "grid_sample",
+    "grid_sampler_grad": "autograd's gradcheck", "ctc_loss_rows": "ctc_loss",
+    "ctc_loss_grad": "autograd's gradcheck",
     "nll_loss_grad": "autograd's gradcheck", "attention": "scaled_dot_product_attention",
     "attention_grad": "autograd's gradcheck", "alias": "test_views.py (detach)",
     "contiguous_copy": "contiguous", "to_device": "test_backends.py",

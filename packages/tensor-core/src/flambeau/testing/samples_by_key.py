@@ -8,6 +8,8 @@ import numpy as np
 
 from flambeau.testing import samples_movement, samples_statistics
 from flambeau.testing.samples import layouts
+from flambeau.testing.samples_images import FLOATING as FLOATING_IMAGES
+from flambeau.testing.samples_images import IMAGES
 from flambeau.testing.samples_windows import FLOATING_WINDOWS, WINDOWS
 
 
@@ -177,7 +179,7 @@ FLOATING = set((
     "softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
     "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
-    "igammac").split()) | FLOATING_WINDOWS
+    "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES
 
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
@@ -253,3 +255,4 @@ BY_KEY = {
 }
 BY_KEY |= samples_movement.BY_KEY
 BY_KEY |= samples_statistics.BY_KEY
+BY_KEY |= IMAGES

@@ -12,6 +12,8 @@ from flambeau.autograd.rules import (
     normalization,
     places,
     reductions,
+    resampling,
+    sampling,
     special,
     statistics,
     views,
@@ -19,4 +21,5 @@ from flambeau.autograd.rules import (
 )
 
 __all__ = ["arithmetic", "attention", "indexing", "matrix", "movement", "network", "normalization",
-           "places", "reductions", "special", "statistics", "views", "without"]
+           "places", "reductions", "resampling", "sampling", "special", "statistics", "views",
+           "without"]

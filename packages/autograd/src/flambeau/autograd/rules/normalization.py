@@ -75,3 +75,27 @@ def _batch_formula(mean, rstd, training):
 rule("batch_norm_grad", ("grad", "input", "weight"),
      lambda grads, grad, input, weight, mean, rstd, training, needs:
          vjp_of(_batch_formula(mean, rstd, training), (grad, input, weight), grads, needs))
+
+# ---- groups ------------------------------------------------------------------------------------
+rule("native_group_norm", ("input", "weight", "bias"),
+     lambda g, input, weight, result1, result2, num_groups:
+         ops.group_norm_grad(g, input, weight, result1, result2, num_groups))
+
+
+def _group_formula(rstd, groups):
+    """What group_norm_grad computes, as operators of (grad, input, weight)."""
+    def formula(grad, input, weight):
+        channels = [1, -1, *[1] * (input.ndim - 2)]
+        rows = [input.shape[0], groups, -1]
+        centred, scale = _centre(input.reshape(rows), (-1,), rstd.unsqueeze(-1))
+        xhat = centred * scale
+        scaled = grad if weight is None else grad * weight.reshape(channels)
+        first = _project(scaled.reshape(rows), xhat, scale, (-1,)).reshape(input.shape)
+        rest = (0, *range(2, input.ndim))
+        return first, (grad * xhat.reshape(input.shape)).sum(rest), grad.sum(rest)
+    return formula
+
+
+rule("group_norm_grad", ("grad", "input", "weight"),
+     lambda grads, grad, input, weight, rstd, num_groups, needs:
+         vjp_of(_group_formula(rstd, num_groups), (grad, input, weight), grads, needs))

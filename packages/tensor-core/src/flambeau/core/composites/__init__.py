@@ -19,9 +19,11 @@ def find(symbol: str):
         histograms,
         joins,
         losses,
+        margins,
         matrix,
         movement,
         network,
+        normalization,
         numbers,
         order,
         places,
@@ -29,6 +31,8 @@ def find(symbol: str):
         pooling_adaptive,
         pooling_random,
         random,
+        resize,
+        sampling,
         shapes,
         special,
         statistics,
@@ -36,7 +40,8 @@ def find(symbol: str):
 
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
                    special, matrix, network, activations, losses, statistics, histograms, random,
-                   dropout, convolution, pooling, pooling_adaptive, pooling_random):
+                   dropout, convolution, pooling, pooling_adaptive, pooling_random,
+                   margins, normalization, resize, sampling):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

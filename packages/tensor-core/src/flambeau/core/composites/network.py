@@ -24,6 +24,8 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
 
 
 def batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps):
+    if x.ndim == 1 and x.numel() == 0:
+        return _op["clone"](x)
     if training and x.ndim >= 2 and x.numel() == x.shape[1]:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size "
                          f"{list(x.shape)}")
@@ -85,9 +87,24 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
                            "when is_causal=True")
     if enable_gqa and key.shape[-3] != query.shape[-3]:
         key, value = _repeat_heads(key, query), _repeat_heads(value, query)
+    query, key, value = _same_lead(query, key, value)
     if dropout_p == 0.0:
         return _op["attention"](query, key, value, attn_mask, is_causal, scale)[0]
     return _plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _same_lead(*tensors):
+    """The tensors with their leading dimensions broadcast to each other."""
+    leads = [tuple(t.shape[:-2]) for t in tensors]
+    if leads[0] == leads[1] == leads[2] or min([t.ndim for t in tensors]) < 2:
+        return tensors
+    lead = []
+    for i in range(-max([len(sizes) for sizes in leads]), 0):
+        sizes = {sizes[i] for sizes in leads if len(sizes) >= -i} - {1}
+        if len(sizes) > 1:
+            return tensors      # the kernel says what is wrong
+        lead.append(sizes.pop() if sizes else 1)
+    return [_op["expand"](t, (*lead, *t.shape[-2:])) for t in tensors]
 
 
 def _repeat_heads(x, query):

@@ -11,13 +11,17 @@ from flambeau.core.table.rows import (
     creation,
     indexing,
     losses,
+    margins,
     matrix,
     movement,
     network,
+    normalization,
     numbers,
     places,
     random,
     reductions,
+    resize,
+    sampling,
     special,
     statistics,
     transcendental,
@@ -27,7 +31,8 @@ from flambeau.core.table.rows import (
 
 _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, activations,
             reductions, statistics, views, movement, indexing, places, matrix, network, creation,
-            random, composites, losses, windows)
+            random, composites, losses, windows, margins, normalization, resize,
+            sampling)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 
