@@ -54,7 +54,8 @@ NORMS = {
     "local_response_norm": [
         _c(lambda lib, x: nn(lib).local_response_norm(x, 3, 0.1, 0.6, 2.0), IMAGE),
         _c(lambda lib, x: nn(lib).local_response_norm(x, 4), (2, 7, 5), d=FLOATS),
-        _c(lambda lib, x: nn(lib).local_response_norm(x, 2), VOLUME)],
+        _c(lambda lib, x: nn(lib).local_response_norm(x, 2), VOLUME),
+        _c(lambda lib, x: nn(lib).local_response_norm(x, 2), IMAGE, d=("int64",))],
     "normalize": [_c(lambda lib, x: nn(lib).normalize(x), d=FLOATS),
                   _c(lambda lib, x: nn(lib).normalize(x, p=1.0, dim=-1), d=TWO),
                   _c(lambda lib, x: nn(lib).normalize(x, 3.0, 0, 20.0), d=TWO),

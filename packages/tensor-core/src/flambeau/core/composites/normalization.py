@@ -79,7 +79,11 @@ def local_response_norm(x, size, alpha, beta, k):
     power = _op["square"](x)
     edges = [_no_channels(x, n) for n in (size // 2, (size - 1) // 2)]
     power = _op["cat"]([edges[0], power, edges[1]], 1)
-    mean = _op["mean"](_op["unfold"](power, 1, size, 1), -1)
+    windows = _op["unfold"](power, 1, size, 1)
+    if x.is_floating_point() or x.is_complex():
+        mean = _op["mean"](windows, -1)
+    else:
+        mean = _op["floor_divide"](_op["sum"](windows, -1), size)
     return _op["div"](x, _op["pow"](_op["add"](_op["mul"](mean, alpha), k), beta))
 
 
