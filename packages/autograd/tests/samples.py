@@ -1,6 +1,7 @@
 """Calls of every operator with a rule of its own: key -> functions from nothing to (fn, inputs)."""
 
 from numbers_for_tests import complexes, reals, whole
+from samples_fourier import FOURIER
 from samples_images import IMAGES
 from samples_special import SPECIAL
 from samples_statistics import STATISTICS
@@ -318,7 +319,7 @@ SAMPLES = {
                  (reals(1, 1, 3, 2), reals(1, 1, 3, 3, seed=1))),
     ],
 }
-SAMPLES |= SPECIAL | WINDOWS | IMAGES
+SAMPLES |= SPECIAL | WINDOWS | IMAGES | FOURIER
 
 #: Rules whose derivatives are reached only through another sample's second derivative: the
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.

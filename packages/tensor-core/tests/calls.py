@@ -10,6 +10,7 @@ from __future__ import annotations
 from call import ALL, FLOATS, NUMBERS, REAL, TWO, Call, nn
 from call import call_of as _c
 from calls_activations import ACTIVATIONS
+from calls_fourier import FOURIER, FOURIER_ELSEWHERE
 from calls_images import IMAGES
 from calls_margins import MARGINS
 from calls_numbers import NUMERIC
@@ -332,7 +333,7 @@ CALLS: dict[str, list[Call]] = {
     "empty_strided": [_c(lambda lib, x: lib.empty_strided((2, 3), (1, 2)).fill_(0))],
 }
 
-CALLS |= ACTIVATIONS | NUMERIC | WINDOWS | MARGINS | IMAGES
+CALLS |= ACTIVATIONS | NUMERIC | WINDOWS | MARGINS | IMAGES | FOURIER
 
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {
@@ -375,4 +376,4 @@ from calls_statistics import STATISTICS, STATISTICS_ELSEWHERE  # noqa: E402  (it
 
 CALLS |= STATISTICS
 ELSEWHERE |= STATISTICS_ELSEWHERE
-ELSEWHERE |= WINDOWS_ELSEWHERE
+ELSEWHERE |= WINDOWS_ELSEWHERE | FOURIER_ELSEWHERE

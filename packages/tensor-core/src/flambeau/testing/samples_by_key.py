@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flambeau.testing import samples_movement, samples_statistics
+from flambeau.testing import samples_fourier, samples_movement, samples_statistics
 from flambeau.testing.samples import layouts
 from flambeau.testing.samples_images import FLOATING as FLOATING_IMAGES
 from flambeau.testing.samples_images import IMAGES
@@ -253,6 +253,7 @@ BY_KEY = {
     "random_permutation": lambda m: [],
     **WINDOWS,
 }
+BY_KEY |= samples_fourier.BY_KEY
 BY_KEY |= samples_movement.BY_KEY
 BY_KEY |= samples_statistics.BY_KEY
 BY_KEY |= IMAGES

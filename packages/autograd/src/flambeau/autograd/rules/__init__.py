@@ -5,6 +5,7 @@ Most pointwise operators are not here: their derivatives follow from their formu
 from flambeau.autograd.rules import (
     arithmetic,
     attention,
+    fourier,
     indexing,
     matrix,
     movement,
@@ -20,6 +21,6 @@ from flambeau.autograd.rules import (
     without,
 )
 
-__all__ = ["arithmetic", "attention", "indexing", "matrix", "movement", "network", "normalization",
-           "places", "reductions", "resampling", "sampling", "special", "statistics", "views",
-           "without"]
+__all__ = ["arithmetic", "attention", "fourier", "indexing", "matrix", "movement", "network",
+           "normalization", "places", "reductions", "resampling", "sampling", "special",
+           "statistics", "views", "without"]

@@ -16,6 +16,7 @@ def find(symbol: str):
         complex,
         convolution,
         dropout,
+        fourier,
         histograms,
         joins,
         losses,
@@ -35,13 +36,14 @@ def find(symbol: str):
         sampling,
         shapes,
         special,
+        spectrogram,
         statistics,
     )
 
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
                    special, matrix, network, activations, losses, statistics, histograms, random,
                    dropout, convolution, pooling, pooling_adaptive, pooling_random,
-                   margins, normalization, resize, sampling):
+                   margins, normalization, resize, sampling, fourier, spectrogram):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

@@ -1,6 +1,6 @@
 """Public functions that are not rows of the table."""
 from flambeau.core import _core
-from flambeau.core.composites import creation, windows
+from flambeau.core.composites import creation, fourier, windows
 from flambeau.core.composites.joins import broadcast_shape
 from flambeau.core.composites.methods import index_put, index_put_
 from flambeau.core.size import Size
@@ -51,4 +51,5 @@ FUNCTIONS = {  # type: dict[str, object]
                                index_put_)}}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
-NAMESPACE_FUNCTIONS = {**windows.WINDOWS}  # type: dict[str, object]
+NAMESPACE_FUNCTIONS = {
+    **windows.WINDOWS, **fourier.NAMESPACE_FUNCTIONS}  # type: dict[str, object]

@@ -9,6 +9,7 @@ from flambeau.core.table.rows import (
     complex,
     composites,
     creation,
+    fourier,
     indexing,
     losses,
     margins,
@@ -32,7 +33,7 @@ from flambeau.core.table.rows import (
 _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, activations,
             reductions, statistics, views, movement, indexing, places, matrix, network, creation,
             random, composites, losses, windows, margins, normalization, resize,
-            sampling)
+            sampling, fourier)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 
