@@ -89,13 +89,24 @@ def __array__(self, dtype=None, copy=None):
     """The tensor as NumPy sees it."""
     array = _core._to_numpy(self)
     if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"__array__(): {array.dtype} as {dtype} needs a copy, but copy=False "
+                             "was given")
         return array.astype(dtype)
     return array.copy() if copy else array
 
 
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    """What a function of NumPy gives when it is called with a tensor, as a tensor."""
+    import numpy
+
+    array = numpy.asarray(array)
+    return _core.from_numpy(array.astype("uint8") if array.dtype == "bool" else array)
+
+
 def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     """The tensor as a DLPack capsule."""
-    return _core._to_dlpack(self, max_version, copy)
+    return _core._to_dlpack(self, stream, max_version, dl_device, copy)
 
 
 def __dlpack_device__(self):
@@ -301,9 +312,9 @@ def type(self, dtype=None, non_blocking=False):
 
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
-    to, type_as, cpu, cuda, numpy, __array__, __dlpack__, __dlpack_device__, new_empty,
-    new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_, uniform_, normal_, random_,
-    bernoulli_, index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
+    to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
+    new_empty, new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_, uniform_,
+    normal_, random_, bernoulli_, index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
@@ -312,4 +323,4 @@ ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
     "as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")}
 ATTRIBUTES |= {"T": property(_transposed), "mT": property(_matrix_transposed),
                "H": property(_adjoint_of_matrix), "mH": property(_adjoint),
-               "real": property(_real), "imag": property(_imag), "__array_ufunc__": None}
+               "real": property(_real), "imag": property(_imag), "__array_priority__": 1000}

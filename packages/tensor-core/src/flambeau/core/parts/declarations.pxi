@@ -1,5 +1,13 @@
 # What the C++ side offers to this module.
 cimport cython
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS,
+    PyBUF_F_CONTIGUOUS,
+    PyBUF_FORMAT,
+    PyBUF_ND,
+    PyBUF_STRIDES,
+    PyBUF_WRITABLE,
+)
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyTypeObject

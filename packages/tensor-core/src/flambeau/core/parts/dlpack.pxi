@@ -84,25 +84,40 @@ cdef void _drop_capsule(object capsule) noexcept:
         m.deleter(m)
 
 
-def _to_dlpack(Tensor t not None, max_version=None, copy=None):
+def _to_dlpack_device(Tensor t not None, tuple place, copy):
+    if place != (1, 0):
+        raise BufferError(f"__dlpack__(): a tensor on {t.device} cannot be exported to the DLPack "
+                          f"device {place}; only to its own and to (1, 0), the CPU")
+    if copy is False:
+        raise BufferError("__dlpack__(): another device needs a copy, but copy=False was given")
+    return _operators["to_device"](t, device("cpu"))
+
+
+def _to_dlpack(Tensor t not None, stream=None, max_version=None, dl_device=None, copy=None):
     """A capsule over the memory of ``t`` (``Tensor.__dlpack__``)."""
     cdef fl_dl_versioned *v
     cdef fl_dl_managed *m
     if t._flags & FL_REQUIRES_GRAD:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream is not None and type(stream) is not int:
+        raise TypeError(f"__dlpack__(): stream must be an int or None, got {stream!r}")
+    moved = dl_device is not None and tuple(dl_device) != _dlpack_device(t)
+    if moved:
+        t = _to_dlpack_device(t, tuple(dl_device), copy)
     _about_to_read(t, "__dlpack__()")
     versioned = max_version is not None and max_version[0] >= 1
-    if copy:
+    if copy and not moved:
         t = _operators["clone"](t)
     elif t._flags & FL_READONLY and not versioned:
         raise BufferError("this tensor is read-only, which DLPack before version 1 cannot say; "
                           "export x.clone()")
+    copied = copy or moved
     if versioned:
         v = <fl_dl_versioned *>PyMem_Malloc(sizeof(fl_dl_versioned))
         if v == NULL:
             raise MemoryError()
         v.version.major, v.version.minor = 1, 0
-        v.flags = (1 if t._flags & FL_READONLY else 0) | (2 if copy else 0)
+        v.flags = (1 if t._flags & FL_READONLY else 0) | (2 if copied else 0)
         v.context = <void *>t
         v.deleter = _free_versioned
         _describe(t, &v.tensor)
@@ -130,11 +145,26 @@ cdef class _Taken:
             self.m.deleter(self.m)
 
 
+cdef object _ask_dlpack(object ext, device, copy):
+    """The capsule of a producer, with as many of our wishes as it understands."""
+    wishes = {"max_version": (1, 0)}
+    if copy is not None:
+        wishes["copy"] = copy
+    if device is not None and str(device) == "cpu":
+        wishes["dl_device"] = (1, 0)
+    for asked in (wishes, {"max_version": (1, 0)}):
+        try:
+            return ext.__dlpack__(**asked)
+        except TypeError:
+            continue
+    return ext.__dlpack__()
+
+
 def from_dlpack(ext, *, device=None, copy=None):
     """A tensor over the memory of another library's array.
 
     Args:
-        ext: An object with ``__dlpack__`` and ``__dlpack_device__``.
+        ext: An object with ``__dlpack__`` and ``__dlpack_device__``, or a capsule from it.
         device: Where the result should live; where it is by default.
         copy: True to copy, False to refuse copying, None to share where possible.
 
@@ -143,19 +173,28 @@ def from_dlpack(ext, *, device=None, copy=None):
         >>> flambeau.from_dlpack(numpy.arange(3))
         tensor([0, 1, 2])
     """
-    if not hasattr(ext, "__dlpack__"):
+    if PyCapsule_IsValid(ext, "dltensor_versioned") or PyCapsule_IsValid(ext, "dltensor"):
+        capsule = ext
+    elif hasattr(ext, "__dlpack__"):
+        capsule = _ask_dlpack(ext, device, copy)
+    else:
         raise TypeError(f"from_dlpack(): {type(ext).__name__} has no __dlpack__ method; give an "
                         "array of a library that supports DLPack")
-    try:
-        capsule = ext.__dlpack__(max_version=(1, 0))
-    except TypeError:
-        capsule = ext.__dlpack__()
     result = _from_capsule(capsule)
     if device is not None and str(result.device) != str(device):
         if copy is False:
             raise ValueError("from_dlpack(): another device needs a copy, but copy=False was given")
         return result.to(device)
-    return _operators["clone"](result) if copy else result
+    return _operators["clone"](result) if copy and not _is_copied(capsule) else result
+
+
+cdef bint _is_copied(object capsule):
+    """Whether the producer says that the memory is a copy made for us, and may be written to."""
+    cdef fl_dl_versioned *v
+    if not PyCapsule_IsValid(capsule, "used_dltensor_versioned"):
+        return False
+    v = <fl_dl_versioned *>PyCapsule_GetPointer(capsule, "used_dltensor_versioned")
+    return v.flags & 3 == 2
 
 
 cdef object _from_capsule(object capsule):
