@@ -25,7 +25,15 @@ int padded_shape(const fl_op *op, const fl_tensor *t, const fl_value &pad, int64
                         "each of the %d dimensions, the last dimension first", fl_op_title(op),
                         fl_shape_text(pad.is, (int)pad.len), t->ndim);
     for (int d = 0; d < t->ndim; d++) {
-        shape[d] = t->shape[d] + left_of(pad, t->ndim, d) + right_of(pad, t->ndim, d);
+        int64_t both = 0;
+        bool fits = !__builtin_add_overflow(left_of(pad, t->ndim, d), right_of(pad, t->ndim, d),
+                                            &both) &&
+                    !__builtin_add_overflow(t->shape[d], both, &shape[d]);
+        if (!fits)
+            return fl_error(FL_RUNTIME_ERROR, "%s: pad %s makes dimension %d of shape %s larger "
+                            "than 64 bits can count", fl_op_title(op),
+                            fl_shape_text(pad.is, (int)pad.len), d,
+                            fl_shape_text(t->shape, t->ndim));
         if (shape[d] < 0)
             return fl_error(FL_RUNTIME_ERROR, "%s: the input size %lld in dimension %d, plus %lld "
                             "and %lld, gives the negative size %lld; negative padding crops and may "
@@ -33,6 +41,16 @@ int padded_shape(const fl_op *op, const fl_tensor *t, const fl_value &pad, int64
                             d, (long long)left_of(pad, t->ndim, d),
                             (long long)right_of(pad, t->ndim, d), (long long)shape[d]);
     }
+    return 0;
+}
+
+int check_mode(const fl_op *op, const fl_tensor *t, const fl_value &mode) {
+    if (mode.i < REFLECT || mode.i > CIRCULAR)
+        return fl_error(FL_RUNTIME_ERROR, "%s: mode is %lld; it must be 0 (reflect), 1 (replicate) "
+                        "or 2 (circular)", fl_op_title(op), (long long)mode.i);
+    if (t->ndim == 0)
+        return fl_error(FL_RUNTIME_ERROR, "%s: mode '%s' needs at least one dimension to pad, but "
+                        "the tensor has none", fl_op_title(op), NAMES[mode.i]);
     return 0;
 }
 
@@ -199,7 +217,7 @@ extern "C" int fl_run_constant_pad_nd(const fl_op *op, const fl_value *in, int,
 extern "C" int fl_infer_pad_by(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     int64_t shape[FL_MAX_DIMS];
-    if (padded_shape(op, self, in[1], shape) < 0 ||
+    if (check_mode(op, self, in[2]) < 0 || padded_shape(op, self, in[1], shape) < 0 ||
         check_reach(op, self, in[1], (int)in[2].i) < 0)
         return -1;
     fl_spec_set(outs, self->dtype, fl_device_code(self), self->ndim, shape);
@@ -228,9 +246,14 @@ extern "C" int fl_infer_pad_by_grad(const fl_op *op, const fl_value *in, int, fl
     fl_tensor inner = *grad;
     int64_t shape[FL_MAX_DIMS];
     inner.shape = in[3].is;
-    bool fits = (int)in[3].len == grad->ndim && padded_shape(op, &inner, in[1], shape) == 0 &&
-                check_reach(op, &inner, in[1], (int)in[2].i) == 0 &&
-                !memcmp(shape, grad->shape, sizeof(int64_t) * (size_t)grad->ndim);
+    if (check_mode(op, grad, in[2]) < 0)
+        return -1;
+    bool fits = (int)in[3].len == grad->ndim;
+    for (int d = 0; d < grad->ndim && fits; d++)
+        fits = in[3].is[d] >= 0;
+    fits = fits && padded_shape(op, &inner, in[1], shape) == 0 &&
+           check_reach(op, &inner, in[1], (int)in[2].i) == 0 &&
+           !memcmp(shape, grad->shape, sizeof(int64_t) * (size_t)grad->ndim);
     if (!fits)
         return fl_error(FL_RUNTIME_ERROR, "%s: a gradient of shape %s does not belong to size %s "
                         "padded by %s", fl_op_title(op), fl_shape_text(grad->shape, grad->ndim),
