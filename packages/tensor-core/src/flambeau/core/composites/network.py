@@ -1,5 +1,6 @@
 """Composite rows of neural networks."""
 from flambeau.core import _core
+from flambeau.core.composites.shapes import _filled
 
 _op = _core.operators()
 
@@ -74,7 +75,7 @@ def dropout(x, p, training, inplace):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0.0:
         return x
-    mask = _op["random_bernoulli_"](_op["empty"](x.shape, dtype=x.dtype, device=x.device), 1.0 - p)
+    mask = _op["random_bernoulli_"](_filled(x, None, None, None, "contiguous_format"), 1.0 - p)
     if p < 1.0:
         _op["mul_"](mask, 1.0 / (1.0 - p))
     return _op["mul_"](x, mask) if inplace else _op["mul"](x, mask)

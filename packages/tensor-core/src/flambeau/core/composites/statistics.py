@@ -71,7 +71,7 @@ def nanmean(x, dim, keepdim, dtype):
         numbers = _op["eq"](x, x)
         total = _op["sum"](_op["where"](numbers, x, 0), dim, keepdim, dtype=dtype)
         return _op["div"](total, _op["sum"](numbers, dim, keepdim))
-    count = _op["sum"](_op["logical_not"](_op["isnan"](x)), dim, keepdim)
+    count = _op["sum"](_op["eq"](x, x), dim, keepdim)
     return _op["div"](_op["nansum"](x, dim, keepdim, dtype=dtype), count)
 
 
@@ -301,20 +301,19 @@ def diff(x, n, dim, prepend, append):
     dim = _wrap(dim, x.ndim, "diff")
     if prepend is not None or append is not None:
         x = _op["cat"]([t for t in (prepend, x, append) if t is not None], dim)
-    if n > x.shape[dim]:
-        n = x.shape[dim]
-    for _ in range(n):
-        size = max(x.shape[dim] - 1, 0)
-        high = _op["narrow"](x, dim, 1 if x.shape[dim] else 0, size)
-        low = _op["narrow"](x, dim, 0, size)
-        x = _op["logical_xor"](high, low) if x.dtype is _dtype("bool") else _op["sub"](high, low)
+    size = x.shape[dim]
+    less = _op["logical_xor"] if x.dtype is _dtype("bool") else _op["sub"]
+    for _ in range(min(n, size)):
+        size -= 1
+        x = less(_op["narrow"](x, dim, 1, size), _op["narrow"](x, dim, 0, size))
     return x
 
 
 def _pairs(y, dim):
     """Elements with a neighbour before, and with one after."""
-    count = max(y.shape[dim] - 1, 0)
-    return _op["narrow"](y, dim, min(y.shape[dim], 1), count), _op["narrow"](y, dim, 0, count)
+    size = y.shape[dim]
+    count = max(size - 1, 0)
+    return _op["narrow"](y, dim, min(size, 1), count), _op["narrow"](y, dim, 0, count)
 
 
 def _steps(y, x, dim, what):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..expr import Expr, call
 from ..registry import define
-from .coefficients import ERF, ERFCX, LOG_ERFC
+from .coefficients import ERF, ERFCX, INVERSE_MIDDLE, INVERSE_TAIL, LOG_ERFC
 from .exponential import exp_small
 from .tools import (
     INF,
@@ -55,40 +57,55 @@ def erfc(x: Expr, *, dtype: str) -> Expr:
 
 @define("erfinv", "f32")
 def erfinv_f32(x: Expr) -> Expr:
-    """The double-precision function, rounded."""
-    return call("f32", call("erfinv", call("f64", x)))
+    """From the first guess in double precision, which has more digits than the result."""
+    return call("f32", call("erfinv_guess", call("f64", x)))
+
+
+@define("erfinv_guess", "f64")
+def erfinv_guess(x: Expr) -> Expr:
+    """The inverse of erf to 26 bits."""
+    return _with_edges(x, guessed_inverse)
 
 
 @define("erfinv", "f64")
 def erfinv_f64(x: Expr) -> Expr:
     """The inverse of erf for x > 0, with the sign of x."""
+    return _with_edges(x, inverse)
+
+
+def _with_edges(x: Expr, of_positive: Callable[[Expr, Expr], Expr]) -> Expr:
     a = absolute(x)
     inside = a < 1.0
-    y = inverse(select(inside, a, 0.5), select(inside, 1.0 - a, 0.5))
+    y = of_positive(select(inside, a, 0.5), select(inside, 1.0 - a, 0.5))
     y = select(inside, y, select(call("eq", a, 1.0), INF, NAN))
     return copysign(y, x)
 
 
-def inverse(a: Expr, rest: Expr) -> Expr:
-    """The y for which erf(y) = a and erfc(y) = rest = 1 - a, in double precision.
+def guessed_inverse(a: Expr, rest: Expr) -> Expr:
+    """The y for which erf(y) = a and erfc(y) = rest = 1 - a, to 26 bits.
 
-    A first guess by Winitzki's formula, then steps of Halley's method: on erf(y) = a in the
-    middle; on log(erfc(y)) = log(rest) in the tail, where erf is flat.
+    With w = -log(1 - a**2) the inverse is a times a polynomial in w, in the tail sqrt(w) times a
+    polynomial in 1 / sqrt(w).
+    """
+    w = -call("log", rest * (1.0 + a))
+    root = sqrt(w)
+    tail = root * horner(1.0 / select(w > 5.0, root, 3.0), INVERSE_TAIL["f64"])
+    return select(w > 5.0, tail, a * horner(w, INVERSE_MIDDLE["f64"]))
+
+
+def inverse(a: Expr, rest: Expr) -> Expr:
+    """The same in full: a step of Halley's method, which triples the digits of the guess.
+
+    On erf(y) = a in the middle; on log(erfc(y)) = log(rest) in the tail, where erf is flat.
     """
     tail = a > 0.5
-    log_rest = call("log", rest)
-    log_term = select(tail, log_rest + call("log1p", a), call("log1p", -(a * a)))
-    middle = 4.330746750799873 + 0.5 * log_term
-    scaled = -6.802721088435374 * log_term
-    y = sqrt(scaled / (sqrt(fma(middle, middle, scaled)) + middle))
-    for _ in range(3):
-        size = erfcx_positive(y, "f64")
-        slope = select(tail, _TWO_OVER_ROOT_PI / size, _TWO_OVER_ROOT_PI * call("exp", -(y * y)))
-        error = select(tail, call("log", size) - y * y - log_rest, a - _near(y, "f64"))
-        step = error / slope
-        bend = select(tail, 0.5 * slope - y, -y)
-        y = y + step / fma(step, bend, 1.0)
-    return y
+    y = guessed_inverse(a, rest)
+    size = erfcx_positive(y, "f64")
+    slope = select(tail, _TWO_OVER_ROOT_PI / size, _TWO_OVER_ROOT_PI * call("exp", -(y * y)))
+    error = select(tail, call("log", size) - y * y - call("log", rest), a - _near(y, "f64"))
+    step = error / slope
+    bend = select(tail, 0.5 * slope - y, -y)
+    return y + step / fma(step, bend, 1.0)
 
 
 def _near(x: Expr, dtype: str) -> Expr:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ..expr import Expr, call
 from ..registry import define
-from .error import erfcx_positive, inverse
+from .error import erfcx_positive, guessed_inverse, inverse
 from .tools import INF, NAN, absolute, eq, limit, mul_err, select
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -65,15 +66,26 @@ def log_ndtr_f64(x: Expr) -> Expr:
 
 @define("ndtri", "f32")
 def ndtri_f32(p: Expr) -> Expr:
-    """The double-precision function, rounded."""
-    return call("f32", call("ndtri", call("f64", p)))
+    """From the first guess in double precision, which has more digits than the result."""
+    return call("f32", call("ndtri_guess", call("f64", p)))
+
+
+@define("ndtri_guess", "f64")
+def ndtri_guess(p: Expr) -> Expr:
+    """The inverse of ndtr to 26 bits."""
+    return _from_inverse(p, guessed_inverse)
 
 
 @define("ndtri", "f64")
 def ndtri_f64(p: Expr) -> Expr:
+    """From the inverse of erf in full."""
+    return _from_inverse(p, inverse)
+
+
+def _from_inverse(p: Expr, of_positive: Callable[[Expr, Expr], Expr]) -> Expr:
     """sqrt(2) times the inverse of erf at 2 p - 1, from whichever end is nearer."""
     inside = (p > 0.0) & (p < 1.0)
     q = select(inside, p, 0.5)
-    y = _ROOT_TWO * inverse(absolute(2.0 * q - 1.0), 2.0 * call("minimum", q, 1.0 - q))
+    y = _ROOT_TWO * of_positive(absolute(2.0 * q - 1.0), 2.0 * call("minimum", q, 1.0 - q))
     edge = select(eq(p, 0.0), -INF, select(eq(p, 1.0), INF, NAN))
     return select(inside, select(p < 0.5, -y, y), edge)
