@@ -73,3 +73,21 @@ def test_tensors_without_dimensions_have_no_border():
         ops.pad_by(flambeau.ones(()), [], 0)
     with pytest.raises(RuntimeError, match="needs at least one dimension"):
         ops.pad_by_grad(flambeau.ones(()), [], 0, [])
+
+
+def test_lists_with_a_tensor_of_another_device_are_refused():
+    points, edges, far = flambeau.ones(4, 2), flambeau.ones(3), flambeau.empty(3, device="meta")
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        ops.histogram_of(points, [edges, far], None)
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        ops.bincount_of(flambeau.ones(3, dtype=flambeau.int64), far, 5)
+
+
+@pytest.mark.parametrize("sections", [2 ** 40, 2 ** 63 - 2])
+def test_sections_without_end_are_refused(sections):
+    with pytest.raises(RuntimeError, match="sections of a dimension of size 3"):
+        flambeau.tensor_split(flambeau.ones(3), sections)
+    with pytest.raises(RuntimeError, match="sections of a dimension of size 0"):
+        flambeau.hsplit(flambeau.ones(0), sections)
+    with pytest.raises(RuntimeError, match="chunks of a dimension of size 0"):
+        flambeau.chunk(flambeau.ones(0), sections)

@@ -14,6 +14,10 @@ def split_with_sizes(x, split_sizes, dim):
     return _op["split"](x, split_sizes, dim)
 
 
+#: Sections beyond the elements of a dimension are empty tensors; more than this is a mistake.
+_MOST_SECTIONS = 1 << 20
+
+
 def tensor_split(x, indices_or_sections, dim):
     if x.ndim == 0:
         raise RuntimeError("tensor_split(): expected at least a 1-dimensional tensor, got 0-d")
@@ -25,6 +29,9 @@ def tensor_split(x, indices_or_sections, dim):
         n = indices_or_sections
         if n <= 0:
             raise RuntimeError(f"tensor_split(): number of sections must be larger than 0, got {n}")
+        if n > max(size, _MOST_SECTIONS):
+            raise RuntimeError(f"tensor_split(): {n} sections of a dimension of size {size} are "
+                               f"more than the {_MOST_SECTIONS} that may be empty")
         cuts = [i * (size // n) + min(i, size % n) for i in range(1, n)]
     else:
         cuts = list(indices_or_sections)

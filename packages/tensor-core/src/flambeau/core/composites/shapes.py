@@ -107,6 +107,9 @@ def chunk(x, chunks, dim):
         raise RuntimeError(f"chunk(): expects chunks to be greater than 0, got {chunks}")
     dim = _wrap(dim, x.ndim, "chunk")
     size = x.shape[dim]
+    if size == 0 and chunks > 1 << 20:
+        raise RuntimeError(f"chunk(): {chunks} chunks of a dimension of size 0 would all be empty; "
+                           f"at most {1 << 20} are made")
     step = max(1, (size + chunks - 1) // chunks)
     return split(x, step, dim) if size else tuple([x] * chunks)
 

@@ -126,6 +126,9 @@ static int device_of_call(const fl_value *in, int n, fl_tensor *const *outs, int
         const fl_tensor *t = fl_t(in[i]);
         if (t && t->device_type != FL_CPU)
             return t->device_type;
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (in[i].ts[k] && in[i].ts[k]->device_type != FL_CPU)
+                return in[i].ts[k]->device_type;
     }
     return device;
 }

@@ -151,8 +151,10 @@ int fl_run_histc(const fl_op *op, const fl_value *in, int, fl_tensor *const *out
     return status;
 }
 
-int fl_infer_bincount_of(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+int fl_infer_bincount_of(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     const fl_tensor *self = in[0].t, *weights = fl_t(in[1]);
+    if (fl_same_device(op, in, n) < 0)
+        return -1;
     if (!fl_is_int(self->dtype) && self->dtype != FL_BOOL)
         return fl_error(FL_RUNTIME_ERROR, "bincount(): only integers are counted, got %s",
                         fl_tensor_text(self));
@@ -190,8 +192,10 @@ int fl_run_bincount_of(const fl_op *, const fl_value *in, int, fl_tensor *const 
     return 0;
 }
 
-int fl_infer_histogram_of(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+int fl_infer_histogram_of(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     const fl_tensor *points = in[0].t, *weight = fl_t(in[2]);
+    if (fl_same_device(op, in, n) < 0)
+        return -1;
     if (points->ndim != 2 || (points->dtype != FL_F32 && points->dtype != FL_F64) ||
         (int64_t)in[1].len != points->shape[1] || in[1].len > FL_MAX_DIMS)
         return fl_error(FL_RUNTIME_ERROR, "%s: expected float32 or float64 points [count, dims] and "
