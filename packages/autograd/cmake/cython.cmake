@@ -33,7 +33,7 @@ function(flambeau_cython_module path)
   set(cpp ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp)
   add_custom_command(
     OUTPUT ${cpp}
-    COMMAND ${Python_EXECUTABLE} -m cython --cplus -3 -M -I ${ROOM}
+    COMMAND ${Python_EXECUTABLE} -P -m cython --cplus -3 -M -I ${ROOM}
       --module-name flambeau.autograd.${target} ${ROOM}/${path} -o ${cpp}
     DEPENDS ${ROOM}/${path}
     DEPFILE ${cpp}.dep
