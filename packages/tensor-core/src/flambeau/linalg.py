@@ -5,7 +5,8 @@ The functions are operators of the table whose rows name this module among their
 from __future__ import annotations
 
 from flambeau.core import namespaces
+from flambeau.core._core import LinAlgError
 
 _FUNCTIONS = namespaces.get("linalg", {})
 globals().update(_FUNCTIONS)
-__all__ = list(_FUNCTIONS)
+__all__ = sorted([*_FUNCTIONS, LinAlgError.__name__])

@@ -7,6 +7,7 @@ from flambeau.autograd.rules import (
     attention,
     fourier,
     indexing,
+    linalg,
     matrix,
     movement,
     network,
@@ -21,6 +22,6 @@ from flambeau.autograd.rules import (
     without,
 )
 
-__all__ = ["arithmetic", "attention", "fourier", "indexing", "matrix", "movement", "network",
+__all__ = ["arithmetic", "attention", "fourier", "indexing", "linalg", "matrix", "movement", "network",
            "normalization", "places", "reductions", "resampling", "sampling", "special",
            "statistics", "views", "without"]

@@ -1,4 +1,6 @@
 """Matrix products."""
+from math import prod
+
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import conj, matrix_transpose, sum_to_shape
 
@@ -30,7 +32,7 @@ def _matmul_other(g, self, other_shape):
 
 def _rows(t):
     """A stack of matrices as one tall matrix: the product sums over the stack."""
-    return t if t.ndim == 2 else t.reshape(-1, t.shape[-1])
+    return t if t.ndim == 2 else t.reshape(prod(t.shape[:-1]), t.shape[-1])
 
 
 rule("matmul", self=_matmul_self, other=_matmul_other)

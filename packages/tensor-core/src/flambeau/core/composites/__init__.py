@@ -19,12 +19,14 @@ def find(symbol: str):
         fourier,
         histograms,
         joins,
+        linalg,
         losses,
         margins,
         matrix,
         movement,
         network,
         normalization,
+        norms,
         numbers,
         order,
         places,
@@ -41,9 +43,10 @@ def find(symbol: str):
     )
 
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
-                   special, matrix, network, activations, losses, statistics, histograms, random,
-                   dropout, convolution, pooling, pooling_adaptive, pooling_random,
-                   margins, normalization, resize, sampling, fourier, spectrogram):
+                   special, matrix, network, activations, losses, linalg, norms, statistics,
+                   histograms, random, dropout, convolution, pooling, pooling_adaptive,
+                   pooling_random, margins, normalization, resize, sampling, fourier,
+                   spectrogram):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

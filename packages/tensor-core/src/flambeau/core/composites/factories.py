@@ -1,6 +1,7 @@
 """Public functions that are not rows of the table."""
 from flambeau.core import _core
 from flambeau.core.composites import creation, fourier, windows
+from flambeau.core.composites.einsum import einsum
 from flambeau.core.composites.joins import broadcast_shape
 from flambeau.core.composites.methods import index_put, index_put_
 from flambeau.core.size import Size
@@ -45,10 +46,24 @@ def broadcast_shapes(*shapes):
     return Size(broadcast_shape("broadcast_shapes", shapes))
 
 
+def chain_matmul(*matrices, out=None):
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    Args:
+        matrices: At least one matrix.
+        out: Where to put the result.
+    """
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = matrices[0]
+    if len(matrices) == 1:
+        return matrices[0]
+    return _op["linalg_multi_dot"](list(matrices), out=out)
+
+
 FUNCTIONS = {  # type: dict[str, object]
     **creation.FUNCTIONS, **windows.FUNCTIONS,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
-                               index_put_)}}
+                               index_put_, chain_matmul, einsum)}}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
 NAMESPACE_FUNCTIONS = {

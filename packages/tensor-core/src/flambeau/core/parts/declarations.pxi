@@ -118,6 +118,7 @@ cdef extern from "core/python.h":
         int (*unbox_device)(PyObject *) except -1
         PyObject *(*find_composite)(const fl_op *) except NULL
         PyTypeObject *generator_type
+        PyObject *linalg_error
     cdef cppclass fl_arena:
         fl_arena() except +
     PyTypeObject *fl_tensor_type

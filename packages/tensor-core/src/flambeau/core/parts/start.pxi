@@ -99,6 +99,12 @@ def _set_blas_path(str path):
     fl_blas_set_path(raw)
 
 
+class LinAlgError(RuntimeError):
+    """A matrix that is singular or not positive definite, or an iteration that did not end."""
+
+
+LinAlgError.__module__ = "flambeau.linalg"
+_linalg_error = LinAlgError
 fl_storage_init()
 fl_tensor_type = <PyTypeObject *>Tensor
 fl_tensor_blank_init()
@@ -108,6 +114,7 @@ fl_python.unbox_dtype = _unbox_dtype
 fl_python.unbox_device = _unbox_device
 fl_python.find_composite = _find_composite
 fl_python.generator_type = <PyTypeObject *>Generator
+fl_python.linalg_error = <PyObject *>_linalg_error
 fl_kernels_init()
 _check_prefix()
 _install_operators()

@@ -11,10 +11,10 @@ const fl_tape *fl_the_tape = nullptr;
 int fl_raise(void) {
     PyObject *kinds[] = {PyExc_RuntimeError, PyExc_ValueError, PyExc_TypeError, PyExc_IndexError,
                          PyExc_RuntimeError, PyExc_MemoryError, PyExc_NotImplementedError,
-                         PyExc_OverflowError};
+                         PyExc_OverflowError, fl_python.linalg_error};
     int kind = fl_error_kind_get();
     if (!PyErr_Occurred())
-        PyErr_SetString(kinds[kind >= 0 && kind < 8 ? kind : 0], fl_error_text());
+        PyErr_SetString(kinds[kind >= 0 && kind < 9 ? kind : 0], fl_error_text());
     fl_error_clear();
     return -1;
 }

@@ -84,7 +84,8 @@ static int find_param(const fl_op *op, PyObject *name) {
             return i;
     /* PyTorch also takes NumPy's names for these */
     static const char *const synonyms[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},
-                                              {"input", "self"}, {"x", "self"}, {"unbiased", ""}};
+                                              {"input", "self"}, {"x", "self"}, {"A", "self"},
+                                              {"unbiased", ""}};
     for (auto &s : synonyms)
         if (PyUnicode_CompareWithASCIIString(name, s[0]) == 0)
             for (int i = 0; i < op->nparams; i++)

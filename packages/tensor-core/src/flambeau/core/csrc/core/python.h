@@ -108,6 +108,7 @@ struct fl_hooks {
     int (*unbox_device)(PyObject *o);
     PyObject *(*find_composite)(const fl_op *op);    /* a new reference */
     PyTypeObject *generator_type;
+    PyObject *linalg_error;                     /* the exception LinAlgError */
 };
 extern fl_hooks fl_python;
 

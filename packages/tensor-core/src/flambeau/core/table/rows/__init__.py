@@ -11,6 +11,9 @@ from flambeau.core.table.rows import (
     creation,
     fourier,
     indexing,
+    linalg,
+    linalg_composites,
+    linalg_products,
     losses,
     margins,
     matrix,
@@ -31,9 +34,9 @@ from flambeau.core.table.rows import (
 )
 
 _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, activations,
-            reductions, statistics, views, movement, indexing, places, matrix, network, creation,
-            random, composites, losses, windows, margins, normalization, resize,
-            sampling, fourier)
+            reductions, statistics, views, movement, indexing, places, matrix, linalg,
+            linalg_composites, linalg_products, network, creation, random, composites, losses,
+            windows, margins, normalization, resize, sampling, fourier)
 
 ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
 

@@ -57,13 +57,6 @@ ROWS = (
     composite("repeat(Tensor self, Shape repeats)", forms=("method",), doc="Tiles by copying."),
     composite("argsort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)",
               doc="The order that sorts along a dimension."),
-    composite("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
-              doc="``beta * self + alpha * (mat1 @ mat2)``."),
-    composite("mm(Tensor self, Tensor mat2)", doc="Product of two matrices."),
-    composite("bmm(Tensor self, Tensor mat2)", doc="Products of two stacks of matrices."),
-    composite("mv(Tensor self, Tensor vec)", doc="Product of a matrix and a vector."),
-    composite("dot(Tensor self, Tensor tensor)", doc="Inner product of two vectors."),
-    composite("outer(Tensor self, Tensor vec2)", doc="Outer product of two vectors."),
     composite("gelu(Tensor self, *, Str approximate='none')", forms=_NN,
               doc="``x * Phi(x)``, exact or by tanh."),
     composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"

@@ -1,0 +1,104 @@
+"""Linear algebra in terms of the decompositions; bodies in ``core/composites``."""
+from flambeau.core.table.make import composite, kernel
+
+
+def _plain(schema, *aliases, **facts):
+    """A function and a method under an old name, and in ``flambeau.linalg``."""
+    return composite(schema, aliases=aliases, out=True, **facts)
+
+
+def _linalg(schema, **facts):
+    """A function of ``flambeau.linalg`` alone."""
+    name = schema.split("(")[0]
+    return composite(schema, aliases=(name.replace("_", ".", 1),), forms=(), **facts)
+
+
+_TOLERANCES = "Operand? atol=None, Operand? rtol=None"
+
+ROWS = (
+    # ---- solving
+    _linalg("linalg_solve(Tensor self, Tensor B, *, Bool left=True)", out=True,
+            doc="Solves ``A X = B``, or ``X A = B``."),
+    _linalg("linalg_solve_ex(Tensor self, Tensor B, *, Bool left=True, Bool check_errors=False)",
+            doc="Solves ``A X = B`` without an error for singular matrices."),
+    _plain("inverse(Tensor self)", "linalg.inv", doc="The inverse of a square matrix."),
+    _linalg("linalg_inv_ex(Tensor self, *, Bool check_errors=False)",
+            doc="The inverse of a matrix without an error for singular ones."),
+    _linalg("linalg_tensorsolve(Tensor self, Tensor B, Dims? dims=None)", out=True,
+            doc="Solves a system whose unknown is a tensor."),
+    _linalg("linalg_tensorinv(Tensor self, Int ind=2)", out=True,
+            doc="The inverse of tensordot with a tensor."),
+    # ---- triangular systems
+    composite("triangular_solve(Tensor self, Tensor A, Bool upper=True, Bool transpose=False,"
+              " Bool unitriangular=False)", doc="Solves a triangular system."),
+    _plain("cholesky(Tensor self, Bool upper=False)", "linalg.cholesky",
+           doc="Cholesky decomposition of a positive definite matrix."),
+    _plain("cholesky_solve(Tensor self, Tensor L, Bool upper=False)",
+           doc="Solves a system from a Cholesky factor."),
+    _plain("cholesky_inverse(Tensor self, Bool upper=False)",
+           doc="The inverse of a matrix from its Cholesky factor."),
+    # ---- LU
+    _linalg("linalg_lu_factor(Tensor self, *, Bool pivot=True)",
+            doc="LU decomposition in one matrix, and the exchanges of rows."),
+    _linalg("linalg_lu(Tensor self, *, Bool pivot=True)",
+            doc="LU decomposition: permutation, lower and upper triangle."),
+    _linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, Bool left=True,"
+            " Bool adjoint=False)", out=True, doc="Solves a system from an LU decomposition."),
+    composite("lu(Tensor self, Bool pivot=True, Bool get_infos=False)",
+              doc="LU decomposition in one matrix, and the exchanges of rows."),
+    _plain("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots)",
+           doc="Solves a system from an LU decomposition."),
+    composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, Bool unpack_data=True,"
+              " Bool unpack_pivots=True)", forms=("function",),
+              doc="Permutation, lower and upper triangle of an LU decomposition."),
+    # ---- determinants
+    _plain("det(Tensor self)", "linalg.det", doc="The determinant."),
+    composite("slogdet(Tensor self)", aliases=("linalg.slogdet",),
+              doc="Sign and logarithm of the determinant."),
+    composite("logdet(Tensor self)", doc="Logarithm of the determinant."),
+    # ---- eigenvalues and singular values
+    composite("qr(Tensor self, Bool some=True)", doc="QR decomposition."),
+    _linalg("linalg_eigvalsh(Tensor self, Str UPLO='L')", out=True,
+            doc="Eigenvalues of a Hermitian matrix, in ascending order."),
+    _linalg("linalg_eigvals(Tensor self)", out=True, doc="Eigenvalues of a square matrix."),
+    _linalg("linalg_svdvals(Tensor A)", out=True, doc="Singular values, in descending order."),
+    composite("svd(Tensor self, Bool some=True, Bool compute_uv=True)",
+              doc="Singular value decomposition."),
+    _linalg(f"linalg_matrix_rank(Tensor A, Operand? tol=None, Bool hermitian=False, *,"
+            f" {_TOLERANCES})", out=True, differentiable=False,
+            doc="How many singular values are above a threshold."),
+    _linalg(f"linalg_pinv(Tensor A, Operand? rcond=None, Bool hermitian=False, *, {_TOLERANCES})",
+            out=True, doc="The Moore-Penrose pseudo-inverse."),
+    kernel("pinv_svd(Tensor A, Tensor? atols, Tensor? rtols, Float atol, Float rtol,"
+           " Bool hermitian)", forms=(), out=False,
+           doc="The pseudo-inverse, leaving out singular values up to a threshold."),
+    composite("pinverse(Tensor self, Float rcond=1e-15)", doc="The pseudo-inverse."),
+    _linalg("linalg_cond(Tensor A, Object p=None)", out=True, doc="The condition number."),
+    # ---- powers
+    kernel("matrix_exp(Tensor self)", aliases=("linalg.matrix_exp",), out=False,
+           doc="The exponential of a square matrix."),
+    _plain("matrix_power(Tensor self, Int n)", "linalg.matrix_power",
+           doc="A square matrix to an integer power."),
+    _linalg("linalg_vander(Tensor x, *, Int? N=None)", doc="Powers of numbers, side by side."),
+    composite("vander(Tensor x, Int? N=None, Bool increasing=False)", forms=("function",),
+              doc="Powers of numbers, side by side, the highest first."),
+    # ---- norms
+    _linalg("linalg_vector_norm(Tensor x, Float ord=2, Dims? dim=None, Bool keepdim=False, *,"
+            " DType? dtype=None)", out=True, doc="The norm of vectors."),
+    _linalg("linalg_matrix_norm(Tensor A, Object ord='fro', Ints dim=(-2, -1),"
+            " Bool keepdim=False, *, DType? dtype=None)", out=True, doc="The norm of matrices."),
+    _linalg("linalg_norm(Tensor A, Object ord=None, Dims? dim=None, Bool keepdim=False, *,"
+            " DType? dtype=None)", out=True, doc="The norm of vectors or matrices."),
+    composite("norm(Tensor self, Object p='fro', Dims? dim=None, Bool keepdim=False,"
+              " DType? dtype=None)", out=True, doc="The p-norm over dimensions."),
+    # ---- distances
+    composite("cdist(Tensor x1, Tensor x2, Float p=2.0, Object compute_mode=None)",
+              forms=("function",), doc="Distances between all pairs of rows."),
+    composite("pdist(Tensor input, Float p=2.0)", forms=("function", "nn"),
+              doc="Distances between the pairs of rows of one matrix."),
+    composite("pairwise_distance(Tensor x1, Tensor x2, Float p=2.0, Float eps=1e-06,"
+              " Bool keepdim=False)", forms=("function", "nn"),
+              doc="Distances between vectors of two stacks."),
+    composite("cosine_similarity(Tensor x1, Tensor x2, Dim dim=1, Float eps=1e-08)",
+              forms=("function", "nn"), doc="The cosine of the angle between vectors."),
+)
