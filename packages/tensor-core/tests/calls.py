@@ -7,6 +7,7 @@ other thread counts, other instruction sets and without NumPy's help.
 
 from __future__ import annotations
 
+import calls_linalg
 from call import ALL, FLOATS, NUMBERS, REAL, TWO, Call, nn
 from call import call_of as _c
 from calls_activations import ACTIVATIONS
@@ -190,7 +191,6 @@ CALLS: dict[str, list[Call]] = {
                _c(lambda lib, a, b: a @ b, (5,), (2, 5, 3)),
                _c(lambda lib, a, b: a @ b, (3, 0), (0, 2)),
                _c(lambda lib, a, b: a.t() @ b, (65, 33), (65, 70), factor=2)],
-    "mm": [_c(lambda lib, a, b: a.mm(b), (4, 5), (5, 3))],
     "bmm": [_c(lambda lib, a, b: a.bmm(b), (2, 4, 5), (2, 5, 3))],
     "mv": [_c(lambda lib, a, b: a.mv(b), (4, 5), (5,))],
     "dot": [_c(lambda lib, a, b: a.dot(b), (5,), (5,))],
@@ -332,11 +332,14 @@ CALLS: dict[str, list[Call]] = {
     "empty": [_c(lambda lib, x: lib.empty(2, 3).fill_(0))],
     "empty_strided": [_c(lambda lib, x: lib.empty_strided((2, 3), (1, 2)).fill_(0))],
 }
+#: Rows computed by LAPACK or as products.
+LINALG = calls_linalg.calls(_c)
+CALLS |= LINALG
 
 CALLS |= ACTIVATIONS | NUMERIC | WINDOWS | MARGINS | IMAGES | FOURIER
 
 #: Rows without a call here, and the test that covers each.
-ELSEWHERE = {
+ELSEWHERE = calls_linalg.ELSEWHERE | {
     "softmax_grad": "autograd's gradcheck", "log_softmax_grad": "autograd's gradcheck",
     "conv2d_input_grad": "autograd's gradcheck", "conv2d_weight_grad": "autograd's gradcheck",
     "max_pool2d_with_indices": "max_pool2d", "max_pool2d_grad": "autograd's gradcheck",

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from calls import CALLS
+from calls import CALLS, LINALG
 from checks import bits, same
 
 import flambeau
@@ -81,7 +81,7 @@ def test_levels_with_fma_agree_to_the_bit(run):
 
 #: Matrix products may use another block size, or another BLAS kernel, at another level.
 _PRODUCTS = {"matmul", "mm", "bmm", "mv", "dot", "addmm", "linear", "conv2d",
-             "scaled_dot_product_attention"}
+             "scaled_dot_product_attention", *LINALG}
 _BIG_PRODUCTS = {"matmul", "tall", "vector", "conv2d", "attention"}
 
 

@@ -26,6 +26,7 @@ NO_ROW = {
         "ones", "zeros", "rand", "randn", "randint", "randperm", "load", "logspace",
         "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "hamming_window",
         "blackman_window", "bartlett_window", "kaiser_window"},
+    "takes its operands one by one": {"einsum", "chain_matmul"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
     "asks about or sets something, computes nothing": {
         "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",

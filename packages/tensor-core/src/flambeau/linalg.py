@@ -9,4 +9,5 @@ from flambeau.core._core import LinAlgError
 
 _FUNCTIONS = namespaces.get("linalg", {})
 globals().update(_FUNCTIONS)
-__all__ = sorted([*_FUNCTIONS, LinAlgError.__name__])
+__all__ = list(_FUNCTIONS)
+__all__ += ["LinAlgError"]

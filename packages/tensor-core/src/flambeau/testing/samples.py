@@ -69,8 +69,13 @@ def samples(row: Row, dtype: str) -> Iterator[Sample]:
         Positional arguments in the row's order, tensors as arrays; and keyword arguments.
     """
     from flambeau.testing.samples_by_key import BY_KEY, FLOATING
+    from flambeau.testing.samples_linalg import BY_KEY as LINALG
 
     make = Maker(dtype, row.key, row.domain)
+    if row.key in LINALG:
+        for args in LINALG[row.key](make):
+            yield list(args), {}
+        return
     if row.key in FLOATING and "float" not in dtype:
         return
     if row.key in BY_KEY:

@@ -22,6 +22,6 @@ from flambeau.autograd.rules import (
     without,
 )
 
-__all__ = ["arithmetic", "attention", "fourier", "indexing", "linalg", "matrix", "movement", "network",
-           "normalization", "places", "reductions", "resampling", "sampling", "special",
+__all__ = ["arithmetic", "attention", "fourier", "indexing", "linalg", "matrix", "movement",
+           "network", "normalization", "places", "reductions", "resampling", "sampling", "special",
            "statistics", "views", "without"]

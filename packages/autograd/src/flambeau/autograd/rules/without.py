@@ -13,6 +13,7 @@ no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 
 # ---- counts ------------------------------------------------------------------------------------
 no_derivative("histc", "bincount_of", "histogram_of")
+
 # ---- decompositions whose differentiable form is another row -----------------------------------
 no_derivative("lu_permutation", "geqrf", "eigh_values", "eig_values", "svd_values")
 

@@ -77,7 +77,7 @@ def _letters(subscripts):
     return text
 
 
-# ---- reading -------------------------------------------------------------------------------------
+# ---- reading -----------------------------------------------------------------------------------
 def _read(term, what):
     """A term as a list of letters, with ``...`` for the ellipsis."""
     labels, i = [], 0
@@ -157,17 +157,19 @@ def _sizes_of(inputs, shapes):
     return sizes
 
 
-# ---- planning ------------------------------------------------------------------------------------
+# ---- planning ----------------------------------------------------------------------------------
 class _Plan:
     """What to do with the operands, in order."""
 
     def __init__(self, equation, shapes):
         inputs, self.output = _parse(equation, shapes)
         self.sizes = _sizes_of(inputs, shapes)
+        live = [{s for s, n in zip(labels, shape, strict=True) if n != 1 or self.sizes[s] == 1}
+                for labels, shape in zip(inputs, shapes, strict=True)]
         self.prepare = []
         terms = []
         for i, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
-            others = set(self.output).union(*inputs[:i], *inputs[i + 1:])
+            others = set(self.output).union(*live[:i], *live[i + 1:])
             steps, labels = _prepare(labels, shape, self.sizes, others)
             self.prepare.append(steps)
             terms.append(labels)

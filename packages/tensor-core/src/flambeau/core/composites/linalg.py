@@ -240,7 +240,7 @@ def logdet(A):
     return _op["where"](_op["eq"](sign, -1), float("nan"), size)
 
 
-# ---- QR, eigenvalues, singular values -----------------------------------------------------------
+# ---- QR, eigenvalues, singular values ----------------------------------------------------------
 def qr(A, some):
     return _QR(*_op["linalg_qr"](A, "reduced" if some else "complete"))
 

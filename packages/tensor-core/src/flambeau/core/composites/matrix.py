@@ -72,7 +72,7 @@ def kron(x, other):
     return _op["reshape"](product, merged)
 
 
-# ---- beta * self + alpha * product ---------------------------------------------------------------
+# ---- beta * self + alpha * product -------------------------------------------------------------
 def _scaled_sum(what, x, product, beta, alpha):
     """``beta * x + alpha * product``; x is not read where beta is zero."""
     shape = product.shape
@@ -126,7 +126,7 @@ def addbmm(x, batch1, batch2, beta, alpha):
     return _scaled_sum("addbmm", x, _matmul(wide, tall), beta, alpha)
 
 
-# ---- contractions ----------------------------------------------------------------------------------
+# ---- contractions ------------------------------------------------------------------------------
 def _contracted_dims(x, other, dims):
     if _core.is_tensor(dims):
         dims = dims.tolist()
@@ -224,7 +224,7 @@ def linalg_vecdot(x, y, dim):
     return _op["sum"](_op["mul"](_op["conj"](x) if x.is_complex() else x, y), dim)
 
 
-# ---- cross product -----------------------------------------------------------------------------------
+# ---- cross product -----------------------------------------------------------------------------
 def _turned(x, dim, by):
     """The three components in the order (y, z, x) or (z, x, y)."""
     parts = [_op["narrow"](x, dim, (i + by) % 3, 1) for i in range(3)]
@@ -261,8 +261,9 @@ def bilinear(first, second, weight, bias):
     if weight.ndim != 3 or first.shape[-1] != weight.shape[1] or \
             second.shape[-1] != weight.shape[2] or first.shape[:-1] != second.shape[:-1]:
         raise RuntimeError(f"bilinear(): weight must have shape [out, in1, in2] and the inputs the "
-                           f"same shape up to their last sizes in1 and in2; got {list(first.shape)},"
-                           f" {list(second.shape)} and weight {list(weight.shape)}")
+                           f"same shape up to their last sizes in1 and in2; got "
+                           f"{list(first.shape)}, {list(second.shape)} and weight "
+                           f"{list(weight.shape)}")
     out, n, m = weight.shape
     batch = list(first.shape[:-1])
     count = _size(batch, range(len(batch)))

@@ -29,7 +29,7 @@ def _in_dtype(what, x, dtype):
     return _op["cast"](x, dtype)
 
 
-# ---- vectors ------------------------------------------------------------------------------------
+# ---- vectors -----------------------------------------------------------------------------------
 def _safe_root(total, exponent):
     """``total ** exponent``, with gradient zero where it is zero."""
     zero = _op["eq"](total, 0)
@@ -98,7 +98,7 @@ def _reduces_nothing(x, dims):
     return dims is None or any(x.shape[d] == 0 for d in dims)
 
 
-# ---- matrices -----------------------------------------------------------------------------------
+# ---- matrices ----------------------------------------------------------------------------------
 def _matrix_dims(what, x, dim):
     if len(dim) != 2:
         raise RuntimeError(f"{what}: dim must be a 2-tuple, got {tuple(dim)}")
@@ -127,8 +127,8 @@ def _matrix_norm(what, x, ord, dim, keepdim):
             result = _op["amax" if ord > 0 else "amin"](values, -1)
         return _restore(result, first, second) if keepdim else result
     if not _is_number(ord) or abs(ord) not in (1, _INF):
-        raise RuntimeError(f"{what}: Order {ord!r} not supported; it is 'fro', 'nuc', 1, -1, 2, -2, "
-                           "inf or -inf")
+        raise RuntimeError(f"{what}: Order {ord!r} not supported; it is 'fro', 'nuc', 1, -1, 2, "
+                           "-2, inf or -inf")
     summed, compared = (first, second) if abs(ord) == 1 else (second, first)
     sums = _op["sum"](_op["abs"](x), summed, True)
     result = _op["amax" if ord > 0 else "amin"](sums, compared, True)
@@ -146,7 +146,7 @@ def linalg_matrix_norm(x, ord, dim, keepdim, dtype):
     return _matrix_norm(what, _in_dtype(what, x, dtype), ord, dim, keepdim)
 
 
-# ---- either -------------------------------------------------------------------------------------
+# ---- either ------------------------------------------------------------------------------------
 def linalg_norm(x, ord, dim, keepdim, dtype):
     what = "linalg.norm"
     _expect_floating(what, x)
@@ -163,19 +163,6 @@ def linalg_norm(x, ord, dim, keepdim, dtype):
     if not _is_number(ord):
         raise RuntimeError(f"{what}: ord={ord!r} is for matrices; dim={tuple(dim)} names a vector")
     return linalg_vector_norm(x, ord, dim, keepdim, dtype)
-
-
-def norm(x, p, dim, keepdim, dtype):
-    """The older form: 'fro' and 'nuc', or a number, which means vectors even for two dims."""
-    _expect_floating("norm", x)
-    x = _in_dtype("norm", x, dtype)
-    if p == "nuc":
-        return _matrix_norm("norm", x, p, tuple(range(x.ndim)) if dim is None else dim, keepdim)
-    if p is None or p == "fro":
-        p = 2
-    if not _is_number(p):
-        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', got {p!r}")
-    return linalg_vector_norm(x, p, dim, keepdim, None)
 
 
 def linalg_cond(A, p):
@@ -201,7 +188,7 @@ def linalg_cond(A, p):
     return _op["where"](_op["gt"](info, 0), _INF, _op["mul"](size, other))
 
 
-# ---- distances ----------------------------------------------------------------------------------
+# ---- distances ---------------------------------------------------------------------------------
 def _distances_by_product(x, y):
     """``sqrt(|x|^2 + |y|^2 - 2 x.y)`` of all pairs."""
     squares = _op["sum"](_op["square"](x), -1, True)

@@ -89,8 +89,6 @@ ROWS = (
             " Bool keepdim=False, *, DType? dtype=None)", out=True, doc="The norm of matrices."),
     _linalg("linalg_norm(Tensor A, Object ord=None, Dims? dim=None, Bool keepdim=False, *,"
             " DType? dtype=None)", out=True, doc="The norm of vectors or matrices."),
-    composite("norm(Tensor self, Object p='fro', Dims? dim=None, Bool keepdim=False,"
-              " DType? dtype=None)", out=True, doc="The p-norm over dimensions."),
     # ---- distances
     composite("cdist(Tensor x1, Tensor x2, Float p=2.0, Object compute_mode=None)",
               forms=("function",), doc="Distances between all pairs of rows."),
