@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import warnings
 
+from call import nn
+
 LAPACK = ("float32", "float64", "complex64")
 TWO = ("float32", "float64")
 
@@ -193,7 +195,7 @@ def calls(c):
         "cross": [run(lambda lib, a, b: lib.cross(a, b, dim=1), (2, 3), (2, 3))],
         "linalg_cross": [run(lambda lib, a, b: lib.linalg.cross(a, b), (2, 3), (1, 3))],
         "linalg_diagonal": [run(lambda lib, a: lib.linalg.diagonal(a, offset=1), (2, 3, 4))],
-        "bilinear": [run(lambda lib, a, b, w, e: lib.nn.functional.bilinear(a, b, w, e), (2, 4, 3),
+        "bilinear": [run(lambda lib, a, b, w, e: nn(lib).bilinear(a, b, w, e), (2, 4, 3),
                        (2, 4, 5), (6, 3, 5), (6,), d=TWO)],
     }
 

@@ -93,7 +93,7 @@ def test_errors_say_what_is_wrong(call, text):
 
 
 def test_gradients_at_corners_are_pytorchs():
-    pytest.importorskip("flambeau.autograd")
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     torch = pytest.importorskip("torch")
     calls = [lambda lib, x: x.std(), lambda lib, x: x.norm(), lambda lib, x: x.norm(1),
              lambda lib, x: x.norm(3), lambda lib, x: x.norm(0.5), lambda lib, x: x.norm(1.5),

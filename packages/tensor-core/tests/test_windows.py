@@ -23,7 +23,7 @@ CASES = {
 @pytest.mark.parametrize("length", (0, 1, 2, 7, 64))
 @pytest.mark.parametrize("name", CASES)
 def test_windows_are_scipys(name, length, sym):
-    signal = pytest.importorskip("scipy.signal.windows")
+    signal = pytest.importorskip("scipy.signal.windows", reason="needs SciPy")
     options, (theirs, *rest) = CASES[name]
     expected = getattr(signal, theirs)(length, *rest, sym=sym)
     got = getattr(windows, name)(length, sym=sym, dtype=flambeau.float64, **options).numpy()
@@ -44,7 +44,7 @@ def test_older_names(name, periodic):
 
 
 def test_options_of_windows():
-    pytest.importorskip("flambeau.autograd")
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     assert windows.hann(4, requires_grad=True).requires_grad
     assert windows.hann(4, dtype=flambeau.bfloat16).dtype is flambeau.bfloat16
     with pytest.raises(ValueError, match="non-negative"):
@@ -81,7 +81,7 @@ def test_like_pytorch(make):
 
 
 def test_out_is_returned_and_marked():
-    pytest.importorskip("flambeau.autograd")
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     target = flambeau.empty(0, dtype=flambeau.float64)
     assert flambeau.rand(3, out=target) is target and target.shape == (3,)
     assert flambeau.scalar_tensor(1, requires_grad=True).requires_grad

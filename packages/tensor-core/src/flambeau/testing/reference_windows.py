@@ -60,11 +60,16 @@ def _grouped(x, groups):
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
 
 
+def _wide(x):
+    """The double-precision dtype of an array's kind."""
+    return np.result_type(x.dtype, np.float64)
+
+
 @kernel("conv3d")
 def conv3d(x, weight, bias, stride, padding, dilation, groups):
     taps = Taps(x.shape[-3:], weight.shape[2:], stride, padding, dilation)
     batch = x if x.ndim == 5 else x[None]
-    columns = _grouped(taps.gather(batch.astype(np.float64)), groups)
+    columns = _grouped(taps.gather(batch.astype(_wide(batch))), groups)
     filters = weight.reshape(groups, -1, weight.shape[1], columns.shape[3])
     result = np.einsum("ngctzyx,goct->ngozyx", columns, filters)
     result = result.reshape(batch.shape[0], weight.shape[0], *taps.count)
@@ -75,7 +80,7 @@ def conv3d(x, weight, bias, stride, padding, dilation, groups):
 @kernel("conv3d_input_grad")
 def conv3d_input_grad(grad, weight, size, stride, padding, dilation, groups):
     taps = Taps(size[-3:], weight.shape[2:], stride, padding, dilation)
-    batch = _grouped(grad if grad.ndim == 5 else grad[None], groups).astype(np.float64)
+    batch = _grouped(grad if grad.ndim == 5 else grad[None], groups).astype(_wide(grad))
     filters = weight.reshape(groups, -1, weight.shape[1], int(np.prod(taps.kernel)))
     columns = np.einsum("ngozyx,goct->ngctzyx", batch, filters)
     return taps.scatter(columns).reshape(size)
@@ -85,7 +90,7 @@ def conv3d_input_grad(grad, weight, size, stride, padding, dilation, groups):
 def conv3d_weight_grad(grad, x, size, stride, padding, dilation, groups):
     taps = Taps(x.shape[-3:], size[2:], stride, padding, dilation)
     batch = x if x.ndim == 5 else x[None]
-    columns = _grouped(taps.gather(batch.astype(np.float64)), groups)
+    columns = _grouped(taps.gather(batch.astype(_wide(batch))), groups)
     slopes = _grouped(grad if grad.ndim == 5 else grad[None], groups)
     return np.einsum("ngctzyx,ngozyx->goct", columns, slopes).reshape(size)
 
