@@ -10,6 +10,7 @@ from typing import Any
 from flambeau.core import _core
 from flambeau.core.backends import Backend
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
+from flambeau.core.table.wide import in_double
 from flambeau.cuda import params, source
 
 #: The dtype that each kind computes in.
@@ -70,6 +71,8 @@ class GeneratedBackend(Backend):
         """Compute a pointwise row."""
         values = dict(zip((p.name for p in row.params), args, strict=True))
         kind = compute_kind(row, values)
+        if kind == "c64" and in_double(row):
+            kind = "c128"
         return NotImplemented if kind is None else self._elementwise(row, kind, args, outs)
 
     def copy_into(self, out, value):

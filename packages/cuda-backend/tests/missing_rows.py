@@ -1,0 +1,32 @@
+"""What the CUDA backend refuses so far, by name. Remove a name when it gets a kernel."""
+
+#: Rows without a kernel.
+MISSING = {
+    "adaptive_best", "adaptive_mean", "adaptive_mean_grad", "attention", "attention_grad",
+    "avg_pool2d", "avg_pool2d_grad", "batch_norm_grad", "bernoulli", "bincount_of", "binomial",
+    "bucketize", "col2im", "constant_pad_nd", "conv2d", "conv2d_input_grad",
+    "conv2d_weight_grad", "conv3d", "conv3d_input_grad", "conv3d_weight_grad", "ctc_loss_grad",
+    "ctc_loss_rows", "cummax", "cummin", "cumprod", "eig_values", "eigh_values",
+    "embedding_bag_rows", "fft_c2c", "fft_c2r", "fft_r2c", "frexp", "gcd", "geqrf",
+    "grid_sampler", "grid_sampler_grad", "group_norm_grad", "histc", "histogram_of", "igamma",
+    "igammac", "im2col", "index_copy", "index_fill", "kthvalue", "lcm", "linalg_cholesky_ex",
+    "linalg_det_lu", "linalg_eig", "linalg_eigh", "linalg_householder_product",
+    "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet_lu", "linalg_solve_lu",
+    "linalg_solve_triangular", "linalg_svd", "logcumsumexp", "lu_permutation", "masked_scatter",
+    "matrix_exp", "max_pool2d_grad", "max_pool2d_with_indices", "median", "median.dim", "mode",
+    "multinomial", "nanmedian", "nanmedian.dim", "nansum", "native_batch_norm",
+    "native_group_norm", "norm_of", "pad_by", "pad_by_grad", "pinv_svd", "poisson",
+    "repeat_places", "resample", "resample_grad", "row_order", "scatter_reduce", "searchsorted",
+    "std", "svd_values", "zeta",
+}
+
+#: Rows whose kernels refuse uint64, whose order and division differ from int64's.
+SIGNED_ONLY = {
+    "abs", "amax", "amin", "argmax", "argmin", "bitwise_right_shift", "clamp_both", "clamp_max",
+    "clamp_min", "floor_divide", "fmax", "fmin", "fmod", "ge", "gt", "le", "lt", "max.dim",
+    "maximum", "min.dim", "minimum", "relu", "remainder", "sgn", "sign", "signbit",
+    "trunc_divide",
+}
+
+#: Rows whose kernels refuse complex numbers.
+REAL_ONLY = {"logsumexp"}
