@@ -189,6 +189,7 @@ cdef extern from "core/core.h":
     void fl_alloc_stats(fl_alloc_info *) noexcept nogil
     void fl_alloc_reset_peak() noexcept nogil
     void fl_alloc_trim() noexcept nogil
+    void fl_alloc_fail_after(int64_t) noexcept nogil
 
 cdef extern from "core/pointwise.h":
     enum:

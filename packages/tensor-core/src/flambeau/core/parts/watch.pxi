@@ -309,6 +309,11 @@ def empty_cache():
     fl_alloc_trim()
 
 
+def _fail_allocations_after(int64_t blocks):
+    """For tests, under FLAMBEAU_ALLOC=plain: the request after so many more fails; -1: none."""
+    fl_alloc_fail_after(blocks)
+
+
 def is_grad_enabled() -> bool:
     """Whether operations are recorded on this thread."""
     return (fl_thread.mode & FL_M_GRAD) != 0

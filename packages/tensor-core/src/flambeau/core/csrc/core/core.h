@@ -149,9 +149,8 @@ class Out {
 /* Plain scratch memory from the caching allocator. */
 class Scratch {
   public:
-    explicit Scratch(size_t bytes) : bytes_(bytes), ptr_(bytes ? fl_alloc(bytes) : nullptr) {
-        if (bytes && !ptr_) fl_error(FL_MEMORY_ERROR, "no memory for %zu bytes of scratch", bytes);
-    }
+    explicit Scratch(size_t bytes)
+        : bytes_(bytes), ptr_(bytes ? fl_alloc_or_error(bytes) : nullptr) {}
     ~Scratch() { if (ptr_) fl_free(ptr_, bytes_); }
     bool ok() const { return ptr_ || !bytes_; }
     template <class T> T *as() { return (T *)ptr_; }

@@ -78,13 +78,11 @@ static bool lies_in_columns(const fl_tensor *t, const int64_t *strides) {
 ColumnsOut::ColumnsOut(fl_tensor *t)
     : t_(t), owned_(nullptr), bytes_((size_t)(t->numel * fl_itemsize(t->dtype))) {
     fl_column_strides(t->ndim, t->shape, strides_);
-    if (lies_in_columns(t, strides_)) {
+    if (lies_in_columns(t, strides_) && fl_is_aligned(t->data)) {
         data_ = t->data;
         return;
     }
-    data_ = owned_ = bytes_ ? (char *)fl_alloc(bytes_) : nullptr;
-    if (bytes_ && !owned_)
-        fl_error(FL_MEMORY_ERROR, "no memory for %zu bytes of scratch", bytes_);
+    data_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
 }
 
 ColumnsOut::~ColumnsOut() {

@@ -33,6 +33,10 @@ static inline int64_t fl_matrix_grain(int64_t rows, int64_t cols) {
     return (int64_t)(300000.0 / work) + 1;
 }
 
+/* Kernels of LAPACK choose their loops by alignment, and with them the last bits of a result:
+ * matrices begin where the allocator's blocks do, however the caller's memory lies. */
+static inline bool fl_is_aligned(const void *p) { return (uintptr_t)p % FL_ALLOC_ALIGNMENT == 0; }
+
 /* The matrices of a result, column after column: the tensor's own memory where it lies so, else
  * scratch that commit() copies back. */
 class ColumnsOut {

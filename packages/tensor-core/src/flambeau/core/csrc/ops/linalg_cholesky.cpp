@@ -158,7 +158,8 @@ extern "C" int fl_run_linalg_solve_triangular(const fl_op *, const fl_value *in,
     int64_t n = a->shape[a->ndim - 1];
     fl_matrix layout = {};
     int last = a->ndim - 1;
-    if (!fl_as_matrix(n, n, ia.strides[last - 1], ia.strides[last], &layout)) {
+    if (!fl_is_aligned(ia.data) ||
+        !fl_as_matrix(n, n, ia.strides[last - 1], ia.strides[last], &layout)) {
         if (!ia.copy())
             return -1;
         fl_as_matrix(n, n, ia.strides[last - 1], ia.strides[last], &layout);

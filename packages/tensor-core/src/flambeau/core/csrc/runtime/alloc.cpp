@@ -275,9 +275,15 @@ void free_cached(State &s, void *block, size_t bytes) {
         put_common(s, index, &block, 1);
 }
 
+std::atomic<int64_t> until_failure{-1}; /* blocks that plain mode still gives; -1: no end */
+
+bool must_fail() {
+    return until_failure.load(std::memory_order_relaxed) >= 0 && until_failure.fetch_sub(1) == 0;
+}
+
 void *alloc_plain(size_t bytes) {
-    void *block = malloc(bytes);
-    if (!block)
+    void *block = nullptr;
+    if (must_fail() || posix_memalign(&block, FL_ALLOC_ALIGNMENT, bytes ? bytes : 1) != 0)
         return nullptr;
     system_counters.held.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
     system_counters.taken.fetch_add(1, std::memory_order_relaxed);
@@ -325,6 +331,10 @@ void *fl_alloc_or_error(size_t bytes) {
              static_cast<double>(info.live_bytes) / 1048576.0,
              static_cast<double>(fl_host_memory()) / 1048576.0);
     return nullptr;
+}
+
+void fl_alloc_fail_after(int64_t blocks) {
+    until_failure.store(blocks);
 }
 
 void fl_alloc_stats(fl_alloc_info *info) {

@@ -6,7 +6,7 @@
  * of 2 MiB and more are mapped for huge pages. A block may be freed by any thread; after fork
  * the child owns a copy of everything, less what sat in the caches of threads that are gone.
  *
- * FLAMBEAU_ALLOC=plain: one exact malloc per block, no cache, so that AddressSanitizer sees an
+ * FLAMBEAU_ALLOC=plain: one exact block of the system per request, no cache, so that AddressSanitizer sees an
  * overrun by one element. FLAMBEAU_ALLOC=poison: the cache, with every block filled with 0xFF
  * (NaN in every floating dtype) when handed out and when returned. */
 #ifndef FLAMBEAU_RUNTIME_ALLOC_H
@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What blocks are aligned to, except in plain mode, which promises 16 bytes. Kernels may rely on
- * neither: views start anywhere. */
+/* What blocks are aligned to. Kernels may not rely on it: views start anywhere. */
 #define FL_ALLOC_ALIGNMENT 64
 
 typedef struct fl_alloc_info {
@@ -48,6 +47,9 @@ void fl_alloc_trim(void);           /* return all cached blocks to the operating
                                        in the caches of other threads excepted */
 size_t fl_alloc_class(size_t bytes);    /* the size of the block that serves such a request */
 const char *fl_alloc_mode(void);        /* "cache", "plain" or "poison" */
+
+/* For tests: in plain mode, the request after so many more fails once; -1 takes that back. */
+void fl_alloc_fail_after(int64_t blocks);
 
 #ifdef __cplusplus
 }

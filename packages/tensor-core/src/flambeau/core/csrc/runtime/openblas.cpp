@@ -64,7 +64,8 @@ bool amd_with_avx512() {
 
 /* The library reads these variables while it is loaded, and at no other time. Some versions and
  * some environments take kernels for AVX2 on AMD processors with AVX-512, at half the speed;
- * FLAMBEAU_ISA=v3 leaves the choice to them. */
+ * FLAMBEAU_ISA=v3 leaves the choice to them. A library that another module of the process opened
+ * before keeps the kernels it chose then: results may differ in the last bits. */
 void *open_library(const char *path) {
     EnvironmentGuard threads("OPENBLAS_NUM_THREADS", "1");
     if (!amd_with_avx512())
