@@ -38,6 +38,7 @@ SPECIAL = {
     "sgn": [lambda: (lambda x: flambeau.sgn(x) + x, (reals(3),)),
             lambda: (flambeau.sgn, (complexes(3),))],
     "angle_of": [lambda: (lambda x: ops.angle_of(x) + x, (reals(3),))],
+    "angle_of_complex": [lambda: (flambeau.angle, (complexes(3),))],
     "nextafter_wide": [lambda: (flambeau.nextafter, (reals(3), reals(3, seed=1)))],
     "frexp": [lambda: (lambda x: flambeau.frexp(x)[0], (reals(3, low=0.3, high=0.45),))],
 }

@@ -51,5 +51,6 @@ STATISTICS = {
     "cummin": [lambda: (lambda a: a.cummin(0)[0], (reals(4, 2),))],
     "logcumsumexp": [lambda: (lambda a: a.logcumsumexp(1), (reals(2, 5),)),
                      lambda: (lambda a: a.logcumsumexp(0), (complexes(3),)),
+                     lambda: (lambda a: (a + 800).logcumsumexp(0), (complexes(3),)),
                      lambda: (lambda a: a.logcumsumexp(0), (reals(),))],
 }

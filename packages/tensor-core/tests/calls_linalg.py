@@ -139,7 +139,8 @@ def calls(c):
         "linalg_pinv": [run(lambda lib, a: lib.linalg.pinv(a), (2, 4, 3)),
                         run(lambda lib, a: lib.linalg.pinv(a, rtol=0.5), (3, 4)),
                         run(lambda lib, a: lib.linalg.pinv(_positive(lib, a), hermitian=True),
-                          (3, 3))],
+                          (3, 3)),
+                        run(lambda lib, a: lib.linalg.pinv(a, hermitian=True), (2, 3, 3))],
         "pinverse": [run(lambda lib, a: lib.pinverse(a), (3, 4))],
         "linalg_matrix_rank": [run(lambda lib, a: lib.linalg.matrix_rank(
             a[..., :2] @ a[..., :2, :]), (2, 4, 4)),

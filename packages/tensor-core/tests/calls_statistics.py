@@ -98,6 +98,7 @@ STATISTICS = {
     "logcumsumexp": [_c(lambda lib, x: x.logcumsumexp(-1), (3, 67), d=FLOATS),
                      _c(lambda lib, x: (x * 300).logcumsumexp(1)),
                      _c(lambda lib, x: x.logcumsumexp(0), (5,), d=("complex64",), factor=4),
+                     _c(lambda lib, x: (x * 3 + 400j).logcumsumexp(0), (5,), d=("complex64",)),
                      *_on([-INF, -INF, 1.0, -INF, INF, 2.0, NAN, 1.0],
                           lambda x: x.logcumsumexp(0))],
     "median": [_c(lambda lib, x: x.median(), d=COUNTED), _c(lambda lib, x: x.median(), ()),

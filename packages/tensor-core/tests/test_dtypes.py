@@ -182,6 +182,51 @@ def test_uint64_division(name, function):
     assert quotient == [int(x) // int(y) if y else 0 for x, y in zip(a, b, strict=True)]
 
 
+def test_float_power_in_place_needs_double_precision():
+    x = flambeau.tensor([2.0, 3.0], dtype=flambeau.float64)
+    assert x.float_power_(flambeau.tensor([2, 1])).tolist() == [4.0, 3.0]
+    z = flambeau.tensor([2j])
+    assert z.to(flambeau.complex128).float_power_(2).tolist() == [-4]
+    for wrong, exponent in ((x.float(), 2), (x.long(), 2), (x, 2j), (z, 2)):
+        with pytest.raises(RuntimeError, match="float_power_ has dtype"):
+            wrong.float_power_(exponent)
+
+
+def test_uint64_powers_wrap_around():
+    bases, exponents = (0, 1, 2, 3, 2**64 - 1), (0, 1, 70, 2**63, 2**63 + 1, 2**64 - 1)
+    x = flambeau.tensor(bases, dtype=flambeau.uint64)[:, None]
+    y = flambeau.tensor(exponents, dtype=flambeau.uint64)
+    assert flambeau.pow(x, y).tolist() == [[pow(a, b, 2**64) for b in exponents] for a in bases]
+
+
+def test_products_of_integers_scaled_by_fractions_stay_integers():
+    x, m = flambeau.tensor([[5, 7]]), flambeau.tensor([[2, 0], [0, 3]])
+    assert flambeau.addmm(x, x, m, beta=1.9, alpha=-2.9).tolist() == [[5 - 20, 7 - 42]]
+    with pytest.raises(RuntimeError, match="argument beta must not be a floating point number"):
+        flambeau.addr(m, m[0], m[1], beta=0.5)
+
+
+@pytest.mark.parametrize("name", ("float16", "bfloat16"))
+def test_half_precision_rounds_once(name):
+    dtype = getattr(flambeau, name)
+    big = 1.0 / flambeau.finfo(dtype).eps
+    x = flambeau.tensor([[-big]], dtype=dtype)
+    row = flambeau.tensor([[big, 0.5, 0.25]], dtype=dtype)
+    assert flambeau.addmm(x, row, flambeau.ones(3, 1, dtype=dtype)).item() == 0.75
+    assert flambeau.addbmm(x, row[None], flambeau.ones(1, 3, 1, dtype=dtype)).item() == 0.75
+
+
+@pytest.mark.parametrize("name", ("float16", "bfloat16"))
+def test_quotient_of_half_precision_is_rounded_before_it_is_cut(name):
+    dtype = getattr(flambeau, name)
+    below = flambeau.nextafter(flambeau.tensor(9.0, dtype=dtype), flambeau.tensor(0.0, dtype=dtype))
+    three = flambeau.tensor(flambeau.finfo(dtype).eps, dtype=dtype) + 1
+    assert (below / three).item() != (below.item() / three.item())
+    for other in (three, below):
+        quotient = flambeau.div(below, other, rounding_mode="trunc")
+        assert quotient.item() == math.trunc((below / other).item())
+
+
 def test_uint64_has_no_sign():
     x = flambeau.tensor(BIG, dtype=flambeau.uint64)
     assert x.abs().tolist() == BIG

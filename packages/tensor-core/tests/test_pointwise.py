@@ -25,7 +25,7 @@ ROWS = {row.key: row for row in POINTWISE}
 #: Rows whose expected values are in test_pointwise_oracle.py alone, or in the named test.
 ELSEWHERE = {"addcdiv", "lerp", "relu_grad", "floor_divide", "trunc_divide", "remainder", "fmod",
              "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "nextafter_narrow",
-             "nextafter_wide"}
+             "angle_of_complex", "nextafter_wide"}
 DOMAIN = {"pow": (0.1, 3.0), "div": (0.5, 3.0)}
 
 

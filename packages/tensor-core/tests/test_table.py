@@ -54,6 +54,7 @@ NO_ROW_METHODS = {
         "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"},
     "the creation rows": {"new_empty", "new_empty_strided", "new_full", "new_ones",
                           "new_tensor", "new_zeros"},
+    "the row pow": {"float_power_"},
     "the rows fill and random_*": {"zero_", "uniform_", "normal_", "random_", "bernoulli_"},
     "views made of permute, transpose, select and view_as_real": {
         "T", "mT", "H", "mH", "real", "imag"},

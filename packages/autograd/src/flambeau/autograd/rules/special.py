@@ -75,7 +75,15 @@ def _sgn(g, self, result):
     return ops.where(size == 0, 0, across)
 
 
+def _angle_of_complex(g, self):
+    """A quarter turn from z, over the size of z; 0 at 0."""
+    zero = self == 0
+    return g * ops.where(zero, 0, self * 1j / ops.square(ops.where(zero, 1, self).abs()))
+
+
 rule("sgn", self=_sgn)
+
+
 def _nextafter_self(g, self, other):
     """1, but 0 where nothing moves: as PyTorch has it."""
     return ops.where(self == other, 0, g)
@@ -84,4 +92,5 @@ def _nextafter_self(g, self, other):
 rule("nextafter_wide", self=_nextafter_self, other=lambda g: zeros_like(g))
 rule("nextafter_narrow", self=_nextafter_self, other=lambda g: zeros_like(g))
 rule("angle_of", self=lambda g: zeros_like(g))
+rule("angle_of_complex", self=_angle_of_complex)
 rule("frexp", self=lambda g, result1: ops.ldexp(g, -result1))

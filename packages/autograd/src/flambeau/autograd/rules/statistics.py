@@ -121,15 +121,15 @@ def _logcumsumexp(g, self, result, self_shape, dim):
     if not self_shape:
         return g
     if self.is_complex():
-        return _backwards(g * conj((-result).exp()), dim) * conj(self.exp())
-    return _from_the_end(g, self, result, dim) - _from_the_end(-g, self, result, dim)
+        counted = (g != 0).logical_and(ops.real_part(result) != -inf)
+        return conj(_from_the_end(conj(g), counted, self, result, dim))
+    return (_from_the_end(g, (g > 0).logical_and(result != -inf), self, result, dim)
+            - _from_the_end(-g, (g < 0).logical_and(result != -inf), self, result, dim))
 
 
-def _from_the_end(g, self, result, dim):
-    """The part of logcumsumexp's gradient that comes from positive ``g``."""
-    positive = ops.where(result == -inf, False, g > 0)
-    logs = ops.where(positive, ops.where(positive, g, 1).log() - ops.where(positive, result, 0),
-                     -inf)
+def _from_the_end(g, counted, self, result, dim):
+    """The part of logcumsumexp's gradient that comes from some elements of ``g``."""
+    logs = ops.where(counted, ops.where(counted, g, 1).log() - ops.where(counted, result, 0), -inf)
     return (logs.flip(dim).logcumsumexp(dim).flip(dim) + self).exp()
 
 

@@ -73,17 +73,35 @@ def kron(x, other):
 
 
 # ---- beta * self + alpha * product -------------------------------------------------------------
+_HALVES = ("float16", "bfloat16")
+
+
+def _scaled_product(what, x, product, left, right, beta, alpha):
+    """``beta * x + alpha * product(left, right)``; half precision is rounded once, at the end."""
+    if left.dtype.name not in _HALVES or x.dtype is not left.dtype or right.dtype is not x.dtype:
+        return _scaled_sum(what, x, product(left, right), beta, alpha)
+    wide, cast = _core._dtype_named("float32"), _op["cast"]
+    result = product(cast(left, wide), cast(right, wide))
+    return cast(_scaled_sum(what, cast(x, wide), result, beta, alpha), left.dtype)
+
+
 def _scaled_sum(what, x, product, beta, alpha):
     """``beta * x + alpha * product``; x is not read where beta is zero."""
     shape = product.shape
     if not _expands(x.shape, shape):
         raise RuntimeError(f"{what}(): self of shape {list(x.shape)} cannot be expanded to the "
                            f"shape of the product, {list(shape)}")
+    if not (_is_inexact(x) or _is_inexact(product)):
+        beta, alpha = int(beta), int(alpha)  # integers stay integers, as in PyTorch
     if beta == 0:
         return product if alpha == 1 else _op["mul"](product, alpha)
     if beta != 1:
         x = _op["mul"](x, beta)
     return _op["add"](x, product, alpha=alpha)
+
+
+def _is_inexact(x):
+    return x.is_floating_point() or x.is_complex()
 
 
 def _expands(shape, wanted):
@@ -93,11 +111,11 @@ def _expands(shape, wanted):
 
 
 def addmm(x, mat1, mat2, beta, alpha):
-    return _scaled_sum("addmm", x, mm(mat1, mat2), beta, alpha)
+    return _scaled_product("addmm", x, mm, mat1, mat2, beta, alpha)
 
 
 def addmv(x, mat, vec, beta, alpha):
-    return _scaled_sum("addmv", x, mv(mat, vec), beta, alpha)
+    return _scaled_product("addmv", x, mv, mat, vec, beta, alpha)
 
 
 def addr(x, vec1, vec2, beta, alpha):
@@ -105,14 +123,27 @@ def addr(x, vec1, vec2, beta, alpha):
         product = outer(vec1, vec2)
         product = product if alpha else _op["logical_and"](product, False)
         return _op["logical_or"](product, x) if beta else product
-    return _scaled_sum("addr", x, outer(vec1, vec2), beta, alpha)
+    if not (_is_inexact(x) or _is_inexact(vec1) or _is_inexact(vec2)):
+        _expect_whole("addr", "beta", beta)
+        _expect_whole("addr", "alpha", alpha)
+    return _scaled_product("addr", x, outer, vec1, vec2, beta, alpha)
+
+
+def _expect_whole(what, name, number):
+    if isinstance(number, float):
+        raise RuntimeError(f"{what}(): For integral input tensors, argument {name} must not be a "
+                           f"floating point number; got {number} (write an int, or x.float())")
 
 
 def baddbmm(x, batch1, batch2, beta, alpha):
-    return _scaled_sum("baddbmm", x, bmm(batch1, batch2), beta, alpha)
+    return _scaled_product("baddbmm", x, bmm, batch1, batch2, beta, alpha)
 
 
 def addbmm(x, batch1, batch2, beta, alpha):
+    return _scaled_product("addbmm", x, _sum_of_products, batch1, batch2, beta, alpha)
+
+
+def _sum_of_products(batch1, batch2):
     """The sum over the stack is one product: the stack joins the inner dimension."""
     _expect("addbmm", batch1, 3, "batch1")
     _expect("addbmm", batch2, 3, "batch2")
@@ -123,7 +154,7 @@ def addbmm(x, batch1, batch2, beta, alpha):
                            f"[{count}, {m}, any]")
     wide = _op["reshape"](_op["transpose"](batch1, 0, 1), (n, count * m))
     tall = _op["reshape"](batch2, (count * m, batch2.shape[2]))
-    return _scaled_sum("addbmm", x, _matmul(wide, tall), beta, alpha)
+    return _matmul(wide, tall)
 
 
 # ---- contractions ------------------------------------------------------------------------------

@@ -166,6 +166,19 @@ def zero_(self):
     return _op["fill_"](self, 0)
 
 
+def float_power_(self, exponent):
+    """Raise to a power in double precision, which the tensor must have."""
+    tensor = isinstance(exponent, Tensor)
+    is_complex = self.is_complex() or (exponent.is_complex() if tensor
+                                       else isinstance(exponent, complex))
+    wide = _core._dtype_named("complex128" if is_complex else "float64")
+    if self.dtype is not wide:
+        raise RuntimeError(f"float_power_(): the base given to float_power_ has dtype {self.dtype} "
+                           f"but the operation's result requires dtype {wide}; write x = "
+                           "x.float_power(exponent)")
+    return _op["pow_"](self, exponent)
+
+
 def uniform_(self, low=0.0, high=1.0, *, generator=None):
     """Fill with uniform random numbers from ``low`` to ``high``."""
     parts = _op["view_as_real"](self) if self.is_complex() else self
@@ -313,7 +326,8 @@ def type(self, dtype=None, non_blocking=False):
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
-    new_empty, new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_, uniform_,
+    new_empty, new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_,
+    float_power_, uniform_,
     normal_, random_, bernoulli_, index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),

@@ -9,10 +9,7 @@ _GREATEST = {}
 
 
 def angle(x):
-    if not x.is_complex():
-        return _op["angle_of"](x)
-    parts = _op["view_as_real"](x)
-    return _op["atan2"](_op["select"](parts, -1, 1), _op["select"](parts, -1, 0))
+    return _op["angle_of_complex" if x.is_complex() else "angle_of"](x)
 
 
 def conj_physical(x):

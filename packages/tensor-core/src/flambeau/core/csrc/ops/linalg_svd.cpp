@@ -214,15 +214,18 @@ struct Tolerances {
     double relative(int64_t i) const { return rtols ? rtols[i] : rtol; }
 };
 
-/* The lower triangle mirrored: what a Hermitian matrix is read from. */
+/* The lower triangle mirrored: what a Hermitian matrix is read from. Its diagonal is real. */
 template <class T> static void mirror(T *a, int64_t n) {
     using real = typename fl_number<T>::real;
-    for (int64_t c = 0; c < n; c++)
+    for (int64_t c = 0; c < n; c++) {
         for (int64_t r = 0; r < c; r++) {
             a[c * n + r] = a[r * n + c];
             if (fl_number<T>::is_complex)
                 ((real *)a)[2 * (c * n + r) + 1] *= -1;
         }
+        if (fl_number<T>::is_complex)
+            ((real *)a)[2 * (c * n + c) + 1] = 0;
+    }
 }
 
 template <class T>

@@ -22,16 +22,30 @@ struct Real {
     }
 };
 
+/* The imaginary part goes on from that of the greater term instead of wrapping at pi, as in
+ * PyTorch. */
 struct Complex {
-    std::complex<double> before = -INFINITY;
-    std::complex<double> step(std::complex<double> x) {
-        double shift = x.real() > before.real() ? x.real() : before.real();
-        if (isinf(shift))
-            before = shift < 0 ? x : x.real() == shift ? x : before;
-        else
-            before = std::log(std::exp(before - shift) + std::exp(x - shift)) + shift;
-        return before;
+    typedef std::complex<double> number;
+    number before = -INFINITY;
+    number step(number x) { return before = sum(before, x); }
+
+  private:
+    static number sum(number a, number b) {
+        bool less = a.real() < b.real();
+        number low = less ? a : b, high = less ? b : a;
+        if (is_nan(a) || is_nan(b))
+            return {NAN, NAN};
+        if (isinf(high.real()) && low.real() == high.real())
+            return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+        return high + log1p(std::exp(low - high));
     }
+    static number log1p(number z) {
+        if (std::abs(z) > 0.5)
+            return std::log(1.0 + z);
+        double square = z.real() * (2 + z.real()) + z.imag() * z.imag();
+        return {0.5 * ::log1p(square), atan2(z.imag(), 1 + z.real())};
+    }
+    static bool is_nan(number z) { return isnan(z.real()) || isnan(z.imag()); }
 };
 
 /* n elements `stride` apart. */

@@ -48,3 +48,10 @@ def divide(x: Expr, y: Expr) -> Expr:
 def remainder(x: Expr, y: Expr) -> Expr:
     """x - y floor(x / y), 0 where y is 0."""
     return select(eq(y, 0), 0, x - y * divide(x, y))
+
+
+@define("unsigned_power", "int")
+def power(x: Expr, y: Expr) -> Expr:
+    """x**y, wrapping around: half of y fits a number with sign."""
+    root = call("ipow", x, call("shru", y, 1))
+    return root * root * select(eq(y & 1, 0), 1, x)
