@@ -6,7 +6,8 @@ import io
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nox
@@ -33,10 +34,10 @@ def pin(distribution: str, wheel: Path) -> str:
 
 def build_wheels(
     session: nox.Session,
-    packages: Iterable[Package],
+    packages: Collection[Package],
     dist: Path,
     *options: str,
-    siblings: Iterable[Package] = (),
+    siblings: Collection[Package] = (),
 ) -> None:
     """Build sdist and wheel of each package, and say how long it took and how big it is.
 
@@ -48,12 +49,23 @@ def build_wheels(
         siblings: packages that are needed to build these, and have their wheels in dist/.
     """
     dist.mkdir(parents=True, exist_ok=True)
-    pins = Path(session.create_tmp()) / "siblings.txt"
-    pins.write_text("".join(pin(sibling.distribution, sibling.wheel()) for sibling in siblings))
+    needed = {name for package in packages for name in package.build_requires}
+    lanes: tuple[list[Package], list[Package]] = ([], [])  # compiled in order, and beside them
     for package in packages:
-        build_wheel(session, package, dist, pins, *options)
-        with pins.open("a") as file:
-            file.write(pin(package.distribution, package.wheel(dist)))
+        compiled = package.build_requires or package.distribution in needed
+        lanes[not compiled].append(package)
+
+    def build_lane(lane: list[Package]) -> None:
+        pins = Path(session.create_tmp()) / f"siblings-{lanes.index(lane)}.txt"
+        pins.write_text("".join(pin(each.distribution, each.wheel()) for each in siblings))
+        for package in lane:
+            build_wheel(session, package, dist, pins, *options)
+            with pins.open("a") as file:
+                file.write(pin(package.distribution, package.wheel(dist)))
+
+    with ThreadPoolExecutor() as threads:
+        for result in [threads.submit(build_lane, lane) for lane in lanes]:
+            result.result()
 
 
 def build_wheel(

@@ -1,5 +1,5 @@
-# flambeau_cython_module(path): one extension module from a source below ROOM; its target is
-# named by the path with dots (`_engine`, `rules.pointwise`).
+# flambeau_cython_module(path level): one extension module from a source below ROOM, compiled at
+# that level of optimisation; its target is named by the path with dots (`_engine`, `rules.views`).
 if(NOT FLAMBEAU_INCLUDE)
   # find_spec does not run the package, so a build environment without BLAS will do.
   execute_process(
@@ -13,7 +13,7 @@ if(NOT EXISTS ${FLAMBEAU_INCLUDE}/flambeau/abi.h)
     "or pass -DFLAMBEAU_INCLUDE=<folder>")
 endif()
 
-set(COMPILE_FLAGS -O2 -ffp-contract=off -fno-math-errno -fno-trapping-math)
+set(COMPILE_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND COMPILE_FLAGS -march=x86-64-v2)
 endif()
@@ -25,7 +25,7 @@ endif()
 
 # The module name is passed to Cython because it would otherwise be guessed from folders with
 # an __init__.py, and this room has none above it.
-function(flambeau_cython_module path)
+function(flambeau_cython_module path level)
   get_filename_component(folder ${path} DIRECTORY)
   get_filename_component(name ${path} NAME_WE)
   string(REGEX REPLACE "\\.[a-z]+$" "" target ${path})
@@ -41,7 +41,7 @@ function(flambeau_cython_module path)
   python_add_library(${target} MODULE ${cpp} WITH_SOABI)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
   target_include_directories(${target} PRIVATE ${FLAMBEAU_INCLUDE} ${ROOM} ${ROOM}/csrc)
-  target_compile_options(${target} PRIVATE ${COMPILE_FLAGS})
+  target_compile_options(${target} PRIVATE ${level} ${COMPILE_FLAGS})
   target_link_options(${target} PRIVATE ${SANITIZE_FLAGS})
   install(TARGETS ${target} DESTINATION flambeau/autograd/${folder})
   if(FLAMBEAU_INPLACE)

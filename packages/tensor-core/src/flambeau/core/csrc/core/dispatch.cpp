@@ -121,7 +121,7 @@ int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 thread_local int64_t fl_dynamic_size = -1;
 
 static int device_of_call(const fl_value *in, int n, fl_tensor *const *outs, int nouts) {
-    int device = nouts ? outs[0]->device_type : FL_CPU;
+    int device = nouts ? (int)outs[0]->device_type : FL_CPU;
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
         if (t && t->device_type != FL_CPU)

@@ -101,7 +101,7 @@ int fl_dims_mask(const fl_op *op, const fl_value &v, int ndim, uint64_t *mask) {
     int count = v.tag == FL_INTS ? (int)v.len : 1;
     uint64_t seen = 0;
     for (int i = 0; i < count; i++) {
-        int d;
+        int d = 0;
         if (fl_wrap_dim(op, dims[i], ndim, &d) < 0)
             return -1;
         if (seen >> d & 1)
