@@ -79,6 +79,12 @@ SAMPLES = {
         lambda a: tuple(ops.linalg_qr(a)), shape)],
     "linalg_householder_product": _both(
         lambda a, tau: ops.linalg_householder_product(a, tau), (2, 4, 3), (2, 2)),
+    "ormqr": [call for left in (True, False) for transpose in (True, False) for call in _both(
+        lambda a, tau, c, left=left, transpose=transpose: ops.ormqr(a, tau, c, left, transpose),
+        (2, 4, 3), (2, 2), (2, 4, 5) if left else (2, 5, 4))],
+    "linalg_lstsq_by": [call for a, b in (((4, 2), (4, 3)), ((2, 3), (2, 2)), ((2, 4, 3), (4, 1)))
+                        for call in _both(
+        lambda a, b: ops.linalg_lstsq_by(a, b, 1e-9, "gelsd")[0], a, b)],
     "linalg_eigh": _both(_eigh, (2, 3, 3)),
     "linalg_eig": _both(_eig, (3, 3)),
     "linalg_svd": [*_both(_svd, (3, 2)), *_both(_svd, (2, 2, 3)),

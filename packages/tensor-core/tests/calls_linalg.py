@@ -110,7 +110,30 @@ def calls(c):
         "linalg_svdvals": [run(lambda lib, a: lib.linalg.svdvals(a), (2, 3, 5))],
         "svd": [run(lambda lib, a: lib.svd(a)[1], (4, 3)),
                 run(lambda lib, a: lib.svd(a, compute_uv=False)[1], (4, 3))],
+        "ormqr": [
+            run(lambda lib, a, t, e, left=left, tr=tr: lib.ormqr(a, t, e, left=left, transpose=tr),
+                (2, 4, 3), (2, 3), (2, 4, 5) if left else (2, 5, 4))
+            for left in (True, False) for tr in (True, False)],
+        "orgqr": [run(lambda lib, a, t: lib.orgqr(a, t), (4, 3), (2,))],
+        "linalg_ldl_factor_ex": [
+            run(lambda lib, a: tuple(lib.linalg.ldl_factor_ex(a + _mh(a), hermitian=True)), s)
+            for s in ((2, 4, 4), (0, 0), (1, 1))]
+        + [run(lambda lib, a: tuple(lib.linalg.ldl_factor_ex(a + a.mT)), (5, 5))],
+        "linalg_ldl_factor": [run(lambda lib, a: tuple(lib.linalg.ldl_factor(a + a.mT)), (3, 3))],
+        "linalg_ldl_solve": [
+            run(lambda lib, a, b: lib.linalg.ldl_solve(*lib.linalg.ldl_factor(
+                a + _mh(a), hermitian=True), b, hermitian=True), (4, 4), (3, 4, 2)),
+            run(lambda lib, a, b: lib.linalg.ldl_solve(*lib.linalg.ldl_factor(a + a.mT), b),
+                (2, 4, 4), (2, 4, 2))],
         # ---- solving
+        "linalg_lstsq": [
+            run(lambda lib, a, b, by=by: tuple(lib.linalg.lstsq(a, b, driver=by)), *shapes)
+            for by in (None, "gels", "gelsy", "gelsd", "gelss")
+            for shapes in (((5, 3), (5, 2)), ((3, 5), (3, 2)), ((2, 5, 3), (2, 5)),
+                           ((1, 5, 3), (4, 5, 2)), ((0, 3), (0, 2)),
+                           ((2, 0, 5, 3), (2, 0, 5, 1)), ((5, 3), (5,)))]
+        + [run(lambda lib, a, b: tuple(lib.linalg.lstsq(a * 0 + 1, b, rcond=0.5, driver="gelsd")),
+               (4, 3), (4, 2))],
         "linalg_solve": [
             solving(lambda lib, a, b: lib.linalg.solve(a, b), (4, 4), (4,)),
             solving(lambda lib, a, b: lib.linalg.solve(a, b), (2, 4, 4), (4, 3)),
@@ -206,4 +229,5 @@ ELSEWHERE = {
     "lu_permutation": "linalg_lu", "linalg_solve_lu": "linalg_solve", "linalg_det_lu": "det",
     "linalg_slogdet_lu": "slogdet", "eigh_values": "linalg_eigvalsh",
     "eig_values": "linalg_eigvals", "svd_values": "linalg_svdvals", "pinv_svd": "linalg_pinv",
+    "linalg_lstsq_by": "linalg_lstsq",
 }

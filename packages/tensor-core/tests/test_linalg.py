@@ -131,3 +131,60 @@ def test_distances_of_equal_points_have_finite_gradients():
         x = flambeau.ones(n, 2, requires_grad=True)
         flambeau.cdist(x, x.detach()).sum().backward()
         assert x.grad.abs().max().item() == 0
+
+
+def test_least_squares_without_unknowns_leave_the_squares():
+    for driver in ("gels", "gelsd", "gelss"):
+        found = linalg.lstsq(flambeau.empty(3, 0), flambeau.ones(3, 2), driver=driver)
+        assert found.solution.shape == (0, 2)
+        assert found.residuals.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd", "gelss"])
+def test_least_squares_of_dependent_columns(driver):
+    a = RNG.standard_normal((6, 3))
+    a[:, 2] = a[:, 0] + a[:, 1]
+    b = RNG.standard_normal((6, 2))
+    found = linalg.lstsq(flambeau.tensor(a), flambeau.tensor(b), rcond=1e-10, driver=driver)
+    np.testing.assert_allclose(found.solution, np.linalg.lstsq(a, b, 1e-10)[0], 1e-9, 1e-12)
+    assert found.rank.item() == 2
+    assert found.residuals.shape == (0,)
+    assert linalg.lstsq(flambeau.tensor(a), flambeau.empty(6, 0, dtype=flambeau.float64),
+                        driver=driver, rcond=1e-10).rank.item() == 2
+
+
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+def test_least_squares_refuse_nan(driver):
+    with pytest.raises(linalg.LinAlgError, match="non-finite"):
+        linalg.lstsq(flambeau.full((4, 3), float("nan")), flambeau.ones(4, 2), driver=driver)
+
+
+@pytest.mark.parametrize("pivots", [[1, 2, 4], [0, 1, 2], [1, 2, -3], [-1, 2, 3], [1, -9, -9]])
+def test_pivots_that_no_factorization_gives_are_refused(pivots):
+    with pytest.raises(RuntimeError, match="pass what ldl_factor returned"):
+        linalg.ldl_solve(flambeau.eye(3), flambeau.tensor(pivots, dtype=flambeau.int32),
+                         flambeau.ones(3, 1))
+
+
+def test_indefinite_systems():
+    a = RNG.standard_normal((2, 5, 5)) + 1j * RNG.standard_normal((2, 5, 5))
+    a = a + np.conj(np.swapaxes(a, 1, 2))
+    b = RNG.standard_normal((5, 3)) + 0j
+    factor = linalg.ldl_factor(flambeau.tensor(a), hermitian=True)
+    x = linalg.ldl_solve(*factor, flambeau.tensor(b), hermitian=True)
+    np.testing.assert_allclose(x, np.linalg.solve(a, b), 1e-9, 1e-9)
+    assert linalg.ldl_factor(flambeau.full((2, 2), float("nan"))).LD.isnan().any()
+
+
+def test_results_of_several_tensors_take_out():
+    a = flambeau.tensor(RNG.standard_normal((3, 3)))
+    for function, count in ((linalg.lu, 3), (linalg.slogdet, 2), (flambeau.svd, 3),
+                            (flambeau.qr, 2), (flambeau.lu_unpack, 3)):
+        args = linalg.lu_factor(a) if function is flambeau.lu_unpack else (a,)
+        out = tuple(flambeau.empty(0, dtype=a.dtype) for _ in range(count))
+        given = function(*args, out=out)
+        for one, two, expected in zip(given, out, function(*args), strict=True):
+            assert one is two
+            assert flambeau.equal(two, expected)
+    with pytest.raises(TypeError):
+        linalg.lu(a, out=a)

@@ -126,6 +126,52 @@ def householder_product(a, tau):
     return np.stack([_product(x, t) for x, t in zip(a, tau, strict=True)])
 
 
+@kernel("ormqr")
+def ormqr(a, tau, other, left, transpose):
+    """By the whole square matrix of the reflectors."""
+    rows, k = a.shape[-2], tau.shape[-1]
+    square = np.zeros((*a.shape[:-1], rows), _wide(a).dtype)
+    square[..., :k] = a[..., :k]
+    q = householder_product(square, tau)
+    q = np.conj(_t(q)) if transpose else q
+    return np.matmul(q, other) if left else np.matmul(other, q)
+
+
+# ---- least squares, symmetric systems ----------------------------------------------------------
+@kernel("linalg_lstsq_by")
+def lstsq_by(a, b, rcond, driver):
+    none = np.zeros(0)
+    values = np.linalg.svd(_wide(a), compute_uv=False)
+    rank = (values > rcond * values.max(-1, keepdims=True)).sum(-1)
+    return (np.matmul(np.linalg.pinv(_wide(a), rcond), b),
+            none.astype(np.int64) if driver == "gels" else rank,
+            values if driver in ("gelsd", "gelss") else none)
+
+
+def _ldl(a, hermitian):
+    """Without exchanges, which samples do not need."""
+    a, n = _wide(a).copy(), a.shape[0]
+    for j in range(n):
+        column = a[j + 1:, j] / a[j, j]
+        other = np.conj(column) if hermitian else column
+        a[j + 1:, j + 1:] -= np.outer(column, other) * a[j, j]
+        a[j + 1:, j] = column
+    return np.tril(a), np.arange(1, n + 1, dtype=np.int32), np.int32(0)
+
+
+@kernel("linalg_ldl_factor_ex")
+def ldl_factor_ex(a, hermitian, check_errors):
+    return tuple(_each(lambda x: _ldl(x, hermitian), a))
+
+
+@kernel("linalg_ldl_solve")
+def ldl_solve(ld, pivots, b, hermitian):
+    eye = np.eye(ld.shape[-1])
+    lower = np.tril(_wide(ld), -1) + eye
+    upper = np.conj(_t(lower)) if hermitian else _t(lower)
+    return np.matmul(np.linalg.inv(np.matmul(np.matmul(lower, ld * eye), upper)), b)
+
+
 # ---- eigenvalues and singular values -----------------------------------------------------------
 @kernel("linalg_eigh")
 def eigh(a, side):

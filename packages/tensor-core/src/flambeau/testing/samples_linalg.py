@@ -22,6 +22,17 @@ def _ascending(m):
     return np.diag(np.asarray([0.5, 2.0, 3.0])).astype(m.numpy_dtype)
 
 
+def _tall(m, *shape):
+    """Matrices of full rank."""
+    return np.asarray(m.array(*shape) + (4 * np.eye(*shape[-2:])).astype(m.numpy_dtype))
+
+
+def _hermitian(m):
+    """So large a diagonal that no rows are exchanged."""
+    x = m.array(3, 3)
+    return np.asarray(x + np.conj(x).T + (20 * np.eye(3)).astype(m.numpy_dtype))
+
+
 def _floating(function):
     """No samples in dtypes that LAPACK does not know."""
     return lambda m: function(m) if m.dtype in ("float32", "float64", "complex64") else []
@@ -49,6 +60,14 @@ _ENTRIES = {
     "geqrf": lambda m: [(m.array(4, 3),)],
     "linalg_householder_product": lambda m: [(m.array(4, 3), m.array(2)),
                                              (m.array(2, 3, 3), m.array(2, 3))],
+    "ormqr": lambda m: [(m.array(4, 3), m.array(2), m.array(4, 5), True, False),
+                        (m.array(2, 3, 3), m.array(2, 3), m.array(2, 4, 3), False, True)],
+    "linalg_lstsq_by": lambda m: [(_tall(m, 5, 3), m.array(5, 2), 1e-6, driver)
+                                  for driver in ("gels", "gelsy", "gelsd", "gelss")]
+    + [(_tall(m, 2, 4, 3), m.array(4, 1), 1e-6, "gelsd")],
+    "linalg_ldl_factor_ex": lambda m: [(_hermitian(m), m.dtype.startswith("c"), False)],
+    "linalg_ldl_solve": lambda m: [(np.tril(_hermitian(m)), np.asarray([1, 2, 3], "int32"),
+                                    m.array(2, 3, 2), m.dtype.startswith("c"))],
     "linalg_eigh": lambda m: [(_ascending(m), side) for side in "LU"],
     "eigh_values": lambda m: [(_positive(m), "L")],
     "linalg_eig": lambda m: [(_diagonal(m),)],

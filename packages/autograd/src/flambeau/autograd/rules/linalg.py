@@ -203,6 +203,37 @@ rule("linalg_householder_product", ("self", "tau"), lambda g, self, tau, needs:
      vjp_of(_reflect, (self, tau), (g,), needs))
 
 
+def _multiply(left, transposed):
+    """``other`` times the reflectors one by one, as ``ormqr`` takes them."""
+    def function(a, tau, other):
+        eye = ops.eye_of(*a.shape[-2:], dtype=a.dtype, device=a.device)
+        vectors, k = a.tril(-1) + eye, tau.shape[-1]
+        for i in range(k) if left == transposed else range(k - 1, -1, -1):
+            v, factor = vectors[..., i:i + 1], tau[..., i:i + 1].unsqueeze(-1)
+            factor = conj(factor) if transposed else factor
+            other = other - (factor * (v @ (mh(v) @ other)) if left
+                             else factor * ((other @ v) @ mh(v)))
+        return (other,)
+
+    return function
+
+
+rule("ormqr", ("self", "tau", "other"), lambda g, self, tau, other, left, transpose, needs:
+     vjp_of(_multiply(left, transpose), (self, tau, other), (g,), needs))
+
+
+# ---- least squares -----------------------------------------------------------------------------
+def _lstsq(g, A, B, rcond, needs):
+    """As ``pinv(A) @ B``, for matrices of constant rank."""
+    def function(A, B):
+        return (ops.pinv_svd(A, None, None, 0.0, rcond, False) @ B,)
+
+    return vjp_of(function, (A, B), (g,), needs)
+
+
+rule("linalg_lstsq_by", ("A", "B"), _lstsq)
+
+
 # ---- eigenvalues -------------------------------------------------------------------------------
 def _check_gauge(what, values):
     """Vectors are given up to a factor of size 1: no loss may depend on it."""

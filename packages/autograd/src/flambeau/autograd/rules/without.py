@@ -15,7 +15,8 @@ no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 no_derivative("histc", "bincount_of", "histogram_of")
 
 # ---- decompositions whose differentiable form is another row -----------------------------------
-no_derivative("lu_permutation", "geqrf", "eigh_values", "eig_values", "svd_values")
+no_derivative("lu_permutation", "geqrf", "linalg_ldl_factor_ex",
+              "linalg_ldl_solve", "eigh_values", "eig_values", "svd_values")
 
 # ---- new tensors -------------------------------------------------------------------------------
 no_derivative("empty", "empty_strided", "full_of", "filled_like", "arange_of", "linspace", "eye_of")

@@ -20,6 +20,7 @@ def find(symbol: str):
         histograms,
         joins,
         linalg,
+        linalg_systems,
         losses,
         margins,
         matrix,
@@ -43,10 +44,9 @@ def find(symbol: str):
     )
 
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
-                   special, matrix, network, activations, losses, linalg, norms, statistics,
-                   histograms, random, dropout, convolution, pooling, pooling_adaptive,
-                   pooling_random, margins, normalization, resize, sampling, fourier,
-                   spectrogram):
+                   special, matrix, network, activations, losses, linalg, linalg_systems, norms,
+                   statistics, histograms, random, dropout, convolution, pooling, pooling_adaptive,
+                   pooling_random, margins, normalization, resize, sampling, fourier, spectrogram):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

@@ -1,18 +1,8 @@
 """Composite rows of solvers and decompositions."""
-from collections import namedtuple
-
 from flambeau.core import _core
 
 _op = _core.operators()
 
-_Slogdet = namedtuple("slogdet", "sign logabsdet")
-_LU = namedtuple("linalg_lu", "P L U")
-_LUFactor = namedtuple("linalg_lu_factor", "LU pivots")
-_InvEx = namedtuple("linalg_inv_ex", "inverse info")
-_SolveEx = namedtuple("linalg_solve_ex", "result info")
-_Triangular = namedtuple("triangular_solve", "solution cloned_coefficient")
-_QR = namedtuple("qr", "Q R")
-_SVD = namedtuple("svd", "U S V")
 _EPSILON = {"float32": 2.0 ** -23, "float64": 2.0 ** -52, "complex64": 2.0 ** -23,
             "complex128": 2.0 ** -52}
 
@@ -69,7 +59,7 @@ def linalg_solve(A, B, left):
 
 
 def linalg_solve_ex(A, B, left, check_errors):
-    return _SolveEx(*_solve(A, B, left, check_errors, "linalg.solve"))
+    return _solve(A, B, left, check_errors, "linalg.solve")
 
 
 def _invert(A, check_errors):
@@ -83,7 +73,7 @@ def inverse(A):
 
 
 def linalg_inv_ex(A, check_errors):
-    return _InvEx(*_invert(A, check_errors))
+    return _invert(A, check_errors)
 
 
 def linalg_tensorsolve(A, B, dims):
@@ -124,7 +114,7 @@ def triangular_solve(b, A, upper, transpose, unitriangular):
     solution = _op["linalg_solve_triangular"](source, b, upper=upper != transpose,
                                               unitriangular=unitriangular)
     batch = solution.shape[:-2]
-    return _Triangular(solution, _op["clone"](_op["expand"](A, (*batch, *A.shape[-2:]))))
+    return solution, _op["clone"](_op["expand"](A, (*batch, *A.shape[-2:])))
 
 
 def cholesky(A, upper):
@@ -148,7 +138,7 @@ def cholesky_inverse(L, upper):
 
 # ---- LU ----------------------------------------------------------------------------------------
 def linalg_lu_factor(A, pivot):
-    return _LUFactor(*_op["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=False)[:2])
+    return _op["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=False)[:2]
 
 
 def lu(A, pivot, get_infos):
@@ -178,7 +168,7 @@ def lu_unpack(LU, pivots, unpack_data, unpack_pivots):
                            f"int32, as lu_factor returns it; got {pivots.dtype}")
     L, U = _unpack_data(LU) if unpack_data else (_none(LU), _none(LU))
     P = _permutation_matrix(LU, pivots) if unpack_pivots else _none(LU)
-    return _LU(P, L, U)
+    return P, L, U
 
 
 def _none(x):
@@ -229,7 +219,7 @@ def det(A):
 
 
 def slogdet(A):
-    return _Slogdet(*_op["linalg_slogdet_lu"](A)[:2])
+    return _op["linalg_slogdet_lu"](A)[:2]
 
 
 def logdet(A):
@@ -242,7 +232,11 @@ def logdet(A):
 
 # ---- QR, eigenvalues, singular values ----------------------------------------------------------
 def qr(A, some):
-    return _QR(*_op["linalg_qr"](A, "reduced" if some else "complete"))
+    return tuple(_op["linalg_qr"](A, "reduced" if some else "complete"))
+
+
+def orgqr(x, tau):
+    return _op["linalg_householder_product"](x, tau)
 
 
 def linalg_eigvalsh(A, UPLO):
@@ -261,10 +255,10 @@ def svd(A, some, compute_uv):
     if not compute_uv:
         zeros = _op["full_of"]
         *batch, m, n = A.shape
-        return _SVD(zeros((*batch, m, m), 0, dtype=A.dtype, device=A.device), linalg_svdvals(A),
-                    zeros((*batch, n, n), 0, dtype=A.dtype, device=A.device))
+        return (zeros((*batch, m, m), 0, dtype=A.dtype, device=A.device), linalg_svdvals(A),
+                zeros((*batch, n, n), 0, dtype=A.dtype, device=A.device))
     U, S, Vh = _op["linalg_svd"](A, not some)
-    return _SVD(U, S, _mh(Vh))
+    return U, S, _mh(Vh)
 
 
 def _sizes(A, hermitian):

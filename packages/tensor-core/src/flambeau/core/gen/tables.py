@@ -23,6 +23,7 @@ HEAD = """// Generated from the operator table; do not edit.
 #include "core/pointwise.h"
 #include "core/python.h"
 #include "core/exports.h"
+#include "core/caller.h"
 static fl_value none() { fl_value v; v.tag = FL_NONE; v.len = 0; v.i = 0; return v; }
 static fl_value integer(int64_t i) { fl_value v = none(); v.tag = FL_INT; v.i = i; return v; }
 static fl_value real(double d) { fl_value v = none(); v.tag = FL_FLOAT; v.d = d; return v; }
@@ -142,7 +143,8 @@ def _entry(index: int, row: Row) -> str:
     private = {"pointwise": f"&w_{row.symbol}", "reduction": f"&o_{row.symbol}"}.get(
         row.category, "nullptr")
     flags = " | ".join(name for name, on in (
-        ("FL_O_DIFFERENTIABLE", row.differentiable), ("FL_O_LIST", row.list_output)) if on)
+        ("FL_O_DIFFERENTIABLE", row.differentiable), ("FL_O_LIST", row.list_output),
+        ("FL_O_HELPER", not row.forms and not row.aliases)) if on)
     return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {_RULE[row.rule]}, {len(row.params)}, '
             f'{len(row.outputs)}, "{row.name}", "{row.overload}", {json.dumps(row.doc)}, '
             f"p_{row.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "

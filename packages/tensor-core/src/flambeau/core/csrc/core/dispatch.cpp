@@ -1,6 +1,7 @@
 /* The dispatcher: what watches, then the tape, then the device.
  *
  * fl_dispatch -> interposers in order -> tape -> op->call -> infer, memory, run. */
+#include "core/caller.h"
 #include "core/python.h"
 #include "core/pointwise.h"
 
@@ -341,12 +342,16 @@ int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out)
     fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
     bool saves = target && fl_the_tape && (fl_thread.mode & FL_M_GRAD) && any_requires_grad(in, n);
     PyObject *function = composite_function(op);
+    const fl_op *outer = fl_caller;
+    if (!(op->flags & FL_O_HELPER))
+        fl_caller = op;
     int made = 0;
     if (function && box_arguments(in, n, saves ? target : nullptr, args + 1, &made) == 0)
         result = PyObject_Vectorcall(function, args + 1,
                                      (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     for (int i = 1; i <= made; i++)
         Py_DECREF(args[i]);
+    fl_caller = outer;
     if (!result)
         return -1;
     int status = op->nouts == 1 ? take_result(op, in, n, out, result)

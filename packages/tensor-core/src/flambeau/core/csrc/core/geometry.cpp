@@ -1,4 +1,5 @@
 /* Shapes, strides and the checks every infer function shares. */
+#include "core/caller.h"
 #include "core/core.h"
 #include <stdio.h>
 
@@ -68,7 +69,11 @@ void fl_spec_like(fl_spec *s, const fl_tensor *t) {
 
 int64_t fl_spec_numel(const fl_spec *s) { return fl_numel_of(s->ndim, s->shape); }
 
+__thread const fl_op *fl_caller = nullptr;
+
 const char *fl_op_title(const fl_op *op) {
+    if (fl_caller && op->flags & FL_O_HELPER)
+        op = fl_caller;
     static thread_local char text[4][96];
     static thread_local int turn = 0;
     turn = (turn + 1) & 3;

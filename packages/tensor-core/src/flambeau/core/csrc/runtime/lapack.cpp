@@ -15,7 +15,7 @@ const char *const NAMES[FL_LAPACK_COUNT][2] = {
     {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"syevd", "heevd"}, {"geev", "geev"},
     {"gesdd", "gesdd"}, {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"},
     {"gels", "gels"},   {"sytrf", "sytrf"}, {"sytrs", "sytrs"}, {"sytrf", "hetrf"},
-    {"sytrs", "hetrs"},
+    {"sytrs", "hetrs"}, {"ormqr", "unmqr"},
 };
 
 const int FIRST_DTYPE = 11;     /* float32 in abi.h; the letters follow in the order of codes */

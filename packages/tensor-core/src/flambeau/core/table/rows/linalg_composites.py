@@ -19,18 +19,27 @@ ROWS = (
     # ---- solving
     _linalg("linalg_solve(Tensor self, Tensor B, *, Bool left=True)", out=True,
             doc="Solves ``A X = B``, or ``X A = B``."),
-    _linalg("linalg_solve_ex(Tensor self, Tensor B, *, Bool left=True, Bool check_errors=False)",
+    _linalg("linalg_solve_ex(Tensor self, Tensor B, *, Bool left=True, Bool check_errors=False)"
+            " -> (Tensor result, Tensor info)", out=True,
             doc="Solves ``A X = B`` without an error for singular matrices."),
     _plain("inverse(Tensor self)", "linalg.inv", doc="The inverse of a square matrix."),
-    _linalg("linalg_inv_ex(Tensor self, *, Bool check_errors=False)",
+    _linalg("linalg_inv_ex(Tensor self, *, Bool check_errors=False)"
+            " -> (Tensor inverse, Tensor info)", out=True,
             doc="The inverse of a matrix without an error for singular ones."),
     _linalg("linalg_tensorsolve(Tensor self, Tensor B, Dims? dims=None)", out=True,
             doc="Solves a system whose unknown is a tensor."),
     _linalg("linalg_tensorinv(Tensor self, Int ind=2)", out=True,
             doc="The inverse of tensordot with a tensor."),
+    _linalg("linalg_lstsq(Tensor self, Tensor B, Float? rcond=None, *, Str? driver=None)"
+            " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+            out=True, doc="Solves ``A X = B`` by least squares."),
+    _linalg("linalg_ldl_factor(Tensor self, *, Bool hermitian=False)"
+            " -> (Tensor LD, Tensor pivots)", out=True, differentiable=False,
+            doc="LDL decomposition of a symmetric or Hermitian matrix."),
     # ---- triangular systems
     composite("triangular_solve(Tensor self, Tensor A, Bool upper=True, Bool transpose=False,"
-              " Bool unitriangular=False)", doc="Solves a triangular system."),
+              " Bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+              out=True, doc="Solves a triangular system."),
     _plain("cholesky(Tensor self, Bool upper=False)", "linalg.cholesky",
            doc="Cholesky decomposition of a positive definite matrix."),
     _plain("cholesky_solve(Tensor self, Tensor L, Bool upper=False)",
@@ -38,10 +47,10 @@ ROWS = (
     _plain("cholesky_inverse(Tensor self, Bool upper=False)",
            doc="The inverse of a matrix from its Cholesky factor."),
     # ---- LU
-    _linalg("linalg_lu_factor(Tensor self, *, Bool pivot=True)",
-            doc="LU decomposition in one matrix, and the exchanges of rows."),
-    _linalg("linalg_lu(Tensor self, *, Bool pivot=True)",
-            doc="LU decomposition: permutation, lower and upper triangle."),
+    _linalg("linalg_lu_factor(Tensor self, *, Bool pivot=True) -> (Tensor LU, Tensor pivots)",
+            out=True, doc="LU decomposition in one matrix, and the exchanges of rows."),
+    _linalg("linalg_lu(Tensor self, *, Bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+            out=True, doc="LU decomposition: permutation, lower and upper triangle."),
     _linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, Bool left=True,"
             " Bool adjoint=False)", out=True, doc="Solves a system from an LU decomposition."),
     composite("lu(Tensor self, Bool pivot=True, Bool get_infos=False)",
@@ -49,21 +58,25 @@ ROWS = (
     _plain("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots)",
            doc="Solves a system from an LU decomposition."),
     composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, Bool unpack_data=True,"
-              " Bool unpack_pivots=True)", forms=("function",),
+              " Bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", forms=("function",),
+              out=True,
               doc="Permutation, lower and upper triangle of an LU decomposition."),
     # ---- determinants
     _plain("det(Tensor self)", "linalg.det", doc="The determinant."),
-    composite("slogdet(Tensor self)", aliases=("linalg.slogdet",),
-              doc="Sign and logarithm of the determinant."),
+    _plain("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "linalg.slogdet",
+           doc="Sign and logarithm of the determinant."),
     composite("logdet(Tensor self)", doc="Logarithm of the determinant."),
     # ---- eigenvalues and singular values
-    composite("qr(Tensor self, Bool some=True)", doc="QR decomposition."),
+    _plain("qr(Tensor self, Bool some=True) -> (Tensor Q, Tensor R)", doc="QR decomposition."),
+    _plain("orgqr(Tensor self, Tensor tau)",
+           doc="The first columns of a product of Householder reflectors."),
     _linalg("linalg_eigvalsh(Tensor self, Str UPLO='L')", out=True,
             doc="Eigenvalues of a Hermitian matrix, in ascending order."),
     _linalg("linalg_eigvals(Tensor self)", out=True, doc="Eigenvalues of a square matrix."),
     _linalg("linalg_svdvals(Tensor A)", out=True, doc="Singular values, in descending order."),
-    composite("svd(Tensor self, Bool some=True, Bool compute_uv=True)",
-              doc="Singular value decomposition."),
+    _plain("svd(Tensor self, Bool some=True, Bool compute_uv=True)"
+           " -> (Tensor U, Tensor S, Tensor V)",
+           doc="Singular value decomposition."),
     _linalg(f"linalg_matrix_rank(Tensor A, Operand? tol=None, Bool hermitian=False, *,"
             f" {_TOLERANCES})", out=True, differentiable=False,
             doc="How many singular values are above a threshold."),

@@ -1,0 +1,8 @@
+/* Whose call an error is about: helper rows, which have no Python name, are called by composites. */
+#pragma once
+#include "flambeau/abi.h"
+
+enum { FL_O_HELPER = 8 };       /* flags of rows that only the core knows, beyond fl_op_flags */
+
+/* The composite that runs on this thread; NULL outside. */
+extern __thread const fl_op *fl_caller __attribute__((tls_model("initial-exec")));
