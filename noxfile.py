@@ -15,6 +15,7 @@ import nox
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "tools"))
+import array_api as array_api_suite  # noqa: E402
 import compat as compat_cases  # noqa: E402
 import steps  # noqa: E402
 from inventory import DIST, closure, dependency_closed_sets, read_packages  # noqa: E402
@@ -90,6 +91,14 @@ def oracle(session: nox.Session) -> None:
     install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
     suites = {f"oracle-{package.name}": package.folder / "tests" for package in PACKAGES}
     steps.run_suites(session, {**suites, "oracle-integration": ROOT / "integration-tests"})
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def array_api(session: nox.Session) -> None:
+    """The public suite of the array API standard; what may fail is listed with the reason."""
+    wheel = BY_NAME["tensor-core"].wheel()
+    steps.install_wheels(session, [wheel], *steps.group("array-api"))
+    array_api_suite.run(session)
 
 
 @nox.session(tags=["ci"], requires=["build"])

@@ -55,6 +55,21 @@ def test_branch_cuts_and_infinities(name):
         numpy.testing.assert_array_equal(numpy.signbit(g[signs]), numpy.signbit(e[signs]))
 
 
+@pytest.mark.parametrize("name", ("exp", "tan", "tanh", "asin", "acos", "atan", "asinh", "acosh",
+                                  "atanh"))
+@pytest.mark.parametrize("dtype", ("complex64", "complex128"))
+def test_nan_and_infinite_parts(name, dtype):
+    """Annex G: infinities and zeros beside NaN stay what they are; their signs are free."""
+    edges = [numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -40.0, -1000.0]
+    z = numpy.array([complex(a, b) for a in edges for b in edges], dtype)
+    z = z[~numpy.isfinite(z)]
+    with numpy.errstate(all="ignore"):
+        expected = FUNCTIONS[name](z)
+    given = getattr(flambeau, name)(flambeau.from_numpy(z)).numpy()
+    for part in (numpy.real, numpy.imag):
+        numpy.testing.assert_allclose(abs(part(given)), abs(part(expected)), rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_complex64_is_rounded_once(name):
     z = _numbers()[:200].astype("complex64")

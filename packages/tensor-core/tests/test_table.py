@@ -28,9 +28,11 @@ NO_ROW = {
         "blackman_window", "bartlett_window", "kaiser_window"},
     "takes its operands one by one": {"einsum", "chain_matmul"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
+    "views made of select and view_as_real": {"real", "imag"},
     "asks about or sets something, computes nothing": {
         "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",
-        "get_default_dtype", "set_default_dtype", "get_num_threads", "set_num_threads",
+        "get_default_dtype", "set_default_dtype", "get_promotion", "set_promotion",
+        "get_num_threads", "set_num_threads",
         "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "seed", "is_grad_enabled",
         "is_inference_mode_enabled", "set_printoptions", "save", "broadcast_shapes"},
     "classes": {"Generator", "Size", "Tensor", "device", "dtype"},
@@ -45,8 +47,8 @@ NO_ROW_METHODS = {
         "is_inference", "is_readonly"},
     "the row alias": {"detach", "data", "detach_"},
     "the rows cast and to_device": {
-        "to", "type", "type_as", "cpu", "cuda", "float", "double", "half", "bfloat16", "int",
-        "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
+        "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",
+        "bfloat16", "int", "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
     "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
     "always false: nothing is put off": {"is_conj", "is_neg"},

@@ -21,6 +21,7 @@ from flambeau.core import (
     functions,
     get_default_dtype,
     get_num_threads,
+    get_promotion,
     get_rng_state,
     iinfo,
     initial_seed,
@@ -36,6 +37,7 @@ from flambeau.core import (
     set_default_dtype,
     set_num_threads,
     set_printoptions,
+    set_promotion,
     set_rng_state,
     tensor,
 )
@@ -61,10 +63,11 @@ strided = "strided"
 __all__ = [
     "Generator", "Size", "Tensor", "as_tensor", "can_cast", "default_generator", "device", "dtype",
     "e", "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype",
-    "get_num_threads", "get_rng_state", "iinfo", "inf", "initial_seed", "is_grad_enabled",
-    "is_inference_mode_enabled", "is_tensor", "load", "manual_seed", "nan", "newaxis", "pi",
+    "get_num_threads", "get_promotion", "get_rng_state", "iinfo", "inf", "initial_seed",
+    "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "load", "manual_seed", "nan",
+    "newaxis", "pi",
     "promote_types", "result_type", "save", "seed", "set_default_dtype", "set_num_threads",
-    "set_printoptions", "set_rng_state", "tensor",
+    "set_printoptions", "set_promotion", "set_rng_state", "tensor",
 ]
 __all__.extend(functions)
 __all__.extend(_dtypes)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("fft", "linalg", "random", "signal", "special")
+OWN_MODULES = ("array_api", "fft", "linalg", "random", "signal", "special")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {

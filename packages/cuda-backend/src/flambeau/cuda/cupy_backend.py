@@ -43,6 +43,9 @@ class CuPyBackend(GeneratedBackend):
             if kind != "within":        # the host's memory may be freed or read at once
                 stream.synchronize()
 
+    def device_of(self, address):
+        return self.xp.cuda.runtime.pointerGetAttributes(address).device if address else 0
+
     def synchronize(self, index):
         self.xp.cuda.Device(index).synchronize()
 

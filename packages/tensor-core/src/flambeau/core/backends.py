@@ -68,6 +68,10 @@ class Backend:
         """
         raise NotImplementedError
 
+    def device_of(self, address: int) -> int:
+        """The number of the device that memory of another library lies on."""
+        return 0
+
     def synchronize(self, index: int) -> None:
         """Wait until everything asked of the device is done."""
 

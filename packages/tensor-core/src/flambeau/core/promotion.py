@@ -32,16 +32,17 @@ def kind_of_dtype(dtype: Any) -> str:
 
 
 def promoted(values: Iterable[Any]) -> Any:
-    """The dtype that tensors and numbers promote to, as in PyTorch.
+    """The dtype that tensors and numbers promote to, by the rule of ``set_promotion``.
 
     Tensors with dimensions decide; 0-d tensors, then numbers, count only when their family
-    (bool, integer, floating, complex) is higher.
+    (bool, integer, floating, complex) is higher. By the array API's rule 0-d tensors are as others.
     """
+    by_dtype = _core.get_promotion() == "array_api"
     slots: list[Any] = [None, None, None]
     for value in values:
         is_tensor = isinstance(value, _core.Tensor)
         dtype = value.dtype if is_tensor else _core.result_type(value, value)
-        slot = 2 if not is_tensor else 0 if value.ndim else 1
+        slot = 2 if not is_tensor else 0 if value.ndim or by_dtype else 1
         slots[slot] = dtype if slots[slot] is None else _core.promote_types(slots[slot], dtype)
     return _combine(slots[0], _combine(slots[1], slots[2]))
 

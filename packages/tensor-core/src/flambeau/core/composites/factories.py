@@ -3,7 +3,7 @@ from flambeau.core import _core
 from flambeau.core.composites import creation, fourier, windows
 from flambeau.core.composites.einsum import einsum
 from flambeau.core.composites.joins import broadcast_shape
-from flambeau.core.composites.methods import index_put, index_put_
+from flambeau.core.composites.methods import imag, index_put, index_put_, real
 from flambeau.core.size import Size
 
 _op = _core.operators()
@@ -63,7 +63,7 @@ def chain_matmul(*matrices, out=None):
 FUNCTIONS = {  # type: dict[str, object]
     **creation.FUNCTIONS, **windows.FUNCTIONS,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
-                               index_put_, chain_matmul, einsum)}}
+                               index_put_, chain_matmul, einsum, real, imag)}}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
 NAMESPACE_FUNCTIONS = {

@@ -114,6 +114,36 @@ def __dlpack_device__(self):
     return _core._dlpack_device(self)
 
 
+def __array_namespace__(self, /, *, api_version=None):
+    """The functions of the Python array API standard for this array.
+
+    Args:
+        api_version: Version of the standard, such as ``"2025.12"``.
+
+    Raises:
+        ValueError: the version is not among those that ``flambeau.array_api`` follows.
+    """
+    from flambeau import array_api
+
+    if api_version not in (None, *array_api.VERSIONS):
+        raise ValueError(f"__array_namespace__(): version {api_version!r} of the array API "
+                         f"standard is not supported; supported are {array_api.VERSIONS}")
+    return array_api
+
+
+def to_device(self, device, /, *, stream=None):
+    """The tensor on a device; the array API standard's name for ``to``.
+
+    Args:
+        device: Where the result should live.
+        stream: Must be None: copies are ordered with the device's other work.
+    """
+    if stream is not None:
+        raise ValueError(f"to_device(): stream must be None, got {stream!r}; copies are ordered "
+                         "with the other work of the device")
+    return to(self, device)
+
+
 def _made(x, requires_grad):
     _core._as_new(x)    # filling it was part of making it
     return x.requires_grad_(True) if requires_grad else x
@@ -252,14 +282,16 @@ def _in_place_view(name):
     return change
 
 
-def _real(self):
-    return _op["select"](_op["view_as_real"](self), -1, 0) if self.is_complex() else self
+def real(input):
+    """The real parts, as a view of complex numbers; real numbers as they are."""
+    return _op["select"](_op["view_as_real"](input), -1, 0) if input.is_complex() else input
 
 
-def _imag(self):
-    if not self.is_complex():
+def imag(input):
+    """The imaginary parts, as a view of complex numbers."""
+    if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return _op["select"](_op["view_as_real"](self), -1, 1)
+    return _op["select"](_op["view_as_real"](input), -1, 1)
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -326,15 +358,16 @@ def type(self, dtype=None, non_blocking=False):
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
-    new_empty, new_empty_strided, new_zeros, new_ones, new_full, new_tensor, zero_,
-    float_power_, uniform_,
-    normal_, random_, bernoulli_, index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
+    __array_namespace__, to_device, new_empty, new_empty_strided, new_zeros, new_ones, new_full,
+    new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, index_put, index_put_,
+    is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
     ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
 ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
     "as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")}
+ATTRIBUTES |= {"__cuda_array_interface__": property(_core._cuda_array_interface)}
 ATTRIBUTES |= {"T": property(_transposed), "mT": property(_matrix_transposed),
                "H": property(_adjoint_of_matrix), "mH": property(_adjoint),
-               "real": property(_real), "imag": property(_imag), "__array_priority__": 1000}
+               "real": property(real), "imag": property(imag), "__array_priority__": 1000}

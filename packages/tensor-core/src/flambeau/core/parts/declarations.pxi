@@ -172,6 +172,7 @@ cdef extern from "core/core.h":
     int fl_result_type(const fl_value *const *, int) noexcept nogil
     bint fl_can_cast(int, int) noexcept nogil
     int fl_default_dtype
+    bint fl_promote_by_dtype
     void fl_copy_tensor(const fl_tensor *, const fl_tensor *) noexcept nogil
     ctypedef struct fl_strided:
         char *data

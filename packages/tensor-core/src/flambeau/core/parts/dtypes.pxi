@@ -109,6 +109,35 @@ def get_default_dtype():
     return _dtypes[fl_default_dtype]
 
 
+def set_promotion(rule):
+    """Choose how operators find the dtype of a result.
+
+    Args:
+        rule: ``"pytorch"``, where a tensor without dimensions does not widen another of its kind,
+            or ``"array_api"``, the rule of the Python array API standard, where dtypes alone
+            count. It holds for the whole process.
+
+    Example:
+        >>> import flambeau
+        >>> x, y = flambeau.zeros(2), flambeau.tensor(1.0, dtype=flambeau.float64)
+        >>> (x + y).dtype
+        flambeau.float32
+        >>> flambeau.set_promotion("array_api")
+        >>> (x + y).dtype
+        flambeau.float64
+        >>> flambeau.set_promotion("pytorch")
+    """
+    global fl_promote_by_dtype
+    if rule not in ("pytorch", "array_api"):
+        raise ValueError(f"set_promotion(): expected 'pytorch' or 'array_api', got {rule!r}")
+    fl_promote_by_dtype = rule == "array_api"
+
+
+def get_promotion() -> str:
+    """The rule that ``set_promotion`` chose: ``"pytorch"`` or ``"array_api"``."""
+    return "array_api" if fl_promote_by_dtype else "pytorch"
+
+
 def promote_types(dtype a not None, dtype b not None):
     """The smallest dtype both convert to without loss of kind."""
     return _dtypes[fl_promote(a.code, b.code)]

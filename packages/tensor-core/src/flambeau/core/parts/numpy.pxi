@@ -10,19 +10,40 @@ cdef dict _code_of_typestr = {v: k for k, v in _typestr.items()}
 
 cdef bint _is_array(object o):
     return hasattr(o, "__array_interface__") or hasattr(o, "__array__") or \
-        hasattr(o, "__dlpack__")
+        hasattr(o, "__dlpack__") or hasattr(o, "__cuda_array_interface__")
 
 
 cdef object _from_array(object o):
     if not hasattr(o, "__array_interface__"):
         if hasattr(o, "__dlpack__"):
             return from_dlpack(o)
+        if hasattr(o, "__cuda_array_interface__"):
+            return _from_cuda_interface(o, o.__cuda_array_interface__)
         import numpy
         o = numpy.asarray(o)
-    return _from_interface(o, o.__array_interface__)
+    return _from_interface(o, o.__array_interface__, 0)
 
 
-cdef object _from_interface(object owner, dict face):
+cdef object _from_cuda_interface(object owner, dict face):
+    """A tensor over memory on a CUDA device, once the stream that fills it has finished."""
+    cdef int code
+    from flambeau.core import backends
+    if face.get("mask") is not None:
+        raise TypeError(f"can't convert a masked {type(owner).__name__} to a tensor; fill its "
+                        "masked elements first")
+    try:
+        code = _device_type("cuda")
+    except RuntimeError as error:
+        raise RuntimeError(f"{type(owner).__name__} has memory on a CUDA device, for which there "
+                           f"is no backend: {error}") from None
+    adapter = backends.adapter("cuda")
+    index = adapter.device_of(face["data"][0] or 0)
+    if face.get("stream") is not None:
+        adapter.synchronize(index)
+    return _from_interface(owner, face, code << 8 | <int>index)
+
+
+cdef object _from_interface(object owner, dict face, int place):
     cdef int64_t shape[32]
     cdef int64_t strides[32]
     cdef int ndim = len(face["shape"]), i, code
@@ -51,9 +72,9 @@ cdef object _from_interface(object owner, dict face):
             strides[i] = given[i] // size
         nbytes += (shape[i] - 1) * strides[i] * size if shape[i] else 0
     address, readonly = face["data"]
-    cdef char *p = <char *><uintptr_t>address
-    cdef fl_storage *s = fl_storage_foreign(p, nbytes if nbytes > 0 else 0, 0, <PyObject *>owner,
-                                            readonly)
+    cdef char *p = <char *><uintptr_t>(address or 0)
+    cdef fl_storage *s = fl_storage_foreign(p, nbytes if nbytes > 0 else 0, place,
+                                            <PyObject *>owner, readonly)
     cdef fl_tensor *t
     try:
         t = fl_tensor_on(s, code, ndim, shape, strides, 0)
@@ -81,7 +102,7 @@ def from_numpy(array):
     """
     if not hasattr(array, "__array_interface__"):
         raise TypeError(f"expected a numpy.ndarray (got {type(array).__name__})")
-    return _from_interface(array, array.__array_interface__)
+    return _from_interface(array, array.__array_interface__, 0)
 
 
 def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0):
@@ -142,6 +163,26 @@ def _array_interface(Tensor t not None):
     return {"version": 3, "typestr": _typestr[t._dtype], "shape": tuple(t.shape),
             "strides": tuple([t._strides[i] * size for i in range(t._ndim)]),
             "data": (<uintptr_t>t._data, bool(t._flags & FL_READONLY))}
+
+
+def _cuda_array_interface(Tensor t not None):
+    """The array-interface dict of a CUDA tensor (``Tensor.__cuda_array_interface__``)."""
+    if t.device.type != "cuda":
+        raise AttributeError(f"a tensor on {t.device} has no __cuda_array_interface__; write "
+                             "x.to('cuda')", name="__cuda_array_interface__", obj=t)
+    if t._flags & FL_REQUIRES_GRAD:
+        raise RuntimeError("Can't get __cuda_array_interface__ of a tensor that requires grad; "
+                           "use tensor.detach()")
+    if t._dtype not in _typestr:
+        raise AttributeError(f"the CUDA array interface has no dtype {t.dtype}; write x.float()",
+                             name="__cuda_array_interface__", obj=t)
+    _about_to_read(t, "__cuda_array_interface__")
+    size = fl_itemsize(t._dtype)
+    strides = None if t._flags & FL_CONTIGUOUS else \
+        tuple([t._strides[i] * size for i in range(t._ndim)])
+    return {"version": 2, "typestr": _typestr[t._dtype], "shape": tuple(t.shape),
+            "strides": strides,
+            "data": (<uintptr_t>t._data if t._numel else 0, bool(t._flags & FL_READONLY))}
 
 
 def raw_bytes(Tensor t not None):

@@ -8,6 +8,7 @@ const uint8_t fl_kind_of_dtype[FL_DTYPE_COUNT] = {
 const uint8_t fl_dtype_of_kind[FL_KIND_COUNT] = {FL_F32, FL_F64, FL_I64, FL_BOOL, FL_C64, FL_C128};
 const uint8_t fl_kind_size[FL_KIND_COUNT] = {4, 8, 8, 1, 8, 16};
 int fl_default_dtype = FL_F32;
+bool fl_promote_by_dtype = false;
 
 /* Rank of a dtype's family: bool, integer, floating, complex. */
 static int family(int d) {
@@ -56,7 +57,7 @@ static int dtype_of_number(const fl_value &v) {
 }
 
 /* Combine priorities: tensors with dimensions, then 0-d tensors, then numbers. A lower priority
- * only counts when its family is higher. */
+ * only counts when its family is higher. By the array API's rule 0-d tensors are as others. */
 static int combine(int high, int low) {
     if (high == FL_NO_DTYPE)
         return low;
@@ -85,7 +86,7 @@ int fl_result_type(const fl_value *const *values, int n) {
         int d = v.tag == FL_TENSOR ? v.t->dtype : dtype_of_number(v);
         if (d == FL_NO_DTYPE)
             continue;
-        int &slot = v.tag != FL_TENSOR ? number : v.t->ndim ? dim : zero;
+        int &slot = v.tag != FL_TENSOR ? number : v.t->ndim || fl_promote_by_dtype ? dim : zero;
         slot = slot == FL_NO_DTYPE ? d : fl_promote(slot, d);
     }
     return combine(dim, combine(zero, number));

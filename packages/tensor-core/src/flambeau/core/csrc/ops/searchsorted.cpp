@@ -85,12 +85,14 @@ void search(const Search &s, const char *input, int64_t *out, int64_t b, int64_t
     }
 }
 
-void search_kind(int kind, const Search &s, const char *input, int64_t *out, int64_t b,
-                 int64_t e) {
+void search_kind(int kind, bool is_unsigned, const Search &s, const char *input, int64_t *out,
+                 int64_t b, int64_t e) {
     if (kind == FL_K_F32)
         search<float>(s, input, out, b, e);
     else if (kind == FL_K_F64)
         search<double>(s, input, out, b, e);
+    else if (is_unsigned)
+        search<uint64_t>(s, input, out, b, e);
     else
         search<int64_t>(s, input, out, b, e);
 }
@@ -98,7 +100,7 @@ void search_kind(int kind, const Search &s, const char *input, int64_t *out, int
 int infer(const fl_op *op, const fl_value *in, int n, const fl_tensor *sequence,
           const fl_value &input, const fl_value &out_int32, fl_spec *outs) {
     const fl_tensor *t = fl_t(input);
-    if (fl_same_device(op, in, n) < 0 || fl_expect_ordered(op, "sorted_sequence", sequence) < 0 ||
+    if (fl_same_device(op, in, n) < 0 || fl_expect_order(op, "sorted_sequence", sequence) < 0 ||
         check_shapes(op, sequence, input) < 0)
         return -1;
     if (t && t->dtype != sequence->dtype)
@@ -129,13 +131,15 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
     if (places && fl_check_index_range(op, FL_INDEX_ERROR, places, sorter->numel, n,
                                        sequence->ndim - 1, false) < 0)
         return -1;
+    fl_value low = {FL_INT, 0, {}};
+    bool below = !t && sequence->dtype == FL_U64 && kind == FL_K_I64 && fl_as_int(input) < 0;
     if (!t)
-        fl_number_as(input, dtype, number);
+        fl_number_as(below ? low : input, dtype, number);
     const char *from = t ? x.data() : number;
     int64_t each = sequence->ndim > 1 && t ? t->shape[t->ndim - 1] : 0;
-    Search s = {a.data(), places, n, each, right};
+    Search s = {a.data(), places, n, each, right && !below};
     fl_parallel(result->numel, 2048, [&](int64_t b, int64_t e) {
-        search_kind(kind, s, from, out.as<int64_t>(), b, e);
+        search_kind(kind, sequence->dtype == FL_U64, s, from, out.as<int64_t>(), b, e);
     });
     out.commit();
     return 0;

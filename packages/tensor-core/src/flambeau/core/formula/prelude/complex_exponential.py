@@ -34,9 +34,9 @@ def _finite(x: Expr) -> Expr:
 def exp(z: Pair) -> Pair:
     """exp(re) (cos(im) + i sin(im)); a zero imaginary part stays zero."""
     size, rest = _exp_parts(z.re)
-    none = eq(size, 0.0) & ~_finite(z.im)
+    none = eq(z.re, -INF) & ~_finite(z.im)
     re = select(none, 0.0, size * call("cos", z.im) * rest)
-    im = select(none, 0.0, size * call("sin", z.im) * rest)
+    im = select(none, copysign(0.0, z.im), size * call("sin", z.im) * rest)
     endless = eq(z.re, INF) & ~_finite(z.im)
     return Pair(select(endless, INF, re), select(eq(z.im, 0.0), z.im, im))
 
@@ -179,9 +179,10 @@ def tanh(z: Pair) -> Pair:
     limit = select(eq(decay, 0.0), copysign(0.0, select(_finite(z.im), limit, z.im)), limit)
     near = select(eq(z.re, 0.0), z.re, beta * rho * s * scale)
     im = select(far, limit, t * scale)
+    endless = far & (eq(absolute(z.re), INF) | _finite(z.im))
     return Pair(
-        select(far, copysign(1.0, z.re), near),
-        select(eq(z.im, 0.0), z.im, im),
+        select(endless, copysign(1.0, z.re), select(far, t, near)),
+        select(eq(z.im, 0.0), z.im, select(far & ~endless, t, im)),
     )
 
 

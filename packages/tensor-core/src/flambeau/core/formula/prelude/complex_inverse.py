@@ -19,7 +19,8 @@ FAR = 1.0e9
 
 
 def _is_far(z: Pair) -> Expr:
-    return call("maximum", absolute(z.re), absolute(z.im)) > FAR
+    """Whether a part is large; NaN beside it does not hide an infinite one (C's annex G)."""
+    return (absolute(z.re) > FAR) | (absolute(z.im) > FAR)
 
 
 def _log_twice(z: Pair) -> Expr:
@@ -39,7 +40,7 @@ def asin(z: Pair) -> Pair:
     far = _is_far(z)
     re = call("atan2", z.re, select(far, absolute(z.im), a.re * b.re - a.im * b.im))
     im = call("asinh", a.re * b.im - a.im * b.re)
-    return Pair(re, select(far, copysign(_log_twice(z), z.im), im))
+    return Pair(select(eq(z.re, 0.0), z.re, re), select(far, copysign(_log_twice(z), z.im), im))
 
 
 @define("acos", "complex")
@@ -49,6 +50,7 @@ def acos(z: Pair) -> Pair:
     far = _is_far(z)
     re = select(far, call("atan2", absolute(z.im), z.re), 2.0 * call("atan2", a.re, b.re))
     im = call("asinh", b.re * a.im - b.im * a.re)
+    re = select(eq(z.re, 0.0), HALF_PI, re)
     return Pair(re, select(far, copysign(_log_twice(z), -z.im), im))
 
 
@@ -59,6 +61,7 @@ def acosh(z: Pair) -> Pair:
     far = _is_far(z)
     re = call("asinh", a.re * b.re + a.im * b.im)
     im = select(far, call("atan2", z.im, z.re), 2.0 * call("atan2", a.im, b.re))
+    im = select(eq(z.re, 0.0), copysign(HALF_PI, z.im), im)
     return Pair(select(far, _log_twice(z), re), im)
 
 
@@ -85,8 +88,9 @@ def atanh(z: Pair) -> Pair:
     size = call("hypot", x, y)
     decay = select(eq(size, INF), 0.0, (x / size) / size)
     angle = 0.5 * call("atan2", 2.0 * y, gap * (1.0 + x) - y * y)
-    im = select(far, copysign(HALF_PI, y), angle)
-    return Pair(copysign(select(far, decay, log), z.re), im)
+    im = select(far & eq(y, y) & eq(size, size), copysign(HALF_PI, y), angle)
+    re = select(eq(x, 0.0), 0.0, select(far, decay, log))
+    return Pair(copysign(re, z.re), im)
 
 
 @define("atan", "complex")

@@ -39,9 +39,9 @@ def fmod_int(x: Expr, y: Expr) -> Expr:
 
 @define("mod", "float")
 def mod(x: Expr, y: Expr) -> Expr:
-    """The remainder with the sign of y."""
+    """The remainder with the sign of y, also where it is zero."""
     r = call("fmod", x, y)
-    return select(_opposite(r, y), r + y, r)
+    return select(eq(r, 0.0), copysign(0.0, y), select(_opposite(r, y), r + y, r))
 
 
 @define("floordiv", "float")

@@ -1,0 +1,115 @@
+"""Functions of every element."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau
+from flambeau.array_api._promotion import as_arrays, together
+
+_OF_ONE = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "conj", "cos",
+    "cosh", "exp", "imag", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2",
+    "logical_not", "negative", "positive", "real", "reciprocal", "signbit", "sin", "sinh",
+    "sqrt", "square", "tan", "tanh")
+_ROUNDING = ("ceil", "floor", "round", "trunc")
+_OF_TWO = (
+    "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "copysign", "divide", "equal", "greater", "greater_equal",
+    "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor",
+    "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "remainder", "subtract")
+
+#: Names of the standard whose function has another name here.
+_OTHER_NAMES = {"bitwise_invert": "bitwise_not", "equal": "eq"}
+
+#: Functions that take two tensors and no numbers.
+_OF_TENSORS = ("logaddexp", "nextafter")
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    return getattr(flambeau, _OTHER_NAMES.get(name, name))
+
+
+def _of_one(name: str) -> Callable[..., Any]:
+    operator = _operator(name)
+
+    def function(x: Any, /) -> Any:
+        return operator(x)
+
+    return _named(function, name, f"``{name}`` of every element.")
+
+
+def _rounding(name: str) -> Callable[..., Any]:
+    operator = _operator(name)
+
+    def function(x: Any, /) -> Any:
+        if x.is_complex():
+            return flambeau.complex(operator(x.real), operator(x.imag))
+        return operator(x) if x.is_floating_point() else x.clone()
+
+    return _named(function, name, f"``{name}`` of every element; integers as they are.")
+
+
+def _of_two(name: str) -> Callable[..., Any]:
+    operator = _operator(name)
+
+    meet = as_arrays if name in _OF_TENSORS else together
+
+    def function(x1: Any, x2: Any, /) -> Any:
+        return operator(*meet(x1, x2))
+
+    return _named(function, name, f"``{name}`` of the elements of two arrays, or of an array and "
+                                  "a number.")
+
+
+def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "flambeau.array_api"
+    function.__doc__ = doc
+    return function
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Every element, or the bound that it lies beyond; the dtype is that of ``x``."""
+    if min is None and max is None:
+        return x.clone()
+    bounds = [b.to(x.dtype) if isinstance(b, flambeau.Tensor) else b for b in (min, max)]
+    return flambeau.clamp(x, *bounds)
+
+
+def expm1(x: Any, /) -> Any:
+    """``exp(x) - 1``; the real part is never -0 for complex numbers."""
+    result = flambeau.expm1(x)
+    return flambeau.complex(result.real + 0.0, result.imag) if x.is_complex() else result
+
+
+def sign(x: Any, /) -> Any:
+    """The sign of every element; NaN for NaN, where PyTorch has 0."""
+    signs = flambeau.sgn(x)
+    return flambeau.where(flambeau.isnan(x), x, signs) if _has_nan(x.dtype) else signs
+
+
+def _has_nan(dtype: Any) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """The quotient rounded down.
+
+    With infinite operands it is ``floor(x1 / x2)``, as the standard prefers; ``x1 // x2`` gives
+    what Python and PyTorch do, NaN or -1.
+    """
+    x1, x2 = as_arrays(x1, x2)
+    result = flambeau.floor_divide(x1, x2)
+    if not result.is_floating_point():
+        return result
+    infinite = flambeau.isinf(x1) | flambeau.isinf(x2)
+    return flambeau.where(infinite, flambeau.floor(x1 / x2), result)
+
+
+globals().update({name: _of_one(name) for name in _OF_ONE})
+globals().update({name: _rounding(name) for name in _ROUNDING})
+globals().update({name: _of_two(name) for name in _OF_TWO})
+
+__all__ = ["clip", "expm1", "floor_divide", "sign"]
+__all__.extend(_OF_ONE + _ROUNDING + _OF_TWO)

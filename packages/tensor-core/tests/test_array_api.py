@@ -1,0 +1,293 @@
+"""flambeau.array_api: every name of the standard, and what the standard asks beyond PyTorch.
+
+The public suite (``nox -s array_api``) checks the rest.
+"""
+
+from __future__ import annotations
+
+import array
+import inspect
+import subprocess
+import sys
+
+import array_api_names
+import numpy
+import pytest
+
+import flambeau
+from flambeau import array_api as xp
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+@pytest.fixture
+def standard_operators():
+    flambeau.set_promotion("array_api")
+    yield
+    flambeau.set_promotion("pytorch")
+
+
+def _same(x, expected):
+    numpy.testing.assert_array_equal(x.numpy(), expected, strict=True)
+
+
+# ---- names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chapter", array_api_names.NAMES)
+def test_the_namespace_has_every_name(chapter):
+    names = array_api_names.NAMES[chapter].split()
+    assert [n for n in names if not hasattr(xp, n)] == []
+    assert set(names) <= set(dir(xp)) and set(names) <= set(xp.__all__)
+
+
+@pytest.mark.parametrize("extension", array_api_names.EXTENSIONS)
+def test_extensions_have_every_name(extension):
+    names = array_api_names.EXTENSIONS[extension].split()
+    assert sorted(getattr(xp, extension).__all__) == sorted(names)
+    assert all(callable(getattr(getattr(xp, extension), n)) for n in names)
+
+
+def test_arrays_have_every_attribute():
+    x = xp.ones((2, 2))
+    assert [n for n in array_api_names.ARRAY.split() if not hasattr(x, n)] == ["__imatmul__"]
+
+
+def test_the_namespace_has_nothing_else():
+    known = {n for names in array_api_names.NAMES.values() for n in names.split()}
+    assert set(xp.__all__) == known
+
+
+def test_functions_have_texts_and_signatures():
+    for name in xp.__all__:
+        function = getattr(xp, name)
+        if inspect.isfunction(function):
+            assert function.__doc__ and function.__name__ == name
+    assert str(inspect.signature(xp.add)) == "(x1: 'Any', x2: 'Any', /) -> 'Any'"
+
+
+def test_it_is_imported_on_first_use():
+    code = ("import sys, flambeau; assert 'flambeau.array_api' not in sys.modules; "
+            "x = flambeau.zeros(2); assert x.__array_namespace__() is flambeau.array_api")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---- from an array to the namespace --------------------------------------------------------------
+
+
+def test_array_namespace_knows_versions():
+    x = flambeau.zeros(2)
+    assert x.__array_namespace__(api_version="2024.12") is xp
+    assert xp.__array_api_version__ == "2025.12"
+    with pytest.raises(ValueError, match="version '2020.1' of the array API standard is not"):
+        x.__array_namespace__(api_version="2020.1")
+
+
+def _standardized(x):
+    """What code written for any library of the standard looks like."""
+    xp = x.__array_namespace__()
+    columns = xp.sum(xp.astype(xp.isfinite(x), x.dtype), axis=0)
+    x = xp.where(xp.isfinite(x), x, xp.zeros_like(x))
+    mean = xp.sum(x, axis=0, keepdims=True) / columns
+    return (x - mean) / xp.std(x, axis=0, correction=1, keepdims=True)
+
+
+def test_code_for_any_library_agrees_with_numpy():
+    numbers = numpy.random.default_rng(1).normal(size=(20, 3))
+    numbers[3, 1] = numpy.inf
+    given = _standardized(flambeau.from_numpy(numbers))
+    assert isinstance(given, flambeau.Tensor)
+    numpy.testing.assert_allclose(given.numpy(), _standardized(numbers), rtol=1e-12)
+
+
+def test_info():
+    info = xp.__array_namespace_info__()
+    assert info.default_device() in info.devices()
+    assert info.default_dtypes()["complex floating"] is flambeau.complex64
+    assert list(info.dtypes(kind=("bool", "real floating"))) == ["bool", "float32", "float64"]
+    assert info.capabilities()["max dimensions"] == 32
+    with pytest.raises(ValueError, match="'floating' is not a kind of dtypes"):
+        info.dtypes(kind="floating")
+
+
+# ---- dtypes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("one", INTEGERS)
+@pytest.mark.parametrize("other", INTEGERS)
+def test_integers_promote_as_the_standards_table_says(one, other):
+    expected = numpy.promote_types(one, other)
+    x, y = xp.ones(2, dtype=getattr(xp, one)), xp.ones((), dtype=getattr(xp, other))
+    if expected.kind == "f":
+        with pytest.raises(TypeError, match="the standard has no promotion for them"):
+            xp.add(x, y)
+        assert not xp.can_cast(x, y.dtype)
+    else:
+        assert xp.add(x, y).dtype.name == xp.result_type(x, y).name == expected.name
+
+
+def test_functions_promote_by_dtype_alone():
+    x, y = xp.ones(2, dtype=xp.float32), xp.ones((), dtype=xp.float64)
+    assert xp.add(x, y).dtype is xp.where(x > 0, x, y).dtype is xp.float64
+    assert xp.concat([x, xp.reshape(y, (1,))]).dtype is xp.float64
+    assert (x + y).dtype is xp.float32, "operators are PyTorch's"
+
+
+def test_numbers_take_the_arrays_dtype():
+    x = xp.ones(2, dtype=xp.float32)
+    assert xp.add(x, 1.5).dtype is xp.maximum(2, x).dtype is xp.logaddexp(x, 1).dtype is xp.float32
+    assert xp.multiply(x, 1j).dtype is xp.complex64
+    assert xp.result_type(xp.int8, 3) is xp.int8
+    with pytest.raises(TypeError, match="at least one array is needed"):
+        xp.add(1, 2)
+
+
+def test_operators_by_the_standards_rule(standard_operators):
+    x, y = xp.ones(2, dtype=xp.float32), xp.ones((), dtype=xp.float64)
+    assert (x + y).dtype is (y ** x).dtype is xp.float64
+    assert (x + 1.5).dtype is (1 - x).dtype is xp.float32
+    assert flambeau.get_promotion() == "array_api"
+    assert flambeau.ones(2, device="ref").add(flambeau.ones((), dtype=flambeau.float64)).dtype \
+        is flambeau.float64
+
+
+def test_unknown_promotion_is_refused():
+    with pytest.raises(ValueError, match="expected 'pytorch' or 'array_api', got 'numpy'"):
+        flambeau.set_promotion("numpy")
+    assert flambeau.get_promotion() == "pytorch"
+
+
+def test_dtypes_are_told_apart():
+    assert xp.isdtype(xp.uint8, ("signed integer", xp.uint8))
+    assert not xp.isdtype(xp.bool, "numeric")
+    assert xp.finfo(xp.ones(1, dtype=xp.complex128)).dtype is xp.float64
+    assert xp.iinfo(xp.uint64).max == 2**64 - 1
+    with pytest.raises(TypeError, match="choose a part with real"):
+        xp.astype(xp.ones(1, dtype=xp.complex64), xp.float32)
+
+
+# ---- creation ------------------------------------------------------------------------------------
+
+
+def test_asarray_copies_as_asked():
+    x = xp.ones(2)
+    assert xp.asarray(x) is x
+    assert xp.asarray(x, copy=True) is not x
+    source = array.array("d", [1.0, 2.0])
+    shared = xp.asarray(source, copy=False)
+    source[0] = 5.0
+    _same(shared, numpy.array([5.0, 2.0]))
+    for refused in ({"dtype": xp.float64}, {}):
+        with pytest.raises(ValueError, match="copy=False was given"):
+            xp.asarray(x if refused else [1.0], copy=False, **refused)
+
+
+def test_creation_takes_the_standards_arguments():
+    _same(xp.arange(3, 0), numpy.arange(3, 0))
+    _same(xp.arange(5.0, step=2, dtype=xp.float64), numpy.arange(0, 5.0, 2))
+    _same(xp.eye(3, 4, k=1, dtype=xp.float64), numpy.eye(3, 4, k=1))
+    _same(xp.eye(2, k=5, dtype=xp.float64), numpy.eye(2, k=5))
+    _same(xp.linspace(0, 1, 4, endpoint=False, dtype=xp.float64),
+          numpy.linspace(0, 1, 4, endpoint=False))
+    assert xp.linspace(0, 1j, 2).dtype is xp.complex64
+    assert xp.zeros(3).shape == (3,)
+    assert xp.meshgrid() == ()
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+def test_an_empty_tuple_of_axes_reduces_nothing():
+    x = numpy.arange(6, dtype="int16").reshape(2, 3)
+    _same(xp.sum(flambeau.from_numpy(x), axis=()), numpy.sum(x, axis=()))
+    _same(xp.max(flambeau.from_numpy(x), axis=()), x)
+    _same(xp.any(flambeau.from_numpy(x), axis=()), x != 0)
+
+
+def test_sums_of_unsigned_integers_are_unsigned():
+    x = numpy.full(300, 255, "uint8")
+    _same(xp.sum(flambeau.from_numpy(x)), numpy.sum(x))
+    assert xp.prod(flambeau.from_numpy(x), axis=(0,)).dtype is xp.uint64
+    _same(xp.cumulative_sum(flambeau.from_numpy(x[:2]), include_initial=True),
+          numpy.array([0, 255, 510], "uint64"))
+
+
+def test_prod_of_several_axes():
+    x = numpy.random.default_rng(2).normal(size=(2, 3, 4))
+    given = xp.prod(flambeau.from_numpy(x), axis=(0, -1), keepdims=True)
+    numpy.testing.assert_allclose(given.numpy(), x.prod(axis=(0, -1), keepdims=True), rtol=1e-13)
+
+
+def test_special_values():
+    inf, nan = xp.inf, xp.nan
+    x = xp.asarray([inf, -inf, 1.0, -1.0, nan])
+    _same(xp.sign(x), numpy.sign(x.numpy()))
+    _same(xp.floor_divide(x, 2.0), numpy.float32([inf, -inf, 0, -1, nan]))
+    assert xp.signbit(xp.floor_divide(x, -inf)[2])
+    remainders = xp.remainder(xp.asarray([-0.0, 0.0]), xp.asarray([1.0, -1.0]))
+    assert xp.signbit(remainders).tolist() == [False, True]
+
+
+def test_rounding_keeps_integers_and_rounds_both_parts():
+    assert xp.floor(xp.asarray([3], dtype=xp.uint8)).dtype is xp.uint8
+    _same(xp.round(xp.asarray([1.5 - 2.5j])), numpy.complex64([2 - 2j]))
+
+
+def test_sets_keep_every_nan_and_order_complex_numbers():
+    z = numpy.array([1 + 1j, 2, 1 + 1j, 1 - 1j, numpy.nan, numpy.nan])
+    given = xp.unique_all(flambeau.from_numpy(z))
+    assert given.counts.tolist() == [1, 2, 1, 1, 1]
+    assert given.indices.tolist() == [3, 0, 1, 4, 5]
+    _same(given.values[given.inverse_indices], z)
+    assert xp.isin(xp.asarray([1, 2]), 2, invert=True).tolist() == [True, False]
+
+
+def test_places_from_the_end():
+    x = flambeau.arange(6).reshape(2, 3)
+    assert xp.take(x, xp.asarray([-1, 0], dtype=xp.int8), axis=1).tolist() == [[2, 0], [5, 3]]
+    assert xp.take_along_axis(x, xp.asarray([[-1], [0]])).tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize("side", ("left", "right"))
+def test_searching_in_large_unsigned_integers(side):
+    ordered = numpy.array([0, 5, 2**63, 2**64 - 1], "uint64")
+    wanted = numpy.array([0, 6, 2**63, 2**64 - 1], "uint64")
+    places = xp.searchsorted(flambeau.from_numpy(ordered), flambeau.from_numpy(wanted), side=side)
+    _same(places, numpy.searchsorted(ordered, wanted, side))
+    x = flambeau.from_numpy(ordered)
+    assert flambeau.searchsorted(x, -1, side=side) == 0
+    assert flambeau.searchsorted(x, 7, side=side) == 2
+    many = flambeau.from_numpy(numpy.arange(2**63 - 9, 2**63 + 9, dtype="uint64"))
+    assert flambeau.isin(x, many).tolist() == [False, False, True, False]
+
+
+def test_shapes():
+    x = xp.ones((2, 3))
+    assert xp.expand_dims(x, (0, -1)).shape == (1, 2, 3, 1)
+    assert xp.roll(flambeau.arange(4), (1,), axis=(0,)).tolist() == [3, 0, 1, 2]
+    assert xp.repeat(xp.asarray([1, 2]), xp.asarray([0, 2], dtype=xp.uint8)).tolist() == [2, 2]
+    with pytest.raises(ValueError, match="not all of size 1"):
+        xp.squeeze(x, 0)
+    with pytest.raises(ValueError, match="cannot be broadcast"):
+        xp.broadcast_shapes((2,), (3,))
+
+
+def test_products():
+    rng = numpy.random.default_rng(3)
+    a, b = rng.normal(size=(2, 2, 2)), rng.normal(size=(2, 2))
+    one, other = flambeau.from_numpy(a), flambeau.from_numpy(b)
+    numpy.testing.assert_allclose(xp.linalg.solve(one, other).numpy(), numpy.linalg.solve(a, b))
+    whole = flambeau.arange(6, dtype=flambeau.int16).reshape(2, 3)
+    _same(xp.vecdot(whole, whole), numpy.einsum("ij,ij->i", whole.numpy(), whole.numpy()))
+    with pytest.raises(ValueError, match="not of one length"):
+        xp.vecdot(one, xp.ones((1,), dtype=xp.float64))
+    assert xp.linalg.trace(one, offset=1).shape == (2,)
+    assert xp.linalg.vector_norm(one, axis=()).shape == a.shape
+
+
+def test_transforms():
+    x = numpy.random.default_rng(4).normal(size=(4, 6))
+    given = xp.fft.rfftn(flambeau.from_numpy(x), axes=(1, 0), norm="ortho")
+    numpy.testing.assert_allclose(given.numpy(), numpy.fft.rfftn(x, axes=(1, 0), norm="ortho"),
+                                  atol=1e-12)
+    assert xp.fft.fftfreq(4, d=0.5, dtype=xp.float64).tolist() == numpy.fft.fftfreq(4, 0.5).tolist()
