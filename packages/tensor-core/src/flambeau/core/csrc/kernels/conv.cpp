@@ -59,7 +59,9 @@ void fold(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *c
 }
 
 /* One input channel and few output channels: a product would waste most of its tiles. */
-inline bool depthwise(const fl_conv_block *b) { return b->p->c == 1 && b->p->o <= 4; }
+inline bool depthwise(const fl_conv_block *b) {
+    return b->p->c == 1 && b->p->o <= 4 && !b->depth;
+}
 
 template <class T> void block(const fl_conv_block *b) {
     if (depthwise(b))

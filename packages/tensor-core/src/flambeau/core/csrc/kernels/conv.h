@@ -28,6 +28,14 @@ static inline bool fl_conv_pointwise(const fl_conv &p) {
            p.y.padding == 0 && p.x.padding == 0;
 }
 
+/* A convolution over blocks, as one over planes: its channels are those of the input times the
+ * planes that the window meets along the depth, its images those of the input times the planes of
+ * the output. */
+struct fl_conv_depth {
+    int64_t d, od;              /* planes of input and of output */
+    fl_window z;
+};
+
 /* Weights with any strides, in elements: of groups, output channels, input channels, rows and
  * columns of the window. `data` is the element of the first of each. */
 struct fl_conv_weight {
@@ -46,6 +54,8 @@ enum fl_conv_steps { FL_CONV_GATHER = 1, FL_CONV_MULTIPLY = 2 };
 
 struct fl_conv_block {
     const fl_conv *p;
+    const fl_conv_depth *depth; /* NULL for planes. Else steps are between whole blocks, */
+    int64_t first_image;        /* and pointers are to the first one of all */
     const void *input, *bias;   /* bias may be NULL */
     fl_conv_weight weight;
     void *out;

@@ -50,7 +50,7 @@ template <class T> class ConvBlock {
         panel_ = sums_ + sums_elements(b);
         strip_ = panel_ + panel_elements(b);
         split_ = strip_ + (b.strips ? 0 : strip_elements());
-        plain_ = conv_plain(p_);
+        plain_ = plain(b);
     }
 
     static int64_t scratch_bytes(const fl_conv_block &b) {
@@ -75,6 +75,7 @@ template <class T> class ConvBlock {
     }
 
   private:
+    static bool plain(const fl_conv_block &b) { return !b.depth && conv_plain(*b.p); }
     static int64_t pixels(const fl_conv_block &b) { return b.images * b.rows * b.p->ow; }
     static int64_t padded(int64_t n) {
         const int64_t width = strip_width<T>();
@@ -93,7 +94,7 @@ template <class T> class ConvBlock {
     }
 
     static int64_t split_elements(const fl_conv_block &b) {
-        if (conv_plain(*b.p) || !(b.steps & FL_CONV_GATHER))
+        if (plain(b) || !(b.steps & FL_CONV_GATHER))
             return 0;
         return b.images * channels_of_slab(*b.p) * rows_of(b).plane_size() + 2 * strip_width<T>();
     }
@@ -147,13 +148,33 @@ template <class T> class ConvBlock {
                           b_.readable - slab.c0 * channel};
     }
 
+    /* The plane of a channel, or NULL where the window meets the padding along the depth. */
+    const T *plane(int64_t image, int64_t channel) const {
+        int64_t size = p_.h * p_.w;
+        if (!b_.depth)
+            return input(image) + channel * size;
+        const fl_window &z = b_.depth->z;
+        image += b_.first_image;
+        int64_t at = image % b_.depth->od * z.stride - z.padding + channel % z.size * z.dilation;
+        if (at < 0 || at >= b_.depth->d)
+            return nullptr;
+        return input(image / b_.depth->od) + (channel / z.size * b_.depth->d + at) * size;
+    }
+
+    void split_channel(const T *from, T *to) const {
+        if (from)
+            split_plane(p_.x, rows_, from, p_.h, p_.w, to);
+        else
+            memset(to, 0, (size_t)rows_.plane_size() * sizeof(T));
+    }
+
     /* Pad and split the rows of the slab's channels of all images. */
     ConvSource split(const ConvSlab &slab) {
         int64_t plane = rows_.plane_size(), channels = slab.c1 - slab.c0;
         for (int64_t image = 0; image < b_.images; image++)
             for (int64_t c = 0; c < channels; c++)
-                split_plane(p_.x, rows_, input(image) + (slab.c0 + c) * p_.h * p_.w, p_.h, p_.w,
-                            split_ + (image * channels + c) * plane);
+                split_channel(this->plane(image, slab.c0 + c),
+                              split_ + (image * channels + c) * plane);
         return ConvSource{rows_.row_size() * p_.y.stride, channels * plane, plane,
                           b_.images * channels * plane + 2 * strip_width<T>()};
     }
@@ -183,7 +204,7 @@ template <class T> class ConvBlock {
                 for (int64_t i = 0; i < tall; i++)
                     start[i] = static_cast<const T *>(b_.bias)[b_.o0 + o + i];
             T *c = b_.images > 1 ? sums_ + o * pixels(b_) + q : output(0, o) + b_.y0 * p_.ow + q;
-            int64_t c_row = b_.images > 1 ? pixels(b_) : size();
+            int64_t c_row = b_.images > 1 ? pixels(b_) : channel_step();
             conv_tiles<T>.of[tall][vectors](slab.count, panel_ + o * CONV_STRIDE, strip, c, c_row,
                                             cols, slab.first == 0 ? start : nullptr);
         }
@@ -191,9 +212,16 @@ template <class T> class ConvBlock {
 
     int64_t size() const { return p_.oh * p_.ow; }
 
+    int64_t channel_step() const { return b_.depth ? b_.depth->od * size() : size(); }
+
     /* The plane of channel o0 + o. */
     T *output(int64_t image, int64_t o) const {
-        return static_cast<T *>(b_.out) + image * b_.output_step + (b_.o0 + o) * size();
+        T *out = static_cast<T *>(b_.out) + (b_.o0 + o) * channel_step();
+        if (!b_.depth)
+            return out + image * b_.output_step;
+        image += b_.first_image;
+        int64_t od = b_.depth->od;
+        return out + image / od * b_.output_step + image % od * size();
     }
 
     /* Copy the sums of several images to where they belong. */

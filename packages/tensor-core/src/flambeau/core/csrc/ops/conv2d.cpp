@@ -35,7 +35,7 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
     int64_t taps = fl_conv_taps(p), window = p.y.size * p.x.size;
     fl_conv_weight rows = {w.as<char>(), p.o * taps, taps, window, p.x.size, 1};
     if (fl_conv_forward(p, fl_dtype_of_kind[kind], x.as<char>(), rows,
-                        b ? b->as<char>() : nullptr, out.as<char>()) < 0)
+                        b ? b->as<char>() : nullptr, out.as<char>(), nullptr) < 0)
         return -1;
     out.commit();
     return 0;

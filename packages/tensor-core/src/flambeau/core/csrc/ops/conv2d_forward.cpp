@@ -14,6 +14,15 @@ const int64_t ENOUGH = 16;      /* blocks that keep all threads busy */
 
 int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
 
+/* Operands of a convolution, and what does not follow from its sizes. */
+struct Operands {
+    const char *input, *bias;
+    fl_conv_weight weight;
+    char *out;
+    int64_t size, slabs;
+    const fl_conv_depth *depth;
+};
+
 /* How a convolution is cut. */
 struct Cut {
     int64_t images, rows, channels;             /* of a block */
@@ -50,12 +59,24 @@ Cut cut_of(const fl_conv &p) {
     return cut;
 }
 
-struct Operands {
-    const char *input, *bias;
-    fl_conv_weight weight;
-    char *out;
-    int64_t size, slabs;
-};
+/* Where the block begins in input and output. */
+void place_block(const fl_conv &p, const Operands &at, int64_t group, int64_t image,
+                 fl_conv_block *b) {
+    int64_t channels = p.c * p.h * p.w, outputs = p.o * fl_conv_pixels(p);
+    b->depth = at.depth;
+    b->first_image = image;
+    if (at.depth) {
+        channels = channels / at.depth->z.size * at.depth->d;
+        outputs *= at.depth->od;
+        image = 0;
+    }
+    b->input_step = p.groups * channels;
+    b->output_step = p.groups * outputs;
+    int64_t input = image * b->input_step + group * channels;
+    b->input = at.input + input * at.size;
+    b->out = at.out + (image * b->output_step + group * outputs) * at.size;
+    b->readable = p.n * b->input_step - input;
+}
 
 /* Block number `index`: output channels vary fastest. */
 fl_conv_block block_of(const fl_conv &p, const Cut &cut, const Operands &at, int64_t index) {
@@ -64,21 +85,13 @@ fl_conv_block block_of(const fl_conv &p, const Cut &cut, const Operands &at, int
     int64_t band = index % cut.row_parts;
     index /= cut.row_parts;
     int64_t group = index % p.groups, image = index / p.groups * cut.images;
-    int64_t input_step = p.groups * p.c * p.h * p.w;
-    int64_t output_step = p.groups * p.o * fl_conv_pixels(p);
-    int64_t input = image * input_step + group * p.c * p.h * p.w;
-    int64_t output = image * output_step + group * p.o * fl_conv_pixels(p);
     int64_t o0 = part * cut.channels, y0 = band * cut.rows;
     fl_conv_block b = {};
     b.p = &p;
-    b.input = at.input + input * at.size;
+    place_block(p, at, group, image, &b);
     b.weight = at.weight;
     b.weight.data = (const char *)at.weight.data + group * at.weight.group * at.size;
     b.bias = at.bias ? at.bias + group * p.o * at.size : nullptr;
-    b.out = at.out + output * at.size;
-    b.input_step = input_step;
-    b.output_step = output_step;
-    b.readable = p.n * input_step - input;
     b.images = p.n - image < cut.images ? p.n - image : cut.images;
     b.y0 = y0;
     b.rows = p.oh - y0 < cut.rows ? p.oh - y0 : cut.rows;
@@ -163,9 +176,10 @@ bool run_job(const Job &job) {
 }  // namespace
 
 int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
-                    const char *bias, char *out) {
+                    const char *bias, char *out, const fl_conv_depth *depth) {
     const fl_conv_dtype *kernels = fl_conv_kernels_of(dtype);
-    Operands at = {input, bias, weight, out, fl_itemsize(dtype), kernels->slabs(&p)};
+    Operands at = {input, bias, weight, out, fl_itemsize(dtype), kernels->slabs(&p),
+                   depth};
     if (run_job(Job{p, cut_of(p), at, kernels}))
         return 0;
     return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch");

@@ -88,7 +88,7 @@ int run_phase(const Job &job, int64_t ry, int64_t rx, char *scratch) {
         return 0;
     fl_conv q = convolution_of(p, y, x);
     char *out = scratch ? scratch : job.out;
-    if (fl_conv_forward(q, job.dtype, job.grad, turned(job, y, x), nullptr, out) < 0)
+    if (fl_conv_forward(q, job.dtype, job.grad, turned(job, y, x), nullptr, out, nullptr) < 0)
         return -1;
     if (scratch && job.dtype == FL_F64)
         interleave(p, ry, rx, q, (const double *)out, (double *)job.out);

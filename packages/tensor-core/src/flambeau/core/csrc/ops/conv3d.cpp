@@ -1,9 +1,10 @@
 /* conv3d and its gradients, as convolutions of planes.
  *
- * The planes that a kernel meets along the depth are gathered as channels of one plane: what is
- * left is a convolution over planes with `channels * kernel depth` channels and one image for
- * every plane of the output. The weight already lies in memory in this order. Some images at a
- * time, so that the gathered planes stay small. */
+ * The planes that a kernel meets along the depth are channels of one plane: what is left is a
+ * convolution over planes with `channels * kernel depth` channels and one image for every plane
+ * of the output. The weight already lies in memory in this order. The convolution finds the planes
+ * where they are; its gradients have them gathered, some images at a time, so that the gathered
+ * planes stay small. */
 #include "ops/args.h"
 #include "ops/conv2d.h"
 #include "ops/raw.h"
@@ -27,7 +28,29 @@ struct Job {
     int64_t weight() const { return out_channels() * c.p.c * c.z.size * c.p.y.size * c.p.x.size; }
 };
 
-Job job_of(const fl_conv_nd &c, int kind) {
+/* A window that takes every element once. */
+bool plain(const fl_window &w) { return w.size == 1 && w.stride == 1 && w.padding == 0; }
+
+/* Only one plane. */
+bool flat(const fl_conv_nd &c) { return plain(c.z) && c.d == 1; }
+
+/* A window along the depth alone slides over one plane, whose rows are the planes. */
+fl_conv_nd flattened(const fl_conv_nd &c) {
+    if (!plain(c.p.y) || !plain(c.p.x))
+        return c;
+    fl_conv_nd f = c;
+    f.d = f.od = 1;
+    f.z = c.p.y;
+    f.p.y = c.z;
+    f.p.x = c.p.y;
+    f.p.h = c.d;
+    f.p.oh = c.od;
+    f.p.w = f.p.ow = fl_conv_pixels(c.p);
+    return f;
+}
+
+Job job_of(const fl_conv_nd &conv, int kind) {
+    fl_conv_nd c = flattened(conv);
     Job job = {c, fl_dtype_of_kind[kind], fl_kind_size[kind], 1};
     int64_t images = GATHERED / (job.gathered() + 1) + 1;
     job.images = images < c.p.n ? images : c.p.n;
@@ -91,15 +114,15 @@ template <class T> void scatter(const Job &job, int64_t images, const char *from
     });
 }
 
-/* Exchange channels and depth of outputs: `forth` from [channels, depth] to [depth, channels]. */
-void exchange(const Job &job, int64_t images, bool forth, const char *from, char *to) {
+/* Copy outputs of [channels, depth] to [depth, channels]. */
+void exchange(const Job &job, int64_t images, const char *from, char *to) {
     int64_t channels = job.out_channels(), bytes = job.pixels() * job.size;
     fl_parallel(images * channels, fl_row_grain(job.c.od * job.pixels()), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; i++)
             for (int64_t od = 0; od < job.c.od; od++) {
                 int64_t deep = (i * job.c.od + od) * bytes;
                 int64_t flat = ((i / channels * job.c.od + od) * channels + i % channels) * bytes;
-                memcpy(to + (forth ? flat : deep), from + (forth ? deep : flat), (size_t)bytes);
+                memcpy(to + flat, from + deep, (size_t)bytes);
             }
     });
 }
@@ -124,30 +147,22 @@ template <class Step> int in_steps(const Job &job, const Step &step) {
 }
 
 int forward(const Job &job, const char *input, const char *weight, const char *bias, char *out) {
-    Room room(job);
-    if (!room.ok())
-        return -1;
-    return in_steps(job, [&](int64_t first, int64_t images) {
-        fl_conv p = planes_of(job, images);
-        int64_t taps = fl_conv_taps(p), window = p.y.size * p.x.size;
-        fl_conv_weight rows = {weight, p.o * taps, taps, window, p.x.size, 1};
-        gather(job, images, input + first * job.input() * job.size, room.planes.as<char>());
-        if (fl_conv_forward(p, job.dtype, room.planes.as<char>(), rows, bias,
-                            room.outputs.as<char>()) < 0)
-            return -1;
-        exchange(job, images, false, room.outputs.as<char>(),
-                 out + first * job.output() * job.size);
-        return 0;
-    });
+    fl_conv p = planes_of(job, job.c.p.n);
+    int64_t taps = fl_conv_taps(p), window = p.y.size * p.x.size;
+    fl_conv_weight rows = {weight, p.o * taps, taps, window, p.x.size, 1};
+    fl_conv_depth depth = {job.c.d, job.c.od, job.c.z};
+    return fl_conv_forward(p, job.dtype, input, rows, bias, out, flat(job.c) ? nullptr : &depth);
 }
 
 int input_grad(const Job &job, const char *grad, const char *weight, char *out) {
+    if (flat(job.c))
+        return fl_conv_input_grad(job.c.p, job.dtype, grad, weight, out);
     Room room(job);
     if (!room.ok())
         return -1;
     return in_steps(job, [&](int64_t first, int64_t images) {
         char *to = out + first * job.input() * job.size;
-        exchange(job, images, true, grad + first * job.output() * job.size,
+        exchange(job, images, grad + first * job.output() * job.size,
                  room.outputs.as<char>());
         if (fl_conv_input_grad(planes_of(job, images), job.dtype, room.outputs.as<char>(), weight,
                                room.planes.as<char>()) < 0)
@@ -166,13 +181,15 @@ template <class T> void add_to(T *sum, const T *x, int64_t n) {
 }
 
 int weight_grad(const Job &job, const char *grad, const char *input, char *out) {
+    if (flat(job.c))
+        return fl_conv_weight_grad(job.c.p, job.dtype, grad, input, out);
     Room room(job);
     Scratch part(job.images < job.c.p.n ? fl_bytes(job.weight(), job.size) : 0);
     if (!room.ok() || !part.ok())
         return -1;
     return in_steps(job, [&](int64_t first, int64_t images) {
         char *to = first ? part.as<char>() : out;
-        exchange(job, images, true, grad + first * job.output() * job.size,
+        exchange(job, images, grad + first * job.output() * job.size,
                  room.outputs.as<char>());
         gather(job, images, input + first * job.input() * job.size, room.planes.as<char>());
         if (fl_conv_weight_grad(planes_of(job, images), job.dtype, room.outputs.as<char>(),
