@@ -39,6 +39,14 @@ def adaptive_avg_pool3d(x, output_size):
     return _adaptive_mean("adaptive_avg_pool3d", x, output_size, 3)
 
 
+def _even_windows(x, sizes):
+    """The size of windows that lie side by side, or None where some overlap."""
+    lengths = x.shape[-len(sizes):]
+    if any(size == 0 or length % size for length, size in zip(lengths, sizes)):
+        return None
+    return [length // size for length, size in zip(lengths, sizes)]
+
+
 def _adaptive_mean(name, x, output_size, n):
     sizes = _wanted(name, x, output_size, n)
     if not x.is_floating_point():
@@ -46,8 +54,11 @@ def _adaptive_mean(name, x, output_size, n):
                                   "dtype, as in x.float()")
     if all(size == 1 for size in sizes):
         return _op["mean"](x, list(range(-n, 0)), True)
-    if n == 2 and 0 not in sizes and x.shape[-2] % sizes[0] == 0 and x.shape[-1] % sizes[1] == 0:
-        return _op["avg_pool2d"](x, [x.shape[-2] // sizes[0], x.shape[-1] // sizes[1]])
+    windows = _even_windows(x, sizes)
+    if windows is not None and n == 2:
+        return _op["avg_pool2d"](x, windows)
+    if windows is not None and n == 1:
+        return _op["squeeze"](_op["avg_pool2d"](_op["unsqueeze"](x, -2), [1, *windows]), -2)
     short = n > 1 and x.dtype.itemsize == 2     # one rounding, at the end
     means = _op["cast"](x, _core._dtype_named("float32")) if short else x
     for i, size in enumerate(sizes):
@@ -82,9 +93,25 @@ def adaptive_max_pool3d_with_indices(x, output_size):
     return _adaptive_best("adaptive_max_pool3d", x, output_size, 3, True)
 
 
+def _best_of_windows(x, windows, return_indices):
+    """Windows side by side, of lines or of planes."""
+    if not return_indices and windows == list(x.shape[-len(windows):]):
+        best = _op["max[dim]"](_op["flatten"](x, -len(windows), -1), -1)[0]
+        return _op["reshape"](best, [*x.shape[:-len(windows)], *[1] * len(windows)])
+    line = len(windows) == 1
+    planes = _op["unsqueeze"](x, -2) if line else x
+    best = _op["max_pool2d_with_indices"](planes, [1, *windows] if line else windows)
+    if line:
+        best = [_op["squeeze"](part, -2) for part in best]
+    return tuple(best) if return_indices else best[0]
+
+
 def _adaptive_best(name, x, output_size, n, return_indices):
     """From the last dimension to the first, so that the first of equal maxima wins."""
     sizes = _wanted(name, x, output_size, n)
+    windows = _even_windows(x, sizes)
+    if windows is not None and n < 3 and x.is_floating_point():
+        return _best_of_windows(x, windows, return_indices)
     values, places, scale = x, None, 1
     for dim in range(-1, -n - 1, -1):
         values, chosen = _op["adaptive_best"](values, dim, sizes[dim])

@@ -165,18 +165,54 @@ inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t 
     }
 }
 
+/* Windows side by side that are wide: the sum of their rows, of which each window sums its part. */
+inline bool wide_apart(const fl_pool &p) {
+    return p.x.size >= 4 && p.x.stride == p.x.size && p.x.dilation == 1 && p.x.padding == 0 &&
+           (p.ow - 1) * p.x.stride + p.x.size <= p.w;
+}
+
+template <class T>
+inline void avg_row_apart(const fl_pool &p, const T *from, int64_t rows, T height,
+                          const T *widths, T *sums, T *out) {
+    const int64_t width = p.ow * p.x.size;
+    fill(sums, width, (T)0);
+    for (int64_t ky = 0; ky < rows; ky++, from += p.y.dilation * p.w)
+        for (int64_t x = 0; x < width; x++)
+            sums[x] += from[x];
+    for (int64_t ox = 0; ox < p.ow; ox++) {
+        const T *part = sums + ox * p.x.stride;
+        T four[4] = {part[0], part[1], part[2], part[3]};
+        int64_t kx = 4;
+        for (; kx + 4 <= p.x.size; kx += 4)
+            for (int i = 0; i < 4; i++)
+                four[i] += part[kx + i];
+        for (; kx < p.x.size; kx++)
+            four[0] += part[kx];
+        out[ox] = (four[0] + four[1] + (four[2] + four[3])) / (height * widths[ox]);
+    }
+}
+
 template <class T>
 void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
               int64_t end, void *out, void *scratch) {
     PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;
     column_divisors(*p, *by, widths);
-    fill(split, rows.plane_size(), (T)0);
-    split_plane(p->x, rows, (const T *)plane, p->h, p->w, split);
+    const bool apart = wide_apart(*p);
+    if (!apart) {
+        fill(split, rows.plane_size(), (T)0);
+        split_plane(p->x, rows, (const T *)plane, p->h, p->w, split);
+    }
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);
         T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, by->include_padding != 0));
+        if (apart) {
+            int64_t y = oy * p->y.stride - p->y.padding + ky0 * p->y.dilation;
+            avg_row_apart(*p, (const T *)plane + y * p->w, ky1 - ky0, height, widths, split,
+                          (T *)out + oy * p->ow);
+            continue;
+        }
         avg_row(*p, rows, split + (oy - begin) * p->y.stride * rows.row_size(), ky0, ky1,
                 height, widths, (T *)out + oy * p->ow);
     }

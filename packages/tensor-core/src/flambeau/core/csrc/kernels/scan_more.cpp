@@ -55,22 +55,54 @@ template <bool least, class T> FL_TIGHT bool follows(T a, T b) {
     return (least ? b <= a : b >= a) ? a == a : b != b;
 }
 
+constexpr int64_t RUN = 32;      /* elements that are looked at together */
+
+/* Whether one of the next RUN elements takes the place of the best. */
+template <bool least, class T> FL_TIGHT bool one_follows(T best, const T *p) {
+    int any = 0;
+    for (int64_t j = 0; j < RUN; j++)
+        any |= (least ? p[j] <= best : p[j] >= best) | (p[j] != p[j]);
+    return any;
+}
+
+/* The best so far of a line, and where it was. */
+template <bool least, class T> struct Best {
+    T value;
+    int64_t place;
+
+    void step_through(const T *p, int64_t begin, int64_t end, T *out, int64_t *places) {
+        for (int64_t i = begin; i < end; i++) {
+            if (follows<least>(value, p[i])) {
+                value = p[i];
+                place = i;
+            }
+            out[i] = value;
+            places[i] = place;
+        }
+    }
+
+    void fill_run(T *out, int64_t *places) const {
+        for (int64_t j = 0; j < RUN; j++)
+            out[j] = value;
+        for (int64_t j = 0; j < RUN; j++)
+            places[j] = place;
+    }
+};
+
+/* Changes are rare as a rule: runs without one are filled. */
 template <bool least, class T>
 void best_lines(const void *x, void *out, int64_t *places, int64_t lines, int64_t n) {
     const T *p = (const T *)x;
     T *q = (T *)out;
     for (; lines > 0 && n > 0; lines--, p += n, q += n, places += n) {
-        T best = p[0];
-        int64_t place = 0;
-        for (int64_t i = 0; i < n; i++) {
-            const T v = p[i];
-            if (follows<least>(best, v)) {
-                best = v;
-                place = i;
-            }
-            q[i] = best;
-            places[i] = place;
-        }
+        Best<least, T> best = {p[0], 0};
+        int64_t i = 0;
+        for (; i + RUN <= n; i += RUN)
+            if (i > 0 && !one_follows<least>(best.value, p + i))
+                best.fill_run(q + i, places + i);
+            else
+                best.step_through(p, i, i + RUN, q, places);
+        best.step_through(p, i, n, q, places);
     }
 }
 

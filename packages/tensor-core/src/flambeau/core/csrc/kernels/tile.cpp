@@ -2,6 +2,9 @@
  * a compute kind, and scattered back. All dtype conversions of the core happen here. */
 #include "core/pointwise.h"
 #include "kernels/convert.h"
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 #define FL_CAT2(a, b) a##b
 #define FL_CAT(a, b) FL_CAT2(a, b)
@@ -51,14 +54,38 @@ inline void transpose(float *out, const float *in, int64_t rows, int64_t cols, i
             out[r * cols + c] = in[r + c * step];
 }
 
+/* A row converted. Half precision has instructions of its own. */
+template <class D, class S> inline void convert_row(D *out, const S *in, int64_t n) {
+    for (int64_t c = 0; c < n; c++)
+        out[c] = convert<D>(in[c]);
+}
+
+#ifdef __F16C__
+inline void convert_row(float *out, const fl_f16 *in, int64_t n) {
+    int64_t c = 0;
+    for (; c + 8 <= n; c += 8)
+        _mm256_storeu_ps(out + c, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(in + c))));
+    for (; c < n; c++)
+        out[c] = widen(in[c]);
+}
+
+inline void convert_row(fl_f16 *out, const float *in, int64_t n) {
+    int64_t c = 0;
+    for (; c + 8 <= n; c += 8)
+        _mm_storeu_si128((__m128i *)(out + c),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(in + c), _MM_FROUND_TO_NEAREST_INT));
+    for (; c < n; c++)
+        out[c] = narrow_f16(in[c]);
+}
+#endif
+
 template <class S, class K>
 void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
     K *out = (K *)tile;
     const S *in = (const S *)src;
     if (s0 == 1) {
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = convert<K>(in[r * s1 + c]);
+            convert_row(out + r * cols, in + r * s1, cols);
     } else if (s0 == 0) {
         for (int64_t r = 0; r < rows; r++) {
             const K value = convert<K>(in[r * s1]);
@@ -80,8 +107,7 @@ void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1
     const K *in = (const K *)tile;
     if (s0 == 1) {
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * s1 + c] = convert<D>(in[r * cols + c]);
+            convert_row(out + r * s1, in + r * cols, cols);
     } else {
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < cols; c++)

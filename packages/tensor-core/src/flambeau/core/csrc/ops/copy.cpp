@@ -234,12 +234,33 @@ extern "C" int fl_run_copy(const fl_op *, const fl_value *in, int, fl_tensor *co
     return 0;
 }
 
+static bool all_zero(const char *element, int64_t size) {
+    for (int64_t i = 0; i < size; i++)
+        if (element[i])
+            return false;
+    return true;
+}
+
+/* One element everywhere. It is converted once, so that the rest moves bytes. */
+static void fill_with(const fl_tensor *out, const fl_strided &number) {
+    static const int64_t zeros[FL_MAX_DIMS] = {0};
+    alignas(16) char element[16];
+    const int64_t size = fl_itemsize(out->dtype), one = 1;
+    fl_copy_strided(fl_strided{element, out->dtype, &one}, number, 1, &one);
+    if ((out->flags & FL_CONTIGUOUS) && all_zero(element, size)) {
+        fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+            memset(out->data + begin * size, 0, (size_t)((end - begin) * size));
+        });
+        return;
+    }
+    fl_copy_strided(fl_strided{out->data, out->dtype, out->strides},
+                    fl_strided{element, out->dtype, zeros}, out->ndim, out->shape);
+}
+
 extern "C" int fl_run_fill(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
     static const int64_t zeros[FL_MAX_DIMS] = {0};
-    fl_strided d = {outs[0]->data, outs[0]->dtype, outs[0]->strides};
     if (in[1].tag == FL_TENSOR) {
-        fl_strided s = {in[1].t->data, in[1].t->dtype, zeros};
-        fl_copy_strided(d, s, outs[0]->ndim, outs[0]->shape);
+        fill_with(outs[0], fl_strided{in[1].t->data, in[1].t->dtype, zeros});
         return 0;
     }
     alignas(16) double number[2] = {0, 0};
@@ -254,8 +275,7 @@ extern "C" int fl_run_fill(const fl_op *, const fl_value *in, int, fl_tensor *co
         memcpy(number, &in[1].i, sizeof(int64_t));
         dtype = FL_I64;
     }
-    fl_strided s = {(char *)number, dtype, zeros};
-    fl_copy_strided(d, s, outs[0]->ndim, outs[0]->shape);
+    fill_with(outs[0], fl_strided{(char *)number, dtype, zeros});
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "ops/add.h"
 #include "ops/args.h"
 #include "ops/raw.h"
+#include "ops/rows.h"
 #include "ops/walk.h"
 
 namespace {
@@ -159,12 +160,53 @@ extern "C" int fl_run_scatter__value(const fl_op *op, const fl_value *in, int,
     return run_scatter(op, in, outs[0], number, nullptr);
 }
 
+/* Whether the index is one line along `dim`, expanded over blocks as large as those of self and
+ * src. */
+static bool names_blocks(const fl_tensor *self, const fl_tensor *index, const fl_tensor *src,
+                         int dim) {
+    int64_t inner = 1;
+    for (int d = 0; d < index->ndim; d++) {
+        bool expanded = index->strides[d] == 0 || index->shape[d] == 1;
+        if (index->shape[d] != src->shape[d] ||
+            (d != dim && (!expanded || index->shape[d] != self->shape[d])))
+            return false;
+        inner *= d > dim ? index->shape[d] : 1;
+    }
+    return index->numel > 0 && inner > 1;
+}
+
+static int add_blocks(const fl_op *op, const fl_value *in, int dim, fl_tensor *result) {
+    const fl_tensor *self = in[0].t;
+    int kind = fl_kind_of_dtype[self->dtype];
+    fl_tensor line = *in[2].t;
+    line.ndim = 1;
+    line.numel = in[2].t->shape[dim];
+    line.shape = in[2].t->shape + dim;
+    line.strides = in[2].t->strides + dim;
+    if (line.strides[0] != 1 && line.numel != 1)
+        line.flags &= ~(uint32_t)FL_CONTIGUOUS;
+    In places(&line, FL_K_I64), from(in[3].t, kind);
+    if (!from.ok() || fl_check_places(op, places, &line, self, dim) < 0)
+        return -1;
+    fl_start_from(result, self);
+    Out out(result, kind, true);
+    if (!out.ok())
+        return -1;
+    fl_middle m = fl_middle_of(result, dim);
+    fl_add_blocks(out.as<char>(), from.as<char>(), places.as<int64_t>(), line.numel, m.outer, m.n,
+                  m.inner, kind, 1, -1);
+    out.commit();
+    return 0;
+}
+
 extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
                                   fl_tensor *const *outs) {
     const fl_tensor *index = in[2].t, *src = in[3].t;
     int dim, kind = fl_kind_of_dtype[in[0].t->dtype];
     if (fl_dim_of(op, in, &dim) < 0)
         return -1;
+    if (names_blocks(in[0].t, index, src, dim))
+        return add_blocks(op, in, dim, outs[0]);
     In places(index, FL_K_I64), from(src, kind);
     if (!from.ok() || fl_check_places(op, places, index, in[0].t, dim) < 0)
         return -1;

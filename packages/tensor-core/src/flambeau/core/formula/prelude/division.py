@@ -49,9 +49,9 @@ def floordiv(x: Expr, y: Expr) -> Expr:
     """floor of the exact quotient, x / y where y is zero."""
     r = call("fmod", x, y)
     quotient = (x - r) / y
-    quotient = select(_opposite(r, y), quotient - 1.0, quotient)
+    quotient = quotient - select(_opposite(r, y), 1.0, 0.0)
     floor = call("floor", quotient)
-    floor = select(quotient - floor > 0.5, floor + 1.0, floor)
+    floor = floor + select(quotient - floor > 0.5, 1.0, 0.0)
     value = select(eq(quotient, 0.0), copysign(0.0, x / y), floor)
     return select(eq(y, 0.0), x / y, value)
 
