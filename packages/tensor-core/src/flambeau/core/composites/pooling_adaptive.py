@@ -96,7 +96,7 @@ def adaptive_max_pool3d_with_indices(x, output_size):
 def _best_of_windows(x, windows, return_indices):
     """Windows side by side, of lines or of planes."""
     if not return_indices and windows == list(x.shape[-len(windows):]):
-        best = _op["max[dim]"](_op["flatten"](x, -len(windows), -1), -1)[0]
+        best = _op["max"](_op["flatten"](x, -len(windows), -1), -1)[0]
         return _op["reshape"](best, [*x.shape[:-len(windows)], *[1] * len(windows)])
     line = len(windows) == 1
     planes = _op["unsqueeze"](x, -2) if line else x

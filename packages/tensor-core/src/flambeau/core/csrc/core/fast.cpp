@@ -74,8 +74,8 @@ static void fill_number(const fl_value &v, int kind, void *tile, int64_t n) {
     }
 }
 
-static void run_simple(const fl_pointwise *pw, const fl_value *in, int kind, fl_tensor *result,
-                       int64_t n) {
+static void run_simple(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int kind,
+                       fl_tensor *result, int64_t n) {
     const void *ptr[FL_PW_MAX_IN];
     int64_t step[FL_PW_MAX_IN];
     fl_scalar scalars[FL_PW_MAX_SCALARS];
@@ -96,7 +96,7 @@ static void run_simple(const fl_pointwise *pw, const fl_value *in, int kind, fl_
         step[k] = 0;
         has_numbers = true;
     }
-    fl_pw_fn fn = fl_pw_kernel(pw, kind);
+    fl_pw_fn fn = fl_pw_kernel(op, pw, kind, in);
     char *out = result->data;
     if (!has_numbers || n <= FL_TILE) {
         void *outs[1] = {out};
@@ -158,7 +158,7 @@ int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out)
         if (!result)
             return -1;
     }
-    run_simple(pw, in, kind, result, model->numel);
+    run_simple(op, pw, in, kind, result, model->numel);
     out[0].tag = FL_TENSOR;
     out[0].t = result;
     return 0;

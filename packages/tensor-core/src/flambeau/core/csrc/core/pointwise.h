@@ -67,7 +67,7 @@ struct fl_operand {
 /* A number as one element of a kind. */
 void fl_pw_load_number(const fl_value &v, int kind, void *element);
 void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
-fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind);
+fl_pw_fn fl_pw_kernel(const fl_op *op, const fl_pointwise *pw, int kind, const fl_value *in);
 /* Run a kernel over operands that share a shape; ops holds n_in inputs, then n_out outputs. */
 void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_in, int n_out,
                  fl_operand *ops, int ndim, const int64_t *shape);

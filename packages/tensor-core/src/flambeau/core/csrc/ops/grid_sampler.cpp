@@ -1,12 +1,13 @@
 /* grid_sampler: images and volumes read between their pixels, and the gradients.
  *
  * The taps of a run of places are worked out once and used for all channels. */
+#include "kernels/grid.h"
 #include "ops/args.h"
 #include "ops/grid_taps.h"
 
 namespace {
 
-const int64_t RUN = 64;             /* places whose taps are kept */
+const int64_t RUN = FL_GRID_RUN;    /* places whose taps are kept */
 const int MOST = 16;                /* taps of one place */
 
 /* The taps of one place: products over the axes, those outside left out. */
@@ -64,19 +65,85 @@ template <class T> T tapped(const T *plane, const PlaceTaps<T> &p) {
     return sum;
 }
 
+/* The taps of a run side by side: tap k of place i at [k][i]. */
+template <class T> struct RunTaps {
+    int taps;
+    int32_t offset[MOST][RUN];
+    T weight[MOST][RUN];
+
+    void set(const fl_grid &g, const T *point, int64_t i);
+};
+
+/* Products over the axes; an offset of -1 stands for what lies outside. */
+template <class T> void RunTaps<T>::set(const fl_grid &g, const T *point, int64_t i) {
+    int count = 1;
+    int64_t at[MOST] = {0};
+    T product[MOST] = {1};
+    for (int axis = 0; axis < g.axes; axis++) {
+        AxisTaps<T> one;
+        axis_taps(g, point[g.axes - 1 - axis], g.size[axis], &one);
+        for (int j = count - 1; j >= 0; j--)        /* from the end: results lie behind */
+            for (int k = one.count - 1; k >= 0; k--) {
+                bool inside = at[j] >= 0 && one.index[k] >= 0;
+                int64_t place = inside ? at[j] * g.size[axis] + one.index[k] : -1;
+                T weight = product[j] * one.weight[k];
+                at[j * one.count + k] = place;
+                product[j * one.count + k] = weight;
+            }
+        count *= one.count;
+    }
+    for (int k = 0; k < count; k++) {
+        offset[k][i] = (int32_t)at[k];
+        weight[k][i] = product[k];
+    }
+    taps = count;
+}
+
+const fl_grid_kernels *const kernels = FL_PICK(fl_grid_kernels);
+
+void pick(const float *plane, const RunTaps<float> &r, int64_t n, float *out) {
+    kernels->f32(plane, r.offset[0], r.weight[0], r.taps, n, out);
+}
+
+void pick(const double *plane, const RunTaps<double> &r, int64_t n, double *out) {
+    kernels->f64(plane, r.offset[0], r.weight[0], r.taps, n, out);
+}
+
+/* Planes too large for offsets of 32 bits. */
+template <class T>
+void sample_places(const Sampler &s, int64_t n, const T *input, const T *points, T *out) {
+    PlaceTaps<T> taps;
+    for (int64_t i = 0; i < n; i++) {
+        place_taps(s.grid, points + i * s.grid.axes, &taps);
+        for (int64_t c = 0; c < s.channels; c++)
+            out[c * s.places + i] = tapped(input + c * s.plane, taps);
+    }
+}
+
+template <class T>
+void sample_run(const Sampler &s, int64_t n, const T *input, const T *points, T *out) {
+    RunTaps<T> run;
+    for (int64_t i = 0; i < n; i++)
+        run.set(s.grid, points + i * s.grid.axes, i);
+    for (int64_t c = 0; c < s.channels; c++)
+        pick(input + c * s.plane, run, n, out + c * s.places);
+}
+
 template <class T> void sample(const Sampler &s, const T *input, const T *grid, T *out) {
+    bool wide = s.plane >= (int64_t)1 << 31;
     int64_t runs = fl_chunk_count(s.places, RUN);
     int64_t grain = fl_row_grain(RUN * (s.channels + 4));
     fl_parallel(s.batch * runs, grain, [&](int64_t begin, int64_t end) {
-        PlaceTaps<T> taps[RUN];
         for (int64_t r = begin; r < end; r++) {
             int64_t item = r / runs, first = r % runs * RUN;
             int64_t n = s.places - first < RUN ? s.places - first : RUN;
-            for (int64_t i = 0; i < n; i++)
-                place_taps(s.grid, grid + (item * s.places + first + i) * s.grid.axes, &taps[i]);
-            for (int64_t c = item * s.channels; c < (item + 1) * s.channels; c++)
-                for (int64_t i = 0; i < n; i++)
-                    out[c * s.places + first + i] = tapped(input + c * s.plane, taps[i]);
+            const T *planes = input + item * s.channels * s.plane;
+            const T *points = grid + (item * s.places + first) * s.grid.axes;
+            T *to = out + item * s.channels * s.places + first;
+            if (wide)
+                sample_places(s, n, planes, points, to);
+            else
+                sample_run(s, n, planes, points, to);
         }
     });
 }

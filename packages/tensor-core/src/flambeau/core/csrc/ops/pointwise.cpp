@@ -1,5 +1,8 @@
 /* infer and run of every pointwise row. */
 #include "core/pointwise.h"
+#include "kernels/power.h"
+#include "op_index.h"
+#include "ops/narrow.h"
 
 static bool has_kernel(const fl_pointwise *pw, int kernel) { return pw->kinds >> kernel & 1; }
 
@@ -186,7 +189,20 @@ void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl
     }
 }
 
-fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind) {
+/* A float to the power of the number 2 or 3 is a product, as in compiled formulas. */
+static fl_pw_fn short_power(const fl_value &exponent, int kind) {
+    if (exponent.tag == FL_TENSOR || (kind != FL_K_F32 && kind != FL_K_F64))
+        return nullptr;
+    const fl_power_kernels *kernels = FL_PICK(fl_power_kernels);
+    double p = fl_as_double(exponent);
+    bool wide = kind == FL_K_F64;
+    return p == 2 ? kernels->square[wide] : p == 3 ? kernels->cube[wide] : nullptr;
+}
+
+fl_pw_fn fl_pw_kernel(const fl_op *op, const fl_pointwise *pw, int kind, const fl_value *in) {
+    fl_pw_fn short_one = op->index == FL_OP_pow ? short_power(in[1], kind) : nullptr;
+    if (short_one)
+        return short_one;
     return pw->run_code ? pw->run_code : fl_pw_kernels[pw->kernel][kind];
 }
 
@@ -213,6 +229,8 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
     int dtype = operand_dtype(op, pw, in);
     int compute = compute_dtype(op, pw, dtype);
     int kind = kind_of(pw, compute);
+    if (fl_narrow_run(op, pw, in, compute, outs[0]))
+        return 0;
     if (op->dtype_rule == FL_D_BOOL && compute == FL_U64 && has_negative(pw, in))
         kind = FL_K_F64;
     bool is_unsigned = compute == FL_U64 && kind == FL_K_I64 && has_kernel(pw, FL_PW_UNSIGNED);
@@ -244,7 +262,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         o.kind = pw->result_kind[kind];
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
-    fl_pw_drive(fl_pw_kernel(pw, is_unsigned ? FL_PW_UNSIGNED : kind), pw->code[kind], scalars,
+    fl_pw_drive(fl_pw_kernel(op, pw, is_unsigned ? FL_PW_UNSIGNED : kind, in), pw->code[kind], scalars,
                 pw->n_in, pw->n_out, ops, ndim, shape);
     return 0;
 }

@@ -1,0 +1,11 @@
+/* Small whole powers of floats, as products. */
+#pragma once
+#include "core/pointwise.h"
+#include "kernels/level.h"
+
+struct fl_power_kernels {
+    fl_pw_fn square[2], cube[2];        /* float and double; they read the first operand alone */
+};
+extern "C" {
+FL_LEVELS(fl_power_kernels);
+}

@@ -1,0 +1,93 @@
+/* Contiguous integers narrower than 64 bits: see narrow.h. */
+#include "ops/narrow.h"
+#include "kernels/narrow.h"
+#include "op_index.h"
+#include "ops/args.h"
+
+namespace {
+
+int kernel_of(uint32_t index) {
+    switch (index) {
+    case FL_OP_add: return FL_NARROW_ADD;
+    case FL_OP_sub: return FL_NARROW_SUB;
+    case FL_OP_mul: return FL_NARROW_MUL;
+    case FL_OP_maximum: return FL_NARROW_MAX;
+    case FL_OP_minimum: return FL_NARROW_MIN;
+    case FL_OP_clamp_min: return FL_NARROW_MAX;
+    case FL_OP_clamp_max: return FL_NARROW_MIN;
+    case FL_OP_bitwise_and: return FL_NARROW_AND;
+    case FL_OP_bitwise_or: return FL_NARROW_OR;
+    case FL_OP_bitwise_xor: return FL_NARROW_XOR;
+    case FL_OP_eq: return FL_NARROW_EQ;
+    case FL_OP_ne: return FL_NARROW_NE;
+    case FL_OP_lt: return FL_NARROW_LT;
+    case FL_OP_le: return FL_NARROW_LE;
+    case FL_OP_gt: return FL_NARROW_GT;
+    case FL_OP_ge: return FL_NARROW_GE;
+    }
+    return -1;
+}
+
+int column_of(int dtype) {
+    switch (dtype) {
+    case FL_U8: return FL_NARROW_U8;
+    case FL_I8: return FL_NARROW_I8;
+    case FL_I16: return FL_NARROW_I16;
+    case FL_I32: return FL_NARROW_I32;
+    }
+    return -1;
+}
+
+bool fits(int64_t x, int dtype) {
+    switch (dtype) {
+    case FL_U8: return x >= 0 && x <= UINT8_MAX;
+    case FL_I8: return x >= INT8_MIN && x <= INT8_MAX;
+    case FL_I16: return x >= INT16_MIN && x <= INT16_MAX;
+    default: return x >= INT32_MIN && x <= INT32_MAX;
+    }
+}
+
+struct Side {
+    const char *data;
+    int step;
+    int64_t number;
+
+    /* The low bytes of `number` are the element: little-endian, like all CPUs we build for. */
+    bool set(const fl_value &v, int dtype, const fl_tensor *out) {
+        if (v.tag != FL_TENSOR) {
+            data = (const char *)&number;
+            step = 0;
+            number = v.i;
+            return (v.tag == FL_INT || v.tag == FL_BOOLEAN) && fits(v.i, dtype);
+        }
+        data = v.t->data;
+        step = 1;
+        return v.t->dtype == dtype && v.t->numel == out->numel && (v.t->flags & FL_CONTIGUOUS);
+    }
+};
+
+bool plain_scalars(const fl_pointwise *pw, const fl_value *in) {
+    for (int k = 0; k < pw->n_scalars; k++)
+        if (in[pw->scalar[k]].tag != FL_INT || in[pw->scalar[k]].i != 1)
+            return false;
+    return true;
+}
+
+}  // namespace
+
+bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
+                   const fl_tensor *out) {
+    int column = column_of(dtype), kernel = column < 0 ? -1 : kernel_of(op->index);
+    Side a, b;
+    if (kernel < 0 || pw->n_in != 2 || !(out->flags & FL_CONTIGUOUS) ||
+        out->dtype != (kernel >= FL_NARROW_EQ ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
+        !a.set(in[pw->operand[0]], dtype, out) || !b.set(in[pw->operand[1]], dtype, out))
+        return false;
+    fl_narrow_fn run = FL_PICK(fl_narrow_kernels)->run[kernel][column];
+    int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
+    fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        run(a.data + begin * size * a.step, a.step, b.data + begin * size * b.step, b.step,
+            out->data + begin * to, end - begin);
+    });
+    return true;
+}
