@@ -140,7 +140,8 @@ def asan(session: nox.Session) -> None:
     native = [BY_NAME["tensor-core"], BY_NAME["autograd"]]
     options = ["-Ccmake.define.FLAMBEAU_SANITIZE=ON", "-Cinstall.strip=false"]
     steps.build_wheels(session, native, dist, *options)
-    steps.install_wheels(session, [p.wheel(dist) for p in native], *steps.group("test"))
+    needs = [need for package in native for need in package.test_requires]
+    steps.install_wheels(session, [p.wheel(dist) for p in native], *steps.group("test"), *needs)
     session.env.update(steps.sanitizer_environment())
     session.run("python", str(TOOLS / "overrun.py"))
     suites = {f"asan-{package.name}": package.folder / "tests" for package in native}
@@ -151,6 +152,21 @@ def asan(session: nox.Session) -> None:
     # The sanitizer keeps freed memory for a while, so that memory is not flat.
     chosen = ["-m", "not oracle and not slow", "-k", "not resident_memory and not leave_nothing"]
     steps.run_suites(session, suites, *chosen, "--capture=sys", *others)
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def fuzz(session: nox.Session) -> None:
+    """Property tests with new examples, then each fuzzer for some minutes (`-- 60`: seconds)."""
+    core = BY_NAME["tensor-core"]
+    steps.install_wheels(session, [core.wheel()], *steps.group("test"), *core.test_requires)
+    # Guided by coverage where there is a build of atheris for this Python, else by chance.
+    session.run("pip", "install", "-q", "--only-binary=:all:", "atheris", success_codes=[0, 1])
+    options = ["--hypothesis-profile=nightly", "-p", "no:cacheprovider"]
+    tests = core.folder / "tests"
+    session.run("python", "-m", "pytest", "-q", *options, str(tests / "test_properties.py"))
+    seconds = session.posargs[0] if session.posargs else "300"
+    for target in ("reading", "writing", "einsum", "files"):
+        session.run("python", str(tests / "fuzzing" / "run.py"), target, seconds)
 
 
 @nox.session(tags=["nightly"], requires=["build"])

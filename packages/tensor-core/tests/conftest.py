@@ -3,6 +3,12 @@
 import importlib.util
 
 import pytest
+from hypothesis import settings
+
+#: Everywhere the same examples; nightly new ones, and many more.
+settings.register_profile("ci", derandomize=True, max_examples=30, deadline=None, database=None)
+settings.register_profile("nightly", max_examples=1000, deadline=None, print_blob=True)
+settings.load_profile("ci")
 
 
 def pytest_configure(config):
