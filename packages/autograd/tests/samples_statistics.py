@@ -28,6 +28,8 @@ STATISTICS = {
         lambda: (lambda a: a.norm(2, (0, 2), True), (reals(2, 3, 2),)),
         lambda: (lambda a: a.norm(2, 0), (complexes(3, 2),)),
         lambda: (lambda a: a.norm(1, 0), (complexes(3, 2),)),
+        lambda: (lambda a: a.norm(INF, 0), (complexes(9, 7),)),
+        lambda: (lambda a: a.norm(-INF, 0), (complexes(9, 7),)),
         lambda: (lambda a: a.norm(3), (complexes(3),)),
         lambda: (lambda a: a.renorm(2, 0, 1.0), (reals(2, 3),)),
         lambda: (lambda a: a.renorm(1, 1, 1.0), (complexes(2, 3),)),

@@ -69,7 +69,9 @@ FOURIER = {
               _istft(8, shape=(5, 6), length=7, window=8),
               _istft(8, shape=(5, 6), length=17, center=False, window=8),
               _istft(8, shape=(8, 6), onesided=False, return_complex=True,
-                     window=8)],
+                     window=8),
+              _istft(8, shape=(8, 6), window=8),
+              _istft(8, shape=(8, 6), return_complex=True, window=8)],
 }
 
 FOURIER_ELSEWHERE = {"fft_c2c": "fft_fft, test_fourier.py", "fft_r2c": "fft_rfft, test_fourier.py",

@@ -167,6 +167,10 @@ CALLS = {
                  _c(lambda lib, x: x.argwhere(), (), d=BOTH)],
     "nonzero.tuple": [_c(lambda lib, x: x.nonzero(as_tuple=True), d=BOTH),
                       _c(lambda lib, x: lib.nonzero(x, as_tuple=True), (), d=BOTH)],
+    "unravel_index": [
+        _c(lambda lib, x, i: lib.unravel_index(i, (2, 3, 4)), (1,), extra=([[0, 23, 7]],)),
+        _c(lambda lib, x, i: lib.unravel_index(i.int(), 9), (1,), extra=([5, -1],)),
+        _c(lambda lib, x, i: lib.unravel_index(i, (1 << 30, 5)), (1,), extra=([[5 << 29]],))],
     # ---- searching
     "searchsorted": [
         _c(lambda lib, s, v: lib.searchsorted(s.sort()[0], v), (7,), (3, 5), d=NUMBERS[:-2]),

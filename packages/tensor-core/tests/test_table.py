@@ -29,6 +29,15 @@ NO_ROW = {
     "takes its operands one by one": {"einsum", "chain_matmul"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
     "views made of select and view_as_real": {"real", "imag"},
+    "the row of nn.functional, its arguments in another order": {
+        "adaptive_max_pool1d", "max_pool1d_with_indices", "batch_norm", "instance_norm",
+        "embedding", "grid_sampler", "dropout", "dropout_", "feature_dropout", "feature_dropout_",
+        "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss",
+        "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "poisson_nll_loss",
+        "triplet_margin_loss"},
+    "the method or property of that name": {
+        "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",
+        "is_inference", "is_same_size", "numel", "get_device", "detach", "detach_", "zero_"},
     "asks about or sets something, computes nothing": {
         "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",
         "get_default_dtype", "set_default_dtype", "get_promotion", "set_promotion",
@@ -44,7 +53,7 @@ NO_ROW_METHODS = {
         "shape", "size", "stride", "ndim", "dim", "ndimension", "numel", "nelement", "data_ptr",
         "storage_offset", "is_contiguous", "element_size", "itemsize", "nbytes", "dtype", "device",
         "get_device", "is_cpu", "is_cuda", "is_meta", "is_floating_point", "is_complex",
-        "is_inference", "is_readonly"},
+        "is_inference", "is_readonly", "is_signed", "is_same_size", "is_set_to"},
     "the row alias": {"detach", "data", "detach_"},
     "the rows cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",
@@ -57,6 +66,7 @@ NO_ROW_METHODS = {
     "the creation rows": {"new_empty", "new_empty_strided", "new_full", "new_ones",
                           "new_tensor", "new_zeros"},
     "the row pow": {"float_power_"},
+    "the row fill": {"fill_diagonal_"},
     "the rows fill and random_*": {"zero_", "uniform_", "normal_", "random_", "bernoulli_"},
     "views made of permute, transpose, select and view_as_real": {
         "T", "mT", "H", "mH", "real", "imag"},

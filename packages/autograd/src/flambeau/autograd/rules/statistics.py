@@ -36,7 +36,7 @@ def _norm(g, self, result, self_shape, p, dim, keepdim):
     if p == 1:
         return _direction(self) * g
     if p in (inf, -inf):
-        best = self.abs() == result
+        best = _extreme(self.abs(), p, dim)
         return _direction(self) * ops.where(best, g / best.sum(dim, keepdim=True), 0)
     if p == 2:
         return self * _where_not_zero(result, g)
@@ -45,6 +45,12 @@ def _norm(g, self, result, self_shape, p, dim, keepdim):
         return self * _power(self.abs(), p - 2) * share
     size = self.abs()
     return _direction(self) * ops.where(size == 0, 0, _power(size, p - 1)) * share
+
+
+def _extreme(size, p, dim):
+    """Which sizes are the greatest or the least: a kernel's own may be rounded otherwise."""
+    best = (ops.amax if p > 0 else ops.amin)(size, dim, True)
+    return ops.where(best.isnan(), size.isnan(), size == best)
 
 
 def _power(size, exponent):

@@ -1,6 +1,6 @@
 """Public functions that are not rows of the table."""
 from flambeau.core import _core
-from flambeau.core.composites import creation, fourier, windows
+from flambeau.core.composites import creation, facts, fourier, native, windows
 from flambeau.core.composites.einsum import einsum
 from flambeau.core.composites.joins import broadcast_shape
 from flambeau.core.composites.methods import imag, index_put, index_put_, real
@@ -61,7 +61,7 @@ def chain_matmul(*matrices, out=None):
 
 
 FUNCTIONS = {  # type: dict[str, object]
-    **creation.FUNCTIONS, **windows.FUNCTIONS,
+    **creation.FUNCTIONS, **windows.FUNCTIONS, **facts.FUNCTIONS, **native.FUNCTIONS,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
                                index_put_, chain_matmul, einsum, real, imag)}}
 

@@ -67,6 +67,11 @@ def _euclidean(x, dim, keepdim):
 
 
 def _vector_norm(x, p, dim, keepdim):
+    if p not in (0, _INF, -_INF):
+        if _folds_ones(x, dim):     # as exact as the element, however large
+            return _op["amax"](_op["abs"](x), dim, keepdim)
+        if x.dtype.name in ("float16", "bfloat16"):
+            return _op["norm_of"](x, float(p), dim, keepdim)    # powers and sums in double
     if p == 2:
         return _euclidean(x, dim, keepdim)
     if p == 0:
@@ -79,6 +84,14 @@ def _vector_norm(x, p, dim, keepdim):
     if p == 1:
         return _op["sum"](size, dim, keepdim)
     return _safe_root(_op["sum"](_powers(size, p), dim, keepdim), 1.0 / p)
+
+
+def _folds_ones(x, dim):
+    """Whether each result is made of one element."""
+    if dim is None:
+        return x.numel() == 1
+    shape = x.shape
+    return all(shape[d] == 1 for d in ((dim,) if isinstance(dim, int) else dim))
 
 
 def linalg_vector_norm(x, ord, dim, keepdim, dtype):

@@ -5,6 +5,7 @@ from flambeau.core.composites.shapes import _wrap
 
 _op = _core.operators()
 Tensor = _core.Tensor
+_WHOLE = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
 _FOLDS = {"add": "sum", "multiply": "prod"}
 
 
@@ -207,3 +208,32 @@ def _among_many(x, tests):
     tests = _op["sort"](tests)[0]
     places = _op["clamp"](_op["searchsorted"](tests, x), None, tests.numel() - 1)
     return _op["eq"](_op["index"](tests, [places]), x)
+
+
+# ---- places as coordinates -----------------------------------------------------------------------
+def unravel_index(indices, shape):
+    """From the last dimension on: the remainder by its size, and what is left goes on."""
+    sizes = _sizes(shape)
+    if indices.dtype.name not in _WHOLE:
+        raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got "
+                        f"{indices.dtype}; convert with .long()")
+    rest = _op["cast"](indices, _core._dtype_named("int64"))
+    places = []
+    for size in reversed(sizes):
+        places.append(_op["remainder"](rest, size))
+        rest = _op["floor_divide"](rest, size)
+    return places[::-1]
+
+
+def _sizes(shape):
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise TypeError(f"unravel_index(): 'shape' must be an int or ints, got {size!r} in "
+                            f"{shape!r}")
+        if not 0 < size < 1 << 63:
+            raise ValueError(f"unravel_index(): 'shape' cannot have negative values or zeros, nor "
+                             f"values beyond 64 bits, but got {size} in {shape!r}")
+    return sizes

@@ -150,8 +150,9 @@ def istft(x, n_fft, hop_length, win_length, window, center, normalized, onesided
     window_complex = window is not None and window.is_complex()
     if window_complex and not return_complex:
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
-    onesided = _one_sided(onesided, return_complex) if return_complex else \
-        (onesided is None or onesided)
+    if onesided is None:
+        onesided = x.ndim < 2 or x.shape[-2] != n_fft
+    onesided = _one_sided(onesided, return_complex)
     _check_terms(x, n_fft, hop, win, onesided, shown)
     window = _window_of("istft", x, n_fft, win, window)
     frames = _signal_frames(x, n_fft, normalized, onesided, return_complex)

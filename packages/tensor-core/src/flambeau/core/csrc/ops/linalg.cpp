@@ -16,11 +16,28 @@ int fl_expect_small(const fl_op *op, const fl_tensor *t, int64_t size) {
                     fl_shape_text(t->shape, t->ndim));
 }
 
+static int expect_two_dimensions(const fl_op *op, const char *param, const fl_tensor *t) {
+    if (t->ndim >= 2)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: The input tensor '%s' must have at least 2 dimensions, "
+                    "the last two being rows and columns; got shape %s", fl_op_title(op), param,
+                    fl_shape_text(t->shape, t->ndim));
+}
+
+int fl_expect_square(const fl_op *op, const char *param, const fl_tensor *t) {
+    if (expect_two_dimensions(op, param, t) < 0)
+        return -1;
+    fl_stack s = fl_stack_of(t);
+    if (s.rows != s.cols)
+        return fl_error(FL_RUNTIME_ERROR, "%s: %s must be batches of square matrices, but they "
+                        "are %lld by %lld matrices", fl_op_title(op), param, (long long)s.rows,
+                        (long long)s.cols);
+    return fl_expect_small(op, t, s.rows);
+}
+
 int fl_expect_matrices(const fl_op *op, const char *param, const fl_tensor *t, bool square) {
-    if (t->ndim < 2)
-        return fl_error(FL_RUNTIME_ERROR, "%s: The input tensor '%s' must have at least 2 "
-                        "dimensions, the last two being rows and columns; got shape %s",
-                        fl_op_title(op), param, fl_shape_text(t->shape, t->ndim));
+    if (expect_two_dimensions(op, param, t) < 0)
+        return -1;
     if (t->dtype == FL_F16 || t->dtype == FL_BF16)
         return fl_error(FL_RUNTIME_ERROR, "%s: Low precision dtypes not supported: '%s' is %s; "
                         "convert it with %s.float()", fl_op_title(op), param,
@@ -29,11 +46,9 @@ int fl_expect_matrices(const fl_op *op, const char *param, const fl_tensor *t, b
         return fl_error(FL_RUNTIME_ERROR, "%s: Expected a floating point or complex tensor as "
                         "input: '%s' is %s; convert it with %s.float()", fl_op_title(op), param,
                         fl_dtype_name(t->dtype), param);
+    if (square)
+        return fl_expect_square(op, param, t);
     fl_stack s = fl_stack_of(t);
-    if (square && s.rows != s.cols)
-        return fl_error(FL_RUNTIME_ERROR, "%s: %s must be batches of square matrices, but they "
-                        "are %lld by %lld matrices", fl_op_title(op), param, (long long)s.rows,
-                        (long long)s.cols);
     return fl_expect_small(op, t, std::max(s.rows, s.cols));
 }
 

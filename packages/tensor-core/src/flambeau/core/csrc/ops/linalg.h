@@ -15,6 +15,8 @@ fl_stack fl_stack_of(const fl_tensor *t);
 
 /* At least two dimensions, float32 to complex128, sizes LAPACK can count; `square` when asked. */
 int fl_expect_matrices(const fl_op *op, const char *param, const fl_tensor *t, bool square);
+/* The same of square matrices, whatever their dtype. */
+int fl_expect_square(const fl_op *op, const char *param, const fl_tensor *t);
 
 /* What LAPACK is told must fit its 32-bit integers. */
 int fl_expect_small(const fl_op *op, const fl_tensor *t, int64_t size);

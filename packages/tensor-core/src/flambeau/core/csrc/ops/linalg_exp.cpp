@@ -178,7 +178,9 @@ template <class T> int exp_stack(char *data, const fl_stack &s) {
 
 extern "C" int fl_infer_matrix_exp(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *a = in[0].t;
-    if (fl_expect_matrices(op, "A", a, true) < 0)
+    if (fl_expect_dtype(op, "A", a, fl_floating_or_complex,
+                        "floating point or complex; write A.float() first") < 0 ||
+        fl_expect_square(op, "A", a) < 0)
         return -1;
     fl_stack s = fl_stack_of(a);
     fl_spec_columns(outs, a->dtype, a, a->ndim - 2, a->shape, s.rows, s.rows);

@@ -6,8 +6,8 @@ _METHOD = ("method",)
 _NN = ("nn",)
 
 
-def _copy(name: str, rest: str = "", returns: str = "") -> object:
-    return composite(f"{name}_copy(Tensor self{rest}){returns}", forms=_FUNCTION,
+def _copy(name: str, rest: str = "", returns: str = "", forms=_FUNCTION) -> object:
+    return composite(f"{name}_copy(Tensor self{rest}){returns}", forms=forms,
                      doc=f"What {name} shows, in memory of its own.")
 
 
@@ -21,7 +21,7 @@ _COPIES = (
     _copy("as_strided", ", Shape size, Ints stride, Int? storage_offset=None"),
     _copy("diagonal", ", Int offset=0, Dim dim1=0, Dim dim2=1"),
     _copy("expand", ", Shape size, *, Bool implicit=False"),
-    _copy("narrow", ", Dim dim, Int start, Int length"),
+    _copy("narrow", ", Dim dim, Int start, Int length", forms=("function", "method")),
     _copy("permute", ", Dims dims"),
     _copy("select", ", Dim dim, Int index"),
     _copy("slice", ", Dim dim=0, Int? start=None, Int? end=None, Int step=1"),

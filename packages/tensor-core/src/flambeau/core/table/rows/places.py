@@ -48,4 +48,6 @@ ROWS = (
     composite("isin(Operand elements, Operand test_elements, *, Bool assume_unique=False,"
               " Bool invert=False)", forms=_FUNCTION, differentiable=False,
               doc="Whether each element is among the test elements."),
+    composite("unravel_index(Tensor indices, Object shape) -> Tensors", forms=("function",),
+              differentiable=False, doc="Flat places as one tensor of coordinates per dimension."),
 )

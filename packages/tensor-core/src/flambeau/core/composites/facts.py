@@ -1,0 +1,82 @@
+"""Questions about tensors, and functions of the same name as a method: ``flambeau.numel(x)``."""
+from flambeau.core import _core
+
+_op = _core.operators()
+Tensor = _core.Tensor
+_UNSIGNED = ("bool", "uint8", "uint16", "uint32", "uint64")
+
+
+def _expect(what, x):
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{what}(): argument 'input' must be Tensor, not {type(x).__name__}")
+
+
+def _asked(name):
+    """The function that calls a method without arguments."""
+    def ask(input):
+        _expect(name, input)
+        return getattr(input, name)()
+
+    ask.__name__ = name
+    ask.__doc__ = f"The same as ``input.{name}()``."
+    return ask
+
+
+def is_signed(self):
+    """Whether numbers of this dtype may be negative."""
+    return self.dtype.name not in _UNSIGNED
+
+
+def is_same_size(self, other):
+    """Whether another tensor has the same shape."""
+    return tuple(self.shape) == tuple(other.shape)
+
+
+def is_set_to(self, tensor):
+    """Whether another tensor is the same view of the same memory."""
+    return (_core.storage_id(self) == _core.storage_id(tensor)
+            and self.storage_offset() == tensor.storage_offset()
+            and tuple(self.shape) == tuple(tensor.shape) and self.stride() == tensor.stride())
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Fill the main diagonal of a tensor of equal sides, or of any matrix.
+
+    Args:
+        fill_value: The number.
+        wrap: Go on below the square part of a tall matrix, one row left out between.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.zeros(2, 2).fill_diagonal_(3)
+        tensor([[3., 0.],
+                [0., 3.]])
+    """
+    if self.ndim < 2:
+        raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got shape "
+                           f"{list(self.shape)}")
+    shape = list(self.shape)
+    if self.ndim > 2 and min(shape) != max(shape):
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, "
+                           f"got shape {shape}")
+    first = 0
+    while True:
+        rest = self if first == 0 else self[first:]
+        if not min(rest.shape):
+            return self
+        steps = sum(rest.stride())
+        _op["fill_"](_op["as_strided"](rest, (min(rest.shape),), (steps,), rest.storage_offset()),
+                     fill_value)
+        if not wrap or self.ndim > 2:
+            return self
+        first += shape[1] + 1
+        if first >= shape[0]:
+            return self
+
+
+METHODS = {f.__name__: f for f in (  # type: dict[str, object]
+    is_signed, is_same_size, is_set_to, fill_diagonal_)}
+FUNCTIONS = {name: _asked(name) for name in (  # type: dict[str, object]
+    "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",
+    "is_inference", "numel", "get_device", "detach", "detach_", "zero_")}
+FUNCTIONS["is_same_size"] = is_same_size
