@@ -41,7 +41,7 @@ def fmod_int(x: Expr, y: Expr) -> Expr:
 def mod(x: Expr, y: Expr) -> Expr:
     """The remainder with the sign of y, also where it is zero."""
     r = call("fmod", x, y)
-    return select(eq(r, 0.0), copysign(0.0, y), select(_opposite(r, y), r + y, r))
+    return copysign(select(_opposite(r, y), r + y, r), y)
 
 
 @define("floordiv", "float")
