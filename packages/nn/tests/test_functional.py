@@ -11,7 +11,7 @@ from flambeau.nn import functional as F
 #: Functions written in Python for an implicit `dim`, which the row of the same name does not have.
 ADAPTED = {"softmax", "log_softmax"}
 #: The same, without a row.
-WRITTEN = {"softmin", "multi_head_attention_forward"}
+WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward"}
 
 
 def test_every_function_has_a_row():
@@ -62,3 +62,25 @@ def test_inplace_is_shown_and_pickled():
         F.gelu(x, inplace=True)
     with pytest.raises(TypeError, match="at most 2 positional arguments"):
         F.elu(x, 1.0, 0.5)
+
+
+def test_gumbel_softmax_draws_classes_in_proportion():
+    flambeau.manual_seed(0)
+    logits = flambeau.tensor([0.2, 0.5, 0.3]).log().expand(20000, 3)
+    shares = F.gumbel_softmax(logits, tau=0.5)
+    assert (shares.sum(-1) - 1).abs().max().item() < 1e-5
+    chosen = F.gumbel_softmax(logits, hard=True)
+    assert chosen.round(decimals=5).unique().tolist() == [0, 1]
+    assert chosen.mean(0).tolist() == pytest.approx([0.2, 0.5, 0.3], abs=0.02)
+
+
+def test_gumbel_softmax_has_the_gradient_of_the_shares():
+    pytest.importorskip("flambeau.autograd")
+    weights, grads = flambeau.tensor([[1.0], [2.0], [5.0]]), []
+    for hard in (False, True):
+        logits = flambeau.tensor([[0.1], [0.2], [0.3]], requires_grad=True)
+        flambeau.manual_seed(3)
+        (F.gumbel_softmax(logits, 0.7, hard, dim=0) * weights).sum().backward()
+        grads.append(logits.grad.flatten().tolist())
+    assert grads[0] == pytest.approx(grads[1])
+    assert max(grads[0]) > 0.1

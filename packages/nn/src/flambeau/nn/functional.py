@@ -66,6 +66,33 @@ def softmin(
     return ops.softmax(-input, dim, dtype=dtype)
 
 
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A draw from the classes along ``dim``, relaxed so that it has a gradient (Gumbel-softmax).
+
+    Args:
+        logits: Unnormalized logarithms of the probabilities.
+        tau: Temperature; the lower, the nearer to one class alone.
+        hard: Give the class with the greatest share one and the others zero; the gradient stays
+            that of the shares.
+        eps: Accepted for compatibility.
+        dim: The dimension of the classes.
+
+    Example:
+        >>> import flambeau
+        >>> gumbel_softmax(flambeau.tensor([-1e9, 0.0, -1e9]), hard=True)
+        tensor([0., 1., 0.])
+    """
+    noise = -ops.log(ops.empty_like(logits).exponential_())
+    shares = ops.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return shares
+    place = ops.argmax(shares, dim, True)
+    chosen = ops.zeros_like(logits).scatter_(dim, place, 1.0)
+    return chosen - shares.detach() + shares
+
+
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None
 ) -> Tensor:
