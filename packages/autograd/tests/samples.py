@@ -262,6 +262,9 @@ SAMPLES = {
         lambda: (lambda x: ops.max_pool2d_with_indices(x, 2, 1)[0], (reals(1, 2, 3, 4),)),
         lambda: (lambda x: ops.max_pool2d_with_indices(x, 3, 2, 1)[0], (reals(2, 4, 4),)),
     ],
+    "max_pool2d_values": [
+        lambda: (lambda x: ops.max_pool2d_values(x, 3, 2, 1), (reals(2, 4, 4),)),
+    ],
     "max_pool2d_grad": [
         lambda: (lambda g: ops.max_pool2d_grad(
             g, ops.max_pool2d_with_indices(reals(1, 2, 3, 3, grad=False), 2, 1)[1],

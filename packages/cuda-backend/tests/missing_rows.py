@@ -13,7 +13,7 @@ MISSING = {
     "linalg_det_lu", "linalg_eig", "linalg_eigh", "linalg_householder_product",
     "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet_lu", "linalg_solve_lu",
     "linalg_solve_triangular", "linalg_svd", "logcumsumexp", "lu_permutation", "masked_scatter",
-    "matrix_exp", "max_pool2d_grad", "max_pool2d_with_indices", "median", "median.dim", "mode",
+    "matrix_exp", "max_pool2d_grad", "max_pool2d_values", "max_pool2d_with_indices", "median", "median.dim", "mode",
     "multinomial", "nanmedian", "nanmedian.dim", "nansum", "native_batch_norm",
     "native_group_norm", "norm_of", "pad_by", "pad_by_grad", "pinv_svd", "poisson",
     "repeat_places", "resample", "resample_grad", "row_order", "scatter_reduce", "searchsorted",

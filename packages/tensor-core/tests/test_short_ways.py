@@ -209,3 +209,69 @@ def test_places_outside_read_nothing(mode):
     far = flambeau.full((1, 70, 1, 2), 9.0)
     _same(flambeau.grid_sampler_2d(flambeau.tensor(image), far, mode, 0, False),
           np.zeros((1, 2, 70, 1), np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "bool"])
+@pytest.mark.parametrize("dims", [0, (0, 2), 1, (1, 2)])
+def test_sums_of_converted_columns(dtype, dims):
+    few = RANDOM.random((40, 30, 20)) < 0.2      # sums that bfloat16 can hold
+    x = flambeau.tensor(few).to(getattr(flambeau, dtype))
+    expected = x.float().numpy().sum(dims)
+    np.testing.assert_array_equal(x.sum(dims).float().numpy(), expected)
+    turned = x.permute(2, 1, 0)
+    np.testing.assert_array_equal(turned.sum(0).float().numpy(), x.float().numpy().sum(2).T)
+
+
+@pytest.mark.parametrize("dims", [0, (0, 2), 1])
+def test_prepared_columns(dims):
+    x = RANDOM.standard_normal((40, 30, 20))
+    np.testing.assert_allclose(flambeau.tensor(x).norm(dim=dims).numpy(),
+                               np.sqrt((x * x).sum(dims)))
+    x[::3] = np.nan
+    np.testing.assert_allclose(flambeau.tensor(x).nansum(dims).numpy(), np.nansum(x, dims))
+    np.testing.assert_allclose(flambeau.tensor(x).permute(2, 0, 1).nansum(1).numpy(),
+                               np.nansum(x, 0).T)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("inner", [1, 2, 4, 3, 700])
+def test_joins_of_small_blocks(dtype, inner):
+    parts = [RANDOM.integers(0, 99, (5000 // inner, inner)).astype(dtype) for _ in range(3)]
+    tensors = [flambeau.tensor(part) for part in parts]
+    _same(flambeau.cat(tensors, 1), np.concatenate(parts, 1))
+    _same(flambeau.stack(tensors, -1), np.stack(parts, -1))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64", "complex64"])
+def test_every_second_element_and_long_rows(dtype):
+    a = RANDOM.integers(-99, 99, (4, 70000)).astype(dtype)
+    x = flambeau.tensor(a)
+    _same(x[:, ::2] + x[:, 1::2], a[:, ::2] + a[:, 1::2])
+    _same(x * x[:, :1], a * a[:, :1])
+    _same(x[:, 1:] + x[:1, :-1], a[:, 1:] + a[:1, :-1])
+    _same(x[1:, 1:] * 2, a[1:, 1:] * np.array(2, dtype))
+
+
+def test_one_window_for_a_whole_image():
+    grad, weight = RANDOM.standard_normal((5, 6, 1, 1)), RANDOM.standard_normal((6, 3, 4, 2))
+    result = ops.conv_transpose2d(flambeau.tensor(grad), flambeau.tensor(weight))
+    np.testing.assert_allclose(result.numpy(), np.tensordot(grad[..., 0, 0], weight, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+def test_maxima_without_places(dtype):
+    image = RANDOM.integers(-9, 9, (2, 3, 19, 40)).astype(dtype)
+    if dtype.startswith("float"):
+        image[0, 0, 3, 5], image[1, 0] = np.nan, -np.inf
+    x = flambeau.tensor(image)
+    for arguments in ((2,), (3, 2, 1), ((4, 3), (1, 3), (2, 0), (1, 2)), (3, 1, 1, 1, True)):
+        values, _ = ops.max_pool2d(x, *arguments, return_indices=True)
+        _same(ops.max_pool2d(x, *arguments), values.numpy())
+    values, _ = ops.max_pool1d(x[0], 5, 3, 2, return_indices=True)
+    _same(ops.max_pool1d(x[0], 5, 3, 2), values.numpy())
+
+
+def test_zeros_of_any_size():
+    for count in (1, 100, 10 ** 6):
+        assert not ops.full_of([count], 0.0).numpy().any()
+        assert np.signbit(ops.full_of([count], -0.0).numpy()).all()

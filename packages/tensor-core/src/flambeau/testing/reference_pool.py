@@ -139,6 +139,11 @@ def max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode
     return values[..., 0, :, :], where[..., 0, :, :]
 
 
+@kernel("max_pool2d_values")
+def max_pool2d_values(*args):
+    return max_pool2d_with_indices(*args)[0]
+
+
 @kernel("max_pool2d_grad")
 def max_pool2d_grad(grad, indices, size):
     planes = int(np.prod(size[:-2]))

@@ -42,6 +42,10 @@ rule("col2im", self=lambda g, kernel_size, dilation, padding, stride:
 # ---- pooling -----------------------------------------------------------------------------------
 rule("max_pool2d_with_indices", self=lambda g, self_shape, result1:
      ops.max_pool2d_grad(g, result1, self_shape))
+rule("max_pool2d_values",
+     self=lambda g, self, self_shape, kernel_size, stride, padding, dilation, ceil_mode:
+         ops.max_pool2d_grad(g, ops.max_pool2d_with_indices(
+             self, kernel_size, stride, padding, dilation, ceil_mode)[1], self_shape))
 rule("max_pool2d_grad", grad=lambda g, indices: _from_planes(g, indices))
 rule("avg_pool2d",
      self=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad,

@@ -15,26 +15,36 @@ def _steps(name, stride, size, n):
     return listed(name, "stride", stride, n) if stride else size
 
 
-# ---- maxima ----------------------------------------------------------------------------------
+# ---- maxima; without a gradient nobody asks for their places -----------------------------------
 def max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    if not return_indices and not x.requires_grad:
+        return _op["max_pool2d_values"](x, kernel_size, stride, padding, dilation, ceil_mode)
     values, indices = _best_of_planes(x, kernel_size, stride, padding, dilation, ceil_mode)
     return (values, indices) if return_indices else values
 
 
 def max_pool1d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    if not return_indices and not x.requires_grad:
+        lines = _as_planes(x, kernel_size, stride, padding, dilation)
+        return _squeeze(_op["max_pool2d_values"](*lines, ceil_mode), -2)
     both = max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)
     return both if return_indices else both[0]
 
 
 def max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode):
+    values, indices = _best_of_planes(*_as_planes(x, kernel_size, stride, padding, dilation),
+                                      ceil_mode)
+    return _squeeze(values, -2), _squeeze(indices, -2)
+
+
+def _as_planes(x, kernel_size, stride, padding, dilation):
+    """Lines as planes of height 1, with the arguments for these."""
     name = "max_pool1d"
     check_image(name, x, 1)
     size = listed(name, "kernel_size", kernel_size, 1)
-    values, indices = _best_of_planes(
-        _unsqueeze(x, -2), [1, *size], [1, *_steps(name, stride, size, 1)],
-        [0, *listed(name, "padding", padding, 1)], [1, *listed(name, "dilation", dilation, 1)],
-        ceil_mode)
-    return _squeeze(values, -2), _squeeze(indices, -2)
+    return (_unsqueeze(x, -2), [1, *size], [1, *_steps(name, stride, size, 1)],
+            [0, *listed(name, "padding", padding, 1)],
+            [1, *listed(name, "dilation", dilation, 1)])
 
 
 def max_pool3d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):

@@ -108,6 +108,23 @@ inline void max_row(const fl_pool &p, const MaxRow<T> &row, const T *plane, int6
     }
 }
 
+/* Without places. */
+template <class T> inline void max_row_values(const MaxRow<T> &row, T *values) {
+    typedef typename register_of<T>::type reg;
+    const fl_pool &p = row.p;
+    for (int64_t ox = 0; ox < p.ow; ox += MaxRow<T>::LANES) {
+        reg best = lowest<T>() - reg{};
+        for (int64_t ky = row.ky0; ky < row.ky1; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                reg v;
+                memcpy(&v, row.row + tap_offset(p.y, p.x, row.rows, ky, kx) + ox, sizeof v);
+                best = (v > best) | (v != v) ? v : best;
+            }
+        int64_t n = p.ow - ox < MaxRow<T>::LANES ? p.ow - ox : MaxRow<T>::LANES;
+        memcpy(values + ox, &best, (size_t)n * sizeof(T));
+    }
+}
+
 template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
@@ -118,8 +135,12 @@ void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, v
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);
         const T *row = (const T *)scratch + (oy - begin) * p->y.stride * rows.row_size();
-        max_row(*p, MaxRow<T>{*p, rows, row, ky0, ky1}, (const T *)plane, oy,
-                (T *)values + oy * p->ow, indices + oy * p->ow);
+        MaxRow<T> windows = {*p, rows, row, ky0, ky1};
+        T *to = (T *)values + oy * p->ow;
+        if (indices)
+            max_row(*p, windows, (const T *)plane, oy, to, indices + oy * p->ow);
+        else
+            max_row_values(windows, to);
     }
 }
 

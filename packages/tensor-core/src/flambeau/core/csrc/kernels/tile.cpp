@@ -79,6 +79,11 @@ inline void convert_row(fl_f16 *out, const float *in, int64_t n) {
 }
 #endif
 
+/* Every second element, where a loop of its own is worth while: it is made of shuffles. */
+template <class S, class K> inline bool every_second(int64_t step) {
+    return sizeof(S) == sizeof(K) && sizeof(S) >= 4 && sizeof(S) <= 8 && step == 2;
+}
+
 template <class S, class K>
 void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
     K *out = (K *)tile;
@@ -94,6 +99,10 @@ void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1,
         }
     } else if (s1 == 1 && rows > 1) {
         transpose<S, K>(out, in, rows, cols, s0);
+    } else if (every_second<S, K>(s0)) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = convert<K>(in[r * s1 + c * 2]);
     } else {
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < cols; c++)

@@ -161,8 +161,25 @@ int run_columns(const Job &job) {
     return error.result();
 }
 
+/* ---- one window for a whole image ------------------------------------------------------------ */
+
+/* Each image gets a sum of windows: a product of the gradient with the weight. */
+bool one_window(const fl_conv &p) {
+    return p.groups == 1 && fl_conv_pixels(p) == 1 && p.h == p.y.size && p.w == p.x.size &&
+           p.y.padding == 0 && p.x.padding == 0;
+}
+
+int run_window(const Job &job) {
+    const fl_conv &p = job.p;
+    int64_t image = p.c * p.h * p.w;
+    return fl_gemm(job.dtype, FL_NO_TRANS, FL_NO_TRANS, p.n, image, p.o, 1.0, job.grad, p.o,
+                   job.weight, image, 0.0, job.out, image);
+}
+
 int run_job(const Job &job) {
     const fl_conv &p = job.p;
+    if (one_window(p))
+        return run_window(job);
     bool dilated = p.y.dilation != 1 || p.x.dilation != 1;
     bool strided = p.y.stride != 1 || p.x.stride != 1;
     return dilated && strided ? run_columns(job) : run_phases(job);

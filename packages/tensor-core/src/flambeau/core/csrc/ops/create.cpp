@@ -50,8 +50,17 @@ template <class T> void repeat(void *out, const void *value, int64_t n) {
 
 struct wide { uint64_t words[2]; };
 
+void clear(void *out, int64_t bytes) {
+    fl_parallel(bytes, FL_GRAIN * 16, [=](int64_t begin, int64_t end) {
+        memset((char *)out + begin, 0, (size_t)(end - begin));
+    });
+}
+
 /* Fill contiguous memory with one element given by its bytes. */
 void repeat_element(void *out, const void *value, int64_t size, int64_t n) {
+    static const char zeros[16] = {0};
+    if (!memcmp(value, zeros, (size_t)size))
+        return clear(out, n * size);
     switch (size) {
     case 1: return repeat<uint8_t>(out, value, n);
     case 2: return repeat<uint16_t>(out, value, n);

@@ -101,6 +101,20 @@ bool nothing_moves(const Loop &L) {
     return true;
 }
 
+inline bool is_number(const Loop &L, const fl_operand &o) {
+    for (int d = 0; d < L.ndim; d++)
+        if (o.strides[d] != 0 && L.shape[d] != 1)
+            return false;
+    return true;
+}
+
+bool has_number(const Loop &L) {
+    for (int k = 0; k < L.n_in; k++)
+        if (is_number(L, L.ops[k]))
+            return true;
+    return false;
+}
+
 /* Tiles of 8 KiB in the widest kind: three operands stay in the first-level cache. */
 void choose_tile(Loop &L) {
     bool crosswise = false;
@@ -119,8 +133,12 @@ void choose_tile(Loop &L) {
     if (L.rows > n1)
         L.rows = n1;
     L.row_calls = L.cols >= 32;
-    if (L.row_calls && nothing_moves(L) && L.rows < 32)
-        L.rows = n1 < 32 ? n1 : 32;
+    if (L.row_calls && nothing_moves(L)) {
+        if (!has_number(L))             /* long rows stream better than many short ones */
+            L.cols = n0 < 16 * tile ? n0 : 16 * tile;
+        int64_t rows = 16 * tile / L.cols;
+        L.rows = rows < n1 ? rows : n1;
+    }
     L.tiles_0 = (n0 + L.cols - 1) / L.cols;
     L.tiles_1 = (n1 + L.rows - 1) / L.rows;
     L.tiles = L.tiles_0 * L.tiles_1;
@@ -136,13 +154,6 @@ inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
     if (o.strides[0] == 1 && (L.row_calls || L.rows == 1 || o.strides[1] == L.cols))
         return DIRECT;
     return MOVED;
-}
-
-inline bool is_number(const Loop &L, const fl_operand &o) {
-    for (int d = 0; d < L.ndim; d++)
-        if (o.strides[d] != 0 && L.shape[d] != 1)
-            return false;
-    return true;
 }
 
 struct Tiles {

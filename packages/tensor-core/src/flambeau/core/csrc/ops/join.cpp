@@ -63,17 +63,40 @@ void copy_whole(const fl_value &list, fl_tensor *out) {
     }
 }
 
+/* Blocks b .. e of one tensor, `step` bytes apart in the result. */
+template <int BYTES> void copy_small(char *to, int64_t step, const char *from, int64_t b, int64_t e) {
+    for (int64_t o = b; o < e; o++)
+        memcpy(to + o * step, from + o * BYTES, BYTES);
+}
+
+void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_t b, int64_t e) {
+    switch (bytes) {
+    case 0: return;
+    case 4: return copy_small<4>(to, step, from, b, e);
+    case 8: return copy_small<8>(to, step, from, b, e);
+    case 16: return copy_small<16>(to, step, from, b, e);
+    case 32: return copy_small<32>(to, step, from, b, e);
+    case 64: return copy_small<64>(to, step, from, b, e);
+    }
+    for (int64_t o = b; o < e; o++)
+        memcpy(to + o * step, from + o * bytes, (size_t)bytes);
+}
+
+const int64_t NEAR = 1 << 14;       /* bytes of the result that stay in the nearest cache */
+
 /* Blocks of bytes that lie side by side in the result, one per tensor. */
 void copy_blocks(const fl_value &list, fl_tensor *out, const fl_middle &m) {
     int64_t size = fl_itemsize(out->dtype), whole = m.n * m.inner * size;
     int64_t grain = fl_row_grain(m.n * m.inner);
     fl_parallel(m.outer, grain, [&](int64_t b, int64_t e) {
-        int64_t at = 0;
-        for (uint32_t i = 0; i < list.len; i++) {
-            int64_t bytes = list.ts[i]->numel / m.outer * size;
-            for (int64_t o = b; o < e && bytes; o++)
-                memcpy(out->data + o * whole + at, list.ts[i]->data + o * bytes, (size_t)bytes);
-            at += bytes;
+        int64_t near = NEAR / whole + 1;
+        for (int64_t first = b; first < e; first += near) {
+            int64_t last = e - first < near ? e : first + near, at = 0;
+            for (uint32_t i = 0; i < list.len; i++) {
+                int64_t bytes = list.ts[i]->numel / m.outer * size;
+                copy_column(out->data + at, whole, list.ts[i]->data, bytes, first, last);
+                at += bytes;
+            }
         }
     });
 }

@@ -20,7 +20,7 @@ int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *value
     int64_t in_plane = c.p.h * c.p.w, out_plane = c.p.oh * c.p.ow;
     bool done = fl_pool_bands<T>(c, [&](int64_t plane, int64_t first, int64_t last, T *scratch) {
         pool(&c.p, input + plane * in_plane, first, last, values + plane * out_plane,
-             indices + plane * out_plane, scratch);
+             indices ? indices + plane * out_plane : nullptr, scratch);
     });
     return done ? 0 : -1;
 }
@@ -77,20 +77,17 @@ extern "C" int fl_infer_max_pool2d_with_indices(const fl_op *op, const fl_value 
     return 0;
 }
 
-extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int,
-                                              fl_tensor *const *outs) {
+/* `at` may be NULL. */
+static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, int64_t *at) {
     fl_pool_call c;
-    if (outs[0]->numel == 0)
-        return 0;
     if (read_call(op, in, &c) < 0)
         return -1;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     const fl_pool_kernels *kernels = FL_PICK(fl_pool_kernels);
     In input(in[0].t, kind);
-    Out values(outs[0], kind), indices(outs[1], FL_K_I64);
-    if (!input.ok() || !values.ok() || !indices.ok())
+    Out values(out, kind);
+    if (!input.ok() || !values.ok())
         return -1;
-    int64_t *at = indices.as<int64_t>();
     int status;
     if (kind == FL_K_F32)
         status = run_max(c, kernels->max_f32, input.as<float>(), values.as<float>(), at);
@@ -101,8 +98,32 @@ extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *i
     if (status < 0)
         return -1;
     values.commit();
+    return 0;
+}
+
+extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int,
+                                              fl_tensor *const *outs) {
+    if (outs[0]->numel == 0)
+        return 0;
+    Out indices(outs[1], FL_K_I64);
+    if (!indices.ok() || run_values(op, in, outs[0], indices.as<int64_t>()) < 0)
+        return -1;
     indices.commit();
     return 0;
+}
+
+extern "C" int fl_infer_max_pool2d_values(const fl_op *op, const fl_value *in, int n,
+                                          fl_spec *outs) {
+    fl_spec both[2];
+    if (fl_infer_max_pool2d_with_indices(op, in, n, both) < 0)
+        return -1;
+    outs[0] = both[0];
+    return 0;
+}
+
+extern "C" int fl_run_max_pool2d_values(const fl_op *op, const fl_value *in, int,
+                                        fl_tensor *const *outs) {
+    return outs[0]->numel == 0 ? 0 : run_values(op, in, outs[0], nullptr);
 }
 
 extern "C" int fl_infer_max_pool2d_grad(const fl_op *op, const fl_value *in, int n,

@@ -36,6 +36,9 @@ struct fl_fold_plan {
 enum fl_plan_result { FL_PLAN_READY, FL_PLAN_STAGES, FL_PLAN_GATHER };
 fl_plan_result fl_fold_make_plan(fl_fold_source *s, bool ordered, fl_fold_plan *plan);
 
+/* Fold a source that is not empty into kept results of its kind (FL_FOLD_SUM and so on). */
+int fl_fold_all(const fl_fold_source &s, int fold, void *out);
+
 int64_t fl_fold_kept(const fl_fold_source &s);      /* elements of the result */
 int64_t fl_fold_folded(const fl_fold_source &s);    /* elements behind each of them */
 

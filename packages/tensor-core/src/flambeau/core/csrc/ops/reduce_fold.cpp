@@ -158,14 +158,31 @@ int fold_stages(const fl_fold_source &s, int fold, void *out) {
     return fold_source(rest, fold, out);
 }
 
+/* Converted in the order it lies in, so that columns stay columns. */
+int fold_converted(const fl_fold_source &s, int fold, void *out) {
+    Scratch memory(fl_bytes(fl_numel_of(s.ndim, s.shape), fl_kind_size[s.kind]));
+    if (!memory.ok())
+        return -1;
+    fl_fold_source same = s;
+    same.data = memory.as<char>();
+    same.dtype = fl_dtype_of_kind[s.kind];
+    fl_contiguous_strides(s.ndim, s.shape, same.strides);
+    fl_copy_strided(fl_strided{memory.as<char>(), same.dtype, same.strides},
+                    fl_strided{(char *)s.data, s.dtype, s.strides}, s.ndim, s.shape);
+    return fold_source(same, fold, out);
+}
+
 int fold_source(fl_fold_source s, int fold, void *out) {
     fl_fold_source original = s;
     fl_fold_plan plan;
     switch (fl_fold_make_plan(&s, false, &plan)) {
     case FL_PLAN_READY: return fold_plan(plan, fold, out);
     case FL_PLAN_STAGES: return fold_stages(s, fold, out);
-    default: return fold_gathered(original, fold, out);
+    default: break;
     }
+    if (original.dtype != fl_dtype_of_kind[original.kind])
+        return fold_converted(original, fold, out);
+    return fold_gathered(original, fold, out);
 }
 
 /* Products of complex numbers do not split into parts. */
@@ -250,6 +267,8 @@ bool is_small(const fl_value *in, const fl_tensor *out, int kind) {
 }
 
 }  // namespace
+
+int fl_fold_all(const fl_fold_source &s, int fold, void *out) { return fold_source(s, fold, out); }
 
 int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;

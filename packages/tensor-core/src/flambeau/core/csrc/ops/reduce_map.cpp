@@ -65,12 +65,34 @@ int fold_prepared(const Job &j, const fl_fold_source &s, char *out) {
     return fold_rows(j, plan, out);
 }
 
+/* Contiguous memory prepared in the order it lies in, so that columns stay columns. */
+int fold_in_order(const Job &j, const fl_fold_source &s, char *out) {
+    int64_t n = fl_numel_of(s.ndim, s.shape), size = fl_kind_size[j.kind];
+    Scratch memory((size_t)(n * size));
+    if (!memory.ok())
+        return -1;
+    char *to = memory.as<char>();
+    fl_parallel(n, FL_GRAIN, [&](int64_t b, int64_t e) {
+        j.prepare(s.data + b * size, to + b * size, e - b);
+    });
+    fl_fold_source prepared = s;
+    prepared.data = to;
+    return fl_fold_all(prepared, j.fold, out);
+}
+
+bool lies_in_order(const fl_fold_source &s) {
+    return s.kind < FL_K_C64 && s.dtype == fl_dtype_of_kind[s.kind] &&
+           fl_geometry_contiguous(s.ndim, s.shape, s.strides);
+}
+
 int fold_source(const Job &j, fl_fold_source s, char *out) {
     fl_fold_source original = s;
     fl_fold_plan plan;
     if (s.kind < FL_K_C64 && fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY &&
         plan.inner == 1)
         return fold_rows(j, plan, out);
+    if (lies_in_order(original))
+        return fold_in_order(j, original, out);
     return fold_prepared(j, original, out);
 }
 
