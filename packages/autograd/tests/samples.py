@@ -334,7 +334,8 @@ THROUGH_SECOND_ORDER = {
     "batch_norm_grad": "native_batch_norm",
     "attention_grad": "attention",
     "group_norm_grad": "native_group_norm",
+    "grid_sampler_grad": "grid_sampler",
 }
 
 #: Rules that say that there is no second derivative, and what they belong to.
-ONCE = {"grid_sampler_grad": "grid_sampler", "ctc_loss_grad": "ctc_loss_rows"}
+ONCE = {"ctc_loss_grad": "ctc_loss_rows"}

@@ -61,6 +61,8 @@ IMAGES = {
                            _rare_bag()],
     "grid_sampler": [_grid((1, 2, 3, 4), (1, 2, 2, 2), mode, border, align)
                      for mode in (0, 2) for border in (0, 1, 2) for align in (False, True)]
-    + [_grid((1, 1, 3, 2, 2), (1, 1, 2, 2, 3), 0, 0, False)],
+    + [_grid((1, 1, 3, 2, 2), (1, 1, 2, 2, 3), 0, 0, False),
+       lambda: (lambda x, g: ops.grid_sampler(x, g, 1, 0, False) * g.sum(),
+                (reals(1, 2, 3, 4), reals(1, 2, 2, 2, seed=5)))],
     "ctc_loss_rows": [_ctc([[1, 1], [2, 1], [0, 0]]), _ctc([1, 2, 2])],
 }

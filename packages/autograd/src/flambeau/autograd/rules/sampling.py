@@ -1,10 +1,14 @@
 """Bags of embeddings, grids and alignment of sequences."""
+from flambeau.autograd._engine import needs_grad, run_grad
 from flambeau.autograd._table import rule
+from flambeau.autograd.rules._compose import vjp_of
+from flambeau.autograd.rules._grids import sampled
 from flambeau.autograd.rules._help import zeros
 from flambeau.autograd.rules.network import _times_looked_up
 from flambeau.core import ops
 
 _MAX = 2
+_NEAREST = 1
 
 
 # ---- bags --------------------------------------------------------------------------------------
@@ -43,6 +47,23 @@ rule("grid_sampler", ("input", "grid"),
      lambda g, input, grid, interpolation_mode, padding_mode, align_corners:
          ops.grid_sampler_grad(g, input, grid, interpolation_mode, padding_mode, align_corners))
 
+
+def _grid_formula(modes):
+    """The gradient of grid_sample, of what the same sampling is in operators."""
+    def formula(grad, input, grid):
+        input, grid = (x if needs_grad(x) else x.detach().requires_grad_() for x in (input, grid))
+        if modes[0] == _NEAREST:
+            return *run_grad([sampled(input, grid, *modes)], [grad], [input], True, True), None
+        return run_grad([sampled(input, grid, *modes)], [grad], [input, grid], True, True)
+    return formula
+
+
+rule("grid_sampler_grad", ("grad", "input", "grid"),
+     lambda grads, grad, input, grid, interpolation_mode, padding_mode, align_corners, needs:
+         vjp_of(_grid_formula((interpolation_mode, padding_mode, align_corners)),
+                (grad, input, grid), (grads[0], None) if interpolation_mode == _NEAREST else grads,
+                needs))
+
 # ---- sequences ---------------------------------------------------------------------------------
 # With log_softmax before it the gradient is that of the scores: the part p, which sums the
 # others' gradients there, is already inside.
@@ -58,6 +79,4 @@ def _once(name):
     return refuse
 
 
-rule("grid_sampler_grad", grad=_once("grid_sample"), input=_once("grid_sample"),
-     grid=_once("grid_sample"))
 rule("ctc_loss_grad", grad=_once("ctc_loss"), log_probs=_once("ctc_loss"))
