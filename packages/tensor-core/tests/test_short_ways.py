@@ -275,3 +275,11 @@ def test_zeros_of_any_size():
     for count in (1, 100, 10 ** 6):
         assert not ops.full_of([count], 0.0).numpy().any()
         assert np.signbit(ops.full_of([count], -0.0).numpy()).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 100_003])
+def test_places_in_a_sparse_mask(count, share):
+    mask = RANDOM.random(count) < share
+    mask[-1] = True
+    _same(flambeau.tensor(mask).nonzero()[:, 0], np.flatnonzero(mask))

@@ -16,6 +16,17 @@ template <class T> inline void fill(T *out, int64_t n, T value) {
         out[j] = value;
 }
 
+inline bool inside(const fl_window &w, int64_t count, int64_t length) {
+    return w.padding == 0 && (count - 1) * w.stride + fl_window_reach(w) <= length;
+}
+
+/* What taps read where there is no element; not needed where every tap meets one. */
+template <class T>
+inline void prepare_padding(const fl_pool &p, const PhaseRows &rows, T *split, T value) {
+    if (!inside(p.y, p.oh, p.h) || !inside(p.x, p.ow, p.w))
+        fill(split, rows.plane_size(), value);
+}
+
 /* Registers of the element type and of indices within a plane. */
 template <class T> struct index_of { typedef int64_t type; };
 template <> struct index_of<float> { typedef int32_t type; };
@@ -129,7 +140,7 @@ template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
     PhaseRows rows = band(*p, begin, end - begin);
-    fill((T *)scratch, rows.plane_size(), lowest<T>());
+    prepare_padding(*p, rows, (T *)scratch, lowest<T>());
     split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
@@ -221,7 +232,7 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
     column_divisors(*p, *by, widths);
     const bool apart = wide_apart(*p);
     if (!apart) {
-        fill(split, rows.plane_size(), (T)0);
+        prepare_padding(*p, rows, split, (T)0);
         split_plane(p->x, rows, (const T *)plane, p->h, p->w, split);
     }
     for (int64_t oy = begin; oy < end; oy++) {

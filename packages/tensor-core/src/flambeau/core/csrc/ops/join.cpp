@@ -82,7 +82,7 @@ void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_
         memcpy(to + o * step, from + o * bytes, (size_t)bytes);
 }
 
-const int64_t NEAR = 1 << 14;       /* bytes of the result that stay in the nearest cache */
+const int64_t NEAR = 1 << 17;       /* bytes of the result that stay in a near cache */
 
 /* Blocks of bytes that lie side by side in the result, one per tensor. */
 void copy_blocks(const fl_value &list, fl_tensor *out, const fl_middle &m) {

@@ -86,11 +86,31 @@ int64_t next_row(const fl_tensor *t, int64_t *outer) {
     return 0;
 }
 
+/* The places of the true elements of a line; where there are few, eight are passed at a time. */
+void list_line(const uint8_t *mask, int64_t *out, int64_t b, int64_t e) {
+    int64_t count = count_ones(mask + b, e - b), i = b;
+    for (int64_t k = 0; k < count;) {
+        uint64_t eight = 1;
+        if (i + 8 <= e)
+            memcpy(&eight, mask + i, 8);
+        if (!eight) {
+            i += 8;
+            continue;
+        }
+        for (int j = 0; j < 8 && k < count; j++, i++) {
+            out[k] = i;
+            k += mask[i] != 0;
+        }
+    }
+}
+
 /* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
 void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
     int nd = t->ndim;
     if (nd == 0)
         return;
+    if (nd == 1)
+        return list_line(mask, out, b, e);
     int64_t count = count_ones(mask + b, e - b), width = t->shape[nd - 1];
     int64_t outer[FL_MAX_DIMS], column = b % width, rest = b / width;
     for (int d = nd - 2; d >= 0; d--) {
