@@ -94,6 +94,13 @@ def test_conv2d_takes_one_image():
     close(layer(x), give(layer(x.unsqueeze(0)))[0])
 
 
+def test_same_padding_of_even_kernels_has_one_zero_more_behind():
+    layer = nn.Conv2d(1, 2, (2, 4), padding="same")
+    x = flambeau.randn(1, 1, 5, 6)
+    padded = nn.functional.pad(x, (1, 2, 0, 1))
+    close(layer(x), give(nn.functional.conv2d(padded, layer.weight, layer.bias)))
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -101,7 +108,6 @@ def test_conv2d_takes_one_image():
         ({"groups": 0}, "groups is at least 1"),
         ({"padding": "some"}, '"same" or "valid"'),
         ({"padding": "same", "stride": 2}, "stride 1"),
-        ({"padding": "same", "kernel_size": 2}, "odd kernel"),
         ({"padding_mode": "reflect"}, "padding_mode"),
         ({"stride": (1, 2, 3)}, "stride is one number or two"),
     ],

@@ -109,8 +109,8 @@ class Conv2d(Module):
             text += f", groups={self.groups}"
         return text if self.bias is not None else text + ", bias=False"
 
-    def _resolve_padding(self) -> tuple[int, int]:
-        """The zeros on every side that ``padding`` asks for."""
+    def _resolve_padding(self) -> str | tuple[int, int]:
+        """The zeros on every side that ``padding`` asks for; "same" where the sides differ."""
         if not isinstance(self.padding, str):
             return self.padding
         if self.padding == "valid":
@@ -121,10 +121,7 @@ class Conv2d(Module):
             raise ValueError(f'padding="same" needs stride 1, not {self.stride}')
         total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
         if total[0] % 2 or total[1] % 2:
-            raise ValueError(
-                f'padding="same" needs an odd kernel, not {self.kernel_size}: an even one would '
-                "need more zeros on one side; pad the input yourself"
-            )
+            return "same"
         return (total[0] // 2, total[1] // 2)
 
 
