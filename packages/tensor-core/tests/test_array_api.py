@@ -272,6 +272,40 @@ def test_shapes():
         xp.broadcast_shapes((2,), (3,))
 
 
+@pytest.mark.parametrize("index", (
+    numpy.s_[::-1], numpy.s_[..., ::-2], numpy.s_[1, :, ::-1], numpy.s_[::-1, None, 2:0:-1, 1:],
+    numpy.s_[0:2:-1], numpy.s_[-1::-2, ..., 3::-3]))
+def test_writing_with_negative_steps(index):
+    array = numpy.zeros((3, 4, 5))
+    x = flambeau.from_numpy(array.copy())
+    values = numpy.arange(array[index].size, dtype="float64").reshape(array[index].shape)
+    for part in (values, values[..., :1], values[:1], 7.0):
+        array[index] = part
+        x[index] = part if isinstance(part, float) else flambeau.from_numpy(part.copy())
+        _same(x, array)
+
+
+def test_reading_with_negative_steps_is_refused():
+    with pytest.raises(ValueError, match=r"reverse with x.flip\(1\)"):
+        flambeau.zeros(2, 3)[:, ::-1]
+    with pytest.raises(ValueError, match="step must be greater than zero"):
+        flambeau.zeros(2, 3)[flambeau.tensor([0]), ::-1] = 1.0
+
+
+def test_masks_of_size_zero_select_nothing():
+    x = flambeau.ones(2, 3)
+    mask = flambeau.zeros((2, 0), dtype=flambeau.bool)
+    assert x[mask].shape == (0,) and x[mask[0]].shape == (0, 3) and x[:, mask[0]].shape == (2, 0)
+    x[mask] = 5.0
+    assert x.tolist() == [[1.0] * 3] * 2
+
+
+def test_the_greatest_float_may_be_rounded_to():
+    assert xp.isfinite(xp.full((), 3.402823466385289e38 + 0j))
+    with pytest.raises(RuntimeError, match="does not fit float32"):
+        xp.full((), 3.5e38, dtype=xp.float32)
+
+
 def test_products():
     rng = numpy.random.default_rng(3)
     a, b = rng.normal(size=(2, 2, 2)), rng.normal(size=(2, 2))

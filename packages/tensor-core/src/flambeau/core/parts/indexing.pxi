@@ -68,8 +68,10 @@ cdef object _only_mask(Tensor view, list advanced):
     for i in advanced[1:]:
         if isinstance(i, Tensor):
             return None
-    _check_mask(view, first, 0)
-    return first
+    if _check_mask(view, first, 0):
+        return first
+    return _operators["full_of"](tuple(view.shape)[:(<Tensor>first)._ndim], False,
+                                 device=view.device)
 
 
 cdef object _as_index_tuple(object index):
@@ -201,17 +203,62 @@ def spread_indices(Tensor x not None, indices):
 
 
 cdef int _check_mask(Tensor view, Tensor mask, int dim) except -1:
+    """Refuse masks of other sizes; 0 for one that selects nothing, with sizes of 0, as in NumPy."""
+    cdef bint same = True
     for k in range(mask._ndim):
-        if mask._shape[k] != view._shape[dim + k]:
+        same = same and mask._shape[k] == view._shape[dim + k]
+        if mask._shape[k] != view._shape[dim + k] and mask._shape[k] != 0:
             raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not "
                              f"match the shape of the indexed tensor {list(view.shape)} at index "
                              f"{dim + k}")
-    return 0
+    return same
+
+
+cdef bint _runs_backwards(object index):
+    """Whether there is a slice with a negative step."""
+    if type(index) is not tuple:
+        return type(index) is slice and index.step is not None and index.step < 0
+    for i in index:
+        if type(i) is slice and i.step is not None and i.step < 0:
+            return True
+    return False
+
+
+cdef object _forwards(Tensor t, object index, object value):
+    """The same places in forward order, and the value turned round: only writing can do that, for
+    a view has no negative strides."""
+    entries = _as_index_tuple(index)
+    if any([not (i is None or i is Ellipsis or isinstance(i, slice) or _is_integer(i))
+            for i in entries]):
+        return index, value             # beside index tensors it is refused, as in reading
+    rest = t._ndim - sum([_consumed(i) for i in entries])
+    result, turned, kept = [], [], 0
+    dim = 0
+    for i in entries:
+        if isinstance(i, slice) and dim < t._ndim and i.step is not None and i.step < 0:
+            places = range(*i.indices(t._shape[dim]))[::-1]
+            i = slice(places.start, places.stop, places.step) if len(places) else slice(0, 0)
+            turned.append(kept)
+        result.append(i)
+        dim += rest if i is Ellipsis else _consumed(i)
+        kept += rest if i is Ellipsis else 0 if _is_integer(i) else 1
+    ndim = kept + (0 if Ellipsis in entries else rest)
+    return tuple(result), _turned(value, [k - ndim for k in turned], t)
+
+
+cdef object _turned(object value, list dims, Tensor t):
+    """A value flipped along dimensions counted from the last, where it has them."""
+    if isinstance(value, (int, float, complex)):
+        return value
+    value = value if isinstance(value, Tensor) else as_tensor(value, dtype=t.dtype)
+    return _operators["flip"](value, [d for d in dims if -d <= (<Tensor>value)._ndim])
 
 
 cdef int _set_item(Tensor t, object index, object value) except -1:
     cdef fl_value v[2]
     cdef fl_value out[1]
+    if _runs_backwards(index):
+        index, value = _forwards(t, index, value)
     view, advanced = _basic(t, index)
     if advanced is None:
         if isinstance(value, Tensor):

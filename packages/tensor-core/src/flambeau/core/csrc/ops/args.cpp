@@ -111,7 +111,7 @@ void fl_number_as(const fl_value &v, int dtype, char *out) {
 /* Least and greatest finite number of a dtype; every number may become a bool. */
 static void number_range(int dtype, double *low, double *high) {
     *high = dtype == FL_F16 ? 65504.0 : fl_kind_size[fl_kind_of_dtype[fl_real_dtype(dtype)]] == 4
-        ? (double)__FLT_MAX__ : __DBL_MAX__;
+        ? 0x1.fffffefffffffp127 : __DBL_MAX__;     /* what rounds to the greatest float */
     *low = -*high;
     if (!fl_is_int(dtype))
         return;

@@ -11,7 +11,7 @@ from ..parts import Pair
 from ..registry import define
 from .complex import over_i, square_root, times_i
 from .complex_exponential import LN2
-from .tools import INF, absolute, copysign, eq, select
+from .tools import INF, absolute, bits, copysign, eq, select
 
 HALF_PI = 1.5707963267948966
 #: From here on 1 is lost beside the square of a number.
@@ -21,6 +21,11 @@ FAR = 1.0e9
 def _is_far(z: Pair) -> Expr:
     """Whether a part is large; NaN beside it does not hide an infinite one (C's annex G)."""
     return (absolute(z.re) > FAR) | (absolute(z.im) > FAR)
+
+
+def _is_zero(x: Expr) -> Expr:
+    """Whether x is 0 or -0, by its bits."""
+    return eq(bits(absolute(x)), 0)
 
 
 def _log_twice(z: Pair) -> Expr:
@@ -40,7 +45,7 @@ def asin(z: Pair) -> Pair:
     far = _is_far(z)
     re = call("atan2", z.re, select(far, absolute(z.im), a.re * b.re - a.im * b.im))
     im = call("asinh", a.re * b.im - a.im * b.re)
-    return Pair(select(eq(z.re, 0.0), z.re, re), select(far, copysign(_log_twice(z), z.im), im))
+    return Pair(select(_is_zero(z.re), z.re, re), select(far, copysign(_log_twice(z), z.im), im))
 
 
 @define("acos", "complex")
@@ -48,9 +53,10 @@ def acos(z: Pair) -> Pair:
     """Twice the angle between the roots."""
     a, b = _roots(z)
     far = _is_far(z)
-    re = select(far, call("atan2", absolute(z.im), z.re), 2.0 * call("atan2", a.re, b.re))
+    none = _is_zero(z.re)
+    half = call("atan2", select(none, 1.0, a.re), select(none, 1.0, b.re))
+    re = select(far, call("atan2", absolute(z.im), z.re), 2.0 * half)
     im = call("asinh", b.re * a.im - b.im * a.re)
-    re = select(eq(z.re, 0.0), HALF_PI, re)
     return Pair(re, select(far, copysign(_log_twice(z), -z.im), im))
 
 
@@ -60,8 +66,9 @@ def acosh(z: Pair) -> Pair:
     a, b = square_root(Pair(z.re - 1.0, z.im)), square_root(Pair(z.re + 1.0, z.im))
     far = _is_far(z)
     re = call("asinh", a.re * b.re + a.im * b.im)
-    im = select(far, call("atan2", z.im, z.re), 2.0 * call("atan2", a.im, b.re))
-    im = select(eq(z.re, 0.0), copysign(HALF_PI, z.im), im)
+    none = _is_zero(z.re)
+    half = call("atan2", select(none, copysign(1.0, z.im), a.im), select(none, 1.0, b.re))
+    im = select(far, call("atan2", z.im, z.re), 2.0 * half)
     return Pair(select(far, _log_twice(z), re), im)
 
 
@@ -79,7 +86,7 @@ def atanh(z: Pair) -> Pair:
     gap = 1.0 - x
     distance = call("hypot", gap, y)
     close = distance < 1.0e-8
-    ratio = 4.0 * x / select(close, 1.0, gap * gap + y * y)
+    ratio = 4.0 * x / select(close | _is_zero(x), 1.0, gap * gap + y * y)
     log = select(
         close,
         0.5 * (call("log", call("hypot", 1.0 + x, y)) - call("log", distance)),
@@ -89,8 +96,7 @@ def atanh(z: Pair) -> Pair:
     decay = select(eq(size, INF), 0.0, (x / size) / size)
     angle = 0.5 * call("atan2", 2.0 * y, gap * (1.0 + x) - y * y)
     im = select(far & eq(y, y) & eq(size, size), copysign(HALF_PI, y), angle)
-    re = select(eq(x, 0.0), 0.0, select(far, decay, log))
-    return Pair(copysign(re, z.re), im)
+    return Pair(copysign(select(far, decay, log), z.re), im)
 
 
 @define("atan", "complex")
