@@ -42,9 +42,9 @@ def adaptive_avg_pool3d(x, output_size):
 def _even_windows(x, sizes):
     """The size of windows that lie side by side, or None where some overlap."""
     lengths = x.shape[-len(sizes):]
-    if any(size == 0 or length % size for length, size in zip(lengths, sizes)):
+    if any(size == 0 or length % size for length, size in zip(lengths, sizes, strict=True)):
         return None
-    return [length // size for length, size in zip(lengths, sizes)]
+    return [length // size for length, size in zip(lengths, sizes, strict=True)]
 
 
 def _adaptive_mean(name, x, output_size, n):

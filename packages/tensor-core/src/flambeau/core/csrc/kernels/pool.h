@@ -14,7 +14,8 @@ struct fl_average {
     int64_t include_padding;
 };
 
-/* Output rows [begin, end) of a plane; indices may be NULL. `scratch` holds scratch_elements elements. */
+/* Output rows [begin, end) of a plane; indices may be NULL. `scratch` holds scratch_elements
+ * elements. */
 typedef void (*fl_max_pool_fn)(const fl_pool *p, const void *plane, int64_t begin, int64_t end,
                                void *values, int64_t *indices, void *scratch);
 typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const void *plane,

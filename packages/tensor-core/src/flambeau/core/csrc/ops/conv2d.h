@@ -31,9 +31,9 @@ typedef int (*fl_conv_read_fn)(const fl_op *op, const fl_value *in, int spatial,
 int fl_conv_infer_grad(const fl_op *op, const fl_value *in, int n, int spatial, fl_spec *outs,
                        fl_conv_read_fn read);
 
-/* out = the convolution of contiguous operands in a compute dtype; bias and depth may be NULL. p.oh and p.ow
- * may differ from what the window gives: what lies behind the input counts as padding, which may
- * also be negative. */
+/* out = the convolution of contiguous operands in a compute dtype; bias and depth may be NULL.
+ * p.oh and p.ow may differ from what the window gives: what lies behind the input counts as
+ * padding, which may also be negative. */
 int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
                     const char *bias, char *out, const fl_conv_depth *depth);
 /* The gradients of contiguous operands in a compute dtype; nothing is empty. */

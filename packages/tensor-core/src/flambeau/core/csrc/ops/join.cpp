@@ -64,7 +64,8 @@ void copy_whole(const fl_value &list, fl_tensor *out) {
 }
 
 /* Blocks b .. e of one tensor, `step` bytes apart in the result. */
-template <int BYTES> void copy_small(char *to, int64_t step, const char *from, int64_t b, int64_t e) {
+template <int BYTES>
+void copy_small(char *to, int64_t step, const char *from, int64_t b, int64_t e) {
     for (int64_t o = b; o < e; o++)
         memcpy(to + o * step, from + o * BYTES, BYTES);
 }

@@ -262,7 +262,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         o.kind = pw->result_kind[kind];
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
-    fl_pw_drive(fl_pw_kernel(op, pw, is_unsigned ? FL_PW_UNSIGNED : kind, in), pw->code[kind], scalars,
-                pw->n_in, pw->n_out, ops, ndim, shape);
+    fl_pw_fn kernel = fl_pw_kernel(op, pw, is_unsigned ? FL_PW_UNSIGNED : kind, in);
+    fl_pw_drive(kernel, pw->code[kind], scalars, pw->n_in, pw->n_out, ops, ndim, shape);
     return 0;
 }
