@@ -14,5 +14,5 @@ def name_outputs() -> None:
     for key, name, outputs in _core.pending_outputs():
         kind = namedtuple(name, outputs, module="flambeau.core.ops")  # type: ignore[misc]
         globals()[f"{name}_outputs"] = kind
-        classes[key] = kind._make
+        classes[key] = kind
     _core._name_outputs(classes)

@@ -23,10 +23,6 @@ def broadcast_to(x, size):
     return _op["expand"](x, size)
 
 
-def ravel(x):
-    return _op["reshape"](x, (-1,))
-
-
 def sum_to_size(x, size):
     extra = x.ndim - len(size)
     wrong = extra < 0 or [want for want, have in zip(size, x.shape[extra:], strict=True)
@@ -69,24 +65,12 @@ def diag_embed(x, offset, dim1, dim2):
 
 
 # ---- copies of views -----------------------------------------------------------------------------
-def _copier(name):
-    def copy(*args):
-        return _copied(_op[name](*args))
-
-    return copy
-
-
-for _name in ("alias", "t", "view_as_real", "view_as_complex", "as_strided", "diagonal", "narrow",
-              "permute", "select", "slice", "squeeze", "transpose", "unfold", "unsqueeze", "view"):
-    globals()[f"{_name}_copy"] = _copier(_name)
+def view_copy(x, size):
+    return _copied(_op["view"](x, size))
 
 
 def detach_copy(x):
     return _copied(x.detach())
-
-
-def expand_copy(x, size, implicit):
-    return _copied(_op["expand"](x, size))
 
 
 def split_copy(x, split_size, dim):
@@ -95,10 +79,6 @@ def split_copy(x, split_size, dim):
 
 def split_with_sizes_copy(x, split_sizes, dim):
     return tuple([_copied(piece) for piece in _op["split"](x, split_sizes, dim)])
-
-
-def unbind_copy(x, dim):
-    return tuple([_copied(piece) for piece in _op["unbind"](x, dim)])
 
 
 # ---- copies with a view written ------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Composite rows of neural networks."""
 from flambeau.core import _core
-from flambeau.core.composites.shapes import _filled
 
 _op = _core.operators()
 
@@ -70,17 +69,6 @@ def one_hot(x, num_classes):
     return _op["one_hot_rows"](x, num_classes)
 
 
-def dropout(x, p, training, inplace):
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0.0:
-        return x
-    mask = _op["random_bernoulli_"](_filled(x, None, None, None, "contiguous_format"), 1.0 - p)
-    if p < 1.0:
-        _op["mul_"](mask, 1.0 / (1.0 - p))
-    return _op["mul_"](x, mask) if inplace else _op["mul"](x, mask)
-
-
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale,
                                  enable_gqa):
     if is_causal and attn_mask is not None:
@@ -127,5 +115,5 @@ def _plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale):
         scores = _op["where"](attn_mask, scores, float("-inf"))
     elif attn_mask is not None:
         scores = _op["add"](scores, attn_mask)
-    weights = dropout(_op["softmax"](scores, -1), dropout_p, True, False)
+    weights = _op["dropout"](_op["softmax"](scores, -1), dropout_p, True, False)
     return _op["matmul"](weights, value)

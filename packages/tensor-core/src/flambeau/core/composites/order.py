@@ -67,10 +67,6 @@ def rot90(x, k, dims):
     return _op["transpose"](x, a, b)
 
 
-def msort(x):
-    return _op["sort"](x, 0)[0]
-
-
 def repeat_interleave(x, repeats, dim, output_size):
     if dim is None:
         x, dim = _op["reshape"](x, (-1,)), 0

@@ -37,30 +37,20 @@ def std__dim(x, dim, unbiased, keepdim):
     return _op["std"](x, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-def var_mean(x, dim, correction, keepdim):
-    return (_op["var"](x, dim, correction=correction, keepdim=keepdim),
-            _op["mean"](x, dim, keepdim))
-
-
 def var_mean__unbiased(x, unbiased):
-    return var_mean(x, None, int(unbiased), False)
+    return _op["var_mean"](x, None, correction=int(unbiased))
 
 
 def var_mean__dim(x, dim, unbiased, keepdim):
-    return var_mean(x, dim, int(unbiased), keepdim)
-
-
-def std_mean(x, dim, correction, keepdim):
-    return (_op["std"](x, dim, correction=correction, keepdim=keepdim),
-            _op["mean"](x, dim, keepdim))
+    return _op["var_mean"](x, dim, correction=int(unbiased), keepdim=keepdim)
 
 
 def std_mean__unbiased(x, unbiased):
-    return std_mean(x, None, int(unbiased), False)
+    return _op["std_mean"](x, None, correction=int(unbiased))
 
 
 def std_mean__dim(x, dim, unbiased, keepdim):
-    return std_mean(x, dim, int(unbiased), keepdim)
+    return _op["std_mean"](x, dim, correction=int(unbiased), keepdim=keepdim)
 
 
 def nanmean(x, dim, keepdim, dtype):
@@ -147,17 +137,6 @@ def corrcoef(x):
 
 
 # ---- counts and extremes -----------------------------------------------------------------------
-def count_nonzero(x, dim):
-    return _op["sum"](_op["ne"](x, 0), dim)
-
-
-def aminmax(x, dim, keepdim):
-    if x.numel() == 0 and dim is None:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the "
-                           f"operation has no identity (shape {list(x.shape)})")
-    return _op["amin"](x, dim, keepdim), _op["amax"](x, dim, keepdim)
-
-
 # ---- norms and distances -----------------------------------------------------------------------
 def norm(x, p, dim, keepdim, dtype):
     """``sum(|x|^p)^(1/p)``; the Euclidean norm for ``'fro'`` and None."""
@@ -205,13 +184,6 @@ def renorm(x, p, dim, maxnorm):
     factor = _op["where"](_op["gt"](size, maxnorm),
                           _op["div"](maxnorm, _op["add"](size, 1e-7)), 1.0)
     return _op["mul"](x, factor)
-
-
-def trace(x):
-    if x.ndim != 2:
-        raise RuntimeError(f"trace(): expected a matrix, but got tensor with dim {x.ndim} (shape "
-                           f"{list(x.shape)})")
-    return _op["sum"](_op["diagonal"](x))
 
 
 # ---- quantiles ---------------------------------------------------------------------------------

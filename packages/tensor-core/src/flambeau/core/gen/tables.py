@@ -70,6 +70,8 @@ def _run(row: Row) -> str:
 def _declarations(rows: list[Row]):
     infers = sorted({_infer(r) for r in rows if r.category != "composite"})
     runs = sorted({_run(r) for r in rows if r.category not in ("composite", "view")})
+    for name in sorted({row.call for row in rows if row.call}):
+        yield f"int fl_call_{name}(const fl_op *, const fl_value *, int, fl_value *);\n"
     for name in infers:
         yield f'extern "C" int {name}(const fl_op *, const fl_value *, int, fl_spec *);\n'
     for name in runs:

@@ -75,13 +75,13 @@ def pending_outputs():
 
 
 def _name_outputs(dict classes):
-    """Give rows of several outputs what makes their results from a tuple."""
+    """Give rows of several outputs the class of their results, a tuple with names."""
     cdef fl_op *op
     for address, _, _ in _pending_names:
         op = <fl_op *><uintptr_t>address
-        make = classes[_op_key(op)]
-        Py_INCREF(make)
-        op.reserved[0] = <uint64_t><uintptr_t><PyObject *>make
+        kind = classes[_op_key(op)]
+        Py_INCREF(kind)
+        op.reserved[0] = <uint64_t><uintptr_t><PyObject *>kind
 
 
 def operators():

@@ -188,10 +188,13 @@ static int unbox_ints(PyObject *o, fl_value *v, fl_arena *arena) {
         if (status < 0 || !PySequence_Check(o) || PyUnicode_Check(o) || fl_tensor_check(o))
             return status;
     }
-    PyObject *fast = PySequence_Fast(o, "a sequence of ints");
-    if (!fast)
-        return -1;
-    arena->keep(fast);
+    PyObject *fast = o;         /* a Size is a tuple, though PySequence_Fast would copy it */
+    if (FL_UNLIKELY(!PyTuple_Check(o) && !PyList_Check(o))) {
+        fast = PySequence_Fast(o, "a sequence of ints");
+        if (!fast)
+            return -1;
+        arena->keep(fast);
+    }
     Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
     v->len = (uint32_t)n;
     v->is = arena->words(n);

@@ -114,19 +114,41 @@ void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src);   /* same shape
 void fl_pack(const fl_tensor *t, int dtype, void *memory);
 void fl_unpack(const fl_tensor *t, int dtype, const void *memory);
 
+/* Memory for the length of a call: a few elements on the stack, more from the caching allocator,
+ * and all of it from there where the allocator looks for mistakes. */
+class CallRoom {
+  public:
+    CallRoom() {}
+    ~CallRoom() {
+        if (taken_)
+            fl_free(taken_, bytes_);
+    }
+    /* At most once; NULL for no bytes and when the allocation failed (fl_error was called). */
+    char *take(size_t bytes) {
+        if (FL_LIKELY(bytes <= sizeof inside_ && !fl_alloc_watched))
+            return bytes ? inside_ : nullptr;
+        bytes_ = bytes;
+        return taken_ = (char *)fl_alloc_or_error(bytes);
+    }
+    CallRoom(const CallRoom &) = delete;
+  private:
+    char *taken_ = nullptr;
+    size_t bytes_ = 0;
+    alignas(64) char inside_[512];
+};
+
 /* Contiguous memory of one kind for reading: the tensor's own when it already is, else a copy.
  * Check ok(): false means the allocation failed and fl_error has been called. */
 class In {
   public:
     In(const fl_tensor *t, int kind);
-    ~In();
     bool ok() const { return ptr_ != nullptr || n_ == 0; }
     template <class T> const T *as() const { return (const T *)ptr_; }
     In(const In &) = delete;
   private:
-    void *ptr_, *owned_;
+    void *ptr_;
     int64_t n_;
-    size_t bytes_;
+    CallRoom room_;
 };
 
 /* Contiguous memory of one kind for writing: the tensor's own when possible, else scratch that
@@ -134,7 +156,6 @@ class In {
 class Out {
   public:
     Out(fl_tensor *t, int kind, bool load = false);
-    ~Out();
     bool ok() const { return ptr_ != nullptr || n_ == 0; }
     template <class T> T *as() { return (T *)ptr_; }
     void commit();
@@ -144,20 +165,19 @@ class Out {
     void *ptr_, *owned_;
     int kind_;
     int64_t n_;
-    size_t bytes_;
+    CallRoom room_;
 };
 
-/* Plain scratch memory from the caching allocator. */
+/* Plain scratch memory. */
 class Scratch {
   public:
-    explicit Scratch(size_t bytes)
-        : bytes_(bytes), ptr_(bytes ? fl_alloc_or_error(bytes) : nullptr) {}
-    ~Scratch() { if (ptr_) fl_free(ptr_, bytes_); }
+    explicit Scratch(size_t bytes) : bytes_(bytes), ptr_(room_.take(bytes)) {}
     bool ok() const { return ptr_ || !bytes_; }
     template <class T> T *as() { return (T *)ptr_; }
     Scratch(const Scratch &) = delete;
   private:
     size_t bytes_;
+    CallRoom room_;
     void *ptr_;
 };
 

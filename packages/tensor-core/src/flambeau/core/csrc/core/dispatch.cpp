@@ -1,8 +1,8 @@
 /* The dispatcher: what watches, then the tape, then the device.
  *
  * fl_dispatch -> interposers in order -> tape -> op->call -> infer, memory, run. */
+#include "composites/compose.h"
 #include "core/caller.h"
-#include "core/python.h"
 #include "core/pointwise.h"
 
 __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
@@ -315,6 +315,14 @@ static int take_results(const fl_op *op, const fl_value *in, int n, fl_value *ou
             return -1;
         }
     return 0;
+}
+
+int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *result) {
+    if (!result)
+        return -1;
+    int status = take_result(op, in, n, out, result);
+    Py_DECREF(result);
+    return status;
 }
 
 /* Found at the first call, kept for ever. */

@@ -166,15 +166,15 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
 PyObject *fl_results(const fl_op *op, fl_value *out) {
     if (op->nouts == 1)
         return out[0].o;
-    PyObject *make = (PyObject *)op->reserved[0];
-    PyObject *tuple = PyTuple_New(op->nouts);
-    for (int i = 0; i < op->nouts && tuple; i++)
-        PyTuple_SET_ITEM(tuple, i, out[i].o);
-    if (!tuple || !make)
-        return tuple;
-    PyObject *named = PyObject_CallOneArg(make, tuple);
-    Py_DECREF(tuple);
-    return named;
+    PyTypeObject *named = (PyTypeObject *)op->reserved[0];
+    PyObject *tuple = named ? named->tp_alloc(named, op->nouts) : PyTuple_New(op->nouts);
+    for (int i = 0; i < op->nouts; i++) {
+        if (tuple)
+            PyTuple_SET_ITEM(tuple, i, out[i].o);
+        else
+            Py_DECREF(out[i].o);
+    }
+    return tuple;
 }
 
 static int preset_out(const fl_op *op, PyObject *out, fl_value *results) {

@@ -118,33 +118,21 @@ void fl_unpack(const fl_tensor *t, int dtype, const void *memory) {
     repack(t, dtype, const_cast<void *>(memory), UNPACK);
 }
 
-In::In(const fl_tensor *t, int kind) : ptr_(t->data), owned_(nullptr), n_(t->numel), bytes_(0) {
+In::In(const fl_tensor *t, int kind) : ptr_(t->data), n_(t->numel) {
     if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
         return;
-    bytes_ = fl_bytes(n_, fl_kind_size[kind]);
-    ptr_ = owned_ = bytes_ ? fl_alloc_or_error(bytes_) : nullptr;
-    if (owned_)
-        fl_pack(t, fl_dtype_of_kind[kind], owned_);
-}
-
-In::~In() {
-    if (owned_)
-        fl_free(owned_, bytes_);
+    ptr_ = room_.take(fl_bytes(n_, fl_kind_size[kind]));
+    if (ptr_)
+        fl_pack(t, fl_dtype_of_kind[kind], ptr_);
 }
 
 Out::Out(fl_tensor *t, int kind, bool load)
-    : t_(t), ptr_(t->data), owned_(nullptr), kind_(kind), n_(t->numel), bytes_(0) {
+    : t_(t), ptr_(t->data), owned_(nullptr), kind_(kind), n_(t->numel) {
     if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
         return;
-    bytes_ = fl_bytes(n_, fl_kind_size[kind]);
-    ptr_ = owned_ = bytes_ ? fl_alloc_or_error(bytes_) : nullptr;
+    ptr_ = owned_ = room_.take(fl_bytes(n_, fl_kind_size[kind]));
     if (owned_ && load)
         fl_pack(t, fl_dtype_of_kind[kind], owned_);
-}
-
-Out::~Out() {
-    if (owned_)
-        fl_free(owned_, bytes_);
 }
 
 void Out::commit() {

@@ -38,7 +38,7 @@ RawIn::RawIn(const fl_tensor *t, int dtype, int ndim, const int64_t *shape)
     bytes_ = fl_bytes(n, fl_itemsize(dtype));
     if (n == t->numel && plain(t, dtype))
         return;
-    ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
+    ptr_ = owned_ = room_.take(bytes_);
     if (!owned_)
         return;
     int64_t dense[FL_MAX_DIMS], from[FL_MAX_DIMS];
@@ -50,21 +50,11 @@ RawIn::RawIn(const fl_tensor *t, int dtype, int ndim, const int64_t *shape)
                     shape);
 }
 
-RawIn::~RawIn() {
-    if (owned_)
-        fl_free(owned_, bytes_);
-}
-
 RawOut::RawOut(fl_tensor *t, int dtype)
     : t_(t), ptr_(t->data), owned_(nullptr), dtype_(dtype),
       bytes_(fl_bytes(t->numel, fl_itemsize(dtype))) {
     if (!plain(t, dtype))
-        ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
-}
-
-RawOut::~RawOut() {
-    if (owned_)
-        fl_free(owned_, bytes_);
+        ptr_ = owned_ = room_.take(bytes_);
 }
 
 void RawOut::commit() {
@@ -77,26 +67,16 @@ LinesIn::LinesIn(const fl_tensor *t, int dim, int kind)
     : ptr_(t->data), owned_(nullptr), bytes_(fl_bytes(t->numel, fl_kind_size[kind])) {
     if (plain(t, fl_dtype_of_kind[kind]) && dim >= t->ndim - 1)
         return;
-    ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
+    ptr_ = owned_ = room_.take(bytes_);
     if (owned_)
         copy_lines(t, dim, owned_, kind, false);
-}
-
-LinesIn::~LinesIn() {
-    if (owned_)
-        fl_free(owned_, bytes_);
 }
 
 LinesOut::LinesOut(fl_tensor *t, int dim, int kind)
     : t_(t), dim_(dim), kind_(kind), ptr_(t->data), owned_(nullptr),
       bytes_(fl_bytes(t->numel, fl_kind_size[kind])) {
     if (!plain(t, fl_dtype_of_kind[kind]) || dim < t->ndim - 1)
-        ptr_ = owned_ = bytes_ ? (char *)fl_alloc_or_error(bytes_) : nullptr;
-}
-
-LinesOut::~LinesOut() {
-    if (owned_)
-        fl_free(owned_, bytes_);
+        ptr_ = owned_ = room_.take(bytes_);
 }
 
 void LinesOut::commit() {

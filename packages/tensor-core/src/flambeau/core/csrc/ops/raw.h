@@ -22,13 +22,13 @@ class RawIn {
   public:
     RawIn(const fl_tensor *t, int dtype, int ndim, const int64_t *shape);
     RawIn(const fl_tensor *t, int dtype) : RawIn(t, dtype, t->ndim, t->shape) {}
-    ~RawIn();
     bool ok() const { return ptr_ != nullptr || bytes_ == 0; }
     const char *data() const { return ptr_; }
     RawIn(const RawIn &) = delete;
   private:
     char *ptr_, *owned_;
     size_t bytes_;
+    CallRoom room_;
 };
 
 /* An optional tensor in a compute kind; NULL data when it is None. */
@@ -56,7 +56,6 @@ class OptionalIn {
 class RawOut {
   public:
     RawOut(fl_tensor *t, int dtype);
-    ~RawOut();
     bool ok() const { return ptr_ != nullptr || bytes_ == 0; }
     char *data() { return ptr_; }
     void commit();
@@ -66,6 +65,7 @@ class RawOut {
     char *ptr_, *owned_;
     int dtype_;
     size_t bytes_;
+    CallRoom room_;
 };
 
 /* For operators that write a few elements of `self`: its contents, broadcast, into the room. */
@@ -75,19 +75,18 @@ void fl_load_out(RawOut &out, const fl_tensor *target, const fl_tensor *self);
 class LinesIn {
   public:
     LinesIn(const fl_tensor *t, int dim, int kind);
-    ~LinesIn();
     bool ok() const { return ptr_ != nullptr || bytes_ == 0; }
     template <class T> const T *as() const { return (const T *)ptr_; }
     LinesIn(const LinesIn &) = delete;
   private:
     char *ptr_, *owned_;
     size_t bytes_;
+    CallRoom room_;
 };
 
 class LinesOut {
   public:
     LinesOut(fl_tensor *t, int dim, int kind);
-    ~LinesOut();
     bool ok() const { return ptr_ != nullptr || bytes_ == 0; }
     template <class T> T *as() { return (T *)ptr_; }
     void commit();
@@ -97,6 +96,7 @@ class LinesOut {
     int dim_, kind_;
     char *ptr_, *owned_;
     size_t bytes_;
+    CallRoom room_;
 };
 
 /* For operators that write into `self`: give the target self's contents unless it is self. */

@@ -299,6 +299,8 @@ void free_plain(void *block, size_t bytes) {
 
 } // namespace
 
+const bool fl_alloc_watched = state().mode != CACHE;
+
 void *fl_alloc(size_t bytes) {
     State &s = state();
     void *block = s.mode == PLAIN ? alloc_plain(bytes) : alloc_cached(s, bytes);

@@ -11,6 +11,7 @@
  * (NaN in every floating dtype) when handed out and when returned. */
 #ifndef FLAMBEAU_RUNTIME_ALLOC_H
 #define FLAMBEAU_RUNTIME_ALLOC_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,9 @@ const char *fl_alloc_mode(void);        /* "cache", "plain" or "poison" */
 
 /* For tests: in plain mode, the request after so many more fails once; -1 takes that back. */
 void fl_alloc_fail_after(int64_t blocks);
+
+/* Whether the mode looks for mistakes: then small scratch comes from here too, not the stack. */
+extern const bool fl_alloc_watched;
 
 #ifdef __cplusplus
 }

@@ -6,22 +6,24 @@ _BOTH = ("function", "method")
 _LOSS = "Str reduction='mean'"
 
 ROWS = (
-    composite("reshape(Tensor self, Shape shape)", doc="A view if possible, else a copy."),
+    composite("reshape(Tensor self, Shape shape)", call="reshape",
+              doc="A view if possible, else a copy."),
     composite("flatten(Tensor self, Int start_dim=0, Int end_dim=-1)",
-              doc="Merges a range of dimensions."),
+              call="flatten", doc="Merges a range of dimensions."),
     composite("unflatten(Tensor self, Dim dim, Shape sizes)",
               doc="Splits a dimension into several."),
     composite("expand_as(Tensor self, Tensor other)", forms=("method",),
-              doc="Expanded to the shape of another tensor."),
+              call="expand_as", doc="Expanded to the shape of another tensor."),
     composite("view_as(Tensor self, Tensor other)", forms=("method",),
-              doc="Viewed in the shape of another tensor."),
+              call="view_as", doc="Viewed in the shape of another tensor."),
     composite("reshape_as(Tensor self, Tensor other)", forms=("method",),
-              doc="Reshaped to the shape of another tensor."),
+              call="reshape_as", doc="Reshaped to the shape of another tensor."),
     composite("contiguous(Tensor self, *, Object memory_format=None)", forms=("method",),
+              call="contiguous",
               doc="The tensor itself if its elements lie in C order, else a copy that does."),
     *(composite(f"{name}_like(Tensor self, {extra}*, DType? dtype=None, Device? device=None, "
                 "Bool requires_grad=False, Object memory_format=None)", forms=("function",),
-                differentiable=False,
+                differentiable=False, call=f"{name}_like",
                 doc=f"{text} of the shape, dtype and device of another tensor.")
       for name, extra, text in (
           ("empty", "", "Uninitialized memory"), ("zeros", "", "Zeros"), ("ones", "", "Ones"),
@@ -44,19 +46,20 @@ ROWS = (
     composite("div[mode](Tensor self, Operand other, *, Str? rounding_mode)",
               doc="Division with rounding: None, 'trunc' or 'floor'."),
     composite("stack(Tensors tensors, Dim dim=0)", forms=("function",),
-              doc="Joins tensors along a new dimension."),
+              call="stack", doc="Joins tensors along a new dimension."),
     composite("split(Tensor self, Object split_size_or_sections, Dim dim=0) -> Tensors",
-              doc="Pieces along a dimension."),
+              call="split", doc="Pieces along a dimension."),
     composite("chunk(Tensor self, Int chunks, Dim dim=0) -> Tensors",
-              doc="About equal pieces along a dimension."),
-    composite("unbind(Tensor self, Dim dim=0) -> Tensors", doc="All slices along a dimension."),
+              call="chunk", doc="About equal pieces along a dimension."),
+    composite("unbind(Tensor self, Dim dim=0) -> Tensors", call="unbind",
+              doc="All slices along a dimension."),
     composite("movedim(Tensor self, Ints source, Ints destination)", aliases=("moveaxis",),
               doc="Moves dimensions to other places."),
     composite("masked_fill(Tensor self, Tensor mask, Operand value)", inplace=True,
               doc="``value`` where the mask holds."),
     composite("repeat(Tensor self, Shape repeats)", forms=("method",), doc="Tiles by copying."),
     composite("argsort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)",
-              doc="The order that sorts along a dimension."),
+              call="argsort", doc="The order that sorts along a dimension."),
     composite("gelu(Tensor self, *, Str approximate='none')", forms=_NN,
               doc="``x * Phi(x)``, exact or by tanh."),
     composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
@@ -70,7 +73,8 @@ ROWS = (
               " Float? max_norm=None, Float norm_type=2.0, Bool scale_grad_by_freq=False,"
               " Bool sparse=False)", forms=_NN, doc="Rows of a table."),
     composite("dropout(Tensor input, Float p=0.5, Bool training=True, Bool inplace=False)",
-              forms=_NN, doc="Zeroes elements with probability p and rescales the rest."),
+              forms=_NN, call="dropout",
+              doc="Zeroes elements with probability p and rescales the rest."),
     composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS})", forms=_NN, doc="Negative log likelihood."),

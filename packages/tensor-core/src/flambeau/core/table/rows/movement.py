@@ -6,8 +6,9 @@ _METHOD = ("method",)
 _NN = ("nn",)
 
 
-def _copy(name: str, rest: str = "", returns: str = "", forms=_FUNCTION) -> object:
-    return composite(f"{name}_copy(Tensor self{rest}){returns}", forms=forms,
+def _copy(name: str, rest: str = "", returns: str = "", forms=_FUNCTION,
+          call: str = "copy_of_view") -> object:
+    return composite(f"{name}_copy(Tensor self{rest}){returns}", forms=forms, call=call,
                      doc=f"What {name} shows, in memory of its own.")
 
 
@@ -17,7 +18,8 @@ def _written(name: str, rest: str) -> object:
 
 
 _COPIES = (
-    _copy("alias"), _copy("detach"), _copy("t"), _copy("view_as_real"), _copy("view_as_complex"),
+    _copy("alias"), _copy("detach", call=""), _copy("t"), _copy("view_as_real"),
+    _copy("view_as_complex"),
     _copy("as_strided", ", Shape size, Ints stride, Int? storage_offset=None"),
     _copy("diagonal", ", Int offset=0, Dim dim1=0, Dim dim2=1"),
     _copy("expand", ", Shape size, *, Bool implicit=False"),
@@ -29,10 +31,10 @@ _COPIES = (
     _copy("transpose", ", Dim dim0, Dim dim1"),
     _copy("unfold", ", Dim dimension, Int size, Int step"),
     _copy("unsqueeze", ", Dim dim"),
-    _copy("view", ", Object size"),
-    _copy("split", ", Object split_size, Dim dim=0", " -> Tensors"),
-    _copy("split_with_sizes", ", Ints split_sizes, Dim dim=0", " -> Tensors"),
-    _copy("unbind", ", Dim dim=0", " -> Tensors"),
+    _copy("view", ", Object size", call=""),
+    _copy("split", ", Object split_size, Dim dim=0", " -> Tensors", call=""),
+    _copy("split_with_sizes", ", Ints split_sizes, Dim dim=0", " -> Tensors", call=""),
+    _copy("unbind", ", Dim dim=0", " -> Tensors", call="unbind_copy"),
 )
 
 _SPLITS = (
@@ -78,7 +80,7 @@ _JOINS = (
 _SHAPES = (
     composite("adjoint(Tensor self)", doc="Matrices transposed and conjugated."),
     composite("broadcast_to(Tensor self, Shape size)", doc="Expanded to a shape."),
-    composite("ravel(Tensor self)", doc="The elements in C order as a vector."),
+    composite("ravel(Tensor self)", call="ravel", doc="The elements in C order as a vector."),
     composite("sum_to_size(Tensor self, Shape size)", forms=_METHOD,
               doc="Sums what broadcasting from ``size`` would repeat."),
     composite("tile(Tensor self, Shape dims)", doc="Repeats a tensor along its dimensions."),
@@ -101,7 +103,7 @@ _ORDER = (
               doc="Elements shifted along dimensions; what falls off returns at the other end."),
     composite("rot90(Tensor self, Int k=1, Dims dims=(0, 1))",
               doc="Rotated by k quarter turns in the plane of two dimensions."),
-    composite("msort(Tensor self)", doc="Sorted along the first dimension."),
+    composite("msort(Tensor self)", call="msort", doc="Sorted along the first dimension."),
     composite("repeat_interleave(Tensor self, Object repeats, Dim? dim=None, *,"
               " Int? output_size=None)", doc="Every slice repeated, one after the other."),
     composite("repeat_interleave[places](Tensor repeats, *, Int? output_size=None)",

@@ -9,7 +9,7 @@ def _moments(name, outputs, doc):
                        f" Bool keepdim=False){outputs}", doc=doc)]
     if outputs:     # var and std are kernels
         every.insert(0, composite(f"{name}(Tensor self, Dims? dim=None, *, Scalar? correction=1,"
-                                  f" Bool keepdim=False){outputs}", doc=doc))
+                                  f" Bool keepdim=False){outputs}", call=name, doc=doc))
     return every
 
 
@@ -27,9 +27,9 @@ ROWS = (
     composite("corrcoef(Tensor self)", doc="Correlation coefficients of variables, one per row."),
     # ---- counts and extremes
     composite("count_nonzero(Tensor self, Dims? dim=None)", differentiable=False,
-              doc="How many elements are not zero."),
+              call="count_nonzero", doc="How many elements are not zero."),
     composite("aminmax(Tensor self, *, Dim? dim=None, Bool keepdim=False)"
-              " -> (Tensor min, Tensor max)", doc="Least and greatest values."),
+              " -> (Tensor min, Tensor max)", call="aminmax", doc="Least and greatest values."),
     # ---- norms and distances
     composite("norm(Tensor self, Object p='fro', Dims? dim=None, Bool keepdim=False,"
               " DType? dtype=None)", doc="The p-norm over dimensions; ``'nuc'`` of matrices."),
@@ -37,7 +37,7 @@ ROWS = (
               doc="The p-norm of the difference."),
     composite("renorm(Tensor self, Scalar p, Dim dim, Scalar maxnorm)", inplace=True,
               doc="Slices along a dimension scaled down to a greatest p-norm."),
-    composite("trace(Tensor self)", doc="Sum of the diagonal of a matrix."),
+    composite("trace(Tensor self)", call="trace", doc="Sum of the diagonal of a matrix."),
     # ---- quantiles
     *(composite(f"{name}(Tensor self, Operand q, Dim? dim=None, Bool keepdim=False, *,"
                 " Str interpolation='linear')", doc=doc) for name, doc in (
