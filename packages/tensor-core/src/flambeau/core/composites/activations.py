@@ -2,16 +2,6 @@
 from flambeau.core import _core
 
 _op = _core.operators()
-_SELU_ALPHA = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
-
-
-def hardtanh(x, min_val, max_val):
-    return _op["hardtanh_between"](x, *_limits(x, min_val, max_val))
-
-
-def relu6(x):
-    return _op["hardtanh_between"](x, 0, 6)
 
 
 def _limits(x, *numbers):
@@ -31,22 +21,10 @@ def threshold(x, threshold, value):
     return _op["threshold_at"](x, *_limits(x, threshold, value))
 
 
-def celu(x, alpha):
-    if alpha == 0:
-        raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _op["elu_scaled"](x, alpha, 1.0, 1.0 / alpha)
-
-
-def selu(x):
-    return _op["elu_scaled"](x, _SELU_ALPHA, _SELU_SCALE, 1.0)
-
-
 def softsign(x):
-    return _op["div"](x, _op["add"](_op["abs"](x), 1))
-
-
-def tanhshrink(x):
-    return _op["sub"](x, _op["tanh"](x))
+    if x.is_complex():
+        return _op["div"](x, _op["add"](_op["abs"](x), 1))
+    return _op["softsign_of"](x)
 
 
 def glu(x, dim):

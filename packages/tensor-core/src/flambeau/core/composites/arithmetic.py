@@ -4,32 +4,6 @@ from flambeau.core import _core
 _op = _core.operators()
 
 
-def max(x):
-    return _op["amax"](x)
-
-
-def min(x):
-    return _op["amin"](x)
-
-
-def max__other(x, other):
-    return _op["maximum"](x, other)
-
-
-def min__other(x, other):
-    return _op["minimum"](x, other)
-
-
-def clamp(x, min, max):
-    if min is None and max is None:
-        raise RuntimeError("clamp(): at least one of 'min' or 'max' must not be None")
-    if max is None:
-        return _op["clamp_min"](x, min)
-    if min is None:
-        return _op["clamp_max"](x, max)
-    return _op["clamp_both"](x, min, max)
-
-
 def div__mode(x, other, rounding_mode):
     if rounding_mode is None:
         return _op["div"](x, other)

@@ -25,34 +25,6 @@ def _channels(what, x):
     return list(x.shape[:2]) + [1] * (x.ndim - 2)
 
 
-def _drop_channels(what, x, p, training, inplace, unbatched):
-    _check(what, p)
-    if not training or p == 0.0:
-        return x
-    batch = _op["unsqueeze"](x, 0) if x.ndim == unbatched else x
-    mask = _kept(batch, _channels(what, batch), p)
-    if p < 1.0:
-        mask = _op["mul_"](mask, 1.0 / (1.0 - p))
-    if x.ndim == unbatched:
-        mask = _op["squeeze"](mask, 0)
-    return _op["mul_"](x, mask) if inplace else _op["mul"](x, mask)
-
-
-def dropout1d(x, p, training, inplace):
-    if x.ndim not in (2, 3):
-        raise RuntimeError(f"dropout1d(): expected 2D or 3D input, but received a {x.ndim}D input "
-                           f"of shape {list(x.shape)}")
-    return _drop_channels("dropout1d", x, p, training, inplace, 2)
-
-
-def dropout2d(x, p, training, inplace):
-    return _drop_channels("dropout2d", x, p, training, inplace, -1)
-
-
-def dropout3d(x, p, training, inplace):
-    return _drop_channels("dropout3d", x, p, training, inplace, 4)
-
-
 def _alpha(what, x, p, training, inplace, channels):
     """Dropped elements become -alpha; an affine map restores mean and variance."""
     _check(what, p)

@@ -1,6 +1,5 @@
 """Composite rows of views in other shapes, their copies, and copies with a view written."""
 from flambeau.core import _core
-from flambeau.core.composites.shapes import _wrap
 
 _op = _core.operators()
 
@@ -36,32 +35,6 @@ def sum_to_size(x, size):
     if not dims:
         return x
     return _op["view"](_op["sum"](x, dims, True), size)
-
-
-def diag(x, diagonal):
-    if x.ndim == 1:
-        return diag_embed(x, diagonal, 0, 1)
-    if x.ndim != 2:
-        raise RuntimeError(f"diag(): supports 1-d and 2-d tensors, got shape {list(x.shape)}; use "
-                           "diagonal() or diag_embed() for stacks")
-    return _copied(_op["diagonal"](x, diagonal))
-
-
-def diagflat(x, offset):
-    return diag_embed(_op["reshape"](x, (-1,)), offset, 0, 1)
-
-
-def diag_embed(x, offset, dim1, dim2):
-    dim1, dim2 = _wrap(dim1, x.ndim + 1, "diag_embed"), _wrap(dim2, x.ndim + 1, "diag_embed")
-    if dim1 == dim2:
-        raise RuntimeError(f"diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}")
-    shape = list(x.shape[:-1])
-    length = x.shape[-1] + abs(offset)
-    for dim in sorted((dim1, dim2)):
-        shape.insert(dim, length)
-    whole = _op["full_of"](shape, 0, dtype=x.dtype, device=x.device)
-    _op["copy_"](_op["diagonal"](whole, offset, dim1, dim2), x)
-    return whole
 
 
 # ---- copies of views -----------------------------------------------------------------------------

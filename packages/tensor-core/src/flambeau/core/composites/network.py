@@ -4,15 +4,6 @@ from flambeau.core import _core
 _op = _core.operators()
 
 
-def gelu(x, approximate):
-    if approximate == "none":
-        return _op["gelu_exact"](x)
-    if approximate == "tanh":
-        return _op["gelu_tanh"](x)
-    raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, got "
-                       f"{approximate!r}")
-
-
 def layer_norm(x, normalized_shape, weight, bias, eps):
     n = len(normalized_shape)
     if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):

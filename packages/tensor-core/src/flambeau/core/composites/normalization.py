@@ -90,7 +90,3 @@ def local_response_norm(x, size, alpha, beta, k):
 def _no_channels(x, channels):
     """Zeros of another number of channels."""
     return _op["full_of"]((x.shape[0], channels, *x.shape[2:]), 0, dtype=x.dtype, device=x.device)
-
-
-def normalize(x, p, dim, eps):
-    return _op["div"](x, _op["clamp_min"](_op["norm"](x, p, dim, True), eps))

@@ -3,7 +3,6 @@ from flambeau.core import _core
 from flambeau.core.dtypes import finfo
 
 _op = _core.operators()
-_HALF_TURN = 3.141592653589793
 #: By dtype, where it was asked for: working it out takes longer than the kernel on few elements.
 _GREATEST = {}
 
@@ -16,22 +15,6 @@ def conj_physical(x):
     return _op["conj"](x)
 
 
-def deg2rad(x):
-    return _op["mul"](_real("deg2rad", x), _HALF_TURN / 180)
-
-
-def rad2deg(x):
-    return _op["mul"](_real("rad2deg", x), 180 / _HALF_TURN)
-
-
-def isposinf(x):
-    return _op["eq"](_real("isposinf", x), float("inf"))
-
-
-def isneginf(x):
-    return _op["eq"](_real("isneginf", x), float("-inf"))
-
-
 def _real(name, x):
     if x.is_complex():
         raise RuntimeError(f"{name}() does not support complex inputs; use x.real or x.imag")
@@ -39,8 +22,6 @@ def _real(name, x):
 
 
 def isreal(x):
-    if not x.is_complex():
-        return _op["ones_like"](x, dtype=_core._dtype_named("bool"))
     return _op["eq"](_op["select"](_op["view_as_real"](x), -1, 1), 0)
 
 

@@ -49,24 +49,6 @@ def _roll_one(x, shift, dim):
                        _op["narrow"](x, dim, 0, size - shift)], dim)
 
 
-def rot90(x, k, dims):
-    if len(dims) != 2:
-        raise RuntimeError(f"rot90(): expected total rotation dims == 2, but got dims = "
-                           f"{list(dims)}")
-    if x.ndim < 2:
-        raise RuntimeError(f"rot90(): expected total dims >= 2, but got shape {list(x.shape)}")
-    a, b = _wrap(dims[0], x.ndim, "rot90"), _wrap(dims[1], x.ndim, "rot90")
-    if a == b:
-        raise RuntimeError(f"rot90(): expected rotation dims to be different, but got {list(dims)}")
-    k %= 4
-    if k == 0:
-        return _op["clone"](x)
-    if k == 2:
-        return _op["flip"](x, (a, b))
-    x = _op["flip"](x, (b,) if k == 1 else (a,))
-    return _op["transpose"](x, a, b)
-
-
 def repeat_interleave(x, repeats, dim, output_size):
     if dim is None:
         x, dim = _op["reshape"](x, (-1,)), 0

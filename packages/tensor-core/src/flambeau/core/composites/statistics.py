@@ -265,22 +265,6 @@ def _quantile_ranks(line, q, pass_nan):
 
 
 # ---- differences and integrals -----------------------------------------------------------------
-def diff(x, n, dim, prepend, append):
-    if x.ndim == 0:
-        raise RuntimeError("diff(): expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
-    dim = _wrap(dim, x.ndim, "diff")
-    if prepend is not None or append is not None:
-        x = _op["cat"]([t for t in (prepend, x, append) if t is not None], dim)
-    size = x.shape[dim]
-    less = _op["logical_xor"] if x.dtype is _dtype("bool") else _op["sub"]
-    for _ in range(min(n, size)):
-        size -= 1
-        x = less(_op["narrow"](x, dim, 1, size), _op["narrow"](x, dim, 0, size))
-    return x
-
-
 def _pairs(y, dim):
     """Elements with a neighbour before, and with one after."""
     size = y.shape[dim]
@@ -296,45 +280,32 @@ def _steps(y, x, dim, what):
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{what}(): there must be one x value for each sample point, got "
                                f"{x.shape[0]} for shape {list(y.shape)} along dim {dim}")
-        step = diff(x, 1, -1, None, None)
+        step = _op["diff"](x)
         return _op["reshape"](step, [-1] + [1] * (y.ndim - 1 - dim))
     if x.ndim < y.ndim:
         x = _op["reshape"](x, [1] * (y.ndim - x.ndim) + list(x.shape))
-    return diff(x, 1, dim - y.ndim, None, None)
+    return _op["diff"](x, 1, dim - y.ndim)
 
 
-def _areas(y, x, dx, dim, what):
+def _areas(y, x, dim, what):
     if y.ndim == 0:
         raise RuntimeError(f"{what}(): y must have at least one dimension")
-    if y.dtype is _dtype("bool") or (x is not None and x.dtype is _dtype("bool")):
+    if y.dtype is _dtype("bool") or x.dtype is _dtype("bool"):
         raise RuntimeError(f"{what}(): received a bool input; write y.int() first")
     dim = _wrap(dim, y.ndim, what)
     high, low = _pairs(y, dim)
-    sums = _op["add"](high, low)
-    return sums if x is None else _op["mul"](sums, _steps(y, x, dim, what)), dim
-
-
-def trapezoid(y, dx, dim):
-    areas, dim = _areas(y, None, dx, dim, "trapezoid")
-    if y.shape[dim] == 0:
-        return _op["sum"](y, dim)
-    return _op["mul"](_op["sum"](areas, dim), dx / 2)
+    return _op["mul"](_op["add"](high, low), _steps(y, x, dim, what)), dim
 
 
 def trapezoid__x(y, x, dim):
     if y.ndim and y.shape[_wrap(dim, y.ndim, "trapezoid")] == 0:
         return _op["sum"](y, dim)
-    areas, dim = _areas(y, x, None, dim, "trapezoid")
+    areas, dim = _areas(y, x, dim, "trapezoid")
     return _op["div"](_op["sum"](areas, dim), 2)
 
 
-def cumulative_trapezoid(y, dx, dim):
-    areas, dim = _areas(y, None, dx, dim, "cumulative_trapezoid")
-    return _op["mul"](_op["cumsum"](areas, dim), dx / 2)
-
-
 def cumulative_trapezoid__x(y, x, dim):
-    areas, dim = _areas(y, x, None, dim, "cumulative_trapezoid")
+    areas, dim = _areas(y, x, dim, "cumulative_trapezoid")
     return _op["div"](_op["cumsum"](areas, dim), 2)
 
 
@@ -375,7 +346,7 @@ def _slope(x, dim, step, edge_order):
         if step.ndim != 1 or step.shape[0] != size:
             raise RuntimeError(f"gradient(): expected one coordinate for each of the {size} "
                                f"points along dimension {dim}, got shape {list(step.shape)}")
-        gaps = _op["reshape"](diff(step, 1, -1, None, None), [-1] + [1] * (x.ndim - 1 - dim))
+        gaps = _op["reshape"](_op["diff"](step), [-1] + [1] * (x.ndim - 1 - dim))
     else:
         gaps = None
 

@@ -19,9 +19,10 @@ static fl_tensor *neighbours(int row, const fl_value &x, int dim) {
 /* ---- diff -------------------------------------------------------------------------------------- */
 
 static fl_tensor *extended(const fl_value *in, int dim) {
+    static const int order[] = {3, 0, 4};
     fl_tensor *parts[3];
     Py_ssize_t count = 0;
-    for (int i : {3, 0, 4})
+    for (int i : order)
         if (in[i].tag == FL_TENSOR)
             parts[count++] = in[i].t;
     if (count > 1)

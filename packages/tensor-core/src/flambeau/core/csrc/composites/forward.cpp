@@ -104,3 +104,23 @@ int fl_call_isneginf(const fl_op *op, const fl_value *in, int, fl_value *out) {
     return refuse_complex(op, in) < 0
                ? -1 : forward(FL_OP_eq, out, in[0], fl_float_value(-INFINITY));
 }
+
+/* ---- choices ----------------------------------------------------------------------------------- */
+
+/* Whether the value leaves the dtype of what it is written into as it is. */
+static bool keeps_dtype(const fl_value &v, int dtype) {
+    switch (v.tag) {
+    case FL_TENSOR: return v.t->ndim == 0 && v.t->dtype == dtype;
+    case FL_BOOLEAN: return true;
+    case FL_INT: return dtype != FL_BOOL;
+    case FL_FLOAT: return fl_is_float(dtype) || fl_is_complex(dtype);
+    default: return fl_is_complex(dtype);
+    }
+}
+
+/* Values of the tensor's own dtype here; others, and errors, in Python. */
+int fl_call_masked_fill(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (in[1].t->dtype != FL_BOOL || !keeps_dtype(in[2], in[0].t->dtype))
+        return fl_call_composite(op, in, n, out);
+    return forward(FL_OP_where, out, in[1], in[2], in[0]);
+}

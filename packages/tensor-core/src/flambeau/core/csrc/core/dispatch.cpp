@@ -95,6 +95,16 @@ static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *ou
     return -1;
 }
 
+/* Errors of the helper rows that a composite calls are about the composite. */
+static int call_named(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_op *outer = fl_caller;
+    if (!(op->flags & FL_O_HELPER))
+        fl_caller = op;
+    int status = op->call(op, in, n, out);
+    fl_caller = outer;
+    return status;
+}
+
 int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_value full[FL_MAX_PARAMS];
     if (FL_UNLIKELY(n < op->nparams)) {
@@ -105,7 +115,7 @@ int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         n = op->nparams;
     }
     if (op->category == FL_COMPOSITE)
-        return op->call(op, in, n, out);
+        return call_named(op, in, n, out);
     fl_thread_state &T = fl_thread;
     if (FL_UNLIKELY(T.level < T.watchers && T.stack[T.level].kind < FL_I_TAPE)) {
         int level = T.level++;
@@ -350,16 +360,12 @@ int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out)
     fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
     bool saves = target && fl_the_tape && (fl_thread.mode & FL_M_GRAD) && any_requires_grad(in, n);
     PyObject *function = composite_function(op);
-    const fl_op *outer = fl_caller;
-    if (!(op->flags & FL_O_HELPER))
-        fl_caller = op;
     int made = 0;
     if (function && box_arguments(in, n, saves ? target : nullptr, args + 1, &made) == 0)
         result = PyObject_Vectorcall(function, args + 1,
                                      (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     for (int i = 1; i <= made; i++)
         Py_DECREF(args[i]);
-    fl_caller = outer;
     if (!result)
         return -1;
     int status = op->nouts == 1 ? take_result(op, in, n, out, result)

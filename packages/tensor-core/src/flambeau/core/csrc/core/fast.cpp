@@ -1,6 +1,6 @@
 /* The short way of pointwise rows: contiguous CPU operands of one shape and dtype, and numbers.
- * Everything else goes through fl_call_generic. */
-#include "core/pointwise.h"
+ * A few elements of other kinds go through fl_call_few, everything else through fl_call_generic. */
+#include "core/fast.h"
 #include "core/python.h"
 
 static inline bool number_fits(const fl_value &v, int dtype) {
@@ -63,7 +63,7 @@ struct two_words {
     uint64_t words[2];
 };
 
-static void fill_number(const fl_value &v, int kind, void *tile, int64_t n) {
+void fl_pw_fill_number(const fl_value &v, int kind, void *tile, int64_t n) {
     alignas(16) char element[16];
     fl_pw_load_number(v, kind, element);
     switch (fl_kind_size[kind]) {
@@ -91,7 +91,7 @@ static void run_simple(const fl_op *op, const fl_pointwise *pw, const fl_value *
             step[k] = pw->is_mask[k] ? 1 : fl_kind_size[kind];
             continue;
         }
-        fill_number(v, kind, numbers[used], n < FL_TILE ? n : FL_TILE);
+        fl_pw_fill_number(v, kind, numbers[used], n < FL_TILE ? n : FL_TILE);
         ptr[k] = numbers[used++];
         step[k] = 0;
         has_numbers = true;
@@ -127,17 +127,20 @@ static inline bool scalars_fit(const fl_pointwise *pw, const fl_value *in, int d
     return true;
 }
 
+bool fl_pw_direct(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype) {
+    int kind = fl_kind_of_dtype[dtype];
+    return fl_dtype_of_kind[kind] == dtype && (pw->kinds >> kind & 1) &&
+           (op->dtype_rule != FL_D_FLOAT || dtype >= FL_F16) && scalars_fit(pw, in, dtype);
+}
+
 int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     const fl_tensor *model = pw->n_out == 1 && pw->writes[0] == 255 ? agree(pw, in) : nullptr;
     if (!model)
-        return fl_call_generic(op, in, n, out);
+        return fl_call_few(op, in, n, out);
     int dtype = model->dtype;
     int kind = fl_kind_of_dtype[dtype];
-    bool direct = fl_dtype_of_kind[kind] == dtype && (pw->kinds >> kind & 1) &&
-                  (op->dtype_rule != FL_D_FLOAT || dtype >= FL_F16) && count_numbers(pw, in) <= 2 &&
-                  scalars_fit(pw, in, dtype);
-    if (!direct)
+    if (count_numbers(pw, in) > 2 || !fl_pw_direct(op, pw, in, dtype))
         return fl_call_generic(op, in, n, out);
     int result_dtype = fl_dtype_of_kind[pw->result_kind[kind]];
     fl_tensor *result;

@@ -3,6 +3,7 @@
 #include "core/core.h"
 
 /* ---- storage: memory with an owner and a version counter ----------------------------------- */
+static const size_t FL_SMALL = 256;      /* tensors of up to so many bytes live in the object */
 struct fl_storage {
     PyObject_HEAD
     char *ptr;
@@ -10,7 +11,7 @@ struct fl_storage {
     uint32_t version;
     uint8_t device_type, device_index, readonly, kind;   /* kind: fl_storage_kind */
     PyObject *owner;                /* keeps foreign memory alive */
-    alignas(16) char small[64];     /* tensors of up to 64 bytes live here */
+    alignas(16) char small[FL_SMALL + FL_ALLOC_ALIGNMENT - 16];
 };
 enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
 extern PyTypeObject fl_storage_type;

@@ -49,9 +49,10 @@ static fl_storage *storage_blank(int device) {
     return s;
 }
 
-static bool plain_mode(void) {
-    static const bool plain = strcmp(fl_alloc_mode(), "plain") == 0;
-    return plain;
+/* Room inside the object, aligned as the allocator's blocks are. */
+static char *inside(fl_storage *s) {
+    const uintptr_t mask = FL_ALLOC_ALIGNMENT - 1;
+    return (char *)(((uintptr_t)s->small + mask) & ~mask);
 }
 
 static int storage_from_backend(fl_storage *s, size_t nbytes, int device) {
@@ -79,7 +80,7 @@ fl_storage *fl_storage_new(size_t nbytes, int device) {
         return nullptr;
     s->nbytes = nbytes;
     s->kind = FL_S_INLINE;
-    s->ptr = s->small;
+    s->ptr = inside(s);
     if ((device >> 8) == FL_META) {
         s->ptr = nullptr;
         return s;
@@ -90,7 +91,7 @@ fl_storage *fl_storage_new(size_t nbytes, int device) {
         Py_DECREF(s);
         return nullptr;
     }
-    if (nbytes <= sizeof(s->small) && !plain_mode())
+    if (nbytes <= FL_SMALL && !fl_alloc_watched)
         return s;
     s->ptr = (char *)fl_alloc(nbytes);
     if (!s->ptr) {

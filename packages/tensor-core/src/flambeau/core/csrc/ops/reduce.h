@@ -44,6 +44,9 @@ int64_t fl_fold_folded(const fl_fold_source &s);    /* elements behind each of t
 
 /* Contiguous memory [kept, folded] of the source's kind; `to` has room for all of it. */
 void fl_fold_gather(const fl_fold_source &s, void *to, fl_fold_plan *plan);
+/* The same room in the order of the dimensions where a kernel can walk that, so that a strided
+ * tensor is folded as a contiguous one; else [kept, folded]. */
+void fl_fold_gather_plan(const fl_fold_source &s, void *to, fl_fold_plan *plan);
 /* The source with only its innermost group of folded dimensions marked. */
 fl_fold_source fl_fold_split(const fl_fold_source &s);
 

@@ -1,6 +1,7 @@
 /* sum, prod, mean, amax, amin, any, all: folds whose partial results fold again. */
 #include "kernels/fold.h"
 #include "ops/args.h"
+#include "ops/few.h"
 #include "ops/reduce.h"
 
 namespace {
@@ -130,7 +131,7 @@ int fold_gathered(const fl_fold_source &s, int fold, void *out) {
     if (!memory.ok())
         return -1;
     fl_fold_plan plan;
-    fl_fold_gather(s, memory.as<void>(), &plan);
+    fl_fold_gather_plan(s, memory.as<void>(), &plan);
     return fold_plan(plan, fold, out);
 }
 
@@ -258,12 +259,20 @@ int kind_of(int reduction, const fl_tensor *self, const fl_value *in) {
     return kind == FL_K_BOOL && in[3].tag != FL_DTYPE ? FL_K_I64 : kind;
 }
 
-/* All of a small contiguous tensor: one kernel call. */
-bool is_small(const fl_value *in, const fl_tensor *out, int kind) {
+/* Where all of a small tensor lies side by side in its kind, or is brought there; NULL when the
+ * fold is another one. */
+const void *small_source(const fl_value *in, const fl_tensor *out, int kind, char *room) {
     const fl_tensor *self = in[0].t;
-    return in[1].tag == FL_NONE && (self->flags & FL_CONTIGUOUS) && kind < FL_K_C64 &&
-           self->numel <= FL_FOLD_PIECE && self->dtype == fl_dtype_of_kind[kind] &&
-           out->dtype == self->dtype;
+    if (in[1].tag != FL_NONE || kind >= FL_K_C64 || self->numel > FL_FOLD_PIECE ||
+        out->dtype != fl_dtype_of_kind[kind])
+        return nullptr;
+    if ((self->flags & FL_CONTIGUOUS) && self->dtype == fl_dtype_of_kind[kind])
+        return self->data;
+    if (self->numel > FL_FEW || self->numel == 0)
+        return nullptr;
+    fl_gather_few(room, kind, self->data, self->dtype,
+                  fl_walk(self->ndim, self->shape, self->strides));
+    return room;
 }
 
 }  // namespace
@@ -274,8 +283,9 @@ int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;
     int reduction = fl_reduction_of(op), fold = fold_of_reduction(reduction);
     int kind = kind_of(reduction, self, in);
-    if (is_small(in, out, kind)) {
-        kernels->row[fold][kind](self->data, self->numel, out->data);
+    alignas(64) char room[FL_FEW * 8];
+    if (const void *all = small_source(in, out, kind, room)) {
+        kernels->row[fold][kind](all, self->numel, out->data);
         if (reduction == FL_RED_MEAN)
             divide_all(kind, out->data, 1, self->numel);
         return 0;

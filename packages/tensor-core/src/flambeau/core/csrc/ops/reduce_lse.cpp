@@ -74,21 +74,25 @@ void lse_columns(const fl_fold_plan &p, void *out) {
     });
 }
 
+void lse_plan(const fl_fold_plan &plan, void *out) {
+    if (plan.inner == 1)
+        lse_rows(plan, out);
+    else
+        lse_columns(plan, out);
+}
+
 int lse_source(fl_fold_source s, void *out) {
     fl_fold_source original = s;
     fl_fold_plan plan;
     if (fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY) {
-        if (plan.inner == 1)
-            lse_rows(plan, out);
-        else
-            lse_columns(plan, out);
+        lse_plan(plan, out);
         return 0;
     }
     Scratch dense(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
     if (!dense.ok())
         return -1;
-    fl_fold_gather(original, dense.as<void>(), &plan);
-    lse_rows(plan, out);
+    fl_fold_gather_plan(original, dense.as<void>(), &plan);
+    lse_plan(plan, out);
     return 0;
 }
 

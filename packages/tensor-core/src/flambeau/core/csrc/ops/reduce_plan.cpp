@@ -172,6 +172,20 @@ void fl_fold_gather(const fl_fold_source &s, void *to, fl_fold_plan *plan) {
     }
 }
 
+void fl_fold_gather_plan(const fl_fold_source &s, void *to, fl_fold_plan *plan) {
+    fl_fold_source dense = s;
+    dense.data = (const char *)to;
+    dense.dtype = fl_dtype_of_kind[s.kind];
+    fl_contiguous_strides(s.ndim, s.shape, dense.strides);
+    fl_strided from = {(char *)s.data, s.dtype, s.strides};
+    fl_strided into = {(char *)to, dense.dtype, dense.strides};
+    fl_fold_source planned = dense;
+    if (fl_fold_make_plan(&planned, false, plan) == FL_PLAN_READY)
+        fl_copy_strided(into, from, s.ndim, s.shape);
+    else
+        fl_fold_gather(s, to, plan);
+}
+
 fl_fold_source fl_fold_split(const fl_fold_source &s) {
     fl_fold_source part = s;
     int d = s.ndim - 1;

@@ -116,7 +116,7 @@ int var_source(fl_fold_source s, double correction, void *out) {
     Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
-    fl_fold_gather(original, memory.as<void>(), &j.p);
+    fl_fold_gather_plan(original, memory.as<void>(), &j.p);
     return var_plan(j);
 }
 

@@ -25,5 +25,6 @@ ROWS = (
               " Float k=1.0)", forms=_NN,
               doc="Divides by a power of the mean square over neighbouring channels."),
     composite("normalize(Tensor input, Float p=2.0, Int dim=1, Float eps=1e-12)", forms=_NN,
-              out=True, doc="Divides by the p-norm over a dimension, at least ``eps``."),
+              out=True, call="normalize",
+              doc="Divides by the p-norm over a dimension, at least ``eps``."),
 )

@@ -14,9 +14,9 @@ def _fill(schema, **facts):
     return composite(schema, forms=("inplace",), inplace=True, differentiable=False, **facts)
 
 
-def _drop(name, training, doc, forms=_NN):
+def _drop(name, training, doc, forms=_NN, call=""):
     return composite(f"{name}(Tensor input, Float p=0.5, Bool training={training},"
-                     " Bool inplace=False)", forms=forms, doc=doc)
+                     " Bool inplace=False)", forms=forms, call=call, doc=doc)
 
 
 ROWS = (
@@ -57,9 +57,9 @@ ROWS = (
           doc="Numbers whose logarithm is normal."),
     _fill(f"geometric(Tensor self, Float p, *, {_G})", doc="Tries until the first success."),
     # ---- dropout
-    _drop("dropout1d", True, "Zeroes whole channels with probability p.", ("nn",)),
-    _drop("dropout2d", True, "Zeroes whole channels with probability p.", ("nn",)),
-    _drop("dropout3d", True, "Zeroes whole channels with probability p.", ("nn",)),
+    _drop("dropout1d", True, "Zeroes whole channels with probability p.", ("nn",), "dropout1d"),
+    _drop("dropout2d", True, "Zeroes whole channels with probability p.", ("nn",), "dropout2d"),
+    _drop("dropout3d", True, "Zeroes whole channels with probability p.", ("nn",), "dropout3d"),
     _drop("alpha_dropout", False, "Dropout that keeps mean and variance of selu's outputs."),
     _drop("feature_alpha_dropout", False, "Alpha dropout of whole channels."),
 )

@@ -21,7 +21,7 @@ ROWS = (
     *_moments("std_mean", " -> (Tensor std, Tensor mean)",
               "Standard deviation and mean over dimensions."),
     composite("nanmean(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)",
-              doc="Mean of the elements that are not NaN."),
+              call="nanmean", doc="Mean of the elements that are not NaN."),
     composite("cov(Tensor self, *, Int correction=1, Tensor? fweights=None,"
               " Tensor? aweights=None)", doc="Covariances of variables, one per row."),
     composite("corrcoef(Tensor self)", doc="Correlation coefficients of variables, one per row."),
@@ -32,7 +32,8 @@ ROWS = (
               " -> (Tensor min, Tensor max)", call="aminmax", doc="Least and greatest values."),
     # ---- norms and distances
     composite("norm(Tensor self, Object p='fro', Dims? dim=None, Bool keepdim=False,"
-              " DType? dtype=None)", doc="The p-norm over dimensions; ``'nuc'`` of matrices."),
+              " DType? dtype=None)", call="norm",
+              doc="The p-norm over dimensions; ``'nuc'`` of matrices."),
     composite("dist(Tensor self, Tensor other, Scalar p=2)",
               doc="The p-norm of the difference."),
     composite("renorm(Tensor self, Scalar p, Dim dim, Scalar maxnorm)", inplace=True,
@@ -45,13 +46,13 @@ ROWS = (
         ("nanquantile", "Quantiles along a dimension of what is not NaN."))),
     # ---- differences and integrals
     composite("diff(Tensor self, Int n=1, Dim dim=-1, Tensor? prepend=None,"
-              " Tensor? append=None)", doc="Differences of neighbours, n times."),
+              " Tensor? append=None)", call="diff", doc="Differences of neighbours, n times."),
     composite("trapezoid(Tensor y, *, Scalar dx=1, Dim dim=-1)", aliases=("trapz",),
-              forms=("function",), doc="Integral by the trapezoidal rule."),
+              forms=("function",), call="trapezoid", doc="Integral by the trapezoidal rule."),
     composite("trapezoid[x](Tensor y, Tensor x, *, Dim dim=-1)", aliases=("trapz",),
               forms=("function",), doc="Integral by the trapezoidal rule over points."),
     composite("cumulative_trapezoid(Tensor y, *, Scalar dx=1, Dim dim=-1)", forms=("function",),
-              doc="Running integral by the trapezoidal rule."),
+              call="cumulative_trapezoid", doc="Running integral by the trapezoidal rule."),
     composite("cumulative_trapezoid[x](Tensor y, Tensor x, *, Dim dim=-1)", forms=("function",),
               doc="Running integral by the trapezoidal rule over points."),
     composite("gradient(Tensor self, *, Object spacing=1, Ints? dim=None, Int edge_order=1)"

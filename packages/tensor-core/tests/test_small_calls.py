@@ -1,0 +1,166 @@
+"""The short ways of small calls agree with the long ones, and composites in C++ with their rows."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.nn import functional
+
+FEW = 256  # elements up to which pointwise rows take the short way
+DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "complex64", "bfloat16")
+BINARY = ("add", "mul", "sub", "maximum", "eq", "lt", "atan2", "logical_and", "bitwise_or", "pow")
+
+
+def _layouts(dtype):
+    """Tensors of shape (3, 4) or broadcast to it, in several layouts."""
+    kind = getattr(flambeau, dtype)
+    plain = flambeau.arange(1, 13).reshape(3, 4).to(kind)
+    yield "contiguous", plain
+    yield "transposed", flambeau.arange(1, 13).reshape(4, 3).to(kind).t()
+    yield "stepped", flambeau.arange(24).reshape(3, 8).to(kind)[:, ::2]
+    yield "expanded", plain[:, :1].expand(3, 4)
+    yield "row", plain[0]
+    yield "column", plain[:, 1:2]
+    yield "0-d", plain[1, 2]
+
+
+def _outcome(function, *args):
+    try:
+        return function(*args)
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        return type(error)
+
+
+def _same(a, b):
+    if not isinstance(a, flambeau.Tensor):
+        return a is b
+    return a.dtype is b.dtype and a.shape == b.shape and \
+        np.array_equal(a.double().numpy() if not a.is_complex() else a.numpy(),
+                       b.double().numpy() if not b.is_complex() else b.numpy(), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_few_elements_are_computed_as_many(name):
+    function = getattr(flambeau, name)
+    for a_dtype, b_dtype in itertools.product(DTYPES, ("float32", "int64", "bool", "complex64")):
+        for (a_title, a), (b_title, b) in itertools.product(_layouts(a_dtype), _layouts(b_dtype)):
+            few = _outcome(function, a, b)
+            many = _outcome(function, *[t.expand(FEW, *t.shape) if t.ndim == 2 else t
+                                        for t in (a, b)])
+            if isinstance(many, flambeau.Tensor) and many.ndim == 3:
+                many = many[0]
+            assert _same(few, many), (a_dtype, a_title, b_dtype, b_title)
+
+
+@pytest.mark.parametrize("number", [2, 0.5, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_beside_few_strided_elements(dtype, number):
+    for title, x in _layouts(dtype):
+        for name in ("add", "mul", "ge", "pow"):
+            function = getattr(flambeau, name)
+            few, dense = _outcome(function, x, number), _outcome(function, x.clone(), number)
+            assert _same(few, dense), (title, name)
+
+
+def test_masks_and_three_operands():
+    x = flambeau.arange(24.0).reshape(4, 6)[:, ::2]
+    mask = flambeau.tensor([True, False, True])
+    expected = np.where(mask.numpy(), x.numpy(), -1.0)
+    assert np.array_equal(flambeau.where(mask, x, -1.0).numpy(), expected)
+    assert np.array_equal(flambeau.lerp(x, x.t().reshape(4, 3), 0.25).numpy(),
+                          (x.numpy() + 0.25 * (x.numpy().T.reshape(4, 3) - x.numpy())))
+
+
+@pytest.mark.parametrize("size", [4, 40])
+def test_results_keep_the_order_of_a_transposed_operand(size):
+    x = flambeau.rand(size, size + 1).t()
+    assert (x + x).stride() == x.stride()
+    assert (x + x.contiguous()).is_contiguous()
+    assert (x[:, :1].expand(size + 1, size) * 2).is_contiguous()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "bfloat16", "uint8"])
+def test_folds_of_few_strided_elements(dtype):
+    x = flambeau.arange(24).reshape(4, 6).to(getattr(flambeau, dtype))
+    for view in (x[:, ::2], x.t(), x[1:2].expand(5, 6)):
+        for name in ("sum", "prod", "amax", "amin", "any", "all"):
+            few, dense = getattr(view, name)(), getattr(view.contiguous(), name)()
+            assert few.dtype is dense.dtype
+            assert few.item() == dense.item(), name
+
+
+@pytest.mark.parametrize("name", ["sum", "var", "std", "mean", "logsumexp", "amax"])
+def test_folds_do_not_depend_on_layout(name):
+    base = flambeau.rand(3, 5, 7, 2)
+    strided, dense = base[..., 0], base[..., 0].clone()
+    for dim in (0, 1, 2):
+        assert flambeau.equal(getattr(strided, name)(dim), getattr(dense, name)(dim)), dim
+
+
+# ---- composites in C++ ---------------------------------------------------------------------------
+def test_their_results_go_to_out():
+    x = flambeau.arange(6.0).reshape(2, 3)
+    for function, args in ((flambeau.reshape, (x, (3, 2))), (flambeau.flatten, (x,)),
+                           (flambeau.stack, ([x, x],)), (flambeau.diff, (x,)),
+                           (flambeau.max, (x,)), (flambeau.diag_embed, (x,)),
+                           (functional.normalize, (x,))):
+        wanted = function(*args)
+        out = flambeau.empty(wanted.shape)
+        assert function(*args, out=out) is out
+        assert flambeau.equal(out, wanted)
+    low, high = flambeau.empty(()), flambeau.empty(())
+    flambeau.aminmax(x, out=(low, high))
+    assert (low.item(), high.item()) == (0.0, 5.0)
+
+
+def test_pieces_are_views():
+    x = flambeau.rand(2, 3)
+    for pieces in (x.unbind(1), x.split(2, 1), x.split([1, 2], 1), x.chunk(2, 1)):
+        assert all(p._base is x for p in pieces)
+        assert flambeau.equal(flambeau.cat([p.reshape(2, -1) for p in pieces], 1), x)
+
+
+def test_lengths_of_pieces_may_be_any_integers():
+    x = flambeau.arange(5)
+    sizes = (np.int64(2), flambeau.tensor(3))
+    assert [p.tolist() for p in x.split(sizes)] == [[0, 1], [2, 3, 4]]
+    with pytest.raises(RuntimeError, match="sum exactly to 5"):
+        x.split([2, 2])
+    with pytest.raises(RuntimeError, match="sum exactly to 5"):
+        x.split([6, -1])
+    with pytest.raises(OverflowError):
+        x.split([1 << 70])
+
+
+@pytest.mark.parametrize("make", [flambeau.zeros_like, flambeau.rand_like, flambeau.empty_like])
+def test_tensors_like_others_are_new(make):
+    x = flambeau.rand(3, 4).t()
+    made = make(x, requires_grad=True)
+    assert made._version == 0
+    assert made.requires_grad
+    assert made.stride() == x.stride()
+    assert make(x, memory_format=flambeau.contiguous_format).is_contiguous()
+    assert make(x, dtype=flambeau.complex64).dtype is flambeau.complex64
+    with pytest.raises(TypeError, match="memory_format"):
+        make(x, memory_format=3)
+
+
+def test_masked_fill_keeps_the_dtype():
+    x, mask = flambeau.tensor([1, 2, 3]), flambeau.tensor([True, False, True])
+    assert x.masked_fill(mask, 2.7).tolist() == [2, 2, 2]
+    assert x.masked_fill_(mask, flambeau.tensor(9)).tolist() == [9, 2, 9]
+    assert x.dtype is flambeau.int64
+    with pytest.raises(RuntimeError, match="complex"):
+        x.masked_fill(mask, 1j)
+
+
+def test_results_of_several_outputs_have_names():
+    found = flambeau.tensor([3.0, 1.0]).sort()
+    assert found._fields == ("values", "indices")
+    values, indices = found
+    assert (values.tolist(), indices.tolist()) == ([1.0, 3.0], [1, 0])
+    assert type(found)._make([1, 2]) == (1, 2)
