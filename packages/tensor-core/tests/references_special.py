@@ -147,6 +147,7 @@ FLOAT = {
     "hardshrink": lambda x: np.where(np.abs(x) <= 0.5, 0.0, x),
     "softshrink_by": lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0),
     "threshold_at": lambda x: np.where(x <= 0, 0.0, x),
+    "softsign_of": lambda x: x / (np.abs(x) + 1), "tanhshrink": lambda x: x - np.tanh(x),
     "elu_scaled": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
     "mish": _mish, "prelu_rows": lambda x, w: np.where(x > 0, x, w * x),
 }

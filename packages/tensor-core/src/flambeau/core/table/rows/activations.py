@@ -72,7 +72,8 @@ ROWS = (
     pointwise("softsign_of(Tensor self)", float="self / (abs(self) + 1)", rule="float", forms=(),
               doc="``x / (1 + |x|)`` of real numbers."),
     pointwise("tanhshrink(Tensor self)", float="self - tanh(self)", complex="self - tanh(self)",
-              rule="float", forms=_NN, doc="``x - tanh(x)``."),
+              rule="float", forms=_NN, domain=(1.5, 3.0),   # near 0 the difference cancels
+              doc="``x - tanh(x)``."),
     composite("glu(Tensor self, Dim dim=-1)", forms=_NN,
               doc="One half of a dimension times the sigmoid of the other."),
     # ---- slopes below zero
