@@ -175,7 +175,9 @@ def calls(c):
                        for s in ((4, 4), (2, 3, 3), (1, 1))],
         "matrix_power": [solving(lambda lib, a, n=n: lib.linalg.matrix_power(a, n), (2, 3, 3))
                          for n in (0, 1, 2, 5, -2)],
-        "linalg_vander": [run(lambda lib, x: lib.linalg.vander(x, N=4), (2, 3))],
+        "linalg_vander": [run(lambda lib, x: lib.linalg.vander(x, N=4), (2, 3)),
+                          run(lambda lib, x: lib.linalg.vander(x, N=7), (3,),
+                              d=("uint8", "int32"))],
         "vander": [run(lambda lib, x: lib.vander(x), (4,)),
                    run(lambda lib, x: lib.vander(x, 3, increasing=True), (4,))],
         # ---- norms and distances

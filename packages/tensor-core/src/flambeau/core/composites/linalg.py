@@ -351,7 +351,7 @@ def linalg_vander(x, N):
 def _powers(x, N):
     """``x ** 0`` to ``x ** (N - 1)`` along a new dimension."""
     n = x.shape[-1] if N is None else N
-    if x.dtype is _core._dtype_named("bool"):
+    if not (x.is_floating_point() or x.is_complex()):
         x = _op["cast"](x, _core._dtype_named("int64"))
     powers = [_op["full_of"](x.shape, 1, dtype=x.dtype, device=x.device)][:n]
     while len(powers) < n:
