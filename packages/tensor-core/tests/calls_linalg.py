@@ -211,7 +211,9 @@ def calls(c):
         "baddbmm": [run(lambda lib, c, a, b: c.baddbmm(a, b, beta=0.5), (3,), (2, 4, 5),
                         (2, 5, 3))],
         "addbmm": [run(lambda lib, c, a, b: c.addbmm(a, b, alpha=2), (4, 3), (2, 4, 5), (2, 5, 3))],
-        "tensordot": [run(lambda lib, a, b: lib.tensordot(a, b, 2), (2, 3, 4), (3, 4, 5)),
+        "tensordot": [run(lambda lib, a, b: lib.tensordot(a, b, ([0, 1], [1, 0])), (2, 1, 4),
+                          (3, 1, 5), d=("uint8", "int32", "float32")),
+                      run(lambda lib, a, b: lib.tensordot(a, b, 2), (2, 3, 4), (3, 4, 5)),
                       run(lambda lib, a, b: lib.tensordot(a, b, ([0, 1], [1, 0])), (2, 3, 4),
                         (3, 2, 5))],
         "linalg_multi_dot": [

@@ -196,8 +196,8 @@ def tensordot(x, other, dims):
                 raise RuntimeError(f"tensordot(): contracted dimensions need to match, but first "
                                    f"has size {x.shape[i]} in dim {i} and second has size "
                                    f"{other.shape[j]} in dim {j}")
-            x = _op["sum"](x, i, True) if other.shape[j] == 1 else x
-            other = _op["sum"](other, j, True) if x.shape[i] == 1 else other
+            x = _op["sum"](x, i, True, dtype=x.dtype) if other.shape[j] == 1 else x
+            other = _op["sum"](other, j, True, dtype=other.dtype) if x.shape[i] == 1 else other
     left = [d for d in range(x.ndim) if d not in first]
     right = [d for d in range(other.ndim) if d not in second]
     inside = _size(x.shape, first)
