@@ -25,6 +25,7 @@ OWN_MODULES = ("array_api", "fft", "linalg", "random", "signal", "special")
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
     "autograd": "flambeau-autograd",
+    "func": "flambeau-autograd",
     "nn": "flambeau-nn",
     "utils.data": "flambeau-nn",
     "optim": "flambeau-optim",
@@ -38,6 +39,7 @@ NAMES = {
     "enable_grad": "autograd",
     "inference_mode": "autograd",
     "set_grad_enabled": "autograd",
+    "vmap": "func",
     "Tensor.backward": "autograd",
     "Tensor.register_hook": "autograd",
     "Tensor.retain_grad": "autograd",

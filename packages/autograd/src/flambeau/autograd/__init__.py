@@ -29,7 +29,7 @@ def __getattr__(name: str):
 
     if name in _CHECKS:
         return getattr(import_module("flambeau.autograd.checks"), name)
-    if name in ("checks", "graph"):
+    if name in ("checks", "forward_ad", "graph"):
         return import_module(f"flambeau.autograd.{name}")
     raise AttributeError(f"module 'flambeau.autograd' has no attribute {name!r}")
 

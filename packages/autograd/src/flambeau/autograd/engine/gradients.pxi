@@ -94,11 +94,18 @@ cdef int add_into(PyObject *target, PyObject *grad) except -1:
     return 0
 
 
+cdef inline bint either_has_level(PyObject *a, PyObject *b) noexcept:
+    """Whether a transform level has to do with one of the tensors."""
+    return ((<fl_tensor *>a).flags | (<fl_tensor *>b).flags) >> FL_LEVEL_SHIFT != 0
+
+
 cdef PyObject *sum_of(PyObject *a, PyObject *b, bint shared) except NULL:
     """a + b, in place where nothing else sees the memory."""
     cdef fl_value values[2]
     cdef bint recording = FL.get_mode() & FL_M_GRAD
     cdef PyObject *total
+    if either_has_level(a, b):
+        recording = True                # not in place: one may be a batch, the other not
     if not recording and not shared and may_write(a):
         add_into(a, b)
         total = a

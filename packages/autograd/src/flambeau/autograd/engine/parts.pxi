@@ -7,7 +7,7 @@ cdef bint add_part(Task task, Node node, entry_t *entry) except -1:
     cdef edge_t *edge = &node.edges[0]
     cdef PyObject *whole = waiting_whole(task, edge)
     cdef PyObject *part
-    if whole is NULL or entry.grad is NULL \
+    if whole is NULL or entry.grad is NULL or either_has_level(whole, entry.grad) \
             or (<fl_tensor *>whole).dtype != (<fl_tensor *>entry.grad).dtype:
         return False
     Py_INCREF(whole)

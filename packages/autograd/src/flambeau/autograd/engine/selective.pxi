@@ -118,3 +118,34 @@ cdef int store_captured(Task task, Capture capture, object grad) except -1:
     for place in capture.places:
         task.results[place] = grad
     return 0
+
+
+def only_leads_to(outputs, own):
+    """Whether the history of tensors ends at leaves among ``own`` and nowhere else."""
+    cdef vector[PyObject *] stack
+    cdef PyObject *target
+    cdef int i
+    cdef fl_tensor *t
+    ends = {<size_t>(<fl_tensor *><PyObject *>x).autograd for x in own}
+    seen = set()
+    for root in outputs:
+        t = <fl_tensor *><PyObject *>root
+        if not requires_grad(t):
+            continue
+        if is_linked_view(t):
+            refresh_view(t)
+        if not is_node(t.autograd):
+            leaf_of(t)
+        stack.push_back(t.autograd)
+    while not stack.empty():
+        target = stack.back()
+        stack.pop_back()
+        if <size_t>target in seen or <size_t>target in ends:
+            continue
+        if not is_node(target):
+            return False
+        seen.add(<size_t>target)
+        for i in range((<Node>target).nedges):
+            if (<Node>target).edges[i].node is not NULL:
+                stack.push_back((<Node>target).edges[i].node)
+    return True

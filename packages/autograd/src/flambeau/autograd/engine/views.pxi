@@ -196,6 +196,14 @@ cdef int rebase_view(Node inner, fl_tensor *v, fl_tensor *base) except -1:
     return attach_as_view(v, base)
 
 
+cdef object new_strided(tuple shape, tuple strides, like):
+    """Memory for a gradient; inside transforms each sample has its own."""
+    if (<fl_tensor *><PyObject *>like).flags >> FL_LEVEL_SHIFT:
+        from flambeau.autograd.transforms.stack import empty_strided_at_levels
+        return empty_strided_at_levels(shape, strides, like)
+    return ops.empty_strided(shape, strides, dtype=like.dtype, device=like.device)
+
+
 @cython.final
 cdef class CopySlices(NodeFunction):
     """Backward of a write to a view: runs the writing operator's rule on the written part."""
@@ -205,8 +213,7 @@ cdef class CopySlices(NodeFunction):
     cdef int64_t offset                 # of the view from its base, in elements
 
     cpdef tuple run(self, Node node, tuple grads, tuple needs):
-        whole = ops.empty_strided(self.base_shape, self.base_strides, dtype=grads[0].dtype,
-                                  device=grads[0].device)
+        whole = new_strided(self.base_shape, self.base_strides, grads[0])
         ops.copy_(whole, grads[0])
         part = ops.as_strided(whole, self.shape, self.strides,
                               whole.storage_offset() + self.offset)

@@ -3,7 +3,8 @@
 A kernel such as ``layer_norm_grad`` is itself differentiable (double backward needs it). Its
 formula is a few lines of operators; running them on the tape gives derivatives of any order.
 """
-from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
+from flambeau.autograd._engine import alias_of, enable_grad, is_grad_enabled, needs_grad, run_grad
+from flambeau.autograd.transforms.stack import lifted
 from flambeau.core import ops
 
 __all__ = ["vjp_of"]
@@ -33,4 +34,5 @@ def _fresh(x, need, further):
     """The input to differentiate by: its own tensor, linked to ``x`` when that matters."""
     if not need or x is None:
         return x
-    return ops.alias(x) if further and needs_grad(x) else x.detach().requires_grad_()
+    x = lifted(x)
+    return ops.alias(x) if further and needs_grad(x) else alias_of(x).requires_grad_()

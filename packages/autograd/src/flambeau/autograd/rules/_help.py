@@ -1,11 +1,19 @@
 """Small functions that the rules share."""
 from math import prod
 
-from flambeau.autograd._engine import conj, reshaped, spread, sum_to_shape
+from flambeau.autograd._engine import conj, is_grad_enabled, reshaped, spread, sum_to_shape
+from flambeau.autograd.transforms.stack import STATE, has_tangents, zeros_at_levels
 from flambeau.core import Tensor, ops
 
-__all__ = ["conj", "count_of", "full_shape", "is_tensor", "matrix_transpose", "normal_dims",
-           "reshaped", "scaled", "spread", "sum_to_shape", "unreduced", "zeros", "zeros_like"]
+__all__ = ["conj", "count_of", "full_shape", "is_differentiated", "is_tensor",
+           "matrix_transpose", "normal_dims", "reshaped", "scaled", "spread", "sum_to_shape",
+           "unreduced", "zeros", "zeros_like"]
+
+
+def is_differentiated():
+    """Whether what a rule computes will be differentiated: by another backward pass, or by
+    forward mode around it. Only then is a formula needed that is exact to the next order."""
+    return is_grad_enabled() or (STATE.depth and has_tangents())
 
 
 def is_tensor(value):
@@ -22,12 +30,14 @@ def scaled(g, factor):
 
 def zeros(shape, like):
     """Zeros of a shape, with the dtype and device of ``like``."""
+    if STATE.depth:
+        return zeros_at_levels(shape, like)
     return ops.full_of(shape, 0, dtype=like.dtype, device=like.device)
 
 
 def zeros_like(t):
     """Zeros of the shape, dtype and device of ``t``."""
-    return ops.full_of(t.shape, 0, dtype=t.dtype, device=t.device)
+    return zeros(t.shape, t)
 
 
 def normal_dims(dim, ndim):

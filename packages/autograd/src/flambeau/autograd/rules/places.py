@@ -16,17 +16,19 @@ rule("index_fill",
 
 def _touched(g, dim, index):
     """The slices that an index names, each once, and zeros."""
-    others = ops.full_of(g.shape, True, device=g.device).index_fill_(dim, index, False)
+    others = ops.index_fill(ops.full_of(g.shape, True, device=g.device), dim, index, False)
     return g.masked_fill(others, 0)
 
 
 # ---- masks -------------------------------------------------------------------------------------
 def _spread_source(g, source_shape, mask):
     """What was taken from the front of the source comes back in its order."""
-    picked = g.masked_select(mask)
+    mask = mask.expand(g.shape).reshape(-1)
+    places = (mask.cumsum(0) - 1).clamp_min(0)
+    taken = ops.where(mask, g.reshape(-1), 0)
     whole = zeros((_count(source_shape),), g)
-    ops.copy_(whole.narrow(0, 0, picked.numel()), picked)
-    return whole.reshape(source_shape)
+    return ops.scatter_add(whole, 0, places, taken).reshape(source_shape) if whole.numel() else \
+        whole.reshape(source_shape)
 
 
 def _count(shape):

@@ -1,9 +1,9 @@
 """Operators that fold dimensions, and scans."""
-from flambeau.autograd._engine import is_grad_enabled
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import (
     conj,
     count_of,
+    is_differentiated,
     normal_dims,
     scaled,
     spread,
@@ -36,7 +36,7 @@ def _prod(g, self, result, self_shape, dim, keepdim):
     """``g`` times the product of all other factors."""
     if not self_shape:
         return g
-    if is_grad_enabled():
+    if is_differentiated():
         return unreduced(g, self_shape, dim, keepdim) * conj(_others_exact(self, dim))
     return unreduced(g, self_shape, dim, keepdim) * conj(
         _others_fast(self, unreduced(result, self_shape, dim, keepdim), dim))

@@ -1,9 +1,8 @@
 """Norms, order statistics and running folds."""
 from math import inf
 
-from flambeau.autograd._engine import is_grad_enabled
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import conj, spread, unreduced, zeros_like
+from flambeau.autograd.rules._help import conj, is_differentiated, spread, unreduced, zeros_like
 from flambeau.autograd.rules.reductions import _deviation, _to_one_place, _to_places
 from flambeau.core import ops
 
@@ -102,7 +101,7 @@ def _cumprod(g, self, result, self_shape, dim):
     """Sums of ``g`` times the running products without the factor in question."""
     if not self_shape:
         return g
-    if is_grad_enabled():
+    if is_differentiated():
         return _cumprod_exact(g, self, dim)
     zero = self == 0
     passed = zero.cumsum(dim)
@@ -126,11 +125,24 @@ def _logcumsumexp(g, self, result, self_shape, dim):
     """``exp(x_i)`` times the sum of ``g_j exp(-result_j)`` from i on, without overflow."""
     if not self_shape:
         return g
+    if is_differentiated():
+        return _logcumsumexp_exact(g, self, result, dim)
     if self.is_complex():
         counted = (g != 0).logical_and(ops.real_part(result) != -inf)
         return conj(_from_the_end(conj(g), counted, self, result, dim))
     return (_from_the_end(g, (g > 0).logical_and(result != -inf), self, result, dim)
             - _from_the_end(-g, (g < 0).logical_and(result != -inf), self, result, dim))
+
+
+def _logcumsumexp_exact(g, self, result, dim):
+    """From an n by n table: linear in ``g`` as it is written, so that it can be differentiated
+    where g is 0."""
+    x, total = self.transpose(dim, -1).unsqueeze(-1), result.transpose(dim, -1).unsqueeze(-2)
+    n = self.shape[dim]
+    later = ops.eye_of(n, n, device=self.device).cumsum(-1) == 1
+    counted = later & (ops.real_part(total) != -inf if self.is_complex() else total != -inf)
+    shares = ops.where(counted, x - ops.where(counted, total, 0), -inf).exp()
+    return (g.transpose(dim, -1).unsqueeze(-2) * conj(shares)).sum(-1).transpose(dim, -1)
 
 
 def _from_the_end(g, counted, self, result, dim):

@@ -17,12 +17,12 @@ from libc.string cimport memcpy, memset, strcmp
 cdef extern from "flambeau/abi.h":
     enum:
         FL_MAX_DIMS, FL_MAX_PARAMS, FL_MAX_OUTS, FL_CPU, FL_META
-        FL_REQUIRES_GRAD, FL_READONLY, FL_INFERENCE, FL_VIEW, FL_CONTIGUOUS
+        FL_REQUIRES_GRAD, FL_READONLY, FL_INFERENCE, FL_CONTIGUOUS
         FL_NONE, FL_TENSOR, FL_TENSORS, FL_INT, FL_INTS, FL_FLOAT, FL_FLOATS, FL_COMPLEX
         FL_BOOLEAN, FL_DTYPE, FL_DEVICE, FL_STRING, FL_GENERATOR, FL_OBJECT, FL_BOOLS
         FL_BOOL, FL_U8, FL_I8, FL_I16, FL_I32, FL_I64, FL_U16, FL_U32, FL_U64, FL_F16, FL_BF16
         FL_F32, FL_F64, FL_C64, FL_C128, FL_NO_DTYPE
-        FL_O_DIFFERENTIABLE, FL_O_LIST
+        FL_O_DIFFERENTIABLE, FL_O_LIST, FL_LEVEL_SHIFT, FL_VIEW, FL_CONSTANT_VIEW
         FL_I_PROFILER, FL_I_AUTOCAST, FL_I_TRANSFORM, FL_I_TAPE, FL_I_TRACE
         FL_M_GRAD, FL_M_INFERENCE
         FL_L_CONTIGUOUS, FL_L_STRIDED, FL_L_ALIAS
@@ -88,6 +88,11 @@ cdef extern from "flambeau/abi.h":
         void *ctx
         int32_t kind
 
+    ctypedef struct fl_tape:
+        int (*record)(const fl_op *, const fl_value *, int, fl_value *, int) except -1
+        PyObject *(*prepare)(const fl_op *, const fl_value *, int, fl_value *, int) except NULL
+        int (*commit)(PyObject *, const fl_op *, const fl_value *, int, fl_value *, int) except -1
+
     ctypedef struct fl_backend:
         uint32_t struct_size
         const char *name
@@ -135,6 +140,9 @@ cdef extern from "core/python.h":
     fl_tensor *fl_tensor_view(fl_tensor *, int, int, const int64_t *, const int64_t *, int64_t) \
         except NULL
     fl_tensor *fl_tensor_alias(fl_tensor *) except NULL
+    fl_tensor *fl_tensor_alias_from(fl_tensor *, int) except NULL
+    PyObject *fl_level_alias
+    const fl_tape *fl_the_tape
     fl_tensor *fl_tensor_on(fl_storage *, int, int, const int64_t *, const int64_t *, int64_t) \
         except NULL
     int fl_tensor_geometry(fl_tensor *, int, const int64_t *, const int64_t *) except -1

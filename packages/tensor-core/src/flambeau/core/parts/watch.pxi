@@ -10,11 +10,15 @@ cdef class interpose:
             filled in), and ``None`` or the tensors to write to. Returns the tensor or the list
             of tensors; what it calls itself goes on below this place.
         on_read: ``on_read(tensor, what)``, called before values are read (``item()`` and so on).
+        level: show only calls with a tensor of this transform level.
+        always: names of operators to show whatever their tensors are.
     """
     cdef fl_interposer _entry
     cdef object _fn, _on_read, _old_hook
+    cdef uint32_t _level
+    cdef set _always
 
-    def __cinit__(self, str kind, fn, on_read=None):
+    def __cinit__(self, str kind, fn, on_read=None, *, int level=0, always=()):
         order = {"profiler": FL_I_PROFILER, "autocast": FL_I_AUTOCAST,
                  "transform": FL_I_TRANSFORM, "trace": FL_I_TRACE}
         if kind not in order:
@@ -24,6 +28,8 @@ cdef class interpose:
         self._entry.kind = order[kind]
         self._entry.ctx = <void *>self
         self._entry.call = _call_interposer
+        self._level = level
+        self._always = {<uintptr_t>fl_find_op(name.encode()) for name in always}
 
     def __enter__(self):
         fl_api_push(&self._entry)
@@ -48,6 +54,9 @@ cdef int _call_interposer(void *ctx, const fl_op *op, const fl_value *args, int 
                           fl_value *out) except -1:
     cdef interpose self = <interpose>ctx
     cdef int i
+    if self._level and not _has_level(self._level, op, args, n, out) \
+            and not (self._always and <uintptr_t>op in self._always):
+        return fl_dispatch(op, args, n, out)
     cdef list values = [fl_box(&args[i]) for i in range(n)]
     outs = None
     if out[0].tag == FL_TENSOR:
@@ -55,6 +64,24 @@ cdef int _call_interposer(void *ctx, const fl_op *op, const fl_value *args, int 
     result = self._fn(_op_object(op), values, outs)
     _store_results(op, result, out)
     return 0
+
+
+cdef bint _has_level(uint32_t level, const fl_op *op, const fl_value *args, int n,
+                     fl_value *out) noexcept:
+    """Whether a tensor of the call is of this transform level."""
+    cdef int i
+    cdef uint32_t k
+    for i in range(n):
+        if args[i].tag == FL_TENSOR and args[i].t.flags >> FL_LEVEL_SHIFT == level:
+            return True
+        if args[i].tag == FL_TENSORS:
+            for k in range(args[i].len):
+                if args[i].ts[k] != NULL and args[i].ts[k].flags >> FL_LEVEL_SHIFT == level:
+                    return True
+    for i in range(op.nouts):
+        if out[i].tag == FL_TENSOR and out[i].t.flags >> FL_LEVEL_SHIFT == level:
+            return True
+    return False
 
 
 cdef int _store_results(const fl_op *op, object result, fl_value *out) except -1:

@@ -37,7 +37,9 @@ static int push_interposer(const fl_interposer *w) {
         return -1;
     }
     int at = T.watchers++;
-    for (; at > 0 && T.stack[at - 1].kind > w->kind; at--)
+    /* The innermost transform comes first: what it does with its tensors, the outer ones see. */
+    int limit = w->kind == FL_I_TRANSFORM ? w->kind - 1 : w->kind;
+    for (; at > 0 && T.stack[at - 1].kind > limit; at--)
         T.stack[at] = T.stack[at - 1];
     T.stack[at] = *w;
     return 0;

@@ -160,9 +160,18 @@ fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t 
     return t;
 }
 
+PyObject *fl_level_alias = nullptr;
+
 fl_tensor *fl_tensor_alias(fl_tensor *source) {
+    if (FL_UNLIKELY(source->flags >> FL_LEVEL_SHIFT) && fl_level_alias)
+        return (fl_tensor *)PyObject_CallOneArg(fl_level_alias, (PyObject *)source);
+    return fl_tensor_alias_from(source, 0);
+}
+
+fl_tensor *fl_tensor_alias_from(fl_tensor *source, int first) {
     fl_tensor *t = fl_tensor_blank();
-    if (!t || fl_tensor_geometry(t, source->ndim, source->shape, source->strides) < 0) {
+    if (!t || fl_tensor_geometry(t, source->ndim - first, source->shape + first,
+                                 source->strides + first) < 0) {
         Py_XDECREF(t);
         return nullptr;
     }

@@ -1,0 +1,125 @@
+"""Levels of vmap. A tensor of such a level stands for a batch: its first dimension is hidden."""
+from __future__ import annotations
+
+from flambeau.autograd.transforms.batching import find_batch_rule
+from flambeau.autograd.transforms.batching.basics import align
+from flambeau.autograd.transforms.batching.random import RANDOM, random_rule
+from flambeau.autograd.transforms.level import Level, as_tuple
+from flambeau.autograd.transforms.stack import level_of
+from flambeau.core import Tensor, _core, ops
+
+__all__ = ["BatchLevel"]
+
+_CANNOT_READ = (
+    "vmap: {what} was called inside a function that is vectorized. Its tensors stand for a whole "
+    "batch, so that there is not one value to give to Python, and data-dependent control flow "
+    "(if x > 0: ...) cannot follow all samples at once: choose per element with flambeau.where("
+    "condition, a, b), keep the number a tensor, or loop over the samples without vmap")
+
+
+class BatchLevel(Level):
+    """One vmap at work.
+
+    Args:
+        size: samples of the batch.
+        randomness: ``"error"``, ``"different"`` or ``"same"``.
+    """
+
+    title = "BatchedTensor"
+    always = RANDOM
+
+    def __init__(self, size: int, randomness: str) -> None:
+        self.size = size
+        self.randomness = randomness
+
+    # ---- tensors -------------------------------------------------------------------------------
+    def wrap(self, inner: Tensor, batched: bool, base: Tensor | None = None) -> Tensor:
+        """A tensor of this level; ``batched`` says whether the first dimension is the batch."""
+        facts = {"_level": self, "_inner": inner, "_batched": batched}
+        return _core.make_level(inner, self.number, batched, facts, base)
+
+    def unwrap(self, value):
+        """What a value stands for, and whether that is a batch."""
+        if not self.is_mine(value):
+            return value, False
+        return value.__dict__["_inner"], value.__dict__["_batched"]
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        return tensor if self.is_mine(tensor) else self.wrap(tensor, False)
+
+    def own(self, inner: Tensor) -> Tensor:
+        """Memory that was made for this level."""
+        return self.wrap(inner, True)
+
+    def alias(self, tensor: Tensor) -> Tensor:
+        return self.wrap(tensor.__dict__["_inner"], tensor.__dict__["_batched"])
+
+    def detached(self, tensor: Tensor) -> Tensor:
+        return self.wrap(tensor.__dict__["_inner"].detach(), tensor.__dict__["_batched"])
+
+    def on_read(self, tensor: Tensor, what: str) -> None:
+        if self.is_mine(tensor) and tensor.__dict__["_batched"]:
+            raise RuntimeError(_CANNOT_READ.format(what=what))
+
+    # ---- calls ---------------------------------------------------------------------------------
+    def _split(self, args):
+        """Arguments below this level, and which of them are batches."""
+        inner, flags = [], []
+        for value in args:
+            if isinstance(value, Tensor):
+                value, flag = self.unwrap(value)
+            elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+                pairs = [self.unwrap(v) for v in value]
+                value, flag = [v for v, _ in pairs], [f for _, f in pairs]
+                flag = flag if any(flag) else False
+            else:
+                flag = False
+            inner.append(value)
+            flags.append(flag)
+        return inner, flags
+
+    def _results(self, op, args):
+        """Results below this level, and whether they are batches."""
+        inner, flags = self._split(args)
+        if op.key in RANDOM:
+            return random_rule(self, op, inner, flags)
+        if not any(flags):
+            return as_tuple(_core.call(op, inner)), False
+        return as_tuple(find_batch_rule(op)(self, op, inner, flags, args)), True
+
+    def compute(self, op, args):
+        results, batched = self._results(op, args)
+        base = args[0] if op.category == "view" else None
+        if base is not None and not self.is_mine(base):
+            base = None
+        return tuple([self.wrap(r, batched, base) for r in results])
+
+    def write(self, op, args, outs):
+        if op.key == "copy":
+            inner, batched = self.unwrap(args[1])
+            results = (inner,)
+        else:
+            results, batched = self._results(op, args)
+        for target, result in zip(outs, results, strict=True):
+            self._store(op, target, result, batched)
+
+    def _store(self, op, target, result, batched) -> None:
+        inner, target_batched = self.unwrap(target)
+        if batched and op.key in RANDOM and _is_fresh(target):
+            facts = {"_level": self, "_inner": result, "_batched": True}
+            _core.retarget_level(target, result, self.number, True, facts)
+            return
+        if batched and not target_batched:
+            raise RuntimeError(
+                f"vmap: inplace arithmetic is not possible here: {op.name}() would write a "
+                f"different value for each of the {self.size} samples into one tensor of shape "
+                f"{list(target.shape)} that all of them share. Use the operator that returns a "
+                f"new tensor (x = x.{op.name}(...)), or make the target from a batched tensor "
+                "(flambeau.zeros_like(batched), batched.new_zeros(...))")
+        ops.copy_(inner, align(result, inner.ndim - 1) if batched else result)
+
+
+def _is_fresh(tensor: Tensor) -> bool:
+    """Whether nobody else can have seen the memory, such as that of ``empty`` within ``rand``."""
+    return (not level_of(tensor) and _core.storage_refcount(tensor) == 1
+            and not tensor._is_view() and not tensor.requires_grad)

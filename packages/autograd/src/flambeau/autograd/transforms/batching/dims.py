@@ -1,0 +1,84 @@
+"""Rows with dims: they count from one further on. Reductions over all dimensions name them."""
+from __future__ import annotations
+
+from flambeau.autograd.transforms.batching.basics import (
+    call,
+    fronts,
+    logical_ndim,
+    position,
+    roles,
+    shifted,
+)
+from flambeau.core import Tensor
+
+__all__ = ["DIM_ROWS", "by_dims", "flattened_best", "flattened_median", "reduction"]
+
+#: Rows whose tensors all have one rank, and whose Dim and Dims parameters speak of it.
+DIM_ROWS = (
+    "max.dim", "min.dim", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "median.dim",
+    "nanmedian.dim", "kthvalue", "mode", "softmax", "log_softmax", "softmax_grad",
+    "log_softmax_grad", "cat", "gather", "scatter_add", "scatter.src", "scatter.value",
+    "scatter_reduce", "flip", "sort", "topk", "adaptive_mean", "adaptive_mean_grad",
+    "adaptive_best", "fft_c2c", "fft_r2c", "fft_c2r")
+
+
+def by_dims(level, op, args, flags, seen):
+    """All tensors as batches, dims shifted; a 0-d tensor gets a dimension for the time being."""
+    args = fronts(level, args, flags)
+    ndim = next(logical_ndim(_first(a), True) for a in args if _first(a) is not None)
+    if ndim == 0:
+        args = [call("unsqueeze", (a, 1)) if isinstance(a, Tensor) else a for a in args]
+    for i, (name, role) in enumerate(roles(op.key)):
+        if role in ("Dim", "Dims") or (role == "Ints" and name == "dim"):
+            args[i] = shifted(args[i], ndim)
+    results = call(op, args)
+    if ndim:
+        return results
+    if isinstance(results, Tensor):
+        return _without_room(results)
+    return tuple([_without_room(r) for r in results])
+
+
+def _first(value):
+    """The tensor, or the first of a list of them."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
+        return value[0]
+    return None
+
+
+def _without_room(result):
+    return call("squeeze", (result, [1])) if result.ndim == 2 else result
+
+
+def reduction(level, op, args, flags, seen):
+    """Reductions: no dims means all those that the function sees."""
+    args = list(args)
+    at = position(op.key, "dim")
+    ndim = args[0].ndim - 1
+    if ndim == 0:
+        args[0] = call("unsqueeze", (args[0], 1))
+        args[at] = [1]
+        args[position(op.key, "keepdim")] = False
+    else:
+        dims = args[at]
+        every = dims is None or (isinstance(dims, (list, tuple)) and not dims)
+        args[at] = list(range(1, ndim + 1)) if every else shifted(dims, ndim)
+    return call(op, args)
+
+
+def flattened_best(level, op, args, flags, seen):
+    """argmax and argmin: without a dim, of all elements that the function sees."""
+    x, dim, keepdim = args
+    ndim = x.ndim - 1
+    if dim is not None and ndim:
+        return call(op, (x, shifted(dim, ndim), keepdim))
+    best = call(op, (x.reshape(level.size, seen[0].numel()), 1, False))
+    return best.reshape([level.size] + [1] * ndim) if keepdim else best
+
+
+def flattened_median(level, op, args, flags, seen):
+    """The median of all elements is one along a flat dimension."""
+    flat = args[0].reshape(level.size, seen[0].numel())
+    return call(f"{op.name}.dim", (flat, 1, False))[0]

@@ -1,0 +1,36 @@
+"""Pointwise rows: the batch is one more dimension in front."""
+from __future__ import annotations
+
+from functools import reduce
+
+from flambeau.autograd.transforms.batching.basics import align, call, logical_ndim, roles
+from flambeau.core import Tensor, result_type
+
+__all__ = ["pointwise"]
+
+
+def pointwise(level, op, args, flags, seen):
+    """Align the dimensions that the function sees; the batch broadcasts before them."""
+    tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+    ndim = max([logical_ndim(args[i], flags[i]) for i in tensors])
+    args = list(args)
+    for i in tensors:
+        if flags[i]:
+            args[i] = align(args[i], ndim)
+    return call(op, _promoted(op, args, seen, tensors))
+
+
+def _promoted(op, args, seen, tensors):
+    """Cast where dtypes differ: a 0-d tensor counts less in promotion, but a batch of them is
+    not 0-d any more."""
+    operands = [i for i in tensors if roles(op.key)[i][1] != "Mask"]
+    if len({args[i].dtype for i in operands}) < 2 or all(seen[i].ndim for i in operands):
+        return args
+    numbers = [a for a, (_, role) in zip(seen, roles(op.key), strict=True)
+               if role == "Operand" and isinstance(a, (int, float, complex))]
+    common = reduce(result_type, [seen[i] for i in operands] + numbers)
+    common = common if isinstance(common, type(args[operands[0]].dtype)) else common.dtype
+    for i in operands:
+        if args[i].dtype is not common:
+            args[i] = call("cast", (args[i], common))
+    return args

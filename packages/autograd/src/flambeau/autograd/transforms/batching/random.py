@@ -1,0 +1,40 @@
+"""Random rows: one draw for all samples, one for each, or an error that asks which."""
+from __future__ import annotations
+
+from flambeau.autograd.transforms.batching.basics import call, front
+from flambeau.autograd.transforms.batching.loop import loop
+
+__all__ = ["RANDOM", "random_rule"]
+
+RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
+          "random_permutation", "bernoulli", "poisson", "binomial", "multinomial")
+#: Rows whose result has the shape of their tensors.
+_LIKE_TENSORS = set(RANDOM) - {"random_permutation", "multinomial"}
+
+
+def random_rule(level, op, args, flags):
+    """Results of a random row, and whether they are batches."""
+    if level.randomness == "error":
+        raise RuntimeError(
+            f"vmap: called random operation {op.name}() while in randomness error mode. Please "
+            "either use the 'same' or 'different' randomness flags on vmap or perform the "
+            "randomness operation out of vmap")
+    if level.randomness == "same":
+        return _same(level, op, args, flags)
+    whole = [front(a, f, level.size) for a, f in zip(args, flags, strict=True)]
+    if op.key in _LIKE_TENSORS:
+        return (call(op, whole),), True
+    return loop(level, op, whole, [hasattr(a, "ndim") for a in whole], None, warns=False), True
+
+
+def _same(level, op, args, flags):
+    """The first sample's draw; one whose rates differ between samples has to differ too."""
+    if not any(flags):
+        return (call(op, args),), False
+    if op.key in ("bernoulli", "poisson", "binomial", "multinomial"):
+        raise RuntimeError(
+            f"vmap: {op.name}() of a batched tensor draws from a different distribution for each "
+            "sample, so randomness='same' cannot give all of them the same numbers: use "
+            "randomness='different', or draw uniform numbers and compare")
+    first = [call("select", (a, 0, 0)) if f else a for a, f in zip(args, flags, strict=True)]
+    return (call(op, first),), False

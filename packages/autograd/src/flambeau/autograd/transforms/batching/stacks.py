@@ -1,0 +1,70 @@
+"""Rows on the last dimensions: stacks of matrices, the batch is one more dimension of the stack."""
+from __future__ import annotations
+
+from flambeau.autograd.transforms.batching.basics import align, call, front, fronts
+from flambeau.autograd.transforms.batching.loop import loop
+from flambeau.core import Tensor
+
+__all__ = ["STACK_RULES"]
+
+#: Rows with one matrix, or one value, for each leading index.
+_ALL_IN_FRONT = (
+    "clone", "contiguous_copy", "cast", "to_device", "filled_like", "tril", "triu", "frexp",
+    "one_hot_rows", "linalg_lu_factor_ex", "lu_permutation", "linalg_det_lu",
+    "linalg_slogdet_lu", "linalg_cholesky_ex", "linalg_qr", "geqrf",
+    "linalg_householder_product", "linalg_eigh", "eigh_values", "linalg_eig", "eig_values",
+    "linalg_svd", "svd_values", "matrix_exp")
+
+
+def _in_front(level, op, args, flags, seen):
+    return call(op, fronts(level, args, flags))
+
+
+def _clone(level, op, args, flags, seen):
+    """A memory format speaks of the dimensions that the function sees."""
+    return call(op, (args[0],))
+
+
+def _aligned(level, op, args, flags, seen):
+    """Matrices of stacks that broadcast."""
+    tensors = [s for s in seen if isinstance(s, Tensor)]
+    rank = max([s.ndim for s in tensors])
+    if min([s.ndim for s in tensors]) < 2:
+        return loop(level, op, args, flags, seen)
+    whole = [align(front(a, f, level.size), rank) if isinstance(a, Tensor) else a
+             for a, f in zip(args, flags, strict=True)]
+    return call(op, whole)
+
+
+def _solve_lu(level, op, args, flags, seen):
+    """Whether B holds vectors or matrices follows from both shapes: only equal ranks are plain."""
+    if seen[0].ndim != seen[1].ndim:
+        return loop(level, op, args, flags, seen)
+    return call(op, fronts(level, args, flags))
+
+
+def _copy(level, op, args, flags, seen):
+    """``src`` broadcast to ``self``, in its dtype."""
+    target = front(args[0], flags[0], level.size)
+    source = align(args[1], target.ndim - 1) if flags[1] else args[1]
+    return call(op, (target, source))
+
+
+def _fill(level, op, args, flags, seen):
+    target = front(args[0], flags[0], level.size)
+    if not isinstance(args[1], Tensor):
+        return call(op, (target, args[1]))
+    source = align(args[1], target.ndim - 1) if flags[1] else args[1]
+    return call("copy", (target, source))
+
+
+def _pinv(level, op, args, flags, seen):
+    if flags[1] or flags[2] or args[1] is not None or args[2] is not None:
+        return loop(level, op, args, flags, seen)
+    return call(op, args)
+
+
+STACK_RULES = dict.fromkeys(_ALL_IN_FRONT, _in_front) | {
+    "clone": _clone, "copy": _copy, "fill": _fill, "linalg_solve_lu": _solve_lu,
+    "linalg_solve_triangular": _aligned, "pinv_svd": _pinv,
+}

@@ -1,0 +1,144 @@
+"""Levels of forward mode. A tensor of such a level stands for a value and its tangent."""
+from __future__ import annotations
+
+from flambeau.autograd._engine import NodeFunction, attach_function, needs_grad
+from flambeau.autograd.transforms.forward import tangents_of
+from flambeau.autograd.transforms.level import Level, as_tuple
+from flambeau.autograd.transforms.stack import empty_strided_at_levels, level_of
+from flambeau.core import Tensor, _core, is_grad_enabled, ops
+
+__all__ = ["DualLevel"]
+
+
+class _Passed(NodeFunction):
+    """The gradient of a dual, tangent and all, is that of its value."""
+
+    def run(self, node, grads, needs):
+        return grads
+
+
+class DualLevel(Level):
+    """One jvp at work."""
+
+    title = "DualTensor"
+    is_block = False                    # of forward_ad: its tensors may come from a graph outside
+
+    # ---- tensors -------------------------------------------------------------------------------
+    def wrap(self, primal: Tensor, tangent: Tensor | None, base: Tensor | None = None) -> Tensor:
+        """A tensor of this level; without a tangent it is a constant."""
+        facts = {"_level": self, "_inner": primal, "_tangent": tangent, "_seen": None}
+        if base is not None:
+            facts["_seen"] = _tangent(base if base._base is None else base._base)
+        return _core.make_level(primal, self.number, False, facts, base)
+
+    def unwrap(self, value):
+        """The value and its tangent, None for constants."""
+        if not self.is_mine(value):
+            return value, None
+        return value.__dict__["_inner"], _tangent(value)
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        return tensor if self.is_mine(tensor) else self.wrap(tensor, None)
+
+    def own(self, inner: Tensor) -> Tensor:
+        """Memory that was made for this level: what is written to it brings its tangent."""
+        return self.wrap(inner, ops.mul(inner, 0) if inner.is_floating_point()
+                         or inner.is_complex() else None)
+
+    def with_history(self, primal: Tensor, tangent: Tensor) -> Tensor:
+        """A tensor of this level that is differentiated by where its value is."""
+        dual = self.wrap(primal, tangent)
+        if is_grad_enabled() and needs_grad(primal):
+            attach_function("MakeDualBackward", _Passed(), None, [primal], [dual])
+        return dual
+
+    def alias(self, tensor: Tensor) -> Tensor:
+        return self.wrap(tensor.__dict__["_inner"], _tangent(tensor))
+
+    def detached(self, tensor: Tensor) -> Tensor:
+        return self.wrap(tensor.__dict__["_inner"].detach(), None)
+
+    # ---- calls ---------------------------------------------------------------------------------
+    def _split(self, args):
+        """Values one level below, and their tangents (lists where the arguments are)."""
+        primals, tangents = [], []
+        for value in args:
+            tangent = None
+            if isinstance(value, Tensor):
+                value, tangent = self.unwrap(value)
+            elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+                pairs = [self.unwrap(v) for v in value]
+                value, tangent = [v for v, _ in pairs], [t for _, t in pairs]
+                tangent = tangent if any(t is not None for t in tangent) else None
+            primals.append(value)
+            tangents.append(tangent)
+        return primals, tangents
+
+    def _results(self, op, args):
+        """Results one level below, and their tangents."""
+        primals, tangents = self._split(args)
+        results = as_tuple(_core.call(op, primals))
+        if all(t is None for t in tangents):
+            return results, (None,) * len(results)
+        return results, tangents_of(op, primals, tangents, results)
+
+    def compute(self, op, args):
+        results, tangents = self._results(op, args)
+        base = args[0] if op.category == "view" else None
+        if base is not None and not self.is_mine(base):
+            base = None
+        return tuple([self.wrap(r, t, base) for r, t in zip(results, tangents, strict=True)])
+
+    def write(self, op, args, outs):
+        if op.key == "copy":
+            value, tangent = self.unwrap(args[1])
+            results, tangents = (value,), (tangent,)
+        else:
+            results, tangents = self._results(op, args)
+        for target, result, tangent in zip(outs, results, tangents, strict=True):
+            self._store(target, result, tangent)
+
+    def _store(self, target, result, tangent) -> None:
+        if tangent is not None:
+            self._make_room(target)
+        inner, present = self.unwrap(target)
+        ops.copy_(inner, result)
+        if tangent is not None:
+            ops.copy_(present, tangent)
+        elif present is not None:
+            self._make_room(target)
+            ops.fill_(self.unwrap(target)[1], 0)
+
+    def _make_room(self, target: Tensor) -> None:
+        """Give a tensor, and what it is a view of, a tangent of its own to write to: the one it
+        has may be shared, or be the same for all samples of a vmap around this level."""
+        base = target._base
+        if base is not None:
+            self._make_room(base)
+        if not self.is_mine(target):
+            inner = ops.alias(target) if target.requires_grad else target.detach()
+            facts = {"_level": self, "_inner": inner, "_tangent": None, "_seen": None}
+            _core.retarget_level(target, inner, self.number, False, facts)
+        facts = target.__dict__
+        if base is None and "_has_room" not in facts:
+            inner, before = facts["_inner"], facts["_tangent"]
+            room = empty_strided_at_levels(inner.shape, inner.stride(), inner)
+            if before is None:
+                ops.fill_(room, 0)
+            else:
+                ops.copy_(room, before)
+            facts["_tangent"], facts["_has_room"] = room, True
+
+
+def _tangent(value: Tensor) -> Tensor | None:
+    """The tangent. A view of a tensor that was given another one looks into that."""
+    facts = value.__dict__
+    base = value._base
+    if base is None or level_of(base) != level_of(value):
+        return facts["_tangent"]
+    whole = _tangent(base)
+    if whole is not facts["_seen"]:
+        offset = value.storage_offset() - base.storage_offset() + whole.storage_offset()
+        facts["_tangent"] = ops.as_strided(whole, value.shape, value.stride(), offset)
+        facts["_seen"] = whole
+    return facts["_tangent"]

@@ -1,0 +1,119 @@
+"""What levels of all kinds have in common: which calls they see, writes, their tape.
+
+A tensor of a level keeps its own history, apart from that of what it stands for. So a gradient
+that is taken inside a transform is that of the function as it was written, for one sample or one
+tangent; and one that is taken outside sees the operators on the whole.
+"""
+from __future__ import annotations
+
+from flambeau.autograd.transforms.stack import STATE, level_of
+from flambeau.core import Tensor, _core, interpose, is_grad_enabled
+
+__all__ = ["Level", "as_tuple"]
+
+
+def as_tuple(result) -> tuple:
+    """The results of a call as a tuple."""
+    return (result,) if isinstance(result, Tensor) else tuple(result)
+
+
+class Level:
+    """One transform at work, a context manager."""
+
+    title = "LevelTensor"
+    size: int | None = None             # of the batch, for levels that have one
+    always: tuple[str, ...] = ()        # operators it sees whatever their tensors are
+
+    def __enter__(self):
+        if STATE.depth != len(STATE.levels):
+            raise RuntimeError("a transform cannot begin inside the rule of an operator")
+        self.number = len(STATE.levels) + 1
+        self._watch = interpose("transform", self._call, self.on_read, level=self.number,
+                                always=self.always)
+        self._watch.__enter__()
+        STATE.levels.append(self)
+        STATE.depth += 1
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._watch.__exit__(*error)
+        STATE.levels.pop()
+        STATE.depth -= 1
+
+    # ---- tensors -------------------------------------------------------------------------------
+    def is_mine(self, value) -> bool:
+        """Whether a value is a tensor of this level."""
+        if level_of(value) != self.number:
+            return False
+        if value.__dict__["_level"] is not self:
+            raise RuntimeError(
+                "a tensor of an earlier transform is used in another one: it must not leave the "
+                "function that was transformed except as a result; return it instead")
+        return True
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        """The tensor as one of this level."""
+        raise NotImplementedError
+
+    def _lifted(self, value):
+        if isinstance(value, Tensor):
+            return self.lift(value)
+        if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+            return [self.lift(v) if isinstance(v, Tensor) else v for v in value]
+        return value
+
+    def on_read(self, tensor: Tensor, what: str) -> None:
+        """Called before values leave for Python."""
+
+    # ---- calls ---------------------------------------------------------------------------------
+    def _call(self, op, args, outs):
+        """What the dispatcher calls for operators on tensors of this level."""
+        if STATE.depth < self.number:           # seen from inside this level's own work
+            return _core.call(op, args, outs)
+        STATE.depth, before = self.number - 1, STATE.depth
+        try:
+            if outs is not None:
+                return self._write(op, args, outs)
+            results = self.compute(op, args)
+            if is_grad_enabled() and self._any_requires(args):
+                self._on_tape(_core.tape_record, op, [self._lifted(a) for a in args], results)
+            return results
+        finally:
+            STATE.depth = before
+
+    def _any_requires(self, values) -> bool:
+        for value in values:
+            if isinstance(value, Tensor):
+                if level_of(value) == self.number and value.requires_grad:
+                    return True
+            elif isinstance(value, (list, tuple)) and self._any_requires(value):
+                return True
+        return False
+
+    def _write(self, op, args, outs):
+        """A call that writes to tensors."""
+        _core.check_write(op, args, outs)
+        if not is_grad_enabled() or not self._any_requires([*args, *outs]):
+            self.write(op, args, outs)
+            return outs
+        lifted = [self._lifted(a) for a in args]
+        token = self._on_tape(_core.tape_prepare, op, lifted, outs)
+        self.write(op, args, outs)
+        self._on_tape(_core.tape_commit, token, op, lifted, outs)
+        return outs
+
+    def _on_tape(self, step, *args):
+        """The tape works on tensors of this level, as code inside the transform does."""
+        STATE.depth = self.number
+        try:
+            return step(*args)
+        finally:
+            STATE.depth = self.number - 1
+
+    def compute(self, op, args) -> tuple[Tensor, ...]:
+        """Results of an operator, tensors of this level."""
+        raise NotImplementedError
+
+    def write(self, op, args, outs) -> None:
+        """The same, written to tensors."""
+        raise NotImplementedError

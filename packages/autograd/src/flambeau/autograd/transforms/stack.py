@@ -1,0 +1,111 @@
+"""The transform levels that a thread is inside, innermost last."""
+from __future__ import annotations
+
+import threading
+
+from flambeau.core import Tensor, _core, ops
+
+__all__ = ["STATE", "alias_again", "empty_strided_at_levels", "has_history", "has_history_below",
+           "has_tangents",           "innermost", "level_of", "lifted", "plain", "zeros_at_levels"]
+
+level_of = _core.level_of
+
+
+class _State(threading.local):
+    """What a thread is inside of. ``depth`` levels are visible: a level that is at work on a call
+    hides itself and those inside it."""
+
+    def __init__(self) -> None:
+        self.levels: list = []
+        self.depth = 0
+
+
+STATE = _State()
+
+
+def innermost():
+    """The innermost level that is visible, or None."""
+    return STATE.levels[STATE.depth - 1] if STATE.depth else None
+
+
+def has_tangents() -> bool:
+    """Whether the thread is inside forward mode."""
+    return any(level.size is None for level in STATE.levels[:STATE.depth])
+
+
+def lifted(tensor: Tensor) -> Tensor:
+    """The tensor as one of the innermost level, so that its history is kept there."""
+    level = innermost()
+    return tensor if level is None else level.lift(tensor)
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The tensor below all levels, batches and all."""
+    while level_of(tensor):
+        tensor = tensor.__dict__["_inner"]
+    return tensor
+
+
+def has_history(tensor: Tensor) -> bool:
+    """Whether a tensor, or what it stands for at some level, requires grad."""
+    while True:
+        if tensor.requires_grad:
+            return True
+        if not level_of(tensor):
+            return False
+        tangent = tensor.__dict__.get("_tangent")
+        if tangent is not None and has_history(tangent):
+            return True
+        tensor = tensor.__dict__["_inner"]
+
+
+def has_history_below(tensor: Tensor) -> bool:
+    """The same without the tensor's own level."""
+    facts = tensor.__dict__ if level_of(tensor) else {}
+    return any(t is not None and has_history(t)
+               for t in (facts.get("_inner"), facts.get("_tangent")))
+
+
+def alias_again(tensor: Tensor) -> Tensor:
+    """What ``alias`` is for tensors of a level: the same contents, no history at that level."""
+    return tensor.__dict__["_level"].alias(tensor)
+
+
+def _detached(tensor: Tensor) -> Tensor:
+    return tensor.__dict__["_level"].detached(tensor)
+
+
+def _text(tensor: Tensor) -> str:
+    level = tensor.__dict__["_level"]
+    return f"{level.title}(level={level.number}, value={tensor.__dict__['_inner']!r})"
+
+
+def zeros_at_levels(shape, like: Tensor) -> Tensor:
+    """Zeros of their own for each sample of each level: rules write gradients into them."""
+    levels = STATE.levels[:STATE.depth]
+    sizes = [level.size for level in levels if level.size is not None]
+    whole = ops.full_of((*sizes, *shape), 0, dtype=like.dtype, device=like.device)
+    return _wrapped(whole, levels)
+
+
+def empty_strided_at_levels(shape, strides, like: Tensor) -> Tensor:
+    """The same for memory with strides, not filled."""
+    levels = STATE.levels[:STATE.depth]
+    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+    sizes = [level.size for level in levels if level.size is not None]
+    steps = []
+    for size in reversed(sizes):
+        steps.append(span)
+        span *= size
+    whole = ops.empty_strided((*sizes, *shape), (*reversed(steps), *strides), dtype=like.dtype,
+                              device=like.device)
+    return _wrapped(whole, levels)
+
+
+def _wrapped(whole: Tensor, levels: list) -> Tensor:
+    for level in levels:
+        whole = level.own(whole)
+    return whole
+
+
+_core.set_level_functions(alias_again, _detached, _text)

@@ -1,0 +1,119 @@
+# Tensors of transform levels: what autograd's vmap and forward mode hand to the user's function.
+#
+# Such a tensor looks like one of the tensors that the function was written for. It has the shape,
+# dtype and device of that, and shows the memory of `inner`, without its first dimension where that
+# is a batch. What it stands for is in its `__dict__`; the level's interposer works with that.
+
+cdef object _level_functions = None     # (alias, detach, text)
+
+
+def make_level(Tensor inner not None, int number, bint batched, dict facts not None,
+               Tensor base=None):
+    """A tensor of a transform level.
+
+    Args:
+        inner: What it stands for, one level below.
+        number: The level, 1 to 255.
+        batched: Whether the first dimension of ``inner`` is a batch, hidden from the function.
+        facts: The new tensor's ``__dict__``.
+        base: The tensor of the level that this one is a view of.
+    """
+    cdef Tensor t
+    cdef Tensor root
+    if not 0 < number < 256 or (batched and inner._ndim == 0):
+        raise ValueError(f"make_level(): level {number} of a tensor of {inner._ndim} dimensions")
+    t = fl_steal(fl_tensor_alias_from(<fl_tensor *><PyObject *>inner, batched))
+    t._flags |= <uint32_t>number << FL_LEVEL_SHIFT
+    (<object>t).__dict__.update(facts)
+    if base is not None:
+        root = base if base._base_tensor is None else base._base_tensor
+        t._base_tensor = root
+        t._flags |= FL_VIEW | (base._flags & FL_CONSTANT_VIEW)
+        if not fl_thread.mode & FL_M_GRAD:
+            t._flags |= FL_CONSTANT_VIEW
+    return t
+
+
+def level_of(value) -> int:
+    """The transform level of a tensor; 0 for plain tensors and everything else."""
+    return (<Tensor>value)._flags >> FL_LEVEL_SHIFT if isinstance(value, Tensor) else 0
+
+
+def retarget_level(Tensor t not None, Tensor inner not None, int number, bint batched,
+                   dict facts not None):
+    """Let an existing tensor be of a level from now on, or stand for another ``inner``."""
+    cdef Tensor fresh = make_level(inner, number, batched, facts)
+    base, flags = t._base_tensor, t._flags
+    _take_over(t, fresh)
+    t._base_tensor = base
+    t._flags |= (flags & (FL_VIEW | FL_CONSTANT_VIEW)) | <uint32_t>number << FL_LEVEL_SHIFT
+    (<object>t).__dict__.update(facts)
+
+
+def set_level_functions(alias, detach, text):
+    """What aliases, detaches and prints tensors of a level; from the package that makes them."""
+    global _level_functions
+    global fl_level_alias
+    _level_functions = (alias, detach, text)
+    fl_level_alias = <PyObject *>alias
+
+
+cdef object _detached_level(Tensor t):
+    return _level_functions[1](t)
+
+
+cdef object _level_text(Tensor t):
+    return _level_functions[2](t)
+
+
+# ---- the tape at a level: what dispatch does for plain tensors -------------------------------
+# Called by the level's interposer. Operators that the tape itself runs have to come by it again,
+# so the thread's place in the order of dispatch goes back by one.
+def tape_record(op, args, results):
+    """Hang a node on the results of a call whose arguments require grad."""
+    _tape_step(0, None, op, args, results)
+
+
+def tape_prepare(op, args, targets):
+    """Before a call writes to ``targets``: a token for ``tape_commit``."""
+    return _tape_step(1, None, op, args, targets)
+
+
+def tape_commit(token, op, args, targets):
+    """After the write: the targets get their new history."""
+    _tape_step(2, token, op, args, targets)
+
+
+cdef object _tape_step(int step, object token, op, args, tensors):
+    cdef const fl_op *row = _row_of(op)
+    cdef fl_value values[16]
+    cdef fl_value out[8]
+    cdef fl_arena arena
+    cdef int level = fl_thread.level
+    _unbox_all(row, args, values, &arena)
+    _fill_targets(row, tensors, out)
+    fl_thread.level = max(level - 1, 0)
+    try:
+        if step == 0:
+            fl_the_tape.record(row, values, row.nparams, out, row.nouts)
+            return None
+        if step == 1:
+            return fl_steal_object(
+                fl_the_tape.prepare(row, values, row.nparams, out, row.nouts))
+        fl_the_tape.commit(<PyObject *>token, row, values, row.nparams, out, row.nouts)
+    finally:
+        fl_thread.level = level
+
+
+cdef object fl_steal_object(PyObject *o):
+    result = <object>o
+    Py_DECREF(result)
+    return result
+
+
+cdef int _fill_targets(const fl_op *row, object tensors, fl_value *out) except -1:
+    cdef int i
+    for i in range(row.nouts):
+        out[i].tag = FL_TENSOR
+        out[i].t = <fl_tensor *><PyObject *>(<Tensor?>tensors[i])
+    return 0
