@@ -28,6 +28,12 @@ def _spread(index: tuple, ndim: int) -> list:
     return [*head, *[slice(None)] * missing, *tail]
 
 
+def _expect_fit(part: np.ndarray, sizes: tuple) -> None:
+    """NumPy lets a mask without elements pass for dimensions of any size."""
+    if part.dtype == bool and part.shape != sizes[:part.ndim]:
+        raise IndexError("a mask of another shape")
+
+
 def steps(array: np.ndarray, index: tuple):
     """The view that the basic parts give, and what is left to index it with."""
     first, second = [], []
@@ -35,6 +41,7 @@ def steps(array: np.ndarray, index: tuple):
         if isinstance(part, np.ndarray) and part.ndim == 0 and part.dtype != bool:
             part = int(part)
         if isinstance(part, np.ndarray):
+            _expect_fit(part, array.shape[sum(p is not None for p in first):])
             first += [slice(None)] * _takes(part)
             second.append(part if part.dtype == bool else part.astype(np.int64))
             continue

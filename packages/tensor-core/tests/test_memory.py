@@ -116,3 +116,11 @@ def test_an_impossible_size_is_an_error_and_not_a_crash():
             flambeau.zeros(size)
     with pytest.raises((MemoryError, RuntimeError, ValueError, OverflowError)):
         flambeau.zeros(2 ** 40, 2 ** 40)
+
+
+def test_every_failed_allocation_is_an_error_that_says_what_was_asked_and_held():
+    script = os.path.join(os.path.dirname(__file__), "out_of_memory.py")
+    done = subprocess.run([sys.executable, script], text=True, capture_output=True, check=False,
+                          env={**os.environ, "FLAMBEAU_ALLOC": "plain"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout.split()[0]) > 1000

@@ -7,6 +7,7 @@ leaves them in the file FUZZ_LAST, where that is set.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import random
@@ -84,19 +85,24 @@ def by_coverage(function, seeds: list[bytes], seconds: int, seed: int) -> None:
     atheris.Fuzz()
 
 
+def instrumented():
+    """While this lasts, imported modules learn to report their coverage."""
+    if not GUIDED:
+        return contextlib.nullcontext()
+    import atheris
+
+    return atheris.instrument_imports(include=["flambeau", "targets", "index_model"])
+
+
 def main(name: str, seconds: int, seed: int = 1) -> None:
     warnings.simplefilter("ignore")
-    if GUIDED:
-        import atheris
-
-        with atheris.instrument_imports(include=["flambeau", "targets", "index_model"]):
-            import targets
-    else:
+    with instrumented():
         import targets
+
+        function, known = guarded(targets.TARGETS[name]), targets.seeds(name)
+        for data in known:
+            function(data)      # readers of files are imported by the first that needs them
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    function, known = guarded(targets.TARGETS[name]), targets.seeds(name)
-    for data in known:
-        function(data)
     if GUIDED:
         by_coverage(function, known, seconds, seed)
     else:

@@ -328,6 +328,8 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
 def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_grad=False,
              layout=None, pin_memory=False):
     """The numbers 0 to ``n - 1`` in random order."""
+    if isinstance(n, int) and n < 0:
+        raise RuntimeError(f"randperm(): n must be non-negative, not {n}")
     x = _op["random_permutation"](n, generator=generator)
     dtype = _kind(dtype, out)
     if dtype is not None or device is not None:

@@ -221,8 +221,8 @@ def cdist(x1, x2, p, compute_mode):
         raise RuntimeError(f"cdist only supports at least 2D tensors, got shapes {list(x1.shape)} "
                            f"and {list(x2.shape)}")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} "
-                           f"X2: {x2.shape[-1]}")
+        raise RuntimeError("cdist(): X1 and X2 must have the same number of columns. X1: "
+                           f"{x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     if compute_mode not in _MODES:

@@ -9,13 +9,24 @@ __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = 
                                                                                   {}};
 const fl_tape *fl_the_tape = nullptr;
 
+/* Failures on worker threads say what could not be done: what was asked and held is added here. */
+static void raise_text(PyObject *kind, const char *text) {
+    char held[FL_ALLOC_TEXT];
+    if (kind != PyExc_MemoryError || strstr(text, "live tensors hold")) {
+        PyErr_SetString(kind, text);
+        return;
+    }
+    fl_alloc_text(held);
+    PyErr_Format(kind, "%s: %s", text, held);
+}
+
 int fl_raise(void) {
     PyObject *kinds[] = {PyExc_RuntimeError, PyExc_ValueError, PyExc_TypeError, PyExc_IndexError,
                          PyExc_RuntimeError, PyExc_MemoryError, PyExc_NotImplementedError,
                          PyExc_OverflowError, fl_python.linalg_error};
     int kind = fl_error_kind_get();
     if (!PyErr_Occurred())
-        PyErr_SetString(kinds[kind >= 0 && kind < 9 ? kind : 0], fl_error_text());
+        raise_text(kinds[kind >= 0 && kind < 9 ? kind : 0], fl_error_text());
     fl_error_clear();
     return -1;
 }
@@ -215,7 +226,7 @@ static int count_on_host(fl_tensor *t) {
     fl_dynamic_size = fl_count_nonzero(out[0].t);
     if (out[0].t != t)
         Py_DECREF(out[0].t);
-    return 0;
+    return fl_dynamic_size < 0 ? fl_raise() : 0;
 }
 
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {

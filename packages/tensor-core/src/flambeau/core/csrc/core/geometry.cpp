@@ -71,18 +71,34 @@ int64_t fl_spec_numel(const fl_spec *s) { return fl_numel_of(s->ndim, s->shape);
 
 __thread const fl_op *fl_caller = nullptr;
 
+/* Rows that do the work of the composite that runs: helpers, and longer names of the same. */
+static bool works_for_caller(const fl_op *op) {
+    size_t n = strlen(fl_caller->name);
+    return op->flags & FL_O_HELPER ||
+           (strncmp(op->name, fl_caller->name, n) == 0 && op->name[n] == '_');
+}
+
+/* Windows along one or three dimensions are computed on planes, which the text then describes. */
+static bool is_on_planes(const fl_op *op) {
+    return strstr(op->name, "2d") &&
+           (strstr(fl_caller->name, "1d") || strstr(fl_caller->name, "3d"));
+}
+
 const char *fl_op_title(const fl_op *op) {
-    if (fl_caller && op->flags & FL_O_HELPER)
+    const char *call = "()";
+    if (fl_caller && is_on_planes(op)) {
         op = fl_caller;
+        call = "(), on planes";
+    } else if (fl_caller && works_for_caller(op)) {
+        op = fl_caller;
+    }
     static thread_local char text[4][96];
     static thread_local int turn = 0;
     turn = (turn + 1) & 3;
     char *out = text[turn];
-    size_t n = strlen(op->name);
-    if (n > 90)
-        n = 90;
-    memcpy(out, op->name, n);
-    memcpy(out + n, "()", 3);
+    bool linalg = strncmp(op->name, "linalg_", 7) == 0;
+    snprintf(out, sizeof text[0], "%s%.75s%s", linalg ? "linalg." : "",
+             op->name + (linalg ? 7 : 0), call);
     return out;
 }
 

@@ -65,15 +65,6 @@ static int storage_from_backend(fl_storage *s, size_t nbytes, int device) {
     return b->allocate(b->ctx, device & 255, nbytes, &s->ptr, &s->owner);
 }
 
-static void raise_no_memory(size_t nbytes) {
-    fl_alloc_info info;
-    fl_alloc_stats(&info);
-    PyErr_Format(PyExc_MemoryError,
-                 "cannot allocate %zu bytes for a tensor: live tensors hold %lld bytes, freed "
-                 "blocks kept for reuse %lld bytes", nbytes, (long long)info.live_bytes,
-                 (long long)info.cached_bytes);
-}
-
 fl_storage *fl_storage_new(size_t nbytes, int device) {
     fl_storage *s = storage_blank(device);
     if (!s)
@@ -96,7 +87,9 @@ fl_storage *fl_storage_new(size_t nbytes, int device) {
     s->ptr = (char *)fl_alloc(nbytes);
     if (!s->ptr) {
         Py_DECREF(s);
-        raise_no_memory(nbytes);
+        char text[FL_ALLOC_TEXT];
+        fl_alloc_text(text);
+        PyErr_SetString(PyExc_MemoryError, text);
         return nullptr;
     }
     s->kind = FL_S_HEAP;

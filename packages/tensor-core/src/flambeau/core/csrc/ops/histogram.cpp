@@ -56,9 +56,8 @@ void count_numbers(const int64_t *x, const W *weights, int64_t n, W *out, int64_
 int expect_numbers(const int64_t *x, int64_t n, int64_t size) {
     for (int64_t i = 0; i < n; i++)
         if (x[i] < 0 || x[i] >= size)
-            return fl_error(FL_RUNTIME_ERROR, "bincount(): only numbers from 0 to %lld are counted, found "
-                            "%lld at position %lld", (long long)size - 1,
-                            (long long)x[i], (long long)i);
+            return fl_error(FL_RUNTIME_ERROR, "bincount(): expected non-negative integers, found %lld "
+                            "at position %lld", (long long)x[i], (long long)i);
     return 0;
 }
 

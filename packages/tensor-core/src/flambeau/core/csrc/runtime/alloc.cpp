@@ -297,6 +297,8 @@ void free_plain(void *block, size_t bytes) {
     remove_live(counters, bytes);
 }
 
+std::atomic<size_t> refused{0}; /* what was asked for last in vain */
+
 } // namespace
 
 const bool fl_alloc_watched = state().mode != CACHE;
@@ -306,6 +308,8 @@ void *fl_alloc(size_t bytes) {
     void *block = s.mode == PLAIN ? alloc_plain(bytes) : alloc_cached(s, bytes);
     if (block)
         count_alloc(s);
+    else
+        refused.store(bytes, std::memory_order_relaxed);
     return block;
 }
 
@@ -324,15 +328,24 @@ void *fl_alloc_or_error(size_t bytes) {
     void *block = fl_alloc(bytes);
     if (block)
         return block;
+    char text[FL_ALLOC_TEXT];
+    fl_alloc_text(text);
+    fl_error(FL_MEMORY_ERROR, "%s", text);
+    return nullptr;
+}
+
+void fl_alloc_text(char *text) {
     fl_alloc_info info;
     fl_alloc_stats(&info);
-    fl_error(FL_MEMORY_ERROR,
-             "CPU: cannot allocate %zu bytes (%.1f MiB); tensors hold %.1f MiB and the machine "
-             "allows this process %.1f MiB; free tensors or use smaller batches",
-             bytes, static_cast<double>(bytes) / 1048576.0,
-             static_cast<double>(info.live_bytes) / 1048576.0,
-             static_cast<double>(fl_host_memory()) / 1048576.0);
-    return nullptr;
+    double mib = 1048576.0;
+    size_t bytes = refused.load(std::memory_order_relaxed);
+    snprintf(text, FL_ALLOC_TEXT,
+             "cannot allocate %zu bytes (%.1f MiB): live tensors hold %.1f MiB, freed blocks kept "
+             "for reuse %.1f MiB, and this process may use %.1f MiB; free tensors or use smaller "
+             "batches",
+             bytes, static_cast<double>(bytes) / mib, static_cast<double>(info.live_bytes) / mib,
+             static_cast<double>(info.cached_bytes) / mib,
+             static_cast<double>(fl_host_memory()) / mib);
 }
 
 void fl_alloc_fail_after(int64_t blocks) {

@@ -42,6 +42,10 @@ void fl_free(void *block, size_t bytes);
 /* fl_alloc that says what failed: NULL with an FL_MEMORY_ERROR naming what was asked and held. */
 void *fl_alloc_or_error(size_t bytes);
 
+/* What the last request that failed asked for, what is held and what there is. */
+enum { FL_ALLOC_TEXT = 256 };
+void fl_alloc_text(char *text);
+
 void fl_alloc_stats(fl_alloc_info *info);
 void fl_alloc_reset_peak(void);
 void fl_alloc_trim(void);           /* return all cached blocks to the operating system, those

@@ -185,7 +185,7 @@ class OwnJob {
         if (!out_of_memory)
             return 0;
         return fl_error(FL_MEMORY_ERROR,
-                        "matrix product: cannot allocate %zu bytes of work space", scratch_bytes);
+                        "matrix product: no memory for %zu bytes of work space", scratch_bytes);
     }
 
   private:
