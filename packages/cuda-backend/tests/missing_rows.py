@@ -11,9 +11,12 @@ MISSING = {
     "grid_sampler", "grid_sampler_grad", "group_norm_grad", "histc", "histogram_of", "igamma",
     "igammac", "im2col", "index_copy", "index_fill", "kthvalue", "lcm", "linalg_cholesky_ex",
     "linalg_det_lu", "linalg_eig", "linalg_eigh", "linalg_householder_product",
-    "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet_lu", "linalg_solve_lu",
+    "linalg_lu_factor_ex", "linalg_ldl_factor_ex",
+    "linalg_ldl_solve", "linalg_lstsq_by", "ormqr", "linalg_qr",
+    "linalg_slogdet_lu", "linalg_solve_lu",
     "linalg_solve_triangular", "linalg_svd", "logcumsumexp", "lu_permutation", "masked_scatter",
-    "matrix_exp", "max_pool2d_grad", "max_pool2d_values", "max_pool2d_with_indices", "median", "median.dim", "mode",
+    "matrix_exp", "max_pool2d_grad", "max_pool2d_values", "max_pool2d_with_indices",
+    "median", "median.dim", "mode",
     "multinomial", "nanmedian", "nanmedian.dim", "nansum", "native_batch_norm",
     "native_group_norm", "norm_of", "pad_by", "pad_by_grad", "pinv_svd", "poisson",
     "repeat_places", "resample", "resample_grad", "row_order", "scatter_reduce", "searchsorted",
@@ -22,8 +25,9 @@ MISSING = {
 
 #: Rows whose kernels refuse uint64, whose order and division differ from int64's.
 SIGNED_ONLY = {
-    "abs", "amax", "amin", "argmax", "argmin", "bitwise_right_shift", "clamp_both", "clamp_max",
-    "clamp_min", "floor_divide", "fmax", "fmin", "fmod", "ge", "gt", "le", "lt", "max.dim",
+    "abs", "pow", "amax", "amin", "argmax", "argmin", "bitwise_right_shift", "clamp_both",
+    "clamp_max", "clamp_min", "floor_divide", "fmax", "fmin", "fmod", "ge", "gt", "le", "lt",
+    "max.dim",
     "maximum", "min.dim", "minimum", "relu", "remainder", "sgn", "sign", "signbit",
     "trunc_divide",
 }
