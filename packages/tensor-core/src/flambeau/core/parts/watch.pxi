@@ -260,7 +260,7 @@ def storage_id(Tensor t not None):
 
 def storage_refcount(Tensor t not None) -> int:
     """How many tensors and other owners hold the memory of ``t``."""
-    return t._storage.ob_refcnt
+    return _Py_REFCNT(t._storage)
 
 
 def bump_version(Tensor t not None):
