@@ -5,9 +5,7 @@
  * objects do. Released objects of the class itself, not of subclasses, wait on a list. */
 #include "core/python.h"
 
-static const int FREE_LIMIT = 1024;
-static PyObject *free_list[FREE_LIMIT];
-static int free_count = 0;
+static WaitingObjects<PyObject, 1024> waiting;
 static void *vtab = nullptr;    /* what the Cython class expects in the frozen prefix */
 
 static inline PyObject **slot(PyObject *o, Py_ssize_t offset) {
@@ -25,9 +23,7 @@ static void release(PyObject *o) {
     Py_CLEAR(t->autograd);
     Py_CLEAR(((fl_tensor_full *)o)->base);
     Py_CLEAR(*slot(o, fl_tensor_type->tp_dictoffset));
-    if (FL_LIKELY(Py_TYPE(o) == fl_tensor_type && free_count < FREE_LIMIT))
-        free_list[free_count++] = o;
-    else
+    if (!(FL_LIKELY(Py_TYPE(o) == fl_tensor_type) && waiting.keep(o)))
         Py_TYPE(o)->tp_free(o);
 }
 
@@ -44,9 +40,8 @@ int fl_tensor_blank_init(void) {
 }
 
 fl_tensor *fl_tensor_blank(void) {
-    PyObject *o;
-    if (FL_LIKELY(free_count > 0)) {
-        o = free_list[--free_count];
+    PyObject *o = waiting.take();
+    if (FL_LIKELY(o != nullptr)) {
         memset((char *)o + sizeof(PyObject), 0,
                (size_t)fl_tensor_type->tp_basicsize - sizeof(PyObject));
         PyObject_Init(o, fl_tensor_type);

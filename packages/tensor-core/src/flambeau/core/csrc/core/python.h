@@ -2,6 +2,25 @@
 #pragma once
 #include "core/core.h"
 
+/* Released objects that wait for the next call. Without the GIL threads would race for them, and
+ * Python's own allocator is made for that. */
+template <typename T, int LIMIT> struct WaitingObjects {
+#ifdef Py_GIL_DISABLED
+    bool keep(T *) { return false; }
+    T *take() { return nullptr; }
+#else
+    T *objects[LIMIT];
+    int count;
+    bool keep(T *object) {
+        if (FL_UNLIKELY(count == LIMIT))
+            return false;
+        objects[count++] = object;
+        return true;
+    }
+    T *take() { return FL_LIKELY(count > 0) ? objects[--count] : nullptr; }
+#endif
+};
+
 /* ---- storage: memory with an owner and a version counter ----------------------------------- */
 static const size_t FL_SMALL = 256;      /* tensors of up to so many bytes live in the object */
 struct fl_storage {

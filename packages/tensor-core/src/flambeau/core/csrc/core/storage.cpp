@@ -1,18 +1,14 @@
 /* Storage objects: memory, its owner and its version counter. Small data lives in the object. */
 #include "core/python.h"
 
-static const int FREE_LIMIT = 512;
-static fl_storage *free_list[FREE_LIMIT];
-static int free_count = 0;
+static WaitingObjects<fl_storage, 512> waiting;
 
 static void storage_dealloc(PyObject *self) {
     fl_storage *s = (fl_storage *)self;
     if (s->kind == FL_S_HEAP)
         fl_free(s->ptr, s->nbytes);
     Py_CLEAR(s->owner);
-    if (free_count < FREE_LIMIT)
-        free_list[free_count++] = s;
-    else
+    if (!waiting.keep(s))
         PyObject_Free(s);
 }
 
@@ -32,9 +28,8 @@ int fl_storage_init(void) {
 }
 
 static fl_storage *storage_blank(int device) {
-    fl_storage *s;
-    if (FL_LIKELY(free_count > 0)) {
-        s = free_list[--free_count];
+    fl_storage *s = waiting.take();
+    if (FL_LIKELY(s != nullptr)) {
         PyObject_Init((PyObject *)s, &fl_storage_type);
     } else {
         s = PyObject_New(fl_storage, &fl_storage_type);
