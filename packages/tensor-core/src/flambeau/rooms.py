@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("array_api", "fft", "linalg", "random", "signal", "special")
+OWN_MODULES = ("amp", "array_api", "fft", "linalg", "random", "signal", "special")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
     "autograd": "flambeau-autograd",
     "func": "flambeau-autograd",
+    "profiler": "flambeau-autograd",
+    "utils.checkpoint": "flambeau-autograd",
     "nn": "flambeau-nn",
     "utils.data": "flambeau-nn",
     "optim": "flambeau-optim",
@@ -40,6 +42,16 @@ NAMES = {
     "inference_mode": "autograd",
     "set_grad_enabled": "autograd",
     "vmap": "func",
+    "autocast": "autograd",
+    "is_autocast_enabled": "autograd",
+    "get_autocast_dtype": "autograd",
+    "is_autocast_cache_enabled": "autograd",
+    "is_anomaly_enabled": "autograd",
+    "is_anomaly_check_nan_enabled": "autograd",
+    "amp.autocast": "autograd",
+    "amp.custom_fwd": "autograd",
+    "amp.custom_bwd": "autograd",
+    "amp.is_autocast_available": "autograd",
     "Tensor.backward": "autograd",
     "Tensor.register_hook": "autograd",
     "Tensor.retain_grad": "autograd",

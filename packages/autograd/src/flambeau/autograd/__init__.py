@@ -3,7 +3,7 @@
 ``y.backward()`` and ``grad(y, x)`` compute gradients; ``rule`` states the derivative of an
 operator; ``Function`` is a custom forward with a custom backward.
 """
-from flambeau.autograd._engine import TENSOR_ATTRIBUTES, install_tape
+from flambeau.autograd._engine import TENSOR_ATTRIBUTES, install_tape, set_own_folders
 from flambeau.autograd._table import no_derivative, rule
 from flambeau.autograd.function import Function
 from flambeau.autograd.functional import backward, grad
@@ -17,23 +17,45 @@ from flambeau.autograd.modes import (
 )
 from flambeau.core import install_tensor_methods
 
+
+def _source_folders() -> list[str]:
+    """Where this library's Python sources are: lines in them are not shown to users."""
+    import os
+
+    import flambeau
+
+    return [os.path.join(folder, "") for folder in flambeau.__path__]
+
+
 install_tape()
 install_tensor_methods(TENSOR_ATTRIBUTES)
 
-_CHECKS = ("GradcheckError", "gradcheck", "gradgradcheck")
+set_own_folders(_source_folders())
+
+#: What is imported when it is first used -> the module it is in.
+_LATER = {
+    **dict.fromkeys(("GradcheckError", "gradcheck", "gradgradcheck"), "checks"),
+    **dict.fromkeys(("detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+                     "nan_check", "set_detect_anomaly"), "anomaly"),
+    **dict.fromkeys(("autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype",
+                     "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled"),
+                    "_autocast"),
+}
+_MODULES = ("anomaly", "checks", "forward_ad", "graph", "profiler")
 
 
 def __getattr__(name: str):
-    """The checker and the graph's classes are imported when they are first used."""
+    """What few programs need is imported when it is first used."""
     from importlib import import_module
 
-    if name in _CHECKS:
-        return getattr(import_module("flambeau.autograd.checks"), name)
-    if name in ("checks", "forward_ad", "graph"):
+    if name in _LATER:
+        return getattr(import_module(f"flambeau.autograd.{_LATER[name]}"), name)
+    if name in _MODULES:
         return import_module(f"flambeau.autograd.{name}")
     raise AttributeError(f"module 'flambeau.autograd' has no attribute {name!r}")
 
 
-__all__ = ["Function", "GradcheckError", "backward", "enable_grad", "grad", "gradcheck",
-           "gradgradcheck", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
-           "no_derivative", "no_grad", "rule", "set_grad_enabled"]
+__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "grad",
+           "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled",
+           "is_inference_mode_enabled", "nan_check", "no_derivative", "no_grad", "rule",
+           "set_detect_anomaly", "set_grad_enabled"]

@@ -18,6 +18,8 @@ class FunctionCtx:
         self._saved: tuple[SavedTensor | None, ...] | None = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._constant: tuple[Tensor, ...] = ()
+        self._to_forward: tuple[Tensor | None, ...] = ()
+        self._hidden: dict[str, str] | None = None
         self._node = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -36,6 +38,18 @@ class FunctionCtx:
                     "keep other values as attributes, ctx.size = size")
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, which reads them as ``saved_tensors``.
+
+        Args:
+            tensors: inputs or outputs of ``forward``, or None.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(f"save_for_forward() takes tensors and None, not "
+                                f"{type(tensor).__name__}")
+        self._to_forward = tensors
+
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs ``forward`` wrote to; it must return them.
 
@@ -48,7 +62,8 @@ class FunctionCtx:
         """Say which outputs carry no gradient.
 
         Args:
-            tensors: outputs of ``forward``.
+            tensors: outputs of ``forward``; or tensors it keeps for ``backward`` that do not
+                depend on its inputs, such as masks.
         """
         self._constant = tensors
 

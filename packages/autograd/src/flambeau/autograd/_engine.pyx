@@ -20,6 +20,12 @@ hooks      functions of the user on the way
 entry      backward, grad, custom functions
 attributes what Tensor gets
 modes      no_grad and its kin
+packed     saved tensors in the hands of pack hooks
+writers    who wrote to a saved tensor
+places     where forward calls were
+nan        who made the first NaN
+autocast   inputs in a lower precision
+profile    what ran, and how long
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
@@ -39,11 +45,15 @@ from flambeau.core import ops
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._table import PARTS, backward_name, find_rule
 
+include "engine/outside.pxi"
 include "engine/plan.pxi"
 include "engine/errors.pxi"
 include "engine/node.pxi"
 include "engine/lifetime.pxi"
 include "engine/shown.pxi"
+include "engine/packed.pxi"
+include "engine/writers.pxi"
+include "engine/places.pxi"
 include "engine/saved.pxi"
 include "engine/record.pxi"
 include "engine/views.pxi"
@@ -59,6 +69,9 @@ include "engine/selective.pxi"
 include "engine/entry.pxi"
 include "engine/attributes.pxi"
 include "engine/modes.pxi"
+include "engine/nan.pxi"
+include "engine/autocast.pxi"
+include "engine/profile.pxi"
 
 cdef fl_tape _tape
 
@@ -70,4 +83,5 @@ def install_tape():
     _tape.record = record
     _tape.prepare = prepare
     _tape.commit = commit
+    _tape.wrote = wrote
     FL.set_tape(&_tape)

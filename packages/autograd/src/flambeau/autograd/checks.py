@@ -14,7 +14,7 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(fn: Callable, inputs: Tensor | Sequence[object], *, eps: float = 1e-6,
-              atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True) -> bool:
+              atol: float = 1e-6, rtol: float = 1e-4, raise_exception: bool = True) -> bool:
     """Compare the derivatives of a function with central differences.
 
     Every element of every output is differentiated by every element of every input that
@@ -26,7 +26,7 @@ def gradcheck(fn: Callable, inputs: Tensor | Sequence[object], *, eps: float = 1
         inputs: its arguments; those to check are float64 or complex128 and require grad.
         eps: the step.
         atol: absolute tolerance.
-        rtol: relative tolerance.
+        rtol: relative tolerance; a rule that is wrong by a thousandth is caught.
         raise_exception: raise where they differ, instead of giving False.
 
     Returns:
@@ -54,7 +54,7 @@ def gradcheck(fn: Callable, inputs: Tensor | Sequence[object], *, eps: float = 1
 
 def gradgradcheck(fn: Callable, inputs: Tensor | Sequence[object],
                   grad_outputs: Sequence[Tensor] | None = None, *, eps: float = 1e-6,
-                  atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True) -> bool:
+                  atol: float = 1e-6, rtol: float = 1e-4, raise_exception: bool = True) -> bool:
     """Compare second derivatives with central differences of the first.
 
     Args:
@@ -63,7 +63,7 @@ def gradgradcheck(fn: Callable, inputs: Tensor | Sequence[object],
         grad_outputs: gradients of the outputs (by default, fixed numbers around 1).
         eps: the step.
         atol: absolute tolerance.
-        rtol: relative tolerance.
+        rtol: relative tolerance; a rule that is wrong by a thousandth is caught.
         raise_exception: raise where they differ, instead of giving False.
 
     Returns:

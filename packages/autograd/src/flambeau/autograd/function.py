@@ -27,9 +27,12 @@ from flambeau.autograd._engine import (
     SavedTensor,
     alias_of,
     attach_function,
+    holders_of,
     is_grad_enabled,
     needs_grad,
     no_grad,
+    refusing,
+    tie_written,
 )
 from flambeau.core import Tensor, ops
 
@@ -49,7 +52,8 @@ class _Backward(NodeFunction):
         try:
             if ctx.materialize_grads:
                 grads = _materialized(grads, node._output_shapes)
-            result = self.cls.backward(ctx, *grads)
+            with _hidden_shown(ctx):
+                result = self.cls.backward(ctx, *grads)
         finally:
             ctx._node = before
         result = result if isinstance(result, tuple) else (result,)
@@ -98,6 +102,23 @@ class Function:
             "this Function has no backward: write a static method backward(ctx, *grads) that "
             "returns one gradient (or None) for each argument of forward")
 
+    @staticmethod
+    def jvp(ctx: FunctionCtx, *tangents):
+        """Tangents of the outputs from the tangents of the inputs, for forward mode."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD: a static method jvp(ctx, *tangents)")
+
+    @staticmethod
+    def vmap(info, in_dims: tuple, *args):
+        """The function of a batch: gives the output and the place of its batch dimension."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod "
+            "or set generate_vmap_rule=True.")
+
+    #: Let vmap run ``forward``, ``backward`` and ``jvp`` on batches, as they are.
+    generate_vmap_rule = False
+
     def __init__(self) -> None:
         raise RuntimeError(f"{type(self).__name__}() makes nothing: call "
                            f"{type(self).__name__}.apply(...)")
@@ -133,13 +154,40 @@ def _tie(cls: type[Function], ctx: FunctionCtx, args: tuple, output, records: bo
     """Hang the function's node on its outputs."""
     single = not isinstance(output, (tuple, list))
     outputs = [output] if single else list(output)
+    _check_returned(cls, ctx, outputs)
     outputs = [_as_output(cls, ctx, args, o) for o in outputs]
     if records:
-        wanted = [_carries_grad(ctx, o) for o in outputs]
-        attach_function(f"{cls.__name__}Backward", _Backward(cls, ctx), ctx, list(args), wanted)
-        ctx._saved = tuple([_saved(t, outputs) for t in ctx._to_save])
+        _attach(cls, ctx, args, outputs)
+        ctx._hidden = _hidden_attributes(cls, ctx, args, outputs)
+    elif ctx._to_save:
+        ctx._saved = tuple([SavedTensor(t) if t is not None else None for t in ctx._to_save])
     ctx._to_save = ()
     return outputs[0] if single else tuple(outputs)
+
+
+def _attach(cls, ctx, args, outputs) -> None:
+    """Make the node; inputs that were written to are tied last, for they may be views."""
+    wanted = [_carries_grad(ctx, o) for o in outputs]
+    fresh = [None if o is None or _is_among(o, ctx._dirty) else o for o in wanted]
+    facts = [(tuple(o.shape), o.dtype, o.device) if isinstance(o, Tensor) else None
+             for o in outputs]
+    saved, ctx._to_save = ctx._to_save, ()
+    hidden = _hidden(saved, 0, args, outputs, ctx) if saved else []
+    node = attach_function(f"{cls.__name__}Backward", _Backward(cls, ctx), ctx, list(args), fresh,
+                           facts)
+    for number, o in enumerate(wanted):
+        if o is not None and fresh[number] is None:
+            place = next(i for i, a in enumerate(args) if a is o)
+            tie_written(o, node, number, len(wanted), place, cls.__name__)
+    ctx._saved = tuple([_saved(cls, t, outputs, h) for t, h in zip(saved, hidden, strict=True)])
+
+
+def _check_returned(cls, ctx, outputs) -> None:
+    if not all(_is_among(t, outputs) for t in ctx._dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            f"The inputs that are modified inplace must all be outputs of the Function: return "
+            f"them from {cls.__name__}.forward()")
 
 
 def _as_output(cls, ctx, args, value):
@@ -170,11 +218,77 @@ def _is_among(value, others: Sequence) -> bool:
     return any(value is o for o in others)
 
 
-def _saved(tensor, outputs):
+def _saved(cls, tensor, outputs, hidden):
     if tensor is None:
         return None
+    if hidden:
+        return SavedTensor(tensor, -1, _refusal(cls, "with save_for_backward()"))
     number = next((i for i, o in enumerate(outputs) if o is tensor), -1)
     return SavedTensor(tensor, number)
+
+
+# ---- intermediates that the author hid -----------------------------------------------------------
+# What forward computes on the way has no history, for forward is not recorded. A backward that
+# uses such a tensor is right, but the derivative of that backward would take it for a constant.
+# So while a backward is recorded, hidden tensors carry a history that raises when a gradient
+# comes to it. Tensors that others hold, too, were made elsewhere: they are constants.
+
+def _hidden(values: tuple, more: int, args, outputs, ctx) -> list[bool]:
+    """Which of some values forward made and nobody but their tuple and ``more`` others holds."""
+    alone = _references((ops.full_of((1,), 0),))[0]
+    return [count <= alone + more and _may_be_hidden(value, args, outputs, ctx)
+            for count, value in zip(_references(values), values, strict=True)]
+
+
+def _references(values: tuple) -> list[int]:
+    return [holders_of(value) for value in values]
+
+
+def _may_be_hidden(value, args, outputs, ctx) -> bool:
+    if not isinstance(value, Tensor) or not (value.is_floating_point() or value.is_complex()):
+        return False
+    return not (value.requires_grad or _is_among(value, ctx._constant) or _is_among(value, args)
+                or _is_among(value, outputs))
+
+
+def _hidden_attributes(cls, ctx, args, outputs) -> dict[str, str] | None:
+    """Names of attributes of ctx that hold hidden tensors, and the error of each."""
+    names = [name for name, value in ctx.__dict__.items()
+             if name[0] != "_" and isinstance(value, Tensor)]
+    if not names:
+        return None
+    hidden = _hidden(tuple([ctx.__dict__[name] for name in names]), 1, args, outputs, ctx)
+    return {name: _refusal(cls, f"as ctx.{name}")
+            for name, found in zip(names, hidden, strict=True) if found}
+
+
+def _refusal(cls, how: str) -> str:
+    return (f"{cls.__name__}: double backward passes through a tensor that forward() computed on "
+            f"the way and kept {how}. How it depends on the inputs was not recorded, so the second "
+            "derivative would be wrong. Return it as an output of forward() too and save that, or "
+            "compute it again in backward() from the saved inputs; if it does not depend on the "
+            "inputs (a mask), say so: ctx.mark_non_differentiable(it)")
+
+
+class _hidden_shown:
+    """While a backward is recorded, hidden attributes are replaced by tensors that refuse."""
+
+    def __init__(self, ctx: FunctionCtx) -> None:
+        self.ctx = ctx
+        self.kept: dict = {}
+
+    def __enter__(self) -> None:
+        ctx = self.ctx
+        if ctx._hidden is None or not is_grad_enabled():
+            return
+        for name, message in ctx._hidden.items():
+            value = ctx.__dict__.get(name)
+            if isinstance(value, Tensor):
+                self.kept[name] = value
+                ctx.__dict__[name] = refusing(value, message, ctx._node)
+
+    def __exit__(self, *exception) -> None:
+        self.ctx.__dict__.update(self.kept)
 
 
 class _NotTwice(NodeFunction):

@@ -1,4 +1,218 @@
-"""The recorded graph: its nodes, and handles of hooks."""
-from flambeau.autograd._engine import AccumulateGrad, Node, RemovableHandle
+"""The recorded graph: its nodes, hooks on several tensors, what happens to saved tensors."""
+from __future__ import annotations
 
-__all__ = ["AccumulateGrad", "Node", "RemovableHandle"]
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.autograd._draw import draw
+from flambeau.autograd._engine import (
+    AccumulateGrad,
+    Node,
+    RemovableHandle,
+    pass_number,
+    pop_saved_hooks,
+    push_saved_hooks,
+    reached_now,
+    record_of,
+    refuse_saved_hooks,
+)
+from flambeau.core import Tensor, _core, ops
+
+__all__ = ["AccumulateGrad", "Node", "RemovableHandle", "disable_saved_tensors_hooks", "draw",
+           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
+
+
+class saved_tensors_hooks:
+    """Choose how tensors that a block saves for backward are kept.
+
+    Args:
+        pack_hook: from a tensor to anything; called when an operator saves it.
+        unpack_hook: from what ``pack_hook`` gave to a tensor with the same values; called when
+            a backward pass needs it.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> seen = []
+        >>> with flambeau.autograd.graph.saved_tensors_hooks(
+        ...         lambda t: seen.append(tuple(t.shape)) or t, lambda t: t):
+        ...     y = (x * x).sum()
+        >>> seen
+        [(2,), (2,)]
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any],
+                 unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        push_saved_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exception: object) -> None:
+        pop_saved_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what a block saves for backward in the CPU's memory, and bring it back when needed.
+
+    Args:
+        pin_memory: accepted as in PyTorch; memory is never pinned.
+        device_type: accepted as in PyTorch.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.autograd.graph.save_on_cpu():
+        ...     y = x.exp().sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2.7183, 2.7183])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            copy = ops.clone(tensor) if tensor.device.type == "cpu" else tensor.cpu()
+            return tensor.device, copy
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Refuse hooks on saved tensors in a block.
+
+    Args:
+        error_message: what the error says.
+
+    Example:
+        >>> from flambeau.autograd import graph
+        >>> with graph.disable_saved_tensors_hooks("not in here"):
+        ...     with graph.save_on_cpu():
+        ...         pass
+        Traceback (most recent call last):
+        RuntimeError: not in here
+    """
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        refuse_saved_hooks(self.error_message)
+
+    def __exit__(self, *exception: object) -> None:
+        refuse_saved_hooks(None)
+
+
+class _MultiHandle:
+    """Takes several hooks away at once."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hooks away. Does nothing the second time."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _MultiHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *,
+                             mode: str = "all") -> _MultiHandle:
+    """Call a function when the gradients of several tensors are known.
+
+    Args:
+        tensors: tensors that require grad.
+        fn: with ``mode="all"`` called once per backward pass with a list of their gradients,
+            None for those the pass does not reach; with ``"any"`` with the first of them.
+        mode: ``"all"`` or ``"any"``.
+
+    Returns:
+        A handle with ``remove()``.
+
+    Raises:
+        ValueError: another mode.
+
+    Example:
+        >>> import flambeau
+        >>> a, b = (flambeau.ones(1, requires_grad=True) for _ in range(2))
+        >>> handle = flambeau.autograd.graph.register_multi_grad_hook(
+        ...     (a, b), lambda grads: print([g.item() for g in grads]))
+        >>> (2 * a + 3 * b).backward()
+        [2.0, 3.0]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    wait = _WaitForAll(tensors, fn) if mode == "all" else _WaitForAny(fn)
+    return _MultiHandle([t.register_hook(wait.hook(i)) for i, t in enumerate(tensors)])
+
+
+class _WaitForAll:
+    """Collects the gradients of one pass; how many will come is asked when the first arrives."""
+
+    def __init__(self, tensors: Sequence[Tensor], fn: Callable) -> None:
+        self.records = [record_of(t) for t in tensors]
+        self.fn = fn
+        self.lock = threading.Lock()
+        self.passes: dict[int, tuple[int, list[Tensor | None]]] = {}
+
+    def hook(self, index: int) -> Callable[[Tensor], None]:
+        def arrived(grad: Tensor) -> None:
+            number = pass_number()
+            with self.lock:
+                if number not in self.passes:
+                    self.passes[number] = (reached_now(self.records), [None] * len(self.records))
+                expected, grads = self.passes[number]
+                grads[index] = grad
+                done = sum(g is not None for g in grads) >= expected
+                if done:
+                    del self.passes[number]
+            if done:
+                self.fn(grads)
+
+        return arrived
+
+
+class _WaitForAny:
+    """Calls once per pass."""
+
+    def __init__(self, fn: Callable) -> None:
+        self.fn = fn
+        self.lock = threading.Lock()
+        self.last = -1
+
+    def hook(self, index: int) -> Callable[[Tensor], None]:
+        def arrived(grad: Tensor) -> None:
+            number = pass_number()
+            with self.lock:
+                first, self.last = number != self.last, number
+            if first:
+                self.fn(grad)
+
+        return arrived
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Count a write that happened behind the library's back (through a NumPy view, say).
+
+    Args:
+        tensor: the tensor, or several.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.zeros(2)
+        >>> flambeau.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        _core.bump_version(t)

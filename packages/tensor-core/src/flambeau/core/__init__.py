@@ -34,6 +34,9 @@ from flambeau.core._core import (
     promote_types,
     reset_peak_memory_stats,
     result_type,
+    scope,
+    scope_path,
+    scopes_wanted,
     seed,
     set_default_dtype,
     set_num_threads,
@@ -42,6 +45,7 @@ from flambeau.core._core import (
     storage_id,
     tensor,
     update,
+    want_scopes,
 )
 from flambeau.core.dtypes import dtypes, finfo, iinfo
 from flambeau.core.size import Size
@@ -112,6 +116,7 @@ __all__ = [
     "install_tensor_methods", "interpose", "is_grad_enabled", "is_inference_mode_enabled",
     "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "namespaces", "op_keys", "ops",
     "parallel_for_address", "promote_types", "register_op", "reset_peak_memory_stats",
-    "result_type", "row", "save", "seed", "set_default_dtype", "set_num_threads",
-    "set_printoptions", "set_promotion", "set_rng_state", "storage_id", "tensor", "update",
+    "result_type", "row", "save", "scope", "scope_path", "scopes_wanted", "seed",
+    "set_default_dtype", "set_num_threads", "set_printoptions", "set_promotion", "set_rng_state",
+    "storage_id", "tensor", "update", "want_scopes",
 ]

@@ -41,6 +41,10 @@ cdef extern from "flambeau/abi.h":
         FL_P_DEFAULT
         FL_O_DIFFERENTIABLE
         FL_M_GRAD, FL_M_INFERENCE
+        FL_O_LOWER, FL_O_SINGLE, FL_O_WIDEST, FL_O_SINGLE_GPU, FL_O_AUTOCAST
+        FL_I_AUTOCAST, FL_I_TRACE
+        FL_BF16
+    const uint32_t FL_VERSION_SAVED
 
     ctypedef struct fl_tensor:
         char *data
@@ -88,6 +92,12 @@ cdef extern from "flambeau/abi.h":
         int (*record)(const fl_op *, const fl_value *, int, fl_value *, int) except -1
         PyObject *(*prepare)(const fl_op *, const fl_value *, int, fl_value *, int) except NULL
         int (*commit)(PyObject *, const fl_op *, const fl_value *, int, fl_value *, int) except -1
+        void (*wrote)(const fl_op *, fl_tensor *) noexcept
+
+    ctypedef struct fl_interposer:
+        int (*call)(void *, const fl_op *, const fl_value *, int, fl_value *) except -1
+        void *ctx
+        int32_t kind
 
     ctypedef struct fl_api:
         PyTypeObject *tensor_type
@@ -100,6 +110,8 @@ cdef extern from "flambeau/abi.h":
         uint32_t (*get_mode)() noexcept
         void (*set_mode)(uint32_t) noexcept
         int (*set_tape)(const fl_tape *) except -1
+        int (*push_interposer)(const fl_interposer *) except -1
+        int (*pop_interposer)(const fl_interposer *) except -1
         PyObject *(*base)(fl_tensor *) noexcept
 
     const fl_api *FL

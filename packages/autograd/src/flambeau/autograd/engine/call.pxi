@@ -89,14 +89,21 @@ cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad) except N
         for i in range(1, call.nargs):
             k = call.args[i]
             slot_value(node, &node.slots[k], call.op.params[i].role, &values[i], scratch[i])
-            if node.slots[k].kind == S_OUTPUT:
-                borrowed[count] = unpack_output(node, &node.slots[k])
+            if node.slots[k].kind == S_OUTPUT or node.slots[k].kind == S_PACKED:
+                borrowed[count] = unpack_again(node, &node.slots[k])
+                values[i].tag = FL_TENSOR
                 values[i].t = <fl_tensor *>borrowed[count]
                 count += 1
         return call_row(call.op, values, call.nargs)
     finally:
         for i in range(count):
             Py_DECREF(borrowed[i])
+
+
+cdef PyObject *unpack_again(Node node, slot_t *slot) except NULL:
+    if slot.kind == S_PACKED:
+        return (<Packed>slot.value.o).unpack(node)
+    return unpack_output(node, slot)
 
 
 cdef PyObject *all_grads(Node node, PyObject *grad, PyObject *others) except NULL:

@@ -23,6 +23,7 @@ cdef int finish(Task task) except -1:
     """Release what still waits (after an error), and keep the object for the next pass."""
     global _spare_task
     task.drop_all()
+    task.roots = None
     if task.selective:
         task.selective = False
         task.captures = task.wanted = task.results = None
@@ -40,13 +41,18 @@ cdef int run_task(Task task, tuple roots, tuple grads) except -1:
     cdef uint32_t mode = FL.get_mode()
     cdef fl_tensor *t
     cdef PyObject *grad
+    cdef PyObject *outer = fl_task_in_hand
     cdef Py_ssize_t i
     _pass_number += 1
+    task.roots = roots
+    set_task_in_hand(<PyObject *>task)
     task.number = _pass_number
     task.overlaps = _passes > 0
     _passes += 1
     FL.set_mode(mode | FL_M_GRAD if task.create_graph else mode & ~<uint32_t>FL_M_GRAD)
     try:
+        if _noting:
+            check_seeds_for_nan(grads)
         for i in range(len(roots)):
             t = <fl_tensor *><PyObject *>roots[i]
             grad = <PyObject *>grads[i]
@@ -57,6 +63,7 @@ cdef int run_task(Task task, tuple roots, tuple grads) except -1:
     finally:
         _passes -= 1
         FL.set_mode(mode)
+        set_task_in_hand(outer)
         finish(task)
     return 0
 
@@ -146,7 +153,10 @@ cdef int run_node(Task task, Node node, entry_t *entry) except -1:
     for i in range(node.nedges):
         results[i] = NULL
     try:
-        call_rule(node, entry.grad, entry.others, needs, results)
+        if _noting:
+            call_watched(node, entry, needs, results)
+        else:
+            call_rule(node, entry.grad, entry.others, needs, results)
         if node.extras is not None:
             after_node(node, entry, results)
         if not task.keep_graph:
@@ -191,7 +201,10 @@ cdef int run_function(Task task, Node node, entry_t *entry) except -1:
     needs = tuple([node.edges[i].node is not NULL and (
         not task.selective or <size_t>node.edges[i].node in task.wanted)
         for i in range(node.nedges)])
-    values = function.run(node, grads, needs)
+    if _noting:
+        values = run_watched(node, function, grads, needs)
+    else:
+        values = function.run(node, grads, needs)
     if len(values) != node.nedges:
         raise_wrong_count(node, len(values))
     if extras.post_hooks is not None:

@@ -134,10 +134,12 @@ cdef int check_input(object tensor, int index, str function) except -1:
 
 
 # ---- custom functions --------------------------------------------------------------------------
-def attach_function(str name, NodeFunction function, context, list inputs, list outputs):
+def attach_function(str name, NodeFunction function, context, list inputs, list outputs,
+                    list facts=None):
     """Make a node that calls ``function`` and hang it on the outputs.
 
-    ``outputs`` holds, for each output, a tensor, or None where no gradient is wanted.
+    ``outputs`` holds, for each output, a tensor, or None where no gradient is wanted or the
+    caller ties it himself; ``facts`` its shape, dtype and device, taken from outputs if not given.
     """
     cdef Node node = function_node(name, function, len(inputs))
     cdef NodeExtras extras = node.extras
@@ -155,6 +157,10 @@ def attach_function(str name, NodeFunction function, context, list inputs, list 
             t = <fl_tensor *><PyObject *>value
             extras.output_shapes[i] = (shape_of(t), value.dtype, value.device)
             attach(t, node, i)
+    if facts is not None:
+        extras.output_shapes = facts
+    if _noting:
+        note_place(node)
     return shown(<PyObject *>node)
 
 
@@ -177,27 +183,103 @@ cdef class SavedTensor:
     """A tensor kept by a custom function, with the version it had."""
 
     cdef object tensor
+    cdef Packed packed                  # instead of the tensor, where a pack hook took it
     cdef uint32_t version
     cdef int output_nr                  # of an output of the function, else -1
+    cdef str refusal                    # of a hidden intermediate: the error of differentiating it
 
-    def __init__(self, tensor, int output_nr=-1):
+    def __init__(self, tensor, int output_nr=-1, str refusal=None):
         require_tensor(tensor, "save_for_backward(): what is saved")
         if (<fl_tensor *><PyObject *>tensor).flags & FL_INFERENCE:
             refuse_inference_tensor()
-        self.tensor = tensor if output_nr < 0 else alias_of(tensor)
-        self.version = (<fl_tensor *><PyObject *>tensor).version[0]
         self.output_nr = output_nr
+        self.refusal = refusal
+        if _packing and refusal is None:
+            self.packed = packed_by_hook(<fl_tensor *><PyObject *>tensor, output_nr)
+            if self.packed is not None:
+                return
+        self.tensor = tensor if output_nr < 0 else alias_of(tensor)
+        self.version = version_at_saving(<fl_tensor *><PyObject *>tensor)
 
     def unpack(self, Node node):
         """The tensor, after the version check; an output gets its history back."""
-        cdef fl_tensor *t = <fl_tensor *><PyObject *>self.tensor
+        cdef fl_tensor *t
+        cdef PyObject *result
+        if self.packed is not None:
+            result = self.packed.unpack(node)
+            again = <object>result
+            Py_DECREF(result)
+            return again
+        t = <fl_tensor *><PyObject *>self.tensor
         if t.version[0] != self.version:
             raise_modified(node, t, self.version, self.output_nr >= 0)
+        if self.refusal is not None and FL.get_mode() & FL_M_GRAD:
+            return refusing(self.tensor, self.refusal, node)
         if self.output_nr < 0 or node is None or not FL.get_mode() & FL_M_GRAD:
             return self.tensor
         again = alias_of(self.tensor)
         attach(<fl_tensor *><PyObject *>again, node, self.output_nr)
         return again
+
+
+def refusing(tensor, str message, Node function):
+    """The tensor, with a history that raises when a gradient comes to it.
+
+    Its edges are those of the function, so that passes with named inputs come by, too.
+    """
+    cdef Node node
+    cdef int i
+    if function is None:
+        return tensor
+    again = alias_of(tensor)
+    node = function_node("HiddenIntermediate", Refusal(message), function.nedges)
+    for i in range(function.nedges):
+        node.edges[i] = function.edges[i]
+        Py_XINCREF(node.edges[i].node)
+    node.needs = function.needs
+    attach(<fl_tensor *><PyObject *>again, node, 0)
+    return again
+
+
+@cython.final
+cdef class Refusal(NodeFunction):
+    """Stands where a history ought to be that nobody recorded."""
+
+    cdef str message
+
+    def __init__(self, str message):
+        self.message = message
+
+    cpdef tuple run(self, Node node, tuple grads, tuple needs):
+        raise RuntimeError(self.message)
+
+
+def holders_of(value):
+    """How many references a value has besides the caller's."""
+    return Py_REFCNT(<PyObject *>value)
+
+
+def tie_written(tensor, grad_fn, int output_nr, int count, int place, str name):
+    """Give an input that a custom function wrote to its new history; a view's base hears of it."""
+    cdef fl_tensor *t = <fl_tensor *><PyObject *>tensor
+    cdef fl_tensor *base
+    cdef Node node = grad_fn
+    if not t.flags & FL_VIEW or FL.base(t) is NULL:
+        move_kept_grad(t, node)
+        return attach(t, node, output_nr)
+    if t.flags & FL_CONSTANT_VIEW:
+        return attach(t, node, output_nr)
+    base = <fl_tensor *>FL.base(t)
+    if base.flags & FL_REQUIRES_GRAD and not is_node(base.autograd):
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation: "
+            f"{name}.forward() wrote to it and marked it dirty: pass a clone()")
+    if count > 1 or place != 0:
+        raise RuntimeError(
+            f"{name}.forward() wrote to a view and marked it dirty. For the view's base to get the "
+            "right gradient the view must be the first argument and the only output: return one "
+            "tensor, or pass a clone()")
+    return rebase_view(node, t, base)
 
 
 def raise_second_time(Node node):

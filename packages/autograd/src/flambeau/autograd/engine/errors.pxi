@@ -9,9 +9,9 @@ cdef int raise_modified(Node node, fl_tensor *t, uint32_t saved, bint is_output)
     what = "its own result" if is_output else "one of its inputs"
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {node_name(node)} saved {what}, {describe(t)}, at version {saved}, "
-        f"and it is at version {t.version[0]} now. Something like add_(), t[...] = or an "
-        "optimizer's step() wrote to it (or to a view of it) after the forward call: write "
+        f"operation: {node_name(node)} saved {what}, {describe(t)}, at version "
+        f"{saved & ~FL_VERSION_SAVED}, and it is at version {version_of(t)} now. "
+        f"{told_writer(t, saved)}{told_place(node)} Write "
         "y = y + 1 instead of y += 1, write to a clone(), or call backward() before the write")
 
 

@@ -29,6 +29,7 @@ cdef class Task:
     cdef dict captures                  # (id of target, output number) -> capture
     cdef set wanted                     # ids of the nodes that lead to captured inputs
     cdef list results                   # captured gradients
+    cdef tuple roots                    # the tensors it began at
 
     def __dealloc__(self):
         self.drop_all()

@@ -9,6 +9,7 @@ cdef class RemovableHandle:
 
     cdef dict hooks
     cdef readonly uint64_t id
+    cdef RemovableHandle partner        # goes together with this one
 
     def __init__(self, dict hooks, hook):
         global _next_hook
@@ -22,6 +23,8 @@ cdef class RemovableHandle:
     def remove(self):
         """Take the hook away. Does nothing the second time."""
         self.hooks.pop(self.id, None)
+        if self.partner is not None:
+            self.partner.remove()
 
     def __enter__(self):
         return self
@@ -142,3 +145,43 @@ cdef tuple call_post_hooks(dict hooks, tuple outgoing, tuple incoming):
         if result is not None:
             outgoing = tuple(result) if isinstance(result, (tuple, list)) else (result,)
     return outgoing
+
+
+# ---- hooks of leaf records -----------------------------------------------------------------------
+cdef object leaf_prehook(AccumulateGrad leaf, hook):
+    """A node's prehook in the shape of a tensor hook."""
+    require_callable(hook)
+
+    def before(grad):
+        result = hook((grad,))
+        return result[0] if isinstance(result, (tuple, list)) else result
+    if leaf.hooks is None:
+        leaf.hooks = {}
+    return RemovableHandle(leaf.hooks, before)
+
+
+cdef object leaf_posthook(AccumulateGrad leaf, hook):
+    """A node's hook: sees the gradient that was stored, once it was."""
+    require_callable(hook)
+    seen = []
+
+    def look(grad):
+        seen.append(grad)
+
+    def after(owner):
+        if seen:
+            hook((), (seen.pop(),))
+    if leaf.hooks is None:
+        leaf.hooks = {}
+    if leaf.post_hooks is None:
+        leaf.post_hooks = {}
+    first = RemovableHandle(leaf.hooks, look)
+    second = RemovableHandle(leaf.post_hooks, after)
+    second.partner = first
+    return second
+
+
+cdef int require_callable(hook) except -1:
+    if not callable(hook):
+        raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+    return 0

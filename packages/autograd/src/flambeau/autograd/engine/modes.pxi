@@ -23,10 +23,14 @@ cdef class Mode:
         FL.set_mode((self.before | self.set_bits) & ~self.clear_bits)
 
     def __exit__(self, kind, value, traceback):
+        cdef uint32_t left = (self.before | self.set_bits) & ~self.clear_bits
+        cdef uint32_t found = FL.get_mode()
         FL.set_mode(self.before)
         self.depth -= 1
         if self.depth > 0:
             self.before = self.outer.pop()
+        if (left ^ found) & (FL_M_GRAD | FL_M_INFERENCE) and kind is None:
+            raise_other_mode(left, found)
 
     def __call__(self, function):
         if self.entered:
@@ -34,9 +38,23 @@ cdef class Mode:
             self.__exit__(None, None, None)
         return decorated(self, function)
 
-    cdef Mode copy(self):
+    cpdef Mode copy(self):
         """A mode that does the same, for one call of a decorated function."""
         return new_mode(self.set_bits, self.clear_bits)
+
+
+cdef int raise_other_mode(uint32_t left, uint32_t found) except -1:
+    raise RuntimeError(
+        f"a with block of no_grad(), enable_grad(), set_grad_enabled() or inference_mode() began "
+        f"in the mode {mode_text(left)} and ends in {mode_text(found)}: something inside switched "
+        "the mode and did not switch it back. In a generator or coroutine a yield or await hands "
+        "the block's mode to the caller: decorate the function (@flambeau.no_grad()) instead, "
+        "which switches at each suspension; write set_grad_enabled() as a with block")
+
+
+cdef str mode_text(uint32_t mode):
+    grad = "grad" if mode & FL_M_GRAD else "no grad"
+    return grad + (" with inference" if mode & FL_M_INFERENCE else "")
 
 
 cdef Mode new_mode(uint32_t set_bits, uint32_t clear_bits):
@@ -168,8 +186,10 @@ def decorated(Mode mode, function):
     if not callable(function):
         raise TypeError(f"a mode decorates functions, not {type(function).__name__}")
     code = getattr(underlying(function), "__code__", None)
-    if code is not None and code.co_flags & 0x20:       # a generator function
-        return decorated_generator(mode, function)
+    if code is not None and code.co_flags & 0x3A0:      # generators and coroutines of any kind
+        from flambeau.autograd._suspending import decorated_suspending
+
+        return decorated_suspending(mode.copy, function, code.co_flags)
 
     @functools.wraps(function)
     def run(*args, **kwargs):
@@ -185,26 +205,3 @@ cdef object underlying(function):
         if inner is None:
             return function
         function = inner
-
-
-def decorated_generator(Mode mode, function):
-    """A generator function whose body runs in the mode, and whose caller does not."""
-    @functools.wraps(function)
-    def run(*args, **kwargs):
-        generator = function(*args, **kwargs)
-        send, value = generator.send, None
-        try:
-            while True:
-                with mode.copy():
-                    item = send(value)
-                try:
-                    send, value = generator.send, (yield item)
-                except GeneratorExit:
-                    with mode.copy():
-                        generator.close()
-                    raise
-                except BaseException as error:
-                    send, value = generator.throw, error
-        except StopIteration as stop:
-            return stop.value
-    return run

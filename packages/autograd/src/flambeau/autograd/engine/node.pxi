@@ -27,6 +27,7 @@ cdef enum:                   # what a slot holds beyond the tags of fl_value
     S_OUTPUT = 66            # an alias of an output, its version at saving
     S_OBJECT = 67            # a boxed value (lists, complex numbers, shapes, strings)
     S_TENSORS = 68           # a tuple of tensors or None, the sum of their versions
+    S_PACKED = 69            # a tensor in the hands of the user's pack hook (packed.pxi)
 
 cdef union payload_t:
     PyObject *o              # owned, from S_INPUT on
@@ -63,6 +64,7 @@ cdef class NodeExtras:
     cdef public dict pre_hooks
     cdef public dict post_hooks
     cdef public list output_shapes      # custom functions: (shape, dtype, device) per output
+    cdef public object place            # Place of the forward call, while somebody asks for it
 
 
 @cython.freelist(1024)
@@ -132,6 +134,16 @@ cdef class Node:
         return self.sequence
 
     @property
+    def _place(self):
+        """Where the forward call was: a Place, or None."""
+        return (<NodeExtras>self.extras).place if self.extras is not None else None
+
+    @property
+    def _saved_shapes(self):
+        """Shapes and dtypes of the tensors this node keeps."""
+        return saved_shapes(self)
+
+    @property
     def _output_shapes(self):
         return extras_of(self).output_shapes
 
@@ -174,6 +186,18 @@ cdef class AccumulateGrad:
     def variable(self):
         """The leaf, or None when it is gone."""
         return self.owner()
+
+    def register_prehook(self, hook):
+        """Call ``hook((grad,))`` before the gradient is stored; it may replace it."""
+        return leaf_prehook(self, hook)
+
+    def register_hook(self, hook):
+        """Call ``hook((), (grad,))`` after the gradient was stored."""
+        return leaf_posthook(self, hook)
+
+    @property
+    def _sequence_nr(self):
+        return self.sequence
 
     @property
     def next_functions(self):
@@ -251,7 +275,7 @@ cdef bint is_second_form(Node node) noexcept:
     if s == 255 or node.slots[s].kind == S_EMPTY:
         return False
     if node.op.params[1].role == FL_R_OPERAND:
-        return node.slots[s].kind == S_INPUT
+        return node.slots[s].kind == S_INPUT or node.slots[s].kind == S_PACKED
     return node.slots[s].kind != FL_NONE
 
 

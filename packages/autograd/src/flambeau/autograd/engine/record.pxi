@@ -17,6 +17,11 @@ cdef inline bint is_node(PyObject *o) noexcept:
     return o is not NULL and o != Py_None and Py_TYPE(o) != <PyTypeObject *>AccumulateGrad
 
 
+cdef inline uint32_t version_of(fl_tensor *t) noexcept:
+    """How often this memory was written to."""
+    return t.version[0] & ~FL_VERSION_SAVED
+
+
 cdef inline bint is_leaf_record(PyObject *o) noexcept:
     return o is not NULL and Py_TYPE(o) == <PyTypeObject *>AccumulateGrad
 
@@ -181,7 +186,7 @@ cdef int attach_results(Node node, fl_value *out, int nout) except -1:
             attach(out[k].t, node, k)
             if is_linked_view(out[k].t):
                 node.flags |= N_VIEW
-                node.version = out[k].t.version[0]
+                node.version = version_of(out[k].t)
     return 0
 
 
@@ -199,4 +204,6 @@ cdef int record(const fl_op *op, const fl_value *values, int n, fl_value *out,
     save_results(node, out, nout)
     if plan.broadcasts:
         note_shapes(node, op, values, n, out[0].t)
+    if _noting:
+        note_place(node)
     return attach_results(node, out, nout)

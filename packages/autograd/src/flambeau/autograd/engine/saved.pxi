@@ -16,15 +16,23 @@ cdef inline int hold(slot_t *slot, int kind, PyObject *o) except -1:
     return 0
 
 
+cdef inline uint32_t version_at_saving(fl_tensor *t) noexcept:
+    """The version, marked so that the core tells who writes next (writers.pxi)."""
+    t.version[0] |= FL_VERSION_SAVED
+    return t.version[0]
+
+
 cdef int save_input(slot_t *slot, const fl_value *v) except -1:
     """Keep an argument for backward."""
     cdef uint32_t tag = v.tag
     if tag == FL_TENSOR:
         if v.t.flags & FL_INFERENCE:
             refuse_inference_tensor()
+        if _packing and pack(slot, v.t, -1):
+            return 0
         Py_INCREF(<PyObject *>v.t)
         hold(slot, S_INPUT, <PyObject *>v.t)
-        slot.version = v.t.version[0]
+        slot.version = version_at_saving(v.t)
     elif tag == FL_TENSORS:
         save_tensors(slot, v)
     elif tag == FL_FLOAT:
@@ -50,7 +58,7 @@ cdef int save_tensors(slot_t *slot, const fl_value *v) except -1:
         if item is NULL:
             item = Py_None
         else:
-            slot.version += v.ts[i].version[0]
+            slot.version += version_at_saving(v.ts[i])
         Py_INCREF(item)
         PyTuple_SET_ITEM(items, i, item)
     return hold(slot, S_TENSORS, items)
@@ -58,8 +66,10 @@ cdef int save_tensors(slot_t *slot, const fl_value *v) except -1:
 
 cdef int save_output(slot_t *slot, fl_tensor *t, int output_nr) except -1:
     """Keep an output: an alias without history, for the output itself owns this node."""
+    if _packing and pack(slot, t, output_nr):
+        return 0
     hold(slot, S_OUTPUT, <PyObject *>FL.alias(t))
-    slot.version = t.version[0]
+    slot.version = version_at_saving(t)
     slot.output_nr = output_nr
     return 0
 
@@ -117,6 +127,8 @@ cdef PyObject *unpack(Node node, slot_t *slot) except NULL:
         check_versions(node, slot)
         Py_INCREF(slot.value.o)
         return slot.value.o
+    if slot.kind == S_PACKED:
+        return (<Packed>slot.value.o).unpack(node)
     if slot.kind == S_EMPTY or slot.kind == FL_NONE:
         Py_INCREF(Py_None)
         return Py_None
@@ -149,6 +161,8 @@ cdef int slot_value(Node node, slot_t *slot, int role, fl_value *v, int64_t *scr
         check_version(node, slot)
         v.tag = FL_TENSOR
         v.t = <fl_tensor *>slot.value.o
+    elif slot.kind == S_PACKED:
+        v.tag = FL_NONE                 # the caller unpacks it
     elif slot.kind >= S_INPUT:
         FL.unbox(slot.value.o, role, v, scratch)
     elif slot.kind == S_EMPTY:
@@ -178,11 +192,14 @@ cdef int check_versions(Node node, slot_t *slot) except -1:
     return 0
 
 
+cdef inline bint is_saved_tensor(int kind) noexcept:
+    return kind == S_INPUT or kind == S_OUTPUT or kind == S_TENSORS or kind == S_PACKED
+
+
 cdef bint has_saved_tensors(Node node) noexcept:
     cdef int s
     for s in range(node.nslots):
-        if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT \
-                or node.slots[s].kind == S_TENSORS:
+        if is_saved_tensor(node.slots[s].kind):
             return True
     return False
 
@@ -192,8 +209,7 @@ cdef int release_saved(Node node) except -1:
     cdef int s
     cdef PyObject *o
     for s in range(node.nslots):
-        if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT \
-                or node.slots[s].kind == S_TENSORS:
+        if is_saved_tensor(node.slots[s].kind):
             o = node.slots[s].value.o
             node.slots[s].kind = S_EMPTY
             node.flags |= N_FREED
@@ -201,13 +217,30 @@ cdef int release_saved(Node node) except -1:
     return 0
 
 
-cdef int64_t saved_bytes(Node node):
+cdef list saved_shapes(Node node):
+    """(shape, dtype) of each saved tensor; ("packed", None) for those a hook took away."""
+    cdef int s
+    facts = []
+    for s in range(node.nslots):
+        if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT:
+            tensor = <object>node.slots[s].value.o
+            facts.append((tuple(tensor.shape), tensor.dtype))
+        elif node.slots[s].kind == S_PACKED:
+            facts.append(("packed", None))
+    return facts
+
+
+cdef object saved_bytes(Node node):
     cdef int s
     total = 0
     for s in range(node.nslots):
         if node.slots[s].kind == S_INPUT or node.slots[s].kind == S_OUTPUT:
             tensor = <object>node.slots[s].value.o
             total += tensor.numel() * tensor.element_size()
+        elif node.slots[s].kind == S_TENSORS:
+            for tensor in <tuple>node.slots[s].value.o:
+                if tensor is not None:
+                    total += tensor.numel() * tensor.element_size()
     return total
 
 

@@ -149,3 +149,34 @@ def only_leads_to(outputs, own):
             if (<Node>target).edges[i].node is not NULL:
                 stack.push_back((<Node>target).edges[i].node)
     return True
+
+
+def record_of(tensor):
+    """The node or leaf record that gradients of a tensor arrive at."""
+    cdef fl_tensor *t
+    require_tensor(tensor, "record_of(): tensor")
+    t = <fl_tensor *><PyObject *>tensor
+    if not requires_grad(t):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient: "
+                           "call requires_grad_() on it first")
+    if is_linked_view(t):
+        refresh_view(t)
+    if not is_node(t.autograd):
+        leaf_of(t)
+    return <object>t.autograd
+
+
+def reached_now(list records):
+    """How many of these records the backward pass of this thread reaches."""
+    cdef Task task
+    cdef uint64_t oldest = <uint64_t>-1
+    if fl_task_in_hand is NULL:
+        return len(records)
+    task = <Task>fl_task_in_hand
+    ids = [<size_t><PyObject *>record for record in records]
+    if task.selective:
+        return sum([number in task.wanted for number in ids])
+    for record in records:
+        oldest = min(oldest, sequence_of(<PyObject *>record))
+    found = leading_to(ids, list(task.roots), oldest)
+    return sum([number in found for number in ids])

@@ -12,7 +12,7 @@ cdef int refresh_view(fl_tensor *v) except -1:
     if is_leaf_record(node):
         return 0
     if is_node(node):
-        if not (<Node>node).flags & N_VIEW or (<Node>node).version == v.version[0]:
+        if not (<Node>node).flags & N_VIEW or (<Node>node).version == version_of(v):
             return 0
     base = FL.base(v)
     if base is NULL or not (<fl_tensor *>base).flags & FL_REQUIRES_GRAD:
@@ -41,7 +41,7 @@ cdef int attach_as_view(fl_tensor *v, fl_tensor *base) except -1:
         return 0
     save_arguments(node, OPS.as_strided, values, 4)
     node.flags |= N_VIEW
-    node.version = v.version[0]
+    node.version = version_of(v)
     return attach(v, node, 0)
 
 
@@ -155,6 +155,8 @@ cdef int commit(PyObject *token, const fl_op *op, const fl_value *values, int n,
     if token == Py_None:
         return 0
     node = <Node>token
+    if _noting:
+        note_place(node)
     if node.plan is not NULL:
         save_results(node, out, nout)
         if node.plan.broadcasts:
@@ -217,13 +219,39 @@ cdef class CopySlices(NodeFunction):
         ops.copy_(whole, grads[0])
         part = ops.as_strided(whole, self.shape, self.strides,
                               whole.storage_offset() + self.offset)
-        inner = evaluate_rule(self.inner, (ops.clone(part),))
+        inner = evaluate_inner(self.inner, ops.clone(part), needs)
         if needs[0]:
             ops.copy_(part, inner[0] if inner[0] is not None else ops.mul(part, 0))
         return (whole, *inner[1:])
 
     cpdef release(self):
-        release_saved(self.inner)
+        if self.inner.flags & N_FUNCTION:
+            (<NodeFunction>(<NodeExtras>self.inner.extras).function).release()
+        else:
+            release_saved(self.inner)
+
+
+cdef object evaluate_inner(Node inner, object grad, tuple needs):
+    """Gradients of the writing call's inputs."""
+    if not inner.flags & N_FUNCTION:
+        return evaluate_rule(inner, (grad,))
+    values = (<NodeFunction>(<NodeExtras>inner.extras).function).run(inner, (grad,), needs)
+    if len(values) != inner.nedges:
+        raise_wrong_count(inner, len(values))
+    return [fitted_value(inner, i, value) for i, value in enumerate(values)]
+
+
+cdef object fitted_value(Node node, int i, object value):
+    cdef PyObject *result
+    if value is None or node.edges[i].node is NULL:
+        return None
+    Py_INCREF(<PyObject *>value)
+    result = fitted(node, i, <PyObject *>value)
+    if result is NULL:
+        return None
+    fit_to = <object>result
+    Py_DECREF(result)
+    return fit_to
 
 
 cdef CopySlices new_copy_slices(Node inner, fl_tensor *v, fl_tensor *base):

@@ -17,6 +17,9 @@ _CATEGORY = {"pointwise": "FL_POINTWISE", "reduction": "FL_REDUCTION", "view": "
              "kernel": "FL_KERNEL", "composite": "FL_COMPOSITE"}
 _RULE = {"promote": 0, "float": 1, "bool": 2, "real": 3, "first": 4, "custom": 5, "dynamic": 6,
          "whole": 7}
+_AUTOCAST_FLAGS = ("FL_O_LOWER", "FL_O_SINGLE", "FL_O_WIDEST", "FL_O_SINGLE_GPU")
+_AUTOCAST = {"": (), "lower": ("FL_O_LOWER",), "float32": ("FL_O_SINGLE",),
+             "promote": ("FL_O_WIDEST",), "float32 on gpu": ("FL_O_SINGLE_GPU",)}
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 
 HEAD = """// Generated from the operator table; do not edit.
@@ -146,7 +149,8 @@ def _entry(index: int, row: Row) -> str:
         row.category, "nullptr")
     flags = " | ".join(name for name, on in (
         ("FL_O_DIFFERENTIABLE", row.differentiable), ("FL_O_LIST", row.list_output),
-        ("FL_O_HELPER", not row.forms and not row.aliases)) if on)
+        ("FL_O_HELPER", not row.forms and not row.aliases),
+        *((flag, flag in _AUTOCAST[row.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
     return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {_RULE[row.rule]}, {len(row.params)}, '
             f'{len(row.outputs)}, "{row.name}", "{row.overload}", {json.dumps(row.doc)}, '
             f"p_{row.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "

@@ -168,6 +168,7 @@ cdef extern from "core/python.h":
     object fl_results(const fl_op *, fl_value *)
     object fl_api_capsule()
     int fl_api_push(const fl_interposer *) except -1
+    void fl_count_write(const fl_op *, fl_tensor *)
     int fl_api_pop(const fl_interposer *) except -1
 
 cdef extern from "core/core.h":

@@ -70,6 +70,7 @@ class Row:
     differentiable: bool = True
     list_output: bool = False
     derive: bool = True     # whether derivative rows are compiled for a pointwise row
+    autocast: str = ""      # "lower", "float32", "promote", "float32 on gpu": see autocast.py
 
     @property
     def key(self) -> str:

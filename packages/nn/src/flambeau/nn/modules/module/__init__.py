@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from flambeau.core import scopes_wanted
+
 from ._conversion import Conversion
 from ._hooks import RemovableHandle, call_with_hooks
+from ._scopes import call_in_scope
 from ._show import show
 from ._state import State
 from ._where import note_where
@@ -51,6 +54,8 @@ class Module(Conversion, State):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and the hooks."""
         try:
+            if scopes_wanted():
+                return call_in_scope(self, args, kwargs)
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)

@@ -69,6 +69,13 @@ static inline int below_tape(const fl_op *op, const fl_value *in, int n, fl_valu
     return status;
 }
 
+void fl_tell_of_write(const fl_op *op, fl_tensor *t) {
+    __atomic_and_fetch(t->version, ~FL_VERSION_SAVED, __ATOMIC_RELAXED);
+    const fl_tape *tape = fl_the_tape;
+    if (tape && tape->struct_size >= sizeof(fl_tape) && tape->wrote)
+        tape->wrote(op, t);
+}
+
 static void drop_results(const fl_op *op, fl_value *out) {
     for (int i = 0; i < op->nouts; i++)
         if (out[i].tag == FL_TENSOR)
@@ -116,6 +123,13 @@ static int call_named(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return status;
 }
 
+/* Whether a composite is shown as a whole to the watcher that is next: autocast has a policy for
+ * some. */
+static inline bool autocasts(const fl_thread_state &T, const fl_op *op) {
+    return FL_UNLIKELY(T.level < T.watchers) && (op->flags & FL_O_AUTOCAST) &&
+           T.stack[T.level].kind == FL_I_AUTOCAST;
+}
+
 int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_value full[FL_MAX_PARAMS];
     if (FL_UNLIKELY(n < op->nparams)) {
@@ -125,9 +139,9 @@ int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         in = full;
         n = op->nparams;
     }
-    if (op->category == FL_COMPOSITE)
-        return call_named(op, in, n, out);
     fl_thread_state &T = fl_thread;
+    if (op->category == FL_COMPOSITE && FL_LIKELY(!autocasts(T, op)))
+        return call_named(op, in, n, out);
     if (FL_UNLIKELY(T.level < T.watchers && T.stack[T.level].kind < FL_I_TAPE)) {
         int level = T.level++;
         const fl_interposer &w = T.stack[level];
@@ -264,7 +278,7 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         if (outs[i] != targets[i])
             status = copy_back(targets[i], outs[i]);
         if (status == 0)
-            __atomic_add_fetch(targets[i]->version, 1, __ATOMIC_RELAXED);
+            fl_count_write(op, targets[i]);
     }
     for (int i = 0; i < made; i++) {
         if (status == 0 && targets[i]) {

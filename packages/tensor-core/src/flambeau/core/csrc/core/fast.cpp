@@ -155,7 +155,7 @@ int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out)
         if (!own)
             return fl_call_generic(op, in, n, out);
         Py_INCREF(result);
-        __atomic_add_fetch(result->version, 1, __ATOMIC_RELAXED);
+        fl_count_write(op, result);
     } else {
         result = fl_tensor_empty(result_dtype, 0, model->ndim, model->shape);
         if (!result)

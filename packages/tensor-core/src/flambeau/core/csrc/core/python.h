@@ -84,6 +84,13 @@ int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out)
 int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *spec, fl_tensor *t);
+void fl_tell_of_write(const fl_op *op, fl_tensor *t);
+/* Count a write; needs the GIL. The tape hears of the first one to memory that it has saved. */
+static inline void fl_count_write(const fl_op *op, fl_tensor *t) {
+    uint32_t version = __atomic_add_fetch(t->version, 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(version & FL_VERSION_SAVED, 0))
+        fl_tell_of_write(op, t);
+}
 int fl_raise(void);                 /* the C++ error state as a Python exception; returns -1 */
 
 /* ---- backends ---------------------------------------------------------------------------------- */

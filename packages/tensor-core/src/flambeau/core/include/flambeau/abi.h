@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define FL_ABI_MAJOR 1
-#define FL_ABI_MINOR 0
+#define FL_ABI_MINOR 1
 #define FL_CAPSULE "flambeau.core._core._C_API"
 #define FL_MAX_DIMS 32
 #define FL_MAX_PARAMS 16
@@ -143,8 +143,14 @@ struct fl_op {              /* append-only; read fields through struct_size when
 enum fl_op_flags {
     FL_O_DIFFERENTIABLE = 1,  /* results may carry gradients */
     FL_O_LIST = 2,            /* one output that is a list of tensors */
-    FL_O_RANDOM = 4
+    FL_O_RANDOM = 4,
+    /* What autocast does with the floating inputs (table/autocast.py); since 1.1. */
+    FL_O_LOWER = 8,         /* to the lower precision */
+    FL_O_SINGLE = 16,       /* to float32 */
+    FL_O_WIDEST = 32,       /* to the widest dtype among them */
+    FL_O_SINGLE_GPU = 64    /* to float32 on every device but the CPU */
 };
+#define FL_O_AUTOCAST (FL_O_LOWER | FL_O_SINGLE | FL_O_WIDEST | FL_O_SINGLE_GPU)
 
 /* ---- the tape: what an autograd package provides ----------------------------------------- */
 typedef struct fl_tape {
@@ -157,7 +163,14 @@ typedef struct fl_tape {
      * a token; commit runs after success and the version bump; drop runs after a failure. */
     PyObject *(*prepare)(const fl_op *, const fl_value *in, int n, fl_value *out, int nout);
     int (*commit)(PyObject *token, const fl_op *, const fl_value *in, int n, fl_value *out, int nout);
+    /* After the first write to memory whose version carries FL_VERSION_SAVED; the version is the
+     * new one, without that bit. May be NULL; cannot fail. Since 1.1. */
+    void (*wrote)(const fl_op *, fl_tensor *);
 } fl_tape;
+
+/* A bit of *version that a tape sets when it saves a tensor; the next write takes it away. The
+ * other bits count writes. Since 1.1. */
+#define FL_VERSION_SAVED 0x80000000u
 
 /* ---- interposers: everything that watches operators --------------------------------------- */
 enum fl_interposer_kind { FL_I_PROFILER = 0, FL_I_AUTOCAST = 1, FL_I_TRANSFORM = 2, FL_I_TAPE = 3,

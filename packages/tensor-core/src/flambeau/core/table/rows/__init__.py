@@ -1,6 +1,7 @@
 """All rows, in the order of the reference pages."""
 from __future__ import annotations
 
+from flambeau.core.table.autocast import with_policies
 from flambeau.core.table.row import Row
 from flambeau.core.table.rows import (
     activations,
@@ -38,7 +39,8 @@ _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, a
             linalg_composites, linalg_products, network, creation, random, composites, losses,
             windows, margins, normalization, resize, sampling, fourier)
 
-ROWS: tuple[Row, ...] = tuple(row for module in _MODULES for row in module.ROWS)
+ROWS: tuple[Row, ...] = with_policies(
+    tuple(row for module in _MODULES for row in module.ROWS))
 
 
 def by_name(key: str) -> Row:

@@ -1,0 +1,261 @@
+"""What ran, how long, and how many bytes it made: ``profile`` and its table."""
+from __future__ import annotations
+
+import functools
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flambeau.autograd._engine import Recorder
+from flambeau.core import scope
+
+__all__ = ["EventList", "FunctionEvent", "KernelSum", "profile", "record_function"]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionEvent:
+    """One run of an operator."""
+
+    name: str
+    start: int              # nanoseconds since the block began
+    duration: int           # nanoseconds
+    bytes: int              # of the tensors it made
+    scope: str              # module path, or names given by record_function
+    node: str | None        # in a backward pass: the node whose rule ran it
+    input_shapes: str | None
+
+
+@dataclass(slots=True)
+class KernelSum:
+    """Runs of the same kind, added up."""
+
+    key: str
+    count: int = 0
+    cpu_time_total: float = 0.0  # microseconds
+    bytes: int = 0
+
+    @property
+    def cpu_time(self) -> float:
+        """Microseconds of one run, on average."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+
+_GROUPS: dict[str, Callable[[FunctionEvent], str]] = {
+    "operator": lambda e: e.name,
+    "scope": lambda e: e.scope or "(no scope)",
+    "node": lambda e: e.node or "(forward)",
+    "shape": lambda e: f"{e.name} {e.input_shapes or ''}".rstrip(),
+}
+_SORTS = {"cpu_time_total": "cpu_time_total", "self_cpu_time_total": "cpu_time_total",
+          "time": "cpu_time_total", "cpu_time": "cpu_time", "count": "count", "bytes": "bytes",
+          "cpu_memory_usage": "bytes", "self_cpu_memory_usage": "bytes"}
+
+
+class EventList(list[KernelSum]):
+    """Sums, one for each operator, scope or node."""
+
+    def table(self, sort_by: str | None = "cpu_time_total", row_limit: int = 100) -> str:
+        """The sums as a table.
+
+        Args:
+            sort_by: ``cpu_time_total``, ``cpu_time``, ``count`` or ``bytes``; None for none.
+            row_limit: how many lines at most.
+
+        Returns:
+            The text.
+
+        Raises:
+            ValueError: there is no such column.
+        """
+        if sort_by is not None and sort_by not in _SORTS:
+            raise ValueError(f"table(): sort_by must be one of {', '.join(_SORTS)}, "
+                             f"not {sort_by!r}")
+        rows = sorted(self, key=lambda r: getattr(r, _SORTS[sort_by]), reverse=True) \
+            if sort_by else list(self)
+        total = sum(r.cpu_time_total for r in self) or 1.0
+        width = max([4, *(len(r.key) for r in rows[:row_limit])])
+        lines = [f"{'Name':{width}}  {'CPU total':>11}  {'CPU %':>6}  {'CPU avg':>11}  "
+                 f"{'Calls':>7}  {'Made':>10}"]
+        lines.append("-" * len(lines[0]))
+        for r in rows[:row_limit]:
+            share = 100 * r.cpu_time_total / total
+            lines.append(f"{r.key:{width}}  {_time(r.cpu_time_total):>11}  {share:5.1f}%  "
+                         f"{_time(r.cpu_time):>11}  {r.count:>7}  {_size(r.bytes):>10}")
+        lines.append(f"Operators' time in total: {_time(sum(r.cpu_time_total for r in self))}")
+        return "\n".join(lines)
+
+    __str__ = table
+
+
+def _time(microseconds: float) -> str:
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+class profile:
+    """Record the operators that this thread runs in a block.
+
+    Times are those of the kernels and what lies directly around them; what Python does between
+    the calls is not in them. Composite operators appear as the operators they are made of.
+
+    Args:
+        enabled: False makes a block that records nothing.
+        record_shapes: note the shapes of inputs, for ``key_averages(group_by_input_shape=True)``.
+        activities: accepted as in ``torch.profiler``; the CPU is what is recorded.
+        profile_memory: accepted as in PyTorch; bytes are always recorded.
+        with_stack: accepted as in PyTorch; scopes take the place of stacks.
+        use_cuda: accepted as in PyTorch's older profiler.
+        on_trace_ready: called with the profile when the block ends.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.ones(4, requires_grad=True)
+        >>> with flambeau.autograd.profiler.profile() as prof:
+        ...     (x * x).sum().backward()
+        >>> [(row.key, row.count) for row in prof.key_averages() if row.key == "sum"]
+        [('sum', 1)]
+        >>> "CPU total" in prof.key_averages().table()
+        True
+    """
+
+    def __init__(self, enabled: bool = True, *, record_shapes: bool = False,
+                 activities: Iterable[Any] | None = None, profile_memory: bool = False,
+                 with_stack: bool = False, use_cuda: bool = False,
+                 on_trace_ready: Callable[[profile], None] | None = None) -> None:
+        self.enabled = enabled
+        self.on_trace_ready = on_trace_ready
+        self._recorder = Recorder(record_shapes)
+        self._events: list[FunctionEvent] | None = None
+        self._thread = 0
+
+    def __enter__(self) -> profile:
+        self._thread = threading.get_native_id()
+        if self.enabled:
+            self._recorder.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.enabled:
+            self._recorder.__exit__(*exception)
+        self._events = None
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def start(self) -> None:
+        """Begin to record, as entering the block does."""
+        self.__enter__()
+
+    def stop(self) -> None:
+        """Stop recording, as leaving the block does."""
+        self.__exit__(None, None, None)
+
+    def step(self) -> None:
+        """Accepted as in ``torch.profiler``; there are no schedules here."""
+
+    def events(self) -> list[FunctionEvent]:
+        """Everything that ran, in order."""
+        if self._events is None:
+            start = self._recorder.start
+            self._events = [FunctionEvent(name, begin - start, end - begin, size, where, node,
+                                          shapes)
+                            for name, begin, end, size, where, node, shapes
+                            in self._recorder.events()]
+        return self._events
+
+    def key_averages(self, group_by_input_shape: bool = False, *,
+                     by: str | None = None) -> EventList:
+        """Sums by operator, or by something else.
+
+        Args:
+            group_by_input_shape: by operator and shapes of inputs.
+            by: ``"operator"``, ``"scope"`` (module path), ``"node"`` (whose backward) or
+                ``"shape"``.
+
+        Returns:
+            A list of sums with a method ``table``.
+
+        Raises:
+            ValueError: there is no such grouping.
+        """
+        by = by or ("shape" if group_by_input_shape else "operator")
+        if by not in _GROUPS:
+            raise ValueError(f"key_averages(): by must be one of {', '.join(_GROUPS)}, not {by!r}")
+        sums: dict[str, KernelSum] = {}
+        for event in self.events():
+            key = _GROUPS[by](event)
+            row = sums.setdefault(key, KernelSum(key))
+            row.count += 1
+            row.cpu_time_total += event.duration / 1000
+            row.bytes += event.bytes
+        return EventList(sums.values())
+
+    def table(self, sort_by: str | None = "cpu_time_total", row_limit: int = 100) -> str:
+        """``key_averages().table()``."""
+        return self.key_averages().table(sort_by, row_limit)
+
+    def export_chrome_trace(self, path: str | Path) -> None:
+        """Write the events for chrome://tracing or Perfetto.
+
+        Args:
+            path: the file, JSON.
+        """
+        process = os.getpid()
+        events = [{"name": e.name, "ph": "X", "ts": e.start / 1000, "dur": e.duration / 1000,
+                   "pid": process, "tid": self._thread,
+                   "cat": "backward" if e.node else "forward",
+                   "args": {"scope": e.scope, "bytes": e.bytes,
+                            **({"node": e.node} if e.node else {}),
+                            **({"shapes": e.input_shapes} if e.input_shapes else {})}}
+                  for e in self.events()]
+        text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+        Path(path).write_text(text)
+
+
+class record_function:
+    """Name what runs in a block or a decorated function, for the profiler's sums by scope.
+
+    Args:
+        name: a word.
+
+    Example:
+        >>> import flambeau
+        >>> with flambeau.autograd.profiler.profile() as prof:
+        ...     with flambeau.autograd.profiler.record_function("head"):
+        ...         y = flambeau.ones(2) + 1
+        >>> {event.scope for event in prof.events()}
+        {'head'}
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self._open: list[scope] = []
+
+    def __enter__(self) -> record_function:
+        self._open.append(scope(self.name))
+        self._open[-1].__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._open.pop().__exit__(*exception)
+
+    def __call__(self, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with scope(self.name):
+                return function(*args, **kwargs)
+
+        return run

@@ -1,0 +1,56 @@
+"""The profiler under PyTorch's newer name: ``profile``, ``record_function``, activities."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+
+from flambeau.autograd.profiler import (
+    EventList,
+    FunctionEvent,
+    KernelSum,
+    profile,
+    record_function,
+)
+
+__all__ = ["EventList", "FunctionEvent", "KernelSum", "ProfilerActivity", "profile",
+           "record_function", "tensorboard_trace_handler"]
+
+
+class ProfilerActivity(Enum):
+    """What a profiler may watch; operators are recorded where they are called, on the CPU."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def tensorboard_trace_handler(dir_name: str | Path,
+                              worker_name: str = "flambeau") -> Callable[[profile], None]:
+    """A function for ``on_trace_ready`` that writes Chrome traces into a folder.
+
+    Args:
+        dir_name: the folder; made if absent.
+        worker_name: how the files' names begin.
+
+    Returns:
+        The function.
+
+    Example:
+        >>> import flambeau, os, tempfile
+        >>> from flambeau.profiler import profile, tensorboard_trace_handler
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with profile(on_trace_ready=tensorboard_trace_handler(folder)):
+        ...         y = flambeau.ones(2) + 1
+        ...     os.listdir(folder)
+        ['flambeau.1.pt.trace.json']
+    """
+    folder = Path(dir_name)
+    count = 0
+
+    def write(prof: profile) -> None:
+        nonlocal count
+        count += 1
+        folder.mkdir(parents=True, exist_ok=True)
+        prof.export_chrome_trace(folder / f"{worker_name}.{count}.pt.trace.json")
+
+    return write

@@ -1,0 +1,271 @@
+"""Checkpoints: save memory by computing a part of the forward pass again in the backward pass.
+
+Inside a checkpoint nothing is saved for backward. When a backward pass asks for the first of
+the tensors, the function runs once more with the same random numbers, and what it saves then is
+what the pass gets: the same operators on the same numbers, so gradients are equal to the bit.
+"""
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.autograd._engine import (
+    AutocastBlock,
+    SavedTensor,
+    enable_grad,
+    is_grad_enabled,
+    open_autocasts,
+    pass_number,
+)
+from flambeau.autograd.graph import saved_tensors_hooks
+from flambeau.core import Tensor, get_rng_state, set_rng_state
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
+           "set_checkpoint_early_stop"]
+
+_stops_early = True
+_Contexts = tuple[contextlib.AbstractContextManager, contextlib.AbstractContextManager]
+
+
+class CheckpointError(RuntimeError):
+    """The function did something else when it ran again."""
+
+
+class _Stop(Exception):
+    """Everything that was saved the first time has been saved again."""
+
+
+def noop_context_fn() -> _Contexts:
+    """Two context managers that do nothing: the default of ``context_fn``."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class set_checkpoint_early_stop:
+    """Choose whether second runs end as soon as all that is needed was computed.
+
+    Args:
+        enable: whether they do.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import set_checkpoint_early_stop
+        >>> with set_checkpoint_early_stop(False):
+        ...     pass
+    """
+
+    def __init__(self, enable: bool) -> None:
+        self.enable = enable
+
+    def __enter__(self) -> None:
+        global _stops_early
+        self._before, _stops_early = _stops_early, self.enable
+
+    def __exit__(self, *exception: object) -> None:
+        global _stops_early
+        _stops_early = self._before
+
+
+def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None,
+               context_fn: Callable[[], _Contexts] = noop_context_fn,
+               determinism_check: str = "default", preserve_rng_state: bool = True,
+               early_stop: bool | None = None, **kwargs: Any) -> Any:
+    """Run a function without keeping what its backward needs; it is computed again then.
+
+    Args:
+        function: what to run; the second run must do the same operations.
+        args: its arguments. Tensors among them are kept, guarded against writes.
+        use_reentrant: accepted as in PyTorch; both values mean the variant without restrictions
+            (PyTorch's ``False``).
+        context_fn: gives a context manager for the first run and one for the second.
+        determinism_check: ``"default"`` compares shapes, dtypes and devices of what is saved,
+            ``"none"`` compares nothing.
+        preserve_rng_state: draw the same random numbers again.
+        early_stop: end the second run when nothing more is needed; None takes what
+            :class:`set_checkpoint_early_stop` says.
+        kwargs: its keyword arguments.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        CheckpointError: in the backward pass, when the second run saves something else.
+        ValueError: an unknown ``determinism_check``.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau.utils.checkpoint import checkpoint
+        >>> x = flambeau.tensor([0.5, 1.0], requires_grad=True)
+        >>> y = checkpoint(lambda x: x.exp().sin(), x)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([-0.1286, -2.4784])
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], "
+                         f"but got {determinism_check}")
+    first, second = context_fn()
+    if not is_grad_enabled():
+        with first:
+            return function(*args, **kwargs)
+    stops = _stops_early if early_stop is None else early_stop
+    frame = _Frame(function, args, kwargs, second, preserve_rng_state, stops,
+                   determinism_check == "default")
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        result = function(*args, **kwargs)
+    frame.complete = True
+    return result
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any,
+                          use_reentrant: bool | None = None, preserve_rng_state: bool = True,
+                          **kwargs: Any) -> Any:
+    """Run functions one after another in checkpointed segments; the last segment is kept.
+
+    Args:
+        functions: a ``Sequential``, or functions in the order they run.
+        segments: how many.
+        input: the argument of the first.
+        use_reentrant: as in :func:`checkpoint`.
+        preserve_rng_state: as in :func:`checkpoint`.
+        kwargs: further arguments of :func:`checkpoint`.
+
+    Returns:
+        What the last function returns.
+
+    Raises:
+        ValueError: more segments than functions, or none.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau.utils.checkpoint import checkpoint_sequential
+        >>> x = flambeau.tensor(0.5, requires_grad=True)
+        >>> checkpoint_sequential([flambeau.exp, flambeau.sin, flambeau.exp], 2, x).backward()
+        >>> x.grad
+        tensor(-0.3464)
+    """
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 1 <= segments <= max(len(steps), 1):
+        raise ValueError(f"checkpoint_sequential(): segments must be between 1 and the number of "
+                         f"functions, {len(steps)}, not {segments}")
+    size = len(steps) // segments
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(_chain(steps[start:start + size]), input, use_reentrant=use_reentrant,
+                           preserve_rng_state=preserve_rng_state, **kwargs)
+    return _chain(steps[size * (segments - 1):])(input)
+
+
+def _chain(steps: Sequence[Callable]) -> Callable:
+    def run(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return run
+
+
+class _Holder:
+    """Stands in for one saved tensor."""
+
+    __slots__ = ("__weakref__", "facts", "index")
+
+    def __init__(self, index: int, facts: tuple) -> None:
+        self.index = index
+        self.facts = facts
+
+
+class _Frame:
+    """One checkpointed call: how to run it again, and what the second run gave."""
+
+    def __init__(self, function: Callable, args: tuple, kwargs: dict,
+                 context: contextlib.AbstractContextManager, keeps_random: bool,
+                 stops_early: bool, compares: bool) -> None:
+        self.function = function
+        # Made under the hooks of an outer checkpoint, which then keeps no argument of this one.
+        self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
+        self.kwargs = kwargs
+        self.context = context
+        self.random = get_rng_state() if keeps_random else None
+        self.casts = open_autocasts()
+        self.stops_early = stops_early
+        self.compares = compares
+        self.complete = False
+        self.count = 0
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.found: weakref.WeakKeyDictionary[_Holder, Tensor] = weakref.WeakKeyDictionary()
+        self.found_in = -1
+
+    def pack(self, tensor: Tensor) -> _Holder:
+        """Keep the place of a tensor in the order of saving, and not the tensor."""
+        holder = _Holder(self.count, (tuple(tensor.shape), tensor.dtype, tensor.device))
+        self.holders.append(weakref.ref(holder))
+        self.count += 1
+        return holder
+
+    def unpack(self, holder: _Holder) -> Tensor:
+        """The tensor: from the second run of this pass, which is made when there was none."""
+        number = pass_number()
+        if number != self.found_in or holder not in self.found:
+            self.found = weakref.WeakKeyDictionary()
+            self._run_again()
+            self.found_in = number
+        tensor = self.found.get(holder)
+        if tensor is None:
+            raise CheckpointError(
+                f"checkpoint(): the second run saved fewer tensors than the first ({self.count}): "
+                "the function must do the same operations when it runs again in the backward "
+                "pass. Does it depend on a global that has changed?")
+        return tensor
+
+    def _run_again(self) -> None:
+        seen = 0
+
+        def collect(tensor: Tensor) -> Tensor:
+            nonlocal seen
+            index, seen = seen, seen + 1
+            if index >= self.count:
+                if self.compares and self.complete:
+                    raise CheckpointError(
+                        f"checkpoint(): the second run saves more tensors than the first "
+                        f"({self.count}): the function must do the same operations each time")
+                return tensor
+            holder = self.holders[index]()
+            if holder is not None:
+                self._check(holder, tensor)
+                self.found[holder] = tensor
+            if seen == self.count and self.stops_early:
+                raise _Stop
+            return tensor
+
+        with contextlib.ExitStack() as stack:
+            if self.random is not None:
+                stack.callback(set_rng_state, get_rng_state())
+                set_rng_state(self.random)
+            for device, dtype, enabled in _casts_to_restore(self.casts):
+                stack.enter_context(AutocastBlock(device, dtype, enabled, True))
+            stack.enter_context(enable_grad())
+            args = [a.unpack(None) if isinstance(a, SavedTensor) else a for a in self.args]
+            stack.enter_context(saved_tensors_hooks(collect, _same))
+            stack.enter_context(self.context)
+            with contextlib.suppress(_Stop):
+                self.function(*args, **self.kwargs)
+
+    def _check(self, holder: _Holder, tensor: Tensor) -> None:
+        facts = (tuple(tensor.shape), tensor.dtype, tensor.device)
+        if self.compares and facts != holder.facts:
+            raise CheckpointError(
+                "checkpoint(): Recomputed values for the following tensors have different "
+                f"metadata than during the forward pass: number {holder.index} was (shape, dtype, "
+                f"device) {holder.facts} and is {facts}. The function must do the same each time")
+
+
+def _casts_to_restore(wanted: list) -> list:
+    """The autocast blocks of the first run; where only the backward pass has one, a block
+    without casts."""
+    known = {device for device, _, _ in wanted}
+    return wanted + [(device, dtype, False) for device, dtype, _ in open_autocasts()
+                     if device not in known]
+
+
+def _same(tensor: Tensor) -> Tensor:
+    return tensor
