@@ -2,7 +2,7 @@
 #pragma once
 #include "flambeau/abi.h"
 
-enum { FL_O_HELPER = 8 };       /* flags of rows that only the core knows, beyond fl_op_flags */
+enum { FL_O_HELPER = 1 << 16 }; /* flags of rows that only the core knows, beyond fl_op_flags */
 
 /* The composite that runs on this thread; NULL outside. */
 extern __thread const fl_op *fl_caller __attribute__((tls_model("initial-exec")));
