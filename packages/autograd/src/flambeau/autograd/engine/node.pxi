@@ -81,7 +81,7 @@ cdef class Node:
     cdef uint32_t version               # of a view's memory when it was made
     cdef uint8_t flags
     cdef uint8_t nslots
-    cdef uint16_t nedges
+    cdef uint32_t nedges
     cdef edge_t *edges
     cdef slot_t *slots
     cdef int64_t *shapes                # of reshaped inputs: [ndim, sizes...] each

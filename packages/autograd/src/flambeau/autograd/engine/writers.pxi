@@ -93,7 +93,7 @@ cdef str told_writer(fl_tensor *t, uint32_t saved):
         writer = _writers[<size_t>t.version]
         if writer.version == (saved & ~FL_VERSION_SAVED) + 1:
             name = f"{writer.op.name.decode()}_()" if writer.op is not NULL else "a write"
-            if name == "copy_()" or name == "index_put_()":
+            if name in ("copy_()", "fill_()", "index_put_()"):
                 name += " (or t[...] = ...)"
             times = "" if count == 1 else f", the first of {count} writes since,"
             return f"It was changed by {name}{times}{told_line(writer)}."

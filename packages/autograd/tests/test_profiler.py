@@ -1,0 +1,142 @@
+"""The profiler's numbers, and the drawing of graphs."""
+
+import json
+import shutil
+
+import pytest
+from numbers_for_tests import reals
+
+import flambeau
+from flambeau.autograd import graph
+from flambeau.autograd.profiler import record_function
+from flambeau.profiler import ProfilerActivity, profile
+
+
+def profiled(**options):
+    x = flambeau.ones(4, requires_grad=True)
+    with profile(**options) as prof:
+        with record_function("forward"):
+            y = (x * x).sum()
+        y.backward()
+    return prof
+
+
+def test_operators_calls_and_bytes():
+    prof = profiled(activities=[ProfilerActivity.CPU])
+    sums = {row.key: row for row in prof.key_averages()}
+    assert sums["sum"].count == 1 and sums["sum"].bytes == 4
+    assert sums["mul"].bytes == 16 * sums["mul"].count
+    assert all(row.cpu_time_total >= row.cpu_time > 0 for row in sums.values())
+
+
+def test_scopes_and_nodes():
+    prof = profiled()
+    scopes = {row.key: row.count for row in prof.key_averages(by="scope")}
+    assert set(scopes) == {"forward", "(no scope)"}     # the sum of the gradients has none
+    assert scopes["(no scope)"] == 1
+    nodes = {event.node for event in prof.events()}
+    assert nodes == {None, "MulBackward0", "SumBackward0"}
+    assert all(event.duration > 0 and event.start >= 0 for event in prof.events())
+
+
+def test_scopes_of_a_decorated_function_nest():
+    @record_function("inner")
+    def step(x):
+        return x + 1
+
+    with profile() as prof, record_function("outer"):
+        step(flambeau.ones(2))
+    assert "outer.inner" in {event.scope for event in prof.events()}
+
+
+def test_shapes_and_tables():
+    prof = profiled(record_shapes=True)
+    keys = [row.key for row in prof.key_averages(group_by_input_shape=True)]
+    assert "mul [[4], [4]]" in keys
+    table = prof.key_averages().table(sort_by="count", row_limit=2)
+    assert table.splitlines()[0].split() == ["Name", "CPU", "total", "CPU", "%", "CPU", "avg",
+                                             "Calls", "Made"]
+    assert len(table.splitlines()) == 5
+    with pytest.raises(ValueError, match="sort_by must be one of"):
+        prof.table(sort_by="colour")
+    with pytest.raises(ValueError, match="by must be one of"):
+        prof.key_averages(by="colour")
+
+
+def test_chrome_trace(tmp_path):
+    prof = profiled()
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert len(events) == len(prof.events())
+    assert {e["cat"] for e in events} == {"forward", "backward"}
+    assert all(e["ph"] == "X" and e["dur"] > 0 for e in events)
+
+
+def test_nothing_is_recorded_outside():
+    prof = profiled()
+    count = len(prof.events())
+    flambeau.ones(2) + 1
+    assert len(prof.events()) == count
+    with profile(enabled=False) as off:
+        flambeau.ones(2) + 1
+    assert off.events() == []
+
+
+def test_autocast_is_seen_inside_a_profile():
+    x = flambeau.ones(2, 2)
+    with profile() as prof, flambeau.autocast("cpu"):
+        flambeau.core.ops.mse_loss(x @ x, x)
+    assert {"cast", "matmul"} <= {event.name for event in prof.events()}
+
+
+# ---- drawing ------------------------------------------------------------------------------------------
+def test_text_of_a_graph():
+    w = flambeau.ones(2, requires_grad=True)
+    h = w * 2
+    text = graph.draw((h * h).exp(), {"weight": w})
+    assert text.splitlines() == [
+        "ExpBackward0  saves 8 bytes: [2] float32",
+        "  MulBackward0  saves 16 bytes: [2] float32, [2] float32",
+        "    (1) MulBackward0",
+        "      weight  [2] float32",
+        "    -> (1)",
+    ]
+
+
+def test_several_roots_hooks_and_freed_graphs():
+    x = reals(2)
+    with graph.save_on_cpu():
+        y = x.exp()
+    y.sum().backward()
+    assert "saves" not in graph.draw(y)
+    with graph.save_on_cpu():
+        y = x.exp()
+    assert "taken by a hook" in graph.draw([y, x * 2])
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        graph.draw(flambeau.ones(2))
+
+
+def test_long_chains_are_cut():
+    x = reals(1)
+    for _ in range(3000):
+        x = x + 1
+    assert graph.draw(x).splitlines()[-1] == "... and more: the first 2000 lines are shown"
+
+
+def test_files(tmp_path):
+    w = reals(2)
+    graph.draw(w * 2, {"w": w}, file=tmp_path / "graph.dot")
+    text = (tmp_path / "graph.dot").read_text()
+    assert text.startswith("digraph {") and "MulBackward0" in text and "w\\n[2] float64" in text
+    graph.draw(w * 2, file=tmp_path / "graph.txt")
+    assert "MulBackward0" in (tmp_path / "graph.txt").read_text()
+
+
+def test_pictures_need_graphviz(tmp_path, monkeypatch):
+    y = reals(2) * 2
+    if shutil.which("dot"):
+        graph.draw(y, file=tmp_path / "graph.svg")
+        assert "<svg" in (tmp_path / "graph.svg").read_text()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match="'dot' of Graphviz, which is not installed"):
+        graph.draw(y, file=tmp_path / "graph.png")
