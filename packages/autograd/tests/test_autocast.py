@@ -210,7 +210,7 @@ def test_the_column_of_the_table():
         assert {policies[key] for key in keys.split()} == {policy}
 
 
-# ---- against PyTorch --------------------------------------------------------------------------------
+# ---- against PyTorch -------------------------------------------------------------------
 DATA = [[1.0, 0.1, 0.2], [0.3, 1.0, 0.1], [0.2, 0.5, 1.0]]
 #: Name -> function of the module, its functional, two matrices and an image.
 AGAINST = {

@@ -98,7 +98,7 @@ def test_constants_are_no_intermediates(how):
     assert flambeau.allclose(second, 2 * mask.detach())
 
 
-# ---- writes ---------------------------------------------------------------------------------------
+# ---- writes ----------------------------------------------------------------------------
 class Triple(Function):
     """x *= 3, in place."""
 

@@ -89,7 +89,7 @@ def test_autocast_is_seen_inside_a_profile():
     assert {"cast", "matmul"} <= {event.name for event in prof.events()}
 
 
-# ---- drawing ------------------------------------------------------------------------------------------
+# ---- drawing ---------------------------------------------------------------------------
 def test_text_of_a_graph():
     w = flambeau.ones(2, requires_grad=True)
     h = w * 2

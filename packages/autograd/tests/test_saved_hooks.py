@@ -128,7 +128,7 @@ def test_each_thread_has_its_own_hooks():
     assert seen == []
 
 
-# ---- hooks on several tensors -----------------------------------------------------------------------
+# ---- hooks on several tensors ----------------------------------------------------------
 def test_multi_grad_hook_waits_for_what_the_pass_reaches():
     a, b, c = reals(1), reals(1, seed=1), reals(1, seed=2)
     h = a * 2

@@ -19,7 +19,7 @@ def leaf(*data):
     return flambeau.tensor(data, requires_grad=True)
 
 
-# ---- saved tensors that were written to -------------------------------------------------------------
+# ---- saved tensors that were written to ------------------------------------------------
 def test_the_error_names_the_write_and_its_line():
     y = leaf(1.0, 2.0) * 2
     z = y.exp()
@@ -122,7 +122,7 @@ def test_any_error_of_a_backward_names_its_forward_call():
                for note in error.value.__notes__)
 
 
-# ---- the first NaN ------------------------------------------------------------------------------------
+# ---- the first NaN ---------------------------------------------------------------------
 def test_a_nan_of_a_backward_names_the_forward_line():
     x = leaf(0.0, 1.0)
     with detect_anomaly():
@@ -220,7 +220,7 @@ def test_nothing_stays_behind():
     assert (x * 2).grad_fn._place is None
 
 
-# ---- texts that say what to write instead ---------------------------------------------------------------
+# ---- texts that say what to write instead ----------------------------------------------
 GOLDEN = {
     "not scalar": (lambda x: (x * 2).backward(),
                    "grad can be implicitly created only for scalar outputs, and this is a "
@@ -229,8 +229,8 @@ GOLDEN = {
                    "y.backward(flambeau.ones_like(y))"),
     "nothing requires grad": (lambda x: x.detach().sum().backward(),
                               "element 0 of tensors does not require grad and does not have a "
-                              "grad_fn: it (a flambeau.float32 tensor of shape []) was not computed "
-                              "from a tensor with requires_grad=True, or under no_grad(), or "
+                              "grad_fn: it (a flambeau.float32 tensor of shape []) was not "
+                              "computed from a tensor with requires_grad=True, or under no_grad(), or "
                               "through detach(), item() or a comparison. Set requires_grad=True on "
                               "the inputs or parameters before computing it"),
     "graph freed": (lambda x: [y := (x * x).sum(), y.backward(), y.backward()],
