@@ -1,4 +1,4 @@
-"""gradcheck is itself tested: rules that are wrong by a thousandth are planted and must be found."""
+"""gradcheck is itself tested: rules that are wrong by a thousandth are planted and found."""
 
 import pytest
 from numbers_for_tests import complexes, reals

@@ -230,9 +230,9 @@ GOLDEN = {
     "nothing requires grad": (lambda x: x.detach().sum().backward(),
                               "element 0 of tensors does not require grad and does not have a "
                               "grad_fn: it (a flambeau.float32 tensor of shape []) was not "
-                              "computed from a tensor with requires_grad=True, or under no_grad(), or "
-                              "through detach(), item() or a comparison. Set requires_grad=True on "
-                              "the inputs or parameters before computing it"),
+                              "computed from a tensor with requires_grad=True, or under no_grad(), "
+                              "or through detach(), item() or a comparison. Set "
+                              "requires_grad=True on the inputs or parameters before computing it"),
     "graph freed": (lambda x: [y := (x * x).sum(), y.backward(), y.backward()],
                     "Trying to backward through the graph a second time (or directly access saved "
                     "tensors after they have already been freed): MulBackward0 gave up what it had "

@@ -41,6 +41,14 @@ static inline bool requires_grad(const fl_tensor *t) {
     return base != Py_None && (((const fl_tensor *)base)->flags & FL_REQUIRES_GRAD);
 }
 
+/* A view taken without recording has no history, but a write to it changes its base. */
+static inline bool write_concerns_tape(const fl_tensor *t) {
+    if (FL_LIKELY(!(t->flags & FL_CONSTANT_VIEW)))
+        return requires_grad(t);
+    const PyObject *base = ((const fl_tensor_full *)t)->base;
+    return base != Py_None && (((const fl_tensor *)base)->flags & FL_REQUIRES_GRAD);
+}
+
 static inline bool list_requires_grad(const fl_value &v) {
     for (uint32_t k = 0; k < v.len; k++)
         if (v.ts[k] && requires_grad(v.ts[k]))
@@ -100,7 +108,7 @@ static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *ou
     bool needs = any_requires_grad(in, n);
     if (FL_UNLIKELY(writes)) {
         for (int i = 0; i < op->nouts; i++)
-            needs |= out[i].tag == FL_TENSOR && requires_grad(out[i].t);
+            needs |= out[i].tag == FL_TENSOR && write_concerns_tape(out[i].t);
         return needs ? write_on_tape(op, in, n, out) : below_tape(op, in, n, out);
     }
     if (!needs || !(op->flags & FL_O_DIFFERENTIABLE))
