@@ -1,4 +1,4 @@
-"""``backward`` and ``grad`` for several tensors at once."""
+"""``backward`` and ``grad`` for several tensors at once; with derivatives.py: PyTorch's module."""
 from __future__ import annotations
 
 import warnings
@@ -79,9 +79,8 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
     outputs, inputs = _listed(outputs), _listed(inputs)
     keep = create_graph if retain_graph is None else retain_graph
     weights = _listed(grad_outputs)
-    if is_grads_batched:
-        return _batched(outputs, inputs, weights, keep, create_graph)
-    grads = run_grad(outputs, weights, inputs, keep, create_graph)
+    run = _batched if is_grads_batched else run_grad
+    grads = run(outputs, weights, inputs, keep, create_graph)
     return tuple([_checked(g, x, i, allow_unused or materialize_grads, materialize_grads)
                   for i, (g, x) in enumerate(zip(grads, inputs, strict=True))])
 
@@ -102,13 +101,27 @@ def _checked(g, x, index, allow_unused, materialize):
     return g
 
 
-def _batched(outputs, inputs, weights, keep, create_graph):
-    """One pass per gradient, stacked."""
-    count = weights[0].shape[0]
-    rows = []
-    for i in range(count):
-        last = i == count - 1
-        rows.append(run_grad(outputs, [w[i] for w in weights], inputs, keep or not last,
-                             create_graph))
-    return tuple([None if column[0] is None else ops.stack(list(column))
-                  for column in zip(*rows, strict=True)])
+def _batched(outputs, weights, inputs, keep, create_graph):
+    """One pass with all gradients at once, and each input's gradients stacked."""
+    from flambeau.autograd.transforms.vectorize import vmap
+
+    used: list[bool] = []
+
+    def one(*rows):
+        filled = iter(rows)
+        seeds = [None if w is None else next(filled) for w in weights]
+        grads = run_grad(outputs, seeds, inputs, keep, create_graph)
+        used[:] = [g is not None for g in grads]
+        return tuple([g for g in grads if g is not None])
+
+    rows = iter(vmap(one, randomness="same")(*[w for w in weights if w is not None]))
+    return [next(rows) if there else None for there in used]
+
+
+def __getattr__(name: str):
+    """Jacobians and products with them; imported when they are first used."""
+    from flambeau.autograd import derivatives
+
+    if name in derivatives.__all__:
+        return getattr(derivatives, name)
+    raise AttributeError(f"module 'flambeau.autograd.functional' has no attribute {name!r}")

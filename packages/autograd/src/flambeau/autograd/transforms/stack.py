@@ -1,17 +1,17 @@
 """The transform levels that a thread is inside, innermost last."""
 from __future__ import annotations
 
-import threading
+from _thread import _local
 
 from flambeau.core import Tensor, _core, ops
 
 __all__ = ["STATE", "alias_again", "empty_strided_at_levels", "has_history", "has_history_below",
-           "has_tangents",           "innermost", "level_of", "lifted", "plain", "zeros_at_levels"]
+           "has_tangents", "innermost", "level_of", "lifted", "plain", "zeros_at_levels"]
 
 level_of = _core.level_of
 
 
-class _State(threading.local):
+class _State(_local):
     """What a thread is inside of. ``depth`` levels are visible: a level that is at work on a call
     hides itself and those inside it."""
 

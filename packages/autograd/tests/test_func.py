@@ -1,0 +1,306 @@
+"""Function transforms: what they give where it can be worked out by hand, and what they refuse."""
+
+import threading
+
+import pytest
+from numbers_for_tests import reals
+
+import flambeau
+from flambeau import func
+from flambeau.autograd import forward_ad
+from flambeau.autograd._table import NO_DERIVATIVE, load_rules
+from flambeau.autograd.transforms.batching import batch_way
+from flambeau.autograd.transforms.forward import forward_way
+from flambeau.autograd.transforms.stack import STATE
+from flambeau.core.table import ROWS
+
+load_rules()
+
+
+@pytest.fixture(autouse=True)
+def no_level_is_left():
+    yield
+    assert STATE.levels == []
+    assert STATE.depth == 0
+
+
+def _close(a, b):
+    assert a.shape == b.shape
+    assert (a - b).abs().max().item() < 1e-9
+
+
+class TestWays:
+    """Which rows take which way; a new row must land in one of them."""
+
+    def test_every_differentiable_row_has_tangents(self):
+        ways = {row.key: forward_way(row.key) for row in ROWS}
+        assert set(ways.values()) <= {
+            "elementwise", "linear", "product", "own", "gradient", "none", "composite"}
+        for row in ROWS:
+            if row.category != "composite":
+                assert (ways[row.key] == "none") == (row.key in NO_DERIVATIVE)
+
+    def test_rows_left_to_the_gradient(self):
+        left = {row.key for row in ROWS if forward_way(row.key) == "gradient"}
+        assert len(left) < 60
+        assert not left & {"exp", "matmul", "sum", "conv2d", "softmax", "sort", "max.dim"}
+
+    def test_rows_left_to_a_loop(self):
+        load_rules()
+        left = {row.key for row in ROWS if batch_way(row.key) == "loop"
+                and row.key not in NO_DERIVATIVE}
+        assert left == {"ctc_loss_rows", "ctc_loss_grad", "embedding_bag_rows"}
+
+    def test_refused_rows(self):
+        assert {row.key for row in ROWS if batch_way(row.key) == "refused"} == {"nonzero"}
+
+
+class TestGrad:
+    def test_polynomial(self):
+        x = flambeau.tensor(2.0)
+        first, second = func.grad(lambda x: x**4), func.grad(func.grad(lambda x: x**4))
+        assert (first(x).item(), second(x).item()) == (32.0, 48.0)
+        assert not first(x).requires_grad
+
+    def test_perturbations_do_not_mix(self):
+        """d/dx [x * d/dy (x + y)] is 1."""
+        inner = lambda x: x * func.grad(lambda y: x + y)(flambeau.tensor(1.0))  # noqa: E731
+        assert func.grad(inner)(flambeau.tensor(1.0)).item() == 1.0
+        assert func.jvp(lambda x: x * func.jvp(
+            lambda y: x + y, (flambeau.tensor(1.0),), (flambeau.tensor(1.0),))[1],
+            (flambeau.tensor(1.0),), (flambeau.tensor(1.0),))[1].item() == 1.0
+
+    def test_inner_no_grad_is_respected_and_outer_is_not(self):
+        def half(x):
+            with flambeau.no_grad():
+                constant = x * x
+            return (x * x - constant).sum()
+        x = reals(3).detach()
+        _close(func.grad(half)(x), 2 * x)
+        with flambeau.no_grad():
+            _close(func.grad(lambda x: (x * x).sum())(x), 2 * x)
+
+    def test_backward_inside(self):
+        def f(x):
+            y = x.detach().requires_grad_()
+            (y * y).sum().backward()
+            return (x * y.grad).sum()
+        x = reals(3).detach()
+        _close(func.grad(f)(x), 2 * x)
+
+    def test_second_use_of_a_vjp(self):
+        value, pull = func.vjp(lambda x: x * x, reals(3).detach())
+        one = flambeau.ones(3, dtype=value.dtype)
+        _close(pull(one)[0] * 2, pull(one * 2)[0])
+
+    @pytest.mark.parametrize(("call", "match"), [
+        (lambda x: func.grad(lambda x: x * 2)(x), "scalar tensor, got tensor with 1 dims"),
+        (lambda x: func.grad(lambda x: 3)(x), "to return a Tensor, got int"),
+        (lambda x: func.grad(lambda x: x.sum(), argnums=1)(x), "only 1 positional"),
+        (lambda x: func.grad(lambda x: x.sum())(x.long()), "floating-point and complex"),
+        (lambda x: func.grad(lambda x: x.sum(), has_aux=True)(x), "should be a tuple"),
+        (lambda x: func.jvp(lambda x: x, x, x), "primals to be a tuple"),
+        (lambda x: func.jvp(lambda x: x, (x,), (x, x)), "same python structure"),
+        (lambda x: func.jvp(lambda x: x, (x,), (x[:1],)), "shape of its primal"),
+        (lambda x: func.jvp(lambda y: x, (x,), (x,), strict=True), "independent"),
+        (lambda x: func.vjp(lambda x: x, x)[1]((x, x)), "same as pytree structure"),
+    ])
+    def test_errors(self, call, match):
+        with pytest.raises(RuntimeError, match=match):
+            call(reals(3).detach())
+
+
+class TestVmap:
+    def test_the_function_sees_one_sample(self):
+        seen = []
+
+        def f(x):
+            seen.append((tuple(x.shape), x.ndim, x.numel(), x.dtype, x.is_contiguous()))
+            return x
+        func.vmap(f, in_dims=1)(flambeau.zeros(3, 5))
+        assert seen == [((3,), 1, 3, flambeau.float32, False)]
+
+    def test_promotion_sees_numbers_of_a_sample(self):
+        """A 0-d float64 sample does not widen float32 samples with dimensions."""
+        a, b = flambeau.ones(4, 3), flambeau.ones(4, dtype=flambeau.float64)
+        assert func.vmap(lambda a, b: a * b)(a, b).dtype is flambeau.float32
+        assert func.vmap(lambda a, b: a.sum() * b)(a, b).dtype is flambeau.float64
+
+    def test_nan_and_empty(self):
+        x = flambeau.tensor([[float("nan"), 1.0], [2.0, float("inf")]])
+        assert str(func.vmap(lambda r: r.amax())(x)) == str(x.amax(1))
+        assert func.vmap(lambda r: r * 2)(flambeau.zeros(0, 3)).shape == (0, 3)
+        assert func.vmap(lambda r: r.sum())(flambeau.zeros(3, 0)).tolist() == [0, 0, 0]
+
+    def test_randomness(self):
+        x = flambeau.zeros(5, 3)
+        draw = lambda r: r + flambeau.rand(3)  # noqa: E731
+        different = func.vmap(draw, randomness="different")(x)
+        same = func.vmap(draw, randomness="same")(x)
+        assert len({tuple(row) for row in different.tolist()}) == 5
+        assert len({tuple(row) for row in same.tolist()}) == 1
+        with pytest.raises(RuntimeError, match="randomness error mode"):
+            func.vmap(draw)(x)
+
+    def test_dropout_of_samples(self):
+        drop = lambda r: flambeau.core.ops.dropout(r, 0.5, True)  # noqa: E731
+        rows = func.vmap(drop, randomness="different")(flambeau.ones(6, 64)).tolist()
+        assert len({tuple(row) for row in rows}) == 6
+        rows = func.vmap(drop, randomness="same")(flambeau.ones(6, 64)).tolist()
+        assert len({tuple(row) for row in rows}) == 1
+
+    @pytest.mark.parametrize("read", [
+        lambda x: x.sum().item(), lambda x: bool(x.sum() > 0), lambda x: float(x[0]),
+        lambda x: x.tolist(), lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: x.numpy(),
+        lambda x: x.masked_select(x > 0)])
+    def test_values_cannot_be_read(self, read):
+        with pytest.raises(RuntimeError, match="vmap: .*where\\("):
+            func.vmap(lambda x: read(x) and x)(flambeau.ones(2, 3))
+
+    def test_writing_a_batch_into_one_tensor(self):
+        shared = flambeau.zeros(3)
+        with pytest.raises(RuntimeError, match="into one tensor of shape \\[3\\]"):
+            func.vmap(lambda x: shared.add_(x))(flambeau.ones(2, 3))
+        assert shared.tolist() == [0, 0, 0]
+
+    def test_writing_into_a_sample(self):
+        x = flambeau.arange(6.0).reshape(2, 3)
+        func.vmap(lambda row: row.mul_(2))(x)
+        assert x.tolist() == [[0, 2, 4], [6, 8, 10]]
+
+    @pytest.mark.parametrize(("call", "match"), [
+        (lambda x: func.vmap(lambda: x)(), "got no inputs"),
+        (lambda x: func.vmap(lambda a: a, in_dims=None)(x), "at least one"),
+        (lambda x: func.vmap(lambda a: a, in_dims=2)(x), "in_dim to satisfy"),
+        (lambda x: func.vmap(lambda a, b: a, in_dims=(0,))(x, x), "not compatible"),
+        (lambda x: func.vmap(lambda a: a, in_dims="0")(x), "expected `in_dims`"),
+        (lambda x: func.vmap(lambda a, b: a)(x, 3), "cannot vmap over non-Tensor"),
+        (lambda x: func.vmap(lambda a, b: a)(x, x[:1]), "same size"),
+        (lambda x: func.vmap(lambda a: 3)(x), "must only return Tensors"),
+        (lambda x: func.vmap(lambda a: a, out_dims=(0, 0))(x), "out_dims is not compatible"),
+        (lambda x: func.vmap(lambda a: a, chunk_size=0)(x), "chunk_size"),
+    ])
+    def test_errors(self, call, match):
+        with pytest.raises(ValueError, match=match):
+            call(flambeau.ones(2, 3))
+
+    def test_a_tensor_that_escaped(self):
+        kept = []
+        func.vmap(lambda x: kept.append(x) or x)(flambeau.ones(2, 3))
+        with pytest.raises(RuntimeError, match="earlier transform"):
+            func.vmap(lambda x: x + kept[0])(flambeau.ones(2, 3))
+
+    def test_an_error_inside_leaves_no_level(self):
+        with pytest.raises(ZeroDivisionError):
+            func.vmap(lambda x: func.jvp(lambda y: y * (1 / 0), (x,), (x,)))(flambeau.ones(2))
+
+    def test_threads_have_levels_of_their_own(self):
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(
+            func.vmap(lambda x: x * 2)(flambeau.ones(3)).tolist())) for _ in range(4)]
+        func.vmap(lambda x: [t.start() for t in threads] and [t.join() for t in threads] and x)(
+            flambeau.ones(2))
+        assert results == [[2.0] * 3] * 4
+
+    def test_printing(self):
+        shown = []
+        func.vmap(lambda x: shown.append(repr(x)) or x)(flambeau.ones(2))
+        assert shown == ["BatchedTensor(level=1, value=tensor([1., 1.]))"]
+
+
+class TestForward:
+    def test_linearize_agrees_with_jvp(self):
+        x, t = reals(2, 3).detach(), reals(2, 3, seed=1).detach()
+        f = lambda x: (x.sin().cumsum(1), x.logsumexp(0))  # noqa: E731
+        values, push = func.linearize(f, x)
+        for a, b in zip(push(t), func.jvp(f, (x,), (t,))[1], strict=True):
+            _close(a, b)
+            assert not a.requires_grad
+
+    def test_a_dual_is_a_constant_after_its_block(self):
+        x = flambeau.ones(2)
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, x * 3)
+        assert forward_ad.unpack_dual(dual).tangent is None
+        assert (dual + 1).tolist() == [2.0, 2.0]
+
+    def test_blocks(self):
+        with pytest.raises(RuntimeError, match="no level exists"):
+            forward_ad.make_dual(flambeau.ones(1), flambeau.ones(1))
+        with forward_ad.dual_level(), pytest.raises(RuntimeError, match="Nested"):
+            forward_ad.enter_dual_level()
+
+    def test_views_of_a_dual_share_its_tangent(self):
+        def f(x):
+            y = x.clone()
+            row = y[0]
+            y.mul_(2)
+            row.add_(x[1])
+            return y
+        x, t = reals(2, 3).detach(), reals(2, 3, seed=1).detach()
+        moved = func.jvp(f, (x,), (t,))[1]
+        _close(moved, flambeau.stack([2 * t[0] + t[1], 2 * t[1]]))
+
+
+class Scale:
+    """The least that functional_call asks of a module."""
+
+    training = True
+
+    def __init__(self, factor):
+        self._parameters = {"factor": flambeau.tensor(factor, requires_grad=True)}
+        self._buffers = {"shift": flambeau.tensor(1.0)}
+
+    def named_parameters(self, remove_duplicate=True):
+        return self._parameters.items()
+
+    def named_buffers(self, remove_duplicate=True):
+        return self._buffers.items()
+
+    def __call__(self, x):
+        return x * self._parameters["factor"] + self._buffers["shift"]
+
+
+class TestModules:
+    def test_call_with_other_parameters(self):
+        module = Scale(2.0)
+        own = module._parameters["factor"]
+        result = func.functional_call(module, {"factor": flambeau.tensor(5.0)}, flambeau.ones(2))
+        assert result.tolist() == [6.0, 6.0]
+        assert module._parameters["factor"] is own
+        slope = func.grad(lambda p: func.functional_call(module, p, (flambeau.tensor(3.0),)))
+        assert slope({"factor": flambeau.tensor(5.0)})["factor"].item() == 3.0
+
+    def test_ensemble(self):
+        models = [Scale(1.0), Scale(2.0), Scale(3.0)]
+        params, buffers = func.stack_module_state(models)
+        assert params["factor"].is_leaf
+        result = func.vmap(lambda p, b: func.functional_call(
+            models[0], (p, b), (flambeau.tensor(10.0),)))(params, buffers)
+        assert result.tolist() == [11.0, 21.0, 31.0]
+
+    def test_errors(self):
+        module, x = Scale(2.0), flambeau.ones(1)
+        with pytest.raises(RuntimeError, match="missing key.*'shift'.*unexpected key.*'facto'"):
+            func.functional_call(module, {"factor": x, "facto": x}, x, strict=True)
+        with pytest.raises(AttributeError, match="no parameter or buffer 'facto'"):
+            func.functional_call(module, {"facto": x}, x)
+        with pytest.raises(ValueError, match="several dictionaries"):
+            func.functional_call(module, [{"factor": x}, {"factor": x}], x)
+        with pytest.raises(RuntimeError, match="at least one model"):
+            func.stack_module_state([])
+
+
+class TestFunctional:
+    def test_strict(self):
+        from flambeau.autograd import functional as A
+
+        x = reals(2).detach()
+        with pytest.raises(RuntimeError, match="does not require gradients"):
+            A.vjp(lambda x: flambeau.ones(1), x, flambeau.ones(1), strict=True)
+        with pytest.raises(RuntimeError, match="independent of input 1"):
+            A.jacobian(lambda a, b: a * 2, (x, x), strict=True)
+        with pytest.raises(RuntimeError, match="not supported together"):
+            A.jacobian(lambda a: a, x, strict=True, vectorize=True)
+        with pytest.raises(RuntimeError, match="a single element"):
+            A.hvp(lambda a: a * 2, x, x)
