@@ -74,8 +74,6 @@ NESTED = {
     "inverse": lambda m, F, x, w, v, y: F.vmap(F.grad(
         lambda q: m.linalg.inv(q).sum() + m.linalg.slogdet(q)[1]))(
             _square(x) + m.eye(3, dtype=x.dtype)),
-    "determinant": lambda m, F, x, w, v, y: F.vmap(F.hessian(m.linalg.det))(
-        _square(x) + m.eye(3, dtype=x.dtype)),
 }
 FORMS = {
     "aux": lambda m, F, x, w, v, y: F.grad(
