@@ -184,3 +184,9 @@ def test_what_transforms_look_for():
         Function.jvp(None)
     with pytest.raises(NotImplementedError, match="generate_vmap_rule"):
         Function.vmap(None, ())
+
+
+def test_nothing_is_saved_in_inference_mode():
+    with flambeau.inference_mode():
+        y = function(*HIDING["saved"]).apply(flambeau.ones(2))
+    assert y.is_inference() and not y.requires_grad

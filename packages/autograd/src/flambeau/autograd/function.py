@@ -52,8 +52,11 @@ class _Backward(NodeFunction):
         try:
             if ctx.materialize_grads:
                 grads = _materialized(grads, node._output_shapes)
-            with _hidden_shown(ctx):
+            if ctx._hidden is None or not is_grad_enabled():
                 result = self.cls.backward(ctx, *grads)
+            else:
+                with _hidden_shown(ctx):
+                    result = self.cls.backward(ctx, *grads)
         finally:
             ctx._node = before
         result = result if isinstance(result, tuple) else (result,)
@@ -159,8 +162,6 @@ def _tie(cls: type[Function], ctx: FunctionCtx, args: tuple, output, records: bo
     if records:
         _attach(cls, ctx, args, outputs)
         ctx._hidden = _hidden_attributes(cls, ctx, args, outputs)
-    elif ctx._to_save:
-        ctx._saved = tuple([SavedTensor(t) if t is not None else None for t in ctx._to_save])
     ctx._to_save = ()
     return outputs[0] if single else tuple(outputs)
 
@@ -169,8 +170,10 @@ def _attach(cls, ctx, args, outputs) -> None:
     """Make the node; inputs that were written to are tied last, for they may be views."""
     wanted = [_carries_grad(ctx, o) for o in outputs]
     fresh = [None if o is None or _is_among(o, ctx._dirty) else o for o in wanted]
-    facts = [(tuple(o.shape), o.dtype, o.device) if isinstance(o, Tensor) else None
-             for o in outputs]
+    facts = None
+    if any(o is None for o in fresh):
+        facts = [(tuple(o.shape), o.dtype, o.device) if isinstance(o, Tensor) else None
+                 for o in outputs]
     saved, ctx._to_save = ctx._to_save, ()
     hidden = _hidden(saved, 0, args, outputs, ctx) if saved else []
     node = attach_function(f"{cls.__name__}Backward", _Backward(cls, ctx), ctx, list(args), fresh,
@@ -233,11 +236,19 @@ def _saved(cls, tensor, outputs, hidden):
 # So while a backward is recorded, hidden tensors carry a history that raises when a gradient
 # comes to it. Tensors that others hold, too, were made elsewhere: they are constants.
 
+_alone = 0  # references to a tensor that its tuple alone holds; counted on first use
+
+
 def _hidden(values: tuple, more: int, args, outputs, ctx) -> list[bool]:
     """Which of some values forward made and nobody but their tuple and ``more`` others holds."""
-    alone = _references((ops.full_of((1,), 0),))[0]
-    return [count <= alone + more and _may_be_hidden(value, args, outputs, ctx)
-            for count, value in zip(_references(values), values, strict=True)]
+    global _alone
+    possible = [_may_be_hidden(value, args, outputs, ctx) for value in values]
+    if not any(possible):
+        return possible
+    if not _alone:
+        _alone = _references((ops.full_of((1,), 0),))[0]
+    return [may and count <= _alone + more
+            for may, count in zip(possible, _references(values), strict=True)]
 
 
 def _references(values: tuple) -> list[int]:
@@ -245,14 +256,21 @@ def _references(values: tuple) -> list[int]:
 
 
 def _may_be_hidden(value, args, outputs, ctx) -> bool:
-    if not isinstance(value, Tensor) or not (value.is_floating_point() or value.is_complex()):
+    if value is None or _is_among(value, args) or _is_among(value, outputs):
         return False
-    return not (value.requires_grad or _is_among(value, ctx._constant) or _is_among(value, args)
-                or _is_among(value, outputs))
+    if not (value.is_floating_point() or value.is_complex()):
+        return False
+    return not (value.requires_grad or _is_among(value, ctx._constant))
+
+
+#: What a ctx has before its forward runs: what __init__ and apply() set.
+_OWN_ATTRIBUTES = len(FunctionCtx().__dict__) + 1
 
 
 def _hidden_attributes(cls, ctx, args, outputs) -> dict[str, str] | None:
     """Names of attributes of ctx that hold hidden tensors, and the error of each."""
+    if len(ctx.__dict__) <= _OWN_ATTRIBUTES:
+        return None
     names = [name for name, value in ctx.__dict__.items()
              if name[0] != "_" and isinstance(value, Tensor)]
     if not names:
@@ -279,8 +297,6 @@ class _hidden_shown:
 
     def __enter__(self) -> None:
         ctx = self.ctx
-        if ctx._hidden is None or not is_grad_enabled():
-            return
         for name, message in ctx._hidden.items():
             value = ctx.__dict__.get(name)
             if isinstance(value, Tensor):
