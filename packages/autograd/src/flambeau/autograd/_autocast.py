@@ -82,9 +82,8 @@ class autocast:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> bool:
+                 trace: TracebackType | None) -> None:
         self._open.pop().__exit__(kind, value, trace)
-        return False
 
     def _again(self) -> autocast:
         """A block that does the same, for one call of a decorated function."""

@@ -86,7 +86,7 @@ class set_detect_anomaly:
 class nan_check:
     """Raise at the first operator that makes a NaN or an infinity; lighter than detect_anomaly.
 
-    It looks at results only, and notes no lines of forward calls.
+    It notes the line of each forward call, but no tracebacks.
 
     Args:
         inf: look for infinities, too, where all that went in was finite.

@@ -297,7 +297,7 @@ class _hidden_shown:
 
     def __enter__(self) -> None:
         ctx = self.ctx
-        for name, message in ctx._hidden.items():
+        for name, message in (ctx._hidden or {}).items():
             value = ctx.__dict__.get(name)
             if isinstance(value, Tensor):
                 self.kept[name] = value

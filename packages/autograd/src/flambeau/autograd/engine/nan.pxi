@@ -155,8 +155,8 @@ cdef str told_nan(const fl_op *op, const fl_value *values, int n, int found):
     inputs = ", ".join([describe(values[i].t) for i in range(n) if values[i].tag == FL_TENSOR])
     return (f"{key_of(op)}() made {what} of {of} ({inputs or 'no tensors'}) at "
             f"{place_here()}. Look at the values that went in: a logarithm or root of something "
-            "that is not positive, a division by zero, an exponential that overflowed, a softmax of "
-            "nothing but -inf")
+            "that is not positive, a division by zero, an exponential that overflowed, a softmax "
+            "of nothing but -inf")
 
 
 cdef int check_gradient(Node node, int i, fl_tensor *grad) except -1:

@@ -46,8 +46,9 @@ cdef int note_place(Node node) except -1:
 cdef str told_place(Node node):
     """A sentence: where the forward call was; nothing when that was not noted."""
     if node is None or node.extras is None or (<NodeExtras>node.extras).place is None:
-        return (" Run it under autograd.detect_anomaly() to see the line of the forward call."
-                if not _noting else "")
+        return (" Put the forward call inside the block of autograd.detect_anomaly(), too, to see "
+                "its line." if _noting else
+                " Run it under autograd.detect_anomaly() to see the line of the forward call.")
     return f" The forward call was at {(<NodeExtras>node.extras).place}."
 
 
