@@ -34,6 +34,7 @@ from flambeau.autograd._engine import (
     refusing,
     tie_written,
 )
+from flambeau.autograd.transforms.stack import STATE
 from flambeau.core import Tensor, ops
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -137,12 +138,12 @@ class Function:
         Returns:
             What ``forward`` returns, its tensors tied into the graph.
         """
-        ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple([needs_grad(a) for a in args])
-        records = is_grad_enabled() and any(ctx.needs_input_grad)
-        with no_grad():
-            output = cls._forward(ctx, args, kwargs)
-        return _tie(cls, ctx, args, output, records)
+        if STATE.depth:
+            from flambeau.autograd.transforms import custom
+
+            if custom.level_of_call(args):
+                return custom.apply_at_level(cls, args, kwargs)
+        return _applied(cls, args, kwargs)[0]
 
     @classmethod
     def _forward(cls, ctx, args, kwargs):
@@ -151,6 +152,16 @@ class Function:
         output = cls.forward(*args, **kwargs)
         cls.setup_context(ctx, args, output)
         return output
+
+
+def _applied(cls: type[Function], args: tuple, kwargs: dict):
+    """The recorded output, and the context."""
+    ctx = FunctionCtx()
+    ctx.needs_input_grad = tuple([needs_grad(a) for a in args])
+    records = is_grad_enabled() and any(ctx.needs_input_grad)
+    with no_grad():
+        output = cls._forward(ctx, args, kwargs)
+    return _tie(cls, ctx, args, output, records), ctx
 
 
 def _tie(cls: type[Function], ctx: FunctionCtx, args: tuple, output, records: bool):
