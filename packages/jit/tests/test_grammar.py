@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from build import chain, node, value
+from graphs import chain, node, value
 
 from flambeau.jit.dims import Dim, symbol
 from flambeau.jit.errors import GraphError

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from build import node, ops_of, value
+from graphs import node, ops_of, value
 from replay import same
 
 import flambeau

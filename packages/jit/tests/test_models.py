@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from build import ops_of
+from graphs import ops_of
 from replay import replay, same
 
 import flambeau

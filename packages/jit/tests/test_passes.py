@@ -1,7 +1,7 @@
 """Each pass on a small handmade graph."""
 
 import pytest
-from build import chain, node, ops_of, value
+from graphs import chain, node, ops_of, value
 
 import flambeau
 from flambeau.jit.grammar import check

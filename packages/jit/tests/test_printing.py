@@ -1,6 +1,6 @@
 """The text of a graph, word for word."""
 
-from build import node, value
+from graphs import node, value
 
 from flambeau.jit.dims import Dim, symbol
 from flambeau.jit.ir import Capture, Graph, Node, Value

@@ -1,7 +1,7 @@
 """Traced functions against eager, on other sizes and values."""
 
 import pytest
-from build import ops_of
+from graphs import ops_of
 from replay import replay, same
 
 import flambeau

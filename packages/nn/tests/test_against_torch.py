@@ -44,6 +44,18 @@ LAYERS = {
         (2, 4, 9, 8),
     ),
     "conv2d_same": ("Conv2d", (2, 3, 3), {"padding": "same", "dilation": 2}, (1, 2, 6, 6)),
+    "conv2d_reflect": (
+        "Conv2d",
+        (2, 3, 3),
+        {"padding": (2, 1), "stride": 2, "padding_mode": "reflect"},
+        (1, 2, 6, 6),
+    ),
+    "conv2d_circular": (
+        "Conv2d",
+        (2, 3, (2, 3)),
+        {"padding": "same", "padding_mode": "circular"},
+        (1, 2, 6, 6),
+    ),
     "max_pool": ("MaxPool2d", (3, 2, 1), {}, (2, 3, 7, 8)),
     "max_pool_ceil": ("MaxPool2d", (2,), {"ceil_mode": True}, (2, 3, 7, 9)),
     "max_pool_dilated": ("MaxPool2d", (2, 1), {"dilation": 2}, (2, 3, 7, 9)),

@@ -102,13 +102,27 @@ def test_same_padding_of_even_kernels_has_one_zero_more_behind():
 
 
 @pytest.mark.parametrize(
+    ("mode", "name"), [("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")]
+)
+@pytest.mark.parametrize("padding", [(2, 1), "same"])
+def test_conv2d_with_other_margins_than_zeros(mode, name, padding):
+    x, w, b = array(2, 2, 5, 6), array(3, 2, 4, 3, seed=1), array(3, seed=2)
+    layer = load(nn.Conv2d(2, 3, (4, 3), padding=padding, padding_mode=mode), weight=w, bias=b)
+    rows = (1, 2) if padding == "same" else (2, 2)
+    wide = np.pad(x, ((0, 0), (0, 0), rows, (1, 1)), name)
+    expected = correlate(wide, w, b, (1, 1), (0, 0), (1, 1), 1)
+    np.testing.assert_allclose(give(layer(flambeau.tensor(x))), expected, rtol=1e-4, atol=1e-4)
+    assert layer.extra_repr().endswith(f"padding_mode={mode}")
+
+
+@pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"groups": 3}, r"in_channels \(4\) must be divisible by groups \(3\)"),
         ({"groups": 0}, "groups is at least 1"),
         ({"padding": "some"}, '"same" or "valid"'),
         ({"padding": "same", "stride": 2}, "stride 1"),
-        ({"padding_mode": "reflect"}, "padding_mode"),
+        ({"padding_mode": "mirror"}, "'zeros', 'reflect', 'replicate', 'circular', not 'mirror'"),
         ({"stride": (1, 2, 3)}, "stride is one number or two"),
     ],
 )

@@ -15,6 +15,12 @@ def _resized(shape, d=TWO, **options):
     return _c(lambda lib, x: nn(lib).interpolate(x, **options), shape, d=d)
 
 
+def _bytes(mode, align, **options):
+    """Weights of 16 bits, and each dimension rounded: to the last unit as PyTorch has it."""
+    return _c(lambda lib, x: nn(lib).interpolate(x * 37, mode=mode, align_corners=align, **options),
+              (2, 3, 8, 7), d=("uint8",))
+
+
 def _sampled(shape, places, **options):
     return [_c(lambda lib, x, g, o=(mode, border, align): nn(lib).grid_sample(x, g * 0.5, *o),
                shape, places, **options)
@@ -83,6 +89,10 @@ SIZES = {
         _resized(IMAGE, scale_factor=2, mode="bilinear", d=FLOATS),
         _resized((2, 3, 40, 33), size=(17, 71), mode="bilinear"),
         _resized(IMAGE, size=(4, 4), mode="nearest", d=("uint8",)),
+        *(_bytes(mode, align, **options) for mode in ("bilinear", "bicubic")
+          for align in (False, True)
+          for options in ({"size": (9, 3)}, {"scale_factor": (1.7, 0.6)})),
+        *(_bytes(mode, False, size=(9, 3), antialias=True) for mode in ("bilinear", "bicubic")),
         _resized((0, 3, 4, 4), size=2)],
     "upsample": [_c(quiet(lambda lib, x: nn(lib).upsample(x, 9, mode="linear")), LINE)],
     "upsample_nearest": [_c(quiet(lambda lib, x: nn(lib).upsample_nearest(x, None, 3)), IMAGE)],

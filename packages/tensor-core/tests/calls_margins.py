@@ -48,7 +48,9 @@ MARGINS = {
     "hinge_embedding_loss": _signed("hinge_embedding_loss", [(3, 4)])
     + _signed("hinge_embedding_loss", [(3, 4)], margin=0.4),
     "margin_ranking_loss": _signed("margin_ranking_loss", [(4,), (4,)])
-    + _signed("margin_ranking_loss", [(4,), (4,)], margin=0.7),
+    + _signed("margin_ranking_loss", [(4,), (4,)], margin=0.7)
+    + [_c(lambda lib, x, y, t: nn(lib).margin_ranking_loss(x, y, t, 0.5, reduction="none"),
+          (4,), (4,), (4,), d=("uint8",))],
     "cosine_embedding_loss": _signed("cosine_embedding_loss", [(4, 5), (4, 5)])
     + _signed("cosine_embedding_loss", [(4, 5), (4, 5)], margin=0.1)
     + [_c(lambda lib, x, y, t: nn(lib).cosine_embedding_loss(x, y, t), (5,), (5,), extra=(-1,)),

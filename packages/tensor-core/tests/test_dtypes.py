@@ -299,3 +299,10 @@ def test_complex_numbers_as_python_numbers():
     assert float(z) == 3.0 and int(z) == 3 and complex(z) == 3
     with pytest.raises(RuntimeError, match="has an imaginary part"):
         float(flambeau.tensor(1j))
+
+
+def test_a_false_alpha_leaves_booleans():
+    x, y = flambeau.tensor([False, True]), flambeau.tensor([[True], [False]])
+    assert x.add(y, alpha=False).tolist() == [[False, True]] * 2
+    assert x.add(True, alpha=False).tolist() == [False, True]
+    assert x.add(y, alpha=True).tolist() == [[True, True], [False, True]]

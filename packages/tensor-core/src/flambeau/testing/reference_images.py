@@ -96,8 +96,16 @@ def _row(mode, j, size, out, align, scale):
 
 
 def _matrices(sizes, outs, mode, align, scales):
-    return [np.array([_row(mode, j, n, m, align, s) for j in range(m)])
-            for n, m, s in zip(sizes, outs, scales or (None,) * len(sizes), strict=True)]
+    plain = mode.removeprefix("bytes-")
+    matrices = [np.array([_row(plain, j, n, m, align, s) for j in range(m)])
+                for n, m, s in zip(sizes, outs, scales or (None,) * len(sizes), strict=True)]
+    return matrices if plain == mode else [_sixteen_bits(m) for m in matrices]
+
+
+def _sixteen_bits(weights):
+    """Rounded to the finest binary fractions whose numerators are int16."""
+    bits = next(b for b in range(23) if b == 22 or int(0.5 + weights.max() * 2 ** (b + 1)) >= 32768)
+    return np.trunc(weights * 2 ** bits + np.copysign(0.5, weights)) / 2 ** bits
 
 
 def _along_each(x, matrices):

@@ -66,8 +66,19 @@ def logcumsumexp(x, dim):
     if x.ndim == 0:
         return x
     x = _wide(x)
-    return np.log(np.cumsum(np.exp(x), dim)) if np.iscomplexobj(x) else \
-        np.logaddexp.accumulate(x, dim)
+    if not np.iscomplexobj(x):
+        return np.logaddexp.accumulate(x, dim)
+    lines = np.moveaxis(x, dim, 0)
+    values = lines.copy()
+    for i in range(1, len(lines)):
+        values[i] = _log_of_sum(values[i - 1], lines[i])
+    return np.moveaxis(values, 0, dim)
+
+
+def _log_of_sum(a, b):
+    """``log(exp(a) + exp(b))`` on the branch of the greater term, as PyTorch has it."""
+    low, high = np.where(a.real < b.real, (a, b), (b, a))
+    return high + np.log1p(np.exp(low - high))
 
 
 # ---- order statistics --------------------------------------------------------------------------

@@ -25,7 +25,9 @@ _SIZES = [(_IMAGE, (7, 3), mode, align, None)
                               ("smooth-linear", False), ("smooth-cubic", False),
                               ("smooth-lanczos", False))] + [
     (_IMAGE, (8, 3), "nearest-exact", False, (1.7, 0.6)),
-    (_VOLUME, (5, 2, 5), "linear", False, None)]
+    (_VOLUME, (5, 2, 5), "linear", False, None),
+    (_IMAGE, (7, 3), "bytes-linear", True, None), (_IMAGE, (3, 9), "bytes-cubic", False, None),
+    (_IMAGE, (3, 9), "bytes-smooth-cubic", False, None)]
 
 
 def _resample(m, grad=False):

@@ -13,6 +13,8 @@ from ..parameter import Parameter
 from ._pair import IntPair, pair
 from .module import Module
 
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
 
 class Conv2d(Module):
     r"""Two-dimensional cross-correlation with learned kernels.
@@ -30,11 +32,12 @@ class Conv2d(Module):
         out_channels: Planes of the output.
         kernel_size: Height and width of the kernel, or one number for both.
         stride: Step of the kernel.
-        padding: Zeros around the plane, or ``"same"`` or ``"valid"``.
+        padding: Width of the margins around the plane, or ``"same"`` or ``"valid"``.
         dilation: Distance between the kernel's taps.
         groups: Independent parts into which the channels are divided.
         bias: Whether to add a bias.
-        padding_mode: Only ``"zeros"``.
+        padding_mode: What the margins hold: ``"zeros"``, or what ``functional.pad`` puts there
+            with ``"reflect"``, ``"replicate"`` or ``"circular"``.
         device: Where the parameters are made.
         dtype: Their dtype.
 
@@ -67,8 +70,9 @@ class Conv2d(Module):
     ) -> None:
         super().__init__()
         _check_groups(in_channels, out_channels, groups)
-        if padding_mode != "zeros":
-            raise ValueError(f'padding_mode is "zeros", not {padding_mode!r}')
+        if padding_mode not in _PADDING_MODES:
+            allowed = ", ".join(map(repr, _PADDING_MODES))
+            raise ValueError(f"padding_mode is one of {allowed}, not {padding_mode!r}")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = pair(kernel_size, "kernel_size")
@@ -92,8 +96,11 @@ class Conv2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Correlate ``input`` with the kernels."""
+        padding = self._padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._margins(), mode=self.padding_mode), (0, 0)
         return F.conv2d(
-            input, self.weight, self.bias, self.stride, self._padding, self.dilation, self.groups
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
     def extra_repr(self) -> str:
@@ -107,7 +114,11 @@ class Conv2d(Module):
             text += f", dilation={self.dilation}"
         if self.groups != 1:
             text += f", groups={self.groups}"
-        return text if self.bias is not None else text + ", bias=False"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
 
     def _resolve_padding(self) -> str | tuple[int, int]:
         """The zeros on every side that ``padding`` asks for; "same" where the sides differ."""
@@ -119,10 +130,23 @@ class Conv2d(Module):
             raise ValueError(f'padding is a size, "same" or "valid", not {self.padding!r}')
         if self.stride != (1, 1):
             raise ValueError(f'padding="same" needs stride 1, not {self.stride}')
-        total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+        total = self._reach()
         if total[0] % 2 or total[1] % 2:
             return "same"
         return (total[0] // 2, total[1] // 2)
+
+    def _reach(self) -> tuple[int, int]:
+        """How far a kernel reaches beyond its first element."""
+        height, width = self.kernel_size
+        return (self.dilation[0] * (height - 1), self.dilation[1] * (width - 1))
+
+    def _margins(self) -> tuple[int, int, int, int]:
+        """Left, right, top and bottom; "same" has the odd one behind."""
+        if isinstance(self._padding, str):
+            (y, x) = self._reach()
+            return (x // 2, x - x // 2, y // 2, y - y // 2)
+        (y, x) = self._padding
+        return (x, x, y, y)
 
 
 def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:

@@ -108,7 +108,8 @@ def margin_ranking_loss(x1, x2, target, margin, size_average, reduce, reduction)
         raise RuntimeError(f"margin_ranking_loss(): All input tensors should have same dimension "
                            f"but got sizes: input1: {list(x1.shape)}, input2: {list(x2.shape)}, "
                            f"target: {list(target.shape)}")
-    loss = _op["sub"](margin, _op["mul"](target, _op["sub"](x1, x2)))
+    # Unsigned integers wrap in the product, and then meet the margin as floats: PyTorch's order.
+    loss = _op["add"](_op["mul"](target, _op["sub"](x2, x1)), margin)
     return _reduce("margin_ranking_loss", _op["clamp_min"](loss, 0), reduction)
 
 

@@ -18,9 +18,24 @@ def interpolate(x, size, scale_factor, mode, align_corners, recompute_scale_fact
         raise ValueError("interpolate(): recompute_scale_factor is not meaningful with an explicit "
                          "size; leave it out")
     if x.dtype.name == "uint8":
-        wide = _op["resample"](x.float(), sizes, kind, bool(align_corners), scales)
-        return _op["clamp"](_op["floor"](_op["add"](wide, 0.5)), 0, 255).to(x.dtype)
+        return _bytes_resampled(x, sizes, kind, bool(align_corners), scales)
     return _op["resample"](x, sizes, kind, bool(align_corners), scales)
+
+
+def _bytes_resampled(x, sizes, kind, align_corners, scales):
+    """Bytes in another size. Smooth planes go first along their rows, are rounded, and then along
+    their columns, as PyTorch's kernels do; everything else is rounded once."""
+    if x.ndim == 4 and kind not in ("nearest", "nearest-exact", "area"):
+        kind = "bytes-" + kind
+        across = scales and [1.0, scales[1]]
+        x = _rounded_resample(x, [x.shape[2], sizes[1]], kind, align_corners, across)
+        scales = scales and [scales[0], 1.0]
+    return _rounded_resample(x, sizes, kind, align_corners, scales)
+
+
+def _rounded_resample(x, sizes, kind, align_corners, scales):
+    wide = _op["resample"](x.float(), sizes, kind, align_corners, scales)
+    return _op["clamp"](_op["floor"](_op["add"](wide, 0.5)), 0, 255).to(x.dtype)
 
 
 def _kernel_mode(x, mode, align_corners, antialias):

@@ -41,6 +41,15 @@ int64_t within(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 }  // namespace
 
 int fl_resample_mode_of(const fl_value &name) {
+    static const char bytes[] = "bytes-";
+    const uint32_t prefix = sizeof bytes - 1;
+    if (name.len > prefix && !memcmp(name.s, bytes, prefix)) {
+        fl_value rest = name;
+        rest.s += prefix;
+        rest.len -= prefix;
+        int mode = fl_resample_mode_of(rest);
+        return mode < 0 ? -1 : mode | FL_RESAMPLE_BYTES;
+    }
     static const char *const names[FL_RESAMPLE_MODES] = {
         "nearest", "nearest-exact", "linear", "cubic", "area", "smooth-linear", "smooth-cubic",
         "smooth-lanczos"};
@@ -59,10 +68,10 @@ int64_t Taps::width_of(int mode, int64_t in, int64_t out, double ratio) {
     return most < (double)in ? (int64_t)most : in;
 }
 
-Taps::Taps(int mode, int64_t in, int64_t out, bool align_corners, double scale, int kind)
+Taps::Taps(int given, int64_t in, int64_t out, bool align_corners, double scale, int kind)
     : kind_(kind),
-      table_{in, out, width_of(mode, in, out, ratio_of(in, out, align_corners, scale)), nullptr,
-             nullptr, nullptr},
+      table_{in, out, width_of(given & ~FL_RESAMPLE_BYTES, in, out,
+                               ratio_of(in, out, align_corners, scale)), nullptr, nullptr, nullptr},
       memory_(fl_bytes(fl_wrapping_mul(out, table_.width) + out, 16)) {
     if (!memory_.ok())
         return;
@@ -72,6 +81,7 @@ Taps::Taps(int mode, int64_t in, int64_t out, bool align_corners, double scale, 
     table_.count = count_ = (int32_t *)(weight_ + cells * 8);
     memset(count_, 0, (size_t)out * sizeof(int32_t));
     double ratio = ratio_of(in, out, align_corners, scale);
+    int mode = given & ~FL_RESAMPLE_BYTES;
     if (mode <= FL_NEAREST_EXACT)
         nearest(mode == FL_NEAREST_EXACT, scale);
     else if (mode <= FL_CUBIC)
@@ -80,15 +90,21 @@ Taps::Taps(int mode, int64_t in, int64_t out, bool align_corners, double scale, 
         area();
     else
         smooth(mode, ratio);
+    if (given & FL_RESAMPLE_BYTES)
+        round_to_bytes();
 }
 
 void Taps::put(int64_t j, int64_t index, double weight) {
     int64_t at = j * table_.width + count_[j]++;
     index_[at] = index;
+    set_weight(at, weight);
+}
+
+void Taps::set_weight(int64_t k, double weight) {
     if (kind_ == FL_K_F64)
-        ((double *)weight_)[at] = weight;
+        ((double *)weight_)[k] = weight;
     else
-        ((float *)weight_)[at] = (float)weight;
+        ((float *)weight_)[k] = (float)weight;
 }
 
 double Taps::weight(int64_t k) const {
@@ -166,4 +182,39 @@ void Taps::smooth(int mode, double ratio) {
             put(j, i, total != 0 ? w / total : w);
         }
     }
+}
+
+/* One weight for an input that an edge repeats. */
+void Taps::merge_repeated() {
+    for (int64_t j = 0; j < table_.out; j++) {
+        int64_t first = j * table_.width, last = first;
+        for (int64_t at = first + 1; at < first + count_[j]; at++) {
+            if (index_[at] == index_[last]) {
+                set_weight(last, weight(last) + weight(at));
+                continue;
+            }
+            last++;
+            index_[last] = index_[at];
+            set_weight(last, weight(at));
+        }
+        count_[j] = (int32_t)(last - first + 1);
+    }
+}
+
+/* Multiples of a power of two that fit int16 when scaled by it, as in PyTorch and Pillow: sums of
+ * their products with bytes are exact, so that ties round the same way. */
+void Taps::round_to_bytes() {
+    merge_repeated();
+    double most = 0;
+    for (int64_t j = 0; j < table_.out; j++)
+        for (int32_t k = 0; k < count_[j]; k++)
+            most = fmax(most, weight(j * table_.width + k));
+    double unit = 1;
+    for (int bits = 0; bits < 22 && floor(0.5 + most * 2 * unit) < 32768; bits++)
+        unit *= 2;
+    for (int64_t j = 0; j < table_.out; j++)
+        for (int32_t k = 0; k < count_[j]; k++) {
+            int64_t at = j * table_.width + k;
+            set_weight(at, round(weight(at) * unit) / unit);
+        }
 }

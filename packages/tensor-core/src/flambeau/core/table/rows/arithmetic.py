@@ -3,7 +3,7 @@ from flambeau.core.table.make import pointwise
 
 ROWS = (
     pointwise("add(Operand self, Operand other, *, Scalar alpha=1)", "self + alpha * other",
-              bool="self | other", inplace=True, dunder="add",
+              bool="self | alpha & other", inplace=True, dunder="add",
               derive=False, doc="Adds ``alpha`` times ``other`` to ``self``."),
     pointwise("sub(Operand self, Operand other, *, Scalar alpha=1)", "self - alpha * other",
               inplace=True, dunder="sub", aliases=("subtract",),
