@@ -7,6 +7,7 @@ README's test command runs, `nightly` the long rest.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 from pathlib import Path
@@ -167,6 +168,29 @@ def fuzz(session: nox.Session) -> None:
     seconds = session.posargs[0] if session.posargs else "300"
     for target in ("reading", "writing", "einsum", "files"):
         session.run("python", str(tests / "fuzzing" / "run.py"), target, seconds)
+
+
+@nox.session(tags=["nightly"], python=["3.13t", "3.14t"])
+def freethreaded(session: nox.Session) -> None:
+    """Build and test core and autograd in free-threaded Pythons; skipped where there is none.
+
+    Run with the GIL, as Python does by itself with modules that do not declare that they need
+    none, and without it, which is for programs that ask for it (docs/design/threads.md).
+    """
+    session.install(*steps.group("build"))
+    dist = ROOT / "build" / f"freethreaded-{session.python}"
+    native = [BY_NAME["tensor-core"], BY_NAME["autograd"]]
+    steps.build_wheels(session, native, dist)
+    # safetensors, the reference for files, has no wheels for these interpreters.
+    needs = [*steps.group("test"), *BY_NAME["tensor-core"].test_requires]
+    needs = [need for need in needs if not need.startswith("safetensors")]
+    steps.install_wheels(session, [package.wheel(dist) for package in native], *needs)
+    options = ["-c", str(ROOT / "pyproject.toml"), "-m", "not oracle and not slow"]
+    for gil, package in itertools.product(("1", "0"), native):
+        session.env["PYTHON_GIL"] = gil
+        with session.chdir(session.create_tmp()):
+            tests = str(package.folder / "tests")
+            session.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, tests)
 
 
 @nox.session(tags=["nightly"], requires=["build"])

@@ -285,6 +285,21 @@ def test_writing_with_negative_steps(index):
         _same(x, array)
 
 
+@pytest.fixture
+def standard_rule():
+    flambeau.set_promotion("array_api")
+    yield
+    flambeau.set_promotion("pytorch")
+
+
+@pytest.mark.parametrize("index", (
+    numpy.s_[::-1], numpy.s_[..., ::-2], numpy.s_[1, :, ::-1], numpy.s_[::-1, None, 2:0:-1, 1:],
+    numpy.s_[0:2:-1], numpy.s_[-1::-2, ..., 3::-3]))
+def test_reading_with_negative_steps_under_the_standards_rule(index, standard_rule):
+    array = numpy.arange(60.0).reshape(3, 4, 5)
+    _same(flambeau.from_numpy(array)[index], array[index])
+
+
 def test_reading_with_negative_steps_is_refused():
     with pytest.raises(ValueError, match=r"reverse with x.flip\(1\)"):
         flambeau.zeros(2, 3)[:, ::-1]

@@ -115,7 +115,8 @@ def set_promotion(rule):
     Args:
         rule: ``"pytorch"``, where a tensor without dimensions does not widen another of its kind,
             or ``"array_api"``, the rule of the Python array API standard, where dtypes alone
-            count. It holds for the whole process.
+            count, and where ``x[::-1]`` gives a flipped copy in place of an error. It holds for
+            the whole process.
 
     Example:
         >>> import flambeau

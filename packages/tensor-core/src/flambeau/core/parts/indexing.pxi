@@ -46,10 +46,12 @@ cdef object _integer_view(Tensor t, int dim, object i):
 
 
 cdef object _get_item(Tensor t, object index):
-    if type(index) is slice:
+    if type(index) is slice and not (fl_promote_by_dtype and _runs_backwards(index)):
         return _slice_view(t, 0, index)
     if type(index) is int:
         return _integer_view(t, 0, index)
+    if fl_promote_by_dtype and _runs_backwards(index):
+        return _read_backwards(t, index)
     view, advanced = _basic(t, index)
     if advanced is None:
         return view
@@ -224,13 +226,20 @@ cdef bint _runs_backwards(object index):
     return False
 
 
-cdef object _forwards(Tensor t, object index, object value):
-    """The same places in forward order, and the value turned round: only writing can do that, for
-    a view has no negative strides."""
+cdef object _read_backwards(Tensor t, object index):
+    """A flipped copy, by the rule of the array API standard, which lets copies be."""
+    forwards, dims = _forwards(t, index)
+    if not dims:                        # beside index tensors: refused as ever
+        return _basic(t, forwards)
+    return _operators["flip"](_get_item(t, forwards), dims)
+
+
+cdef object _forwards(Tensor t, object index):
+    """The same places in forward order, and the dimensions, from the last, that run backwards."""
     entries = _as_index_tuple(index)
     if any([not (i is None or i is Ellipsis or isinstance(i, slice) or _is_integer(i))
             for i in entries]):
-        return index, value             # beside index tensors it is refused, as in reading
+        return index, []                # beside index tensors it is refused, as in reading
     rest = t._ndim - sum([_consumed(i) for i in entries])
     result, turned, kept = [], [], 0
     dim = 0
@@ -243,7 +252,7 @@ cdef object _forwards(Tensor t, object index, object value):
         dim += rest if i is Ellipsis else _consumed(i)
         kept += rest if i is Ellipsis else 0 if _is_integer(i) else 1
     ndim = kept + (0 if Ellipsis in entries else rest)
-    return tuple(result), _turned(value, [k - ndim for k in turned], t)
+    return tuple(result), [k - ndim for k in turned]
 
 
 cdef object _turned(object value, list dims, Tensor t):
@@ -258,7 +267,8 @@ cdef int _set_item(Tensor t, object index, object value) except -1:
     cdef fl_value v[2]
     cdef fl_value out[1]
     if _runs_backwards(index):
-        index, value = _forwards(t, index, value)
+        index, dims = _forwards(t, index)
+        value = _turned(value, dims, t)
     view, advanced = _basic(t, index)
     if advanced is None:
         if isinstance(value, Tensor):
