@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
     "operator_pages",
+    "transform_pages",
 ]
 exclude_patterns = ["_build", "_ext"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -1,0 +1,45 @@
+"""Sphinx extension: a reference page that says how each operator runs under the transforms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flambeau.autograd.transforms.batching import batch_way
+from flambeau.autograd.transforms.forward import forward_way
+from flambeau.core.table import ROWS
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HEADING = "Operators under the transforms"
+INTRODUCTION = """\
+How operators get tangents in forward mode, and how they run under ``vmap``. Operators that are
+made of others are left out: they do what their parts do. ``gradient`` differentiates the operator's
+gradient, ``loop`` runs sample by sample; :doc:`/design/transforms` explains the other words.
+"""
+
+
+def page() -> str:
+    """Return the page, a table."""
+    lines = [HEADING, "=" * len(HEADING), "", INTRODUCTION, ".. list-table::", "   :header-rows: 1",
+             "", "   * - Operator", "     - Tangents", "     - Batches"]
+    for row in sorted(ROWS, key=lambda row: row.key):
+        if row.category != "composite":
+            lines += [f"   * - ``{row.key}``", f"     - {forward_way(row.key)}",
+                      f"     - {batch_way(row.key)}"]
+    return "\n".join(lines) + "\n"
+
+
+def write_page(app: Sphinx) -> None:
+    """Write the page beside the others of the reference."""
+    path = Path(app.srcdir) / "reference" / "transform_ways.rst"
+    text = page()
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension."""
+    app.connect("builder-inited", write_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
