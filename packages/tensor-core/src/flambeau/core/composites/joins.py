@@ -195,6 +195,15 @@ def cartesian_prod(tensors):
     return _op["stack"]([_op["reshape"](g, (-1,)) for g in grids], 1)
 
 
+def _pairs_of(x, least):
+    """Pairs of elements, the second at least so far behind the first."""
+    n = x.shape[0]
+    kept = _op["triu"](_op["full_of"]((n, n), 1, dtype=_core._dtype_named("bool"),
+                                      device=x.device), least)
+    places = _op["nonzero"](kept)
+    return _op["view"](_op["index_select"](x, 0, _op["view"](places, (-1,))), (-1, 2))
+
+
 def combinations(x, r, with_replacement):
     if x.ndim != 1:
         raise RuntimeError(f"combinations(): expect a 1D vector, but got shape {list(x.shape)}")
@@ -202,6 +211,8 @@ def combinations(x, r, with_replacement):
         raise RuntimeError(f"combinations(): expect a non-negative number, but got {r}")
     if r == 0:
         return _op["empty"]((0,), dtype=x.dtype, device=x.device)
+    if r == 2:
+        return _pairs_of(x, 0 if with_replacement else 1)
     choose = _choices_again if with_replacement else _choices
     rows = list(choose(range(x.numel()), r))
     places = _core.tensor([i for row in rows for i in row], dtype=_core._dtype_named("int64"),

@@ -68,8 +68,17 @@ def kron(x, other):
         left += [a, 1]
         right += [1, b]
         merged.append(a * b)
-    product = _op["mul"](_op["reshape"](x, left), _op["reshape"](other, right))
-    return _op["reshape"](product, merged)
+    x, other = _op["reshape"](x, left), _op["reshape"](other, right)
+    if ndim > 1:
+        x, other = _whole_rows(x, other)
+    return _op["reshape"](_op["mul"](x, other), merged)
+
+
+def _whole_rows(x, other):
+    """The last two dimensions merged in both operands: the product then runs along whole rows."""
+    cols, width = x.shape[-2], other.shape[-1]
+    spread = [_op["expand"](t, [*t.shape[:-2], cols, width]) for t in (x, other)]
+    return [_op["reshape"](t, [*t.shape[:-2], cols * width]) for t in spread]
 
 
 # ---- beta * self + alpha * product -------------------------------------------------------------

@@ -72,6 +72,8 @@ def _vector_norm(x, p, dim, keepdim):
             return _op["amax"](_op["abs"](x), dim, keepdim)
         if x.dtype.name in ("float16", "bfloat16"):
             return _op["norm_of"](x, float(p), dim, keepdim)    # powers and sums in double
+    if p == 2 and not x.is_complex():
+        return _op["norm_of"](x, 2.0, dim, keepdim)
     if p == 2:
         return _euclidean(x, dim, keepdim)
     if p == 0:

@@ -97,6 +97,23 @@ static int trapezoids(const fl_op *op, const fl_value *in, int n, fl_value *out,
                              fl_compose(FL_OP_mul, fl_tensor_value(total), half(in[1])));
 }
 
+/* All points between the ends in one sum, and half of the two ends. */
+static fl_tensor *sum_of_areas(const fl_value &y, const fl_value &dims, int dim) {
+    fl_value along = fl_int_value(dim);
+    int64_t size = y.t->shape[dim];
+    Made inside(fl_compose(FL_OP_narrow, y, along, fl_int_value(1), fl_int_value(size - 2)));
+    Made first(fl_compose(FL_OP_select, y, along, fl_int_value(0)));
+    Made last(fl_compose(FL_OP_select, y, along, fl_int_value(size - 1)));
+    if (!inside || !first || !last)
+        return nullptr;
+    Made sum(fl_compose(FL_OP_sum, fl_tensor_value(inside), dims));
+    Made ends(fl_compose(FL_OP_add, fl_tensor_value(first), fl_tensor_value(last)));
+    if (!sum || !ends)
+        return nullptr;
+    Made share(fl_compose(FL_OP_mul, fl_tensor_value(ends), fl_float_value(0.5)));
+    return share ? fl_compose(FL_OP_add, fl_tensor_value(sum), fl_tensor_value(share)) : nullptr;
+}
+
 int fl_call_trapezoid(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     int dim;
     if (check_areas(op, in, &dim) < 0)
@@ -105,7 +122,12 @@ int fl_call_trapezoid(const fl_op *op, const fl_value *in, int n, fl_value *out)
     fl_value dims = fl_ints_value(&along, 1);
     if (in[0].t->shape[dim] == 0)
         return fl_compose_result(op, in, n, out, fl_compose(FL_OP_sum, in[0], dims));
-    return trapezoids(op, in, n, out, FL_OP_sum, dims, dim);
+    if (in[0].t->shape[dim] == 1)
+        return trapezoids(op, in, n, out, FL_OP_sum, dims, dim);
+    Made areas(sum_of_areas(in[0], dims, dim));
+    if (!areas)
+        return -1;
+    return fl_compose_result(op, in, n, out, fl_compose(FL_OP_mul, fl_tensor_value(areas), in[1]));
 }
 
 int fl_call_cumulative_trapezoid(const fl_op *op, const fl_value *in, int n, fl_value *out) {

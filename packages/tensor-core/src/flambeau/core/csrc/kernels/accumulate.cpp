@@ -1,5 +1,6 @@
-/* One run of numbers added to another. */
+/* One run of numbers added to another, and sums of rows that lie anywhere. */
 #include "kernels/accumulate.h"
+#include "kernels/lanes.h"
 
 namespace {
 
@@ -34,7 +35,56 @@ void add_bools(void *to, const void *from, int64_t n, double scale) {
         out[i] |= x[i];
 }
 
+/* SETS sets of lanes of all rows, summed in registers; the last set may be a part. Rows to come
+ * are asked for early: they lie anywhere in memory. */
+template <int SETS, class T>
+void add_strip(const T *table, int64_t width, const int64_t *rows, int64_t n, int64_t skipped,
+               T *out, int64_t cols) {
+    constexpr int COUNT = Lanes<T>::COUNT, AHEAD = 8;
+    const int64_t part = cols - (SETS - 1) * COUNT;
+    Lanes<T> sum[SETS];
+    for (int s = 0; s < SETS; s++)
+        sum[s] = Lanes<T>::fill(0);
+    for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            for (int s = 0; s < SETS; s++)
+                __builtin_prefetch(table + rows[i + AHEAD] * width + s * COUNT);
+        if (rows[i] == skipped)
+            continue;
+        const T *row = table + rows[i] * width;
+        for (int s = 0; s < SETS - 1; s++)
+            sum[s] = sum[s] + Lanes<T>::load(row + s * COUNT);
+        const T *last = row + (SETS - 1) * COUNT;
+        sum[SETS - 1] = sum[SETS - 1] + (part == COUNT ? Lanes<T>::load(last)
+                                                       : Lanes<T>::load_part(last, part, 0));
+    }
+    for (int s = 0; s < SETS - 1; s++)
+        sum[s].store(out + s * COUNT);
+    if (part == COUNT)
+        sum[SETS - 1].store(out + (SETS - 1) * COUNT);
+    else
+        sum[SETS - 1].store_part(out + (SETS - 1) * COUNT, part);
+}
+
+template <class T>
+int64_t add_rows(const void *memory, int64_t width, const int64_t *rows, int64_t n,
+                 int64_t skipped, void *to) {
+    constexpr int COUNT = Lanes<T>::COUNT;
+    const T *table = (const T *)memory;
+    T *out = (T *)to;
+    int64_t j = 0, kept = 0;
+    for (; j + 8 * COUNT <= width; j += 8 * COUNT)
+        add_strip<8>(table + j, width, rows, n, skipped, out + j, 8 * COUNT);
+    for (; j < width; j += COUNT)
+        add_strip<1>(table + j, width, rows, n, skipped, out + j,
+                     width - j < COUNT ? width - j : COUNT);
+    for (int64_t i = 0; i < n; i++)
+        kept += rows[i] != skipped;
+    return kept;
+}
+
 }  // namespace
 
 extern const fl_accumulate_kernels FL_LEVEL(fl_accumulate_kernels) = {
-    {add<float>, add<double>, add_whole, add_bools, add_pairs<float>, add_pairs<double>}};
+    {add<float>, add<double>, add_whole, add_bools, add_pairs<float>, add_pairs<double>},
+    {add_rows<float>, add_rows<double>}};

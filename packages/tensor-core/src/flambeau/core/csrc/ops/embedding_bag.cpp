@@ -35,12 +35,14 @@ template <class T>
 int64_t add_rows(const Bags &b, const T *table, const double *factors, int64_t first, int64_t last,
                  T *out, int kind) {
     int64_t kept = 0;
+    if (!factors)
+        return accumulate->rows[kind](table, b.width, b.indices + first, last - first, b.padding,
+                                      out);
     for (int64_t i = first; i < last; i++) {
         if (b.indices[i] == b.padding)
             continue;
         kept++;
-        accumulate->run[kind](out, table + b.indices[i] * b.width, b.width,
-                              factors ? factors[i] : 1);
+        accumulate->run[kind](out, table + b.indices[i] * b.width, b.width, factors[i]);
     }
     return kept;
 }

@@ -2,6 +2,9 @@
  *
  * Batches over a single matrix become one tall product, other batches run over the longest
  * batch dimension with a fixed stride. Transposed operands are read where they lie. */
+#include "kernels/norm.h"
+#include "kernels/whole_product.h"
+#include "ops/args.h"
 #include "ops/matrix.h"
 #include "ops/pool_error.h"
 
@@ -183,21 +186,6 @@ int run_float(const fl_tensor *a, const fl_tensor *b, char *c) {
     return run_product(p, c);
 }
 
-/* Integers wrap around, which unsigned arithmetic does by definition. */
-void integer_rows(const Product &p, const uint64_t *a, const uint64_t *b, uint64_t *c,
-                  int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) {
-        uint64_t *row = c + i * p.n;
-        memset(row, 0, sizeof(uint64_t) * (size_t)p.n);
-        for (int64_t q = 0; q < p.k; q++) {
-            uint64_t x = a[i * p.k + q];
-            const uint64_t *other = b + q * p.n;
-            for (int64_t j = 0; j < p.n; j++)
-                row[j] += x * other[j];
-        }
-    }
-}
-
 int run_integer(const fl_tensor *a, const fl_tensor *b, uint64_t *c) {
     ProductInput ia(a), ib(b);
     if (!ia.ok() || !ib.ok() || !ia.copy() || !ib.copy())
@@ -208,16 +196,36 @@ int run_integer(const fl_tensor *a, const fl_tensor *b, uint64_t *c) {
     view_operand(b, ib, false, p, &p.b);
     p.batch[p.nbatch++] = 1;    /* outer_offsets leaves the last dimension to its caller */
     int64_t count = fl_numel_of(p.nbatch, p.batch);
-    int64_t grain = 32768 / (p.n * p.k + 1) + 1;
+    int64_t grain = (32768 / (p.n * p.k + 1) + 4) / 4 * 4;
+    const fl_whole_kernels *kernel = FL_PICK(fl_whole_kernels);
     for (int64_t i = 0; i < count; i++) {
         int64_t oa, ob;
         outer_offsets(p, i, &oa, &ob);
+        fl_whole_product product = {p.n, p.k, (const uint64_t *)p.a.data + oa,
+                                    (const uint64_t *)p.b.data + ob, c + i * p.m * p.n};
         fl_parallel(p.m, grain, [&](int64_t begin, int64_t end) {
-            integer_rows(p, (const uint64_t *)p.a.data + oa, (const uint64_t *)p.b.data + ob,
-                         c + i * p.m * p.n, begin, end);
+            kernel->rows(&product, begin, end);
         });
     }
     return 0;
+}
+
+/* A column times a row: every row of the result is the row times a number. Zero is added as a
+ * product adds to its first sum, which makes -0 a 0. */
+bool run_outer_product(const Product &p, char *c) {
+    bool wide = p.dtype == FL_F64;
+    if (p.k != 1 || (p.dtype != FL_F32 && !wide) || (p.n > 1 && p.b.col != 1))
+        return false;
+    auto scale = FL_PICK(fl_norm_kernels)->affine[wide];
+    int64_t size = fl_itemsize(p.dtype);
+    fl_parallel(p.m, fl_row_grain(p.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const char *x = p.a.data + i * p.a.row * size;
+            double factor = wide ? *(const double *)x : *(const float *)x;
+            scale(p.b.data, c + i * p.n * size, p.n, factor, 0);
+        }
+    });
+    return true;
 }
 
 /* Two plain matrices in the dtype they are computed in: no conversion, nothing to broadcast. */
@@ -289,7 +297,7 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
         return 0;
     Product p;
     if (inner_of_a(a) > 0 && plain_pair(a, b, c, &p))
-        return run_product(p, c->data);
+        return run_outer_product(p, c->data) ? 0 : run_product(p, c->data);
     int kind = fl_kind_of_dtype[c->dtype];
     Out out(c, kind);
     if (!out.ok())

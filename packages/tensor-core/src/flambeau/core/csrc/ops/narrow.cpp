@@ -1,5 +1,6 @@
-/* Contiguous integers narrower than 64 bits: see narrow.h. */
+/* Contiguous integers narrower than 64 bits, and half precision: see narrow.h. */
 #include "ops/narrow.h"
+#include "kernels/half.h"
 #include "kernels/narrow.h"
 #include "op_index.h"
 #include "ops/args.h"
@@ -27,6 +28,18 @@ int kernel_of(uint32_t index) {
     }
     return -1;
 }
+
+int half_kernel_of(uint32_t index) {
+    switch (index) {
+    case FL_OP_add: return FL_HALF_ADD;
+    case FL_OP_sub: return FL_HALF_SUB;
+    case FL_OP_mul: return FL_HALF_MUL;
+    case FL_OP_div: return FL_HALF_DIV;
+    }
+    return -1;
+}
+
+bool is_half(int dtype) { return dtype == FL_F16 || dtype == FL_BF16; }
 
 int column_of(int dtype) {
     switch (dtype) {
@@ -58,7 +71,7 @@ struct Side {
             data = (const char *)&number;
             step = 0;
             number = v.i;
-            return (v.tag == FL_INT || v.tag == FL_BOOLEAN) && fits(v.i, dtype);
+            return !is_half(dtype) && (v.tag == FL_INT || v.tag == FL_BOOLEAN) && fits(v.i, dtype);
         }
         data = v.t->data;
         step = 1;
@@ -77,13 +90,17 @@ bool plain_scalars(const fl_pointwise *pw, const fl_value *in) {
 
 bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
                    const fl_tensor *out) {
-    int column = column_of(dtype), kernel = column < 0 ? -1 : kernel_of(op->index);
+    bool half = is_half(dtype);
+    int column = half ? dtype == FL_BF16 : column_of(dtype);
+    int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
+    bool compares = !half && kernel >= FL_NARROW_EQ;
     Side a, b;
     if (kernel < 0 || pw->n_in != 2 || !(out->flags & FL_CONTIGUOUS) ||
-        out->dtype != (kernel >= FL_NARROW_EQ ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
+        out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
         !a.set(in[pw->operand[0]], dtype, out) || !b.set(in[pw->operand[1]], dtype, out))
         return false;
-    fl_narrow_fn run = FL_PICK(fl_narrow_kernels)->run[kernel][column];
+    fl_narrow_fn run = half ? FL_PICK(fl_half_kernels)->run[kernel][column]
+                            : FL_PICK(fl_narrow_kernels)->run[kernel][column];
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
     fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
         run(a.data + begin * size * a.step, a.step, b.data + begin * size * b.step, b.step,

@@ -1,4 +1,5 @@
-/* Pointwise rows on integers narrower than 64 bits, without the way through int64. */
+/* Pointwise rows on integers narrower than 64 bits, without the way through int64, and on half
+ * precision, without tiles of float32. */
 #pragma once
 #include "core/pointwise.h"
 

@@ -3,6 +3,7 @@
 #include "kernels/fold.h"
 #include "kernels/norm.h"
 #include "ops/args.h"
+#include "ops/half_rows.h"
 #include "ops/raw.h"
 
 namespace {
@@ -61,6 +62,23 @@ extern "C" int fl_infer_native_layer_norm(const fl_op *op, const fl_value *in, i
     return 0;
 }
 
+/* Rows of half precision, with parameters in float32. */
+static int run_half(const fl_tensor *input, const Rows &r, double eps, const char *w,
+                    const char *b, fl_tensor *const *outs) {
+    Out mean(outs[1], FL_K_F32), rstd(outs[2], FL_K_F32);
+    if (!mean.ok() || !rstd.ok())
+        return -1;
+    float *means = mean.as<float>(), *factors = rstd.as<float>();
+    fl_each_half_rows(input, outs[0], r.count, r.n, [&](float *x, int64_t first, int64_t count) {
+        for (int64_t i = 0; i < count; i++)
+            kernels->layer_norm[FL_K_F32](x + i * r.n, w, b, x + i * r.n, r.n, eps,
+                                          means + first + i, factors + first + i);
+    });
+    mean.commit();
+    rstd.commit();
+    return 0;
+}
+
 extern "C" int fl_run_native_layer_norm(const fl_op *, const fl_value *in, int,
                                         fl_tensor *const *outs) {
     const fl_tensor *input = in[0].t;
@@ -68,10 +86,14 @@ extern "C" int fl_run_native_layer_norm(const fl_op *, const fl_value *in, int,
     int64_t size = fl_kind_size[kind];
     Rows r = rows_of(input, in[1].i);
     double eps = fl_as_double(in[4]);
-    In x(input, kind);
     OptionalIn weight(in[2], kind), bias(in[3], kind);
+    if (!weight.ok() || !bias.ok())
+        return -1;
+    if (fl_half_rows(input, outs[0], r.n))
+        return run_half(input, r, eps, weight.data(), bias.data(), outs);
+    In x(input, kind);
     Out y(outs[0], kind), mean(outs[1], kind), rstd(outs[2], kind);
-    if (!x.ok() || !weight.ok() || !bias.ok() || !y.ok() || !mean.ok() || !rstd.ok())
+    if (!x.ok() || !y.ok() || !mean.ok() || !rstd.ok())
         return -1;
     if (r.n == 0)
         return 0;

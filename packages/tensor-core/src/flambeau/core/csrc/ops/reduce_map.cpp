@@ -13,6 +13,7 @@ const fl_map_kernels *const maps = FL_PICK(fl_map_kernels);
 struct Job {
     int kind, map, fold;
     double p;
+    bool sums() const { return map < FL_MAP_SUMS && fold == FL_FOLD_SUM; }
     void prepare(const void *x, void *out, int64_t n) const { maps->run[map][kind](x, out, n, p); }
 };
 
@@ -41,7 +42,12 @@ int fold_rows(const Job &j, const fl_fold_plan &plan, char *out) {
         for (int64_t t = b; t < e; t++) {
             int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
             int64_t n = plan.n - begin < FL_FOLD_PIECE ? plan.n - begin : FL_FOLD_PIECE;
-            j.prepare(fl_fold_load(plan, row * plan.outer_step + begin, n, buffer), buffer, n);
+            const void *x = fl_fold_load(plan, row * plan.outer_step + begin, n, buffer);
+            if (j.sums()) {
+                maps->sum[j.map][j.kind](x, n, parts + t * size);
+                continue;
+            }
+            j.prepare(x, buffer, n);
             fold(buffer, n, parts + t * size);
         }
     });

@@ -1,0 +1,14 @@
+/* Arithmetic of half precision as it lies: every element is widened, computed and rounded once. */
+#pragma once
+#include "kernels/level.h"
+#include "kernels/narrow.h"
+
+enum fl_half_op { FL_HALF_ADD, FL_HALF_SUB, FL_HALF_MUL, FL_HALF_DIV, FL_HALF_OPS };
+enum fl_half_dtype { FL_HALF_F16, FL_HALF_BF16, FL_HALF_DTYPES };
+
+struct fl_half_kernels {
+    fl_narrow_fn run[FL_HALF_OPS][FL_HALF_DTYPES];
+};
+extern "C" {
+FL_LEVELS(fl_half_kernels);
+}
