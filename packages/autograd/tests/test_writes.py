@@ -239,3 +239,20 @@ class TestViews:
         y = v * w
         y.sum().backward()
         assert w.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("names", [["v"], ["t", "v"], ["v", "t"], ["w", "t", "v", "v"]])
+def test_stale_views_in_passes_with_named_inputs(names):
+    x = reals(3)
+    t = x * 1
+    v = t[1:]
+    w = v[1:]
+    t.mul_(2)
+    tensors = {"t": t, "v": v, "w": w}
+    total = sum((tensors[name] * 3).sum() for name in names)
+    expected = [6.0 * names.count("t"), 6.0 * (names.count("t") + names.count("v")),
+                6.0 * len(names)]
+    given, = flambeau.autograd.grad(total, x, retain_graph=True)
+    assert given.tolist() == expected
+    total.backward()
+    assert x.grad.tolist() == expected

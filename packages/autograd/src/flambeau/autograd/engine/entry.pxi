@@ -152,6 +152,7 @@ def attach_function(str name, NodeFunction function, context, list inputs, list 
             if requires_grad(t) and is_differentiable(t.dtype):
                 connect(&node.edges[<int>i], t)
                 node.needs = 1
+    stay_youngest(node)
     for i, value in enumerate(outputs):
         if value is not None:
             t = <fl_tensor *><PyObject *>value

@@ -93,6 +93,7 @@ cdef Node start_node(const fl_op *op, rule_plan *plan, const fl_value *values, i
         if v.tag == FL_TENSOR and requires_grad(v.t) and is_differentiable(v.t.dtype):
             connect(&node.edges[i], v.t)
             node.needs |= <uint32_t>1 << i
+    stay_youngest(node)
     return node if node.needs else None
 
 
@@ -105,7 +106,15 @@ cdef Node start_list_node(const fl_op *op, rule_plan *plan, const fl_value *v):
         if v.ts[i] is not NULL and requires_grad(v.ts[i]) and is_differentiable(v.ts[i].dtype):
             connect(&node.edges[i], v.ts[i])
             node.needs = 1
+    stay_youngest(node)
     return node if node.needs else None
+
+
+cdef inline int stay_youngest(Node node) noexcept:
+    """Connecting may have made nodes, for views whose base was written to: be younger again."""
+    if node.sequence != _next_sequence:
+        node.sequence = new_sequence()
+    return 0
 
 
 cdef int save_arguments(Node node, const fl_op *op, const fl_value *values, int n) except -1:

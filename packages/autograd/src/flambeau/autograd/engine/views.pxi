@@ -135,6 +135,7 @@ cdef Node zero_node(fl_tensor *target):
         return None
     node = function_node("ZerosBackward0", Zeros(), 1)
     connect(&node.edges[0], target)
+    stay_youngest(node)
     node.needs = 1
     return node
 
