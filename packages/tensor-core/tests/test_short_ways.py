@@ -98,7 +98,7 @@ def test_floats_round_to_half():
 @pytest.mark.parametrize("value", [0, 1, -0.0, 2.5, np.nan])
 def test_fill(dtype, value):
     if dtype in ("bool", "int8") and value != value:
-        pytest.skip("no such number")
+        value = 2.0                     # they have no NaN
     for shape in ((70, 80), (3,)):
         expected = np.full(shape, value).astype(dtype)
         whole = flambeau.empty(shape, dtype=getattr(flambeau, dtype)).fill_(value)

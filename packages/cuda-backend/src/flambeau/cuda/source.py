@@ -22,6 +22,8 @@ C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c
 
 #: Copies and fills: the identity in every kind.
 IDENTITY = pointwise("identity(Tensor self)", "self", bool="self", doc="The operand itself.")
+#: A float to the power of the number 3, a product as on the CPU.
+CUBE = pointwise("cube(Tensor self)", "self * self * self", doc="The third power.")
 
 #: Accumulators of reduction rows, and the kinds they have.
 _NUMBERS = ("f32", "f64", "i64", "c64", "c128")
@@ -47,7 +49,7 @@ class Module:
 
 @cache
 def _rows() -> dict[str, Row]:
-    return {row.key: row for row in (*ROWS, *derived_rows(ROWS), IDENTITY)}
+    return {row.key: row for row in (*ROWS, *derived_rows(ROWS), IDENTITY, CUBE)}
 
 
 def find_row(key: str) -> Row:
