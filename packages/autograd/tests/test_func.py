@@ -190,6 +190,10 @@ class TestVmap:
         func.vmap(lambda x: kept.append(x) or x)(flambeau.ones(2, 3))
         with pytest.raises(RuntimeError, match="earlier transform"):
             func.vmap(lambda x: x + kept[0])(flambeau.ones(2, 3))
+        for use in (lambda x: x + 1, lambda x: x.sum(), lambda x: x[0], lambda x: x @ x,
+                    lambda x: flambeau.stack([x, x])):
+            with pytest.raises(RuntimeError, match="a vmap that has ended"):
+                use(kept[0])
 
     def test_an_error_inside_leaves_no_level(self):
         with pytest.raises(ZeroDivisionError):

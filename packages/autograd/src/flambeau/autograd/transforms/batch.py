@@ -26,11 +26,17 @@ class BatchLevel(Level):
     """
 
     title = "BatchedTensor"
+    is_closed = False
     always = RANDOM
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size = size
         self.randomness = randomness
+
+    def __exit__(self, *error) -> None:
+        super().__exit__(*error)
+        self.is_closed = True
+        _core.watch_escaped(_refuse_escaped)
 
     # ---- tensors -------------------------------------------------------------------------------
     def wrap(self, inner: Tensor, batched: bool, base: Tensor | None = None) -> Tensor:
@@ -123,3 +129,12 @@ def _is_fresh(tensor: Tensor) -> bool:
     """Whether nobody else can have seen the memory, such as that of ``empty`` within ``rand``."""
     return (not level_of(tensor) and _core.storage_refcount(tensor) == 1
             and not tensor._is_view() and not tensor.requires_grad)
+
+
+def _refuse_escaped(tensor: Tensor, name: str) -> None:
+    """Called for a tensor of a level outside of it."""
+    level = tensor.__dict__["_level"]
+    if getattr(level, "is_closed", False):
+        raise RuntimeError(
+            f"{name}(): a tensor of a vmap that has ended is used. It stands for a batch that only "
+            "that vmap knows of: return it from the function instead of keeping it")

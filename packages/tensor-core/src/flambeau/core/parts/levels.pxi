@@ -58,6 +58,17 @@ def set_level_functions(alias, detach, text):
     fl_level_alias = <PyObject *>alias
 
 
+cdef object _escaped = None
+
+
+def watch_escaped(function):
+    """``function(tensor, name)`` is called for operators that meet a tensor of a level."""
+    global _escaped
+    global fl_level_escaped
+    _escaped = function
+    fl_level_escaped = <PyObject *>function
+
+
 cdef object _detached_level(Tensor t):
     return _level_functions[1](t)
 

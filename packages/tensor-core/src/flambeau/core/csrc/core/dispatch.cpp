@@ -251,8 +251,32 @@ static int count_on_host(fl_tensor *t) {
     return fl_dynamic_size < 0 ? fl_raise() : 0;
 }
 
+/* Tensors of transform levels do not come this far, but for those that left their transform. */
+PyObject *fl_level_escaped = nullptr;
+
+static int check_escaped(const fl_op *op, const fl_tensor *t) {
+    if (!t || FL_LIKELY(!(t->flags >> FL_LEVEL_SHIFT)))
+        return 0;
+    PyObject *done = PyObject_CallFunction(fl_level_escaped, "Os", t, op->name);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static int check_all_escaped(const fl_op *op, const fl_value *in, int n) {
+    for (int i = 0; i < n; i++) {
+        if (check_escaped(op, fl_t(in[i])) < 0)
+            return -1;
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (check_escaped(op, in[i].ts[k]) < 0)
+                return -1;
+    }
+    return 0;
+}
+
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_spec specs[FL_MAX_OUTS];
+    if (FL_UNLIKELY(fl_level_escaped != nullptr) && check_all_escaped(op, in, n) < 0)
+        return -1;
     fl_tensor *outs[FL_MAX_OUTS], *targets[FL_MAX_OUTS];
     if (FL_UNLIKELY(op->dtype_rule == FL_D_DYNAMIC) && count_on_host(in[op->nparams - 1].t) < 0)
         return -1;

@@ -22,7 +22,8 @@ static inline bool same_shape(const fl_tensor *a, const fl_tensor *b) {
     return true;
 }
 
-static const uint32_t PLAIN = FL_CONTIGUOUS;
+/* Contiguous, and of no transform level. */
+static const uint32_t PLAIN = FL_CONTIGUOUS, PLAIN_MASK = PLAIN | 0xFFu << FL_LEVEL_SHIFT;
 
 /* The tensor all others agree with, or NULL when the call is not simple. */
 static inline const fl_tensor *agree(const fl_pointwise *pw, const fl_value *in) {
@@ -32,7 +33,7 @@ static inline const fl_tensor *agree(const fl_pointwise *pw, const fl_value *in)
         if (v.tag != FL_TENSOR)
             continue;
         const fl_tensor *t = v.t;
-        if (!(t->flags & PLAIN) || t->device_type != FL_CPU)
+        if ((t->flags & PLAIN_MASK) != PLAIN || t->device_type != FL_CPU)
             return nullptr;
         if (pw->is_mask[k])
             continue;

@@ -14,7 +14,7 @@ const fl_tensor *largest(const fl_pointwise *pw, const fl_value *in) {
         const fl_tensor *t = fl_t(in[pw->operand[k]]);
         if (!t)
             continue;
-        if (t->device_type != FL_CPU || t->dtype == FL_U64)
+        if (t->device_type != FL_CPU || t->dtype == FL_U64 || t->flags >> FL_LEVEL_SHIFT)
             return nullptr;
         if (!model || t->ndim > model->ndim || (t->ndim == model->ndim && t->numel > model->numel))
             model = t;
