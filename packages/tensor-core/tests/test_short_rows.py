@@ -46,6 +46,20 @@ def test_arithmetic_of_half_precision_rounds_once(name, count, dtype):
     _equal_bits(function(x, y[:1]), function(x.float(), y[:1].float()).to(dtype))
     _equal_bits(function(y[0], x), function(y[0].float(), x.float()).to(dtype))
     _equal_bits(getattr(operator, "i" + name)(x.clone(), y), expected)
+    for number in (0.1, 3, 1e-30):
+        _equal_bits(function(x, number), function(x.float(), number).to(dtype))
+        _equal_bits(function(number, x), function(number, x.float()).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_extremes_of_half_precision(dtype):
+    x = _numbers(1000, dtype)
+    y = _numbers(1000, dtype).roll(5)
+    for name in ("maximum", "minimum"):
+        function = getattr(flambeau, name)
+        _equal_bits(function(x, y), function(x.float(), y.float()).to(dtype))
+    for bounds in ({"min": 0.3}, {"max": 0.3}, {"min": -1}):
+        _equal_bits(x.clamp(**bounds), x.float().clamp(**bounds).to(dtype))
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -148,3 +162,55 @@ def test_bags_of_rows(width, dtype):
     kept = np.where((indices != 3)[..., None], table[indices], 0)
     np.testing.assert_allclose(bag(places, x, mode="sum", padding_idx=3).numpy(), kept.sum(1),
                                **close)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
+@pytest.mark.parametrize("sizes", [(1, 64), (65, 100), (127, 300), (5000, 16)], ids=str)
+def test_joins_of_blocks(sizes, dtype):
+    parts = [RANDOM.integers(0, 200, (7, n)).astype(dtype) for n in sizes]
+    joined = flambeau.cat([flambeau.tensor(a) for a in parts], 1)
+    _same(joined, np.concatenate(parts, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
+def test_small_matrices_by_elimination(n, dtype):
+    a = RANDOM.standard_normal((40, n, n)).astype(dtype)
+    a[0] = np.eye(n)[::-1]
+    x, close = flambeau.tensor(a), {"rtol": 1e-3 if dtype == "float32" else 1e-9, "atol": 1e-3}
+    np.testing.assert_allclose((x.inverse() @ x).numpy(), np.broadcast_to(np.eye(n), a.shape),
+                               **close)
+    np.testing.assert_allclose(flambeau.linalg.det(x).numpy(), np.linalg.det(a), **close)
+    b = RANDOM.standard_normal((40, n, 2)).astype(dtype)
+    solved = flambeau.linalg.solve(x, flambeau.tensor(b))
+    np.testing.assert_allclose((x @ solved).numpy(), b, **close)
+    lower, pivots = flambeau.linalg.lu_factor(x)
+    p, left, right = flambeau.lu_unpack(lower, pivots)
+    np.testing.assert_allclose((p @ left @ right).numpy(), a, rtol=1e-5, atol=1e-5)
+    assert np.abs(np.tril(left.numpy(), -1)).max(initial=0) <= 1        # rows were exchanged
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
+def test_small_singular_matrices(n):
+    a = RANDOM.standard_normal((3, n, n))
+    a[1, :, n - 1] = 0
+    x = flambeau.tensor(a)
+    assert flambeau.linalg.det(x)[1].item() == 0
+    _same(flambeau.linalg.inv_ex(x)[1], np.array([0, n, 0], np.int32))
+    with pytest.raises(flambeau.linalg.LinAlgError, match=f"The diagonal element {n} is zero"):
+        flambeau.linalg.inv(x)
+    a[1] = np.nan
+    assert flambeau.linalg.det(flambeau.tensor(a))[1].isnan().item()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_frexp_of_any_number(dtype):
+    info = np.finfo(dtype)
+    edges = [0.0, -0.0, 1, -1, 0.5, 3, np.inf, -np.inf, info.tiny, info.max, info.min,
+             info.smallest_subnormal, -info.tiny / 2]
+    a = np.concatenate([np.array(edges, dtype), RANDOM.standard_normal(40_000).astype(dtype)])
+    for got, expected in zip(flambeau.frexp(flambeau.tensor(a)), np.frexp(a), strict=True):
+        _same(got, expected)
+    assert np.signbit(flambeau.frexp(flambeau.tensor(a)).mantissa[1].item())
+    mantissa, _ = flambeau.frexp(flambeau.tensor([np.nan]))
+    assert mantissa.isnan().all()

@@ -18,6 +18,12 @@ FL_HALF_SIGN(Add, +);
 FL_HALF_SIGN(Sub, -);
 FL_HALF_SIGN(Mul, *);
 FL_HALF_SIGN(Div, /);
+struct Max {
+    template <class R> static inline R of(R a, R b) { return (a > b) | (a != a) ? a : b; }
+};
+struct Min {
+    template <class R> static inline R of(R a, R b) { return (a < b) | (a != a) ? a : b; }
+};
 
 template <class T> inline void widen_run(const T *x, float *out) {
     for (int i = 0; i < RUN; i++)
@@ -32,7 +38,7 @@ inline void narrow_run(const float *x, fl_f16 *out) {
         out[i] = narrow_f16(x[i]);
 }
 
-/* RUN elements; a side with step 0 was widened before. */
+/* RUN elements; a side that stays was widened before. */
 template <class Op, class T>
 inline void one_run(const T *a, bool walk_a, const T *b, bool walk_b, T *out, float *x, float *y) {
     if (walk_a)
@@ -66,20 +72,25 @@ void run(const void *left, int step_a, const void *right, int step_b, void *to, 
     const T *a = (const T *)left, *b = (const T *)right;
     T *out = (T *)to;
     alignas(64) float x[2 * RUN], y[RUN];
+    const float first = step_a < 0 ? *(const float *)left : widen(*a);
+    const float second = step_b < 0 ? *(const float *)right : widen(*b);
     for (int i = 0; i < RUN; i++) {
-        x[i] = widen(*a);
-        y[i] = widen(*b);
+        x[i] = first;
+        y[i] = second;
     }
+    const bool walk_a = step_a > 0, walk_b = step_b > 0;
     int64_t i = 0;
     for (; i + RUN <= n; i += RUN)
-        one_run<Op>(a + i * step_a, step_a, b + i * step_b, step_b, out + i, x, y);
+        one_run<Op>(walk_a ? a + i : a, walk_a, walk_b ? b + i : b, walk_b, out + i, x, y);
     if (i == n)
         return;
     T last[3][RUN] = {};
     size_t bytes = (size_t)(n - i) * sizeof(T);
-    memcpy(last[0], a + i * step_a, step_a ? bytes : sizeof(T));
-    memcpy(last[1], b + i * step_b, step_b ? bytes : sizeof(T));
-    one_run<Op>(last[0], step_a, last[1], step_b, last[2], x, y);
+    if (walk_a)
+        memcpy(last[0], a + i, bytes);
+    if (walk_b)
+        memcpy(last[1], b + i, bytes);
+    one_run<Op>(last[0], walk_a, last[1], walk_b, last[2], x, y);
     memcpy(out + i, last[2], bytes);
 }
 
@@ -88,4 +99,4 @@ void run(const void *left, int step_a, const void *right, int step_b, void *to, 
 #define FL_BOTH(OP) {run<OP, fl_f16>, run<OP, fl_bf16>}
 
 extern const fl_half_kernels FL_LEVEL(fl_half_kernels) = {
-    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div)}};
+    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)}};

@@ -3,9 +3,12 @@
 #include "kernels/level.h"
 #include "kernels/narrow.h"
 
-enum fl_half_op { FL_HALF_ADD, FL_HALF_SUB, FL_HALF_MUL, FL_HALF_DIV, FL_HALF_OPS };
+enum fl_half_op {
+    FL_HALF_ADD, FL_HALF_SUB, FL_HALF_MUL, FL_HALF_DIV, FL_HALF_MAX, FL_HALF_MIN, FL_HALF_OPS
+};
 enum fl_half_dtype { FL_HALF_F16, FL_HALF_BF16, FL_HALF_DTYPES };
 
+/* As for narrow integers; an operand with step -1 is a number of float32. */
 struct fl_half_kernels {
     fl_narrow_fn run[FL_HALF_OPS][FL_HALF_DTYPES];
 };

@@ -157,7 +157,8 @@ extern "C" int fl_run_embedding_bag_rows(const fl_op *op, const fl_value *in, in
     Results r = {out.as<char>(), bags.as<int64_t>(), counts.as<int64_t>(), chosen.as<int64_t>()};
     for (int64_t i = 0; i < outs[3]->numel; i++)
         r.chosen[i] = -1;
-    for (int64_t i = 0; i < b.total; i++)     /* what comes after the last bag is in none */
+    int64_t after = b.count ? b.end(b.count - 1, last_given) : 0;
+    for (int64_t i = after; i < b.total; i++)   /* what comes after the last bag is in none */
         r.bags[i] = -1;
     if (kind == FL_K_F64)
         fold_bags<double>(b, table.as<char>(), factors.as<double>(), in[4].i, last_given, kind, r);

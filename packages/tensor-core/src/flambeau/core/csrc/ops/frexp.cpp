@@ -2,6 +2,22 @@
 #include "ops/args.h"
 #include "ops/raw.h"
 #include <math.h>
+#include <string.h>
+
+/* Normal numbers by their bits: the exponent's are set to those of [0.5, 1). */
+static inline void split(double x, double *part, int32_t *power) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52) & 0x7ff, n = 0;
+    if (exponent == 0 || exponent == 0x7ff) {
+        *part = isfinite(x) ? frexp(x, &n) : x;
+        *power = n;
+        return;
+    }
+    bits = (bits & ~(0x7ffull << 52)) | (1022ull << 52);
+    memcpy(part, &bits, sizeof bits);
+    *power = exponent - 1022;
+}
 
 extern "C" int fl_infer_frexp(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
@@ -22,11 +38,10 @@ extern "C" int fl_run_frexp(const fl_op *, const fl_value *in, int, fl_tensor *c
     const double *from = x.as<double>();
     double *part = mantissa.as<double>();
     int32_t *power = (int32_t *)exponent.data();
-    for (int64_t i = 0; i < in[0].t->numel; i++) {
-        int n = 0;
-        part[i] = isfinite(from[i]) ? frexp(from[i], &n) : from[i];
-        power[i] = n;
-    }
+    fl_parallel(in[0].t->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            split(from[i], part + i, power + i);
+    });
     mantissa.commit();
     exponent.commit();
     return 0;

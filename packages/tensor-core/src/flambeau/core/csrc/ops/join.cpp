@@ -1,4 +1,5 @@
 /* cat: tensors side by side along a dimension. */
+#include "kernels/blocks.h"
 #include "ops/args.h"
 
 namespace {
@@ -63,6 +64,8 @@ void copy_whole(const fl_value &list, fl_tensor *out) {
     }
 }
 
+const int64_t LONG_BLOCK = 1 << 14;     /* bytes from which on memcpy is as fast */
+
 /* Blocks b .. e of one tensor, `step` bytes apart in the result. */
 template <int BYTES>
 void copy_small(char *to, int64_t step, const char *from, int64_t b, int64_t e) {
@@ -79,6 +82,9 @@ void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_
     case 32: return copy_small<32>(to, step, from, b, e);
     case 64: return copy_small<64>(to, step, from, b, e);
     }
+    if (bytes > 64 && bytes <= LONG_BLOCK)
+        return FL_PICK(fl_block_kernels)->copy(to + b * step, step, from + b * bytes, bytes, bytes,
+                                               e - b);
     for (int64_t o = b; o < e; o++)
         memcpy(to + o * step, from + o * bytes, (size_t)bytes);
 }

@@ -1,6 +1,7 @@
 /* LU decomposition with partial pivoting, and what follows from it: solving, determinants. */
 #include "ops/args.h"
 #include "ops/linalg.h"
+#include "ops/linalg_small.h"
 #include <stdio.h>
 
 namespace {
@@ -11,9 +12,26 @@ template <class T>
 using Getrs = void (*)(const char *, const int *, const int *, const T *, const int *, const int *,
                        T *, const int *, int *, fl_fortran_length);
 
+/* Small real matrices take no call of LAPACK. */
+template <class T> constexpr bool is_real = std::is_same_v<T, typename fl_number<T>::real>;
+
+template <class T>
+void factor_small_stack(T *lu, const fl_stack &s, int32_t *pivots, int32_t *info) {
+    int n = (int)s.rows;
+    fl_parallel(s.count, fl_matrix_grain(n, n), [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++)
+            info[i] = fl_factor_small(lu + i * n * n, n, pivots + i * n);
+    });
+}
+
 /* Factor a stack in place; `info` is 0 or the place of the first pivot that is zero. */
 template <class T>
 int factor_stack(char *lu, const fl_stack &s, int32_t *pivots, int32_t *info) {
+    if constexpr (is_real<T>)
+        if (s.rows == s.cols && s.rows <= FL_SMALL_MATRIX) {
+            factor_small_stack((T *)lu, s, pivots, info);
+            return 0;
+        }
     auto getrf = (Getrf<T>)fl_lapack_find(FL_GETRF, fl_number<T>::dtype);
     if (!getrf)
         return -1;
@@ -60,6 +78,12 @@ int solve_stack(const fl_tensor *a, const fl_tensor *x, const char *lu, const in
     fl_parallel(s.count, fl_matrix_grain(n, std::max(n, s.cols)), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; i++) {
             int64_t at = fl_broadcast_matrix(a, x->ndim - 2, x->shape, i);
+            if constexpr (is_real<T>)
+                if (n <= FL_SMALL_MATRIX && !transposed) {
+                    fl_solve_small((const T *)lu + at * n * n, order, pivots + at * n,
+                                   (T *)data + i * s.size(), columns);
+                    continue;
+                }
             int status;
             getrs(transposed ? "T" : "N", &order, &columns, (const T *)lu + at * n * n, &ld,
                   pivots + at * n, (T *)data + i * s.size(), &ld, &status, 1);

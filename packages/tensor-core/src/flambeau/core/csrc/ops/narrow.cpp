@@ -35,6 +35,10 @@ int half_kernel_of(uint32_t index) {
     case FL_OP_sub: return FL_HALF_SUB;
     case FL_OP_mul: return FL_HALF_MUL;
     case FL_OP_div: return FL_HALF_DIV;
+    case FL_OP_maximum: return FL_HALF_MAX;
+    case FL_OP_minimum: return FL_HALF_MIN;
+    case FL_OP_clamp_min: return FL_HALF_MAX;
+    case FL_OP_clamp_max: return FL_HALF_MIN;
     }
     return -1;
 }
@@ -64,14 +68,31 @@ struct Side {
     const char *data;
     int step;
     int64_t number;
+    float wide;
+
+    const char *from(int64_t begin, int64_t size) const {
+        return step > 0 ? data + begin * size : data;
+    }
+
+    /* Beside half precision a number is not rounded. */
+    bool set_wide(const fl_value &v) {
+        data = (const char *)&wide;
+        step = -1;
+        if (v.tag != FL_FLOAT && v.tag != FL_INT && v.tag != FL_BOOLEAN)
+            return false;
+        wide = (float)fl_as_double(v);
+        return true;
+    }
 
     /* The low bytes of `number` are the element: little-endian, like all CPUs we build for. */
     bool set(const fl_value &v, int dtype, const fl_tensor *out) {
+        if (v.tag != FL_TENSOR && is_half(dtype))
+            return set_wide(v);
         if (v.tag != FL_TENSOR) {
             data = (const char *)&number;
             step = 0;
             number = v.i;
-            return !is_half(dtype) && (v.tag == FL_INT || v.tag == FL_BOOLEAN) && fits(v.i, dtype);
+            return (v.tag == FL_INT || v.tag == FL_BOOLEAN) && fits(v.i, dtype);
         }
         data = v.t->data;
         step = 1;
@@ -103,8 +124,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
                             : FL_PICK(fl_narrow_kernels)->run[kernel][column];
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
     fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
-        run(a.data + begin * size * a.step, a.step, b.data + begin * size * b.step, b.step,
-            out->data + begin * to, end - begin);
+        run(a.from(begin, size), a.step, b.from(begin, size), b.step, out->data + begin * to,
+            end - begin);
     });
     return true;
 }
