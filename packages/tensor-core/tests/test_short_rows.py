@@ -81,6 +81,23 @@ def test_rows_of_half_precision_are_those_of_float32(shape, dtype):
         _equal_bits(parts[2], expected[2])
 
 
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("shape", [(5, 1), (0, 4), (3000, 33), (3, 8192), (2, 8193)], ids=str)
+def test_gradients_of_rows_of_half_precision(shape, dtype):
+    grad, x, scale = (flambeau.tensor(RANDOM.standard_normal(s)).to(dtype)
+                      for s in (shape, shape, shape[1:]))
+    for name in ("softmax_grad", "log_softmax_grad"):
+        function = getattr(ops, name)
+        _equal_bits(function(grad, x, -1), function(grad.float(), x.float(), -1).to(dtype))
+    mean, rstd = ops.native_layer_norm(x, 1, None, None, 1e-5)[1:]
+    for weight in (None, scale):
+        wide = None if weight is None else weight.float()
+        parts = ops.layer_norm_grad(grad, x, mean, rstd, weight, 1)
+        for got, expected in zip(parts, ops.layer_norm_grad(grad.float(), x.float(), mean, rstd,
+                                                            wide, 1), strict=True):
+            _equal_bits(got, expected.to(dtype))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("count", [1, 15, 64, 100, 8191, 8192, 100_003])
 def test_sums_of_what_was_prepared(count, dtype):

@@ -133,39 +133,75 @@ extern "C" int fl_infer_layer_norm_grad(const fl_op *op, const fl_value *in, int
     return 0;
 }
 
-/* Each chunk of rows sums its parameters' gradients on its own; chunks are added in order. */
+namespace {
+
+/* What the gradient reads and writes; each chunk of `grain` rows sums its parameters' gradients on
+ * its own. */
+struct Grad {
+    Rows r;
+    int kind;
+    int64_t grain, chunks, bytes;
+    const char *w;
+    const void *mean, *rstd;
+    char *sums;
+
+    void row(const char *g, const char *x, char *dx, int64_t i) const {
+        char *part_w = sums + i / grain * bytes, *part_b = part_w + chunks * bytes;
+        bool wide = kind == FL_K_F64;
+        double m = wide ? ((const double *)mean)[i] : (double)((const float *)mean)[i];
+        double s = wide ? ((const double *)rstd)[i] : (double)((const float *)rstd)[i];
+        kernels->layer_norm_grad[kind](g, x, w, m, s, dx, part_w, part_b, r.n);
+    }
+};
+
+int grad_rows(const Grad &j, const fl_tensor *grad, const fl_tensor *input, fl_tensor *out) {
+    if (fl_half_rows(input, out, j.r.n) && fl_half_rows(grad, out, j.r.n)) {
+        fl_each_half_pair(grad, input, out, j.r.count, j.r.n,
+                          [&](float *g, const float *x, int64_t first, int64_t count) {
+                              for (int64_t i = 0; i < count; i++)
+                                  j.row((char *)(g + i * j.r.n), (const char *)(x + i * j.r.n),
+                                        (char *)(g + i * j.r.n), first + i);
+                          });
+        return 0;
+    }
+    In g(grad, j.kind), x(input, j.kind);
+    Out dx(out, j.kind);
+    if (!g.ok() || !x.ok() || !dx.ok())
+        return -1;
+    fl_parallel(j.r.count, j.grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            j.row(g.as<char>() + i * j.bytes, x.as<char>() + i * j.bytes,
+                  dx.as<char>() + i * j.bytes, i);
+    });
+    dx.commit();
+    return 0;
+}
+
+}  // namespace
+
+/* Chunks of rows are added in order. */
 extern "C" int fl_run_layer_norm_grad(const fl_op *, const fl_value *in, int,
                                       fl_tensor *const *outs) {
     const fl_tensor *input = in[1].t;
     int kind = fl_kind_of_dtype[input->dtype];
-    int64_t size = fl_kind_size[kind];
     Rows r = rows_of(input, in[5].i);
     int64_t grain = fl_row_grain(r.n), chunks = fl_chunk_count(r.count, grain);
-    int64_t bytes = r.n * size;
-    In g(in[0].t, kind), x(input, kind), mean(in[2].t, kind), rstd(in[3].t, kind);
+    int64_t bytes = r.n * fl_kind_size[kind];
+    In mean(in[2].t, kind), rstd(in[3].t, kind);
     OptionalIn weight(in[4], kind);
-    Out dx(outs[0], kind), dw(outs[1], kind), db(outs[2], kind);
+    Out dw(outs[1], kind), db(outs[2], kind);
     Scratch parts((size_t)(2 * chunks * bytes));
-    if (!g.ok() || !x.ok() || !mean.ok() || !rstd.ok() || !weight.ok() || !dx.ok() || !dw.ok() ||
-        !db.ok() || !parts.ok())
+    if (!mean.ok() || !rstd.ok() || !weight.ok() || !dw.ok() || !db.ok() || !parts.ok())
         return -1;
     char *sums = parts.as<char>();
-    const char *w = weight.data();
     if (chunks)
         memset(sums, 0, (size_t)(2 * chunks * bytes));
-    fl_parallel(r.count, grain, [&](int64_t begin, int64_t end) {
-        char *part_w = sums + begin / grain * bytes, *part_b = part_w + chunks * bytes;
-        for (int64_t i = begin; i < end; i++) {
-            bool wide = kind == FL_K_F64;
-            double m = wide ? mean.as<double>()[i] : (double)mean.as<float>()[i];
-            double s = wide ? rstd.as<double>()[i] : (double)rstd.as<float>()[i];
-            kernels->layer_norm_grad[kind](g.as<char>() + i * bytes, x.as<char>() + i * bytes, w, m,
-                                           s, dx.as<char>() + i * bytes, part_w, part_b, r.n);
-        }
-    });
+    Grad j = {r, kind, grain, chunks, bytes, weight.data(), mean.as<char>(), rstd.as<char>(),
+              sums};
+    if (grad_rows(j, in[0].t, input, outs[0]) < 0)
+        return -1;
     folds->columns[FL_FOLD_SUM][kind](sums, chunks, r.n, r.n, dw.as<char>());
     folds->columns[FL_FOLD_SUM][kind](sums + chunks * bytes, chunks, r.n, r.n, db.as<char>());
-    dx.commit();
     dw.commit();
     db.commit();
     return 0;

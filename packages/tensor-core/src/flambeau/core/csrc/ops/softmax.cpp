@@ -95,13 +95,22 @@ int run_grad(const fl_op *op, const fl_value *in, fl_tensor *out, int logs) {
     int dim;
     if (fl_wrap_dim(op, in[2].i, result->ndim, &dim) < 0)
         return -1;
+    fl_middle m = fl_middle_of(result, dim);
+    if (m.inner == 1 && result->numel && fl_half_rows(result, out, m.n) &&
+        fl_half_rows(in[0].t, out, m.n)) {
+        auto rows = kernels->grad_rows[logs][FL_K_F32];
+        fl_each_half_pair(in[0].t, result, out, m.outer, m.n,
+                          [&](float *g, const float *y, int64_t, int64_t count) {
+                              rows(g, y, g, count, m.n);
+                          });
+        return 0;
+    }
     In grad(in[0].t, kind), value(result, kind);
     Out target(out, kind);
     if (!grad.ok() || !value.ok() || !target.ok())
         return -1;
     if (result->numel == 0)
         return 0;
-    fl_middle m = fl_middle_of(result, dim);
     int64_t size = fl_kind_size[kind];
     const char *g = grad.as<char>(), *y = value.as<char>();
     char *to = target.as<char>();
