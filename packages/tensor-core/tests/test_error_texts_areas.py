@@ -12,7 +12,7 @@ from flambeau import fft, linalg
 from flambeau.core import ops
 from flambeau.core.files.errors import FileError
 
-T = flambeau.tensor
+T, nn = flambeau.tensor, flambeau.nn.functional
 X, M, L, Z = T([1.0, 2.0, 3.0]), flambeau.ones(2, 3), flambeau.ones(1, 2, 3), T([1 + 2j])
 
 GOLDEN = [
@@ -173,6 +173,29 @@ GOLDEN = [
      "bincount(): expected non-negative integers, found -1 at position 0"),
     (lambda: flambeau.quantile(X, 2.0), RuntimeError,
      "quantile(): q must be in the range [0, 1] but got 2.0"),
+    # ---- what was called, not the row that does the work
+    (lambda: nn.unfold(X, 2), RuntimeError,
+     "unfold(): expected images [batch, channels, height, width], or 3 dimensions for a single "
+     "one, of which only the batch may be empty; got float32 of shape [3]"),
+    (lambda: nn.fold(L), TypeError,
+     "fold() missing required argument 'output_size' (int or list of ints)"),
+    (lambda: nn.pad(M, (1,)), RuntimeError,
+     "pad(): pad [1] must hold pairs (left, right), at most one for each of the 2 dimensions, "
+     "the last dimension first"),
+    (lambda: flambeau.hann_window(-1), ValueError,
+     "hann_window() requires non-negative window length, got M=-1"),
+    (lambda: flambeau.logspace(0, 1, -1), RuntimeError,
+     "logspace(): number of steps must be non-negative, not -1"),
+    (lambda: flambeau.logspace("0", 1, 2), TypeError,
+     "logspace(): argument 'start' must be number, not str"),
+    (lambda: flambeau.full((2,), "a"), TypeError,
+     "full(): argument 'fill_value' must be number, not str"),
+    (lambda: flambeau.full((2,), 300, dtype=flambeau.uint8), RuntimeError,
+     "full(): fill_value 300 does not fit uint8, which holds 0 to 255"),
+    (lambda: linalg.vector_norm(M, dim=5), IndexError,
+     "linalg.vector_norm: Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
+    (lambda: linalg.vector_norm(M, dim=(0, -2)), RuntimeError,
+     "linalg.vector_norm: dim [0, -2] names a dimension twice; name each once"),
 ]
 
 

@@ -1,4 +1,6 @@
 """Functions that make tensors from sizes and numbers."""
+from numbers import Number
+
 from flambeau.core import _core
 
 _op = _core.operators()
@@ -131,8 +133,20 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
     if dtype is None and out is None:
         dtype = _dtype_of(fill_value)
     size = (size,) if isinstance(size, int) else size
-    x = _fill_(_empty(size, dtype=_kind(dtype, out), device=device), fill_value)
+    kind = _kind(dtype, out)
+    if isinstance(fill_value, _core.Tensor):
+        x = _fill_(_empty(size, dtype=kind, device=device), fill_value)
+    else:
+        _expect_numbers("full", fill_value=fill_value)
+        x = _op["full_of"](size, fill_value, dtype=kind, device=device)
     return _place(x, out, requires_grad)
+
+
+def _expect_numbers(what, **arguments):
+    for name, value in arguments.items():
+        if not isinstance(value, Number):
+            raise TypeError(f"{what}(): argument '{name}' must be number, not "
+                            f"{type(value).__name__}")
 
 
 def _dtype_of(number):
@@ -224,6 +238,11 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
         tensor([  1.,  10., 100.])
     """
     numbers = [_number(v) for v in (start, end, base)]
+    _expect_numbers("logspace", start=numbers[0], end=numbers[1], base=numbers[2])
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"logspace(): argument 'steps' must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise RuntimeError(f"logspace(): number of steps must be non-negative, not {steps}")
     kind = _kind(dtype, out)
     whole = kind is not None and not kind.is_floating_point and not kind.is_complex
     is_complex = any(isinstance(v, complex) for v in numbers) or (

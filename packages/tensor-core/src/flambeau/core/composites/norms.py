@@ -100,13 +100,26 @@ def linalg_vector_norm(x, ord, dim, keepdim, dtype):
     what = "linalg.vector_norm"
     _expect_floating(what, x)
     x = _in_dtype(what, x, dtype)
-    dims = None if dim is None or len(dim) == 0 else dim
+    dims = None if dim is None or len(dim) == 0 else _distinct_dims(what, x, dim)
     if x.numel() == 0 and (ord < 0 or ord == _INF) and _reduces_nothing(x, dims):
         raise RuntimeError(f"{what} cannot compute the {ord} norm on an empty tensor because the "
                            "operation does not have an identity")
     if x.ndim == 0:
         dims = None
     return _vector_norm(x, ord, dims, keepdim)
+
+
+def _distinct_dims(what, x, dim):
+    """Dimensions counted from 0."""
+    n = max(x.ndim, 1)
+    for d in dim:
+        if not -n <= d < n:
+            raise IndexError(f"{what}: Dimension out of range (expected to be in range of "
+                             f"[{-n}, {n - 1}], but got {d})")
+    dims = [d % n for d in dim]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"{what}: dim {list(dim)} names a dimension twice; name each once")
+    return dims
 
 
 def _reduces_nothing(x, dims):

@@ -169,6 +169,7 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
 def _older(name, new, doc):
     def window(window_length, periodic=True, *, dtype=None, layout=None, device=None,
                pin_memory=False, requires_grad=False):
+        _check(name, window_length, dtype)
         return new(window_length, sym=not periodic, dtype=dtype, device=device,
                    requires_grad=requires_grad)
 
@@ -187,6 +188,7 @@ bartlett_window = _older("bartlett_window", bartlett,
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None,
                    device=None, pin_memory=False, requires_grad=False):
     """``alpha - beta cos(2 pi n / N)``; periodic unless asked otherwise."""
+    _check("hamming_window", window_length, dtype)
     return general_cosine(window_length, a=[alpha, beta], sym=not periodic, dtype=dtype,
                           device=device, requires_grad=requires_grad)
 
@@ -194,6 +196,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None,
                   pin_memory=False, requires_grad=False):
     """Kaiser's window; periodic unless asked otherwise."""
+    _check("kaiser_window", window_length, dtype)
     return kaiser(window_length, beta=beta, sym=not periodic, dtype=dtype, device=device,
                   requires_grad=requires_grad)
 

@@ -97,9 +97,9 @@ const char *fl_role_name(int role) {
 static int refuse(const fl_op *op, const fl_param *p, PyObject *o) {
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %.100s", op->name,
-                     p->name, fl_role_name(p->role), p->flags & FL_P_OPTIONAL ? " or None" : "",
-                     Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %.100s",
+                     fl_op_called(op), p->name, fl_role_name(p->role),
+                     p->flags & FL_P_OPTIONAL ? " or None" : "", Py_TYPE(o)->tp_name);
     }
     return -1;
 }

@@ -55,6 +55,7 @@ int fl_expect_dtype(const fl_op *op, const char *param, const fl_tensor *t, bool
                     const char *wanted);
 int fl_broadcast_shape(const char *op_name, int nd_a, const int64_t *a, int nd_b, const int64_t *b,
                        int *nd_out, int64_t *out);
+const char *fl_op_called(const fl_op *op);               /* "max" */
 const char *fl_op_title(const fl_op *op);                /* "max()" for messages */
 
 /* ---- counts --------------------------------------------------------------------------------

@@ -71,17 +71,29 @@ int64_t fl_spec_numel(const fl_spec *s) { return fl_numel_of(s->ndim, s->shape);
 
 __thread const fl_op *fl_caller = nullptr;
 
-/* Rows that do the work of the composite that runs: helpers, and longer names of the same. */
+/* Rows that do the work of the composite that runs: helpers, and longer names of the same, as
+ * constant_pad_nd is of pad. */
 static bool works_for_caller(const fl_op *op) {
     size_t n = strlen(fl_caller->name);
-    return op->flags & FL_O_HELPER ||
-           (strncmp(op->name, fl_caller->name, n) == 0 && op->name[n] == '_');
+    const char *at = strstr(op->name, fl_caller->name);
+    bool whole_words = at && (at == op->name || at[-1] == '_') && at[n] == '_';
+    return op->flags & FL_O_HELPER || whole_words;
 }
 
 /* Windows along one or three dimensions are computed on planes, which the text then describes. */
 static bool is_on_planes(const fl_op *op) {
     return strstr(op->name, "2d") &&
            (strstr(fl_caller->name, "1d") || strstr(fl_caller->name, "3d"));
+}
+
+/* Rows that users know by another name alone. */
+const char *fl_op_called(const fl_op *op) {
+    static const char *const aliases[][2] = {
+        {"im2col", "unfold"}, {"col2im", "fold"}, {"full_of", "full"}};
+    for (auto &names : aliases)
+        if (strcmp(op->name, names[0]) == 0)
+            return names[1];
+    return op->name;
 }
 
 const char *fl_op_title(const fl_op *op) {
@@ -96,9 +108,10 @@ const char *fl_op_title(const fl_op *op) {
     static thread_local int turn = 0;
     turn = (turn + 1) & 3;
     char *out = text[turn];
-    bool linalg = strncmp(op->name, "linalg_", 7) == 0;
+    const char *name = fl_op_called(op);
+    bool linalg = strncmp(name, "linalg_", 7) == 0;
     snprintf(out, sizeof text[0], "%s%.75s%s", linalg ? "linalg." : "",
-             op->name + (linalg ? 7 : 0), call);
+             name + (linalg ? 7 : 0), call);
     return out;
 }
 

@@ -3,7 +3,7 @@
 
 static int too_many(const fl_op *op, Py_ssize_t nargs, int allowed) {
     PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments, but %zd were given",
-                 op->name, allowed, nargs);
+                 fl_op_called(op), allowed, nargs);
     return -1;
 }
 
@@ -25,7 +25,7 @@ static int collect(const fl_op *op, int param, PyObject *const *args, Py_ssize_t
         PyObject *o = args[first + i];
         if (!is_int(o)) {
             PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be ints, got %.100s at position "
-                         "%zd", op->name, op->params[param].name, Py_TYPE(o)->tp_name, i);
+                         "%zd", fl_op_called(op), op->params[param].name, Py_TYPE(o)->tp_name, i);
             return -1;
         }
         v->is[i] = PyNumber_AsSsize_t(o, PyExc_OverflowError);
@@ -48,7 +48,8 @@ static int collect_tensors(const fl_op *op, int param, PyObject *const *args, Py
         PyObject *o = args[first + i];
         if (!fl_tensor_check(o)) {
             PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be tensors, got %.100s at "
-                         "position %zd", op->name, op->params[param].name, Py_TYPE(o)->tp_name, i);
+                         "position %zd", fl_op_called(op), op->params[param].name,
+                         Py_TYPE(o)->tp_name, i);
             return -1;
         }
         v->ts[i] = (fl_tensor *)o;
@@ -95,12 +96,13 @@ static int find_param(const fl_op *op, PyObject *name) {
 }
 
 static int unknown_keyword(const fl_op *op, PyObject *name) {
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", op->name, name);
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
+                 fl_op_called(op), name);
     return -1;
 }
 
 static int missing(const fl_op *op, int i) {
-    PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (%s)", op->name,
+    PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (%s)", fl_op_called(op),
                  op->params[i].name, fl_role_name(op->params[i].role));
     return -1;
 }
@@ -143,8 +145,8 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
         if (i < 0)
             return unknown_keyword(op, name);
         if (given >> i & 1) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", op->name,
-                         op->params[i].name);
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'",
+                         fl_op_called(op), op->params[i].name);
             return -1;
         }
         given |= 1u << i;
@@ -194,7 +196,7 @@ static int preset_out(const fl_op *op, PyObject *out, fl_value *results) {
         return 0;
     }
 wrong:
-    PyErr_Format(PyExc_TypeError, "%s(): out must be %s, not %.100s", op->name,
+    PyErr_Format(PyExc_TypeError, "%s(): out must be %s, not %.100s", fl_op_called(op),
                  op->nouts == 1 ? "a Tensor" : "a tuple of Tensors", Py_TYPE(out)->tp_name);
     return -1;
 }
@@ -217,7 +219,7 @@ static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
         return nullptr;
     if (inplace && values[0].tag != FL_TENSOR) {
         PyErr_Format(PyExc_TypeError, "%s_() writes to its first argument, which must be a Tensor",
-                     op->name);
+                     fl_op_called(op));
         return nullptr;
     }
     if (fl_dispatch(op, values, op->nparams, results) < 0)
