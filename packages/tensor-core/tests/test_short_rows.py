@@ -231,3 +231,12 @@ def test_frexp_of_any_number(dtype):
     assert np.signbit(flambeau.frexp(flambeau.tensor(a)).mantissa[1].item())
     mantissa, _ = flambeau.frexp(flambeau.tensor([np.nan]))
     assert mantissa.isnan().all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 16_320, 16_400, 70_001])
+def test_counts_of_true_elements(count, share):
+    mask = RANDOM.random(count) < share
+    a = RANDOM.standard_normal(count)
+    _same(flambeau.tensor(a)[flambeau.tensor(mask)], a[mask])
+    _same(flambeau.tensor(mask).nonzero()[:, 0], np.flatnonzero(mask))

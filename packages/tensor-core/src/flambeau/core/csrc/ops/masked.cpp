@@ -1,5 +1,6 @@
 /* masked_select and nonzero, whose results are as long as the mask has true elements, and
  * masked_scatter, which reads as many. */
+#include "kernels/places.h"
 #include "ops/args.h"
 #include "ops/dynamic.h"
 #include "ops/raw.h"
@@ -9,10 +10,7 @@ namespace {
 const int64_t PIECE = FL_GRAIN;
 
 int64_t count_ones(const uint8_t *m, int64_t n) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++)
-        count += m[i] != 0;
-    return count;
+    return FL_PICK(fl_places_kernels)->count(m, n);
 }
 
 int expect_mask(const fl_op *op, const fl_tensor *mask) {
@@ -86,11 +84,18 @@ int64_t next_row(const fl_tensor *t, int64_t *outer) {
     return 0;
 }
 
-/* The places of the true elements of a line; where there are few, eight are passed at a time. */
+/* The places of the true elements of a line; where there are few, 32 or eight are passed at
+ * a time. */
 void list_line(const uint8_t *mask, int64_t *out, int64_t b, int64_t e) {
     int64_t count = count_ones(mask + b, e - b), i = b;
     for (int64_t k = 0; k < count;) {
-        uint64_t eight = 1;
+        uint64_t eight = 1, all[4] = {1};
+        if (i + 32 <= e)
+            memcpy(all, mask + i, 32);
+        if (!(all[0] | all[1] | all[2] | all[3])) {
+            i += 32;
+            continue;
+        }
         if (i + 8 <= e)
             memcpy(&eight, mask + i, 8);
         if (!eight) {
