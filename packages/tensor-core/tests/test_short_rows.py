@@ -58,6 +58,13 @@ def test_extremes_of_half_precision(dtype):
     for name in ("maximum", "minimum"):
         function = getattr(flambeau, name)
         _equal_bits(function(x, y), function(x.float(), y.float()).to(dtype))
+    for function in (operator.neg, abs):
+        for given in (x, x[::2], x[:0]):
+            result, expected = function(given), function(given.float())
+            _equal_bits(result, expected.to(dtype))
+            zeros = given.float().numpy() == 0
+            np.testing.assert_array_equal(np.signbit(result.float().numpy()[zeros]),
+                                          np.signbit(expected.numpy()[zeros]))
     for bounds in ({"min": 0.3}, {"max": 0.3}, {"min": -1}):
         _equal_bits(x.clamp(**bounds), x.float().clamp(**bounds).to(dtype))
 

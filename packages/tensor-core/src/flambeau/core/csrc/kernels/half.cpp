@@ -94,9 +94,18 @@ void run(const void *left, int step_a, const void *right, int step_b, void *to, 
     memcpy(out + i, last[2], bytes);
 }
 
+void bits(const void *x, void *to, int64_t n, uint16_t keep, uint16_t flip) {
+    const uint16_t *in = (const uint16_t *)x;
+    uint16_t *out = (uint16_t *)to;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (uint16_t)((in[i] & keep) ^ flip);
+}
+
 }  // namespace
 
 #define FL_BOTH(OP) {run<OP, fl_f16>, run<OP, fl_bf16>}
 
 extern const fl_half_kernels FL_LEVEL(fl_half_kernels) = {
-    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)}};
+    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)},
+    bits};

@@ -107,11 +107,28 @@ bool plain_scalars(const fl_pointwise *pw, const fl_value *in) {
     return true;
 }
 
+/* Absolute values and negatives of half precision are a change of the sign's bit. */
+bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *out) {
+    Side x;
+    bool size = op->index == FL_OP_abs;
+    if ((!size && op->index != FL_OP_neg) || v.tag != FL_TENSOR || out->dtype != dtype ||
+        !(out->flags & FL_CONTIGUOUS) || !x.set(v, dtype, out))
+        return false;
+    auto bits = FL_PICK(fl_half_kernels)->bits;
+    fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        bits(x.from(begin, 2), out->data + 2 * begin, end - begin, size ? 0x7fff : 0xffff,
+             size ? 0 : 0x8000);
+    });
+    return true;
+}
+
 }  // namespace
 
 bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
                    const fl_tensor *out) {
     bool half = is_half(dtype);
+    if (half && pw->n_in == 1)
+        return run_sign(op, in[pw->operand[0]], dtype, out);
     int column = half ? dtype == FL_BF16 : column_of(dtype);
     int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
     bool compares = !half && kernel >= FL_NARROW_EQ;
