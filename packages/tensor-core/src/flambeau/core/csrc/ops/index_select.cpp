@@ -1,21 +1,11 @@
 /* index_select and index_add: slices along a dimension, named by an index. */
-#include "ops/args.h"
 #include "ops/raw.h"
 #include "ops/rows.h"
+#include "ops/slices.h"
 
 namespace {
 
-int check_index(const fl_op *op, const fl_value *in, int n, int *dim) {
-    const fl_tensor *self = in[0].t, *index = in[2].t;
-    if (fl_same_device(op, in, n) < 0 || fl_wrap_dim(op, in[1].i, self->ndim, dim) < 0 ||
-        fl_expect_index(op, "index", index) < 0)
-        return -1;
-    if (index->ndim > 1)
-        return fl_error(FL_INDEX_ERROR, "%s: 'index' must be a vector (one dimension), got shape "
-                        "%s; flatten it, or index with self[index]", fl_op_title(op),
-                        fl_shape_text(index->shape, index->ndim));
-    return 0;
-}
+const char INSTEAD[] = "index with self[index]";
 
 int check_places(const fl_op *op, const In &places, const fl_tensor *index, int64_t size,
                  int dim) {
@@ -41,7 +31,7 @@ int check_source(const fl_op *op, const fl_tensor *self, const fl_tensor *index,
 
 extern "C" int fl_infer_index_select(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     int dim;
-    if (check_index(op, in, n, &dim) < 0)
+    if (fl_expect_slices(op, in, n, INSTEAD, &dim) < 0)
         return -1;
     fl_spec_like(outs, in[0].t);
     if (outs->ndim)
@@ -73,7 +63,7 @@ extern "C" int fl_run_index_select(const fl_op *op, const fl_value *in, int,
 
 extern "C" int fl_infer_index_add(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     int dim;
-    if (check_index(op, in, n, &dim) < 0 ||
+    if (fl_expect_slices(op, in, n, INSTEAD, &dim) < 0 ||
         check_source(op, in[0].t, in[2].t, in[3].t, dim) < 0)
         return -1;
     if (in[4].tag == FL_COMPLEX)

@@ -1,20 +1,10 @@
 /* index_copy and index_fill: whole slices along a dimension replaced, the last of equals wins. */
-#include "ops/args.h"
 #include "ops/raw.h"
+#include "ops/slices.h"
 
 namespace {
 
-int check_index(const fl_op *op, const fl_value *in, int n, int *dim) {
-    const fl_tensor *self = in[0].t, *index = in[2].t;
-    if (fl_same_device(op, in, n) < 0 || fl_wrap_dim(op, in[1].i, self->ndim, dim) < 0 ||
-        fl_expect_index(op, "index", index) < 0)
-        return -1;
-    if (index->ndim > 1)
-        return fl_error(FL_INDEX_ERROR, "%s: 'index' must be a vector (one dimension), got shape "
-                        "%s; flatten it, or write self[index] = ...", fl_op_title(op),
-                        fl_shape_text(index->shape, index->ndim));
-    return 0;
-}
+const char INSTEAD[] = "write self[index] = ...";
 
 int check_source(const fl_op *op, const fl_tensor *self, const fl_tensor *index,
                  const fl_tensor *source, int dim) {
@@ -96,7 +86,7 @@ int write(const fl_op *op, const fl_value *in, fl_tensor *out, bool negative, co
 
 extern "C" int fl_infer_index_copy(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     int dim;
-    if (check_index(op, in, n, &dim) < 0 ||
+    if (fl_expect_slices(op, in, n, INSTEAD, &dim) < 0 ||
         check_source(op, in[0].t, in[2].t, in[3].t, dim) < 0)
         return -1;
     fl_spec_like(outs, in[0].t);
@@ -115,7 +105,7 @@ extern "C" int fl_run_index_copy(const fl_op *op, const fl_value *in, int,
 
 extern "C" int fl_infer_index_fill(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     int dim;
-    if (check_index(op, in, n, &dim) < 0)
+    if (fl_expect_slices(op, in, n, INSTEAD, &dim) < 0)
         return -1;
     if (in[3].tag == FL_TENSOR && in[3].t->ndim != 0)
         return fl_error(FL_RUNTIME_ERROR, "%s: value must be a number or a 0-d tensor, got a tensor "

@@ -162,3 +162,22 @@ const char *fl_element_text(const fl_tensor *t, int64_t index) {
         snprintf(text, sizeof text, "(Batch element %lld): ", (long long)index);
     return text;
 }
+
+int fl_infer_equation(const fl_op *op, const fl_value *in, int n, bool left, fl_spec *x) {
+    const fl_tensor *a = in[0].t, *b = in[1].t;
+    if (fl_expect_matrices(op, "A", a, true) < 0 || fl_expect_matrices(op, "B", b, false) < 0 ||
+        fl_expect_same_dtype(op, a, "B", b) < 0 || fl_same_device(op, in, n) < 0)
+        return -1;
+    fl_stack sb = fl_stack_of(b);
+    if ((left ? sb.rows : sb.cols) != a->shape[a->ndim - 1])
+        return fl_error(FL_RUNTIME_ERROR, "%s: Incompatible shapes of A and B for the equation "
+                        "%s: A is %s and B is %s", fl_op_title(op), left ? "AX = B" : "XA = B",
+                        fl_shape_text(a->shape, a->ndim), fl_shape_text(b->shape, b->ndim));
+    int64_t batch[FL_MAX_DIMS];
+    int nbatch;
+    if (fl_broadcast_shape(fl_op_title(op), a->ndim - 2, a->shape, b->ndim - 2, b->shape, &nbatch,
+                           batch) < 0)
+        return -1;
+    fl_spec_columns(x, a->dtype, a, nbatch, batch, sb.rows, sb.cols);
+    return 0;
+}

@@ -29,6 +29,10 @@ void fl_spec_columns(fl_spec *s, int dtype, const fl_tensor *like, int nbatch,
 /* An output of vectors, or of numbers where length is -1, one for each matrix of `like`. */
 void fl_spec_beside(fl_spec *s, int dtype, const fl_tensor *like, int64_t length);
 
+/* The spec of X, column after column, in A X = B or (where `left` is not) X A = B; in[0] and in[1]
+ * of the call. */
+int fl_infer_equation(const fl_op *op, const fl_value *in, int n, bool left, fl_spec *x);
+
 /* How many matrices make one piece of parallel work. */
 static inline int64_t fl_matrix_grain(int64_t rows, int64_t cols) {
     double work = (double)rows * (double)cols * (double)std::min(rows, cols) + 1;

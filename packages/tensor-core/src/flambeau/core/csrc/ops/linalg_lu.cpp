@@ -242,26 +242,14 @@ extern "C" int fl_run_lu_permutation(const fl_op *op, const fl_value *in, int,
 
 extern "C" int fl_infer_linalg_solve_lu(const fl_op *op, const fl_value *in, int n,
                                         fl_spec *outs) {
-    const fl_tensor *a = in[0].t, *b = in[1].t;
+    const fl_tensor *a = in[0].t;
     bool left = fl_value_true(in[2]);
-    if (fl_expect_matrices(op, "A", a, true) < 0 || fl_expect_matrices(op, "B", b, false) < 0 ||
-        fl_expect_same_dtype(op, a, "B", b) < 0 || fl_same_device(op, in, n) < 0)
+    if (fl_infer_equation(op, in, n, left, &outs[0]) < 0)
         return -1;
-    fl_stack sb = fl_stack_of(b);
-    if ((left ? sb.rows : sb.cols) != a->shape[a->ndim - 1])
-        return fl_error(FL_RUNTIME_ERROR, "%s: Incompatible shapes of A and B for the equation "
-                        "%s: A is %s and B is %s", fl_op_title(op), left ? "AX = B" : "XA = B",
-                        fl_shape_text(a->shape, a->ndim), fl_shape_text(b->shape, b->ndim));
-    int64_t batch[FL_MAX_DIMS];
-    int nbatch;
-    if (fl_broadcast_shape(fl_op_title(op), a->ndim - 2, a->shape, b->ndim - 2, b->shape, &nbatch,
-                           batch) < 0)
-        return -1;
-    fl_spec_columns(&outs[0], a->dtype, a, nbatch, batch, sb.rows, sb.cols);
     if (!left) {                /* solved as A^T X^T = B^T, whose columns are the rows of X */
         int64_t shape[FL_MAX_DIMS];
         memcpy(shape, outs[0].shape, sizeof shape);
-        fl_spec_set(&outs[0], a->dtype, fl_device_code(a), nbatch + 2, shape);
+        fl_spec_set(&outs[0], a->dtype, fl_device_code(a), outs[0].ndim, shape);
     }
     spec_factor(a, &outs[1], &outs[2]);
     fl_spec_beside(&outs[3], FL_I32, a, -1);

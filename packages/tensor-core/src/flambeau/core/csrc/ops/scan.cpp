@@ -6,15 +6,8 @@ namespace {
 
 const fl_scan_kernels *const kernels = FL_PICK(fl_scan_kernels);
 
-int dtype_of(const fl_tensor *self, const fl_value &dtype) {
-    if (dtype.tag == FL_DTYPE)
-        return (int)dtype.i;
-    bool whole = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
-    return whole ? (int)FL_I64 : self->dtype;
-}
-
 int kind_of(const fl_tensor *self, const fl_value &dtype) {
-    int kind = fl_kind_of_dtype[dtype_of(self, dtype)];
+    int kind = fl_kind_of_dtype[fl_scan_dtype(self, dtype)];
     return kind == FL_K_BOOL ? FL_K_I64 : kind;
 }
 
@@ -42,7 +35,7 @@ extern "C" int fl_infer_cumsum(const fl_op *op, const fl_value *in, int, fl_spec
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_spec_like(outs, self);
-    outs->dtype = (uint8_t)dtype_of(self, in[2]);
+    outs->dtype = (uint8_t)fl_scan_dtype(self, in[2]);
     return 0;
 }
 

@@ -3,6 +3,14 @@
 #pragma once
 #include "ops/args.h"
 
+/* The dtype of running sums and products: the one asked for, or int64 for whole numbers. */
+static inline int fl_scan_dtype(const fl_tensor *self, const fl_value &dtype) {
+    if (dtype.tag == FL_DTYPE)
+        return (int)dtype.i;
+    bool whole = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
+    return whole ? (int)FL_I64 : self->dtype;
+}
+
 /* Columns per piece of parallel work. */
 static const int64_t FL_SCAN_STRIP = 1024;
 

@@ -6,13 +6,6 @@ namespace {
 
 const fl_scan_more_kernels *const kernels = FL_PICK(fl_scan_more_kernels);
 
-int dtype_of_product(const fl_tensor *self, const fl_value &dtype) {
-    if (dtype.tag == FL_DTYPE)
-        return (int)dtype.i;
-    bool whole = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
-    return whole ? (int)FL_I64 : self->dtype;
-}
-
 int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     int dim;
@@ -65,13 +58,13 @@ extern "C" int fl_infer_cumprod(const fl_op *op, const fl_value *in, int, fl_spe
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_spec_like(outs, self);
-    outs->dtype = (uint8_t)dtype_of_product(self, in[2]);
+    outs->dtype = (uint8_t)fl_scan_dtype(self, in[2]);
     return 0;
 }
 
 extern "C" int fl_run_cumprod(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
-    int dim, kind = fl_kind_of_dtype[dtype_of_product(self, in[2])];
+    int dim, kind = fl_kind_of_dtype[fl_scan_dtype(self, in[2])];
     if (kind == FL_K_BOOL)
         kind = FL_K_I64;
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
