@@ -1,5 +1,7 @@
 """Every rule, to first and second order, against finite differences in float64."""
 
+import math
+
 import pytest
 import samples_places
 from samples import ONCE, SAMPLES, THROUGH_SECOND_ORDER
@@ -56,3 +58,11 @@ def test_every_rule_has_a_sample():
 
 def test_a_key_is_ruled_or_listed_not_both():
     assert set(RULES) & NO_DERIVATIVE == set()
+
+
+def test_derivatives_of_high_order():
+    x = flambeau.tensor(0.5, dtype=flambeau.float64, requires_grad=True)
+    y = x.sin()
+    for _ in range(10):
+        (y,) = flambeau.autograd.grad(y, x, create_graph=True)
+    assert abs(y.item() + math.sin(0.5)) < 1e-12

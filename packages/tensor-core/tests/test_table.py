@@ -246,3 +246,15 @@ def test_bad_rows_are_refused(schema, formula, text):
     with pytest.raises(ValueError, match=text):
         core.register_op(schema, formula)
     assert "f" not in core.op_keys()
+
+
+@pytest.mark.parametrize("count, kind, text", [
+    (15, "Operand", "at most 14 tensors"), (15, "Scalar", "at most 14 numbers"),
+    (40, "Operand", "at most 16 parameters")])
+def test_rows_with_more_than_fits_are_refused(count, kind, text):
+    names = [f"p{k}" for k in range(count)]
+    params = [f"{kind if k or kind == 'Operand' else 'Operand'} {p}" for k, p in enumerate(names)]
+    params += ["Scalar last"] if kind == "Scalar" else []
+    with pytest.raises(ValueError, match=text):
+        core.register_op(f"core_test_long({', '.join(params)})", " + ".join(names))
+    assert "core_test_long" not in core.op_keys()

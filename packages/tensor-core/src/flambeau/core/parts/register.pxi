@@ -3,10 +3,11 @@
 cdef extern from "core/pointwise.h":
     ctypedef void (*fl_pw_fn)(const void *, const void *const *, void *const *, const void *,
                               int64_t) noexcept nogil
+    const int FL_PW_MAX_IN, FL_PW_MAX_OUT, FL_PW_MAX_SCALARS
     ctypedef struct fl_pointwise:
         uint8_t n_in, n_scalars, n_out, kinds
-        uint8_t operand[8]
-        uint8_t is_mask[8]
+        uint8_t operand[14]
+        uint8_t is_mask[14]
         uint8_t scalar[14]
         uint8_t result_kind[6]
         uint8_t writes[4]
@@ -66,6 +67,13 @@ def _register(str name, str overload, str doc, int rule, int flags, list params,
 
     ``params`` holds (name, role, flags, default); ``codes`` bytecode or None for each kind.
     """
+    for count, limit, what in ((len(params), FL_MAX_PARAMS, "parameters"),
+                               (len(operands), FL_PW_MAX_IN, "tensors"),
+                               (len(scalars), FL_PW_MAX_SCALARS, "numbers"),
+                               (n_out, FL_PW_MAX_OUT, "outputs")):
+        if count > limit:
+            raise ValueError(f"{name}: a pointwise operator has at most {limit} {what}, got "
+                             f"{count}; split it into two")
     cdef fl_op *op = fl_op_blank()
     cdef fl_param *p = fl_params_blank(len(params))
     cdef fl_pointwise *w = fl_pointwise_blank()

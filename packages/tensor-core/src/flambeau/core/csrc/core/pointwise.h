@@ -3,7 +3,7 @@
 #include "core/core.h"
 
 static const int FL_TILE = 1024;            /* elements of a tile */
-static const int FL_PW_MAX_IN = 8;
+static const int FL_PW_MAX_IN = 14;
 static const int FL_PW_MAX_OUT = 4;
 static const int FL_PW_MAX_SCALARS = 14;
 
