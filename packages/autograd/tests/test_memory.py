@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+#: Rounds of the slow tests.
+ROUND_COUNT = int(os.environ.get("FLAMBEAU_MEMORY_ROUNDS", "1_000_000"))
+
 CHAIN = """
 import flambeau, resource, gc
 x = flambeau.ones(4, requires_grad=True)
@@ -18,10 +21,10 @@ print(x.grad.tolist() if x.grad is not None else None)
 """
 
 
-def run(text):
+def run(text, timeout=120):
     """The output of a program with the system's usual small stack."""
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
-                            env=dict(os.environ), timeout=120)
+                            env=dict(os.environ), timeout=timeout)
     assert result.returncode == 0, result.stderr[-2000:]
     return result.stdout
 
@@ -96,3 +99,23 @@ def test_resident_memory_is_flat(setup, step):
     """The collector is off: nothing may need it."""
     grown = int(run(ROUNDS.format(setup=setup, step=step, n=100_000)))
     assert grown < 2_000_000, f"{grown} bytes more after 100,000 rounds"
+
+
+CUSTOM_LEAF = "import flambeau.autograd" + CUSTOM + "x = flambeau.ones(8, requires_grad=True)"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc")
+@pytest.mark.parametrize(("setup", "step"), [
+    (CUSTOM_LEAF, "Twice.apply(x)"),
+    (CUSTOM_LEAF, "Twice.apply(Twice.apply(x)).sum().backward(); x.grad = None"),
+    (CUSTOM_LEAF, "x.grad = None; y = Twice.apply(x).sum(); y.backward(retain_graph=True); "
+                  "y.backward()"),
+    ("x = flambeau.ones(8, requires_grad=True)",
+     "y = (x * x).sum(); y.backward(); x.grad = None; del y"),
+])
+def test_a_million_rounds_leave_resident_memory_flat(setup, step):
+    """A leak of four bytes a round would be seen; the collector is off."""
+    text = ROUNDS.format(setup=setup, step=step, n=ROUND_COUNT)
+    grown = int(run(text, timeout=900))
+    assert grown < 2_000_000, f"{grown} bytes more after {ROUND_COUNT:,} rounds"
