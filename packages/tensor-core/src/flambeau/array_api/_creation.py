@@ -100,8 +100,8 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 def full(shape: Any, fill_value: complex, *, dtype: Any = None, device: Any = None) -> Any:
     """An array of one repeated number; complex ones beyond the range become infinite."""
     if isinstance(fill_value, complex):     # flambeau.full refuses them, as PyTorch does
-        fill_value = tensor(fill_value, dtype=dtype or default_complex(), device=device)
-        return fill_value.broadcast_to(_sizes(shape)).clone()
+        number = tensor(fill_value, dtype=dtype or default_complex(), device=device)
+        return number.broadcast_to(_sizes(shape)).clone()
     return flambeau.full(_sizes(shape), fill_value, dtype=dtype, device=device)
 
 

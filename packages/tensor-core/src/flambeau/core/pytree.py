@@ -30,7 +30,7 @@ class TreeSpec(NamedTuple):
 
 _LEAF = TreeSpec(None, None, ())
 #: Type -> (function to children and context, function from them).
-_NODES: dict[type, tuple[Callable, Callable]] = {
+_NODES: dict[Callable, tuple[Callable, Callable]] = {
     list: (lambda x: (x, None), lambda children, _: list(children)),
     tuple: (lambda x: (x, None), lambda children, _: tuple(children)),
     dict: (lambda x: (list(x.values()), list(x)),

@@ -34,6 +34,6 @@ def fft_r2c(x, dim, scale, onesided, forward):
 def fft_c2r(x, dim, last_dim_size, scale, forward):
     dims = _dims(dim)
     x = _transform(x, dims[:-1], forward)
-    inverse = np.fft.hfft if forward else np.fft.irfft
-    norm = "backward" if forward else "forward"
-    return inverse(x, n=last_dim_size, axis=dims[-1], norm=norm) * scale
+    if forward:
+        return np.fft.hfft(x, n=last_dim_size, axis=dims[-1], norm="backward") * scale
+    return np.fft.irfft(x, n=last_dim_size, axis=dims[-1], norm="forward") * scale

@@ -32,8 +32,9 @@ class Taps:
     def room(self, lead, dtype):
         whole = [n + 2 * p for n, p in zip(self.size, self.padding, strict=True)]
         room = np.zeros((*lead, *whole), dtype)
-        inside = tuple(slice(p, p + n) for p, n in zip(self.padding, self.size, strict=True))
-        return room, room[(..., *inside)]
+        inside: tuple = tuple(slice(p, p + n)
+                              for p, n in zip(self.padding, self.size, strict=True))
+        return room, room[(Ellipsis, *inside)]
 
     def __iter__(self):
         for tap in product(*map(range, self.kernel)):

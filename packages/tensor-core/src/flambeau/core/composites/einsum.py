@@ -10,7 +10,7 @@ from flambeau.core import _core
 _op = _core.operators()
 _matmul, _permute, _reshape = _op["matmul"], _op["permute"], _op["reshape"]
 
-_PLANS = {}
+_PLANS: dict = {}
 _MOST_PLANS = 1024
 _EXHAUSTIVE = 5         # operands whose orders are all tried
 
@@ -145,7 +145,7 @@ def _check_output(output, inputs):
 
 
 def _sizes_of(inputs, shapes):
-    sizes = {}
+    sizes: dict = {}
     for i, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         for label, n in zip(labels, shape, strict=True):
             known = sizes.get(label, 1)
@@ -200,7 +200,8 @@ class _Plan:
 
 def _prepare(labels, shape, sizes, others):
     """Steps to distinct labels that something else has too."""
-    labels, shape, steps = list(labels), list(shape), []
+    labels, shape = list(labels), list(shape)
+    steps: list = []
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -252,7 +253,7 @@ def _order(terms, output, sizes):
 
 
 def _cheapest(terms, output, sizes):
-    best = (0, []) if len(terms) == 1 else None
+    best: tuple | None = (0, []) if len(terms) == 1 else None
     for i in range(len(terms)):
         for j in range(i + 1, len(terms)):
             cost, rest = _cheapest(_joined(terms, i, j, output), output, sizes)

@@ -39,11 +39,11 @@ def broadcast_shapes(*shapes):
         >>> flambeau.broadcast_shapes((2, 1), (3,))
         flambeau.Size([2, 3])
     """
-    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
-    for shape in shapes:
+    wanted = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    for shape in wanted:
         if min(shape, default=0) < 0:
             raise RuntimeError(f"broadcast_shapes(): sizes must not be negative, got {shape}")
-    return Size(broadcast_shape("broadcast_shapes", shapes))
+    return Size(broadcast_shape("broadcast_shapes", wanted))
 
 
 def chain_matmul(*matrices, out=None):
@@ -54,7 +54,7 @@ def chain_matmul(*matrices, out=None):
         out: Where to put the result.
     """
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
-        matrices = matrices[0]
+        matrices = tuple(matrices[0])
     if len(matrices) == 1:
         return matrices[0]
     return _op["linalg_multi_dot"](list(matrices), out=out)

@@ -154,9 +154,9 @@ def _to_real_sizes(what, x, s, dim):
     return dims, sizes
 
 
-def _one(n, dim):
-    """The arguments of one dimension as those of several."""
-    return (None if n is None else (n,)), (dim,)
+def _one(n):
+    """The length of one dimension as those of several."""
+    return None if n is None else (n,)
 
 
 def _check_given(what, n):
@@ -167,32 +167,32 @@ def _check_given(what, n):
 # ---- the functions -----------------------------------------------------------------------------
 def fft_fft(x, n, dim, norm):
     _check_given("fft", n)
-    return _complex("fft", x, *_one(n, dim), norm, True)
+    return _complex("fft", x, _one(n), (dim,), norm, True)
 
 
 def fft_ifft(x, n, dim, norm):
     _check_given("ifft", n)
-    return _complex("ifft", x, *_one(n, dim), norm, False)
+    return _complex("ifft", x, _one(n), (dim,), norm, False)
 
 
 def fft_rfft(x, n, dim, norm):
     _check_given("rfft", n)
-    return _from_real("rfft", x, *_one(n, dim), norm, True)
+    return _from_real("rfft", x, _one(n), (dim,), norm, True)
 
 
 def fft_irfft(x, n, dim, norm):
     _check_given("irfft", n)
-    return _to_real("irfft", x, *_one(n, dim), norm, False)
+    return _to_real("irfft", x, _one(n), (dim,), norm, False)
 
 
 def fft_hfft(x, n, dim, norm):
     _check_given("hfft", n)
-    return _to_real("hfft", x, *_one(n, dim), norm, True)
+    return _to_real("hfft", x, _one(n), (dim,), norm, True)
 
 
 def fft_ihfft(x, n, dim, norm):
     _check_given("ihfft", n)
-    return _from_real("ihfft", x, *_one(n, dim), norm, False)
+    return _from_real("ihfft", x, _one(n), (dim,), norm, False)
 
 
 def fft_fft2(x, s, dim, norm):

@@ -4,7 +4,7 @@ from collections import namedtuple
 from flambeau.core import _core
 
 _op = _core.operators()
-Histogramdd = namedtuple("histogramdd", ("hist", "bin_edges"))
+Histogramdd = namedtuple("histogramdd", ("hist", "bin_edges"))     # type: ignore[name-match]
 
 
 def bincount(x, weights, minlength):

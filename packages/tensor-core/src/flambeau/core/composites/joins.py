@@ -143,7 +143,7 @@ def block_diag(tensors):
 
 def broadcast_shape(what, shapes):
     """The shape that shapes broadcast to."""
-    result = []
+    result: list = []
     for shape in shapes:
         result = [1] * (len(shape) - len(result)) + result
         for i in range(1, len(shape) + 1):

@@ -53,7 +53,7 @@ def _attach(value, state) -> None:
              "strings and tensors are read")
     if not isinstance(state, dict) or set(state) - {"_metadata"}:
         fail("the file sets attributes of an OrderedDict other than _metadata")
-    value._metadata = state.get("_metadata")
+    value._metadata = state.get("_metadata")     # type: ignore[attr-defined]
 
 
 class _Storage:

@@ -8,6 +8,7 @@ error. It neither imports nor looks up anything, keeps its own stack, and so doe
 from __future__ import annotations
 
 import struct
+from typing import NoReturn
 
 from flambeau.core.files.errors import FileError, fail
 
@@ -45,7 +46,7 @@ def run(program: bytes, names: dict[str, Named], persistent, attach) -> object:
         _pass_on(error, machine.at)
 
 
-def _pass_on(error: Exception, at: int):
+def _pass_on(error: Exception, at: int) -> NoReturn:
     if isinstance(error, FileError):
         raise error
     fail(f"the pickle is damaged at byte {at} ({error})")

@@ -64,7 +64,9 @@ def _name_tensors(node, references: dict):
 
 def _share(found: dict) -> tuple[dict, dict]:
     """Tensors to store by name, and for every key of ``found`` the reference to it."""
-    tensors, references, groups = {}, {}, {}
+    tensors: dict = {}
+    references: dict = {}
+    groups: dict = {}
     for key in found:
         groups.setdefault(key[:2], []).append(key)
     bases = {}
@@ -101,7 +103,8 @@ def _span(key) -> tuple[int, int]:
 
 def _overlapping(keys: list) -> list[list]:
     """Keys of one storage in clusters that have elements in common."""
-    clusters, reach = [], -1
+    clusters: list[list] = []
+    reach = -1
     for key in sorted(keys, key=_span):
         start, end = _span(key)
         if start < reach and end > start:
