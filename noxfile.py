@@ -181,7 +181,9 @@ def freethreaded(session: nox.Session) -> None:
     dist = ROOT / "build" / f"freethreaded-{session.python}"
     native = [BY_NAME["tensor-core"], BY_NAME["autograd"]]
     steps.build_wheels(session, native, dist)
-    # safetensors, the reference for files, has no wheels for these interpreters.
+    # Few projects have wheels for these interpreters, some in older versions only; safetensors,
+    # the reference for files, has none.
+    session.env["PIP_PREFER_BINARY"] = "1"
     needs = [*steps.group("test"), *BY_NAME["tensor-core"].test_requires]
     needs = [need for need in needs if not need.startswith("safetensors")]
     steps.install_wheels(session, [package.wheel(dist) for package in native], *needs)
