@@ -67,6 +67,8 @@ SAMPLES = {
             lambda a, b, upper=upper, left=left: ops.linalg_solve_triangular(
                 _square(a), b, upper=upper, left=left, unitriangular=upper and left),
             (3, 3), (2, 3, 3))],
+    "linalg_invert": [*_both(lambda a: ops.linalg_invert(_square(a), True)[0], (3, 3)),
+                      *_both(lambda a: ops.linalg_invert(_square(a), True)[0], (2, 2, 2))],
     "linalg_det_lu": [*_both(lambda a: ops.linalg_det_lu(a)[0], (3, 3)),
                       *_both(lambda a: ops.linalg_det_lu(a)[0], (2, 2, 2))],
     "linalg_slogdet_lu": [*_both(lambda a: ops.linalg_slogdet_lu(a)[1], (2, 3, 3)),

@@ -11,6 +11,7 @@ MISSING = {
     "grid_sampler", "grid_sampler_grad", "group_norm_grad", "histc", "histogram_of", "igamma",
     "igammac", "im2col", "index_copy", "index_fill", "kthvalue", "lcm", "linalg_cholesky_ex",
     "linalg_det_lu", "linalg_eig", "linalg_eigh", "linalg_householder_product",
+    "linalg_invert",
     "linalg_lu_factor_ex", "linalg_ldl_factor_ex",
     "linalg_ldl_solve", "linalg_lstsq_by", "ormqr", "linalg_qr",
     "linalg_slogdet_lu", "linalg_solve_lu",

@@ -231,6 +231,7 @@ def calls(c):
 #: Rows that are reached through others.
 ELSEWHERE = {
     "lu_permutation": "linalg_lu", "linalg_solve_lu": "linalg_solve", "linalg_det_lu": "det",
+    "linalg_invert": "linalg_inv_ex",
     "linalg_slogdet_lu": "slogdet", "eigh_values": "linalg_eigvalsh",
     "eig_values": "linalg_eigvals", "svd_values": "linalg_svdvals", "pinv_svd": "linalg_pinv",
     "linalg_lstsq_by": "linalg_lstsq",

@@ -70,6 +70,11 @@ def solve_lu(a, b, left, check_errors, caller):
     return _solve(a, b, left), *_lu(a)
 
 
+@kernel("linalg_invert")
+def invert(a, check_errors):
+    return np.linalg.inv(_wide(a)), np.zeros(a.shape[:-2], np.int32)
+
+
 @kernel("linalg_det_lu")
 def det_lu(a):
     return np.linalg.det(_wide(a)), *_lu(a)[:2]

@@ -49,6 +49,7 @@ _ENTRIES = {
     "linalg_solve_lu": lambda m: [
         (_square(m, 4, 4), m.array(4, 2), True, True, "solve"),
         (_square(m, 3, 3), m.array(2, 5, 3), False, True, "solve")],
+    "linalg_invert": lambda m: [(_square(m, 2, 3, 3), True), (_square(m, 4, 4).T, False)],
     "linalg_det_lu": lambda m: [(_square(m, 2, 3, 3),), (_square(m, 4, 4).T,)],
     "linalg_slogdet_lu": lambda m: [(_square(m, 2, 3, 3),), (_square(m, 4, 4).T,)],
     "linalg_cholesky_ex": lambda m: [(_positive(m), upper, False) for upper in (False, True)],

@@ -57,6 +57,15 @@ def _solve_A(g, A, result, result1, result2, A_shape, left):
 rule("linalg_solve_lu", A=_solve_A, B=_solve_B)
 
 
+# ---- A^-1 --------------------------------------------------------------------------------------
+def _inverse(g, result):
+    adjoint = mh(result)
+    return -(adjoint @ g @ adjoint)
+
+
+rule("linalg_invert", A=_inverse)
+
+
 # ---- triangular systems ------------------------------------------------------------------------
 def _triangular_B(g, self, B_shape, upper, left, unitriangular):
     return sum_to_shape(_triangular(mh(self), g, not upper, left, unitriangular), B_shape)

@@ -64,8 +64,7 @@ def linalg_solve_ex(A, B, left, check_errors):
 
 def _invert(A, check_errors):
     _expect_square("linalg.inv", A)
-    result = _op["linalg_solve_lu"](A, _identity(A, A.shape[-1]), True, check_errors, "linalg.inv")
-    return result[0], result[3]
+    return _op["linalg_invert"](A, check_errors)
 
 
 def inverse(A):

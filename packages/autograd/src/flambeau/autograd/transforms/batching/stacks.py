@@ -11,7 +11,7 @@ __all__ = ["STACK_RULES"]
 _ALL_IN_FRONT = (
     "clone", "contiguous_copy", "cast", "to_device", "filled_like", "tril", "triu", "frexp",
     "one_hot_rows", "linalg_lu_factor_ex", "lu_permutation", "linalg_det_lu",
-    "linalg_slogdet_lu", "linalg_cholesky_ex", "linalg_qr", "geqrf",
+    "linalg_invert", "linalg_slogdet_lu", "linalg_cholesky_ex", "linalg_qr", "geqrf",
     "linalg_householder_product", "linalg_eigh", "eigh_values", "linalg_eig", "eig_values",
     "linalg_svd", "svd_values", "matrix_exp")
 

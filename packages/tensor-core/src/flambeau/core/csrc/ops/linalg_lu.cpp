@@ -308,6 +308,53 @@ extern "C" int fl_run_linalg_solve_lu(const fl_op *, const fl_value *in, int,
     return 0;
 }
 
+/* ---- linalg_invert(A, check_errors) -> result, info: the decomposition is not kept ----------- */
+
+extern "C" int fl_infer_linalg_invert(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    const fl_tensor *a = in[0].t;
+    if (fl_expect_matrices(op, "A", a, true) < 0)
+        return -1;
+    fl_stack s = fl_stack_of(a);
+    fl_spec_columns(&outs[0], a->dtype, a, a->ndim - 2, a->shape, s.rows, s.cols);
+    fl_spec_beside(&outs[1], FL_I32, a, -1);
+    return 0;
+}
+
+/* Matrices that are zero become identities. */
+template <class T> static int set_diagonals(const fl_stack &s, char *data) {
+    int64_t n = s.rows;
+    for (int64_t i = 0; i < s.count; i++)
+        for (int64_t j = 0; j < n; j++)
+            ((T *)data)[i * n * n + j * (n + 1)] = T(1);
+    return 0;
+}
+
+extern "C" int fl_run_linalg_invert(const fl_op *, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    const fl_tensor *a = in[0].t;
+    fl_stack s = fl_stack_of(a);
+    ColumnsCopy lu(a);
+    ColumnsOut x(outs[0]);
+    Scratch pivots((size_t)(s.count * s.rows) * sizeof(int32_t));
+    Scratch info((size_t)s.count * sizeof(int32_t));
+    if (!lu.ok() || !x.ok() || !pivots.ok() || !info.ok())
+        return -1;
+    if (factor(a->dtype, lu.as<char>(), s, pivots.as<int32_t>(), info.as<int32_t>()) < 0)
+        return -1;
+    if (fl_value_true(in[1]) &&
+        singular("linalg.inv", a, info.as<int32_t>(), s.count,
+                 "inversion could not be completed because the input matrix is singular") < 0)
+        return -1;
+    x.zero();
+    FL_BY_NUMBER(a->dtype, set_diagonals, s, x.as<char>());
+    if (FL_BY_NUMBER(a->dtype, solve_stack, a, outs[0], lu.as<char>(), pivots.as<int32_t>(),
+                     x.as<char>(), false) < 0)
+        return -1;
+    x.commit();
+    fl_store_int32(outs[1], info.as<int32_t>());
+    return 0;
+}
+
 /* ---- linalg_det_lu(A) -> result, LU, pivots -------------------------------------------------- */
 
 extern "C" int fl_infer_linalg_det_lu(const fl_op *op, const fl_value *in, int, fl_spec *outs) {

@@ -16,6 +16,8 @@ ROWS = (
     _lapack("linalg_solve_lu(Tensor A, Tensor B, Bool left, Bool check_errors, Str caller)"
             " -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
             doc="Solves ``A X = B`` or ``X A = B``, and gives the LU decomposition."),
+    _lapack("linalg_invert(Tensor A, Bool check_errors) -> (Tensor result, Tensor info)",
+            doc="The inverse of a square matrix, and where the decomposition failed."),
     _lapack("linalg_det_lu(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
             doc="The determinant, and the LU decomposition."),
     _lapack("linalg_slogdet_lu(Tensor A)"
