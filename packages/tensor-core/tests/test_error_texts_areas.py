@@ -12,7 +12,7 @@ from flambeau import fft, linalg
 from flambeau.core import ops
 from flambeau.core.files.errors import FileError
 
-T, nn = flambeau.tensor, flambeau.nn.functional
+T, nn = flambeau.tensor, ops
 X, M, L, Z = T([1.0, 2.0, 3.0]), flambeau.ones(2, 3), flambeau.ones(1, 2, 3), T([1 + 2j])
 
 GOLDEN = [

@@ -180,7 +180,7 @@ def test_bags_of_rows(width, dtype):
     indices = RANDOM.integers(0, 20, (6, 13))
     x, places = flambeau.tensor(table), flambeau.tensor(indices)
     close = {"rtol": 1e-5, "atol": 1e-5}
-    bag = flambeau.nn.functional.embedding_bag
+    bag = ops.embedding_bag
     np.testing.assert_allclose(bag(places, x, mode="sum").numpy(), table[indices].sum(1), **close)
     np.testing.assert_allclose(bag(places, x, mode="mean").numpy(), table[indices].mean(1), **close)
     kept = np.where((indices != 3)[..., None], table[indices], 0)
@@ -247,3 +247,11 @@ def test_counts_of_true_elements(count, share):
     a = RANDOM.standard_normal(count)
     _same(flambeau.tensor(a)[flambeau.tensor(mask)], a[mask])
     _same(flambeau.tensor(mask).nonzero()[:, 0], np.flatnonzero(mask))
+
+
+@pytest.mark.parametrize("dtype", [flambeau.bfloat16, flambeau.float16])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_of_two_equal_zeros_the_first_is_taken(name, dtype):
+    zeros = flambeau.tensor([0.0, -0.0] * 40)
+    few = getattr(flambeau, name)(zeros.to(dtype), -zeros.to(dtype))
+    assert np.signbit(few.float().numpy()).tolist() == [False, True] * 40

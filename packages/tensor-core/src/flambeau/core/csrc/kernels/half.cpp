@@ -18,11 +18,12 @@ FL_HALF_SIGN(Add, +);
 FL_HALF_SIGN(Sub, -);
 FL_HALF_SIGN(Mul, *);
 FL_HALF_SIGN(Div, /);
+/* The first where they are equal, as in the formulas: zeros have signs. */
 struct Max {
-    template <class R> static inline R of(R a, R b) { return (a > b) | (a != a) ? a : b; }
+    template <class R> static inline R of(R a, R b) { return (b > a) | (b != b) ? b : a; }
 };
 struct Min {
-    template <class R> static inline R of(R a, R b) { return (a < b) | (a != a) ? a : b; }
+    template <class R> static inline R of(R a, R b) { return (b < a) | (b != b) ? b : a; }
 };
 
 template <class T> inline void widen_run(const T *x, float *out) {
