@@ -9,12 +9,11 @@ namespace {
 
 const fl_accumulate_kernels *const kernels = FL_PICK(fl_accumulate_kernels);
 
+/* Blocks as wide as T, which need not lie as T does: four bytes of uint8 may start anywhere. */
 template <class T>
 void pick_items(char *to, const char *from, const int64_t *index, int64_t b, int64_t e) {
-    T *out = (T *)to;
-    const T *x = (const T *)from;
     for (int64_t i = b; i < e; i++)
-        out[i] = x[index[i]];
+        memcpy(to + i * (int64_t)sizeof(T), from + index[i] * (int64_t)sizeof(T), sizeof(T));
 }
 
 /* Blocks are far apart: ask for one of the next while copying. */
