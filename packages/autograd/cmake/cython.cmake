@@ -1,10 +1,11 @@
 # flambeau_cython_module(path level): one extension module from a source below ROOM, compiled at
 # that level of optimisation; its target is named by the path with dots (`_engine`, `rules.views`).
 if(NOT FLAMBEAU_INCLUDE)
-  # find_spec does not run the package, so a build environment without BLAS will do.
+  # find_spec does not run the package, so a build environment without BLAS will do. An editable
+  # core has several folders: what was built, and the sources, where the header is.
   execute_process(
     COMMAND ${Python_EXECUTABLE} -c
-      "import importlib.util as u; print(u.find_spec('flambeau').submodule_search_locations[0])"
+      "import importlib.util as u, os; places = u.find_spec('flambeau').submodule_search_locations; print(next((p for p in places if os.path.exists(p + '/core/include/flambeau/abi.h')), places[0]))"
     OUTPUT_VARIABLE flambeau_folder OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(FLAMBEAU_INCLUDE ${flambeau_folder}/core/include)
 endif()

@@ -235,3 +235,10 @@ def test_import_takes_neither_numpy_nor_a_sibling():
             "bad = [m for m in sys.modules if m == 'numpy' or m.startswith('flambeau.') and"
             " m.split('.')[1] not in ('core', 'rooms')]; assert not bad, bad")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("make", [flambeau.tensor, flambeau.as_tensor, flambeau.from_numpy])
+def test_numpy_scalars_do_not_lend_memory_that_is_gone(make):
+    tensors = [make(numpy.float32(k + 0.5)) for k in range(100)]
+    assert [t.item() for t in tensors] == [k + 0.5 for k in range(100)]
+    assert tensors[0].dtype is flambeau.float32

@@ -1,5 +1,6 @@
 # Arrays both ways without copying, through the buffer and array-interface protocols.
 # NumPy is imported on first use, and its C interface never.
+import sys
 
 cdef dict _typestr = {
     FL_BOOL: "|b1", FL_U8: "|u1", FL_I8: "|i1", FL_I16: "<i2", FL_I32: "<i4", FL_I64: "<i8",
@@ -20,6 +21,15 @@ cdef object _from_array(object o):
         if hasattr(o, "__cuda_array_interface__"):
             return _from_cuda_interface(o, o.__cuda_array_interface__)
         import numpy
+        o = numpy.asarray(o)
+    return _from_host_interface(o)
+
+
+cdef object _from_host_interface(object o):
+    """A tensor over an array's memory. NumPy's scalars show the memory of an array that is made for
+    the question and gone with the answer, so they become arrays of their own first."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(o, numpy.generic):
         o = numpy.asarray(o)
     return _from_interface(o, o.__array_interface__, 0)
 
@@ -102,7 +112,7 @@ def from_numpy(array):
     """
     if not hasattr(array, "__array_interface__"):
         raise TypeError(f"expected a numpy.ndarray (got {type(array).__name__})")
-    return _from_interface(array, array.__array_interface__, 0)
+    return _from_host_interface(array)
 
 
 def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0):

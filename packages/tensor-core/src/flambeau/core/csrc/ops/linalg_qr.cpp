@@ -78,8 +78,9 @@ int copy_columns(const char *from, const fl_stack &a, char *to, const fl_stack &
             for (int64_t c = 0; c < b.cols; c++) {
                 T *column = (T *)to + i * b.size() + c * b.rows;
                 int64_t n = c >= cols ? 0 : triangle ? std::min(c + 1, rows) : rows;
-                memcpy((char *)column, from + (i * a.size() + c * a.rows) * (int64_t)sizeof(T),
-                       (size_t)n * sizeof(T));
+                if (n)                  /* an empty stack may have no memory at all */
+                    memcpy((char *)column, from + (i * a.size() + c * a.rows) * (int64_t)sizeof(T),
+                           (size_t)n * sizeof(T));
                 std::fill(column + n, column + b.rows, T(0));
             }
     });
