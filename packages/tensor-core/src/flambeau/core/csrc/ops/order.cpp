@@ -212,7 +212,7 @@ int median_of_nothing(fl_tensor *out, int kind) {
     else if (kind == FL_K_F64)
         put<double>(result.as<void>(), __builtin_nan(""));
     else
-        put<int64_t>(result.as<void>(), -(int64_t)(1ull << (8 * fl_itemsize(out->dtype) - 1)));
+        put<int64_t>(result.as<void>(), (int64_t)(~0ull << (8 * fl_itemsize(out->dtype) - 1)));
     result.commit();
     return 0;
 }
