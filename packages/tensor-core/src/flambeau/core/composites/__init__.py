@@ -1,6 +1,6 @@
 """Operators written in terms of other operators.
 
-The functions here are ordinary Python, compiled by Cython. A row ``name`` (or ``name.overload``)
+The functions here are ordinary Python; some modules are compiled (docs/design/build.md). A row ``name`` (or ``name.overload``)
 of category composite is served by the function ``name`` (``name__overload``), which gets the
 row's parameters in order. They may not look at values, so that they can be traced.
 """

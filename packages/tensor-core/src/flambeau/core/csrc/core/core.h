@@ -27,7 +27,7 @@ static inline bool fl_is_complex(int d) { return d == FL_C64 || d == FL_C128; }
 static inline bool fl_is_int(int d) { return d >= FL_U8 && d <= FL_U64; }   /* bool excluded */
 static inline int fl_real_dtype(int d) { return d == FL_C64 ? FL_F32 : d == FL_C128 ? FL_F64 : d; }
 extern int fl_default_dtype;
-extern bool fl_promote_by_dtype;                        /* whether 0-d tensors promote as others */
+extern bool fl_promote_by_dtype;    /* set_promotion: whether 0-d tensors promote as others do */
 
 /* ---- promotion ---------------------------------------------------------------------------- */
 int fl_promote(int a, int b);                            /* two dtypes of equal rank */
