@@ -55,8 +55,8 @@ def build_wheels(
         compiled = package.build_requires or package.distribution in needed
         lanes[not compiled].append(package)
 
-    def build_lane(lane: list[Package]) -> None:
-        pins = Path(session.create_tmp()) / f"siblings-{lanes.index(lane)}.txt"
+    def build_lane(number: int, lane: list[Package]) -> None:
+        pins = Path(session.create_tmp()) / f"siblings-{number}.txt"
         pins.write_text("".join(pin(each.distribution, each.wheel()) for each in siblings))
         for package in lane:
             build_wheel(session, package, dist, pins, *options)
@@ -64,7 +64,7 @@ def build_wheels(
                 file.write(pin(package.distribution, package.wheel(dist)))
 
     with ThreadPoolExecutor() as threads:
-        for result in [threads.submit(build_lane, lane) for lane in lanes]:
+        for result in [threads.submit(build_lane, *each) for each in enumerate(lanes)]:
             result.result()
 
 

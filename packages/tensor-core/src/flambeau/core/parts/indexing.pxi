@@ -46,12 +46,12 @@ cdef object _integer_view(Tensor t, int dim, object i):
 
 
 cdef object _get_item(Tensor t, object index):
-    if type(index) is slice and not (fl_promote_by_dtype and _runs_backwards(index)):
+    if fl_promote_by_dtype and _runs_backwards(index):
+        return _read_backwards(t, index)
+    if type(index) is slice:
         return _slice_view(t, 0, index)
     if type(index) is int:
         return _integer_view(t, 0, index)
-    if fl_promote_by_dtype and _runs_backwards(index):
-        return _read_backwards(t, index)
     view, advanced = _basic(t, index)
     if advanced is None:
         return view

@@ -3,6 +3,7 @@
  * fl_dispatch -> interposers in order -> tape -> op->call -> infer, memory, run. */
 #include "composites/compose.h"
 #include "core/caller.h"
+#include "core/history.h"
 #include "core/pointwise.h"
 
 __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
@@ -29,41 +30,6 @@ int fl_raise(void) {
         raise_text(kinds[kind >= 0 && kind < 9 ? kind : 0], fl_error_text());
     fl_error_clear();
     return -1;
-}
-
-/* A view made before its base got a history has that history too. */
-static inline bool requires_grad(const fl_tensor *t) {
-    if (t->flags & FL_REQUIRES_GRAD)
-        return true;
-    if (FL_LIKELY((t->flags & (FL_VIEW | FL_CONSTANT_VIEW)) != FL_VIEW))
-        return false;
-    const PyObject *base = ((const fl_tensor_full *)t)->base;
-    return base != Py_None && (((const fl_tensor *)base)->flags & FL_REQUIRES_GRAD);
-}
-
-/* A view taken without recording has no history, but a write to it changes its base. */
-static inline bool write_concerns_tape(const fl_tensor *t) {
-    if (FL_LIKELY(!(t->flags & FL_CONSTANT_VIEW)))
-        return requires_grad(t);
-    const PyObject *base = ((const fl_tensor_full *)t)->base;
-    return base != Py_None && (((const fl_tensor *)base)->flags & FL_REQUIRES_GRAD);
-}
-
-static inline bool list_requires_grad(const fl_value &v) {
-    for (uint32_t k = 0; k < v.len; k++)
-        if (v.ts[k] && requires_grad(v.ts[k]))
-            return true;
-    return false;
-}
-
-static inline bool any_requires_grad(const fl_value *in, int n) {
-    for (int i = 0; i < n; i++) {
-        if (in[i].tag == FL_TENSOR && requires_grad(in[i].t))
-            return true;
-        if (FL_UNLIKELY(in[i].tag == FL_TENSORS) && list_requires_grad(in[i]))
-            return true;
-    }
-    return false;
 }
 
 static inline int below_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
@@ -105,10 +71,10 @@ static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *ou
     if (!fl_the_tape || !(fl_thread.mode & FL_M_GRAD))
         return below_tape(op, in, n, out);
     bool writes = out[0].tag == FL_TENSOR;
-    bool needs = any_requires_grad(in, n);
+    bool needs = fl_any_requires_grad(in, n);
     if (FL_UNLIKELY(writes)) {
         for (int i = 0; i < op->nouts; i++)
-            needs |= out[i].tag == FL_TENSOR && write_concerns_tape(out[i].t);
+            needs |= out[i].tag == FL_TENSOR && fl_write_concerns_tape(out[i].t);
         return needs ? write_on_tape(op, in, n, out) : below_tape(op, in, n, out);
     }
     if (!needs || !(op->flags & FL_O_DIFFERENTIABLE))
@@ -323,110 +289,5 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
             Py_DECREF(outs[i]);
         }
     }
-    return status;
-}
-
-/* ---- composites --------------------------------------------------------------------------------- */
-
-/* The tensor itself, or a clone: what a composite's operators save must not be written to. */
-static PyObject *box_apart(const fl_value *v) {
-    static const fl_op *clone = nullptr;
-    if (!clone)
-        clone = fl_find_op("clone");
-    fl_value out;
-    out.tag = FL_NONE;
-    return fl_dispatch(clone, v, 1, &out) < 0 ? nullptr : (PyObject *)out.t;
-}
-
-/* Write a result to the tensor that the caller gave for it. */
-static int write_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
-    static const fl_op *copy = nullptr;
-    if (!copy)
-        copy = fl_find_op("copy");
-    if (!fl_tensor_check(o)) {
-        PyErr_Format(PyExc_TypeError, "%s(): the result is a %.100s, which out= cannot take",
-                     op->name, Py_TYPE(o)->tp_name);
-        return -1;
-    }
-    fl_spec spec;
-    fl_spec_like(&spec, (fl_tensor *)o);
-    if ((fl_tensor *)o != out->t && fl_check_write(op, in, n, &spec, out->t) < 0)
-        return -1;
-    fl_value pair[2];
-    pair[0].tag = pair[1].tag = FL_TENSOR;
-    pair[0].t = out->t;
-    pair[1].t = (fl_tensor *)o;
-    return fl_dispatch(copy, pair, 2, out);
-}
-
-static int take_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
-    if (out->tag == FL_TENSOR)
-        return write_result(op, in, n, out, o);
-    Py_INCREF(o);
-    out->tag = fl_tensor_check(o) ? FL_TENSOR : FL_OBJECT;
-    out->o = o;
-    return 0;
-}
-
-/* A composite with several outputs gives a tuple of them. */
-static int take_results(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
-    if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != op->nouts) {
-        PyErr_Format(PyExc_SystemError, "%s(): the composite must return a tuple of %d", op->name,
-                     op->nouts);
-        return -1;
-    }
-    for (int i = 0; i < op->nouts; i++)
-        if (take_result(op, in, n, &out[i], PyTuple_GET_ITEM(o, i)) < 0) {
-            for (int k = 0; k < i; k++)
-                Py_CLEAR(out[k].o);
-            return -1;
-        }
-    return 0;
-}
-
-int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *result) {
-    if (!result)
-        return -1;
-    int status = take_result(op, in, n, out, result);
-    Py_DECREF(result);
-    return status;
-}
-
-/* Found at the first call, kept for ever. */
-static PyObject *composite_function(const fl_op *op) {
-    if (FL_UNLIKELY(!op->reserved[1]))
-        const_cast<fl_op *>(op)->reserved[1] = (uint64_t)(uintptr_t)fl_python.find_composite(op);
-    return (PyObject *)(uintptr_t)op->reserved[1];
-}
-
-/* Python objects of the arguments; how many were made is counted in `made`. */
-static int box_arguments(const fl_value *in, int n, const fl_tensor *apart, PyObject **args,
-                         int *made) {
-    for (int i = 0; i < n; i++) {
-        bool copied = apart && in[i].tag == FL_TENSOR && in[i].t == apart;
-        args[i] = copied ? box_apart(&in[i]) : fl_box(&in[i]);
-        if (!args[i])
-            return -1;
-        *made = i + 1;
-    }
-    return 0;
-}
-
-int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    PyObject *args[FL_MAX_PARAMS + 1], *result = nullptr;   /* the first is the callee's to use */
-    fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
-    bool saves = target && fl_the_tape && (fl_thread.mode & FL_M_GRAD) && any_requires_grad(in, n);
-    PyObject *function = composite_function(op);
-    int made = 0;
-    if (function && box_arguments(in, n, saves ? target : nullptr, args + 1, &made) == 0)
-        result = PyObject_Vectorcall(function, args + 1,
-                                     (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    for (int i = 1; i <= made; i++)
-        Py_DECREF(args[i]);
-    if (!result)
-        return -1;
-    int status = op->nouts == 1 ? take_result(op, in, n, out, result)
-                                : take_results(op, in, n, out, result);
-    Py_DECREF(result);
     return status;
 }

@@ -32,6 +32,23 @@ int dims_of(const fl_op *op, const fl_value &v, const fl_tensor *self, Dims *dim
     return 0;
 }
 
+/* What a call asks for. */
+struct Call {
+    const fl_tensor *self;
+    Dims dims;
+    double scale;
+    bool forward;
+    bool is_double() const { return self->dtype == FL_F64 || self->dtype == FL_C128; }
+};
+
+int open_call(const fl_op *op, const fl_value *in, const fl_value &scale, const fl_value &forward,
+              Call *call) {
+    call->self = in[0].t;
+    call->scale = fl_as_double(scale);
+    call->forward = fl_value_true(forward);
+    return dims_of(op, in[1], call->self, &call->dims);
+}
+
 int infer(const fl_op *op, const fl_value *in, fl_spec *outs, bool real, int least, Dims *dims) {
     const fl_tensor *self = in[0].t;
     int d = self->dtype;
@@ -78,53 +95,50 @@ int complex_dims(const fl_tensor *shaped, const Dims &dims, int count, bool forw
     return 0;
 }
 
-template <class T>
-int run_c2c(const fl_tensor *self, const Dims &dims, double scale, bool forward,
-            fl_tensor *result) {
-    const int kind = fl_kind_of_dtype[self->dtype];
-    In x(self, kind);
+template <class T> int run_c2c(const Call &c, fl_tensor *result) {
+    const int kind = fl_kind_of_dtype[c.self->dtype];
+    In x(c.self, kind);
     Out out(result, kind);
     if (!x.ok() || !out.ok() ||
-        complex_dims<T>(self, dims, dims.count, forward, x.as<T>(), out.as<T>(), scale) < 0)
+        complex_dims<T>(c.self, c.dims, c.dims.count, c.forward, x.as<T>(), out.as<T>(),
+                        c.scale) < 0)
         return -1;
     out.commit();
     return 0;
 }
 
-template <class T>
-int run_r2c(const fl_tensor *self, const Dims &dims, double scale, bool onesided, bool forward,
-            fl_tensor *result) {
-    In x(self, fl_kind_of_dtype[self->dtype]);
+template <class T> int run_r2c(const Call &c, bool onesided, fl_tensor *result) {
+    In x(c.self, fl_kind_of_dtype[c.self->dtype]);
     Out out(result, fl_kind_of_dtype[result->dtype]);
     if (!x.ok() || !out.ok())
         return -1;
-    FftAxis<T> axis = axis_of<T>(onesided ? FFT_REAL_HALF : FFT_REAL_FULL, forward, self->ndim,
-                                 self->shape, dims.last());
+    const int rest = c.dims.count - 1;
+    FftAxis<T> axis = axis_of<T>(onesided ? FFT_REAL_HALF : FFT_REAL_FULL, c.forward,
+                                 c.self->ndim, c.self->shape, c.dims.last());
     T *to = out.as<T>();
-    if (transform(axis, x.as<T>(), to, dims.count == 1 ? scale : 1.0) < 0 ||
-        complex_dims<T>(result, dims, dims.count - 1, forward, to, to, scale) < 0)
+    if (transform(axis, x.as<T>(), to, rest ? 1.0 : c.scale) < 0 ||
+        complex_dims<T>(result, c.dims, rest, c.forward, to, to, c.scale) < 0)
         return -1;
     out.commit();
     return 0;
 }
 
-template <class T>
-int run_c2r(const fl_tensor *self, const Dims &dims, double scale, bool forward,
-            fl_tensor *result) {
-    const int kind = fl_kind_of_dtype[self->dtype];
-    In x(self, kind);
+template <class T> int run_c2r(const Call &c, fl_tensor *result) {
+    const int kind = fl_kind_of_dtype[c.self->dtype], rest = c.dims.count - 1;
+    In x(c.self, kind);
     Out out(result, fl_kind_of_dtype[result->dtype]);
-    Scratch middle(dims.count > 1 ? fl_bytes(self->numel, fl_kind_size[kind]) : 0);
+    Scratch middle(rest ? fl_bytes(c.self->numel, fl_kind_size[kind]) : 0);
     if (!x.ok() || !out.ok() || !middle.ok())
         return -1;
     const T *from = x.as<T>();
-    if (dims.count > 1) {
-        if (complex_dims<T>(self, dims, dims.count - 1, forward, from, middle.as<T>(), 1.0) < 0)
+    if (rest) {
+        if (complex_dims<T>(c.self, c.dims, rest, c.forward, from, middle.as<T>(), 1.0) < 0)
             return -1;
         from = middle.as<T>();
     }
-    FftAxis<T> axis = axis_of<T>(FFT_TO_REAL, forward, result->ndim, result->shape, dims.last());
-    if (transform(axis, from, out.as<T>(), scale) < 0)
+    FftAxis<T> axis = axis_of<T>(FFT_TO_REAL, c.forward, result->ndim, result->shape,
+                                 c.dims.last());
+    if (transform(axis, from, out.as<T>(), c.scale) < 0)
         return -1;
     out.commit();
     return 0;
@@ -138,18 +152,14 @@ extern "C" int fl_infer_fft_c2c(const fl_op *op, const fl_value *in, int, fl_spe
 }
 
 extern "C" int fl_run_fft_c2c(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
-    Dims dims;
-    const fl_tensor *self = in[0].t;
-    if (dims_of(op, in[1], self, &dims) < 0)
+    Call c;
+    if (open_call(op, in, in[2], in[3], &c) < 0)
         return -1;
-    if (dims.count == 0 || self->numel == 0) {
-        fl_copy_tensor(outs[0], self);
+    if (c.dims.count == 0 || c.self->numel == 0) {
+        fl_copy_tensor(outs[0], c.self);
         return 0;
     }
-    const double scale = fl_as_double(in[2]);
-    const bool forward = fl_value_true(in[3]);
-    return self->dtype == FL_C64 ? run_c2c<float>(self, dims, scale, forward, outs[0])
-                                 : run_c2c<double>(self, dims, scale, forward, outs[0]);
+    return c.is_double() ? run_c2c<double>(c, outs[0]) : run_c2c<float>(c, outs[0]);
 }
 
 extern "C" int fl_infer_fft_r2c(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
@@ -163,16 +173,14 @@ extern "C" int fl_infer_fft_r2c(const fl_op *op, const fl_value *in, int, fl_spe
 }
 
 extern "C" int fl_run_fft_r2c(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
-    Dims dims;
-    const fl_tensor *self = in[0].t;
-    if (dims_of(op, in[1], self, &dims) < 0)
+    Call c;
+    if (open_call(op, in, in[2], in[4], &c) < 0)
         return -1;
-    if (self->numel == 0)
+    if (c.self->numel == 0)
         return 0;
-    const double scale = fl_as_double(in[2]);
-    const bool onesided = fl_value_true(in[3]), forward = fl_value_true(in[4]);
-    return self->dtype == FL_F32 ? run_r2c<float>(self, dims, scale, onesided, forward, outs[0])
-                                 : run_r2c<double>(self, dims, scale, onesided, forward, outs[0]);
+    const bool onesided = fl_value_true(in[3]);
+    return c.is_double() ? run_r2c<double>(c, onesided, outs[0])
+                         : run_r2c<float>(c, onesided, outs[0]);
 }
 
 extern "C" int fl_infer_fft_c2r(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
@@ -190,14 +198,10 @@ extern "C" int fl_infer_fft_c2r(const fl_op *op, const fl_value *in, int, fl_spe
 }
 
 extern "C" int fl_run_fft_c2r(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
-    Dims dims;
-    const fl_tensor *self = in[0].t;
-    if (dims_of(op, in[1], self, &dims) < 0)
+    Call c;
+    if (open_call(op, in, in[3], in[4], &c) < 0)
         return -1;
-    if (self->numel == 0)
+    if (c.self->numel == 0)
         return 0;
-    const double scale = fl_as_double(in[3]);
-    const bool forward = fl_value_true(in[4]);
-    return self->dtype == FL_C64 ? run_c2r<float>(self, dims, scale, forward, outs[0])
-                                 : run_c2r<double>(self, dims, scale, forward, outs[0]);
+    return c.is_double() ? run_c2r<double>(c, outs[0]) : run_c2r<float>(c, outs[0]);
 }

@@ -163,6 +163,26 @@ const char *fl_element_text(const fl_tensor *t, int64_t index) {
     return text;
 }
 
+int fl_infer_square(const fl_op *op, const fl_tensor *a, fl_spec *result, fl_spec *info) {
+    if (fl_expect_matrices(op, "A", a, true) < 0)
+        return -1;
+    fl_stack s = fl_stack_of(a);
+    fl_spec_columns(result, a->dtype, a, a->ndim - 2, a->shape, s.rows, s.cols);
+    fl_spec_beside(info, FL_I32, a, -1);
+    return 0;
+}
+
+int fl_spec_solution(const fl_op *op, const fl_tensor *a, const fl_tensor *b, int64_t rows,
+                     fl_spec *x) {
+    int64_t batch[FL_MAX_DIMS];
+    int nbatch;
+    if (fl_broadcast_shape(fl_op_title(op), a->ndim - 2, a->shape, b->ndim - 2, b->shape, &nbatch,
+                           batch) < 0)
+        return -1;
+    fl_spec_columns(x, a->dtype, a, nbatch, batch, rows, fl_stack_of(b).cols);
+    return 0;
+}
+
 int fl_infer_equation(const fl_op *op, const fl_value *in, int n, bool left, fl_spec *x) {
     const fl_tensor *a = in[0].t, *b = in[1].t;
     if (fl_expect_matrices(op, "A", a, true) < 0 || fl_expect_matrices(op, "B", b, false) < 0 ||
@@ -173,11 +193,5 @@ int fl_infer_equation(const fl_op *op, const fl_value *in, int n, bool left, fl_
         return fl_error(FL_RUNTIME_ERROR, "%s: Incompatible shapes of A and B for the equation "
                         "%s: A is %s and B is %s", fl_op_title(op), left ? "AX = B" : "XA = B",
                         fl_shape_text(a->shape, a->ndim), fl_shape_text(b->shape, b->ndim));
-    int64_t batch[FL_MAX_DIMS];
-    int nbatch;
-    if (fl_broadcast_shape(fl_op_title(op), a->ndim - 2, a->shape, b->ndim - 2, b->shape, &nbatch,
-                           batch) < 0)
-        return -1;
-    fl_spec_columns(x, a->dtype, a, nbatch, batch, sb.rows, sb.cols);
-    return 0;
+    return fl_spec_solution(op, a, b, sb.rows, x);
 }

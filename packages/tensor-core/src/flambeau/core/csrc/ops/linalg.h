@@ -29,6 +29,14 @@ void fl_spec_columns(fl_spec *s, int dtype, const fl_tensor *like, int nbatch,
 /* An output of vectors, or of numbers where length is -1, one for each matrix of `like`. */
 void fl_spec_beside(fl_spec *s, int dtype, const fl_tensor *like, int64_t length);
 
+/* Specs of a result with the sizes of the square matrices A, column after column, and of a number
+ * for each of them. */
+int fl_infer_square(const fl_op *op, const fl_tensor *a, fl_spec *result, fl_spec *info);
+
+/* The spec of X, `rows` and as many columns as B, in the batch that A and B broadcast to. */
+int fl_spec_solution(const fl_op *op, const fl_tensor *a, const fl_tensor *b, int64_t rows,
+                     fl_spec *x);
+
 /* The spec of X, column after column, in A X = B or (where `left` is not) X A = B; in[0] and in[1]
  * of the call. */
 int fl_infer_equation(const fl_op *op, const fl_value *in, int n, bool left, fl_spec *x);

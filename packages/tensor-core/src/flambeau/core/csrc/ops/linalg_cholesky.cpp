@@ -97,13 +97,7 @@ int triangular_stack(const fl_tensor *a, const ProductInput &ia, const fl_matrix
 
 extern "C" int fl_infer_linalg_cholesky_ex(const fl_op *op, const fl_value *in, int,
                                            fl_spec *outs) {
-    const fl_tensor *a = in[0].t;
-    if (fl_expect_matrices(op, "A", a, true) < 0)
-        return -1;
-    fl_stack s = fl_stack_of(a);
-    fl_spec_columns(&outs[0], a->dtype, a, a->ndim - 2, a->shape, s.rows, s.cols);
-    fl_spec_beside(&outs[1], FL_I32, a, -1);
-    return 0;
+    return fl_infer_square(op, in[0].t, &outs[0], &outs[1]);
 }
 
 extern "C" int fl_run_linalg_cholesky_ex(const fl_op *, const fl_value *in, int,

@@ -104,13 +104,9 @@ int solve_stack(const fl_tensor *ld, const fl_tensor *x, const char *data, const
 
 extern "C" int fl_infer_linalg_ldl_factor_ex(const fl_op *op, const fl_value *in, int,
                                              fl_spec *outs) {
-    const fl_tensor *a = in[0].t;
-    if (fl_expect_matrices(op, "A", a, true) < 0)
+    if (fl_infer_square(op, in[0].t, &outs[0], &outs[2]) < 0)
         return -1;
-    fl_stack s = fl_stack_of(a);
-    fl_spec_columns(&outs[0], a->dtype, a, a->ndim - 2, a->shape, s.rows, s.cols);
-    fl_spec_beside(&outs[1], FL_I32, a, s.rows);
-    fl_spec_beside(&outs[2], FL_I32, a, -1);
+    fl_spec_beside(&outs[1], FL_I32, in[0].t, fl_stack_of(in[0].t).rows);
     return 0;
 }
 
@@ -152,13 +148,7 @@ extern "C" int fl_infer_linalg_ldl_solve(const fl_op *op, const fl_value *in, in
         return fl_error(FL_RUNTIME_ERROR, "%s: Incompatible shapes of LD and B for the equation "
                         "AX = B: LD is %s and B is %s", fl_op_title(op),
                         fl_shape_text(ld->shape, ld->ndim), fl_shape_text(b->shape, b->ndim));
-    int64_t batch[FL_MAX_DIMS];
-    int nbatch;
-    if (fl_broadcast_shape(fl_op_title(op), ld->ndim - 2, ld->shape, b->ndim - 2, b->shape,
-                           &nbatch, batch) < 0)
-        return -1;
-    fl_spec_columns(outs, ld->dtype, ld, nbatch, batch, s.rows, s.cols);
-    return 0;
+    return fl_spec_solution(op, ld, b, s.rows, outs);
 }
 
 extern "C" int fl_run_linalg_ldl_solve(const fl_op *op, const fl_value *in, int,

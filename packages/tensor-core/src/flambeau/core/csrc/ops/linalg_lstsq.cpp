@@ -243,12 +243,8 @@ extern "C" int fl_infer_linalg_lstsq_by(const fl_op *op, const fl_value *in, int
         return fl_error(FL_RUNTIME_ERROR, "%s: A and B must have as many rows, one for each "
                         "equation: A is %s and B is %s", fl_op_title(op),
                         fl_shape_text(a->shape, a->ndim), fl_shape_text(b->shape, b->ndim));
-    int64_t batch[FL_MAX_DIMS];
-    int nbatch;
-    if (fl_broadcast_shape(fl_op_title(op), a->ndim - 2, a->shape, b->ndim - 2, b->shape, &nbatch,
-                           batch) < 0)
+    if (fl_spec_solution(op, a, b, sa.cols, &outs[0]) < 0)
         return -1;
-    fl_spec_columns(&outs[0], a->dtype, a, nbatch, batch, sa.cols, sb.cols);
     spec_numbers(&outs[1], FL_I64, a, driver != GELS, -1);
     spec_numbers(&outs[2], fl_real_dtype(a->dtype), a, has_values(driver),
                  std::min(sa.rows, sa.cols));

@@ -273,13 +273,7 @@ extern "C" int fl_run_linalg_solve_lu(const fl_op *, const fl_value *in, int,
 /* ---- linalg_invert(A, check_errors) -> result, info: the decomposition is not kept ----------- */
 
 extern "C" int fl_infer_linalg_invert(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
-    const fl_tensor *a = in[0].t;
-    if (fl_expect_matrices(op, "A", a, true) < 0)
-        return -1;
-    fl_stack s = fl_stack_of(a);
-    fl_spec_columns(&outs[0], a->dtype, a, a->ndim - 2, a->shape, s.rows, s.cols);
-    fl_spec_beside(&outs[1], FL_I32, a, -1);
-    return 0;
+    return fl_infer_square(op, in[0].t, &outs[0], &outs[1]);
 }
 
 /* Matrices that are zero become identities. */

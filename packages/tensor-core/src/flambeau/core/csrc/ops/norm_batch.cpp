@@ -138,11 +138,6 @@ int fl_batch_widen(const fl_batch &b, const fl_value &v, double absent, double *
     return 0;
 }
 
-int fl_batch_check_channels(const fl_op *op, const char *name, const fl_value &v,
-                            int64_t channels) {
-    return fl_t(v) ? fl_expect_shape(op, name, fl_t(v), 1, &channels) : 0;
-}
-
 int fl_batch_check_input(const fl_op *op, const fl_tensor *input) {
     if (input->ndim < 2)
         return fl_error(FL_VALUE_ERROR, "batch_norm(): expected an input of at least 2 dimensions, "
@@ -158,7 +153,7 @@ extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, i
     if (fl_same_device(op, in, n) < 0 || fl_batch_check_input(op, input) < 0)
         return -1;
     for (int i = 1; i < 5; i++)
-        if (fl_batch_check_channels(op, names[i], in[i], input->shape[1]) < 0)
+        if (fl_check_channels(op, names[i], in[i], input->shape[1]) < 0)
             return -1;
     bool training = fl_value_true(in[5]);
     if (!training && (!fl_t(in[3]) || !fl_t(in[4])))

@@ -4,7 +4,7 @@
  * element of [channels, inner] is a column of its own, and the columns of a channel are joined. */
 #pragma once
 #include "kernels/norm.h"
-#include "ops/args.h"
+#include "ops/norm_channels.h"
 #include "ops/raw.h"
 
 struct fl_batch {
@@ -22,8 +22,6 @@ fl_batch fl_batch_of(const fl_tensor *input);
 void fl_batch_spread(const fl_batch &b, const double *from, void *to);
 /* An optional tensor of one number per channel; `absent` when it is None. */
 int fl_batch_widen(const fl_batch &b, const fl_value &v, double absent, double *to);
-int fl_batch_check_channels(const fl_op *op, const char *name, const fl_value &v,
-                            int64_t channels);
 int fl_batch_check_input(const fl_op *op, const fl_tensor *input);
 
 /* Columns and rows that are walked at once. */

@@ -88,17 +88,14 @@ int input_gradient(const fl_batch &b, const char *g, const char *x, char *dx, co
 
 extern "C" int fl_infer_batch_norm_grad(const fl_op *op, const fl_value *in, int n,
                                         fl_spec *outs) {
-    const fl_tensor *grad = in[0].t, *input = in[1].t, *weight = fl_t(in[2]);
+    const fl_tensor *grad = in[0].t, *input = in[1].t;
     if (fl_same_device(op, in, n) < 0 || fl_batch_check_input(op, input) < 0 ||
         fl_expect_same_shape(op, "grad", grad, "input", input) < 0 ||
-        fl_batch_check_channels(op, "weight", in[2], input->shape[1]) < 0 ||
+        fl_check_channels(op, "weight", in[2], input->shape[1]) < 0 ||
         fl_expect_numel(op, "mean", in[3].t, input->shape[1]) < 0 ||
         fl_expect_numel(op, "rstd", in[4].t, input->shape[1]) < 0)
         return -1;
-    fl_spec_like(&outs[0], input);
-    fl_spec_set(&outs[1], weight ? weight->dtype : input->dtype, fl_device_code(input), 1,
-                &input->shape[1]);
-    outs[2] = outs[1];
+    fl_spec_channel_grads(outs, input, fl_t(in[2]));
     return 0;
 }
 

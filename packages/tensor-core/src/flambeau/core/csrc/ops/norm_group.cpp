@@ -3,7 +3,7 @@
  * A group is contiguous memory, [channels of the group, inner]; each channel has its own weight. */
 #include "kernels/moments.h"
 #include "kernels/norm.h"
-#include "ops/args.h"
+#include "ops/norm_channels.h"
 #include "ops/raw.h"
 #include <math.h>
 
@@ -26,10 +26,6 @@ Groups groups_of(const fl_tensor *t, int64_t groups) {
     for (int d = 2; d < t->ndim; d++)
         g.inner *= t->shape[d];
     return g;
-}
-
-int check_channels(const fl_op *op, const char *name, const fl_value &v, int64_t channels) {
-    return fl_t(v) ? fl_expect_shape(op, name, fl_t(v), 1, &channels) : 0;
 }
 
 int check_groups(const fl_op *op, const fl_tensor *input, int64_t groups) {
@@ -73,8 +69,8 @@ extern "C" int fl_infer_native_group_norm(const fl_op *op, const fl_value *in, i
                                           fl_spec *outs) {
     const fl_tensor *input = in[0].t;
     if (fl_same_device(op, in, n) < 0 || check_groups(op, input, in[3].i) < 0 ||
-        check_channels(op, "weight", in[1], input->shape[1]) < 0 ||
-        check_channels(op, "bias", in[2], input->shape[1]) < 0)
+        fl_check_channels(op, "weight", in[1], input->shape[1]) < 0 ||
+        fl_check_channels(op, "bias", in[2], input->shape[1]) < 0)
         return -1;
     fl_spec_like(&outs[0], input);
     int64_t shape[2] = {input->shape[0], in[3].i};
@@ -121,19 +117,16 @@ extern "C" int fl_run_native_group_norm(const fl_op *, const fl_value *in, int,
 
 extern "C" int fl_infer_group_norm_grad(const fl_op *op, const fl_value *in, int n,
                                         fl_spec *outs) {
-    const fl_tensor *grad = in[0].t, *input = in[1].t, *weight = fl_t(in[2]);
+    const fl_tensor *grad = in[0].t, *input = in[1].t;
     if (fl_same_device(op, in, n) < 0 || check_groups(op, input, in[5].i) < 0 ||
         fl_expect_same_shape(op, "grad", grad, "input", input) < 0 ||
-        check_channels(op, "weight", in[2], input->shape[1]) < 0)
+        fl_check_channels(op, "weight", in[2], input->shape[1]) < 0)
         return -1;
     int64_t shape[2] = {input->shape[0], in[5].i};
     if (fl_expect_shape(op, "mean", in[3].t, 2, shape) < 0 ||
         fl_expect_shape(op, "rstd", in[4].t, 2, shape) < 0)
         return -1;
-    fl_spec_like(&outs[0], input);
-    fl_spec_set(&outs[1], weight ? weight->dtype : input->dtype, fl_device_code(input), 1,
-                &input->shape[1]);
-    outs[2] = outs[1];
+    fl_spec_channel_grads(outs, input, fl_t(in[2]));
     return 0;
 }
 
