@@ -25,7 +25,11 @@ class Attributes:
     _module_names: dict[str, bool]
     _hooks: Any
 
-    def __init__(self) -> None:
+    call_super_init = False  # whether __init__ passes its arguments on, for multiple inheritance
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            raise TypeError(_too_many(self, args, kwargs))
         self.__dict__.update(
             training=True,
             _hooks=None,
@@ -33,6 +37,8 @@ class Attributes:
             _buffer_names={},
             _module_names={},
         )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     @property
     def _parameters(self) -> Members:
@@ -215,6 +221,13 @@ def _check_name(module: Attributes, name: str, names: dict[str, bool], kind: str
         )
     if hasattr(module, name) and name not in names:
         raise KeyError(f"attribute {name!r} already exists in {type(module).__name__}")
+
+
+def _too_many(module: Attributes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    name = f"{type(module).__name__}.__init__()"
+    if kwargs:
+        return f"{name} got an unexpected keyword argument {next(iter(kwargs))!r}"
+    return f"{name} takes no arguments but {len(args)} were given"
 
 
 def _wrong_value(module: Attributes, name: str, value: Any, kind: str) -> str:
