@@ -10,7 +10,7 @@ from cpp import DTYPES, same_bits
 
 from flambeau.core.formula import FormulaError, evaluate, helpers, parse
 from flambeau.core.formula.bytecode import MAX_REGISTERS, assemble
-from flambeau.core.formula.interpreter import TILE, bytecode_interpreter_source
+from flambeau.core.formula.interpreter import TILE_BYTES, bytecode_interpreter_source
 
 SCALARS = "union fl_scalar { double f; int64_t i; double c[2]; };\n"
 EXPORT = 'extern "C" ' + (
@@ -97,7 +97,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("n", [1, TILE, 3 * TILE + 17])
+@pytest.mark.parametrize("n", [1, TILE_BYTES // 4, 3 * TILE_BYTES + 17])
 @pytest.mark.parametrize(("text", "kinds"), FORMULAS, ids=[f[0] for f in FORMULAS])
 def test_agrees_with_numpy_to_the_bit(text, kinds, n, run):
     for seed, kind in enumerate(kinds):
@@ -146,6 +146,13 @@ def test_too_large_a_formula_is_an_error():
     text = " + ".join(f"a * {i}.5" for i in range(MAX_REGISTERS))
     with pytest.raises(FormulaError, match="registers"):
         assemble(parse(text, ["a"]), ["a"])
+
+
+def test_last_results_go_straight_to_their_outputs():
+    """What is computed before the last read of an operand waits, for it may share its memory."""
+    code = assemble(parse("(a + b) * c, (a + b) * 2, a + b", ["a", "b", "c"]), ["a", "b", "c"])
+    assert [line[1] for line in code.code[-2:]] == [4, 5]  # the last one is a copy, to register 5
+    assert len(code.code) == 4
 
 
 def test_common_functions_are_one_instruction():

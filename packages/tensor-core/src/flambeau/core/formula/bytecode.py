@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .expr import Expr
 from .lower import input_type, lower
-from .opcodes import FUNCTIONS, opcodes
+from .opcodes import FUNCTIONS, Opcode, opcodes
 from .program import Instr, Program
 from .registry import FormulaError
 
@@ -35,12 +35,14 @@ class Bytecode:
     """An assembled formula.
 
     ``prologue`` runs once per call and ``code`` once per tile; both hold (operation,
-    destination, a, b, c). ``sizes`` are the bytes per element of the inputs and outputs.
+    destination, a, b, c). ``sizes`` are the bytes per element of the inputs and outputs,
+    ``width`` those of the widest register, at least four.
     """
 
     inputs: int
     outputs: int
     registers: int = 0
+    width: int = 4
     sizes: list[int] = field(default_factory=list)
     consts: list[int] = field(default_factory=list)
     prologue: list[Code] = field(default_factory=list)
@@ -57,7 +59,7 @@ class Bytecode:
             len(self.consts),
             len(self.prologue),
             len(self.code),
-            0,
+            self.width,
         )
         consts = struct.pack(f"<{len(self.consts)}q", *self.consts)
         sizes = struct.pack(f"<{len(self.sizes)}i", *self.sizes)
@@ -133,7 +135,7 @@ class _Assembler:
             if instr.op == "param":
                 self.operand(number, instr)
             elif instr.args:
-                self.register[number] = self.take()
+                self.register[number] = self.take(instr.type)
                 self.emit(instr, self.register[number])
                 self.release([a for a in set(instr.args) if last[a] == number and a not in fixed])
         self.store()
@@ -145,7 +147,8 @@ class _Assembler:
     def last_uses(self, order: Sequence[int]) -> dict[int, int]:
         return {arg: number for number in order for arg in self.program.instrs[number].args}
 
-    def take(self) -> int:
+    def take(self, kind: str) -> int:
+        self.result.width = max(self.result.width, _SIZES[kind])
         if self.free:
             return self.free.pop()
         self.count += 1
@@ -162,7 +165,7 @@ class _Assembler:
 
     def spread(self, number: int, instr: Instr) -> None:
         """Constants and scalars: filled before the first tile, never released."""
-        register = self.register[number] = self.take()
+        register = self.register[number] = self.take(instr.type)
         kind = _CODES[instr.type]
         if instr.op == "const":
             self.result.prologue.append((CONST, register, len(self.result.consts), 0, kind))
@@ -180,7 +183,7 @@ class _Assembler:
         if not part:
             self.register[number] = source
             return
-        self.register[number] = self.take()
+        self.register[number] = self.take(instr.type)
         line = (PART, self.register[number], source, int(part == "im"), _CODES[instr.type])
         self.result.code.append(line)
 
@@ -206,17 +209,32 @@ class _Assembler:
         self.write_directly()
 
     def write_directly(self) -> None:
-        """A single output may be the target of the last instruction itself.
+        """Results computed after the last read of any operand go to their outputs at once.
 
-        Functions stay apart: their rare cases read the operands a second time.
+        An output may be the memory of any operand, so earlier ones wait in scratch. Functions
+        stay apart: their rare cases read the operands a second time.
         """
         code = self.result.code
-        if len(self.program.outputs) != 1 or len(code) < 2 or code[-1][0] < FIRST_OPCODE:
-            return
-        target, source = code[-1][1], code[-1][2]
-        operation, written = code[-2][:2]
-        names = list(opcodes())
-        if operation < FIRST_OPCODE or written != source:
-            return
-        if names[operation - FIRST_OPCODE][0] not in FUNCTIONS:
-            code[-2:] = [(operation, target, *code[-2][2:])]
+        copies = len(code) - len(self.program.outputs)
+        targets = {source: target for op, target, source, *_ in code[copies:] if op >= FIRST_OPCODE}
+        for place in reversed(range(copies)):
+            operation, written = code[place][:2]
+            target = targets.get(written)
+            if target is not None and _opcode(operation).op not in FUNCTIONS:
+                code[place:] = [_renamed(line, written, target) for line in code[place:]]
+            if operation < FIRST_OPCODE or self.reads_operand(code[place]):
+                break
+        code[copies:] = [line for line in code[copies:] if line[1] != line[2]]
+
+    def reads_operand(self, line: Code) -> bool:
+        arity = len(_opcode(line[0]).args)
+        return any(register < len(self.inputs) for register in line[2 : 2 + arity])
+
+
+def _opcode(number: int) -> Opcode:
+    return list(opcodes().values())[number - FIRST_OPCODE]
+
+
+def _renamed(line: Code, old: int, new: int) -> Code:
+    """A line with another register in the place of ``old``."""
+    return (line[0], *(new if register == old else register for register in line[1:]))

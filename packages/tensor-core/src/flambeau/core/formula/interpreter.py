@@ -12,7 +12,8 @@ from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS
 from .opcodes import Opcode, opcodes
 from .render_c import render_function
 
-TILE = 256
+#: Of a register: those of a long formula and the operands' tiles fit the first cache.
+TILE_BYTES = 1024
 
 _MEMORY = {
     "f32": "float",
@@ -31,7 +32,7 @@ def bytecode_interpreter_source(name: str = "fl_run_bytecode") -> str:
     """
     runtime = resources.files(__package__).joinpath("include", "interpreter.h").read_text()
     constants = {
-        "FL_BC_TILE": TILE,
+        "FL_BC_BYTES": TILE_BYTES,
         "FL_BC_MAGIC": MAGIC,
         "FL_BC_FIRST": FIRST_OPCODE,
         "FL_BC_REGISTERS": MAX_REGISTERS,

@@ -1,4 +1,4 @@
-/* Runs packed bytecode (bytecode.py) on tiles of FL_BC_TILE elements. */
+/* Runs packed bytecode (bytecode.py) on tiles whose widest registers take FL_BC_BYTES. */
 
 typedef void (*fl_bc_fn)(void *, const void *, const void *, const void *, int64_t);
 
@@ -48,35 +48,35 @@ enum { FL_BC_CONST, FL_BC_SCALAR, FL_BC_PART, FL_BC_PAIR };
 enum { FL_BC_F32, FL_BC_F64, FL_BC_I32, FL_BC_I64, FL_BC_B };
 
 struct fl_bc_head {
-    int32_t magic, inputs, outputs, registers, consts, prologue, code, reserved;
+    int32_t magic, inputs, outputs, registers, consts, prologue, code, width;
 };
 struct fl_bc_line {
     uint16_t op, target, a, b, c;
 };
 
-template <class T> static void fl_bc_fill(void *target, T value) {
+template <class T> static void fl_bc_fill(void *target, T value, int64_t n) {
     T *d = (T *)target;
-    for (int64_t i = 0; i < FL_BC_TILE; i++) d[i] = value;
+    for (int64_t i = 0; i < n; i++) d[i] = value;
 }
 
-static void fl_bc_constant(void *target, int kind, int64_t bits) {
+static void fl_bc_constant(void *target, int kind, int64_t bits, int64_t n) {
     switch (kind) {
     case FL_BC_F32:
-    case FL_BC_I32: return fl_bc_fill(target, (int32_t)bits);
-    case FL_BC_B: return fl_bc_fill(target, (uint8_t)(bits != 0));
-    default: return fl_bc_fill(target, bits);
+    case FL_BC_I32: return fl_bc_fill(target, (int32_t)bits, n);
+    case FL_BC_B: return fl_bc_fill(target, (uint8_t)(bits != 0), n);
+    default: return fl_bc_fill(target, bits, n);
     }
 }
 
 /* part: 0 for a real scalar, 2 and 3 for the parts of a complex one. */
-static void fl_bc_scalar(void *target, int kind, int part, const fl_scalar *s) {
+static void fl_bc_scalar(void *target, int kind, int part, const fl_scalar *s, int64_t n) {
     const double number = part ? s->c[part - 2] : s->f;
     switch (kind) {
-    case FL_BC_F32: return fl_bc_fill(target, (float)number);
-    case FL_BC_F64: return fl_bc_fill(target, number);
-    case FL_BC_I32: return fl_bc_fill(target, (int32_t)s->i);
-    case FL_BC_I64: return fl_bc_fill(target, s->i);
-    default: return fl_bc_fill(target, (uint8_t)(s->i != 0));
+    case FL_BC_F32: return fl_bc_fill(target, (float)number, n);
+    case FL_BC_F64: return fl_bc_fill(target, number, n);
+    case FL_BC_I32: return fl_bc_fill(target, (int32_t)s->i, n);
+    case FL_BC_I64: return fl_bc_fill(target, s->i, n);
+    default: return fl_bc_fill(target, (uint8_t)(s->i != 0), n);
     }
 }
 
@@ -110,6 +110,15 @@ static void fl_bc_step(const fl_bc_line *line, void *const *r, int64_t n) {
     }
 }
 
+/* Ask for the operands of the next tile: while one instruction after another runs over this one,
+ * the hardware does not see the streams go on. */
+static void fl_bc_prefetch(void *const *r, const int32_t *sizes, int inputs, int64_t tile) {
+    for (int i = 0; i < inputs; i++) {
+        const char *next = (const char *)r[i] + tile * sizes[i];
+        for (int64_t at = 0; at < tile * sizes[i]; at += 64) __builtin_prefetch(next + at);
+    }
+}
+
 void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
                 const fl_scalar *scalars, int64_t n) {
     const fl_bc_head *head = (const fl_bc_head *)code;
@@ -119,21 +128,25 @@ void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
     const int shared = head->inputs + head->outputs;
     const fl_bc_line *prologue = (const fl_bc_line *)(sizes + shared);
     const fl_bc_line *body = prologue + head->prologue;
-    alignas(64) char scratch[FL_BC_REGISTERS][FL_BC_TILE * 8];
+    const int64_t tile = FL_BC_BYTES / head->width;
+    /* Registers lie close together, a cache line apart, so that they fit the first cache. */
+    alignas(64) char scratch[FL_BC_REGISTERS][FL_BC_BYTES + 64];
     void *r[FL_BC_REGISTERS];
     for (int i = 0; i < head->registers; i++) r[i] = scratch[i];
+    const int64_t filled = n < tile ? n : tile;
     for (const fl_bc_line *line = prologue; line < body; line++) {
         if (line->op == FL_BC_CONST)
-            fl_bc_constant(r[line->target], line->c, consts[line->a]);
+            fl_bc_constant(r[line->target], line->c, consts[line->a], filled);
         else
-            fl_bc_scalar(r[line->target], line->c, line->b, scalars + line->a);
+            fl_bc_scalar(r[line->target], line->c, line->b, scalars + line->a, filled);
     }
-    for (int64_t start = 0; start < n; start += FL_BC_TILE) {
-        const int64_t m = n - start < FL_BC_TILE ? n - start : FL_BC_TILE;
+    for (int64_t start = 0; start < n; start += tile) {
+        const int64_t m = n - start < tile ? n - start : tile;
         for (int i = 0; i < head->inputs; i++)
             r[i] = (char *)in[i] + start * sizes[i];
         for (int i = head->inputs; i < shared; i++)
             r[i] = (char *)out[i - head->inputs] + start * sizes[i];
+        if (n - start >= 2 * tile) fl_bc_prefetch(r, sizes, head->inputs, tile);
         for (int i = 0; i < head->code; i++) fl_bc_step(body + i, r, m);
     }
 }
