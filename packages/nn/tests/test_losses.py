@@ -102,13 +102,41 @@ def test_label_smoothing():
     assert loss.item() == pytest.approx(-(smooth * log_p).sum(1).mean(), rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss],
-)
+PAIRED = [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCELoss, nn.BCEWithLogitsLoss]
+PAIRED += [nn.KLDivLoss, nn.PoissonNLLLoss, nn.SoftMarginLoss, nn.HingeEmbeddingLoss]
+PAIRED += [nn.MultiLabelSoftMarginLoss]
+
+
+@pytest.mark.filterwarnings("ignore:.*batchmean")
+@pytest.mark.parametrize("kind", PAIRED)
 def test_shapes_that_would_broadcast_are_refused(kind):
-    with pytest.raises(ValueError, match=r"shape \[8, 1\] and target \[8\].*expand_as"):
+    with pytest.raises(ValueError, match=r"shape \[8, 1\] and target \[8\].*view_as") as caught:
         kind()(flambeau.ones(8, 1), flambeau.ones(8))
+    assert "flambeau.broadcast_tensors(input, target)" in str(caught.value)
+    with pytest.raises(ValueError, match=r"\[2\] and target \[3\]") as caught:
+        kind()(flambeau.ones(2), flambeau.ones(3))
+    assert "broadcast_tensors" not in str(caught.value)
+
+
+def test_losses_of_several_inputs_do_not_broadcast():
+    wide, narrow, one = flambeau.ones(4, 3), flambeau.ones(1, 3), flambeau.ones(4)
+    for call, text in (
+        (lambda: nn.MarginRankingLoss()(wide, narrow, wide), r"input1 .* input2 \[1, 3\]"),
+        (lambda: nn.MarginRankingLoss()(wide, wide, narrow), r"input1 .* target \[1, 3\]"),
+        (lambda: nn.CosineEmbeddingLoss()(wide, narrow, one), r"input1 .* input2 \[1, 3\]"),
+        (lambda: nn.CosineEmbeddingLoss()(wide, wide, one[:1]), "a target for each row"),
+        (lambda: nn.TripletMarginLoss()(wide, narrow, wide), r"anchor .* positive \[1, 3\]"),
+        (lambda: nn.TripletMarginLoss()(wide, wide, narrow), r"anchor .* negative \[1, 3\]"),
+        (lambda: nn.GaussianNLLLoss()(wide, narrow, wide), r"input .* target \[1, 3\]"),
+        (lambda: F.mse_loss(wide, wide, weight=narrow), r"input .* weight \[1, 3\]"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
+
+
+def test_broadcasting_on_purpose():
+    x, y = flambeau.broadcast_tensors(flambeau.ones(4, 1), flambeau.zeros(3))
+    assert nn.MSELoss(reduction="sum")(x, y).item() == 12.0
 
 
 def test_options_are_checked():
@@ -125,10 +153,17 @@ def test_options_are_checked():
         F.huber_loss(x, x, reduction="average")
 
 
+def test_weighted_distances():
+    x, y = flambeau.tensor([0.0, 3.0]), flambeau.tensor([1.0, 0.0])
+    weight = flambeau.tensor([1.0, 3.0])
+    assert F.mse_loss(x, y, weight=weight).item() == pytest.approx((1 + 3 * 9) / 4)
+    assert F.l1_loss(x, y, weight=weight, reduction="sum").item() == pytest.approx(10)
+
+
 def test_weighted_huber():
     x, y = flambeau.tensor([0.0, 3.0]), flambeau.tensor([1.0, 0.0])
     weight = flambeau.tensor([1.0, 3.0])
-    assert F.huber_loss(x, y, weight=weight).item() == pytest.approx((0.5 + 3 * 2.5) / 4)
+    assert F.huber_loss(x, y, weight=weight).item() == pytest.approx((0.5 + 3 * 2.5) / 2)
     assert F.huber_loss(x, y, weight=weight, reduction="sum").item() == pytest.approx(8.0)
 
 
@@ -155,3 +190,116 @@ def test_losses_are_operators_that_can_be_traced():
 
     for name in ("binary_cross_entropy", "smooth_l1_loss", "huber_loss"):
         assert getattr(F, name) is getattr(ops, name)
+
+
+A = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 2.0]])
+B = np.array([[0.0, 1.0, 1.0], [2.0, 0.25, 2.5]])
+C = np.array([[3.0, -1.0, 0.0], [0.5, 0.5, 1.5]])
+SIGN = np.array([[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]])
+ROWS_SIGN = np.array([1.0, -1.0])
+COSINE = (A * B).sum(1) / np.sqrt((A * A).sum(1) * (B * B).sum(1))
+NEAR, FAR = np.linalg.norm(A - B + 1e-6, axis=1), np.linalg.norm(A - C + 1e-6, axis=1)
+PROBABILITY = np.exp(B) / np.exp(B).sum(1, keepdims=True)
+COUNT = np.array([[0.0, 1.0, 4.0], [2.0, 3.0, 0.0]])
+STIRLING = COUNT * np.log(np.maximum(COUNT, 1)) - COUNT
+STIRLING += 0.5 * np.log(2 * np.pi * np.maximum(COUNT, 1))
+CLOSED = [
+    (nn.SoftMarginLoss, {}, (A, SIGN), np.log1p(np.exp(-A * SIGN))),
+    (
+        nn.HingeEmbeddingLoss,
+        {"margin": 1.5},
+        (A, SIGN),
+        np.where(SIGN == 1, A, np.maximum(0, 1.5 - A)),
+    ),
+    (nn.MarginRankingLoss, {"margin": 0.5}, (A, B, SIGN), np.maximum(0, SIGN * (B - A) + 0.5)),
+    (
+        nn.CosineEmbeddingLoss,
+        {"margin": 0.1},
+        (A, B, ROWS_SIGN),
+        np.where(ROWS_SIGN == 1, 1 - COSINE, np.maximum(0, COSINE - 0.1)),
+    ),
+    (nn.TripletMarginLoss, {"margin": 2.0}, (A, B, C), np.maximum(0, NEAR - FAR + 2)),
+    (
+        nn.TripletMarginWithDistanceLoss,
+        {"distance_function": lambda a, b: (a - b).abs().sum(-1)},
+        (A, B, C),
+        np.maximum(0, np.abs(A - B).sum(1) - np.abs(A - C).sum(1) + 1),
+    ),
+    (nn.KLDivLoss, {}, (A, PROBABILITY), PROBABILITY * (np.log(PROBABILITY) - A)),
+    (nn.KLDivLoss, {"log_target": True}, (A, B), np.exp(B) * (B - A)),
+    (nn.PoissonNLLLoss, {}, (A, COUNT), np.exp(A) - COUNT * A),
+    (
+        nn.PoissonNLLLoss,
+        {"full": True},
+        (A, COUNT),
+        np.exp(A) - COUNT * A + np.where(COUNT > 1, STIRLING, 0),
+    ),
+    (
+        nn.GaussianNLLLoss,
+        {"full": True},
+        (A, B, np.exp(C)),
+        0.5 * (C + (A - B) ** 2 / np.exp(C)) + 0.5 * np.log(2 * np.pi),
+    ),
+    (
+        nn.MultiLabelSoftMarginLoss,
+        {},
+        (A, (SIGN + 1) / 2),
+        np.log1p(np.exp(-A * SIGN)).mean(1),
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*batchmean")
+@pytest.mark.parametrize("reduction", REDUCE)
+@pytest.mark.parametrize(("kind", "options", "given", "expected"), CLOSED)
+def test_closed_forms(kind, options, given, expected, reduction):
+    loss = kind(reduction=reduction, **options)(*map(flambeau.tensor, given))
+    np.testing.assert_allclose(loss.numpy(), REDUCE[reduction](expected), rtol=1e-9, atol=1e-12)
+
+
+def test_margins_between_classes():
+    scores = flambeau.tensor([[0.1, 0.2, 0.4, 0.8]], dtype=flambeau.float64)
+    loss = nn.MultiMarginLoss(p=2)(scores, flambeau.tensor([3]))
+    assert loss.item() == pytest.approx((0.3**2 + 0.4**2 + 0.6**2) / 4)
+    loss = nn.MultiLabelMarginLoss()(scores, flambeau.tensor([[3, 0, -1, 1]]))
+    hinges = [1 - 0.8 + 0.2, 1 - 0.8 + 0.4, 1 - 0.1 + 0.2, 1 - 0.1 + 0.4]
+    assert loss.item() == pytest.approx(sum(hinges) / 4)
+
+
+def test_mean_of_divergences():
+    given = flambeau.tensor(A), flambeau.tensor(PROBABILITY)
+    total = (PROBABILITY * (np.log(PROBABILITY) - A)).sum()
+    assert nn.KLDivLoss(reduction="batchmean")(*given).item() == pytest.approx(total / 2)
+    with pytest.warns(UserWarning, match="batchmean"):
+        nn.KLDivLoss()(*given)
+    with pytest.raises(ValueError, match='"mean", "batchmean", "sum" or "none"'):
+        nn.KLDivLoss(reduction="batch")
+    with pytest.raises(ValueError, match='"mean", "sum" or "none"'):
+        nn.MSELoss(reduction="batchmean")
+
+
+def test_all_alignments_of_a_sequence():
+    """The probability of a sequence is the sum over all ways to reach it, counted one by one."""
+    import itertools
+
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 4)
+    total = 0.0
+    for path in itertools.product(range(3), repeat=4):
+        kept = [k for k, _ in itertools.groupby(path)]
+        if [k for k in kept if k != 0] == [1, 2]:
+            total += np.prod([p[t, k] for t, k in enumerate(path)])
+    log_p = flambeau.tensor(np.log(p))
+    lengths = flambeau.tensor(4), flambeau.tensor(2)
+    loss = nn.CTCLoss(reduction="sum")(log_p, flambeau.tensor([1, 2]), *lengths)
+    assert loss.item() == pytest.approx(-math.log(total))
+    short = log_p[:1].unsqueeze(1), flambeau.tensor([[1, 2]]), (1,), (2,)
+    assert nn.CTCLoss()(*short).item() == math.inf
+    assert nn.CTCLoss(zero_infinity=True)(*short).item() == 0.0
+
+
+def test_distances_of_rows():
+    a, b = flambeau.tensor(A), flambeau.tensor(B)
+    out = nn.PairwiseDistance(keepdim=True)(a, b).numpy()
+    np.testing.assert_allclose(out[:, 0], NEAR, rtol=1e-12)
+    np.testing.assert_allclose(nn.CosineSimilarity()(a, b).numpy(), COSINE, rtol=1e-12)
+    assert nn.CosineSimilarity(dim=0)(a[0] * 0, b[0]).item() == 0.0

@@ -245,8 +245,11 @@ CALLS: dict[str, list[Call]] = {
            (4,), extra=([0, 3, 1],)),
         _c(lambda lib, x, t: nn(lib).cross_entropy(x, t.softmax(1)), (3, 4), (3, 4))],
     "mse_loss": [_c(lambda lib, x, y: nn(lib).mse_loss(x, y), (3, 4), (3, 4)),
-                 _c(lambda lib, x, y: nn(lib).mse_loss(x, y, reduction="none"), (3, 4), (3, 4))],
-    "l1_loss": [_c(lambda lib, x, y: nn(lib).l1_loss(x, y, reduction="sum"), (3, 4), (3, 4))],
+                 _c(lambda lib, x, y: nn(lib).mse_loss(x, y, reduction="none"), (3, 4), (3, 4)),
+                 _c(lambda lib, x, y, w: nn(lib).mse_loss(x, y, weight=w), (3, 4), (3, 4),
+                    (3, 4))],
+    "l1_loss": [_c(lambda lib, x, y: nn(lib).l1_loss(x, y, reduction="sum"), (3, 4), (3, 4)),
+                _c(lambda lib, x, y, w: nn(lib).l1_loss(x, y, weight=w), (3, 4), (3, 4), (3, 4))],
     "binary_cross_entropy_with_logits": [
         _c(lambda lib, x, y: nn(lib).binary_cross_entropy_with_logits(x * 9, y), (3, 4), (3, 4),
            domain=(0, 1)),

@@ -34,7 +34,7 @@ MARGINS = {
     "kl_div": [*_pair("kl_div", domain=(0.1, 2.0), d=FLOATS),
                *_pair("kl_div", log_target=True),
                _c(lambda lib, x, y: nn(lib).kl_div(x, y, reduction="batchmean"), (3, 4), (3, 4)),
-               _c(lambda lib, x, y: nn(lib).kl_div(x, y * 0, reduction="sum"), (3, 4), (4,))],
+               _c(lambda lib, x, y: nn(lib).kl_div(x, y * 0, reduction="sum"), (3, 4), (3, 4))],
     "poisson_nll_loss": [*_pair("poisson_nll_loss", domain=(0.1, 4.0), d=FLOATS),
                          *_pair("poisson_nll_loss", domain=(0.1, 4.0), full=True),
                          *_pair("poisson_nll_loss", domain=(0.1, 4.0), log_input=False, eps=0.1)],
@@ -44,9 +44,9 @@ MARGINS = {
           for shape in ((3, 4), (3,), (3, 1)) for o in ({}, {"full": True, "eps": 0.5},
                                                         {"reduction": "none"})),
         _c(lambda lib, x, y: nn(lib).gaussian_nll_loss(x, y, 0.3), (3, 4), (3, 4))],
-    "soft_margin_loss": _signed("soft_margin_loss", [(3, 4)]) + _pair("soft_margin_loss"),
-    "hinge_embedding_loss": _signed("hinge_embedding_loss", [(3, 4)])
-    + _signed("hinge_embedding_loss", [(3, 4)], margin=0.4),
+    "soft_margin_loss": _signed("soft_margin_loss", [(4,)]) + _pair("soft_margin_loss"),
+    "hinge_embedding_loss": _signed("hinge_embedding_loss", [(4,)])
+    + _signed("hinge_embedding_loss", [(4,)], margin=0.4),
     "margin_ranking_loss": _signed("margin_ranking_loss", [(4,), (4,)])
     + _signed("margin_ranking_loss", [(4,), (4,)], margin=0.7)
     + [_c(lambda lib, x, y, t: nn(lib).margin_ranking_loss(x, y, t, 0.5, reduction="none"),

@@ -50,9 +50,9 @@ GOLDEN = [
      "layer_norm(): Given normalized_shape=[4], expected input with shape [*, 4], but got input of "
      "size [2, 3]"),
     (lambda: ops.mse_loss(M, X), ValueError,
-     "mse_loss(): input has shape [2, 3] and target [3]; a loss does not broadcast in silence: "
-     "reshape one of them (target.view_as(input)), or broadcast on purpose with "
-     "target.expand_as(input)"),
+     "mse_loss(): input has shape [2, 3] and target [3], and a loss does not broadcast in silence; "
+     "both need the same shape; to broadcast on purpose write input, target = "
+     "flambeau.broadcast_tensors(input, target)"),
     (lambda: M.permute(0), RuntimeError,
      "permute(): dims [0] name 1 dimensions, but the tensor of shape [2, 3] has 2; name every "
      "dimension once"),

@@ -51,7 +51,7 @@ CALLS = {
                              _SIGNS),
     "kl_div": (lambda lib, x, y: lib.kl_div(x, y, 0, log_target=True), _draw(3), _SIGNS),
     "margin_ranking_loss": (lambda lib, a, b, y: lib.margin_ranking_loss(a, b, y, 0.5, 2),
-                            _draw(3), _draw(1, 2)[0, :1], _SIGNS),
+                            _draw(3), _draw(2, 3)[0], _SIGNS),
     "poisson_nll_loss": (lambda lib, x, y: lib.poisson_nll_loss(x, y, True, False, 1e-8, 1),
                          _draw(3), numpy.abs(_SIGNS)),
     "triplet_margin_loss": (lambda lib, a, b, c: lib.triplet_margin_loss(a, b, c, 1.0, 2, 1e-6,

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 
-def resolve_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def resolve_reduction(
+    size_average: bool | None,
+    reduce: bool | None,
+    reduction: str,
+    known: tuple[str, ...] = ("mean", "sum", "none"),
+) -> str:
     """``reduction``, unless the two flags of PyTorch's first versions are used.
 
     Raises:
@@ -16,6 +21,7 @@ def resolve_reduction(size_average: bool | None, reduce: bool | None, reduction:
         return "none"
     if size_average is not None or reduce is not None:
         return "sum" if size_average is False else "mean"
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f'reduction is "mean", "sum" or "none", not {reduction!r}')
+    if reduction not in known:
+        *others, last = (f'"{name}"' for name in known)
+        raise ValueError(f"reduction is {', '.join(others)} or {last}, not {reduction!r}")
     return reduction

@@ -17,12 +17,23 @@ def _reduce(what, loss, reduction):
     return loss if code == 0 else _op["mean"](loss) if code == 1 else _op["sum"](loss)
 
 
-def _same_shape(what, x, target, role="target"):
-    if x.shape != target.shape:
-        raise ValueError(
-            f"{what}(): input has shape {list(x.shape)} and {role} {list(target.shape)}; a loss "
-            f"does not broadcast in silence: reshape one of them ({role}.view_as(input)), or "
-            f"broadcast on purpose with {role}.expand_as(input)")
+def _same_shape(what, x, target, role="target", name="input"):
+    if x.shape == target.shape:
+        return
+    remedy = "both need the same shape"
+    if x.numel() == target.numel():
+        remedy += f": {role}.view_as({name}) gives it that of {name}"
+    if _broadcast(x.shape, target.shape):
+        remedy += (f"; to broadcast on purpose write {name}, {role} = "
+                   f"flambeau.broadcast_tensors({name}, {role})")
+    raise ValueError(f"{what}(): {name} has shape {list(x.shape)} and {role} "
+                     f"{list(target.shape)}, and a loss does not broadcast in silence; {remedy}")
+
+
+def _broadcast(one, other):
+    """Whether two shapes broadcast together."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return all(a == b or a == 1 or b == 1 for a, b in pairs)
 
 
 def _reduction(what, size_average, reduce, reduction):
@@ -102,16 +113,27 @@ def _smoothed(scores, target, weight, ignore_index, reduction, smoothing, loss, 
     return _op["add"](_op["mul"](loss, 1.0 - smoothing), _op["mul"](smooth, smoothing / classes))
 
 
-def mse_loss(x, target, size_average, reduce, reduction):
+def mse_loss(x, target, size_average, reduce, reduction, weight):
     reduction = _reduction("mse_loss", size_average, reduce, reduction)
     _same_shape("mse_loss", x, target)
-    return _reduce("mse_loss", _op["square"](_op["sub"](x, target)), reduction)
+    return _weighted("mse_loss", x, _op["square"](_op["sub"](x, target)), weight, reduction)
 
 
-def l1_loss(x, target, size_average, reduce, reduction):
+def l1_loss(x, target, size_average, reduce, reduction, weight):
     reduction = _reduction("l1_loss", size_average, reduce, reduction)
     _same_shape("l1_loss", x, target)
-    return _reduce("l1_loss", _op["abs"](_op["sub"](x, target)), reduction)
+    return _weighted("l1_loss", x, _op["abs"](_op["sub"](x, target)), weight, reduction)
+
+
+def _weighted(what, x, loss, weight, reduction):
+    """Reduced, each term times its weight; the mean divides by the sum of the weights."""
+    if weight is None:
+        return _reduce(what, loss, reduction)
+    _same_shape(what, x, weight, "weight")
+    loss = _op["mul"](loss, weight)
+    if _code(what, reduction) == 1:
+        return _op["div"](_op["sum"](loss), _op["sum"](weight))
+    return _reduce(what, loss, reduction)
 
 
 def binary_cross_entropy_with_logits(x, target, weight, size_average, reduce, reduction,
@@ -154,15 +176,12 @@ def smooth_l1_loss(x, target, size_average, reduce, reduction, beta):
 
 
 def huber_loss(x, target, reduction, delta, weight):
-    code = _code("huber_loss", reduction)
+    _code("huber_loss", reduction)
     if delta <= 0:
         raise ValueError(f"huber_loss(): delta is greater than 0, not {delta}")
     _same_shape("huber_loss", x, target)
     loss = _op["huber_terms"](x, target, delta)
-    if weight is None:
-        return _reduce("huber_loss", loss, reduction)
-    _same_shape("huber_loss", x, weight, "weight")
-    loss = _op["mul"](loss, weight)
-    if code == 1:
-        return _op["div"](_op["sum"](loss), _op["sum"](weight))
+    if weight is not None:    # the mean is over all terms here: PyTorch's, unlike mse_loss's
+        _same_shape("huber_loss", x, weight, "weight")
+        loss = _op["mul"](loss, weight)
     return _reduce("huber_loss", loss, reduction)

@@ -84,9 +84,11 @@ ROWS = (
               f" {_LOSS}, Float label_smoothing=0.0)", forms=_NN,
               doc="Negative log likelihood of the softmax of scores."),
     composite("mse_loss(Tensor input, Tensor target, Object size_average=None,"
-              f" Object reduce=None, {_LOSS})", forms=_NN, doc="Mean squared error."),
+              f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
+              doc="Mean squared error; with weights, the weighted mean."),
     composite("l1_loss(Tensor input, Tensor target, Object size_average=None,"
-              f" Object reduce=None, {_LOSS})", forms=_NN, doc="Mean absolute error."),
+              f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
+              doc="Mean absolute error; with weights, the weighted mean."),
     composite("binary_cross_entropy_with_logits(Tensor input, Tensor target,"
               " Tensor? weight=None, Object size_average=None, Object reduce=None,"
               f" {_LOSS}, Tensor? pos_weight=None)", forms=_NN,
