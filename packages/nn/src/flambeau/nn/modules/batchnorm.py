@@ -1,8 +1,8 @@
-"""``BatchNorm1d`` and ``BatchNorm2d``."""
+"""Batch normalization: ``BatchNorm1d``, ``BatchNorm2d``, ``BatchNorm3d`` and ``SyncBatchNorm``."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import flambeau
 from flambeau import Tensor
@@ -13,8 +13,10 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class _BatchNorm(Module):
-    """What the batch norms share; they differ in the shapes they accept."""
+class _NormBase(Module):
+    """What batch and instance norms share: an affine map and running statistics by channel."""
+
+    _shapes: ClassVar[dict[int, str]]  # what the input may look like, by number of dimensions
 
     weight: Parameter | None
     bias: Parameter | None
@@ -68,28 +70,6 @@ class _BatchNorm(Module):
             self.running_var.fill_(1)  # type: ignore[union-attr]
             self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Normalize each channel of ``input``."""
-        self._check_input(input)
-        momentum = self.momentum
-        tracking = self.training and self.num_batches_tracked is not None
-        if tracking:
-            self.num_batches_tracked.add_(1)  # type: ignore[union-attr]
-        if momentum is None:
-            momentum = 1.0 / float(self.num_batches_tracked) if tracking else 0.0  # type: ignore[arg-type]
-        by_batch = self.training or self.running_mean is None
-        tracked = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if tracked else None,
-            self.running_var if tracked else None,
-            self.weight,
-            self.bias,
-            by_batch,
-            momentum,
-            self.eps,
-        )
-
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
@@ -97,8 +77,42 @@ class _BatchNorm(Module):
             f"track_running_stats={self.track_running_stats}"
         )
 
-    def _check_input(self, input: Tensor) -> None:
-        raise NotImplementedError
+    def _may_lack(self, name: str) -> bool:
+        """Checkpoints from before batches were counted load; the count stays as it is."""
+        return name == "num_batches_tracked"
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim in self._shapes:
+            return
+        own, given = type(self).__name__, tuple(input.shape)
+        text = f"{own} takes an input of shape {' or '.join(self._shapes.values())}, not {given}"
+        if input.ndim + 1 == min(self._shapes):
+            text += "; add a batch dimension with input.unsqueeze(0)"
+        raise ValueError(text)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalize each channel of ``input``."""
+        self._check_input_dim(input)
+        training = self.training
+        mean, var, momentum = self.running_mean, self.running_var, self.momentum
+        if training and not self.track_running_stats:
+            mean = var = None
+        elif training and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if momentum is None:
+                momentum = 1.0 / float(self.num_batches_tracked)
+        return F.batch_norm(
+            input,
+            mean,
+            var,
+            self.weight,
+            self.bias,
+            training or mean is None,
+            0.0 if momentum is None else momentum,
+            self.eps,
+        )
 
 
 class BatchNorm1d(_BatchNorm):
@@ -106,7 +120,7 @@ class BatchNorm1d(_BatchNorm):
 
     ``y = (x - mean) / sqrt(var + eps) * weight + bias`` with mean and biased variance of the
     batch when training, and the running ones, averages with weight ``momentum`` for the newest
-    batch, when evaluating.
+    batch, when evaluating. The running variance is that of unbiased ones.
 
     Shapes: input and output ``(N, C)`` or ``(N, C, L)``.
 
@@ -116,12 +130,15 @@ class BatchNorm1d(_BatchNorm):
         momentum: Weight of the newest batch; ``None`` for a plain average of all batches.
         affine: Whether to learn ``weight`` and ``bias``.
         bias: Whether to learn ``bias``.
-        track_running_stats: Whether to keep running statistics.
+        track_running_stats: Whether to keep running statistics; without them the batch's are
+            used when evaluating too.
         device: Where the parameters are made.
         dtype: Their dtype.
 
     Raises:
         ValueError: The input has another number of dimensions.
+
+    Source: Ioffe and Szegedy, *Batch normalization* (2015).
 
     Example:
         >>> import flambeau
@@ -131,11 +148,7 @@ class BatchNorm1d(_BatchNorm):
                 [ 1.0000]])
     """
 
-    def _check_input(self, input: Tensor) -> None:
-        if input.ndim not in (2, 3):
-            raise ValueError(
-                f"BatchNorm1d takes an input of shape (N, C) or (N, C, L), not {tuple(input.shape)}"
-            )
+    _shapes = {2: "(N, C)", 3: "(N, C, L)"}
 
 
 class BatchNorm2d(_BatchNorm):
@@ -155,9 +168,113 @@ class BatchNorm2d(_BatchNorm):
         (2, 3, 4, 4)
     """
 
-    def _check_input(self, input: Tensor) -> None:
-        if input.ndim != 4:
+    _shapes = {4: "(N, C, H, W)"}
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalizes every channel over the batch and the volume.
+
+    The mathematics and the arguments are those of ``BatchNorm1d``.
+
+    Shapes: input and output ``(N, C, D, H, W)``.
+
+    Raises:
+        ValueError: The input has another number of dimensions.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> tuple(nn.BatchNorm3d(3)(flambeau.zeros(2, 3, 4, 4, 4)).shape)
+        (2, 3, 4, 4, 4)
+    """
+
+    _shapes = {5: "(N, C, D, H, W)"}
+
+
+class SyncBatchNorm(_BatchNorm):
+    """``BatchNorm`` for any number of dimensions, under the name that many networks use.
+
+    In PyTorch the statistics are those of the batches of all processes of a group. Flambeau
+    trains in one process, where that is the same as ``BatchNorm``: the statistics here are those
+    of this process's batch, and ``process_group`` is kept but not used. The other arguments are
+    those of ``BatchNorm1d``.
+
+    Shapes: input and output ``(N, C, *)``.
+
+    Args:
+        process_group: Kept for compatibility.
+
+    Raises:
+        ValueError: The input has fewer than two dimensions, or no channels.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> tuple(nn.SyncBatchNorm(3)(flambeau.zeros(2, 3, 4)).shape)
+        (2, 3, 4)
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Replace every batch norm in a network by one of this class, with the same tensors.
+
+        Args:
+            module: The network, which is changed; or one batch norm.
+            process_group: Kept by the new modules.
+
+        Returns:
+            The network, or the new module where ``module`` is a batch norm itself.
+
+        Example:
+            >>> from flambeau import nn
+            >>> net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+            >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]).__name__
+            'SyncBatchNorm'
+        """
+        if isinstance(module, _BatchNorm):
+            return cls._from(module, process_group)
+        for name, child in module.named_children():
+            setattr(module, name, cls.convert_sync_batchnorm(child, process_group))
+        return module
+
+    @classmethod
+    def _from(cls, norm: _BatchNorm, process_group: Any) -> SyncBatchNorm:
+        made = cls(
+            norm.num_features,
+            norm.eps,
+            norm.momentum,
+            norm.affine,
+            norm.track_running_stats,
+            process_group,
+            bias=norm.bias is not None,
+        )
+        made.weight, made.bias = norm.weight, norm.bias
+        made.running_mean, made.running_var = norm.running_mean, norm.running_var
+        made.num_batches_tracked = norm.num_batches_tracked
+        made.training = norm.training
+        return made
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2 or input.shape[1] == 0:
             raise ValueError(
-                f"BatchNorm2d takes an input of shape (N, C, H, W), not {tuple(input.shape)}"
-                + ("; add a batch dimension with input.unsqueeze(0)" if input.ndim == 3 else "")
+                "SyncBatchNorm takes an input of shape (N, C, *) with at least one channel, not "
+                f"{tuple(input.shape)}"
             )

@@ -1,8 +1,9 @@
-"""``Conv2d``."""
+"""Convolutions: ``Conv1d``, ``Conv2d`` and ``Conv3d``."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import flambeau
 from flambeau import Tensor
@@ -10,13 +11,208 @@ from flambeau import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._pair import IntPair, pair
+from ._sizes import Size, spread
 from .module import Module
 
-_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class Conv2d(Module):
+class _ConvNd(Module):
+    """What convolutions of every number of dimensions share, transposed ones too."""
+
+    _operator: ClassVar[Callable[..., Tensor]]
+    _dims: ClassVar[int]
+    transposed: bool = False
+
+    in_channels: int
+    out_channels: int
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: str | tuple[int, ...]
+    dilation: tuple[int, ...]
+    output_padding: tuple[int, ...]
+    groups: int
+    padding_mode: str
+    weight: Parameter
+    bias: Parameter | None
+
+    def _set_up(
+        self,
+        in_channels: int,
+        out_channels: int,
+        sizes: dict[str, Any],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        made: dict[str, Any],
+    ) -> None:
+        """What every ``__init__`` does; ``sizes`` are those that count per dimension."""
+        super().__init__()
+        _check_groups(in_channels, out_channels, groups)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        for name, size in sizes.items():
+            text = isinstance(size, str) and name == "padding"
+            setattr(self, name, size if text else spread(size, self._dims, name))
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._check_padding()
+        self.weight = Parameter(flambeau.empty(self._weight_shape(), **made))
+        if bias:
+            self.bias = Parameter(flambeau.empty(out_channels, **made))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        init.fan_in_uniform_(self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        zeros, ones = (0,) * self._dims, (1,) * self._dims
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
+        if self.padding != zeros:
+            text += f", padding={self.padding}"
+        if self.dilation != ones:
+            text += f", dilation={self.dilation}"
+        if self.output_padding != zeros:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        return (first, second // self.groups, *self.kernel_size)
+
+    def _check_padding(self) -> None:
+        if self.padding_mode not in PADDING_MODES:
+            allowed = ", ".join(map(repr, PADDING_MODES))
+            raise ValueError(f"padding_mode is one of {allowed}, not {self.padding_mode!r}")
+        if not isinstance(self.padding, str):
+            return
+        if self.padding not in ("same", "valid"):
+            raise ValueError(f'padding is a size, "same" or "valid", not {self.padding!r}')
+        if self.padding == "same" and any(step != 1 for step in self.stride):
+            raise ValueError(f'padding="same" needs stride 1, not {self.stride}')
+
+
+class _Conv(_ConvNd):
+    """What the convolutions that are not transposed share."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: str | Size = 0,
+        dilation: Size = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        sizes = {
+            "kernel_size": kernel_size,
+            "stride": stride,
+            "padding": padding,
+            "dilation": dilation,
+            "output_padding": 0,
+        }
+        made = {"device": device, "dtype": dtype}
+        self._set_up(in_channels, out_channels, sizes, groups, bias, padding_mode, made)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Correlate ``input`` with the kernels."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """Correlate with other kernels than the module's own; subclasses may change them here."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._margins(), self.padding_mode)
+            padding = (0,) * self._dims
+        elif isinstance(padding, str):
+            padding = self._zeros_on_each_side(padding)
+        return type(self)._operator(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
+
+    def _zeros_on_each_side(self, padding: str) -> str | tuple[int, ...]:
+        """What "same" and "valid" mean as sizes; "same" where the two sides differ."""
+        if padding == "valid":
+            return (0,) * self._dims
+        reach = self._reach()
+        if any(far % 2 for far in reach):
+            return padding
+        return tuple(far // 2 for far in reach)
+
+    def _reach(self) -> list[int]:
+        """How far a kernel reaches beyond its first element."""
+        return [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+
+    def _margins(self) -> list[int]:
+        """Both sides of every dimension, the last first; "same" has the odd one behind."""
+        if self.padding == "valid":
+            sides = [(0, 0)] * self._dims
+        elif self.padding == "same":
+            sides = [(far // 2, far - far // 2) for far in self._reach()]
+        else:
+            sides = [(size, size) for size in self.padding]  # type: ignore[misc]
+        return [size for side in reversed(sides) for size in side]
+
+
+class Conv1d(_Conv):
+    r"""One-dimensional cross-correlation with learned kernels.
+
+    ``out[n, k] = bias[k] + sum over c of weight[k, c] * input[n, c]``, where ``*`` slides the
+    kernel along the padded line. Weight and bias start uniform in ``[-b, b]`` with
+    ``b = 1/sqrt(in_channels/groups * kernel_size)``.
+
+    Shapes: input ``(N, in_channels, L)`` or ``(in_channels, L)``; output
+    ``(N, out_channels, L')`` with
+    ``L' = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride + 1)``.
+
+    Args:
+        in_channels: Lines of the input.
+        out_channels: Lines of the output.
+        kernel_size: Length of the kernel.
+        stride: Step of the kernel.
+        padding: Width of the margins on both sides, or ``"same"`` or ``"valid"``.
+        dilation: Distance between the kernel's taps.
+        groups: Independent parts into which the channels are divided.
+        bias: Whether to add a bias.
+        padding_mode: What the margins hold: ``"zeros"``, or what ``functional.pad`` puts there
+            with ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        device: Where the parameters are made.
+        dtype: Their dtype.
+
+    Raises:
+        ValueError: ``groups`` does not divide the channels, or the padding is not possible.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> tuple(nn.Conv1d(16, 33, 3, stride=2)(flambeau.zeros(20, 16, 50)).shape)
+        (20, 33, 24)
+    """
+
+    _operator = F.conv1d
+    _dims = 1
+
+
+class Conv2d(_Conv):
     r"""Two-dimensional cross-correlation with learned kernels.
 
     ``out[n, k] = bias[k] + sum over c of weight[k, c] * input[n, c]``, where ``*`` slides the
@@ -34,7 +230,8 @@ class Conv2d(Module):
         stride: Step of the kernel.
         padding: Width of the margins around the plane, or ``"same"`` or ``"valid"``.
         dilation: Distance between the kernel's taps.
-        groups: Independent parts into which the channels are divided.
+        groups: Independent parts into which the channels are divided; with as many as there are
+            input channels it is a depthwise convolution.
         bias: Whether to add a bias.
         padding_mode: What the margins hold: ``"zeros"``, or what ``functional.pad`` puts there
             with ``"reflect"``, ``"replicate"`` or ``"circular"``.
@@ -51,102 +248,31 @@ class Conv2d(Module):
         (5, 8, 8, 8)
     """
 
-    weight: Parameter
-    bias: Parameter | None
+    _operator = F.conv2d
+    _dims = 2
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: IntPair,
-        stride: IntPair = 1,
-        padding: str | IntPair = 0,
-        dilation: IntPair = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        _check_groups(in_channels, out_channels, groups)
-        if padding_mode not in _PADDING_MODES:
-            allowed = ", ".join(map(repr, _PADDING_MODES))
-            raise ValueError(f"padding_mode is one of {allowed}, not {padding_mode!r}")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = pair(kernel_size, "kernel_size")
-        self.stride = pair(stride, "stride")
-        self.dilation = pair(dilation, "dilation")
-        self.padding = padding if isinstance(padding, str) else pair(padding, "padding")
-        self._padding = self._resolve_padding()
-        self.groups = groups
-        self.padding_mode = padding_mode
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self.weight = Parameter(flambeau.empty(shape, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(flambeau.empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
-        self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Draw new initial values."""
-        init.fan_in_uniform_(self.weight, self.bias)
+class Conv3d(_Conv):
+    r"""Three-dimensional cross-correlation with learned kernels.
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Correlate ``input`` with the kernels."""
-        padding = self._padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._margins(), mode=self.padding_mode), (0, 0)
-        return F.conv2d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+    The mathematics and the arguments are those of ``Conv2d``, with volumes for planes.
 
-    def extra_repr(self) -> str:
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-            f"stride={self.stride}"
-        )
-        if self.padding != (0, 0):
-            text += f", padding={self.padding}"
-        if self.dilation != (1, 1):
-            text += f", dilation={self.dilation}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        if self.padding_mode != "zeros":
-            text += f", padding_mode={self.padding_mode}"
-        return text
+    Shapes: input ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``; output
+    ``(N, out_channels, D', H', W')`` with
+    ``D' = floor((D + 2*padding - dilation*(kernel_size - 1) - 1) / stride + 1)``.
 
-    def _resolve_padding(self) -> str | tuple[int, int]:
-        """The zeros on every side that ``padding`` asks for; "same" where the sides differ."""
-        if not isinstance(self.padding, str):
-            return self.padding
-        if self.padding == "valid":
-            return (0, 0)
-        if self.padding != "same":
-            raise ValueError(f'padding is a size, "same" or "valid", not {self.padding!r}')
-        if self.stride != (1, 1):
-            raise ValueError(f'padding="same" needs stride 1, not {self.stride}')
-        total = self._reach()
-        if total[0] % 2 or total[1] % 2:
-            return "same"
-        return (total[0] // 2, total[1] // 2)
+    Raises:
+        ValueError: ``groups`` does not divide the channels, or the padding is not possible.
 
-    def _reach(self) -> tuple[int, int]:
-        """How far a kernel reaches beyond its first element."""
-        height, width = self.kernel_size
-        return (self.dilation[0] * (height - 1), self.dilation[1] * (width - 1))
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> tuple(nn.Conv3d(2, 4, (3, 1, 1), padding="same")(flambeau.zeros(1, 2, 5, 6, 7)).shape)
+        (1, 4, 5, 6, 7)
+    """
 
-    def _margins(self) -> tuple[int, int, int, int]:
-        """Left, right, top and bottom; "same" has the odd one behind."""
-        if isinstance(self._padding, str):
-            (y, x) = self._reach()
-            return (x // 2, x - x // 2, y // 2, y - y // 2)
-        (y, x) = self._padding
-        return (x, x, y, y)
+    _operator = F.conv3d
+    _dims = 3
 
 
 def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:

@@ -47,6 +47,10 @@ class State(Tree, Hooks):
             f"{type(self).__name__} overrides get_extra_state() but not set_extra_state()"
         )
 
+    def _may_lack(self, name: str) -> bool:
+        """Whether a ``state_dict`` without this tensor is complete all the same."""
+        return False
+
     def state_dict(
         self,
         *,
@@ -177,7 +181,8 @@ class _Loading:
 
     def _plan_tensor(self, module: State, name: str, key: str, target: Tensor) -> None:
         if key not in self.state:
-            self.missing.append(key)
+            if not module._may_lack(name):
+                self.missing.append(key)
             return
         self.used.add(key)
         source = self.state[key]

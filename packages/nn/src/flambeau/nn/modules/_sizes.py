@@ -1,0 +1,31 @@
+"""Sizes given once for every dimension, or once for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+Size = int | tuple[int, ...]
+
+
+def spread(value: Any, count: int, name: str) -> tuple[Any, ...]:
+    """``n`` repeated ``count`` times, or the ``count`` values given.
+
+    Args:
+        value: One number, or as many as there are dimensions.
+        count: The number of dimensions.
+        name: The argument, for the error.
+
+    Raises:
+        ValueError: There are more or fewer values.
+
+    Example:
+        >>> spread(3, 2, "kernel_size")
+        (3, 3)
+    """
+    if not isinstance(value, Iterable):
+        return (value,) * count
+    values = tuple(value)
+    if len(values) != count:
+        raise ValueError(f"{name} is one number or {count}, not {values}")
+    return values
