@@ -118,7 +118,7 @@ def against_torch(row: Row, dtype: str) -> None:
 def parameters_of(module: Any) -> list[tuple[str, Any]]:
     """Names and defaults of what the constructor takes."""
     listed = inspect.signature(type(module)).parameters.values()
-    return [(p.name, p.default) for p in listed if p.name != "self"]
+    return [(p.name, _default(p.default)) for p in listed if p.name != "self"]
 
 
 def compare_attributes(mine: Any, theirs: Any) -> None:
@@ -318,6 +318,11 @@ def _to(value: Any, device: str) -> Any:
 def _dtype_option(row: Row, dtype: str) -> dict[str, Any]:
     takes = inspect.signature(getattr(nn, row.name)).parameters
     return {"dtype": getattr(flambeau, dtype)} if "dtype" in takes else {}
+
+
+def _default(value: Any) -> Any:
+    """Functions of the two packages are compared by their names."""
+    return value.__name__ if callable(value) else value
 
 
 def _is_setting(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Modules, layers and losses for building networks."""
 
-from . import functional, init, modules, utils
+from . import attention, functional, init, modules, utils
 from .modules.activation import (
     CELU,
     ELU,
@@ -41,6 +41,7 @@ from .modules.adaptivepooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
 )
+from .modules.attention import MultiheadAttention
 from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .modules.channelshuffle import ChannelShuffle
 from .modules.container import ModuleDict, ModuleList, ParameterList, Sequential
@@ -117,6 +118,13 @@ from .modules.pooling import (
     MaxUnpool3d,
 )
 from .modules.sparse import Embedding
+from .modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from .parameter import Buffer, Parameter
 
@@ -207,6 +215,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -241,6 +250,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
@@ -251,6 +265,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "functional",
     "init",
     "modules",

@@ -1,12 +1,18 @@
-"""Attention of several heads as a function, with projections, masks and extra keys."""
+"""Attention of several heads as a function, with projections, masks and extra keys.
+
+Inside, queries, keys and values are ``[batch, heads, length, features of a head]`` views of what
+the projections give, in whichever order the inputs came, so that nothing is copied on the way to
+the kernel and back. Masks are in ``_multihead_masks``.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flambeau import Tensor
 
 from ._core import ops
+from ._multihead_masks import Masks, read_masks, without_later
 
 
 def multi_head_attention_forward(
@@ -80,159 +86,235 @@ def multi_head_attention_forward(
         >>> tuple(y.shape), weights[0, 0].sum().item()
         ((3, 1, 4), 1.0)
     """
-    batched = query.ndim == 3
-    if not batched:
-        query, key, value = (t.unsqueeze(1) if t.ndim == 2 else t for t in (query, key, value))
-        if key_padding_mask is not None:
-            key_padding_mask = key_padding_mask.unsqueeze(0)
-    _check(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
-    if is_causal and attn_mask is None:
-        raise RuntimeError("multi_head_attention_forward(): Need attn_mask if specifying the "
-                           "is_causal hint; it says what the mask is, and does not make one")
-    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
-    q, k, v = _projected(query, key, value, in_proj_weight, weights, in_proj_bias)
-    mask, padding = _read_masks(q, k, num_heads, attn_mask, key_padding_mask)
-    keys = _Keys(k, v, mask, padding)
-    if (bias_k is None) != (bias_v is None):
-        raise RuntimeError("multi_head_attention_forward(): give both bias_k and bias_v, or none")
-    if bias_k is not None:
-        keys = _with_learned_key(keys, bias_k, bias_v, static_k, static_v)
-    q = _heads(q, num_heads)
-    keys = keys._replace(k=_heads(keys.k, num_heads) if static_k is None else static_k,
-                         v=_heads(keys.v, num_heads) if static_v is None else static_v)
-    if add_zero_attn:
-        keys = _with_zero_key(keys)
-    hint = is_causal and padding is None and not need_weights and keys.k.shape[1] == key.shape[0]
-    mask = None if hint else _one_mask(keys, query.shape[1], num_heads)
-    result, scores = _attend(q, keys, mask, dropout_p if training else 0.0, need_weights, hint)
-    length, batch, width = query.shape
-    result = result.transpose(0, 1).reshape(length, batch, width)
-    result = ops.linear(result, out_proj_weight, out_proj_bias)
-    if scores is not None:
-        scores = scores.reshape(batch, num_heads, length, -1)
-        scores = scores.mean(1) if average_attn_weights else scores
-        scores = scores if batched else scores.squeeze(0)
-    return result if batched else result.squeeze(1), scores
+    in_proj: tuple[Tensor | None, ...] = (in_proj_weight,)
+    if use_separate_proj_weight:
+        in_proj = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = Weights(
+        embed_dim_to_check,
+        num_heads,
+        in_proj,
+        in_proj_bias,
+        bias_k,
+        bias_v,
+        add_zero_attn,
+        dropout_p if training else 0.0,
+        out_proj_weight,
+        out_proj_bias,
+        False,
+    )
+    call = Call(
+        key_padding_mask,
+        need_weights,
+        attn_mask,
+        average_attn_weights,
+        is_causal,
+        static_k,
+        static_v,
+    )
+    return attend(weights, query, key, value, call)
 
 
-class _Keys(NamedTuple):
-    """Keys and values, and what is added to their scores."""
+class Weights(NamedTuple):
+    """What a layer of attention is made of."""
 
-    k: Tensor
-    v: Tensor
-    mask: Tensor | None         # [1 or batch * heads, queries, keys]
-    padding: Tensor | None      # [batch, keys]
+    width: int
+    heads: int
+    in_proj: tuple[Tensor | None, ...]  # one weight for all three, or three
+    in_bias: Tensor | None
+    bias_k: Tensor | None
+    bias_v: Tensor | None
+    zero_key: bool
+    dropout_p: float
+    out_weight: Tensor
+    out_bias: Tensor | None
+    batch_first: bool
 
-    def longer(self, k: Tensor, v: Tensor) -> _Keys:
-        """One more key and value, which no mask leaves out."""
-        mask = None if self.mask is None else ops.pad(self.mask, (0, 1))
-        padding = None if self.padding is None else ops.pad(self.padding, (0, 1))
-        return _Keys(k, v, mask, padding)
+
+class Call(NamedTuple):
+    """What one call of it asks for."""
+
+    padding: Tensor | None = None
+    need_weights: bool = True
+    mask: Tensor | None = None
+    average: bool = True
+    is_causal: bool = False
+    static_k: Tensor | None = None
+    static_v: Tensor | None = None
+    cache: Any = None
 
 
-def _check(query, key, value, width, heads, separate):
-    if not query.ndim == key.ndim == value.ndim == 3:
-        raise RuntimeError("multi_head_attention_forward(): query, key and value are all [length, "
-                           "batch, features] or all [length, features], got "
-                           f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}")
-    if query.shape[2] != width:
-        raise RuntimeError("multi_head_attention_forward(): was expecting embedding dimension of "
-                           f"{width}, but got {query.shape[2]}")
+def attend(
+    weights: Weights, query: Tensor, key: Tensor, value: Tensor, call: Call
+) -> tuple[Tensor, Tensor | None]:
+    """The whole of it: project, attend, project."""
+    _check(weights, query, key, value, call)
+    if query.ndim == 2:
+        return _attend_one(weights, query, key, value, call)
+    q, k, v = _keys_and_values(weights, query, key, value, call)
+    masks = read_masks(q, k.shape[2], call.mask, call.padding)
+    masks, causal = _settled(weights, call, masks, q, k.shape[2])
+    k, v, masks = _with_extra_keys(weights, k, v, masks)
+    result, scores = _attention(weights, q, k, v, masks, causal, call.need_weights)
+    result = result.transpose(1, 2) if weights.batch_first else result.permute(2, 0, 1, 3)
+    result = ops.linear(result.reshape(query.shape), weights.out_weight, weights.out_bias)
+    return result, scores.mean(1) if scores is not None and call.average else scores
+
+
+def _attend_one(weights, query, key, value, call):
+    """One sequence: a batch of one."""
+    dim = 0 if weights.batch_first else 1
+    inputs = {id(x): x.unsqueeze(dim) for x in (query, key, value)}  # what is one stays one
+    padding = None if call.padding is None else call.padding.unsqueeze(0)
+    result, scores = attend(
+        weights,
+        inputs[id(query)],
+        inputs[id(key)],
+        inputs[id(value)],
+        call._replace(padding=padding),
+    )
+    return result.squeeze(dim), None if scores is None else scores.squeeze(0)
+
+
+def _check(weights, query, key, value, call):
+    if not (query.ndim == key.ndim == value.ndim and query.ndim in (2, 3)):
+        order = "[batch, length" if weights.batch_first else "[length, batch"
+        raise RuntimeError(
+            "multi_head_attention_forward(): query, key and value are all "
+            f"{order}, features] or all [length, features], got "
+            f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
+        )
+    width, heads = weights.width, weights.heads
+    if query.shape[-1] != width:
+        raise RuntimeError(
+            "multi_head_attention_forward(): was expecting embedding dimension of "
+            f"{width}, but got {query.shape[-1]}"
+        )
     if heads < 1 or width % heads:
-        raise RuntimeError(f"multi_head_attention_forward(): embed_dim {width} is not divisible by "
-                           f"num_heads {heads}")
-    same = key.shape[:2] == value.shape[:2] if separate else key.shape == value.shape
-    if not same or key.shape[1] != query.shape[1]:
-        raise RuntimeError("multi_head_attention_forward(): key and value must have the same "
-                           "length, and all three the same batch, got "
-                           f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}")
+        raise RuntimeError(
+            f"multi_head_attention_forward(): embed_dim {width} is not divisible by "
+            f"num_heads {heads}"
+        )
+    batch = 0 if weights.batch_first else 1
+    same = key.shape[:-1] == value.shape[:-1]
+    if not same or query.ndim == 3 and key.shape[batch] != query.shape[batch]:
+        raise RuntimeError(
+            "multi_head_attention_forward(): key and value must have the same "
+            "length, and all three the same batch, got "
+            f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
+        )
+    if call.is_causal and call.mask is None and call.cache is None:
+        raise RuntimeError(
+            "multi_head_attention_forward(): Need attn_mask if specifying the is_causal hint; it "
+            "says what the mask is, and does not make one: pass "
+            "nn.Transformer.generate_square_subsequent_mask(length)"
+        )
+    if (weights.bias_k is None) != (weights.bias_v is None):
+        raise RuntimeError("multi_head_attention_forward(): give both bias_k and bias_v, or none")
+    if weights.bias_k is not None and not (call.static_k is None and call.static_v is None):
+        raise RuntimeError(
+            "multi_head_attention_forward(): bias cannot be added to static key or "
+            "value; leave out bias_k and bias_v"
+        )
 
 
-def _projected(query, key, value, packed, weights, bias):
+def _settled(weights, call, masks, q, keys):
+    """The masks that are needed, and whether the kernel leaves out later positions by itself."""
+    extra = weights.zero_key or weights.bias_k is not None
+    square = masks.padding is None and q.shape[2] == keys and not extra and not call.need_weights
+    if call.cache is None or not call.cache.causal:
+        return (Masks(None, None), True) if square and call.is_causal else (masks, False)
+    if square and masks.mask is None:
+        return masks, True
+    return without_later(masks, q, keys), False
+
+
+def _keys_and_values(weights, query, key, value, call):
+    """Query, keys and values by heads; those that were not given projected come from the cache."""
+    if call.cache is not None and call.cache.holds(key):
+        return _query(weights, query), *call.cache.held
+    q, k, v = [_heads(weights, x) for x in _projected(weights, query, key, value)]
+    if call.cache is not None:
+        k, v = call.cache.keep(key, k, v)
+    return q, _static("static_k", call.static_k, k), _static("static_v", call.static_v, v)
+
+
+def _projected(weights, query, key, value):
     """Query, key and value through their weights; as one product where they are one tensor."""
-    if weights is None:
-        if packed is None:
-            raise RuntimeError("multi_head_attention_forward(): in_proj_weight is None; pass it, "
-                               "or use_separate_proj_weight=True with three weights")
-        if query is key and key is value:
-            return ops.linear(query, packed, bias).chunk(3, -1)
-        weights = packed.chunk(3)
-    elif any(w is None for w in weights):
-        raise RuntimeError("multi_head_attention_forward(): use_separate_proj_weight=True needs "
-                           "q_proj_weight, k_proj_weight and v_proj_weight")
-    biases = (None, None, None) if bias is None else bias.chunk(3)
-    return [ops.linear(x, w, b)
-            for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+    packed, bias = weights.in_proj[0], weights.in_bias
+    if any(w is None for w in weights.in_proj):
+        raise RuntimeError(
+            "multi_head_attention_forward(): in_proj_weight is None; pass it, "
+            "or use_separate_proj_weight=True with q_proj_weight, k_proj_weight and v_proj_weight"
+        )
+    if len(weights.in_proj) == 3:
+        biases = (None, None, None) if bias is None else bias.chunk(3)
+        pairs = zip((query, key, value), weights.in_proj, biases, strict=True)
+        return [ops.linear(x, w, b) for x, w, b in pairs]
+    if query is key and key is value:
+        return ops.linear(query, packed, bias).chunk(3, -1)
+    inputs = [query, key] if key is value else [query, key, value]
+    sizes = [weights.width, 2 * weights.width] if key is value else [weights.width] * 3
+    biases = [None] * len(sizes) if bias is None else bias.split(sizes)
+    each = zip(inputs, packed.split(sizes), biases, strict=True)
+    parts = [ops.linear(x, w, b) for x, w, b in each]
+    return [parts[0], *parts[1].chunk(2, -1)] if key is value else parts
 
 
-def _heads(x, heads):
-    """[length, batch, features] as [batch * heads, length, features of a head]."""
-    length, batch, width = x.shape
-    return x.reshape(length, batch * heads, width // heads).transpose(0, 1)
+def _query(weights, query):
+    """The query alone, projected."""
+    packed = len(weights.in_proj) == 1
+    weight = weights.in_proj[0].chunk(3)[0] if packed else weights.in_proj[0]
+    bias = None if weights.in_bias is None else weights.in_bias.chunk(3)[0]
+    return _heads(weights, ops.linear(query, weight, bias))
 
 
-def _read_masks(q, k, heads, mask, padding):
-    """Both masks as numbers to add."""
-    length, batch = q.shape[:2]
-    keys = k.shape[0]
-    if mask is not None:
-        allowed = [(length, keys), (batch * heads, length, keys)]
-        _check_shape("attn_mask", mask, allowed)
-        mask = _added("attn_mask", mask, q)
-        mask = mask if mask.ndim == 3 else mask.unsqueeze(0)
-    if padding is not None:
-        _check_shape("key_padding_mask", padding, [(batch, keys)])
-        padding = _added("key_padding_mask", padding, q)
-    return mask, padding
+def _heads(weights, x):
+    """[batch, heads, length, features of a head]"""
+    first, second, width = x.shape
+    x = x.reshape(first, second, weights.heads, width // weights.heads)
+    return x.transpose(1, 2) if weights.batch_first else x.permute(1, 2, 0, 3)
 
 
-def _check_shape(name, mask, allowed):
-    if tuple(mask.shape) not in allowed:
-        wanted = " or ".join(str(list(shape)) for shape in allowed)
-        raise RuntimeError(f"multi_head_attention_forward(): the shape of {name} is "
-                           f"{list(mask.shape)}, but should be {wanted}")
+def _static(name, given, projected):
+    """The keys or values given in place of the projected ones."""
+    if given is None:
+        return projected
+    batch, heads, _, features = projected.shape
+    if given.ndim != 3 or (given.shape[0], given.shape[2]) != (batch * heads, features):
+        raise RuntimeError(
+            f"multi_head_attention_forward(): {name} is {list(given.shape)}, but should be "
+            f"[{batch * heads}, keys, {features}]"
+        )
+    return given.reshape(batch, heads, given.shape[1], features)
 
 
-def _added(name, mask, like):
-    if mask.is_floating_point():
-        return mask.to(like.dtype)
-    if mask.dtype.name != "bool":
-        raise RuntimeError(f"multi_head_attention_forward(): only bool and floating types of "
-                           f"{name} are supported, got {mask.dtype}")
-    zeros = ops.full_of(mask.shape, 0, dtype=like.dtype, device=like.device)
-    return zeros.masked_fill(mask, float("-inf"))
+def _with_extra_keys(weights, k, v, masks):
+    """The learned key and the key of zeros, which no mask leaves out."""
+    if weights.bias_k is not None:
+        k, v = [
+            _longer(x, bias.reshape(1, x.shape[1], 1, x.shape[3]))
+            for x, bias in ((k, weights.bias_k), (v, weights.bias_v))
+        ]
+        masks = masks.longer()
+    if weights.zero_key:
+        zero = ops.full_of((1, 1, 1, k.shape[3]), 0, dtype=k.dtype, device=k.device)
+        k, v, masks = _longer(k, zero), _longer(v, zero), masks.longer()
+    return k, v, masks
 
 
-def _with_learned_key(keys, bias_k, bias_v, static_k, static_v):
-    if static_k is not None or static_v is not None:
-        raise RuntimeError("multi_head_attention_forward(): bias cannot be added to static key or "
-                           "value; leave out bias_k and bias_v")
-    batch = keys.k.shape[1]
-    return keys.longer(ops.cat([keys.k, bias_k.expand(1, batch, -1)]),
-                       ops.cat([keys.v, bias_v.expand(1, batch, -1)]))
+def _longer(x, row):
+    batch, heads, _, features = x.shape
+    return ops.cat([x, row.expand(batch, heads, 1, features)], 2)
 
 
-def _with_zero_key(keys):
-    def zero(x):
-        return ops.full_of((x.shape[0], 1, x.shape[2]), 0, dtype=x.dtype, device=x.device)
-
-    return keys.longer(ops.cat([keys.k, zero(keys.k)], 1), ops.cat([keys.v, zero(keys.v)], 1))
-
-
-def _one_mask(keys, batch, heads):
-    """What is added to the scores [batch * heads, queries, keys]."""
-    if keys.padding is None:
-        return keys.mask
-    rows = keys.padding.reshape(batch, 1, 1, -1).expand(-1, heads, -1, -1)
-    rows = rows.reshape(batch * heads, 1, -1)
-    return rows if keys.mask is None else keys.mask + rows
-
-
-def _attend(q, keys, mask, dropout_p, need_weights, is_causal):
+def _attention(weights, q, k, v, masks: Masks, causal, need_weights):
+    """The result by heads, and the weights that are asked for."""
+    dropout_p = weights.dropout_p
     if not need_weights:
-        return ops.scaled_dot_product_attention(q, keys.k, keys.v, mask, dropout_p, is_causal), None
-    scores = ops.matmul(q * q.shape[-1] ** -0.5, keys.k.transpose(-2, -1))
-    weights = ops.softmax(scores if mask is None else scores + mask, -1)
+        mask = None if causal else masks.taking_part()
+        return ops.scaled_dot_product_attention(q, k, v, mask, dropout_p, causal), None
+    scores = ops.matmul(q * q.shape[-1] ** -0.5, k.transpose(-2, -1))
+    scores = ops.softmax(masks.added_to(scores), -1)
     if dropout_p > 0.0:
-        weights = ops.dropout(weights, dropout_p)
-    return ops.matmul(weights, keys.v), weights
+        scores = ops.dropout(scores, dropout_p)
+    return ops.matmul(scores, v), scores
