@@ -195,6 +195,9 @@ def test_repr():
         "SGD (\n"
         "Parameter Group 0\n"
         "    dampening: 0\n"
+        "    differentiable: False\n"
+        "    foreach: None\n"
+        "    fused: None\n"
         "    lr: 0.1\n"
         "    maximize: False\n"
         "    momentum: 0\n"
@@ -255,6 +258,11 @@ def test_options_are_checked(kind, options, text):
         kind([param(1.0)], **options)
 
 
-def test_fused_and_foreach_are_accepted():
+def test_flags_of_pytorch_are_accepted():
     for kind in (optim.SGD, optim.Adam, optim.AdamW):
-        kind([param(1.0)], lr=0.1, foreach=True, fused=True)
+        kind([param(1.0)], lr=0.1, foreach=True)
+        kind([param(1.0)], lr=0.1, fused=True)
+        with pytest.raises(RuntimeError, match="cannot both be True"):
+            kind([param(1.0)], lr=0.1, foreach=True, fused=True)
+        with pytest.raises(NotImplementedError, match="write it as an expression"):
+            kind([param(1.0)], lr=0.1, differentiable=True)

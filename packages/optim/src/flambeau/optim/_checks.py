@@ -1,9 +1,27 @@
-"""Checks of options."""
+"""Checks of options, with one wording for all optimizers."""
 
 from __future__ import annotations
 
+from typing import Any
 
-def at_least_zero(**options: float) -> None:
+from flambeau import Tensor
+
+
+def check_rate(lr: Any) -> None:
+    """Refuse a learning rate that is negative, nan or not one number.
+
+    Raises:
+        ValueError: Says what is wrong with it.
+    """
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError(
+            f"lr is a number or a tensor with one element, not of shape {tuple(lr.shape)}; give "
+            "each parameter group an lr of its own instead"
+        )
+    at_least_zero(lr=lr)
+
+
+def at_least_zero(**options: Any) -> None:
     """Refuse negative numbers and nan.
 
     Raises:
@@ -14,7 +32,7 @@ def at_least_zero(**options: float) -> None:
             raise ValueError(f"{name} is at least 0, not {value}")
 
 
-def check_betas(betas: tuple[float, float]) -> None:
+def check_betas(betas: tuple[Any, Any]) -> None:
     """Refuse decay rates outside ``[0, 1)``.
 
     Raises:
@@ -23,3 +41,20 @@ def check_betas(betas: tuple[float, float]) -> None:
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"betas[{i}] is at least 0 and less than 1, not {beta}")
+
+
+def check_flags(*, foreach: Any = None, fused: Any = None, differentiable: bool = False) -> None:
+    """Refuse what PyTorch refuses, and steps that shall themselves be differentiated.
+
+    Raises:
+        RuntimeError: The flags contradict each other.
+        NotImplementedError: ``differentiable`` is set.
+    """
+    if foreach and fused:
+        raise RuntimeError("fused and foreach cannot both be True; leave both out")
+    if differentiable:
+        raise NotImplementedError(
+            "differentiable=True: a step writes in place and is not recorded. To differentiate "
+            "through a step, write it as an expression, e.g. new = param - lr * grad, and call "
+            "the model with it (flambeau.func.functional_call)"
+        )

@@ -5,99 +5,208 @@ computes all outputs element by element and writes them back in place. Learning 
 everything that depends on the step number are run-time scalars, so a change of them compiles
 nothing. They are computed in double precision before they are rounded to the dtype of the
 parameter; that is why ``1 - beta`` is a scalar of its own.
+
+In the formulas ``g`` stands for the gradient of what is minimized: its sign is turned to maximize,
+and weight decay adds to it. Every row therefore exists twice, without and with weight decay:
+where there is none the parameter does not enter, so that an infinite one does not become nan.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
 class UpdateRow(NamedTuple):
     """One update.
 
-    ``writes`` and ``reads`` name the operands, ``scalars`` the numbers; ``outputs`` holds a
-    formula for every operand in ``writes``.
+    ``writes`` names the operands besides the gradient, ``scalars`` the numbers besides the sign
+    and the weight decay; ``outputs`` holds a formula for every operand in ``writes``.
     """
 
     name: str
     writes: tuple[str, ...]
-    reads: tuple[str, ...]
     scalars: tuple[str, ...]
     outputs: tuple[str, ...]
+    decays: bool = False
 
     @property
     def schema(self) -> str:
         """The schema that registers the row."""
-        operands = [f"Tensor(!) {name}" for name in self.writes]
-        operands += [f"Tensor {name}" for name in self.reads]
-        scalars = [f"Float {name}" for name in self.scalars]
+        operands = [*(f"Tensor(!) {name}" for name in self.writes), "Tensor grad"]
+        scalars = [f"Float {name}" for name in self.numbers]
         results = ", ".join(f"Tensor {name}" for name in self.writes)
         return f"{self.name}({', '.join([*operands, '*', *scalars])}) -> ({results})"
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """All run-time scalars in order."""
+        return (*self.scalars, "sign", *(("weight_decay",) if self.decays else ()))
+
+    @property
     def formula(self) -> str:
         """The outputs, separated by commas."""
-        return ", ".join(self.outputs)
+        gradient = "fma(weight_decay, param, sign * grad)" if self.decays else "(sign * grad)"
+        return re.sub(r"\bg\b", gradient, ", ".join(self.outputs))
 
 
-# The gradient of what is minimized. ``sign`` is -1 to maximize. Without weight decay the
-# parameter does not enter, so that an infinite one does not become nan.
-_GRAD = "(sign * grad + weight_decay * param if weight_decay != 0 else sign * grad)"
+Pair = tuple[UpdateRow, UpdateRow]
 
-_BUFFER = f"(momentum * momentum_buffer + undamped * {_GRAD})"
-_DIRECTION = f"({_GRAD} + momentum * {_BUFFER} if nesterov != 0 else {_BUFFER})"
 
-SGD = UpdateRow(
-    name="optim_sgd",
-    writes=("param",),
-    reads=("grad",),
-    scalars=("lr", "weight_decay", "sign"),
-    outputs=(f"param - lr * {_GRAD}",),
+def _rows(name: str, scalars: str, **outputs: str) -> Pair:
+    """The rows without and with weight decay."""
+    plain = UpdateRow(name, tuple(outputs), tuple(scalars.split()), tuple(outputs.values()))
+    return plain, plain._replace(name=f"{name}_decay", decays=True)
+
+
+# What several optimizers keep: running averages of the gradient and of its square.
+_EXP_AVG = "fma(beta1, exp_avg, one_minus_beta1 * g)"
+_EXP_AVG_SQ = "fma(beta2, exp_avg_sq, one_minus_beta2 * (g * g))"
+_AVERAGES = {"exp_avg": _EXP_AVG, "exp_avg_sq": _EXP_AVG_SQ}
+_BETAS = "beta1 one_minus_beta1 beta2 one_minus_beta2"
+
+_BUFFER = "fma(momentum, momentum_buffer, undamped * g)"
+SGD = _rows("optim_sgd", "lr", param="param - lr * g")
+SGD_MOMENTUM = _rows(
+    "optim_sgd_momentum",
+    "lr momentum undamped",
+    param=f"param - lr * {_BUFFER}",
+    momentum_buffer=_BUFFER,
+)
+SGD_NESTEROV = _rows(
+    "optim_sgd_nesterov",
+    "lr momentum undamped",
+    param=f"param - lr * fma(momentum, {_BUFFER}, g)",
+    momentum_buffer=_BUFFER,
 )
 
-SGD_MOMENTUM = UpdateRow(
-    name="optim_sgd_momentum",
-    writes=("param", "momentum_buffer"),
-    reads=("grad",),
-    scalars=("lr", "momentum", "undamped", "nesterov", "weight_decay", "sign"),
-    outputs=(f"param - lr * {_DIRECTION}", _BUFFER),
-)
-
-_EXP_AVG = f"(beta1 * exp_avg + one_minus_beta1 * {_GRAD})"
-_EXP_AVG_SQ = f"(beta2 * exp_avg_sq + one_minus_beta2 * {_GRAD} * {_GRAD})"
+# The bias corrections are in step_size = lr * root2 / (1 - beta1**step) and in eps, which is
+# multiplied by root2 = sqrt(1 - beta2**step). keep = 1 - lr * decoupled weight decay.
+_ADAM_SCALARS = f"step_size {_BETAS} eps keep"
 _MAX_SQ = f"maximum(max_exp_avg_sq, {_EXP_AVG_SQ})"
-_ADAM_SCALARS = (
-    "step_size",  # lr / (1 - beta1**step)
-    "beta1",
-    "one_minus_beta1",
-    "beta2",
-    "one_minus_beta2",
-    "root_correction2",  # sqrt(1 - beta2**step)
-    "eps",
-    "keep",  # 1 - lr * decoupled weight decay
-    "weight_decay",
-    "sign",
-)
 
 
 def _adam_param(square: str) -> str:
-    return f"keep * param - step_size * ({_EXP_AVG} / (sqrt({square}) / root_correction2 + eps))"
+    return f"fma(-step_size, {_EXP_AVG} / (sqrt({square}) + eps), keep * param)"
 
 
-ADAM = UpdateRow(
-    name="optim_adam",
-    writes=("param", "exp_avg", "exp_avg_sq"),
-    reads=("grad",),
-    scalars=_ADAM_SCALARS,
-    outputs=(_adam_param(_EXP_AVG_SQ), _EXP_AVG, _EXP_AVG_SQ),
+ADAM = _rows("optim_adam", _ADAM_SCALARS, param=_adam_param(_EXP_AVG_SQ), **_AVERAGES)
+ADAM_AMSGRAD = _rows(
+    "optim_adam_amsgrad",
+    _ADAM_SCALARS,
+    param=_adam_param(_MAX_SQ),
+    **_AVERAGES,
+    max_exp_avg_sq=_MAX_SQ,
 )
 
-ADAM_AMSGRAD = UpdateRow(
-    name="optim_adam_amsgrad",
-    writes=("param", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
-    reads=("grad",),
-    scalars=_ADAM_SCALARS,
-    outputs=(_adam_param(_MAX_SQ), _EXP_AVG, _EXP_AVG_SQ, _MAX_SQ),
+# RAdam is Adam with another step size once enough steps are behind it; before, it only averages.
+RADAM_EARLY = _rows(
+    "optim_radam_early",
+    f"step_size {_BETAS} keep",
+    param=f"fma(-step_size, {_EXP_AVG}, keep * param)",
+    **_AVERAGES,
 )
 
-ROWS = (SGD, SGD_MOMENTUM, ADAM, ADAM_AMSGRAD)
+NADAM = _rows(
+    "optim_nadam",
+    f"of_average of_gradient {_BETAS} eps keep",
+    param=f"keep * param - fma(of_average, {_EXP_AVG}, of_gradient * g)"
+    f" / (sqrt({_EXP_AVG_SQ}) + eps)",
+    **_AVERAGES,
+)
+
+_EXP_INF = "maximum(beta2 * exp_inf, abs(g) + eps)"
+ADAMAX = _rows(
+    "optim_adamax",
+    "step_size beta1 one_minus_beta1 beta2 eps",
+    param=f"param - step_size * ({_EXP_AVG} / {_EXP_INF})",
+    exp_avg=_EXP_AVG,
+    exp_inf=_EXP_INF,
+)
+
+_SUM = "fma(g, g, sum)"
+ADAGRAD = _rows(
+    "optim_adagrad",
+    "step_size eps",
+    param=f"param - step_size * (g / (sqrt({_SUM}) + eps))",
+    sum=_SUM,
+)
+
+_DELTA_SQ = "fma(rho, square_avg, one_minus_rho * (g * g))"
+_DELTA = f"(sqrt(acc_delta + eps) / sqrt({_DELTA_SQ} + eps) * g)"
+ADADELTA = _rows(
+    "optim_adadelta",
+    "lr rho one_minus_rho eps",
+    param=f"param - lr * {_DELTA}",
+    square_avg=_DELTA_SQ,
+    acc_delta=f"fma(rho, acc_delta, one_minus_rho * ({_DELTA} * {_DELTA}))",
+)
+
+_RMS_SQ = "fma(alpha, square_avg, one_minus_alpha * (g * g))"
+_RMS_AVG = "fma(alpha, grad_avg, one_minus_alpha * g)"
+_RMS_SCALARS = "lr alpha one_minus_alpha eps"
+# The variance of a gradient that hardly changes is a small difference, which must not be negative.
+_RMS_ROOTS = {
+    False: f"(sqrt({_RMS_SQ}) + eps)",
+    True: f"(sqrt(maximum({_RMS_SQ} - {_RMS_AVG} * {_RMS_AVG}, 0)) + eps)",
+}
+
+
+def _rmsprop(centered: bool, momentum: bool) -> Pair:
+    direction = f"(g / {_RMS_ROOTS[centered]})"
+    name, scalars, states = "optim_rmsprop", _RMS_SCALARS, {"square_avg": _RMS_SQ}
+    if centered:
+        name += "_centered"
+        states["grad_avg"] = _RMS_AVG
+    if momentum:
+        name += "_momentum"
+        scalars += " momentum"
+        direction = f"fma(momentum, momentum_buffer, {direction})"
+        states["momentum_buffer"] = direction
+    return _rows(name, scalars, param=f"param - lr * {direction}", **states)
+
+
+# By (centered, momentum).
+RMSPROP = {(c, m): _rmsprop(c, m) for c in (False, True) for m in (False, True)}
+
+# The step grows where the gradient keeps its sign and shrinks where it turned, and there the
+# gradient is forgotten.
+_AGREES = "(g * prev)"
+_FACTOR = f"(etaplus if {_AGREES} > 0 else etaminus if {_AGREES} < 0 else 1)"
+_STEP_SIZE = f"minimum(maximum(step_size * {_FACTOR}, least), greatest)"
+_KEPT = f"(0 if {_AGREES} < 0 else g)"
+RPROP = _rows(
+    "optim_rprop",
+    "etaminus etaplus least greatest",
+    param=f"param - sign({_KEPT}) * {_STEP_SIZE}",
+    prev=_KEPT,
+    step_size=_STEP_SIZE,
+)
+
+_MOVED = "(keep * param - eta * g)"
+ASGD = _rows(
+    "optim_asgd",
+    "eta keep mu",
+    param=_MOVED,
+    ax=f"({_MOVED} if mu == 1 else fma(mu, {_MOVED} - ax, ax))",
+)
+
+ROWS = tuple(
+    row
+    for pair in (
+        SGD,
+        SGD_MOMENTUM,
+        SGD_NESTEROV,
+        ADAM,
+        ADAM_AMSGRAD,
+        RADAM_EARLY,
+        NADAM,
+        ADAMAX,
+        ADAGRAD,
+        ADADELTA,
+        *RMSPROP.values(),
+        RPROP,
+        ASGD,
+    )
+    for row in pair
+)

@@ -1,13 +1,19 @@
-"""An optimizer's state with positions in the place of parameters, and back."""
+"""An optimizer's state with positions, or names, in the place of parameters, and back."""
 
 from __future__ import annotations
 
+import difflib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import flambeau
 from flambeau import Tensor
 
 Groups = list[dict[str, Any]]
+
+# State that is one number for a parameter. PyTorch keeps it in tensors without dimensions.
+NUMBERS = ("step", "mu_product", "eta", "mu")
 
 
 def pack_state(groups: Groups, state: Mapping[Any, Any]) -> dict[str, Any]:
@@ -24,6 +30,87 @@ def pack_state(groups: Groups, state: Mapping[Any, Any]) -> dict[str, Any]:
         for key, value in state.items()
     }
     return {"state": by_position, "param_groups": packed}
+
+
+def by_name(packed: dict[str, Any]) -> dict[str, Any]:
+    """A packed state with names in the place of positions.
+
+    Raises:
+        ValueError: There are no names, or one is used twice.
+    """
+    names: dict[int, str] = {}
+    for group in packed["param_groups"]:
+        if "param_names" not in group:
+            raise ValueError(
+                "the parameters have no names: make the optimizer from "
+                "model.named_parameters(), or use state_dict()"
+            )
+        names.update(zip(group["params"], group["param_names"], strict=True))
+    name, count = Counter(names.values()).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"{count} parameters are named {name!r}")
+    groups = [
+        {**group, "params": [names[position] for position in group["params"]]}
+        for group in packed["param_groups"]
+    ]
+    state = {names.get(key, key): value for key, value in packed["state"].items()}
+    return {**packed, "state": state, "param_groups": groups}
+
+
+def from_names(packed: dict[str, Any], groups: Groups) -> dict[str, Any]:
+    """A state by name as one by position in ``groups``; one by position as it is.
+
+    Raises:
+        ValueError: Names differ, or a group's parameters have options of several saved groups.
+    """
+    saved = packed["param_groups"]
+    source = {name: i for i, group in enumerate(saved) for name in group["params"]}
+    if not any(isinstance(name, str) for name in source):
+        return packed
+    own = [name for group in groups for name in group.get("param_names", ())]
+    if not own:
+        raise ValueError(
+            "the state goes by name, but the optimizer's parameters have none: make it from "
+            "model.named_parameters()"
+        )
+    _check_names(own, list(source))
+    positions = {name: i for i, name in enumerate(own)}
+    regrouped = [_regroup(i, group, saved, source, positions) for i, group in enumerate(groups)]
+    state = {positions.get(key, key): value for key, value in packed["state"].items()}
+    return {**packed, "state": state, "param_groups": regrouped}
+
+
+def _check_names(own: list[str], saved: list[str]) -> None:
+    missing = [name for name in own if name not in set(saved)]
+    unexpected = [name for name in saved if name not in set(own)]
+    if not missing and not unexpected:
+        return
+    lines = [f"missing in the state: {name!r}{_near(name, unexpected)}" for name in missing]
+    lines += [f"unknown to the optimizer: {name!r}" for name in unexpected]
+    raise ValueError("the names of the parameters differ:\n    " + "\n    ".join(lines))
+
+
+def _near(name: str, others: list[str]) -> str:
+    near = difflib.get_close_matches(name, others, 1)
+    return f" (is it {near[0]!r}?)" if near else ""
+
+
+def _regroup(
+    i: int,
+    group: dict[str, Any],
+    saved: Groups,
+    source: dict[str, int],
+    positions: dict[str, int],
+) -> dict[str, Any]:
+    names = group["param_names"]
+    origins = sorted({source[name] for name in names})
+    if len(origins) > 1:
+        raise ValueError(
+            f"parameter group {i} holds parameters of the saved groups {origins}, whose options "
+            "may differ; group the parameters as they were"
+        )
+    options = saved[origins[0]] if origins else group
+    return {**options, "param_names": names, "params": [positions[name] for name in names]}
 
 
 def unpack_state(packed: dict[str, Any], groups: Groups) -> tuple[Groups, dict[Any, Any]]:
@@ -66,13 +153,17 @@ def _check_sizes(saved: Groups, groups: Groups) -> None:
 
 
 def _fit(value: Any, param: Tensor, name: str = "") -> Any:
-    """State in the dtype and on the device of its parameter; the step stays a number."""
-    if name == "step":
-        return int(value)
-    if isinstance(value, Tensor):
-        if param.is_floating_point():
-            return value.to(dtype=param.dtype, device=param.device)
-        return value.to(device=param.device)
+    """State in the dtype and on the device of its parameter; numbers stay numbers."""
+    if name in NUMBERS and value is not None:
+        return int(value) if name == "step" else float(value)
     if isinstance(value, Mapping):
         return {key: _fit(item, param, key) for key, item in value.items()}
-    return value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_fit(item, param) for item in value)
+    if not isinstance(value, Tensor) and hasattr(value, "__dlpack__"):
+        value = flambeau.from_dlpack(value).clone()
+    if not isinstance(value, Tensor):
+        return value
+    if param.is_floating_point():
+        return value.to(dtype=param.dtype, device=param.device)
+    return value.to(device=param.device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor
@@ -14,16 +14,17 @@ _operators: dict[str, Any] = {}  # by the row's name, registered when first used
 
 
 def apply_update(
-    row: UpdateRow, operands: Iterable[tuple[Tensor, ...]], scalars: Sequence[float]
+    row: UpdateRow, operands: Sequence[Sequence[Tensor]], scalars: Sequence[float]
 ) -> None:
     """Update parameters in place, one pass each, without temporaries.
 
     Args:
         row: What to compute.
-        operands: For every parameter the operands of the row, written ones first.
+        operands: For every operand of the row its tensors, one for each parameter; written ones
+            first, the gradients last.
         scalars: The run-time scalars in the row's order, the same for all parameters.
     """
     op = _operators.get(row.name)
     if op is None:
         op = _operators[row.name] = register_op(row.schema, float=row.formula, differentiable=False)
-    update(op, list(map(list, zip(*operands, strict=True))), scalars)
+    update(op, operands, scalars)

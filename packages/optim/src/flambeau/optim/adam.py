@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from operator import itemgetter
 from typing import Any
 
-import flambeau
 from flambeau import Tensor
 
-from ._checks import at_least_zero, check_betas
-from ._rows import ADAM, ADAM_AMSGRAD
-from ._update import apply_update
-from .optimizer import Optimizer
-
-# By row: what reads the averages among its operands from the state of a parameter.
-_AVERAGES: dict[str, Any] = {row.name: itemgetter(*row.writes[1:]) for row in (ADAM, ADAM_AMSGRAD)}
+from ._checks import at_least_zero, check_betas, check_flags, check_rate
+from ._fused import FusedOptimizer, zeros
+from ._rows import ADAM, ADAM_AMSGRAD, UpdateRow
 
 
-class Adam(Optimizer):
-    r"""Adam.
+class Adam(FusedOptimizer):
+    r"""Adam (Kingma and Ba, Adam: A Method for Stochastic Optimization, 2015).
 
     With gradient ``g`` (its negative if ``maximize``) plus ``weight_decay * p`` in step ``t``:
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g**2``,
     ``p = p - lr * (m / (1 - beta1**t)) / (sqrt(v / (1 - beta2**t)) + eps)``;
-    with ``amsgrad`` the greatest ``v`` so far takes the place of ``v``.
+    with ``amsgrad`` the greatest ``v`` so far takes the place of ``v`` (Reddi et al., On the
+    Convergence of Adam and Beyond, 2018).
 
     Args:
-        params: Parameters, or dicts of parameters with options of their own.
-        lr: The learning rate.
+        params: Parameters, (name, parameter) pairs, or dicts of either with options of their own.
+        lr: The learning rate, a number or a tensor with one element.
         betas: Decay rates of the two averages.
         eps: Keeps the division away from zero.
         weight_decay: Factor of the parameter that is added to the gradient, or, with
@@ -37,7 +31,9 @@ class Adam(Optimizer):
         amsgrad: Never let the scale of the step grow again.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        fused: Likewise accepted.
+        capturable: Accepted; scalars are always computed anew.
+        differentiable: Not supported.
+        fused: Accepted, as ``foreach``.
         decoupled_weight_decay: Decay as AdamW does.
 
     Raises:
@@ -57,19 +53,23 @@ class Adam(Optimizer):
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
         *,
         foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        at_least_zero(lr=lr, eps=eps, weight_decay=weight_decay)
+        check_rate(lr)
+        at_least_zero(eps=eps, weight_decay=weight_decay)
         check_betas(betas)
+        check_flags(foreach=foreach, fused=fused, differentiable=differentiable)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -77,45 +77,46 @@ class Adam(Optimizer):
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
             "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
 
-    def _update_group(self, group: dict[str, Any]) -> None:
-        row = ADAM_AMSGRAD if group["amsgrad"] else ADAM
-        for step, operands in self._advance(group, _AVERAGES[row.name]).items():
-            apply_update(row, operands, _scalars(group, step))
+    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
+        decays = group["weight_decay"] != 0 and not group["decoupled_weight_decay"]
+        return (ADAM_AMSGRAD if group["amsgrad"] else ADAM)[decays]
 
-    def _advance(
-        self, group: dict[str, Any], averages: Callable[[dict[str, Any]], tuple[Tensor, ...]]
-    ) -> dict[int, list[tuple[Tensor, ...]]]:
-        """Count a step for every parameter with a gradient; the operands by number of steps."""
-        by_step: dict[int, list[tuple[Tensor, ...]]] = {}
-        for param in group["params"]:
-            grad = param.grad
-            if grad is None:
-                continue
-            state = self.state[param]
-            if not state:
-                state.update(_first_state(param, group["amsgrad"]))
-            step = state["step"] = state["step"] + 1
-            by_step.setdefault(step, []).append((param, *averages(state), grad))
-        return by_step
+    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return zeros(param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
+
+    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+        beta1, beta2 = map(float, group["betas"])
+        lr = float(group["lr"])
+        root2 = math.sqrt(1.0 - beta2**key)
+        step_size = lr * root2 / (1.0 - beta1**key)
+        keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
+        return (step_size, beta1, 1.0 - beta1, beta2, 1.0 - beta2, root2 * group["eps"], keep)
 
 
 class AdamW(Adam):
-    r"""Adam whose weight decay does not pass through the averages: first ``p = p * (1 - lr * wd)``.
+    r"""Adam whose weight decay does not pass through the averages: first ``p = p * (1 - lr * wd)``
+    (Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019).
 
     Args:
-        params: Parameters, or dicts of parameters with options of their own.
-        lr: The learning rate.
+        params: Parameters, (name, parameter) pairs, or dicts of either with options of their own.
+        lr: The learning rate, a number or a tensor with one element.
         betas: Decay rates of the two averages.
         eps: Keeps the division away from zero.
         weight_decay: The decay ``wd``.
         amsgrad: Never let the scale of the step grow again.
         maximize: Go up instead of down.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
-        fused: Likewise.
+        capturable: Accepted; scalars are always computed anew.
+        differentiable: Not supported.
+        fused: Accepted, as ``foreach``.
 
     Raises:
         ValueError: A number is out of range.
@@ -134,14 +135,16 @@ class AdamW(Adam):
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
         *,
         maximize: bool = False,
         foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
         super().__init__(
@@ -152,30 +155,9 @@ class AdamW(Adam):
             weight_decay,
             amsgrad,
             maximize=maximize,
+            foreach=foreach,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
             decoupled_weight_decay=True,
         )
-
-
-def _first_state(param: Tensor, amsgrad: bool) -> dict[str, Any]:
-    names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if amsgrad else [])]
-    return {"step": 0, **{name: flambeau.zeros_like(param) for name in names}}
-
-
-def _scalars(group: dict[str, Any], step: int) -> tuple[float, ...]:
-    """The run-time scalars of one step, in the row's order."""
-    beta1, beta2 = map(float, group["betas"])
-    lr = float(group["lr"])
-    decay = group["weight_decay"]
-    decoupled = group["decoupled_weight_decay"]
-    return (
-        lr / (1.0 - beta1**step),
-        beta1,
-        1.0 - beta1,
-        beta2,
-        1.0 - beta2,
-        math.sqrt(1.0 - beta2**step),
-        group["eps"],
-        1.0 - lr * decay if decoupled else 1.0,
-        0.0 if decoupled else decay,
-        -1.0 if group["maximize"] else 1.0,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -12,22 +11,33 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from ._state import pack_state, unpack_state
+from ._groups import add_defaults, check_names, check_params, read_params
+from ._hooks import (
+    Hooks,
+    RemovableHandle,
+    hooked,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from ._state import by_name, from_names, pack_state, unpack_state
+
+__all__ = [
+    "Optimizer",
+    "RemovableHandle",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
 
 
-class RemovableHandle:
-    """What registering a hook returns; ``remove()`` takes the hook out again."""
+class _Required:
+    """Stands in ``defaults`` for an option that every group has to set."""
 
-    _ids = itertools.count()
+    def __repr__(self) -> str:
+        return "<required parameter>"
 
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.id = next(self._ids)
-        self._hooks = hooks
-        hooks[self.id] = hook
 
-    def remove(self) -> None:
-        """Take the hook out; doing it twice is harmless."""
-        self._hooks.pop(self.id, None)
+required = _Required()
 
 
 class Optimizer:
@@ -74,8 +84,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         self._step_count = 0
-        self._pre_hooks: dict[int, Callable[..., Any]] = {}
-        self._post_hooks: dict[int, Callable[..., Any]] = {}
+        self._hooks = Hooks()
         groups = list(params)
         if not groups:
             raise ValueError(
@@ -87,6 +96,11 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            cls.step = hooked(cls.__dict__["step"])  # type: ignore[method-assign]
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own, e.g. layers that are no longer frozen.
 
@@ -95,7 +109,8 @@ class Optimizer:
 
         Raises:
             TypeError: It is not a dict, or holds something else than tensors.
-            ValueError: A parameter is not a leaf, or is in a group already.
+            ValueError: A parameter is not a leaf, or is in a group already, or some parameters
+                have names and others have none.
 
         Example:
             >>> import flambeau
@@ -109,12 +124,12 @@ class Optimizer:
         if not isinstance(param_group, dict):
             raise TypeError(f"a parameter group is a dict, not {type(param_group).__name__}")
         group = dict(param_group)
-        group["params"], names = _read_params(group["params"])
+        group["params"], names = read_params(group.get("params"))
         if names:
             group["param_names"] = names
-        self._check_params(group["params"])
-        for name, value in self.defaults.items():
-            group.setdefault(name, value)
+        check_params(group["params"], self.param_groups)
+        check_names(group, self.param_groups)
+        add_defaults(group, self.defaults, required)
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -122,6 +137,15 @@ class Optimizer:
 
         Args:
             set_to_none: Drop them; otherwise fill them with zeros.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import optim
+            >>> x = flambeau.tensor([1.0], requires_grad=True)
+            >>> (x * 3).sum().backward()
+            >>> optim.SGD([x], lr=0.1).zero_grad()
+            >>> x.grad is None
+            True
         """
         for group in self.param_groups:
             for param in group["params"]:
@@ -142,24 +166,90 @@ class Optimizer:
         Returns:
             What ``closure`` returned, or ``None``.
         """
-        for hook in list(self._pre_hooks.values()):
-            hook(self, (closure,), {})
-        loss = None if closure is None else _call_recorded(closure)
-        with _unrecorded(self.param_groups):
-            for group in self.param_groups:
-                self._update_group(group)
-        self._step_count += 1
-        for hook in list(self._post_hooks.values()):
-            hook(self, (closure,), {})
+        loss = None if closure is None else call_recorded(closure)
+        self._update_groups()
         return loss
 
+    step = hooked(step)
+
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before every step."""
-        return RemovableHandle(self._pre_hooks, hook)
+        """Call ``hook(optimizer, args, kwargs)`` before every step.
+
+        Args:
+            hook: Gets the arguments of ``step``, the optimizer first; it may return new
+                ``(args, kwargs)``.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+        """
+        return RemovableHandle(self._hooks.before_step, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after every step."""
-        return RemovableHandle(self._post_hooks, hook)
+        """Call ``hook(optimizer, args, kwargs)`` after every step.
+
+        Args:
+            hook: Gets the arguments of ``step``, the optimizer first.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+        """
+        return RemovableHandle(self._hooks.after_step, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before ``state_dict`` reads the state.
+
+        Args:
+            hook: What to call.
+            prepend: Before the hooks that are there already.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+        """
+        return RemovableHandle(self._hooks.before_state, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` on what ``state_dict`` is about to return.
+
+        Args:
+            hook: May change the dict, or return another one.
+            prepend: Before the hooks that are there already.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+        """
+        return RemovableHandle(self._hooks.after_state, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before a state is loaded.
+
+        Args:
+            hook: May change the dict, which is a shallow copy, or return another one.
+            prepend: Before the hooks that are there already.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+        """
+        return RemovableHandle(self._hooks.before_load, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after a state was loaded.
+
+        Args:
+            hook: What to call.
+            prepend: Before the hooks that are there already.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+        """
+        return RemovableHandle(self._hooks.after_load, hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
         """Options and state; parameters are replaced by their positions.
@@ -173,28 +263,64 @@ class Optimizer:
             >>> optim.SGD([flambeau.zeros(1)], lr=0.1).state_dict()["param_groups"][0]["params"]
             [0]
         """
-        return pack_state(self.param_groups, self.state)
+        return self._hooks.saved(self, lambda: pack_state(self.param_groups, self.state))
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over options and state from ``state_dict()`` of an optimizer of the same kind.
+    def named_state_dict(self) -> dict[str, Any]:
+        """Options and state; parameters are replaced by their names.
 
-        State goes to parameters by position, in the dtype and on the device of each.
+        It needs an optimizer that was made from names, ``SGD(model.named_parameters())``, and is
+        loaded by ``load_state_dict`` into one whose parameters have these names, in whatever
+        order and groups.
 
-        Args:
-            state_dict: What ``state_dict`` returned.
+        Returns:
+            ``{"state": {name: {...}}, "param_groups": [{..., "params": [names]}]}``.
 
         Raises:
-            ValueError: The number of groups, or of parameters in one, differs.
+            ValueError: The parameters have no names, or one name is used twice.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import optim
+            >>> optimizer = optim.Adam([("weight", flambeau.zeros(1))])
+            >>> optimizer.named_state_dict()["param_groups"][0]["params"]
+            ['weight']
         """
-        groups, state = unpack_state(deepcopy(state_dict), self.param_groups)
-        self.param_groups = groups
-        self.state = defaultdict(dict, state)
+        return by_name(self.state_dict())
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over options and state from an optimizer of the same kind.
+
+        State goes to parameters by position, or by name if it came from ``named_state_dict``, in
+        the dtype and on the device of each. PyTorch's own state, with its tensors converted, is
+        understood.
+
+        Args:
+            state_dict: What ``state_dict`` or ``named_state_dict`` returned.
+
+        Raises:
+            ValueError: The number of groups or parameters, or a name differs.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import optim
+            >>> saved = optim.SGD([flambeau.zeros(1)], lr=0.1).state_dict()
+            >>> optimizer = optim.SGD([flambeau.zeros(1)], lr=0.5)
+            >>> optimizer.load_state_dict(saved)
+            >>> optimizer.param_groups[0]["lr"]
+            0.1
+        """
+        packed = self._hooks.loading(self, dict(state_dict))
+        packed = from_names(deepcopy(packed), self.param_groups)
+        groups, state = unpack_state(packed, self.param_groups)
+        self.__setstate__({"param_groups": groups, "state": defaultdict(dict, state)})
+        self._hooks.loaded(self)
 
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")
-            lines += [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
+            names = sorted(name for name in group if name != "params")
+            lines += [f"    {name}: {group[name]}" for name in names]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -206,7 +332,14 @@ class Optimizer:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _pre_hooks={}, _post_hooks={})
+        self.__dict__.update(state)
+        self.__dict__.setdefault("_hooks", Hooks())
+        self.__dict__.setdefault("_step_count", 0)
+
+    def _update_groups(self) -> None:
+        with unrecorded(self.param_groups):
+            for group in self.param_groups:
+                self._update_group(group)
 
     def _update_group(self, group: dict[str, Any]) -> None:
         """Update the parameters of one group; nothing it does is recorded for gradients."""
@@ -214,35 +347,8 @@ class Optimizer:
             f"{type(self).__name__} defines neither _update_group(self, group) nor step(self)"
         )
 
-    def _check_params(self, params: list[Tensor]) -> None:
-        taken = {id(param) for group in self.param_groups for param in group["params"]}
-        for param in params:
-            if not isinstance(param, Tensor):
-                raise TypeError(f"an optimizer takes tensors, not {type(param).__name__}")
-            if not param.is_leaf:
-                raise ValueError(
-                    "cannot optimize a tensor that was computed from others: it gets no gradient. "
-                    "Optimize those it was computed from, or write tensor.detach()"
-                    ".requires_grad_()"
-                )
-            if id(param) in taken:
-                raise ValueError("a parameter occurs twice in the optimizer's groups")
-            taken.add(id(param))
 
-
-def _read_params(params: Any) -> tuple[list[Tensor], list[str]]:
-    """The tensors of a group and, if they came as pairs, their names."""
-    if isinstance(params, Tensor):
-        return [params], []
-    if isinstance(params, set):
-        raise TypeError("parameters need an order that does not change: use a list, not a set")
-    listed = list(params)
-    if listed and all(isinstance(item, tuple) for item in listed):
-        return [param for _, param in listed], [name for name, _ in listed]
-    return listed, []
-
-
-def _call_recorded(closure: Callable[[], Any]) -> Any:
+def call_recorded(closure: Callable[[], Any]) -> Any:
     """Call a closure that computes gradients, wherever the step itself is taken."""
     if flambeau.is_grad_enabled():
         return closure()
@@ -250,7 +356,7 @@ def _call_recorded(closure: Callable[[], Any]) -> Any:
         return closure()
 
 
-def _unrecorded(groups: list[dict[str, Any]]) -> AbstractContextManager[Any]:
+def unrecorded(groups: list[dict[str, Any]]) -> AbstractContextManager[Any]:
     """Turn recording off, where any parameter would be recorded.
 
     Without autograd installed none is, and there is nothing to turn off.

@@ -7,31 +7,34 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from ._checks import at_least_zero
+from ._checks import at_least_zero, check_flags, check_rate
+from ._fused import Columns, FusedOptimizer
 from ._rows import SGD as PLAIN
 from ._rows import SGD_MOMENTUM as MOMENTUM
-from ._update import apply_update
-from .optimizer import Optimizer
+from ._rows import SGD_NESTEROV as NESTEROV
+from ._rows import UpdateRow
 
 
-class SGD(Optimizer):
+class SGD(FusedOptimizer):
     r"""Stochastic gradient descent, with momentum if wanted.
 
     With gradient ``g`` (its negative if ``maximize``) plus ``weight_decay * p``:
     ``p = p - lr * g`` without momentum; otherwise ``b = momentum * b + (1 - dampening) * g``
     (``b = g`` in the first step) and ``p = p - lr * b``, or
-    ``p = p - lr * (g + momentum * b)`` with ``nesterov``.
+    ``p = p - lr * (g + momentum * b)`` with ``nesterov`` (Sutskever et al., On the importance of
+    initialization and momentum in deep learning, 2013).
 
     Args:
-        params: Parameters, or dicts of parameters with options of their own.
-        lr: The learning rate.
+        params: Parameters, (name, parameter) pairs, or dicts of either with options of their own.
+        lr: The learning rate, a number or a tensor with one element.
         momentum: How much of the last direction is kept.
         dampening: How much the gradient is weakened when there is momentum.
         weight_decay: Factor of the parameter that is added to the gradient.
         nesterov: Look ahead along the momentum.
         maximize: Go up instead of down.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
-        fused: Likewise.
+        differentiable: Not supported.
+        fused: Accepted, as ``foreach``.
 
     Raises:
         ValueError: A number is negative, or ``nesterov`` stands without momentum.
@@ -50,17 +53,20 @@ class SGD(Optimizer):
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
+        lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: float = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
         foreach: bool | None = None,
+        differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        at_least_zero(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        check_rate(lr)
+        at_least_zero(momentum=momentum, weight_decay=weight_decay)
+        check_flags(foreach=foreach, fused=fused, differentiable=differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("nesterov=True needs momentum > 0 and dampening = 0")
         defaults = {
@@ -70,37 +76,36 @@ class SGD(Optimizer):
             "weight_decay": weight_decay,
             "nesterov": nesterov,
             "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, defaults)
 
-    def _update_group(self, group: dict[str, Any]) -> None:
-        pairs = [(p, p.grad) for p in group["params"] if p.grad is not None]
-        if not pairs:
-            return
-        lr, decay = float(group["lr"]), group["weight_decay"]
-        sign = -1.0 if group["maximize"] else 1.0
+    def _advance_all(self, group: dict[str, Any]) -> dict[Any, Columns]:
+        if group["momentum"] != 0:
+            return super()._advance_all(group)
+        params = [param for param in group["params"] if param.grad is not None]
+        return {False: (params, [], [param.grad for param in params])} if params else {}
+
+    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Whether the step is the first: its direction is the gradient itself, not damped."""
+        if state.get("momentum_buffer") is not None:
+            return False
+        state["momentum_buffer"] = flambeau.zeros_like(param)
+        return True
+
+    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
+        decays = group["weight_decay"] != 0
         if group["momentum"] == 0:
-            apply_update(PLAIN, pairs, (lr, decay, sign))
-            return
-        for undamped, operands in self._with_buffers(pairs, group["dampening"]):
-            scalars = (lr, group["momentum"], undamped, float(group["nesterov"]), decay, sign)
-            apply_update(MOMENTUM, operands, scalars)
+            return PLAIN[decays]
+        return NESTEROV[decays] if group["nesterov"] else MOMENTUM[decays]
 
-    def _with_buffers(
-        self, pairs: list[tuple[Tensor, Tensor]], dampening: float
-    ) -> list[tuple[float, list[tuple[Tensor, ...]]]]:
-        """The operands with their buffers, those in their first step apart.
-
-        The first direction is the gradient itself, so it is not damped.
-        """
-        fresh, old = [], []
-        for param, grad in pairs:
-            state = self.state[param]
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = flambeau.zeros_like(param)
-                fresh.append((param, buffer, grad))
-            else:
-                old.append((param, buffer, grad))
-        steps = ((1.0, fresh), (1.0 - dampening, old))
-        return [(undamped, operands) for undamped, operands in steps if operands]
+    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+        lr = float(group["lr"])
+        if group["momentum"] == 0:
+            return (lr,)
+        return lr, float(group["momentum"]), 1.0 if key else 1.0 - group["dampening"]

@@ -1,0 +1,103 @@
+"""``FusedOptimizer``: optimizers whose step is one update row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+
+from ._rows import UpdateRow
+from ._update import apply_update
+from .optimizer import Optimizer
+
+Columns = tuple[list[Tensor], list[Any], list[Tensor]]
+
+
+class FusedOptimizer(Optimizer):
+    """Base of the optimizers that treat every element of a parameter alike.
+
+    A subclass names the row, makes a parameter's first state, counts its steps and computes the
+    run-time scalars. Parameters that share their scalars are updated in one call. Complex
+    parameters are treated as pairs of real numbers, as in PyTorch.
+    """
+
+    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
+        """The row that updates the parameters of a group with this key."""
+        raise NotImplementedError
+
+    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The state of a parameter before its first step."""
+        raise NotImplementedError
+
+    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Count a step; returns what the scalars depend on besides the group, hashable."""
+        step = state["step"] = state["step"] + 1
+        return step
+
+    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+        """The row's own scalars for parameters with this key."""
+        raise NotImplementedError
+
+    def _update_groups(self) -> None:
+        # An update row is never recorded, wherever the step is taken.
+        for group in self.param_groups:
+            self._update_group(group)
+
+    def _update_group(self, group: dict[str, Any]) -> None:
+        sign = -1.0 if group["maximize"] else 1.0
+        for key, (params, states, grads) in self._advance_all(group).items():
+            row = self._row(group, key)
+            scalars = (*self._scalars(group, key), sign)
+            if row.decays:
+                scalars += (float(group["weight_decay"]),)
+            columns = [params, *self._state_columns(row, group, params, states), grads]
+            if any(map(Tensor.is_complex, params)):
+                columns = [list(map(_as_real, column)) for column in columns]
+            apply_update(row, columns, scalars)
+
+    def _advance_all(self, group: dict[str, Any]) -> dict[Any, Columns]:
+        """Count a step for every parameter with a gradient.
+
+        By key the parameters, their states and their gradients.
+        """
+        by_key: dict[Any, Columns] = {}
+        advance, all_states = self._advance, self.state
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
+            state = all_states[param]
+            if not state:
+                state.update(self._first_state(param, group))
+            params, states, grads = by_key.setdefault(advance(param, state, group), ([], [], []))
+            params.append(param)
+            states.append(state)
+            grads.append(grad)
+        return by_key
+
+    def _state_columns(
+        self, row: UpdateRow, group: dict[str, Any], params: list[Tensor], states: list[Any]
+    ) -> list[list[Tensor]]:
+        try:
+            return [[state[name] for state in states] for name in row.writes[1:]]
+        except KeyError:
+            # An option such as amsgrad was turned on after the first steps.
+            for param, state in zip(params, states, strict=True):
+                for name, value in self._first_state(param, group).items():
+                    state.setdefault(name, value)
+            return [[state[name] for state in states] for name in row.writes[1:]]
+
+
+def _as_real(operand: Tensor) -> Tensor:
+    return flambeau.view_as_real(operand.detach()) if operand.is_complex() else operand
+
+
+def zeros(param: Tensor, *names: str) -> dict[str, Any]:
+    """A first state: no steps, and zeros of the parameter's kind."""
+    return {"step": 0, **{name: flambeau.zeros_like(param) for name in names}}
+
+
+def averages(param: Tensor) -> dict[str, Any]:
+    """Running averages of the gradient and of its square, before the first step."""
+    return {name: flambeau.zeros_like(param) for name in ("exp_avg", "exp_avg_sq")}

@@ -1,0 +1,97 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+
+from ._checks import at_least_zero, check_flags, check_rate
+from ._fused import FusedOptimizer
+from ._rows import ASGD as ASGD_ROWS
+from ._rows import UpdateRow
+
+
+class ASGD(FusedOptimizer):
+    r"""Averaged SGD (Polyak and Juditsky, Acceleration by Averaging, 1992).
+
+    With gradient ``g`` (its negative if ``maximize``) plus ``weight_decay * p`` in step ``t``:
+    ``p = (1 - lambd * eta) * p - eta * g``, ``ax = ax + mu * (p - ax)``, and for the next step
+    ``eta = lr / (1 + lambd * lr * t)**alpha``, ``mu = 1 / max(1, t - t0)``. The averages are in
+    ``optimizer.state[p]["ax"]``.
+
+    Args:
+        params: Parameters, (name, parameter) pairs, or dicts of either with options of their
+            own.
+        lr: The learning rate, a number or a tensor with one element.
+        lambd: How fast the parameters decay.
+        alpha: The power by which ``eta`` falls.
+        t0: The step at which averaging starts.
+        weight_decay: Factor of the parameter that is added to the gradient.
+        foreach: Accepted for PyTorch's sake; the update is always one fused pass.
+        maximize: Go up instead of down.
+        differentiable: Not supported.
+        capturable: Accepted; scalars are always computed anew.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import optim
+        >>> x = flambeau.tensor([1.0], requires_grad=True)
+        >>> optimizer = optim.ASGD([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([0.8000])
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        at_least_zero(weight_decay=weight_decay)
+        check_flags(foreach=foreach, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
+        return ASGD_ROWS[group["weight_decay"] != 0]
+
+    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": 0, "eta": float(group["lr"]), "mu": 1.0, "ax": flambeau.zeros_like(param)}
+
+    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+        """The values that this step uses; those of the next one go into the state."""
+        key = state["eta"], state["mu"]
+        step = state["step"] = state["step"] + 1
+        lr = float(group["lr"])
+        state["eta"] = lr / (1.0 + group["lambd"] * lr * step) ** group["alpha"]
+        state["mu"] = 1.0 / max(1.0, step - group["t0"])
+        return key
+
+    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+        eta, mu = key
+        return eta, 1.0 - group["lambd"] * eta, mu

@@ -1,0 +1,112 @@
+"""RAdam: Adam that waits until its average of squares can be trusted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flambeau import Tensor
+
+from ._checks import at_least_zero, check_betas, check_flags, check_rate
+from ._fused import FusedOptimizer, averages
+from ._rows import ADAM, RADAM_EARLY, UpdateRow
+
+
+class RAdam(FusedOptimizer):
+    r"""Rectified Adam (Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020).
+
+    With gradient ``g`` (its negative if ``maximize``) plus ``weight_decay * p`` in step ``t`` and
+    Adam's averages ``m`` and ``v``: ``R = 2 / (1 - beta2) - 1``,
+    ``r = R - 2 * t * beta2**t / (1 - beta2**t)``. If ``r > 5``,
+    ``p = p - lr * m / (1 - beta1**t) * s * sqrt(1 - beta2**t) / (sqrt(v) + eps)`` with
+    ``s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r))``, and before that
+    ``p = p - lr * m / (1 - beta1**t)``.
+
+    Args:
+        params: Parameters, (name, parameter) pairs, or dicts of either with options of their
+            own.
+        lr: The learning rate, a number or a tensor with one element.
+        betas: Decay rates of the two averages.
+        eps: Keeps the division away from zero.
+        weight_decay: Factor of the parameter that is added to the gradient, or, with
+            ``decoupled_weight_decay``, by which times ``lr`` the parameter shrinks.
+        decoupled_weight_decay: Decay as AdamW does.
+        foreach: Accepted for PyTorch's sake; the update is always one fused pass.
+        maximize: Go up instead of down.
+        capturable: Accepted; scalars are always computed anew.
+        differentiable: Not supported.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import optim
+        >>> x = flambeau.tensor([1.0], requires_grad=True)
+        >>> optimizer = optim.RAdam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([0.9000])
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        at_least_zero(eps=eps, weight_decay=weight_decay)
+        check_betas(betas)
+        check_flags(foreach=foreach, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
+        decays = group["weight_decay"] != 0 and not group["decoupled_weight_decay"]
+        early = _rectification(float(group["betas"][1]), key) is None
+        return (RADAM_EARLY if early else ADAM)[decays]
+
+    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": 0, **averages(param)}
+
+    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+        beta1, beta2 = map(float, group["betas"])
+        lr = float(group["lr"])
+        step_size = lr / (1.0 - beta1**key)
+        keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
+        betas = (beta1, 1.0 - beta1, beta2, 1.0 - beta2)
+        rectification = _rectification(beta2, key)
+        if rectification is None:
+            return (step_size, *betas, keep)
+        step_size *= rectification * math.sqrt(1.0 - beta2**key)
+        return (step_size, *betas, group["eps"], keep)
+
+
+def _rectification(beta2: float, step: int) -> float | None:
+    """What the variance of the step size calls for; None while it cannot be estimated."""
+    longest = 2.0 / (1.0 - beta2) - 1.0
+    length = longest - 2.0 * step * beta2**step / (1.0 - beta2**step)
+    if length <= 5.0:
+        return None
+    variance = (longest - 4.0) * (longest - 2.0) * length
+    return math.sqrt((length - 4.0) * (length - 2.0) * longest / variance)
