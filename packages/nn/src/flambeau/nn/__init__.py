@@ -31,6 +31,7 @@ from .modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from .modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from .modules.adaptivepooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -43,6 +44,7 @@ from .modules.adaptivepooling import (
 )
 from .modules.attention import MultiheadAttention
 from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from .modules.bilinear import Bilinear
 from .modules.channelshuffle import ChannelShuffle
 from .modules.container import ModuleDict, ModuleList, ParameterList, Sequential
 from .modules.conv import Conv1d, Conv2d, Conv3d
@@ -117,7 +119,7 @@ from .modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from .modules.sparse import Embedding
+from .modules.sparse import Embedding, EmbeddingBag
 from .modules.transformer import (
     Transformer,
     TransformerDecoder,
@@ -132,6 +134,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -144,6 +147,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Bilinear",
     "Buffer",
     "CELU",
     "CTCLoss",
@@ -170,6 +174,7 @@ __all__ = [
     "Dropout3d",
     "ELU",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
