@@ -11,7 +11,7 @@ from flambeau.nn import functional as F
 #: Functions written in Python for an implicit `dim`, which the row of the same name does not have.
 ADAPTED = {"softmax", "log_softmax"}
 #: The same, without a row.
-WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward"}
+WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward", "linear_cross_entropy"}
 
 
 def test_every_function_has_a_row():

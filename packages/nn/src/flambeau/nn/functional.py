@@ -18,6 +18,7 @@ from flambeau import Tensor
 from flambeau.core import namespaces
 
 from ._core import ops
+from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from ._multihead import multi_head_attention_forward as multi_head_attention_forward
 
 # Rows of the operator table that belong here, as they are; names defined below replace them.

@@ -3,6 +3,7 @@
 from .binary import BCELoss, BCEWithLogitsLoss
 from .classes import CrossEntropyLoss, MultiMarginLoss, NLLLoss
 from .likelihood import GaussianNLLLoss, KLDivLoss, PoissonNLLLoss
+from .linear_cross_entropy import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from .pairs import CosineEmbeddingLoss, HingeEmbeddingLoss, MarginRankingLoss
 from .regression import HuberLoss, L1Loss, MSELoss, SmoothL1Loss
 from .sequences import CTCLoss
@@ -20,6 +21,8 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",
