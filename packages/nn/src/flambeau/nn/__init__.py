@@ -61,6 +61,21 @@ from .modules.dropout import (
 from .modules.flatten import Flatten, Unflatten
 from .modules.fold import Fold, Unfold
 from .modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+from .modules.lazylayers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from .modules.linear import Identity, Linear
 from .modules.loss import (
     BCELoss,
@@ -130,7 +145,7 @@ from .modules.transformer import (
     TransformerEncoderLayer,
 )
 from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -202,6 +217,19 @@ __all__ = [
     "LPPool2d",
     "LPPool3d",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
@@ -268,6 +296,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

@@ -81,6 +81,9 @@ class _NormBase(Module):
         """Checkpoints from before batches were counted load; the count stays as it is."""
         return name == "num_batches_tracked"
 
+    def _channel_dim(self, input: Tensor) -> int:
+        return 1
+
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim in self._shapes:
             return

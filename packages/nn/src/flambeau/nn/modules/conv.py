@@ -48,7 +48,7 @@ class _ConvNd(Module):
     ) -> None:
         """What every ``__init__`` does; ``sizes`` are those that count per dimension."""
         super().__init__()
-        _check_groups(in_channels, out_channels, groups)
+        check_groups(in_channels, out_channels, groups)
         self.in_channels = in_channels
         self.out_channels = out_channels
         for name, size in sizes.items():
@@ -57,12 +57,13 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._check_padding()
-        self.weight = Parameter(flambeau.empty(self._weight_shape(), **made))
-        if bias:
-            self.bias = Parameter(flambeau.empty(out_channels, **made))
-        else:
-            self.register_parameter("bias", None)
+        self._make_parameters(bias, made)
         self.reset_parameters()
+
+    def _make_parameters(self, bias: bool, made: dict[str, Any]) -> None:
+        self.weight = Parameter(flambeau.empty(self._weight_shape(), **made))
+        shift = Parameter(flambeau.empty(self.out_channels, **made)) if bias else None
+        self.register_parameter("bias", shift)
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
@@ -275,7 +276,15 @@ class Conv3d(_Conv):
     _dims = 3
 
 
-def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
+def check_groups(in_channels: int, out_channels: int, groups: int) -> None:
+    """Refuse groups that do not divide the channels.
+
+    Raises:
+        ValueError: They do not.
+
+    Example:
+        >>> check_groups(4, 8, 2)
+    """
     if groups <= 0:
         raise ValueError(f"groups is at least 1, not {groups}")
     for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):

@@ -31,9 +31,9 @@ class _InstanceNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """Normalize each channel of each sample of ``input``."""
         self._check_input_dim(input)
-        alone = input.ndim == min(self._shapes)
-        self._check_channels(input, 0 if alone else 1)
-        if alone:
+        dim = self._channel_dim(input)
+        self._check_channels(input, dim)
+        if dim == 0:
             return self._normalize(input.unsqueeze(0)).squeeze(0)
         return self._normalize(input)
 
@@ -48,6 +48,10 @@ class _InstanceNorm(_NormBase):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
+
+    def _channel_dim(self, input: Tensor) -> int:
+        """The first of a single sample, the second of a batch."""
+        return 0 if input.ndim == min(self._shapes) else 1
 
     def _check_channels(self, input: Tensor, dim: int) -> None:
         channels = input.shape[dim]

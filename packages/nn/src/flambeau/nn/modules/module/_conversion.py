@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import flambeau
 from flambeau import Tensor
 
+from ...parameter import is_lazy
 from ._tree import Tree
 
 Self = TypeVar("Self", bound="Conversion")
@@ -104,6 +105,9 @@ def _apply_to_parameters(
         if param is None or id(param) in changed:
             continue
         changed[id(param)] = param
+        if is_lazy(param):
+            param.convert_(fn)
+            continue
         grad = param.grad
         param.data = fn(param.detach())
         if grad is not None:
@@ -115,6 +119,9 @@ def _apply_to_buffers(module: Any, fn: Callable[[Tensor], Tensor], changed: dict
     for name in module._buffer_names:
         buffer = module.__dict__[name]
         if buffer is None:
+            continue
+        if is_lazy(buffer):
+            buffer.convert_(fn)
             continue
         if id(buffer) not in changed:
             changed[id(buffer)] = (buffer, fn(buffer))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import flambeau
 from flambeau import Tensor
 
-from ...parameter import Parameter
+from ...parameter import Parameter, is_lazy
 from ._hooks import Hooks
 from ._near import nearest
 from ._tree import Tree
@@ -172,10 +172,13 @@ class _Loading:
         """Copy, or assign, everything that was planned."""
         with flambeau.no_grad():
             for module, name, source in self.copies:
+                target = module.__dict__[name]
                 if assign:
                     _assign(module, name, source)
-                else:
-                    module.__dict__[name].copy_(source)
+                    continue
+                if is_lazy(target):
+                    target.materialize(source.shape)
+                target.copy_(source)
         for module, value in self.extras:
             module.set_extra_state(value)
 
@@ -188,7 +191,13 @@ class _Loading:
         source = self.state[key]
         if not isinstance(source, Tensor):
             self.errors.append(f'"{key}" should be a Tensor, not {type(source).__name__}.')
-        elif source.shape != target.shape:
+        elif is_lazy(source):
+            if not is_lazy(target):
+                self.errors.append(
+                    f'"{key}" of the state_dict is not initialized: its module was saved before '
+                    f"it was called, the current one has shape {tuple(target.shape)}."
+                )
+        elif not is_lazy(target) and source.shape != target.shape:
             self.errors.append(
                 f"size mismatch for {key}: the state_dict has shape {tuple(source.shape)}, "
                 f"the current model {tuple(target.shape)}."
