@@ -105,6 +105,30 @@ SCHEDULES = {
     "linear": lambda s, o: s.LinearLR(o, 0.2, 0.9, 20),
     "cosine": lambda s, o: s.CosineAnnealingLR(o, 13, 0.001),
     "cosine_to_zero": lambda s, o: s.CosineAnnealingLR(o, 10),
+    "multiplicative": lambda s, o: s.MultiplicativeLR(o, lambda t: 0.9 + 0.1 / t),
+    "constant": lambda s, o: s.ConstantLR(o, 0.3, 7),
+    "polynomial": lambda s, o: s.PolynomialLR(o, 30, 1.5),
+    "restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 1e-3),
+    "restarts_alike": lambda s, o: s.CosineAnnealingWarmRestarts(o, 7),
+    "cyclic": lambda s, o: s.CyclicLR(o, 0.1, [1.0, 2.0], 3, 5),
+    "cyclic2": lambda s, o: s.CyclicLR(o, 0.1, 1.0, 4, mode="triangular2"),
+    "cyclic_exp": lambda s, o: s.CyclicLR(o, 0.1, 1.0, 4, mode="exp_range", gamma=0.99),
+    "cyclic_own": lambda s, o: s.CyclicLR(o, 0.1, 1.0, 4, scale_fn=lambda x: 1 / (1 + x)),
+    "one_cycle": lambda s, o: s.OneCycleLR(o, [1.0, 0.1], STEPS),
+    "one_cycle_linear": lambda s, o: s.OneCycleLR(o, 1.0, STEPS, anneal_strategy="linear"),
+    "one_cycle_three": lambda s, o: s.OneCycleLR(
+        o, 1.0, epochs=4, steps_per_epoch=25, three_phase=True, pct_start=0.2
+    ),
+    "chained": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 9), s.StepLR(o, 20, 0.5)]),
+    "nested": lambda s, o: s.SequentialLR(
+        o,
+        [
+            s.ChainedScheduler([s.ConstantLR(o, 0.1, 9), s.ExponentialLR(o, 0.95)]),
+            s.CosineAnnealingWarmRestarts(o, 5),
+            s.PolynomialLR(o, 9),
+        ],
+        [30, 60],
+    ),
     "sequential": lambda s, o: s.SequentialLR(
         o, [s.LinearLR(o, 0.1, 1.0, 4), s.CosineAnnealingLR(o, 20), s.StepLR(o, 3)], [5, 40]
     ),
@@ -114,19 +138,45 @@ SCHEDULES = {
 def rates(t, make):
     params = [t.zeros(1), t.zeros(1)]
     groups = [{"params": [params[0]], "lr": 0.5}, {"params": [params[1]], "lr": 0.02}]
-    optimizer = t.optim.SGD(groups, lr=1.0)
+    optimizer = t.optim.SGD(groups, lr=1.0, momentum=0.9)
     schedule = make(t.optim.lr_scheduler, optimizer)
     trace = []
     for _ in range(STEPS):
-        trace.append(schedule.get_last_lr())
+        momenta = [group["momentum"] for group in optimizer.param_groups]
+        assert schedule.get_last_lr() == [group["lr"] for group in optimizer.param_groups]
+        trace.append([*schedule.get_last_lr(), *momenta])
         optimizer.step()
         schedule.step()
     return np.array(trace)
 
 
+@pytest.mark.filterwarnings("ignore:.*optimizer.step")  # of schedules in schedules
 @pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
 def test_schedule(torch, make):
     np.testing.assert_allclose(rates(flambeau, make), rates(torch, make), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:.*optimizer.step")  # of schedules in schedules
+@pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
+def test_a_schedule_s_state_of_pytorch_s_is_understood(torch, make):
+    def halfway(t):
+        optimizer = t.optim.SGD(
+            [{"params": [t.zeros(1)], "lr": lr} for lr in (0.5, 0.02)], momentum=0.9
+        )
+        return optimizer, make(t.optim.lr_scheduler, optimizer)
+
+    theirs, schedule = halfway(torch)
+    mine, own = halfway(flambeau)
+    for _ in range(40):
+        theirs.step()
+        schedule.step()
+    mine.load_state_dict(theirs.state_dict())
+    own.load_state_dict(copy.deepcopy(schedule.state_dict()))
+    for _ in range(40):
+        np.testing.assert_allclose(own.get_last_lr(), schedule.get_last_lr(), rtol=1e-9, atol=1e-14)
+        for optimizer, each in ((theirs, schedule), (mine, own)):
+            optimizer.step()
+            each.step()
 
 
 @pytest.mark.parametrize("mode", ["min", "max"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from flambeau import Tensor
+
 from ..optimizer import Optimizer
 
 
@@ -38,35 +40,44 @@ class LRScheduler:
     """
 
     optimizer: Optimizer
-    base_lrs: list[float]
+    base_lrs: list[Any]
     last_epoch: int
+
+    _is_initial = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
         self.base_lrs = _first_rates(optimizer, last_epoch)
         self.last_epoch = last_epoch
-        self._start()
+        self._initial_step()
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         """The rates of epoch ``self.last_epoch``, one for each group."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr(self)")
 
-    def get_last_lr(self) -> list[float]:
-        """The rates that the last ``step`` set."""
+    def get_last_lr(self) -> list[Any]:
+        """The rates that the last ``step`` set, numbers or tensors as the groups have them."""
         return self._last_lr
 
-    def step(self) -> None:
-        """Go on to the next epoch; call it after ``optimizer.step()``."""
-        if self._step_count == 1 and _has_not_stepped(self.optimizer):
+    def step(self, epoch: float | None = None) -> None:
+        """Go on to the next epoch; call it after ``optimizer.step()``.
+
+        Args:
+            epoch: Deprecated: the epoch to go to instead of the next one.
+        """
+        if self._step_count == 1 and self.optimizer._step_count == 0:
             warnings.warn(
                 "lr_scheduler.step() was called before optimizer.step(): the first learning rate "
                 "of the schedule is skipped. Call optimizer.step() first",
                 stacklevel=2,
             )
+        if epoch is not None:
+            warnings.warn(
+                "step(epoch) is deprecated: step() goes from one epoch to the next", stacklevel=2
+            )
         self._step_count += 1
-        self.last_epoch += 1
-        self._set_rates(self.get_lr())
+        self._update_lr(epoch)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer."""
@@ -76,30 +87,63 @@ class LRScheduler:
         """Take over what ``state_dict()`` of a schedule of the same kind returned."""
         self.__dict__.update(state_dict)
 
-    def _start(self) -> None:
+    def _initial_step(self) -> None:
         """Enter the first epoch."""
-        self._step_count = 1
-        self.last_epoch += 1
+        self._step_count = 0
         self._is_initial = True
-        self._set_rates(self.get_lr())
+        self.step()
         self._is_initial = False
 
-    def _restart(self) -> None:
-        """Begin anew at epoch 0, as if the rates had never been changed."""
-        self.last_epoch = 0
-        self._set_rates(self._rates_at_start())
+    def _update_lr(self, epoch: float | None = None) -> None:
+        """Enter the next epoch, or another one as if the rates had never been changed."""
+        if epoch is None:
+            self.last_epoch += 1
+            rates = self.get_lr()
+        else:
+            self.last_epoch = epoch  # type: ignore[assignment]
+            rates = self._get_closed_form_lr()
+        self._set_rates(rates)
 
-    def _rates_at_start(self) -> list[float]:
+    def _get_closed_form_lr(self) -> list[Any]:
+        """The rates of epoch ``self.last_epoch`` from ``base_lrs`` alone."""
         return self.get_lr()
 
-    def _rates(self) -> list[float]:
-        """The rates in force."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def _set_rates(self, rates: list[float]) -> None:
+    def _set_rates(self, rates: list[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        self._last_lr = list(rates)
+            set_option(group, "lr", rate)
+        self._last_lr = rates_of(self.optimizer)
+
+
+def rates_of(optimizer: Optimizer) -> list[Any]:
+    """The rates in force; tensors are copied."""
+    return [copied(group["lr"]) for group in optimizer.param_groups]
+
+
+def copied(value: Any) -> Any:
+    """A value that does not change with the one given."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def set_option(group: dict[str, Any], name: str, value: Any) -> None:
+    """Set an option of a group; a tensor, which others may hold, is filled."""
+    if isinstance(group.get(name), Tensor):
+        group[name].fill_(float(value))
+    else:
+        group[name] = copied(value)
+
+
+def each_group(name: str, value: Any, optimizer: Optimizer) -> list[Any]:
+    """One value for every parameter group.
+
+    Raises:
+        ValueError: There are several, but not as many as groups.
+    """
+    groups = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * groups
+    if len(value) != groups:
+        raise ValueError(f"{name} has {len(value)} values for {groups} parameter groups")
+    return list(value)
 
 
 def check_optimizer(optimizer: object) -> None:
@@ -112,20 +156,15 @@ def check_optimizer(optimizer: object) -> None:
         raise TypeError(f"a schedule takes an Optimizer, not {type(optimizer).__name__}")
 
 
-def _first_rates(optimizer: Optimizer, last_epoch: int) -> list[float]:
+def _first_rates(optimizer: Optimizer, last_epoch: int) -> list[Any]:
     """The rates training began with, which the groups remember."""
     for i, group in enumerate(optimizer.param_groups):
         if last_epoch == -1:
-            group.setdefault("initial_lr", group["lr"])
+            group.setdefault("initial_lr", copied(group["lr"]))
         elif "initial_lr" not in group:
             raise KeyError(
                 f"param_groups[{i}] has no 'initial_lr', which resuming with last_epoch="
                 f"{last_epoch} needs: load the optimizer's state_dict first, or begin with "
                 "last_epoch=-1"
             )
-    return [group["initial_lr"] for group in optimizer.param_groups]
-
-
-def _has_not_stepped(optimizer: Optimizer) -> bool:
-    """Known only of optimizers that use the base's ``step``."""
-    return type(optimizer).step is Optimizer.step and optimizer._step_count == 0
+    return [copied(group["initial_lr"]) for group in optimizer.param_groups]

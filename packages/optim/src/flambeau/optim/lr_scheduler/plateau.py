@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, check_optimizer
+from .base import LRScheduler, check_optimizer, each_group, rates_of, set_option
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -59,35 +59,41 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold = threshold
         self.threshold_mode = threshold_mode
         self.cooldown = cooldown
-        self.min_lrs = _each_group(min_lr, len(optimizer.param_groups))
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = each_group("min_lr", min_lr, optimizer)
         self.eps = eps
-        self.best = math.inf if mode == "min" else -math.inf
-        self.num_bad_epochs = 0
-        self.cooldown_counter = 0
+        self.mode_worse = math.inf if mode == "min" else -math.inf
         self.last_epoch = 0
-        self._last_lr = self._rates()
+        self._last_lr = rates_of(optimizer)
+        self._reset()
 
-    def step(self, metrics: Any) -> None:  # type: ignore[override]
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether a reduction was made so recently that epochs are not counted."""
+        return self.cooldown_counter > 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take note of an epoch's metric.
 
         Args:
             metrics: A number or a tensor with one element.
+            epoch: Deprecated: the epoch, where it is not the next one.
         """
         metric = float(metrics)
-        self.last_epoch += 1
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(metric):
             self.best = metric
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
+        if self.in_cooldown:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._set_rates(self._reduced())
+            self._reduce_lr()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = self._rates()
+        self._last_lr = rates_of(self.optimizer)
 
     def _is_better(self, metric: float) -> bool:
         sign = 1 if self.mode == "min" else -1
@@ -95,12 +101,26 @@ class ReduceLROnPlateau(LRScheduler):
             return sign * metric < sign * self.best - self.threshold
         return sign * metric < sign * self.best * (1 - sign * self.threshold)
 
-    def _reduced(self) -> list[float]:
-        rates = []
-        for old, least in zip(self._rates(), self.min_lrs, strict=True):
+    def _reset(self) -> None:
+        """Forget all metrics."""
+        self.best = self.mode_worse
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
+
+    def _reduce_lr(self) -> None:
+        groups = self.optimizer.param_groups
+        if len(self.min_lrs) != len(groups):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"the optimizer now has {len(groups)} parameter groups, but there are "
+                    f"{len(self.min_lrs)} least rates: set schedule.min_lrs"
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            old = float(group["lr"])
             new = max(old * self.factor, least)
-            rates.append(new if old - new > self.eps else old)
-        return rates
+            if old - new > self.eps:
+                set_option(group, "lr", new)
 
 
 def _check_options(factor: float, mode: str, threshold_mode: str) -> None:
@@ -110,11 +130,3 @@ def _check_options(factor: float, mode: str, threshold_mode: str) -> None:
         raise ValueError(f'mode is "min" or "max", not {mode!r}')
     if threshold_mode not in ("rel", "abs"):
         raise ValueError(f'threshold_mode is "rel" or "abs", not {threshold_mode!r}')
-
-
-def _each_group(value: float | Sequence[float], groups: int) -> list[float]:
-    if not isinstance(value, Sequence):
-        return [value] * groups
-    if len(value) != groups:
-        raise ValueError(f"{len(value)} least rates (min_lr) for {groups} parameter groups")
-    return list(value)

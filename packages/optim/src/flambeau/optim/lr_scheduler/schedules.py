@@ -7,18 +7,47 @@ several of them on one optimizer multiply.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler
+from .base import LRScheduler, check_optimizer, each_group, rates_of
 
 Factor = Callable[[int], float]
 
 
-class LambdaLR(LRScheduler):
+class _OfFunctions(LRScheduler):
+    """A schedule with a function of the epoch for every group."""
+
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
+    ) -> None:
+        check_optimizer(optimizer)
+        self.lr_lambdas = each_group("lr_lambda", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; of functions only the attributes of callable objects."""
+        state = super().state_dict()
+        state["lr_lambdas"] = [
+            None if isinstance(function, FunctionType) else dict(function.__dict__)
+            for function in self.lr_lambdas
+        ]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what ``state_dict`` returned; functions stay as they are."""
+        state = dict(state_dict)
+        for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
+            if attributes is not None:
+                function.__dict__.update(attributes)
+        super().load_state_dict(state)
+
+
+class LambdaLR(_OfFunctions):
     """The first rate times a function of the epoch.
 
     Args:
@@ -40,51 +69,61 @@ class LambdaLR(LRScheduler):
         [0.5]
     """
 
-    def __init__(
-        self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
-    ) -> None:
-        groups = len(optimizer.param_groups)
-        each = list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * groups
-        if len(each) != groups:
-            raise ValueError(f"{len(each)} functions for {groups} parameter groups")
-        self.lr_lambdas = each
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
         return [lr * function(self.last_epoch) for lr, function in pairs]
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of functions only the attributes of callable objects."""
-        state = super().state_dict()
-        state["lr_lambdas"] = [
-            None if isinstance(function, FunctionType) else dict(function.__dict__)
-            for function in self.lr_lambdas
-        ]
-        return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned; functions stay as they are."""
-        state = dict(state_dict)
-        for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
-            if attributes is not None:
-                function.__dict__.update(attributes)
-        super().load_state_dict(state)
+class MultiplicativeLR(_OfFunctions):
+    """The rate in force times a function of the epoch.
+
+    Args:
+        optimizer: Whose learning rates are set.
+        lr_lambda: The function, or one for every group.
+        last_epoch: The last epoch of the training that is resumed; -1 to begin.
+
+    Raises:
+        ValueError: The number of functions is not that of the groups.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import optim
+        >>> optimizer = optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> schedule.get_last_lr()
+        [0.5]
+    """
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        rates = rates_of(self.optimizer)
+        if self._is_initial:
+            return rates
+        pairs = zip(rates, self.lr_lambdas, strict=True)
+        return [lr * function(self.last_epoch) for lr, function in pairs]
 
 
 class _Multiplied(LRScheduler):
     """A schedule that multiplies the rates in force by ``_ratio()`` in every epoch."""
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         ratio = self._ratio()
-        return [lr * ratio for lr in self._rates()]
+        return [lr * ratio for lr in rates_of(self.optimizer)]
 
-    def _rates_at_start(self) -> list[float]:
-        return list(self.base_lrs)
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = self._factor(self.last_epoch)
+        return [lr * factor for lr in self.base_lrs]
 
     def _ratio(self) -> float:
+        """The rate of this epoch over that of the last one."""
+        raise NotImplementedError
+
+    def _factor(self, epoch: float) -> float:
+        """The rate of an epoch over the first one."""
         raise NotImplementedError
 
 
@@ -121,6 +160,9 @@ class StepLR(_Multiplied):
     def _ratio(self) -> float:
         due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
         return self.gamma if due else 1.0
+
+    def _factor(self, epoch: float) -> float:
+        return self.gamma ** (epoch // self.step_size)
 
 
 class MultiStepLR(_Multiplied):
@@ -160,6 +202,9 @@ class MultiStepLR(_Multiplied):
     def _ratio(self) -> float:
         return float(self.gamma ** self.milestones[self.last_epoch])
 
+    def _factor(self, epoch: float) -> float:
+        return float(self.gamma ** bisect_right(sorted(self.milestones.elements()), epoch))
+
 
 class ExponentialLR(_Multiplied):
     """Multiplies the rate by ``gamma`` every epoch.
@@ -186,6 +231,103 @@ class ExponentialLR(_Multiplied):
 
     def _ratio(self) -> float:
         return 1.0 if self._is_initial else self.gamma
+
+    def _factor(self, epoch: float) -> float:
+        return self.gamma**epoch
+
+
+class ConstantLR(_Multiplied):
+    """The first rate times a constant factor until epoch ``total_iters``.
+
+    Args:
+        optimizer: Whose learning rates are set.
+        factor: The factor.
+        total_iters: The epoch from which the rate is the first one again.
+        last_epoch: The last epoch of the training that is resumed; -1 to begin.
+
+    Raises:
+        ValueError: ``factor`` is not between 0 and 1.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import optim
+        >>> optimizer = optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += schedule.get_last_lr()
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 <= factor <= 1:
+            raise ValueError(f"factor is between 0 and 1, not {factor}")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        if self.factor == 0 and self.last_epoch == self.total_iters:
+            return list(self.base_lrs)
+        return super().get_lr()
+
+    def _ratio(self) -> float:
+        if self.last_epoch == 0:
+            return self.factor
+        return 1.0 / self.factor if self.last_epoch == self.total_iters else 1.0
+
+    def _factor(self, epoch: float) -> float:
+        return 1.0 if epoch >= self.total_iters else self.factor
+
+
+class PolynomialLR(_Multiplied):
+    """The first rate times ``(1 - epoch / total_iters)**power``, until it is 0.
+
+    Args:
+        optimizer: Whose learning rates are set.
+        total_iters: How many epochs it takes.
+        power: The power.
+        last_epoch: The last epoch of the training that is resumed; -1 to begin.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import optim
+        >>> optimizer = optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates += schedule.get_last_lr()
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.5, 0.0, 0.0]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def _ratio(self) -> float:
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return 1.0
+        now, before = (1.0 - e / self.total_iters for e in (self.last_epoch, self.last_epoch - 1))
+        return (now / before) ** self.power
+
+    def _factor(self, epoch: float) -> float:
+        return (1.0 - min(self.total_iters, epoch) / self.total_iters) ** self.power
 
 
 class LinearLR(_Multiplied):
@@ -239,10 +381,7 @@ class LinearLR(_Multiplied):
             return 1.0
         return self._factor(self.last_epoch) / self._factor(self.last_epoch - 1)
 
-    def _rates_at_start(self) -> list[float]:
-        return [lr * self.start_factor for lr in self.base_lrs]
-
-    def _factor(self, epoch: int) -> float:
+    def _factor(self, epoch: float) -> float:
         way = min(epoch, self.total_iters) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * way
 
@@ -276,22 +415,19 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         if self._is_initial:
-            return self._rates()
+            return rates_of(self.optimizer)
         before = self._height(self.last_epoch - 1)
         if before < 1e-12:  # at the bottom the ratio to the last rate is 0 / 0
-            return self._rising_again()
+            return self._get_closed_form_lr()
         ratio = self._height(self.last_epoch) / before
-        return [self.eta_min + (lr - self.eta_min) * ratio for lr in self._rates()]
+        return [self.eta_min + (lr - self.eta_min) * ratio for lr in rates_of(self.optimizer)]
 
-    def _height(self, epoch: int) -> float:
+    def _height(self, epoch: float) -> float:
         return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
-    def _rates_at_start(self) -> list[float]:
-        return list(self.base_lrs)
-
-    def _rising_again(self) -> list[float]:
+    def _get_closed_form_lr(self) -> list[Any]:
         height = self._height(self.last_epoch)
         return [self.eta_min + (lr - self.eta_min) * height for lr in self.base_lrs]
