@@ -30,6 +30,10 @@ SPECIAL = {
     "i0e": [_of("i0e", 0.2, 3.0), _of("i0e", -3.0, -0.2)],
     "i1": [_of("i1", 0.2, 3.0)],
     "i1e": [_of("i1e", 0.2, 3.0), _of("i1e", -3.0, -0.2)],
+    **{name: [_of(name, 0.3, 3.0)] for name in (
+        "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_k0",
+        "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+        "spherical_bessel_j0")},
     "erfinv": [_of("erfinv", -0.8, 0.8)],
     "erfcx": [_of("erfcx"), _of("erfcx", 11.0, 14.0)],
     "ndtr": [_of("ndtr")],

@@ -193,6 +193,12 @@ CALLS = {
         _c(lambda lib, x: lib.unique_consecutive(x, return_inverse=True, return_counts=True),
            (3, 40), d=("int32", "bool")),
         _c(lambda lib, x: x.unique_consecutive(dim=0), (40, 1), d=("bool",))],
+    "segment_reduce": [
+        _c(lambda lib, x, n, r=r, i=i: lib.segment_reduce(x, r, lengths=n, initial=i), (6, 2),
+           extra=([2, 0, 4],), d=("float32", "float64"))
+        for r in ("sum", "mean", "max", "min", "prod") for i in (None, 0.5)] + [
+        _c(lambda lib, x, n: lib.segment_reduce(x, "sum", offsets=n, axis=1), (2, 5),
+           extra=([[0, 2, 5], [0, 4, 5]],), d=("float64",))],
     "isin": [_c(lambda lib, x, t: lib.isin(x, t), (3, 40), (n,), d=("int32", "int64", "uint8"))
              for n in (0, 3, 30)] + [
         _c(lambda lib, x, t: lib.isin(x, t, invert=True), (3, 4), (40,)),

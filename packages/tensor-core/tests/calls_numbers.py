@@ -7,6 +7,14 @@ from call import call_of as _c
 
 INTS = ("uint8", "int32", "int64")
 _ODD = [0.0, -0.0, 1.0, float("inf"), -float("inf"), float("nan")]
+#: Functions of one number, and where (PyTorch's have seven digits: see test_bessel.py).
+BESSEL = {
+    "modified_bessel_k0": (0.2, 6.0), "modified_bessel_k1": (0.2, 6.0),
+    "scaled_modified_bessel_k0": (0.2, 60.0), "scaled_modified_bessel_k1": (0.2, 60.0),
+    "bessel_j0": (-2.0, 2.0), "bessel_j1": (0.5, 3.0), "bessel_y0": (1.5, 3.0),
+    "bessel_y1": (0.2, 2.0), "spherical_bessel_j0": (-3.0, 3.0), "airy_ai": (-2.0, 3.0)}
+POLYNOMIALS = {"chebyshev": "tuvw", "shifted_chebyshev": "tuvw", "hermite": ("h", "he"),
+               "laguerre": "l", "legendre": "p"}
 _NEXT = [1.0, 0.0, 2.0, 0.0, 1.0, 1.0]
 
 
@@ -84,6 +92,12 @@ NUMERIC = {
     "zeta": [*_two(lambda lib, s, q: lib.special.zeta(s + 1, q)),
              _c(lambda lib, q: lib.special.zeta(3.0, q), domain=(-5.9, -5.1)),
              _c(lambda lib, s: lib.special.zeta(s, 2), domain=(0.5, 9.0))],
+    **{name: [_c(lambda lib, x, name=name: getattr(lib.special, name)(x), d=("float32",),
+                 domain=domain)] for name, domain in BESSEL.items()},
+    **{f"{name}_polynomial_{kind}": [
+        _c(lambda lib, x, n, call=f"{name}_polynomial_{kind}": getattr(lib.special, call)(x, n),
+           (3, 5), extra=([0, 1, 2, 3, 6],), d=TWO)]
+       for name, kinds in POLYNOMIALS.items() for kind in kinds},
     "logit": [_method("logit", domain=(0.05, 0.95), d=FLOATS), _written("logit"),
               _c(lambda lib, x: lib.special.logit(x, 0.2), domain=(0.0, 1.0))],
 }

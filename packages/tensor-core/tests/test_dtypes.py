@@ -171,6 +171,19 @@ def test_uint64_order_and_arithmetic(name, function):
         numpy.testing.assert_array_equal(given.numpy(), function(a, b))
 
 
+def test_uint64_order_statistics():
+    x = numpy.array([[1, 2**63 + 5, 3], [7, 2**63, 2], [7, 2**63, 2]], "uint64")
+    ordered, given = numpy.sort(x, 1), tensor(x)
+    assert given.kthvalue(2, 1)[0].tolist() == ordered[:, 1].tolist()
+    assert given.median(1)[0].tolist() == given.nanmedian(1)[0].tolist() == ordered[:, 1].tolist()
+    assert given.median().item() == given.nanmedian().item() == 7
+    assert given.mode(0)[0].tolist() == [7, 2**63, 2]
+    assert given.cummax(1)[0].tolist() == numpy.maximum.accumulate(x, 1).tolist()
+    assert given.cummin(1)[0].tolist() == numpy.minimum.accumulate(x, 1).tolist()
+    assert given.unique(dim=0).tolist() == numpy.unique(x, axis=0).tolist()
+    assert given.unique(dim=1).tolist() == numpy.unique(x, axis=1).tolist()
+
+
 @pytest.mark.parametrize(("name", "function"), (
     ("floor_divide", lambda a, b: a // b), ("remainder", lambda a, b: a % b),
     ("fmod", lambda a, b: a % b)))

@@ -133,6 +133,12 @@ def test_integer_division_by_zero_and_overflow_give_values(key):
     assert function(a, b).tolist() == function(a, b).tolist()
 
 
+def test_a_zero_remainder_has_the_sign_of_the_dividend():
+    a, b = tensor(numpy.array([-0.0, 0.0, -4.0, 4.0])), tensor(numpy.array([2.0, -2.0, 2.0, -2.0]))
+    zeros = a % b
+    assert zeros.signbit().tolist() == [True, False, True, False]
+
+
 @pytest.mark.parametrize("key", references.COMPLEX)
 def test_complex(key):
     row = ROWS[key]

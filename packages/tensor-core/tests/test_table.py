@@ -24,14 +24,15 @@ NO_ROW = {
     "makes tensors from numbers, sizes and foreign memory": {
         "as_tensor", "tensor", "from_dlpack", "from_numpy", "frombuffer", "arange", "eye", "full",
         "ones", "zeros", "rand", "randn", "randint", "randperm", "load", "logspace",
-        "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "hamming_window",
-        "blackman_window", "bartlett_window", "kaiser_window"},
+        "asarray", "range", "scalar_tensor", "tril_indices", "triu_indices", "hann_window",
+        "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"},
     "takes its operands one by one": {"einsum", "chain_matmul"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
     "views made of select and view_as_real": {"real", "imag"},
     "the row of nn.functional, its arguments in another order": {
         "adaptive_max_pool1d", "max_pool1d_with_indices", "batch_norm", "instance_norm",
-        "embedding", "grid_sampler", "dropout", "dropout_", "feature_dropout", "feature_dropout_",
+        "embedding", "embedding_bag", "grid_sampler", "dropout", "dropout_",
+        "feature_dropout", "feature_dropout_",
         "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss",
         "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "poisson_nll_loss",
         "triplet_margin_loss"},
@@ -40,10 +41,15 @@ NO_ROW = {
         "is_inference", "is_same_size", "numel", "get_device", "detach", "detach_", "zero_"},
     "asks about or sets something, computes nothing": {
         "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",
-        "get_default_dtype", "set_default_dtype", "get_promotion", "set_promotion",
+        "get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device",
+        "set_float32_matmul_precision", "get_float32_matmul_precision",
+        "use_deterministic_algorithms", "are_deterministic_algorithms_enabled",
+        "is_deterministic_algorithms_warn_only_enabled", "get_num_interop_threads",
+        "set_num_interop_threads", "get_promotion", "set_promotion",
         "get_num_threads", "set_num_threads",
         "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "seed", "is_grad_enabled",
         "is_inference_mode_enabled", "set_printoptions", "save", "broadcast_shapes"},
+    "the method of that name": {"resize_as_"},
     "classes": {"Generator", "Size", "Tensor", "device", "dtype"},
 }
 
@@ -54,6 +60,11 @@ NO_ROW_METHODS = {
         "storage_offset", "is_contiguous", "element_size", "itemsize", "nbytes", "dtype", "device",
         "get_device", "is_cpu", "is_cuda", "is_meta", "is_floating_point", "is_complex",
         "is_inference", "is_readonly", "is_signed", "is_same_size", "is_set_to"},
+    "the same for every tensor": {
+        "is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla",
+        "is_xpu", "is_vulkan", "layout", "is_pinned", "is_shared"},
+    "other memory and loops in Python": {
+        "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
     "the row alias": {"detach", "data", "detach_"},
     "the rows cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",

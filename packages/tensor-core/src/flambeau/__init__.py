@@ -19,6 +19,7 @@ from flambeau.core import (
     from_numpy,
     frombuffer,
     functions,
+    get_default_device,
     get_default_dtype,
     get_num_threads,
     get_promotion,
@@ -34,6 +35,7 @@ from flambeau.core import (
     result_type,
     save,
     seed,
+    set_default_device,
     set_default_dtype,
     set_num_threads,
     set_printoptions,
@@ -62,11 +64,13 @@ strided = "strided"
 
 __all__ = [
     "Generator", "Size", "Tensor", "as_tensor", "can_cast", "default_generator", "device", "dtype",
-    "e", "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype",
+    "e", "finfo", "from_dlpack", "from_numpy", "frombuffer", "get_default_device",
+    "get_default_dtype",
     "get_num_threads", "get_promotion", "get_rng_state", "iinfo", "inf", "initial_seed",
     "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "load", "manual_seed", "nan",
     "newaxis", "pi",
-    "promote_types", "result_type", "save", "seed", "set_default_dtype", "set_num_threads",
+    "promote_types", "result_type", "save", "seed", "set_default_device", "set_default_dtype",
+    "set_num_threads",
     "set_printoptions", "set_promotion", "set_rng_state", "tensor",
 ]
 __all__.extend(functions)

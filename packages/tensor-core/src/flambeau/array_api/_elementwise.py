@@ -17,7 +17,7 @@ _OF_TWO = (
     "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
     "bitwise_xor", "copysign", "divide", "equal", "greater", "greater_equal",
     "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor",
-    "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "remainder", "subtract")
+    "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "subtract")
 
 #: Names of the standard whose function has another name here.
 _OTHER_NAMES = {"bitwise_invert": "bitwise_not", "equal": "eq"}
@@ -77,6 +77,16 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return flambeau.clamp(x, *bounds)
 
 
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """The remainder of the elements, with the sign of the divisor, also where it is zero."""
+    x1, x2 = together(x1, x2)
+    result = flambeau.remainder(x1, x2)
+    if not result.is_floating_point():
+        return result
+    divisor = x2 if isinstance(x2, flambeau.Tensor) else flambeau.tensor(x2, dtype=result.dtype)
+    return flambeau.where(result == 0, flambeau.copysign(result, divisor), result)
+
+
 def expm1(x: Any, /) -> Any:
     """``exp(x) - 1``; the real part is never -0 for complex numbers."""
     result = flambeau.expm1(x)
@@ -111,5 +121,5 @@ globals().update({name: _of_one(name) for name in _OF_ONE})
 globals().update({name: _rounding(name) for name in _ROUNDING})
 globals().update({name: _of_two(name) for name in _OF_TWO})
 
-__all__ = ["clip", "expm1", "floor_divide", "sign"]
+__all__ = ["clip", "expm1", "floor_divide", "remainder", "sign"]
 __all__.extend(_OF_ONE + _ROUNDING + _OF_TWO)

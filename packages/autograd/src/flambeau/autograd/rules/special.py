@@ -41,6 +41,28 @@ rule("i0e", self=lambda g, self, result: g * (ops.i1e(self) - self.sign() * resu
 rule("i1", self=_i1_slope)
 rule("i1e", self=_i1e_slope)
 
+def _j1_slope(g, self, result):
+    """``j0(x) - j1(x) / x``, 1/2 at 0."""
+    return g * ops.where(self == 0, 0.5, ops.bessel_j0(self) - result / self)
+
+
+def _spherical_slope(g, self, result):
+    return g * ops.where(self == 0, 0, (self.cos() - result) / self)
+
+
+rule("bessel_j0", self=lambda g, self: g * -ops.bessel_j1(self))
+rule("bessel_j1", self=_j1_slope)
+rule("bessel_y0", self=lambda g, self: g * -ops.bessel_y1(self))
+rule("bessel_y1", self=lambda g, self, result: g * (ops.bessel_y0(self) - result / self))
+rule("modified_bessel_k0", self=lambda g, self: g * -ops.modified_bessel_k1(self))
+rule("modified_bessel_k1",
+     self=lambda g, self, result: g * -(ops.modified_bessel_k0(self) + result / self))
+rule("scaled_modified_bessel_k0",
+     self=lambda g, self, result: g * (result - ops.scaled_modified_bessel_k1(self)))
+rule("scaled_modified_bessel_k1", self=lambda g, self, result: g * (
+    result * (1 - 1 / self) - ops.scaled_modified_bessel_k0(self)))
+rule("spherical_bessel_j0", self=_spherical_slope)
+
 # ---- error function and normal distribution ----------------------------------------------------
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 #: Coefficients of 1 / (2 x**2) in the derivative of erfcx for large x.

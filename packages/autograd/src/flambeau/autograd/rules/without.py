@@ -8,6 +8,10 @@ no_derivative("isnan", "isinf", "isfinite", "signbit", "any", "all")
 no_derivative("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
 no_derivative("bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm")
 
+no_derivative("airy_ai", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+              "legendre_polynomial_p", *(f"{shifted}chebyshev_polynomial_{kind}"
+                                         for shifted in ("", "shifted_") for kind in "tuvw"))
+
 # ---- places ------------------------------------------------------------------------------------
 no_derivative("argmax", "argmin", "nonzero", "one_hot_rows")
 

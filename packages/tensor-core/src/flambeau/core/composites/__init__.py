@@ -1,8 +1,9 @@
 """Operators written in terms of other operators.
 
-The functions here are ordinary Python; some modules are compiled (docs/design/build.md). A row ``name`` (or ``name.overload``)
-of category composite is served by the function ``name`` (``name__overload``), which gets the
-row's parameters in order. They may not look at values, so that they can be traced.
+The functions here are ordinary Python; some modules are compiled (docs/design/build.md). A row
+``name`` (or ``name.overload``) of category composite is served by the function ``name``
+(``name__overload``), which gets the row's parameters in order. They may not look at values, so
+that they can be traced.
 """
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ def find(symbol: str):
         random,
         resize,
         sampling,
+        segments,
         shapes,
         special,
         spectrogram,
@@ -46,7 +48,8 @@ def find(symbol: str):
     for module in (shapes, movement, joins, order, places, arithmetic, comparison, complex, numbers,
                    special, matrix, network, activations, losses, linalg, linalg_systems, norms,
                    statistics, histograms, random, dropout, convolution, pooling, pooling_adaptive,
-                   pooling_random, margins, normalization, resize, sampling, fourier, spectrogram):
+                   pooling_random, margins, normalization, resize, sampling, fourier, spectrogram,
+                   segments):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

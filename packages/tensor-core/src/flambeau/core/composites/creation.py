@@ -3,7 +3,7 @@ from numbers import Number
 
 from flambeau.core import _core
 
-_op = _core.operators()
+_op, _where = _core.operators(), _core._where
 _empty, _fill_ = _op["empty"], _op["fill_"]
 
 
@@ -33,7 +33,7 @@ def _kind(dtype, out, default=None):
 
 
 def _filled(args, size, number, dtype, device, out, requires_grad):
-    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=device)
+    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=_where(device))
     return _place(_fill_(x, number), out, requires_grad)
 
 
@@ -46,7 +46,7 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         size: The same by name.
         out: A tensor to give back in that shape.
         dtype: Element type; the default floating dtype when left out.
-        device: Where to put it; the CPU when left out.
+        device: Where to put it; the default device when left out.
         requires_grad: Whether operations on it are recorded.
         layout: Accepted for compatibility.
         memory_format: Accepted for compatibility.
@@ -57,7 +57,7 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         >>> flambeau.empty(2, 3).shape
         flambeau.Size([2, 3])
     """
-    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=device)
+    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=_where(device))
     return _place(x, out, requires_grad)
 
 
@@ -69,12 +69,12 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
         size: Sizes of the dimensions.
         stride: Elements between neighbours of each dimension.
         dtype: Element type; the default floating dtype when left out.
-        device: Where to put it; the CPU when left out.
+        device: Where to put it; the default device when left out.
         requires_grad: Whether operations on it are recorded.
         layout: Accepted for compatibility.
         pin_memory: Accepted for compatibility.
     """
-    return _place(_strided(size, stride, dtype, device), None, requires_grad)
+    return _place(_strided(size, stride, dtype, _where(device)), None, requires_grad)
 
 
 def _strided(size, stride, dtype, device):
@@ -135,10 +135,10 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
     size = (size,) if isinstance(size, int) else size
     kind = _kind(dtype, out)
     if isinstance(fill_value, _core.Tensor):
-        x = _fill_(_empty(size, dtype=kind, device=device), fill_value)
+        x = _fill_(_empty(size, dtype=kind, device=_where(device)), fill_value)
     else:
         _expect_numbers("full", fill_value=fill_value)
-        x = _op["full_of"](size, fill_value, dtype=kind, device=device)
+        x = _op["full_of"](size, fill_value, dtype=kind, device=_where(device))
     return _place(x, out, requires_grad)
 
 
@@ -164,7 +164,7 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=Non
         >>> flambeau.scalar_tensor(3)
         tensor(3.)
     """
-    return _place(_fill_(_empty((), dtype=dtype, device=device), s), None, requires_grad)
+    return _place(_fill_(_empty((), dtype=dtype, device=_where(device)), s), None, requires_grad)
 
 
 def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
@@ -199,7 +199,7 @@ def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
         step = args[2] if len(args) > 2 else step
     if end is None:
         raise TypeError("arange() missing required argument 'end'; write arange(end)")
-    x = _op["arange_of"](start, end, step, dtype=_kind(dtype, out), device=device)
+    x = _op["arange_of"](start, end, step, dtype=_kind(dtype, out), device=_where(device))
     return _place(x, out, requires_grad)
 
 
@@ -212,7 +212,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_g
         >>> flambeau.linspace(0, 1, 3)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    x = _op["linspace"](start, end, steps, dtype=_kind(dtype, out), device=device)
+    x = _op["linspace"](start, end, steps, dtype=_kind(dtype, out), device=_where(device))
     return _place(x, out, requires_grad)
 
 
@@ -248,7 +248,8 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
     is_complex = any(isinstance(v, complex) for v in numbers) or (
         kind is not None and kind.is_complex)
     wide = _core._dtype_named("complex128" if is_complex else "float64")
-    x = _op["pow"](numbers[2], _op["linspace"](*numbers[:2], steps, dtype=wide, device=device))
+    exponents = _op["linspace"](*numbers[:2], steps, dtype=wide, device=_where(device))
+    x = _op["pow"](numbers[2], exponents)
     if kind is None:
         kind = _core.get_default_dtype()
         kind = _op["view_as_complex"](_empty((2,), dtype=kind)).dtype if is_complex else kind
@@ -272,7 +273,7 @@ def eye(n, m=None, *, out=None, dtype=None, device=None, requires_grad=False, la
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    x = _op["eye_of"](n, n if m is None else m, dtype=_kind(dtype, out), device=device)
+    x = _op["eye_of"](n, n if m is None else m, dtype=_kind(dtype, out), device=_where(device))
     return _place(x, out, requires_grad)
 
 
@@ -287,9 +288,9 @@ def drawn(draw, shape, scale, generator, dtype, device):
     """A new tensor filled by a random row."""
     if dtype is not None and dtype.is_complex:
         real = _core._dtype_named("float64" if dtype.name == "complex128" else "float32")
-        pairs = draw(_empty([*shape, 2], dtype=real, device=device), generator=generator)
+        pairs = draw(_empty([*shape, 2], dtype=real, device=_where(device)), generator=generator)
         return _op["view_as_complex"](pairs if scale == 1 else _op["mul_"](pairs, scale))
-    return draw(_empty(shape, dtype=dtype, device=device), generator=generator)
+    return draw(_empty(shape, dtype=dtype, device=_where(device)), generator=generator)
 
 
 def rand(*args, size=None, generator=None, out=None, dtype=None, device=None, requires_grad=False,
@@ -340,7 +341,7 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
         low, high = 0, low
     if size is None:
         raise TypeError("randint() missing required argument 'size'; write randint(high, (2, 3))")
-    x = _empty(size, dtype=_kind(dtype, out, _core._dtype_named("int64")), device=device)
+    x = _empty(size, dtype=_kind(dtype, out, _core._dtype_named("int64")), device=_where(device))
     return _place(_op["random_integers_"](x, low, high, generator=generator), out, requires_grad)
 
 
@@ -350,7 +351,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_g
     if isinstance(n, int) and n < 0:
         raise RuntimeError(f"randperm(): n must be non-negative, not {n}")
     x = _op["random_permutation"](n, generator=generator)
-    dtype = _kind(dtype, out)
+    dtype, device = _kind(dtype, out), _where(device)
     if dtype is not None or device is not None:
         x = x.to(device=device, dtype=dtype)
     return _place(x, out, requires_grad)

@@ -1,6 +1,15 @@
 """Public functions that are not rows of the table."""
 from flambeau.core import _core
-from flambeau.core.composites import creation, facts, fourier, native, windows
+from flambeau.core.composites import (
+    creation,
+    creation_data,
+    facts,
+    fourier,
+    native,
+    resizing,
+    settings,
+    windows,
+)
 from flambeau.core.composites.einsum import einsum
 from flambeau.core.composites.joins import broadcast_shape
 from flambeau.core.composites.methods import imag, index_put, index_put_, real
@@ -12,6 +21,7 @@ _op = _core.operators()
 def _triangle(what, keep, row, col, offset, dtype, device):
     if row < 0 or col < 0:
         raise RuntimeError(f"{what}(): row and col must be non-negative, got {row} and {col}")
+    device = _core._where(device)
     kept = keep(_op["full_of"]((row, col), 1, dtype=_core._dtype_named("uint8"), device=device),
                 offset)
     places = _op["contiguous_copy"](_op["t"](_op["nonzero"](kept)))
@@ -62,6 +72,7 @@ def chain_matmul(*matrices, out=None):
 
 FUNCTIONS = {  # type: dict[str, object]
     **creation.FUNCTIONS, **windows.FUNCTIONS, **facts.FUNCTIONS, **native.FUNCTIONS,
+    **creation_data.FUNCTIONS, **settings.FUNCTIONS, "resize_as_": resizing.resize_as_,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
                                index_put_, chain_matmul, einsum, real, imag)}}
 

@@ -74,8 +74,25 @@ def fill_diagonal_(self, fill_value, wrap=False):
             return self
 
 
+def is_pinned(self, device=None):
+    """Whether the memory is locked for copies to a device: never."""
+    return False
+
+
+def is_shared(self):
+    """Whether other processes share the memory: never."""
+    return False
+
+
+#: What no tensor is here, and the layout that all have.
+CONSTANTS = dict.fromkeys(
+    ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla",
+     "is_xpu", "is_vulkan"), False)
+CONSTANTS |= {"layout": "strided"}  # type: dict[str, object]
+
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
-    is_signed, is_same_size, is_set_to, fill_diagonal_)}
+    is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared)}
+METHODS |= CONSTANTS
 FUNCTIONS = {name: _asked(name) for name in (  # type: dict[str, object]
     "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",
     "is_inference", "numel", "get_device", "detach", "detach_", "zero_")}

@@ -267,6 +267,7 @@ def _frequencies(what, parts, n, d, out, dtype, device, requires_grad):
     dtype = dtype or (out.dtype if out is not None else _core.get_default_dtype())
     if not dtype.is_floating_point:
         raise RuntimeError(f"{what} requires a floating point dtype, got {dtype}")
+    device = _core._where(device)
     pieces = [_op["arange_of"](start, end, 1, dtype=dtype, device=device) for start, end in parts]
     numbers = pieces[0] if len(pieces) == 1 else _op["cat"](pieces, 0)
     result = _op["mul"](numbers, 1.0 / (n * d)) if n else numbers

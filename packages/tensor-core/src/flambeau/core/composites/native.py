@@ -3,6 +3,7 @@ than those of ``flambeau.nn.functional``, as in PyTorch. Reductions are numbers;
 none, as there.
 """
 from flambeau.core import _core
+from flambeau.core.composites import sampling
 
 _op = _core.operators()
 _REDUCTIONS = ("none", "mean", "sum")
@@ -47,6 +48,21 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     """Rows of a table."""
     padding = None if padding_idx < 0 else padding_idx
     return _op["embedding"](indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
+
+
+def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    """Sums (0), means (1) or maxima (2) of rows of a table, and what their gradient needs.
+
+    Returns:
+        The results; the bag of each index; indices per bag; the row of each maximum.
+    """
+    if not isinstance(mode, int) or not 0 <= mode < 3:
+        raise ValueError(f"embedding_bag(): mode is 0 (sum), 1 (mean) or 2 (max), got {mode!r}; "
+                         "names are taken by flambeau.nn.functional.embedding_bag")
+    return tuple(sampling.bags(indices, weight, offsets, None, 2.0, scale_grad_by_freq,
+                               ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+                               include_last_offset, None if padding_idx == -1 else padding_idx))
 
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
@@ -129,6 +145,6 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
 
 FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
     adaptive_max_pool1d, max_pool1d_with_indices, batch_norm, instance_norm, embedding,
-    grid_sampler, dropout, dropout_, feature_dropout, feature_dropout_,
+    embedding_bag, grid_sampler, dropout, dropout_, feature_dropout, feature_dropout_,
     binary_cross_entropy_with_logits, cosine_embedding_loss, ctc_loss, hinge_embedding_loss,
     kl_div, margin_ranking_loss, poisson_nll_loss, triplet_margin_loss)}

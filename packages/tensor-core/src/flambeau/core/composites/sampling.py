@@ -20,13 +20,20 @@ def embedding_bag(indices, weight, offsets, max_norm, norm_type, scale_grad_by_f
         warnings.warn("embedding_bag(weight, input) is the order of old versions; write "
                       "embedding_bag(input, weight)", stacklevel=1)
         indices, weight = weight, indices
+    return bags(indices, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+                per_sample_weights, include_last_offset, padding_idx)[0]
+
+
+def bags(indices, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+         per_sample_weights, include_last_offset, padding_idx):
+    """The four results of embedding_bag_rows, its arguments checked."""
     _check_bag(indices, weight, mode, sparse, scale_grad_by_freq, per_sample_weights)
     indices, offsets, factors = _flat_bags(indices, offsets, per_sample_weights)
     padding = _padding_row(weight, padding_idx)
     if max_norm is not None:
         _shorten_rows(weight, indices, max_norm, norm_type)
     return _op["embedding_bag_rows"](weight, indices, offsets, factors, _BAG_MODES[mode],
-                                     include_last_offset, padding, scale_grad_by_freq)[0]
+                                     include_last_offset, padding, scale_grad_by_freq)
 
 
 def _check_bag(indices, weight, mode, sparse, by_frequency, factors):

@@ -148,6 +148,8 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, bint pin_
     cdef int code = -1 if dtype is None else _unbox_dtype(<PyObject *>dtype)
     cdef int place = -1 if device is None else _unbox_device(<PyObject *>device)
     cdef fl_tensor *t
+    if place < 0 and fl_place and not isinstance(data, Tensor):
+        device, place = get_default_device(), fl_place
     if type(data) is float and code < 0 and place <= 0 and fl_default_dtype == FL_F32:
         t = fl_tensor_empty(FL_F32, 0, 0, NULL)
         (<float *>t.data)[0] = <float><double>data

@@ -152,6 +152,7 @@ cdef extern from "core/python.h":
     int fl_raise() except -1
     bint fl_has_format(const fl_tensor *, const char *) noexcept
     int fl_format_strides(const fl_tensor *, const char *, int64_t *) noexcept
+    uint64_t fl_storage_bytes(const fl_tensor *t)
     int fl_add_backend(const fl_backend *, int *) except -1
     const fl_backend *fl_backend_of(int) noexcept
     int fl_backend_by_name(const char *) noexcept

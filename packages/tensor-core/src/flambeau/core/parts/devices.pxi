@@ -1,5 +1,43 @@
 # Devices: "cpu", "meta" and whatever backends are registered.
 
+import threading
+
+cdef extern from *:
+    """
+    static __thread int fl_place;       /* where new tensors of a thread go */
+    """
+    int fl_place
+
+cdef object _outer = threading.local()  # the places around every open `with device`
+
+
+def set_default_device(where):
+    """Choose where new tensors of this thread go when no device is named; None is the CPU.
+
+    Args:
+        where: A device or its name.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.set_default_device("meta")
+        >>> flambeau.zeros(2).device
+        device(type='meta')
+        >>> flambeau.set_default_device(None)
+    """
+    global fl_place
+    fl_place = 0 if where is None else _unbox_device(<PyObject *>where)
+
+
+def get_default_device():
+    """Where new tensors of this thread go when no device is named."""
+    return fl_python_device(fl_place)
+
+
+def _where(device):
+    """The device that was named, else the default; None stands for the CPU."""
+    return device if device is not None or fl_place == 0 else get_default_device()
+
+
 @cython.final
 cdef class device:
     """Where a tensor lives: ``flambeau.device("cuda", 0)`` or ``flambeau.device("cuda:0")``."""
@@ -49,6 +87,18 @@ cdef class device:
 
     def __reduce__(self):
         return device, (str(self),)
+
+    def __enter__(self):
+        global fl_place
+        if not hasattr(_outer, "places"):
+            _outer.places = []
+        _outer.places.append(fl_place)
+        fl_place = self.code
+        return self
+
+    def __exit__(self, *error):
+        global fl_place
+        fl_place = _outer.places.pop()
 
 
 cdef int _device_type(str name) except -1:

@@ -106,9 +106,9 @@ cdef object _index_entry(object i, Tensor like):
     if isinstance(i, Tensor):
         result = i
     elif isinstance(i, (list, tuple)) and not i:
-        result = tensor([], dtype=_dtypes[FL_I64])
+        result = tensor([], dtype=_dtypes[FL_I64], device="cpu")
     else:
-        result = tensor(list(i) if isinstance(i, range) else i)
+        result = tensor(list(i) if isinstance(i, range) else i, device="cpu")
     if fl_is_float((<Tensor>result)._dtype) or fl_is_complex((<Tensor>result)._dtype):
         raise IndexError(f"tensors used as indices must be integer or bool tensors, got "
                          f"{result.dtype} of shape {list(result.shape)}; write i.long()")
@@ -178,7 +178,7 @@ cdef object _spread(Tensor view, list advanced):
             _check_mask(view, i, dim)
             if (<Tensor>i)._ndim == 0:
                 count = 1 if _item(i, "index") else 0
-                result.append(tensor([0] * count, dtype=_dtypes[FL_I64]))
+                result.append(tensor([0] * count, dtype=_dtypes[FL_I64], device="cpu"))
             else:
                 result.extend(_operators["unbind"](_operators["nonzero"](i), 1))
         elif i is not None and (<Tensor>i)._dtype != FL_I64:

@@ -63,7 +63,7 @@ def _generator_at(device, seed, offset):
 
 
 cdef object _state_tensor(fl_generator_state *s):
-    return tensor([s.seed, s.offset], dtype=_dtypes[FL_U64])
+    return tensor([s.seed, s.offset], dtype=_dtypes[FL_U64], device="cpu")
 
 
 cdef int _load_state(fl_generator_state *s, object state) except -1:

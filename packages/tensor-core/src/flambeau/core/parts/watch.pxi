@@ -258,6 +258,11 @@ def storage_id(Tensor t not None):
     return <uintptr_t>t._storage
 
 
+def storage_bytes(Tensor t not None) -> int:
+    """Bytes of the memory that a tensor and its views share."""
+    return fl_storage_bytes(<fl_tensor *><PyObject *>t)
+
+
 def storage_refcount(Tensor t not None) -> int:
     """How many tensors and other owners hold the memory of ``t``."""
     return _Py_REFCNT(t._storage)

@@ -2,6 +2,7 @@
  * would put there; for kthvalue and mode the algorithms decide: selection by partitioning, and a
  * sort by value. NaN counts as the greatest. */
 #include "ops/order.h"
+#include "ops/unsigned_order.h"
 #include <algorithm>
 
 namespace {
@@ -131,7 +132,7 @@ int order_kind(const fl_tensor *t) {
 int infer_along(const fl_op *op, const fl_tensor *self, int64_t dim, bool keepdim,
                 fl_spec *outs) {
     int d;
-    if (fl_expect_ordered(op, "self", self) < 0 || fl_wrap_dim(op, dim, self->ndim, &d) < 0)
+    if (fl_expect_order(op, "self", self) < 0 || fl_wrap_dim(op, dim, self->ndim, &d) < 0)
         return -1;
     if (self->ndim && self->shape[d] == 0)
         return fl_error(FL_INDEX_ERROR, "%s: Expected reduction dim %d to have non-zero size, but "
@@ -194,7 +195,7 @@ int run_mode(const fl_tensor *self, int dim, int kind, fl_tensor *const *outs) {
 }
 
 int infer_median_all(const fl_op *op, const fl_tensor *self, fl_spec *outs) {
-    if (fl_expect_ordered(op, "self", self) < 0 || no_bool(op, self) < 0)
+    if (fl_expect_order(op, "self", self) < 0 || no_bool(op, self) < 0)
         return -1;
     fl_spec_set(outs, self->dtype, fl_device_code(self), 0, nullptr);
     return 0;
@@ -239,11 +240,15 @@ int fl_infer_median(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     return infer_median_all(op, in[0].t, outs);
 }
 
-int fl_run_median(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+int fl_run_median(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_median, op, in, n, outs);
     return median_of_all(in, false, outs);
 }
 
-int fl_run_nanmedian(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+int fl_run_nanmedian(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_nanmedian, op, in, n, outs);
     return median_of_all(in, true, outs);
 }
 
@@ -253,11 +258,15 @@ int fl_infer_median__dim(const fl_op *op, const fl_value *in, int, fl_spec *outs
     return infer_along(op, in[0].t, in[1].i, fl_value_true(in[2]), outs);
 }
 
-int fl_run_median__dim(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+int fl_run_median__dim(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_median__dim, op, in, n, outs);
     return median_along(op, in, false, outs);
 }
 
-int fl_run_nanmedian__dim(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+int fl_run_nanmedian__dim(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_nanmedian__dim, op, in, n, outs);
     return median_along(op, in, true, outs);
 }
 
@@ -277,7 +286,9 @@ int fl_infer_kthvalue(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     return 0;
 }
 
-int fl_run_kthvalue(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+int fl_run_kthvalue(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_kthvalue, op, in, n, outs);
     int dim, kind = order_kind(in[0].t);
     if (fl_wrap_dim(op, in[2].i, in[0].t->ndim, &dim) < 0)
         return -1;
@@ -288,7 +299,9 @@ int fl_infer_mode(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     return infer_along(op, in[0].t, in[1].i, fl_value_true(in[2]), outs);
 }
 
-int fl_run_mode(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+int fl_run_mode(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_mode, op, in, n, outs);
     int dim, kind = order_kind(in[0].t);
     if (fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim) < 0)
         return -1;

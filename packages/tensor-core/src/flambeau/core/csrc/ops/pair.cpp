@@ -1,7 +1,8 @@
 /* Kernels of two operands that compute one element after the other in double precision or in whole
- * numbers: incomplete gamma functions, zeta, common divisors. */
+ * numbers: incomplete gamma functions, zeta, orthogonal polynomials, common divisors. */
 #include "ops/args.h"
 #include "ops/gamma.h"
+#include "ops/polynomials.h"
 #include "ops/raw.h"
 
 namespace {
@@ -115,3 +116,15 @@ FL_PAIR(igamma, double, FL_F64, fl_igamma)
 FL_PAIR(igammac, double, FL_F64, fl_igammac)
 FL_PAIR(gcd, int64_t, FL_I64, gcd)
 FL_PAIR(lcm, int64_t, FL_I64, lcm)
+FL_PAIR(chebyshev_polynomial_t, double, FL_F64, fl_chebyshev_t)
+FL_PAIR(chebyshev_polynomial_u, double, FL_F64, fl_chebyshev_u)
+FL_PAIR(chebyshev_polynomial_v, double, FL_F64, fl_chebyshev_v)
+FL_PAIR(chebyshev_polynomial_w, double, FL_F64, fl_chebyshev_w)
+FL_PAIR(shifted_chebyshev_polynomial_t, double, FL_F64, fl_shifted_chebyshev_t)
+FL_PAIR(shifted_chebyshev_polynomial_u, double, FL_F64, fl_shifted_chebyshev_u)
+FL_PAIR(shifted_chebyshev_polynomial_v, double, FL_F64, fl_shifted_chebyshev_v)
+FL_PAIR(shifted_chebyshev_polynomial_w, double, FL_F64, fl_shifted_chebyshev_w)
+FL_PAIR(hermite_polynomial_h, double, FL_F64, fl_hermite_h)
+FL_PAIR(hermite_polynomial_he, double, FL_F64, fl_hermite_he)
+FL_PAIR(laguerre_polynomial_l, double, FL_F64, fl_laguerre_l)
+FL_PAIR(legendre_polynomial_p, double, FL_F64, fl_legendre_p)

@@ -2,6 +2,7 @@
 #include "ops/args.h"
 #include "ops/raw.h"
 #include "ops/sort_line.h"
+#include "ops/unsigned_order.h"
 #include <algorithm>
 
 namespace {
@@ -23,7 +24,7 @@ template <class T> void order_rows(const char *data, int64_t n, int64_t width, i
 
 extern "C" int fl_infer_row_order(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
-    if (fl_expect_ordered(op, "self", self) < 0)
+    if (fl_expect_order(op, "self", self) < 0)
         return -1;
     if (self->ndim != 2)
         return fl_error(FL_RUNTIME_ERROR, "%s: expected a matrix, got shape %s", fl_op_title(op),
@@ -32,8 +33,11 @@ extern "C" int fl_infer_row_order(const fl_op *op, const fl_value *in, int, fl_s
     return 0;
 }
 
-extern "C" int fl_run_row_order(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_row_order(const fl_op *op, const fl_value *in, int n_in,
+                                fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
+    if (fl_is_unsigned64(self))
+        return fl_run_in_signed_order(fl_run_row_order, op, in, n_in, outs);
     int kind = fl_kind_of_dtype[self->dtype];
     if (kind == FL_K_BOOL)
         kind = FL_K_I64;

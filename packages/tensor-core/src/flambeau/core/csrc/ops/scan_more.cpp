@@ -1,6 +1,7 @@
 /* Running products (cumprod) and running extremes (cummax, cummin). */
 #include "kernels/scan_more.h"
 #include "ops/scan.h"
+#include "ops/unsigned_order.h"
 
 namespace {
 
@@ -9,7 +10,7 @@ const fl_scan_more_kernels *const kernels = FL_PICK(fl_scan_more_kernels);
 int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     int dim;
-    if (fl_expect_ordered(op, "self", self) < 0 ||
+    if (fl_expect_order(op, "self", self) < 0 ||
         fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_spec_like(&outs[0], self);
@@ -96,7 +97,9 @@ extern "C" int fl_infer_cummax(const fl_op *op, const fl_value *in, int, fl_spec
     return infer_best(op, in, outs);
 }
 
-extern "C" int fl_run_cummax(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_cummax(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_cummax, op, in, n, outs);
     return run_best(op, 0, in, outs);
 }
 
@@ -104,6 +107,8 @@ extern "C" int fl_infer_cummin(const fl_op *op, const fl_value *in, int, fl_spec
     return infer_best(op, in, outs);
 }
 
-extern "C" int fl_run_cummin(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+extern "C" int fl_run_cummin(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_unsigned64(in[0].t))
+        return fl_run_in_signed_order(fl_run_cummin, op, in, n, outs);
     return run_best(op, 1, in, outs);
 }

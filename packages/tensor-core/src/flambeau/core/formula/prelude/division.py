@@ -39,9 +39,9 @@ def fmod_int(x: Expr, y: Expr) -> Expr:
 
 @define("mod", "float")
 def mod(x: Expr, y: Expr) -> Expr:
-    """The remainder with the sign of y, also where it is zero."""
+    """The remainder with the sign of y; a zero has that of x."""
     r = call("fmod", x, y)
-    return copysign(select(_opposite(r, y), r + y, r), y)
+    return select(_opposite(r, y), r + y, r)
 
 
 @define("floordiv", "float")

@@ -48,6 +48,11 @@ ROWS = (
     composite("isin(Operand elements, Operand test_elements, *, Bool assume_unique=False,"
               " Bool invert=False)", forms=_FUNCTION, differentiable=False,
               doc="Whether each element is among the test elements."),
+    composite("segment_reduce(Tensor data, Str reduce, *, Tensor? lengths=None,"
+              " Tensor? indices=None, Tensor? offsets=None, Int axis=0, Bool unsafe=False,"
+              " Scalar? initial=None)", forms=("function",),
+              doc="Sums, means, products or extremes of neighbouring slices; ``lengths`` says how "
+                  "many make a segment, or ``offsets`` where segments begin and end."),
     composite("unravel_index(Tensor indices, Object shape) -> Tensors", forms=("function",),
               differentiable=False, doc="Flat places as one tensor of coordinates per dimension."),
 )

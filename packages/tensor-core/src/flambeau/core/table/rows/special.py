@@ -16,6 +16,18 @@ def _pair(name, doc, **facts):
                      rule="float", domain=(0.2, 3.0), doc=doc, **facts)
 
 
+def _bessel(name, doc, domain=(0.2, 3.0), **facts):
+    """A function of one number that is computed in double precision."""
+    return kernel(f"{name}(Tensor self)", infer="special_one", forms=(), domain=domain,
+                  aliases=(f"special.{name}",), doc=doc, **facts)
+
+
+def _polynomial(name, doc):
+    return kernel(f"{name}(Operand input, Operand n)", infer="special_pair", forms=(),
+                  aliases=(f"special.{name}",), differentiable=False,
+                  doc=f"{doc}, of degree ``n``.")
+
+
 def _kernel(schema, run, doc, **facts):
     return kernel(schema, infer="special_pair", run=run, inplace=True, doc=doc, **facts)
 
@@ -44,10 +56,34 @@ ROWS = (
            aliases=("special.zeta",),
            doc="Hurwitz zeta function, the sum of ``(other + k)**-self``."),
     # ---- Bessel
-    _real("i0", "Modified Bessel function of the first kind, order 0.", "i0"),
+    _real("i0", "Modified Bessel function of the first kind, order 0.", "i0",
+          "modified_bessel_i0"),
     _real("i0e", "``exp(-|x|)`` times the modified Bessel function of order 0.", "i0e", forms=()),
-    _real("i1", "Modified Bessel function of the first kind, order 1.", "i1", forms=()),
+    _real("i1", "Modified Bessel function of the first kind, order 1.", "i1",
+          "modified_bessel_i1", forms=()),
     _real("i1e", "``exp(-|x|)`` times the modified Bessel function of order 1.", "i1e", forms=()),
+    _bessel("modified_bessel_k0", "Modified Bessel function of the second kind, order 0."),
+    _bessel("modified_bessel_k1", "Modified Bessel function of the second kind, order 1."),
+    _bessel("scaled_modified_bessel_k0",
+            "``exp(x)`` times the modified Bessel function of the second kind, order 0."),
+    _bessel("scaled_modified_bessel_k1",
+            "``exp(x)`` times the modified Bessel function of the second kind, order 1."),
+    _bessel("bessel_j0", "Bessel function of the first kind, order 0.", (-9.0, 9.0)),
+    _bessel("bessel_j1", "Bessel function of the first kind, order 1.", (-9.0, 9.0)),
+    _bessel("bessel_y0", "Bessel function of the second kind, order 0."),
+    _bessel("bessel_y1", "Bessel function of the second kind, order 1."),
+    _bessel("spherical_bessel_j0", "Spherical Bessel function of the first kind, order 0: "
+            "``sin(x) / x``.", (-9.0, 9.0)),
+    _bessel("airy_ai", "Airy function.", (-9.0, 3.0), differentiable=False),
+    # ---- orthogonal polynomials
+    *(_polynomial(f"chebyshev_polynomial_{k.lower()}", f"Chebyshev polynomial {k}")
+      for k in "TUVW"),
+    *(_polynomial(f"shifted_chebyshev_polynomial_{k.lower()}",
+                  f"Chebyshev polynomial {k} of ``2 * input - 1``") for k in "TUVW"),
+    _polynomial("hermite_polynomial_h", "Hermite polynomial of physics"),
+    _polynomial("hermite_polynomial_he", "Hermite polynomial of probability"),
+    _polynomial("laguerre_polynomial_l", "Laguerre polynomial"),
+    _polynomial("legendre_polynomial_p", "Legendre polynomial"),
     # ---- error function and normal distribution
     _real("erfinv", "Inverse of the error function.", "erfinv", domain=(-0.9, 0.9)),
     _real("erfcx", "``exp(x**2) * erfc(x)``.", "erfcx", forms=()),

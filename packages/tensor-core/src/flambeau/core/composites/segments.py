@@ -1,0 +1,77 @@
+"""Folds over neighbouring slices of a tensor."""
+from flambeau.core import _core
+
+_op = _core.operators()
+_FOLDS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0),
+          "max": ("amax", float("-inf")), "min": ("amin", float("inf"))}
+
+
+def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    if reduce not in _FOLDS:
+        raise RuntimeError(f"segment_reduce(): reduce must be one of {sorted(_FOLDS)}, got "
+                           f"{reduce!r}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices= is not supported, as in PyTorch; give "
+                           "lengths= or offsets=")
+    if not data.is_floating_point():
+        raise RuntimeError(f"segment_reduce(): expected floating-point data, got {data.dtype}; "
+                           "convert with x.float()")
+    if data.ndim == 0:
+        raise RuntimeError("segment_reduce(): data has no dimension to cut into segments")
+    axis = axis + data.ndim if axis < 0 else axis
+    lengths = _lengths(data, lengths, offsets, axis)
+    if not unsafe:
+        _check(data, lengths, axis)
+    lead, count = tuple(data.shape[:axis]), lengths.shape[-1]
+    rows = 1
+    for size in lead:
+        rows *= size
+    rest = tuple(data.shape[axis + 1:])
+    flat = _op["reshape"](data, (rows * data.shape[axis], *rest))
+    sizes = _op["reshape"](lengths, (rows * count,))
+    fold, identity = _FOLDS[reduce]
+    whole = _folded(flat, sizes, fold, identity if initial is None else initial, rest)
+    if reduce == "mean":
+        whole = _divided(whole, sizes, initial)
+    return _op["reshape"](whole, (*lead, count, *rest))
+
+
+def _lengths(data, lengths, offsets, axis):
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): give either lengths= or offsets=")
+    given = lengths if offsets is None else offsets
+    if given.ndim != axis + 1 or tuple(given.shape[:axis]) != tuple(data.shape[:axis]):
+        raise RuntimeError(f"segment_reduce(): lengths and offsets have one dimension more than "
+                           f"those before axis {axis} of data, {list(data.shape[:axis])}; got "
+                           f"shape {list(given.shape)}")
+    return lengths if offsets is None else _op["diff"](offsets, 1, -1)
+
+
+def _check(data, lengths, axis):
+    """Segments must cover the dimension; data-dependent, so ``unsafe=True`` leaves it out."""
+    if not data.is_cpu:
+        return
+    totals = _op["sum"](lengths, -1)
+    if bool(_op["any"](_op["lt"](lengths, 0))):
+        raise RuntimeError("segment_reduce(): lengths contains negative value!")
+    if bool(_op["any"](_op["ne"](totals, data.shape[axis]))):
+        raise RuntimeError(f"segment_reduce(): the lengths must add up to the {data.shape[axis]} "
+                           f"elements of axis {axis}, got {totals.tolist()}")
+
+
+def _folded(flat, sizes, fold, initial, rest):
+    count = sizes.shape[0]
+    start = _op["full_of"]((count, *rest), initial, dtype=flat.dtype, device=flat.device)
+    numbers = _op["arange_of"](0, count, 1, dtype=_core._dtype_named("int64"), device=flat.device)
+    places = _op["repeat_interleave"](numbers, sizes, 0, output_size=flat.shape[0])
+    places = _op["view"](places, (-1, *(1,) * len(rest)))
+    return _op["scatter_reduce"](start, 0, _op["expand"](places, flat.shape), flat, fold,
+                                 include_self=True)
+
+
+def _divided(sums, sizes, initial):
+    """Means; empty segments are NaN, or the initial number."""
+    counts = _op["cast"](_op["view"](sizes, (-1, *(1,) * (sums.ndim - 1))), sums.dtype)
+    if initial is None:
+        return _op["div"](sums, counts)
+    return _op["div"](sums, _op["clamp_min"](counts, 1))

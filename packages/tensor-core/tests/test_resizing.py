@@ -1,0 +1,162 @@
+"""Other shapes and memory in place, loops in Python, default devices and switches."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy
+import pytest
+
+import flambeau
+
+
+def test_resize_keeps_memory_that_suffices():
+    x = flambeau.arange(6.0)
+    place = x.data_ptr()
+    assert x.resize_(2, 2) is x
+    assert x.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    assert x.resize_((6,)).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert x.data_ptr() == place
+    x.resize_(200)
+    assert x[:6].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert x.resize_as_(flambeau.zeros(3, 1)).tolist() == [[0.0], [1.0], [2.0]]
+
+
+def test_resize_in_a_memory_format():
+    x = flambeau.zeros(2).resize_(2, 3, 4, 5, memory_format=flambeau.channels_last)
+    assert x.stride() == (60, 1, 15, 3)
+
+
+def test_resize_of_a_slice_goes_on_in_its_memory():
+    x = flambeau.arange(6)[2:4]
+    assert x.resize_(4).tolist() == [2, 3, 4, 5]
+
+
+def test_set_shows_the_memory_of_another():
+    x, y = flambeau.zeros(3), flambeau.arange(6.0)
+    x.set_(y, 1, (2, 2), (2, 1))
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    x[0, 0] = 9
+    assert y[1] == 9
+    assert x.set_(y).shape == (6,)
+    assert x.set_().numel() == 0
+    with pytest.raises(RuntimeError, match=r"set_\(\): source is flambeau.int64"):
+        flambeau.zeros(1).set_(flambeau.tensor([1]))
+    with pytest.raises(TypeError, match="must be a tensor, not list"):
+        flambeau.zeros(1).set_([1])
+
+
+def test_elements_are_replaced_by_functions_of_python():
+    x = flambeau.tensor([[1, 2], [3, 4]])
+    assert x.apply_(lambda v: 2 * v).tolist() == [[2, 4], [6, 8]]
+    assert x.map_(flambeau.tensor([1, 2]), lambda a, b: a - b).tolist() == [[1, 2], [5, 6]]
+    assert x.map2_(x, x, lambda a, b, c: a + b + c).tolist() == [[3, 6], [15, 18]]
+    assert x.t().apply_(lambda v: v + 1).tolist() == [[4, 16], [7, 19]]
+    with pytest.raises(TypeError, match=r"map_\(\): expected a tensor of flambeau.int64"):
+        x.map_(flambeau.zeros(2, 2), max)
+    with pytest.raises(RuntimeError, match="cannot be broadcast"):
+        x.map_(flambeau.zeros(3, dtype=flambeau.int64), max)
+    with pytest.raises(TypeError, match="only implemented on CPU"):
+        flambeau.zeros(2, device="meta").apply_(abs)
+
+
+def test_default_device():
+    try:
+        flambeau.set_default_device("meta")
+        made = [flambeau.zeros(2), flambeau.tensor([1]), flambeau.tensor(1.5), flambeau.rand(2),
+                flambeau.arange(3), flambeau.eye(2), flambeau.randperm(3), flambeau.full((2,), 1),
+                flambeau.hann_window(4), flambeau.linspace(0, 1, 3), flambeau.fft.fftfreq(4),
+                flambeau.asarray([1])]
+        assert {str(x.device) for x in made} == {"meta"}
+        x = flambeau.arange(4, device="cpu")
+        assert x[[0, 2]].tolist() == [0, 2]
+        x[[1, 3]] = 7
+        assert x.tolist() == [0, 7, 2, 7]
+        assert flambeau.from_numpy(numpy.zeros(1)).is_cpu
+        assert flambeau.zeros(1, device="cpu").is_cpu
+    finally:
+        flambeau.set_default_device(None)
+    assert str(flambeau.get_default_device()) == "cpu"
+    assert flambeau.zeros(1).is_cpu
+
+
+def test_with_a_device():
+    with flambeau.device("meta"):
+        with flambeau.device("cpu"):
+            assert flambeau.ones(1).is_cpu
+        assert flambeau.ones(1).is_meta
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(flambeau.ones(1).is_cpu))
+        thread.start()
+        thread.join()
+        assert seen == [True]
+    assert flambeau.ones(1).is_cpu
+    with pytest.raises(KeyError), flambeau.device("meta"):
+        raise KeyError
+    assert flambeau.ones(1).is_cpu
+
+
+def test_asarray():
+    x = numpy.zeros(2)
+    flambeau.asarray(x)[0] = 1
+    flambeau.asarray(x, copy=True)[1] = 5
+    assert x.tolist() == [1, 0]
+    y = flambeau.zeros(2)
+    assert flambeau.asarray(y) is y
+    assert flambeau.asarray(y, copy=True).data_ptr() != y.data_ptr()
+    assert flambeau.asarray(y, dtype=flambeau.int64).dtype is flambeau.int64
+    for given in ([1, 2], x.astype("float16")):
+        with pytest.raises(ValueError, match="needs a copy"):
+            flambeau.asarray(given, copy=False, dtype=flambeau.float32)
+
+
+def test_range_includes_its_end_and_warns():
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert flambeau.range(1, 2, 0.5).tolist() == [1.0, 1.5, 2.0]
+    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="inconsistent"):
+        flambeau.range(1, 0)
+
+
+def test_switches():
+    flambeau.set_float32_matmul_precision("high")
+    assert flambeau.get_float32_matmul_precision() == "high"
+    flambeau.set_float32_matmul_precision("highest")
+    with pytest.raises(RuntimeError, match="must be one of"):
+        flambeau.set_float32_matmul_precision("low")
+    flambeau.use_deterministic_algorithms(True, warn_only=True)
+    assert flambeau.are_deterministic_algorithms_enabled()
+    assert flambeau.is_deterministic_algorithms_warn_only_enabled()
+    flambeau.use_deterministic_algorithms(False)
+    assert not flambeau.are_deterministic_algorithms_enabled()
+    flambeau.set_num_interop_threads(2)
+    assert flambeau.get_num_interop_threads() == 2
+    with pytest.raises(RuntimeError, match="positive int"):
+        flambeau.set_num_interop_threads(0)
+
+
+def test_no_tensor_is_sparse():
+    x = flambeau.zeros(1)
+    assert x.layout == flambeau.strided
+    assert not (x.is_sparse or x.is_quantized or x.is_nested or x.is_pinned() or x.is_shared())
+
+
+def test_segments_must_fill_the_dimension():
+    x = flambeau.ones(4, 2)
+    with pytest.raises(RuntimeError, match="must add up to the 4 elements"):
+        flambeau.segment_reduce(x, "sum", lengths=flambeau.tensor([1, 2]))
+    with pytest.raises(RuntimeError, match="negative value"):
+        flambeau.segment_reduce(x, "sum", lengths=flambeau.tensor([5, -1]))
+    with pytest.raises(RuntimeError, match="either lengths= or offsets="):
+        flambeau.segment_reduce(x, "sum")
+    with pytest.raises(RuntimeError, match="reduce must be one of"):
+        flambeau.segment_reduce(x, "middle", lengths=flambeau.tensor([4]))
+
+
+def test_embedding_bag_under_its_flat_name():
+    table = flambeau.arange(10.0).reshape(5, 2)
+    rows, starts = flambeau.tensor([0, 1, 4, 3]), flambeau.tensor([0, 2])
+    result, bags, counts, _ = flambeau.embedding_bag(table, rows, starts, mode=1)
+    assert result.tolist() == [[1.0, 2.0], [7.0, 8.0]]
+    assert (bags.tolist(), counts.tolist()) == ([0, 0, 1, 1], [2, 2])
+    with pytest.raises(ValueError, match="mode is 0"):
+        flambeau.embedding_bag(table, rows, starts, mode="sum")
