@@ -53,6 +53,35 @@ def test_values():
     assert params[1].grad.tolist() == [[0.0, 3.5]]
 
 
+def test_least_magnitude():
+    assert utils.get_total_norm([p.grad for p in parameters()[:1]], -math.inf).item() == 3.0
+
+
+def test_norm_and_scale_apart():
+    params = parameters()
+    total = utils.get_total_norm([p.grad for p in params[:2]])
+    utils.clip_grads_with_norm_(params, 6.5, total)
+    assert params[0].grad.tolist() == pytest.approx([1.5, -2.0], rel=1e-5)
+    utils.clip_grads_with_norm_(params, 100.0, utils.get_total_norm(params[0].grad))
+    assert params[0].grad.tolist() == pytest.approx([1.5, -2.0], rel=1e-5)
+
+
+def test_gradients_of_several_dtypes():
+    params = parameters()
+    params[1] = nn.Parameter(flambeau.zeros(1, 2, dtype=flambeau.float64))
+    params[1].grad = flambeau.tensor([[0.0, 12.0]], dtype=flambeau.float64)
+    assert utils.clip_grad_norm_(params, 6.5).item() == pytest.approx(13.0)
+    assert params[1].grad.dtype == flambeau.float64
+    assert params[1].grad.tolist()[0] == pytest.approx([0.0, 6.0], rel=1e-5)
+
+
+def test_a_generator_that_was_used_before():
+    params = iter(p for p in parameters())
+    utils.clip_grad_value_(params, 1.0)
+    with pytest.warns(UserWarning, match=r"call parameters\(\) again"):
+        utils.clip_grad_norm_(params, 1.0)
+
+
 def test_vector_and_back():
     net = nn.Linear(2, 2)
     vector = utils.parameters_to_vector(net.parameters())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import types
+import warnings
 from collections.abc import Iterable
 
 import flambeau
@@ -13,6 +15,7 @@ def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
     """The norm of all elements of all tensors taken as one vector.
 
@@ -20,6 +23,7 @@ def get_total_norm(
         tensors: One tensor or several.
         norm_type: The exponent; ``inf`` for the greatest magnitude.
         error_if_nonfinite: Raise when the norm is nan or infinite.
+        foreach: Accepted for PyTorch's sake; there is one way here.
 
     Raises:
         RuntimeError: The norm is not finite and ``error_if_nonfinite`` is set.
@@ -32,9 +36,10 @@ def get_total_norm(
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return flambeau.tensor(0.0)
+    order, device = float(norm_type), listed[0].device
     with flambeau.no_grad():
-        norms = [_norm(tensor, norm_type) for tensor in listed]
-        total = norms[0] if len(norms) == 1 else _norm(flambeau.stack(norms), norm_type)
+        norms = [flambeau.linalg.vector_norm(tensor, order).to(device) for tensor in listed]
+        total = flambeau.linalg.vector_norm(flambeau.stack(norms), order)
     if error_if_nonfinite and not math.isfinite(float(total)):
         raise RuntimeError(
             f"the total norm of order {norm_type} of the gradients is {float(total)}, so they "
@@ -77,13 +82,39 @@ def clip_grad_norm_(
         >>> p.grad
         tensor([0.6000, 0.8000])
     """
-    grads = _grads(parameters)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite)
-    with flambeau.no_grad():
-        scale = flambeau.clamp(float(max_norm) / (total + 1e-6), max=1.0)
-        for grad in grads:
-            grad.mul_(scale.to(grad.dtype))
+    listed = _listed(parameters)
+    total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
     return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale all gradients together by ``min(1, max_norm / (total_norm + 1e-6))``, in place.
+
+    Args:
+        parameters: One parameter or several; those without a gradient do not count.
+        max_norm: The greatest norm allowed.
+        total_norm: The norm they have, from ``get_total_norm``.
+        foreach: Accepted for PyTorch's sake; there is one way here.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> p = nn.Parameter(flambeau.zeros(2))
+        >>> p.grad = flambeau.tensor([3.0, 4.0])
+        >>> clip_grads_with_norm_(p, 1.0, get_total_norm([p.grad]))
+        >>> p.grad
+        tensor([0.6000, 0.8000])
+    """
+    with flambeau.no_grad():
+        scale = flambeau.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        for grad in _grads(_listed(parameters)):
+            grad.mul_(scale.to(device=grad.device, dtype=grad.dtype))
 
 
 def clip_grad_value_(
@@ -107,19 +138,22 @@ def clip_grad_value_(
     """
     limit = float(clip_value)
     with flambeau.no_grad():
-        for grad in _grads(parameters):
+        for grad in _grads(_listed(parameters)):
             grad.clamp_(-limit, limit)
 
 
-def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    return [parameter.grad for parameter in listed if parameter.grad is not None]
+def _listed(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    if isinstance(parameters, Tensor):
+        return [parameters]
+    listed = list(parameters)
+    if not listed and isinstance(parameters, types.GeneratorType):
+        warnings.warn(
+            "the generator of parameters is empty, no gradient is clipped; one that was used "
+            "before is: call parameters() again",
+            stacklevel=3,
+        )
+    return listed
 
 
-def _norm(tensor: Tensor, order: float) -> Tensor:
-    magnitudes = tensor.detach().abs()
-    if order == math.inf:
-        return magnitudes.max()
-    if order == 2.0:
-        return (magnitudes * magnitudes).sum().sqrt()
-    return magnitudes.pow(order).sum().pow(1.0 / order)
+def _grads(parameters: list[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
