@@ -1,6 +1,7 @@
 """Calls of every operator with a rule of its own: key -> functions from nothing to (fn, inputs)."""
 
 import samples_linalg
+import samples_recurrent
 from numbers_for_tests import complexes, reals, whole
 from samples_fourier import FOURIER
 from samples_images import IMAGES
@@ -325,7 +326,7 @@ SAMPLES = {
 }
 SAMPLES |= SPECIAL | WINDOWS | IMAGES | FOURIER
 
-SAMPLES |= samples_linalg.SAMPLES
+SAMPLES |= samples_linalg.SAMPLES | samples_recurrent.SAMPLES
 
 #: Rules whose derivatives are reached only through another sample's second derivative: the
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.

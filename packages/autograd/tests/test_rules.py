@@ -14,7 +14,8 @@ load_rules()
 SAMPLES = SAMPLES | samples_places.SAMPLES
 #: One needs a second device.
 ELSEWHERE = {"to_device",
-             "nextafter_narrow"}     # of float16 alone; the rule of nextafter_wide
+             "nextafter_narrow",     # of float16 alone; the rule of nextafter_wide
+             "recurrent_grad"}       # refuses: recurrent's rule is made of operators where need be
 CALLS = [pytest.param(make, id=f"{key}-{n}")
          for key, makers in SAMPLES.items() for n, make in enumerate(makers)]
 #: The gradient is zero, or does not depend on anything that is differentiated.
@@ -49,6 +50,16 @@ def test_no_second_derivative_is_said(key):
     grads = flambeau.autograd.grad(fn(*inputs).sum(), inputs, create_graph=True)
     with pytest.raises(NotImplementedError, match="is not implemented"):
         flambeau.autograd.grad(sum(g.sum() for g in grads), inputs)
+
+
+def test_the_gradient_of_recurrent_is_differentiated_through_recurrent():
+    zeros = [flambeau.zeros(*shape, requires_grad=True) for shape in ((1, 1, 2), (1, 2), (2, 2))]
+    x, h, w = zeros
+    y, _, _, gates, cells = flambeau.core.ops.recurrent(x, h, None, w, w, None, None, mode="tanh")
+    grads = flambeau.core.ops.recurrent_grad(y.detach(), None, None, x, h, None, w, w, None, None,
+                                             "tanh", False, y.detach(), gates, cells, 7)
+    with pytest.raises(NotImplementedError, match="create_graph=True"):
+        grads[1].sum().backward()
 
 
 def test_every_rule_has_a_sample():

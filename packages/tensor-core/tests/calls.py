@@ -379,8 +379,9 @@ import calls_movement  # noqa: E402  (it needs the names above)
 
 CALLS |= calls_movement.CALLS
 ELSEWHERE |= calls_movement.ELSEWHERE
-from calls_statistics import STATISTICS, STATISTICS_ELSEWHERE  # noqa: E402  (it needs Call)
+from calls_recurrent import RECURRENT, RECURRENT_ELSEWHERE  # noqa: E402  (it needs Call)
+from calls_statistics import STATISTICS, STATISTICS_ELSEWHERE  # noqa: E402
 
-CALLS |= STATISTICS
-ELSEWHERE |= STATISTICS_ELSEWHERE
+CALLS |= STATISTICS | RECURRENT
+ELSEWHERE |= STATISTICS_ELSEWHERE | RECURRENT_ELSEWHERE
 ELSEWHERE |= WINDOWS_ELSEWHERE | FOURIER_ELSEWHERE

@@ -136,6 +136,8 @@ from .modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from .modules.rnn import GRU, LSTM, RNN, RNNBase
+from .modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .modules.sparse import Embedding, EmbeddingBag
 from .modules.transformer import (
     Transformer,
@@ -199,6 +201,8 @@ __all__ = [
     "FractionalMaxPool3d",
     "GELU",
     "GLU",
+    "GRU",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -216,6 +220,8 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTM",
+    "LSTMCell",
     "LayerNorm",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
@@ -262,6 +268,10 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNN",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",

@@ -90,6 +90,7 @@ from flambeau.testing import (  # noqa: E402  (they register kernels here)
     reference_network,
     reference_numbers,
     reference_pool,
+    reference_recurrent,
     reference_reduce,
     reference_statistics,
     reference_windows,
@@ -98,4 +99,5 @@ from flambeau.testing import (  # noqa: E402  (they register kernels here)
 __all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_create",
            "reference_fourier", "reference_images", "reference_indexing", "reference_linalg",
            "reference_matrix", "reference_movement", "reference_network", "reference_numbers",
-           "reference_pool", "reference_reduce", "reference_statistics", "reference_windows"]
+           "reference_pool", "reference_recurrent", "reference_reduce", "reference_statistics",
+           "reference_windows"]

@@ -10,6 +10,8 @@ from flambeau.testing import samples_fourier, samples_movement, samples_statisti
 from flambeau.testing.samples import layouts
 from flambeau.testing.samples_images import FLOATING as FLOATING_IMAGES
 from flambeau.testing.samples_images import IMAGES
+from flambeau.testing.samples_recurrent import FLOATING as FLOATING_RECURRENT
+from flambeau.testing.samples_recurrent import RECURRENT
 from flambeau.testing.samples_windows import FLOATING_WINDOWS, WINDOWS
 
 
@@ -179,7 +181,7 @@ FLOATING = set((
     "softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
     "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
-    "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES
+    "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
 
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
@@ -257,4 +259,4 @@ BY_KEY = {
 BY_KEY |= samples_fourier.BY_KEY
 BY_KEY |= samples_movement.BY_KEY
 BY_KEY |= samples_statistics.BY_KEY
-BY_KEY |= IMAGES
+BY_KEY |= IMAGES | RECURRENT

@@ -13,6 +13,7 @@ from flambeau.autograd.rules import (
     network,
     normalization,
     places,
+    recurrent,
     reductions,
     resampling,
     sampling,
@@ -23,5 +24,5 @@ from flambeau.autograd.rules import (
 )
 
 __all__ = ["arithmetic", "attention", "fourier", "indexing", "linalg", "matrix", "movement",
-           "network", "normalization", "places", "reductions", "resampling", "sampling", "special",
-           "statistics", "views", "without"]
+           "network", "normalization", "places", "recurrent", "reductions", "resampling",
+           "sampling", "special", "statistics", "views", "without"]

@@ -36,6 +36,7 @@ def find(symbol: str):
         pooling_adaptive,
         pooling_random,
         random,
+        recurrent,
         resize,
         sampling,
         segments,
@@ -49,7 +50,7 @@ def find(symbol: str):
                    special, matrix, network, activations, losses, linalg, linalg_systems, norms,
                    statistics, histograms, random, dropout, convolution, pooling, pooling_adaptive,
                    pooling_random, margins, normalization, resize, sampling, fourier, spectrogram,
-                   segments):
+                   recurrent, segments):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

@@ -15,7 +15,7 @@ LOWER = """
     matmul linear mm bmm mv addmm addmv addr baddbmm addbmm linalg_vecdot linalg_multi_dot bilinear
     conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding
     conv_transpose1d conv_transpose2d conv_transpose3d
-    scaled_dot_product_attention attention
+    scaled_dot_product_attention attention recurrent
 """
 
 #: Sums of many small terms, and decompositions: they need float32.

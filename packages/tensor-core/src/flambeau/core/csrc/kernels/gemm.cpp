@@ -23,6 +23,10 @@ template <class T> constexpr int strip_cols() {
     return TILE_VECTORS * Lanes<T>::COUNT;
 }
 
+template <class T> int64_t strip_cols_of(int64_t rows) {
+    return rows > TILE_ROWS ? strip_cols<T>() : wide_vectors(static_cast<int>(rows)) * Lanes<T>::COUNT;
+}
+
 template <class T>
 using Micro = void (*)(int64_t, const T *, const T *, int64_t, T *, int64_t, T *);
 
@@ -230,7 +234,8 @@ template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
 
 template <class T> constexpr fl_gemm_dtype table() {
     return {block<T>,     scratch_bytes<T>, pack_a<T>,         SLAB,
-            PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(), panel_rows<T>()};
+            PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(), panel_rows<T>(),
+            strip_cols_of<T>};
 }
 
 } // namespace

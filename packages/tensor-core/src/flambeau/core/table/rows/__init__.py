@@ -24,6 +24,7 @@ from flambeau.core.table.rows import (
     numbers,
     places,
     random,
+    recurrent,
     reductions,
     resize,
     sampling,
@@ -37,7 +38,8 @@ from flambeau.core.table.rows import (
 _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, activations,
             reductions, statistics, views, movement, indexing, places, matrix, linalg,
             linalg_composites, linalg_products, network, creation, random, composites, losses,
-            windows, margins, normalization, resize, sampling, fourier)
+            windows, margins, normalization, resize, sampling, fourier,
+            recurrent)
 
 ROWS: tuple[Row, ...] = with_policies(
     tuple(row for module in _MODULES for row in module.ROWS))

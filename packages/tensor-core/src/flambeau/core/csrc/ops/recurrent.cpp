@@ -1,0 +1,293 @@
+/* recurrent: one direction of one layer of an LSTM, GRU or plain recurrent network.
+ *
+ * The input part of all gates of all steps is one product. A step then adds the product of the
+ * hidden state with the packed recurrent weight and applies the activations, while its gates are
+ * still in the cache. Sequences do not meet, so that threads take some each; where the batch is
+ * small or the weight large they share the units of every step instead. */
+#include "ops/recurrent.h"
+#include "ops/raw.h"
+#include <algorithm>
+#include <optional>
+
+namespace {
+
+/* Everything contiguous in the compute kind. Rows of gates have `gates_row` numbers. */
+struct Layer {
+    const fl_recurrent &r;
+    fl_recurrent_cut cut;
+    int kind;
+    int64_t size, gates_row;
+    const fl_recurrent_dtype *unit;
+    const StepWeight *weight, *projection;
+    char *gates, *hidden, *cell, *result;
+    char *cells;                /* NULL: not kept */
+    char *product;              /* GRU: the hidden part of a step, for all sequences */
+    char *unprojected;          /* the hidden state before its projection */
+    const char *bias;           /* GRU: of the hidden part */
+    int64_t product_row() const { return r.gates() * r.hidden; }
+};
+
+/* Memory of one task. */
+struct Room {
+    Scratch memory;
+    char *panels, *product;
+
+    explicit Room(const Layer &l) : memory(bytes(l)) {
+        panels = memory.as<char>();
+        product = panels + panel_bytes(l);
+    }
+    static size_t panel_bytes(const Layer &l) {
+        size_t own = l.weight->panel_bytes();
+        return l.projection ? std::max(own, l.projection->panel_bytes()) : own;
+    }
+    static size_t bytes(const Layer &l) {
+        size_t own = l.weight->scratch_bytes();
+        size_t other = l.projection ? l.projection->scratch_bytes() : 0;
+        return panel_bytes(l) + std::max(own, other);
+    }
+};
+
+/* A step of the sequences [first, first + count), which lie in rows from `row` on. */
+struct Now {
+    int64_t first, count, row;
+};
+
+/* The hidden part of all gates of some units. */
+void multiply(const Layer &l, const fl_step_rows &rows, const Now &now, int64_t from,
+              int64_t units, char *scratch) {
+    const fl_recurrent &r = l.r;
+    bool apart = r.mode == FL_GRU;
+    int64_t c_row = apart ? l.product_row() : l.gates_row;
+    char *c = apart ? l.product + now.first * c_row * l.size : l.gates + now.row * c_row * l.size;
+    double beta = apart ? 0 : 1;
+    if (l.cut.by_rows) {
+        l.weight->multiply(rows, 0, 0, l.product_row(), c, c_row, beta, scratch);
+        return;
+    }
+    for (int64_t g = 0; g < r.gates(); g++)
+        l.weight->multiply(rows, g, from, units, c + (g * r.hidden + from) * l.size, c_row, beta,
+                           scratch);
+}
+
+void activate(const Layer &l, const Now &now, int64_t from, int64_t units) {
+    const fl_recurrent &r = l.r;
+    int64_t size = l.size;
+    fl_recurrent_step s = {};
+    s.rows = now.count;
+    s.units = units;
+    s.width = r.hidden;
+    s.gates_row = l.gates_row;
+    s.product_row = l.product_row();
+    s.hidden_row = s.cell_row = s.cells_row = r.hidden;
+    s.result_row = r.output;
+    s.gates = l.gates + (now.row * l.gates_row + from) * size;
+    s.hidden = (r.projected ? l.unprojected : l.hidden) + (now.first * r.hidden + from) * size;
+    if (r.mode == FL_GRU)
+        s.product = l.product + (now.first * s.product_row + from) * size;
+    if (l.bias)
+        s.bias = l.bias + from * size;
+    if (r.mode == FL_LSTM)
+        s.cell = l.cell + (now.first * r.hidden + from) * size;
+    if (l.cells)
+        s.cells = l.cells + (now.row * r.hidden + from) * size;
+    if (!r.projected)
+        s.result = l.result + (now.row * r.output + from) * size;
+    l.unit->step[r.mode](&s);
+}
+
+/* hidden = unprojected * weight_hr^T, and into the result. */
+void project(const Layer &l, const Now &now, const Room &room) {
+    const fl_recurrent &r = l.r;
+    const char *from = l.unprojected + now.first * r.hidden * l.size;
+    char *to = l.hidden + now.first * r.output * l.size;
+    fl_step_rows rows = l.projection->pack(from, r.hidden, now.count, room.panels);
+    l.projection->multiply(rows, 0, 0, r.output, to, r.output, 0, room.product);
+    memcpy(l.result + now.row * r.output * l.size, to,
+           (size_t)(now.count * r.output * l.size));
+}
+
+fl_step_rows pack(const Layer &l, const Now &now, char *panels) {
+    return l.weight->pack(l.hidden + now.first * l.r.output * l.size, l.r.output, now.count,
+                          panels);
+}
+
+/* All steps of the sequences [begin, end). */
+void run_sequences(const Layer &l, int64_t begin, int64_t end, const Room &room) {
+    for (RecurrentStep s(l.r, false); !s.done(); s.next()) {
+        Now now = {begin, std::min(s.count(), end) - begin, s.row() + begin};
+        if (now.count <= 0)
+            continue;
+        multiply(l, pack(l, now, room.panels), now, 0, l.r.hidden, room.product);
+        activate(l, now, 0, l.r.hidden);
+        if (l.r.projected)
+            project(l, now, room);
+    }
+}
+
+bool run_by_rows(const Layer &l) {
+    bool failed = false;
+    fl_parallel(l.r.batch, l.cut.rows, [&](int64_t begin, int64_t end) {
+        Room room(l);
+        if (!room.memory.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        run_sequences(l, begin, end, room);
+    });
+    return !failed;
+}
+
+/* One step after the other, its units shared among threads. */
+bool run_by_units(const Layer &l) {
+    const fl_recurrent &r = l.r;
+    int64_t width = l.weight->width(), blocks = (r.hidden + width - 1) / width;
+    int64_t grain = (blocks + l.cut.tasks - 1) / l.cut.tasks;
+    size_t piece = l.weight->scratch_bytes();
+    Scratch panels(l.weight->panel_bytes());
+    Scratch scratch(piece * (size_t)fl_chunk_count(blocks, grain));
+    if (!panels.ok() || !scratch.ok())
+        return false;
+    for (RecurrentStep s(r, false); !s.done(); s.next()) {
+        Now now = {0, s.count(), s.row()};
+        fl_step_rows rows = pack(l, now, panels.as<char>());
+        fl_parallel(blocks, grain, [&](int64_t begin, int64_t end) {
+            int64_t from = begin * width, units = std::min(end * width, r.hidden) - from;
+            multiply(l, rows, now, from, units,
+                     scratch.as<char>() + (size_t)(begin / grain) * piece);
+            activate(l, now, from, units);
+        });
+    }
+    return true;
+}
+
+/* The biases that the input part takes: both, but for GRU, whose hidden part has its own. */
+void join_biases(const Layer &l, const char *bias_ih, const char *bias_hh, char *out) {
+    int64_t n = l.product_row();
+    bool both = bias_hh && l.r.mode != FL_GRU;
+    for (int64_t i = 0; i < n; i++)
+        if (l.kind == FL_K_F64)
+            ((double *)out)[i] = (bias_ih ? ((const double *)bias_ih)[i] : 0) +
+                                 (both ? ((const double *)bias_hh)[i] : 0);
+        else
+            ((float *)out)[i] = (bias_ih ? ((const float *)bias_ih)[i] : 0) +
+                                (both ? ((const float *)bias_hh)[i] : 0);
+}
+
+/* One product for all steps. */
+int input_part(const Layer &l, const char *input, const char *weight, const char *bias) {
+    const fl_recurrent &r = l.r;
+    fl_gemm_args g = {};
+    g.dtype = fl_dtype_of_kind[l.kind];
+    g.trans_b = FL_TRANS;
+    g.m = r.rows;
+    g.n = l.product_row();
+    g.k = r.input;
+    g.alpha = 1;
+    g.a = input;
+    g.b = weight;
+    g.c = l.gates;
+    g.lda = g.ldb = std::max<int64_t>(r.input, 1);
+    g.ldc = l.gates_row;
+    g.bias = bias;
+    g.batch = 1;
+    return fl_gemm_run(&g);
+}
+
+int no_memory() { return fl_error(FL_MEMORY_ERROR, "recurrent(): no memory for scratch"); }
+
+}  // namespace
+
+/* in: input, hx, cx, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, mode, reverse,
+ * keep */
+static int read_call(const fl_op *op, const fl_value *in, fl_recurrent *r) {
+    fl_recurrent_args args = {in[0].t, in[1].t, fl_t(in[2]), in[3].t, in[4].t, fl_t(in[7]),
+                              &in[8], &in[9], &in[10]};
+    if (fl_recurrent_read(op, args, r) < 0)
+        return -1;
+    for (int i = 5; i < 7; i++)
+        if (fl_t(in[i]) && fl_recurrent_expect(op, i == 5 ? "bias_ih" : "bias_hh", in[i].t,
+                                               in[0].t, r->gates() * r->hidden, -1) < 0)
+            return -1;
+    return 0;
+}
+
+static void spec(fl_spec *out, const fl_tensor *like, int dtype, int64_t rows, int64_t cols) {
+    int64_t shape[2] = {rows, cols};
+    fl_spec_set(out, dtype, fl_device_code(like), 2, shape);
+}
+
+extern "C" int fl_infer_recurrent(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    fl_recurrent r;
+    if (fl_same_device(op, in, n) < 0 || read_call(op, in, &r) < 0)
+        return -1;
+    const fl_tensor *x = in[0].t;
+    bool lstm = r.mode == FL_LSTM, keep = in[11].i != 0;
+    int wide = fl_dtype_of_kind[fl_kind_of_dtype[x->dtype]];
+    int64_t shape[3] = {x->shape[0], x->shape[1], r.output};
+    if (r.packed)
+        shape[1] = r.output;
+    fl_spec_set(outs, x->dtype, fl_device_code(x), x->ndim, shape);
+    spec(outs + 1, x, x->dtype, r.batch, r.output);
+    spec(outs + 2, x, x->dtype, lstm ? r.batch : 0, r.hidden);
+    spec(outs + 3, x, wide, keep && !r.plain() ? r.rows : 0, r.parts() * r.hidden);
+    spec(outs + 4, x, wide, keep && lstm ? r.rows : 0, r.hidden);
+    return 0;
+}
+
+extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    fl_recurrent r;
+    if (read_call(op, in, &r) < 0)
+        return -1;
+    if (r.rows == 0 || r.batch == 0)
+        return 0;
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    int64_t size = fl_kind_size[kind];
+    bool keep = in[11].i != 0, lstm = r.mode == FL_LSTM, gru = r.mode == FL_GRU;
+    In input(in[0].t, kind), hx(in[1].t, kind), w_ih(in[3].t, kind), w_hh(in[4].t, kind);
+    OptionalIn cx(in[2], kind), bias_ih(in[5], kind), bias_hh(in[6], kind), w_hr(in[7], kind);
+    Out result(outs[0], kind), hidden(outs[1], kind), cell(outs[2], kind);
+    Out gates(outs[3], kind), cells(outs[4], kind);
+    Layer l = {r, fl_recurrent_choose(r, size), kind, size, r.parts() * r.hidden,
+               fl_recurrent_pick(kind)};
+    Scratch own_gates(keep || r.plain() ? 0 : (size_t)(r.rows * l.gates_row * size));
+    Scratch bias((size_t)(l.product_row() * size));
+    Scratch product(gru ? (size_t)(r.batch * l.product_row() * size) : 0);
+    Scratch unprojected(r.projected ? (size_t)(r.batch * r.hidden * size) : 0);
+    if (!input.ok() || !hx.ok() || !w_ih.ok() || !w_hh.ok() || !cx.ok() || !bias_ih.ok() ||
+        !bias_hh.ok() || !w_hr.ok() || !result.ok() || !hidden.ok() || !cell.ok() ||
+        !gates.ok() || !cells.ok() || !own_gates.ok() || !bias.ok() || !product.ok() ||
+        !unprojected.ok())
+        return no_memory();
+    l.result = result.as<char>();
+    l.hidden = hidden.as<char>();
+    l.cell = cell.as<char>();
+    l.gates = r.plain() ? l.result : keep ? gates.as<char>() : own_gates.as<char>();
+    l.cells = lstm && keep ? cells.as<char>() : nullptr;
+    l.product = product.as<char>();
+    l.unprojected = unprojected.as<char>();
+    l.bias = gru ? bias_hh.data() : nullptr;
+    memcpy(l.hidden, hx.as<char>(), (size_t)(r.batch * r.output * size));
+    if (lstm)
+        memcpy(l.cell, cx.data(), (size_t)(r.batch * r.hidden * size));
+    join_biases(l, bias_ih.data(), bias_hh.data(), bias.as<char>());
+    if (input_part(l, input.as<char>(), w_ih.as<char>(), bias.as<char>()) < 0)
+        return -1;
+    int64_t together = l.cut.by_rows ? std::min(l.cut.rows, r.batch) : r.batch;
+    int64_t groups = l.cut.by_rows ? 1 : r.gates();
+    StepWeight weight(kind, w_hh.as<char>(), 1, r.output, r.output, l.product_row() / groups,
+                      groups, together, r.steps);
+    std::optional<StepWeight> projection;
+    if (r.projected)
+        projection.emplace(kind, w_hr.data(), 1, r.hidden, r.hidden, r.output, 1, together,
+                           r.steps);
+    if (!weight.ok() || (projection && !projection->ok()))
+        return no_memory();
+    l.weight = &weight;
+    l.projection = projection ? &*projection : nullptr;
+    if (!(l.cut.by_rows ? run_by_rows(l) : run_by_units(l)))
+        return no_memory();
+    result.commit();
+    hidden.commit();
+    cell.commit();
+    gates.commit();
+    cells.commit();
+    return 0;
+}
