@@ -52,6 +52,7 @@ NAMES = {
     "amp.custom_fwd": "autograd",
     "amp.custom_bwd": "autograd",
     "amp.is_autocast_available": "autograd",
+    "amp.GradScaler": "optim",
     "Tensor.backward": "autograd",
     "Tensor.register_hook": "autograd",
     "Tensor.retain_grad": "autograd",

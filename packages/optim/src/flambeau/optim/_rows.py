@@ -191,6 +191,11 @@ ASGD = _rows(
     ax=f"({_MOVED} if mu == 1 else fma(mu, {_MOVED} - ax, ax))",
 )
 
+# The last part of steps whose direction is not computed element by element; they decay apart.
+SHRINK_AND_MOVE, _ = _rows(
+    "optim_shrink_and_move", "step_size keep", param="keep * param - step_size * g"
+)
+
 ROWS = tuple(
     row
     for pair in (
@@ -209,4 +214,4 @@ ROWS = tuple(
         ASGD,
     )
     for row in pair
-)
+) + (SHRINK_AND_MOVE,)
