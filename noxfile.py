@@ -33,9 +33,13 @@ TOOLS = ROOT / "tools"
 
 @nox.session(tags=["ci"])
 def build(session: nox.Session) -> None:
-    """Sdist, then wheel, of each package that changed, into dist/; prints seconds and sizes."""
-    session.install(*steps.group("build"))
-    steps.build_wheels(session, PACKAGES, DIST)
+    """Sdist, then wheel, of each package that changed, into dist/; prints seconds and sizes.
+
+    In one environment with the tools of all; `asan`, `compat` and `freethreaded` build isolated,
+    where a tool that a package forgot to declare is missed.
+    """
+    session.install(*steps.group("build"), *steps.group("core-build"))
+    steps.build_wheels(session, PACKAGES, DIST, isolated=False)
 
 
 @nox.session(tags=["nightly"], requires=["build"])

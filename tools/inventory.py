@@ -28,6 +28,7 @@ class Package:
     version: str
     requires: tuple[str, ...]  # distributions of the house that it depends on
     build_requires: tuple[str, ...]  # those whose headers it is built against
+    build_tools: tuple[str, ...]  # what else its build needs
     test_requires: tuple[str, ...]  # what its tests need besides pytest: its extra `test`
 
     @property
@@ -51,10 +52,12 @@ def read_package(folder: Path) -> Package:
     metadata = tomllib.loads((folder / "pyproject.toml").read_text())
     project = metadata["project"]
     requires = siblings(project["dependencies"])
-    build_requires = siblings(metadata["build-system"]["requires"])
+    build_needs = metadata["build-system"]["requires"]
+    build_requires = siblings(build_needs)
+    build_tools = tuple(need for need in build_needs if not siblings([need]))
     test_requires = tuple(project.get("optional-dependencies", {}).get("test", ()))
     name, version = project["name"], project["version"]
-    return Package(folder, name, version, requires, build_requires, test_requires)
+    return Package(folder, name, version, requires, build_requires, build_tools, test_requires)
 
 
 def siblings(requirements: list[str]) -> tuple[str, ...]:

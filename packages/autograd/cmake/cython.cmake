@@ -3,11 +3,14 @@
 if(NOT FLAMBEAU_INCLUDE)
   # find_spec does not run the package, so a build environment without BLAS will do. An editable
   # core has several folders: what was built, and the sources, where the header is.
+  string(CONCAT print_folders "from importlib.util import find_spec; "
+    "print(*find_spec('flambeau').submodule_search_locations, sep=';')")
   execute_process(
-    COMMAND ${Python_EXECUTABLE} -c
-      "import importlib.util as u, os; places = u.find_spec('flambeau').submodule_search_locations; print(next((p for p in places if os.path.exists(p + '/core/include/flambeau/abi.h')), places[0]))"
-    OUTPUT_VARIABLE flambeau_folder OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  set(FLAMBEAU_INCLUDE ${flambeau_folder}/core/include)
+    COMMAND ${Python_EXECUTABLE} -c "${print_folders}"
+    OUTPUT_VARIABLE folders OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  list(TRANSFORM folders APPEND /core/include)
+  find_path(header_folder flambeau/abi.h PATHS ${folders} NO_DEFAULT_PATH)
+  set(FLAMBEAU_INCLUDE ${header_folder})
 endif()
 if(NOT EXISTS ${FLAMBEAU_INCLUDE}/flambeau/abi.h)
   message(FATAL_ERROR "No flambeau/abi.h in ${FLAMBEAU_INCLUDE}: install flambeau-tensor-core, "
