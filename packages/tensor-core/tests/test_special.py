@@ -144,3 +144,16 @@ def test_square_of_bool_is_a_whole_number():
 def test_mistakes_are_explained(call, text):
     with pytest.raises(RuntimeError, match=text):
         call(flambeau.tensor([1.0, 2.0, 3.0]))
+
+
+def test_lgamma_of_single_precision_keeps_its_digits_next_to_its_zeros():
+    zeros = (1.0, 2.0, -2.4570247, -2.7476826, -3.1435809, -5.9916400)
+    x = numpy.concatenate([
+        numpy.float32(z) + numpy.arange(-40, 41, dtype="float32") * numpy.spacing(numpy.float32(z))
+        for z in zeros] + [numpy.geomspace(1e-38, 1e36, 300), numpy.linspace(-30.3, 30.3, 400)])
+    x = x.astype("float32")
+    given = flambeau.lgamma(flambeau.tensor(x)).numpy()
+    with mp.workdps(30):
+        expected = numpy.array([float(mp.log(abs(mp.gamma(mp.mpf(float(v)))))) for v in x])
+    step = numpy.spacing(numpy.abs(expected).astype("float32"))
+    assert (numpy.abs(given - expected) <= 0.75 * step).all()
