@@ -263,7 +263,7 @@ def test_an_error_names_the_sample(workers):
     loader = data.DataLoader(Broken(), 2, num_workers=workers)
     with pytest.raises(OSError, match="file is gone") as error:
         list(loader)
-    assert error.value.__notes__ == ["while loading sample 5 of Broken"]
+    assert error.value.__notes__[0] == "while loading sample 5 of Broken"
 
 
 def test_workers_are_threads_that_know_themselves():
@@ -275,7 +275,8 @@ def test_workers_are_threads_that_know_themselves():
             return index
 
     dataset = Tells()
-    loader = data.DataLoader(dataset, 2, num_workers=2, worker_init_fn=started.append)
+    options = {"num_workers": 2, "worker_init_fn": started.append, "workers": "thread"}
+    loader = data.DataLoader(dataset, 2, **options)
     list(loader)
     assert all(info.num_workers == 2 and info.dataset is dataset for info, _ in seen)
     assert {info.id for info, _ in seen} <= {0, 1}
@@ -293,13 +294,14 @@ def test_workers_load_only_so_far_ahead_and_end_with_the_loop():
             return index
 
     before = threading.active_count()
-    for _ in data.DataLoader(Counts(1000), 1, num_workers=2, prefetch_factor=3):
+    options = {"num_workers": 2, "prefetch_factor": 3, "workers": "thread"}
+    for _ in data.DataLoader(Counts(1000), 1, **options):
         break
     assert len(loaded) <= 2 * 3 + 1
     deadline = time.monotonic() + 5
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() <= before     # a worker of an earlier test may have ended too
+    assert threading.active_count() <= before  # a worker of an earlier test may have ended too
 
 
 def test_timeout():
@@ -317,7 +319,11 @@ def test_timeout():
         ({"num_workers": -1}, "num_workers"),
         ({"timeout": -1}, "timeout"),
         ({"prefetch_factor": 2}, "prefetch_factor=2 needs num_workers"),
-        ({"multiprocessing_context": "fork"}, "threads"),
+        ({"multiprocessing_context": "fork"}, "needs num_workers"),
+        ({"multiprocessing_context": "knife", "num_workers": 1}, "not a start method"),
+        ({"num_workers": 1, "workers": "gnome"}, "'thread', 'process'"),
+        ({"persistent_workers": True}, "persistent_workers"),
+        ({"num_workers": 2.5}, "whole number"),
         ({"shuffle": True, "sampler": [0]}, "exclude each other"),
         ({"batch_sampler": [[0]], "shuffle": True}, "leave these four out"),
         ({"batch_size": None, "drop_last": True}, "batch_size is None"),

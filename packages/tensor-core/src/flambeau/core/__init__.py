@@ -11,6 +11,7 @@ from flambeau.core._core import (
     device,
     dtype,
     empty_cache,
+    exchange_own_generator,
     find_op,
     from_dlpack,
     from_numpy,
@@ -112,7 +113,8 @@ def row(key: str):
 
 __all__ = [
     "Generator", "Operator", "Size", "Tensor", "as_tensor", "call", "can_cast",
-    "default_generator", "device", "dtype", "dtypes", "empty_cache", "find_op", "finfo",
+    "default_generator", "device", "dtype", "dtypes", "empty_cache",
+    "exchange_own_generator", "find_op", "finfo",
     "from_dlpack", "from_numpy", "frombuffer", "functions", "get_default_device",
     "get_default_dtype", "get_include",
     "get_num_threads", "get_promotion", "get_rng_state", "iinfo", "infer", "initial_seed",

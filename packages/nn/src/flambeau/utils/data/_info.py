@@ -9,23 +9,35 @@ _current = threading.local()
 
 
 class WorkerInfo(NamedTuple):
-    """What ``get_worker_info`` tells a worker about itself."""
+    """What ``get_worker_info`` tells a worker about itself.
+
+    Attributes:
+        id: Its number, from 0.
+        num_workers: How many there are. For an ``IterableDataset`` this is 1, because one worker
+            reads all of it, unless ``shard_iterable=True``.
+        seed: The seed of the default generator when ``worker_init_fn`` runs.
+        dataset: The dataset as this worker sees it: a copy in a process, the same in a thread.
+        kind: ``"process"`` or ``"thread"``.
+    """
 
     id: int
     num_workers: int
+    seed: int
     dataset: Any
+    kind: str
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The worker that runs this code, or ``None`` in any other thread.
+    """The worker that runs this code, or ``None`` in any other thread or process.
 
     Example:
+        >>> from flambeau.utils.data import get_worker_info
         >>> get_worker_info() is None
         True
     """
     return getattr(_current, "info", None)
 
 
-def set_worker_info(info: WorkerInfo) -> None:
+def set_worker_info(info: WorkerInfo | None) -> None:
     """Say who runs this thread."""
     _current.info = info

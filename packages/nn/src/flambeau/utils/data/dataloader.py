@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._fetch import gather_of, load_samples
+from . import _checks, _epoch
+from ._fetch import END, Fetcher, Job, gather_of, gathers
+from ._seeding import Streams
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
+from .pin import pin_memory
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
-if TYPE_CHECKING:
-    from flambeau import Tensor
+_FORMAT = 1
+_SMALL_BATCH = 1 << 18  # bytes; gathering fewer takes less time than asking a thread to do it
 
 
 class DataLoader:
     """Iterates over a dataset in batches.
 
-    The batches are the same for any number of workers: the order is drawn in the calling
-    thread, and batches come in that order. A ``TensorDataset`` with the default ``collate_fn``
-    is read a batch at a time. Random numbers drawn inside ``__getitem__`` by several workers
-    come in no fixed order; for those, seed a generator from the index.
+    The batches are the same for any number of workers of either kind: the order is drawn in the
+    calling thread, batches come in that order, and every sample has a random stream of its own.
+    A ``TensorDataset``, or a ``Subset`` of one, with the default ``collate_fn`` is read a batch
+    at a time.
 
     Args:
         dataset: Anything with ``__getitem__`` and ``__len__``, or an ``IterableDataset``.
@@ -29,16 +31,29 @@ class DataLoader:
         shuffle: Draw a new random order every epoch.
         sampler: The order, instead of ``shuffle``.
         batch_sampler: The batches of indices, instead of the four arguments around it.
-        num_workers: Threads that load ahead; with 0 the calling thread loads.
+        num_workers: How many workers load ahead; with 0 the calling thread loads.
         collate_fn: Makes a batch of a list of samples.
-        pin_memory: Accepted for PyTorch's sake; without effect.
+        pin_memory: Put batches into page-locked memory, where a device needs it; a batch of a
+            type of one's own is asked for ``pin_memory()``.
         drop_last: Leave out a last batch that is smaller.
-        timeout: Seconds to wait for a batch from a worker; 0 waits for ever.
+        timeout: Seconds to wait for a batch from a worker. 0: until a worker has spent 25 s on
+            one sample. Dead workers are noticed in any case.
         worker_init_fn: Called in every worker with its number.
-        multiprocessing_context: Only ``None``: workers are threads.
-        generator: Where the random order comes from.
-        prefetch_factor: Batches loaded ahead by each worker; 2 when left out.
-        persistent_workers: Accepted for PyTorch's sake; without effect.
+        multiprocessing_context: How processes start: ``"fork"``, ``"spawn"``, ``"forkserver"``
+            or a context; Python's default when left out.
+        generator: Where the random order and the epoch's seed come from.
+        prefetch_factor: Batches loaded ahead by each worker; 2 when left out, 32 at most.
+        persistent_workers: Keep the workers from one epoch to the next.
+        pin_memory_device: Accepted for PyTorch's sake.
+        in_order: With ``False`` batches come as they are ready, in no fixed order.
+        workers: ``"process"``, ``"thread"``, or ``None``: threads where whole batches are
+            gathered by compiled code (and the calling thread alone where they are small),
+            processes elsewhere.
+        seed_samples: Give every sample its own random stream. ``False`` saves some
+            30 µs per batch; random numbers drawn inside samples then depend on who loads what.
+        shard_iterable: Let every worker iterate over an ``IterableDataset`` of its own, which
+            takes its share by ``get_worker_info()``, as PyTorch does. Batches then depend on the
+            number of workers. Otherwise one worker reads it all.
 
     Raises:
         ValueError: Arguments that exclude each other, or numbers out of range.
@@ -64,52 +79,74 @@ class DataLoader:
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], Any] | None = None,
-        multiprocessing_context: None = None,
+        multiprocessing_context: Any = None,
         generator: Any = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        workers: str | None = None,
+        seed_samples: bool = True,
+        shard_iterable: bool = False,
     ) -> None:
+        self._is_iterable = isinstance(dataset, IterableDataset)
+        _checks.check_workers(num_workers, timeout, prefetch_factor, persistent_workers, workers)
+        _checks.check_context(num_workers, multiprocessing_context, workers)
+        _checks.check_order(self._is_iterable, shuffle, sampler, batch_sampler)
+        _checks.check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.dataset = dataset
         self.num_workers = num_workers
         self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
         self.generator = generator
-        self.prefetch_factor = prefetch_factor
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers = persistent_workers
-        self._is_iterable = isinstance(dataset, IterableDataset)
-        _check_workers(num_workers, timeout, prefetch_factor, multiprocessing_context)
-        _check_order(self._is_iterable, shuffle, sampler, batch_sampler)
-        if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler decides batch_size, shuffle, sampler and drop_last: leave "
-                    "these four out"
-                )
-            batch_size = None
-        elif batch_size is None and drop_last:
-            raise ValueError("drop_last=True needs batches, but batch_size is None")
-        self.batch_size = batch_size
+        self.in_order = in_order
+        self.workers = workers
+        self.seed_samples = seed_samples
+        self.shard_iterable = shard_iterable
+        self.batch_size = None if batch_sampler is not None else batch_size
         self.drop_last = drop_last
-        self.sampler = sampler if sampler is not None else self._make_sampler(bool(shuffle))
-        if batch_size is not None and not self._is_iterable:
-            batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
-        self.batch_sampler = batch_sampler
+        self.sampler: Any = sampler if sampler is not None else self._make_sampler(bool(shuffle))
+        if self.batch_size is not None and not self._is_iterable:
+            batch_sampler = BatchSampler(self.sampler, self.batch_size, drop_last)
+        self.batch_sampler: Any = batch_sampler
         batched = batch_size is not None or batch_sampler is not None
         default = default_collate if batched else default_convert
         self.collate_fn = default if collate_fn is None else collate_fn
+        self._epoch = 0  # epochs begun
+        self._runs = 0
+        self._current: _Progress | None = None
+        self._resume: dict[str, Any] | None = None
+        self._pool: Any = None
 
     def __iter__(self) -> Iterator[Any]:
-        if self._is_iterable:
-            return self._run(self._iterate_samples(), None)
-        gather = gather_of(self.dataset) if self.collate_fn is default_collate else None
-        orders = self._tensor_batches() if gather is not None else None
-        if orders is not None:
-            return self._run(orders, gather)
-        if self.batch_sampler is None:
-            return self._run(iter(self.sampler), self._load_one)
-        return self._run(iter(self.batch_sampler), self._load_batch)
+        resume, self._resume = self._resume, None
+        streams = self._streams()
+        if resume is None:
+            self._epoch += 1
+            start = streams.state()
+            seed, skip = _epoch.draw_seed(self.generator), 0
+        else:
+            start, seed, skip = resume["start"], resume["seed"], resume["batches"]
+        mode = self._mode()
+        orders = self._orders(mode)
+        if mode == "next":
+            indices: Iterator[Any] = orders()
+        else:
+            generator = self.generator
+            indices = _epoch.begin(orders, generator, streams, resume and start, skip)
+        self._runs += 1
+        self._current = progress = _Progress(start, seed, skip)
+        replayed = skip if mode == "next" and self.shard_iterable else 0
+        batches = self._run(mode, indices, seed, skip - replayed)
+        for _ in range(replayed):
+            next(batches, None)
+        return _Run(batches, progress, pin_memory if self.pin_memory else None)
 
     def __len__(self) -> int:
         if not self._is_iterable:
@@ -119,20 +156,87 @@ class DataLoader:
             return size
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
 
-    def _run(self, jobs: Iterator[Any], load: Callable[[Any], Any] | None) -> Iterator[Any]:
-        """Batches from jobs; ``load`` makes a batch of a job, ``None`` if it is one already."""
-        if self.num_workers == 0:
-            return jobs if load is None else map(load, jobs)
-        from ._workers import Plan, load_ahead
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader is: the epoch, its random order, and how many batches were taken.
 
-        # What an iterator yields can only be read in turn: one thread does it.
-        workers = 1 if load is None else self.num_workers
-        ahead = self.num_workers * (self.prefetch_factor or 2)
-        timeout = self.timeout or None
-        plan = Plan(workers, ahead, timeout, self.dataset, self.worker_init_fn)
-        if load is not None:
-            return load_ahead(plan, jobs, load)
-        return _until_end(load_ahead(plan, _forever(), lambda _: next(jobs, _END)))
+        Take it inside the loop, after a batch, or between two epochs. Batches that workers have
+        loaded ahead do not count. A random order comes from ``generator``, whose state is in it;
+        without one it comes from the default generator, whose state is not, so that epochs
+        after the current one are the same only if that is restored as well
+        (``flambeau.save_training_state`` does both).
+
+        Returns:
+            Numbers, strings, lists and dicts.
+
+        Example:
+            >>> from flambeau.utils.data import DataLoader
+            >>> loader = DataLoader(range(6), batch_size=2, shuffle=True)
+            >>> batches = iter(loader)
+            >>> taken = next(batches)
+            >>> state = loader.state_dict()
+            >>> again = DataLoader(range(6), batch_size=2, shuffle=True)
+            >>> again.load_state_dict(state)
+            >>> [a.equal(b) for a, b in zip(batches, again, strict=True)]
+            [True, True]
+        """
+        state = {"format": _FORMAT, "epoch": self._epoch, "signature": self._signature()}
+        if self._resume is not None:
+            return {**state, **self._resume}
+        state["now"] = self._streams().own_states()
+        run = self._current
+        if run is None or run.finished:
+            return {**state, "seed": None, "start": None, "batches": 0}
+        return {**state, "seed": run.seed, "start": run.start, "batches": run.taken}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue where another loader was when ``state_dict()`` was called.
+
+        The next ``for`` loop yields the batches that were left of the epoch; if the last one had
+        been taken but the loop not left, it yields none. Samples that were taken are not loaded,
+        except those of an ``IterableDataset``, which can only be passed over.
+
+        Args:
+            state_dict: What ``state_dict()`` returned.
+
+        Raises:
+            ValueError: The loader has another dataset or other arguments than the saved one.
+        """
+        if state_dict.get("format") != _FORMAT:
+            raise ValueError(
+                f"a DataLoader state of format {state_dict.get('format')!r}; this version reads "
+                f"format {_FORMAT}"
+            )
+        for name, now in self._signature().items():
+            then = state_dict["signature"].get(name)
+            if then != now:
+                raise ValueError(
+                    f"the state was saved by a DataLoader with {name} {then!r}, but this one has "
+                    f"{now!r}"
+                )
+        self._streams().set_own_states(state_dict["now"])
+        self._epoch = state_dict["epoch"]
+        self._current = None
+        keys = ("seed", "start", "batches", "now")
+        self._resume = (
+            None if state_dict["seed"] is None else {key: state_dict[key] for key in keys}
+        )
+
+    def _signature(self) -> dict[str, Any]:
+        """What must agree for a state to mean the same batches."""
+        known = hasattr(type(self.dataset), "__len__")
+        batches = self.batch_sampler
+        return {
+            "dataset length": len(self.dataset) if known else None,
+            "batch_size": getattr(batches, "batch_size", self.batch_size),
+            "drop_last": bool(getattr(batches, "drop_last", self.drop_last)),
+            "sampler": type(self.sampler if self.batch_size else batches).__name__,
+        }
+
+    def _streams(self) -> _epoch.Streams:
+        inner = getattr(self.batch_sampler, "sampler", None)
+        samplers = [self.sampler, self.batch_sampler, inner]
+        kept = {id(each): each for each in samplers if each is not None}
+        return _epoch.Streams(self.generator, list(kept.values()))
 
     def _make_sampler(self, shuffle: bool) -> Any:
         if self._is_iterable:
@@ -141,37 +245,124 @@ class DataLoader:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)
 
-    def _tensor_batches(self) -> Iterator[Tensor] | None:
-        """The batches as tensors of indices, where the samplers are our own."""
+    def _mode(self) -> str:
+        """What a job holds; see ``Fetcher``."""
+        if self._is_iterable:
+            return "next"
+        if self.batch_sampler is None:
+            return "one"
         batches = self.batch_sampler
-        if type(batches) is not BatchSampler:
-            return None
-        sampler = batches.sampler
-        if type(sampler) not in (SequentialSampler, RandomSampler):
-            return None
-        order: Tensor = sampler.order()  # type: ignore[attr-defined]
+        if self.collate_fn is not default_collate or not gathers(self.dataset):
+            return "batch"
+        known = (SequentialSampler, RandomSampler)
+        ours = type(batches) is BatchSampler and type(batches.sampler) in known
+        return "rows" if ours else "batch"
+
+    def _orders(self, mode: str) -> Callable[[], Iterator[Any]]:
+        """A function that draws an order and gives the iterator over it."""
+        if mode == "next":
+            return _forever
+        if mode == "one":
+            return lambda: iter(self.sampler)
+        if mode == "rows":
+            return self._tensor_batches
+        return lambda: map(list, self.batch_sampler)  # type: ignore[arg-type]
+
+    def _tensor_batches(self) -> Iterator[Any]:
+        """The batches as tensors of indices."""
+        batches: Any = self.batch_sampler
+        order = batches.sampler.order()
         size = batches.batch_size
         stop = len(batches) * size
         return (order[start : start + size] for start in range(0, stop, size))
 
-    def _iterate_samples(self) -> Iterator[Any]:
-        """Batches, or single samples, of an ``IterableDataset``."""
-        samples = iter(self.dataset)
-        if self.batch_size is None:
-            yield from map(self.collate_fn, samples)
-            return
-        while batch := list(islice(samples, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield self.collate_fn(batch)
+    def _run(self, mode: str, indices: Iterator[Any], seed: int, skip: int) -> Iterator[Any]:
+        """The batches, made by workers or by the calling thread."""
+        kind = self._kind_of_workers(mode)
+        if kind is None and mode == "rows":
+            gather = gather_of(self.dataset)
+            assert gather is not None
+            return map(gather, indices)
+        size, drop = self.batch_size, self.drop_last
+        jobs = _jobs(indices, self._runs, seed, skip)
+        fetcher = Fetcher(self.dataset, self.collate_fn, mode, size, drop, self.seed_samples)
+        if kind is None:
+            return _load_here(fetcher, jobs)
+        from ._ahead import Ahead
+        from ._processes import UNDER_WAY
 
-    def _load_one(self, index: Any) -> Any:
-        return self.collate_fn(load_samples(self.dataset, [index])[0])
+        # What an iterator yields can only be read in turn: one worker does it.
+        whole = mode == "next" and not self.shard_iterable
+        count = 1 if whole else self.num_workers
+        pool = self._find_pool(fetcher, kind, count, seed)
+        prefetch = min(self.prefetch_factor or 2, UNDER_WAY)
+        ahead = min(self.num_workers * prefetch, UNDER_WAY * count)
+        keep = self.persistent_workers
+        return Ahead(pool, jobs, count, ahead, self.timeout, self.in_order, keep)
 
-    def _load_batch(self, indices: Any) -> Any:
-        return self.collate_fn(load_samples(self.dataset, list(indices)))
+    def _kind_of_workers(self, mode: str) -> str | None:
+        if self.num_workers == 0:
+            return None
+        if self.workers is not None:
+            return self.workers
+        if self.multiprocessing_context is not None or self.worker_init_fn is not None:
+            return "process"
+        if mode != "rows":
+            return "process"
+        sample = self.dataset[0] if len(self.dataset) else ()
+        size = sum(row.nbytes for row in sample) * (self.batch_size or 1)
+        return "thread" if size > _SMALL_BATCH else None
+
+    def _find_pool(self, fetcher: Fetcher, kind: str, count: int, seed: int) -> Any:
+        """The workers of the last epoch if they are kept, else new ones."""
+        if self._pool is not None and self._pool.close.alive:
+            return self._pool
+        from ._pool import Setup
+        from ._processes import ProcessPool
+        from ._threads import ThreadPool
+
+        setup = Setup(fetcher, count, count, seed, self.worker_init_fn)
+        if kind == "thread":
+            pool: Any = ThreadPool(setup)
+        else:
+            pool = ProcessPool(setup, self.multiprocessing_context)
+        self._pool = pool if self.persistent_workers else None
+        return pool
 
 
-_END = object()
+class _Progress:
+    """How far a run through the data is; the loader keeps it, and not the run with its workers."""
+
+    __slots__ = ("finished", "seed", "start", "taken")
+
+    def __init__(self, start: dict[str, Any], seed: int, taken: int) -> None:
+        self.start = start
+        self.seed = seed
+        self.taken = taken
+        self.finished = False
+
+
+class _Run:
+    """One run through the data, which counts the batches that were taken."""
+
+    __slots__ = ("__weakref__", "_batches", "_pin", "_progress")
+
+    def __init__(self, batches: Iterator[Any], progress: _Progress, pin: Any) -> None:
+        self._batches = batches
+        self._progress = progress
+        self._pin = pin
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            self._progress.finished = True
+            raise
+        self._progress.taken += 1
+        return batch if self._pin is None else self._pin(batch)
 
 
 def _forever() -> Iterator[None]:
@@ -179,33 +370,21 @@ def _forever() -> Iterator[None]:
         yield None
 
 
-def _until_end(items: Iterator[Any]) -> Iterator[Any]:
-    for item in items:
-        if item is _END:
+def _jobs(indices: Iterator[Any], run: int, seed: int, skip: int) -> Iterator[Job]:
+    """Jobs from what they hold, numbered from the first that is not skipped."""
+    for number, each in enumerate(indices, skip):
+        yield Job(run, number, seed, each, skip)
+
+
+def _load_here(fetcher: Fetcher, jobs: Iterator[Job]) -> Iterator[Any]:
+    """Batches made by the calling thread."""
+    streams = Streams(everywhere=True, restore=True)
+    for job in jobs:
+        if fetcher.seeded:
+            with streams:
+                batch = fetcher.load(job, streams)
+        else:
+            batch = fetcher.load(job, streams)
+        if batch is END:
             return
-        yield item
-
-
-def _check_workers(
-    workers: int, timeout: float, prefetch_factor: int | None, context: object
-) -> None:
-    if workers < 0:
-        raise ValueError(f"num_workers is at least 0, not {workers}")
-    if timeout < 0:
-        raise ValueError(f"timeout is at least 0, not {timeout}")
-    if prefetch_factor is not None and (workers == 0 or prefetch_factor < 1):
-        raise ValueError(
-            f"prefetch_factor={prefetch_factor} needs num_workers of at least 1 and is itself at "
-            "least 1"
-        )
-    if context is not None:
-        raise ValueError("multiprocessing_context is None here: workers are threads")
-
-
-def _check_order(iterable: bool, shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:
-    if iterable and (shuffle or sampler is not None or batch_sampler is not None):
-        raise ValueError(
-            "an IterableDataset has its own order: leave out shuffle, sampler and batch_sampler"
-        )
-    if shuffle and sampler is not None:
-        raise ValueError("shuffle=True and sampler exclude each other: the sampler is the order")
+        yield batch

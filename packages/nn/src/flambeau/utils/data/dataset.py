@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -55,6 +54,9 @@ class IterableDataset(Dataset[Sample]):
             f"{type(self).__name__} has no __iter__(self): define it to yield samples"
         )
 
+    def __add__(self, other: Any) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Sample ``i`` holds row ``i`` of every tensor.
@@ -90,9 +92,66 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __len__(self) -> int:
         return int(self.tensors[0].shape[0])
 
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Tensor, ...]]:
+        if type(self).__getitem__ is not TensorDataset.__getitem__:
+            return [self[index] for index in indices]
+        size = len(self)
+        places = [check_index(index, size) for index in indices]
+        columns = self.gather(flambeau.tensor(places, dtype=flambeau.int64))
+        return list(zip(*[column.unbind(0) for column in columns], strict=True))
+
     def gather(self, index: Tensor) -> list[Tensor]:
         """The rows that ``index`` names, of every tensor: a whole batch at once."""
         return [tensor.index_select(0, index) for tensor in self.tensors]
+
+
+class StackDataset(Dataset[Any]):
+    """Sample ``i`` holds sample ``i`` of every dataset, as a tuple or as a dict.
+
+    Args:
+        args: Datasets of the same length; samples are tuples.
+        kwargs: The same by name; samples are dicts.
+
+    Raises:
+        ValueError: There is no dataset, both kinds are given, or the lengths differ.
+
+    Example:
+        >>> from flambeau.utils.data import StackDataset
+        >>> StackDataset(text=["a", "b"], label=[0, 1])[1]
+        {'text': 'b', 'label': 1}
+    """
+
+    datasets: tuple[Any, ...] | dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ValueError(
+                "StackDataset() takes datasets by place (samples are tuples) or by name (samples "
+                f"are dicts), not {'both' if args else 'none'}"
+            )
+        self.datasets = args or kwargs
+        sizes = [len(dataset) for dataset in self._parts()]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"all datasets need the same length; the lengths are {sizes}")
+        self._length = sizes[0]
+
+    def _parts(self) -> list[Any]:
+        parts = self.datasets
+        return list(parts.values() if isinstance(parts, dict) else parts)
+
+    def _join(self, values: Iterable[Any]) -> Any:
+        parts = self.datasets
+        return dict(zip(parts, values, strict=True)) if isinstance(parts, dict) else tuple(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._join(dataset[index] for dataset in self._parts())
+
+    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
+        columns = [load_items(dataset, indices) for dataset in self._parts()]
+        return [self._join(row) for row in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return self._length
 
 
 class Subset(Dataset[Sample]):
@@ -116,6 +175,9 @@ class Subset(Dataset[Sample]):
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        return load_items(self.dataset, [self.indices[index] for index in indices])
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -149,51 +211,56 @@ class ConcatDataset(Dataset[Any]):
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, index: int) -> Any:
-        size = len(self)
-        if not -size <= index < size:
-            raise IndexError(f"index {index} is out of range for {size} samples")
-        index %= size
+        index = check_index(index, len(self))
         which = bisect_right(self.cumulative_sizes, index)
         before = self.cumulative_sizes[which - 1] if which else 0
         return self.datasets[which][index - before]
 
 
-def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: Any = None
-) -> list[Subset[Any]]:
-    """Divide a dataset at random into parts without overlap.
+class ChainDataset(IterableDataset[Any]):
+    """Several iterable datasets one after another; made by ``first + second``.
 
     Args:
-        dataset: What to divide.
-        lengths: The size of every part, or fractions that sum to one.
-        generator: Where the random numbers come from.
-
-    Raises:
-        ValueError: The sizes do not sum to the size of the dataset.
+        datasets: Any number of ``IterableDataset``.
 
     Example:
-        >>> from flambeau.utils.data import random_split
-        >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
-        [8, 2]
+        >>> from flambeau.utils.data import ChainDataset, IterableDataset
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(2))
+        >>> list(ChainDataset([Count(), Count()]))
+        [0, 1, 0, 1]
     """
-    total = len(dataset)
-    sizes = _sizes(lengths, total)
-    if sum(sizes) != total:
-        raise ValueError(
-            f"the lengths {list(lengths)} sum to {sum(sizes)}, but the dataset has {total} samples"
-        )
-    order = flambeau.randperm(total, generator=generator).tolist()
-    ends = list(accumulate(sizes))
-    return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise TypeError(
+                    f"ChainDataset() takes IterableDataset, not {type(dataset).__name__}; for "
+                    "datasets with indices use ConcatDataset()"
+                )
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self.datasets)
 
 
-def _sizes(lengths: Sequence[int | float], total: int) -> list[int]:
-    """Sizes from fractions that sum to one; what rounding leaves goes to the first parts."""
-    if not math.isclose(sum(lengths), 1) or sum(lengths) > 1 + 1e-9:
-        return [int(length) for length in lengths]
-    if any(not 0 <= length <= 1 for length in lengths):
-        raise ValueError(f"fractions lie between 0 and 1, not {list(lengths)}")
-    sizes = [math.floor(total * length) for length in lengths]
-    for i in range(total - sum(sizes)):
-        sizes[i % len(sizes)] += 1
-    return sizes
+def check_index(index: int, size: int) -> int:
+    """The index counted from the start.
+
+    Raises:
+        IndexError: It names no sample.
+    """
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of range for {size} samples")
+    return index % size
+
+
+def load_items(dataset: Any, indices: Sequence[Any]) -> list[Any]:
+    """Samples of any dataset: at once if it can, else one by one."""
+    if callable(getattr(dataset, "__getitems__", None)):
+        return list(dataset.__getitems__(indices))
+    return [dataset[index] for index in indices]

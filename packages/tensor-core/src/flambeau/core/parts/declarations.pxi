@@ -229,6 +229,7 @@ cdef extern from "core/generator.h":
         uint64_t seed, offset
     fl_generator_state *fl_default_generator_state() noexcept
     void fl_set_default_generator(void *generator) noexcept
+    void *fl_exchange_own_generator(void *generator) noexcept
 
 cdef extern from "op_index.h":
     pass

@@ -94,7 +94,10 @@ def manual_seed(seed):
 
 def seed() -> int:
     """Start the default generator on an unpredictable seed and return it."""
-    return default_generator.seed()
+    import secrets
+    value = secrets.randbits(63)
+    manual_seed(value)
+    return value
 
 
 def initial_seed() -> int:
@@ -110,6 +113,21 @@ def get_rng_state():
 def set_rng_state(state):
     """Continue the default generator from what ``get_rng_state`` gave."""
     _load_state(fl_default_generator_state(), state)
+
+
+def exchange_own_generator(Generator generator):
+    """Give this thread a default generator of its own, or ``None``; returns the one it had."""
+    cdef void *previous
+    if generator is None:
+        previous = fl_exchange_own_generator(NULL)
+    else:
+        Py_INCREF(generator)
+        previous = fl_exchange_own_generator(<void *>generator)
+    if previous == NULL:
+        return None
+    former = <object>previous
+    Py_DECREF(former)
+    return former
 
 
 default_generator = Generator()

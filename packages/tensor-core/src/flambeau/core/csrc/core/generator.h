@@ -20,8 +20,12 @@ typedef struct fl_generator {
 extern "C" {
 #endif
 
-/* What is used when no generator is given. */
+/* What is used when no generator is given: this thread's own, else the one of the process. */
 fl_generator_state *fl_default_generator_state(void);
+
+/* Give this thread a default generator of its own (NULL: none); returns the one it had. The
+   reference to it passes to the thread, and that to the former one to the caller. */
+void *fl_exchange_own_generator(void *generator);
 
 /* Use the state of a Generator object, which must live for ever, from here on. */
 void fl_set_default_generator(void *generator);

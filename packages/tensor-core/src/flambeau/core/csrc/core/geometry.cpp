@@ -104,13 +104,10 @@ const char *fl_op_title(const fl_op *op) {
     } else if (fl_caller && works_for_caller(op)) {
         op = fl_caller;
     }
-    static thread_local char text[4][96];
-    static thread_local int turn = 0;
-    turn = (turn + 1) & 3;
-    char *out = text[turn];
+    char *out = fl_text_buffer();
     const char *name = fl_op_called(op);
     bool linalg = strncmp(name, "linalg_", 7) == 0;
-    snprintf(out, sizeof text[0], "%s%.75s%s", linalg ? "linalg." : "",
+    snprintf(out, FL_TEXT_ROOM, "%s%.75s%s", linalg ? "linalg." : "",
              name + (linalg ? 7 : 0), call);
     return out;
 }

@@ -5,12 +5,10 @@
 #include <stdio.h>
 
 const char *fl_tensor_text(const fl_tensor *t) {
-    static thread_local char text[4][160];
-    static thread_local int turn = 0;
-    turn = (turn + 1) & 3;
-    snprintf(text[turn], sizeof text[turn], "%s of shape %s", fl_dtype_name(t->dtype),
+    char *text = fl_text_buffer();
+    snprintf(text, FL_TEXT_ROOM, "%s of shape %s", fl_dtype_name(t->dtype),
              fl_shape_text(t->shape, t->ndim));
-    return text[turn];
+    return text;
 }
 
 int fl_expect_order(const fl_op *op, const char *param, const fl_tensor *t) {

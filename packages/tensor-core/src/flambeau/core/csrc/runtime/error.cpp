@@ -38,21 +38,23 @@ struct ErrorState {
 
 thread_local ErrorState state;
 
-const int SHAPE_BUFFERS = 8;
-const size_t SHAPE_BYTES = 720; /* 32 dims of at most 20 digits, ", " between them, brackets */
+const int TEXT_BUFFERS = 24;
+const size_t SHAPE_BYTES = FL_TEXT_ROOM; /* 32 dims of at most 20 digits, ", " between them, brackets */
 const int MAX_DIMS_SHOWN = 32;
 
-struct ShapeBuffers {
+/* On the heap: what is thread-local takes room that libraries loaded later may need, of which the
+ * C library has little (glibc.rtld.optional_static_tls). */
+struct TextBuffers {
     char *bytes = nullptr;
     unsigned turn = 0;
 
-    ~ShapeBuffers() {
+    ~TextBuffers() {
         free(bytes);
         bytes = nullptr;
     }
 };
 
-thread_local ShapeBuffers shape_buffers;
+thread_local TextBuffers text_buffers;
 
 struct DtypeFacts {
     const char *name;
@@ -116,13 +118,18 @@ void fl_error_clear(void) {
     state.kind = FL_NO_ERROR;
 }
 
+char *fl_text_buffer(void) {
+    static char last_resort[FL_TEXT_ROOM];
+    TextBuffers &buffers = text_buffers;
+    if (!buffers.bytes)
+        buffers.bytes = static_cast<char *>(malloc(TEXT_BUFFERS * FL_TEXT_ROOM));
+    if (!buffers.bytes)
+        return last_resort;
+    return buffers.bytes + (buffers.turn++ % TEXT_BUFFERS) * FL_TEXT_ROOM;
+}
+
 const char *fl_shape_text(const int64_t *shape, int ndim) {
-    ShapeBuffers &buffers = shape_buffers;
-    if (!buffers.bytes)
-        buffers.bytes = static_cast<char *>(malloc(SHAPE_BUFFERS * SHAPE_BYTES));
-    if (!buffers.bytes)
-        return "[?]";
-    char *text = buffers.bytes + (buffers.turn++ % SHAPE_BUFFERS) * SHAPE_BYTES;
+    char *text = fl_text_buffer();
     size_t used = 0;
     text[used++] = '[';
     for (int i = 0; i < ndim && i < MAX_DIMS_SHOWN; i++) {

@@ -32,8 +32,12 @@ int fl_error_kind_get(void);        /* FL_NO_ERROR when nothing is stored */
 const char *fl_error_text(void);    /* "" when nothing is stored; valid until the next error */
 void fl_error_clear(void);
 
-/* "[2, 3]"; "[]" for no dimensions. The result lives in one of eight buffers per thread that
- * take turns, so one fl_error call may hold up to eight shapes. */
+/* One of this thread's 24 buffers of FL_TEXT_ROOM bytes, which take turns: room for the texts
+ * that one fl_error call puts together. */
+#define FL_TEXT_ROOM 720
+char *fl_text_buffer(void);
+
+/* "[2, 3]"; "[]" for no dimensions; in a text buffer. */
 const char *fl_shape_text(const int64_t *shape, int ndim);
 
 const char *fl_dtype_name(int code);    /* "float32"; "unknown dtype" for other numbers */

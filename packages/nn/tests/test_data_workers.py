@@ -1,0 +1,512 @@
+"""Worker threads and processes: the same batches, errors with their place, nothing left behind."""
+
+import gc
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.utils import data
+from flambeau.utils.data import _pool, _processes
+
+KINDS = ["thread", "process"]
+HERE_AND_KINDS = [(0, None), (1, "thread"), (3, "thread"), (1, "process"), (3, "process")]
+
+
+class Rows(data.Dataset):
+    """Samples of every kind, some of them slow."""
+
+    def __init__(self, size=13, width=3):
+        self.size = size
+        self.width = width
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        if index % 4 == 0:
+            time.sleep(0.002)
+        return {
+            "x": flambeau.full((self.width,), float(index)),
+            "a": np.full((2,), index, np.int16),
+            "n": index,
+            "s": f"sample {index}",
+        }
+
+
+class Noise(Rows):
+    """Draws from every stream; threads share Python's and NumPy's with the program."""
+
+    def __init__(self, size=13, everywhere=True):
+        super().__init__(size)
+        self.everywhere = everywhere
+
+    def __getitem__(self, index):
+        drawn = [flambeau.rand(()).item(), flambeau.randn(2).sum().item()]
+        if self.everywhere:
+            drawn += [random.random(), np.random.rand()]
+        return flambeau.tensor([index, *drawn], dtype=flambeau.float64)
+
+
+class Stream(data.IterableDataset):
+    def __init__(self, size=11):
+        self.size = size
+
+    def __iter__(self):
+        info = data.get_worker_info()
+        first, step = (info.id, info.num_workers) if info else (0, 1)
+        for i in range(first, self.size, step):
+            yield flambeau.tensor([i, flambeau.rand(()).item(), random.random()])
+
+
+class Failing(Rows):
+    def __getitem__(self, index):
+        if index == 5:
+            return self.fail_on_purpose()
+        return index
+
+    def fail_on_purpose(self):
+        raise LookupError("nothing there")
+
+
+class Awkward(Exception):
+    """Cannot be made from the arguments that it shows."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+
+
+def fail_awkwardly(samples):
+    raise Awkward(1, 2)
+
+
+class Dies(Rows):
+    def __getitem__(self, index):
+        if index == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return index
+
+
+class Stuck(Rows):
+    def __getitem__(self, index):
+        if index == 3:
+            time.sleep(1000)
+        return index
+
+
+def batches_of(loader):
+    return [
+        {k: v.tolist() if hasattr(v, "tolist") else v for k, v in batch.items()}
+        if isinstance(batch, dict)
+        else batch.tolist()
+        for batch in loader
+    ]
+
+
+def seeded(dataset, workers, kind, **options):
+    flambeau.manual_seed(7)
+    options = {"shuffle": True, "batch_size": 4, **options}
+    return data.DataLoader(dataset, num_workers=workers, workers=kind, **options)
+
+
+def children():
+    return {process.pid for process in multiprocessing.active_children()}
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Workers count as stuck after 2 s rather than 25."""
+    monkeypatch.setattr("flambeau.utils.data._ahead.STUCK_SECONDS", 2)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_batches(kind, persistent):
+    alone = seeded(Rows(), 0, None)
+    expected = [batches_of(alone) for _ in range(2)]
+    assert expected[0] != expected[1]
+    for workers in (1, 3):
+        loader = seeded(Rows(), workers, kind, persistent_workers=persistent)
+        assert [batches_of(loader) for _ in range(2)] == expected
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_random_numbers_inside_samples(kind, workers):
+    everywhere = kind == "process"
+    alone = seeded(Noise(everywhere=everywhere), 0, None)
+    expected = [batches_of(alone) for _ in range(2)]
+    loader = seeded(Noise(everywhere=everywhere), workers, kind)
+    assert [batches_of(loader) for _ in range(2)] == expected
+    flat = [row[1] for batch in expected[0] for row in batch]
+    assert len(set(flat)) == 13  # no sample has another one's numbers
+
+
+def test_a_sample_drawn_twice_is_augmented_in_two_ways():
+    loader = data.DataLoader(Noise(), 4, sampler=[1, 1, 1, 1])
+    (batch,) = loader
+    assert len(set(batch[:, 1].tolist())) == 4
+
+
+def test_loading_here_leaves_the_program_its_own_streams():
+    flambeau.manual_seed(1)
+    loader = iter(data.DataLoader(Noise(), 4))
+    states = flambeau.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()
+    next(loader)
+    now = flambeau.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()
+    assert now == states
+
+
+def mixed(samples):
+    """Collates with random numbers, as mixup does."""
+    return flambeau.stack(samples) * flambeau.rand(())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_collating(kind):
+    expected = batches_of(seeded(Noise(everywhere=False), 0, None, collate_fn=mixed))
+    loader = seeded(Noise(everywhere=False), 3, kind, collate_fn=mixed)
+    assert batches_of(loader) == expected
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_iterable(workers):
+    expected = batches_of(seeded(Stream(), 0, None, shuffle=None))
+    assert len(expected) == 3
+    loader = seeded(Stream(), workers, "process", shuffle=None, persistent_workers=True)
+    assert batches_of(loader) == expected
+    assert len(batches_of(loader)) == 3  # another epoch from the same workers
+    firsts = [[row[0] for row in batch] for batch in expected]
+    threads = seeded(Stream(), workers, "thread", shuffle=None)
+    assert [[row[0] for row in batch] for batch in batches_of(threads)] == firsts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_iterable_in_shards(kind):
+    loader = seeded(Stream(11), 3, kind, shuffle=None, batch_size=2, shard_iterable=True)
+    firsts = [[row[0] for row in batch] for batch in batches_of(loader)]
+    assert firsts == [[0, 3], [1, 4], [2, 5], [6, 9], [7, 10], [8]]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_start_methods(method):
+    expected = batches_of(seeded(Rows(), 0, None))
+    loader = seeded(Rows(), 2, None, multiprocessing_context=method)
+    assert batches_of(loader) == expected
+    assert not children()
+
+
+def test_what_cannot_be_sent_to_a_new_process():
+    class Local(Rows):
+        pass
+
+    loader = data.DataLoader(Local(), num_workers=1, multiprocessing_context="spawn")
+    with pytest.raises(Exception, match="Local") as error:
+        list(loader)
+    assert "workers='thread'" in error.value.__notes__[-1]
+    assert not children()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fast_path_in_workers(kind):
+    x = flambeau.arange(40.0).reshape(20, 2)
+    dataset = data.Subset(data.TensorDataset(x, flambeau.arange(20)), list(range(19, 2, -1)))
+    expected = [[part.tolist() for part in batch] for batch in seeded(dataset, 0, None)]
+    loader = seeded(dataset, 2, kind)
+    assert [[part.tolist() for part in batch] for batch in loader] == expected
+
+
+def test_large_batches_come_through_shared_memory():
+    dataset = Rows(40, width=50_000)
+    held = [batch["x"] for batch in data.DataLoader(dataset, 4, num_workers=2)]
+    for i, x in enumerate(held):  # none was overwritten by a later one
+        assert x.shape == (4, 50_000)
+        assert [row[0].item() for row in x] == [row[-1].item() for row in x]
+        assert x[0, 0].item() == 4 * i
+        x.fill_(-1)  # and it may be written to
+    assert all(bool((x == -1).all()) for x in held)
+
+
+def test_slots_are_used_again():
+    pool_slots = []
+    loader = data.DataLoader(Rows(60, width=50_000), 2, num_workers=1, persistent_workers=True)
+    for batch in loader:
+        del batch
+        pool_slots.append(len(loader._pool._slots[0]))
+    assert pool_slots[-1] <= 6
+
+
+def test_odd_batches_come_through():
+    def collate(samples):
+        empty = flambeau.zeros(0, 3)
+        grad = flambeau.ones(2, requires_grad=True)
+        narrow = flambeau.arange(12).reshape(3, 4).t()
+        half = flambeau.ones(3, dtype=flambeau.bfloat16)
+        wide = np.arange(6).reshape(2, 3).T
+        return [empty, grad, narrow, half, wide, np.float64(3), "x" * 10_000, {1, 2}, None, samples]
+
+    (batch,) = data.DataLoader([0], num_workers=1, collate_fn=collate)
+    assert batch[0].shape == (0, 3)
+    assert batch[1].requires_grad and batch[1].tolist() == [1, 1]
+    assert batch[2].tolist() == [[0, 4, 8], [1, 5, 9], [2, 6, 10], [3, 7, 11]]
+    assert batch[3].dtype == flambeau.bfloat16
+    assert batch[4].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert batch[5:] == [3.0, "x" * 10_000, {1, 2}, None, [0]]
+
+
+def test_a_batch_that_cannot_be_sent():
+    loader = data.DataLoader([1], num_workers=1, collate_fn=lambda samples: lambda: samples)
+    with pytest.raises(Exception, match=r"pickle|local object") as error:
+        list(loader)
+    assert any("cannot be sent" in note for note in error.value.__notes__)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_has_its_traceback_and_sample(kind):
+    loader = data.DataLoader(Failing(), 2, num_workers=2, workers=kind)
+    with pytest.raises(LookupError, match="nothing there") as error:
+        list(loader)
+    assert error.value.__notes__[0] == "while loading sample 5 of Failing"
+    text = error.getrepr(chain=True)
+    assert "fail_on_purpose" in str(text)
+    assert not children()
+
+
+def test_an_error_that_cannot_be_rebuilt():
+    loader = data.DataLoader(Rows(), num_workers=1, collate_fn=fail_awkwardly)
+    with pytest.raises(RuntimeError, match="Awkward: 1 and 2") as error:
+        list(loader)
+    assert "fail_awkwardly" in str(error.value.__cause__)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_in_the_beginning(kind):
+    def init(worker):
+        raise OSError("no database")
+
+    loader = data.DataLoader(Rows(), num_workers=1, workers=kind, worker_init_fn=init)
+    with pytest.raises(OSError, match="no database") as error:
+        list(loader)
+    assert "in worker_init_fn(0)" in error.value.__notes__
+
+
+def test_a_killed_worker_is_named():
+    loader = data.DataLoader(Dies(), 2, num_workers=2)
+    with pytest.raises(
+        RuntimeError,
+        match=r"worker 1 \(process \d+\) was killed by signal 9 .*"
+        r"at sample 3 \(place 1 of batch 1\)",
+    ):
+        list(loader)
+    assert not children()
+
+
+def test_a_worker_that_ends_by_itself_is_named():
+    def leave(worker):
+        os._exit(3)
+
+    loader = data.DataLoader(Rows(), num_workers=1, worker_init_fn=leave, workers="process")
+    with pytest.raises(RuntimeError, match="worker 0 .* ended by itself with exit code 3"):
+        list(loader)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stuck_worker_is_named(kind, impatient):
+    loader = data.DataLoader(Stuck(), 2, num_workers=2, workers=kind)
+    with pytest.raises(RuntimeError, match="worker 1 .* not got on for 2 s at sample 3"):
+        list(loader)
+    assert not children()
+
+
+def test_a_stopped_worker_is_named(impatient):
+    loader = data.DataLoader(Rows(1000), 2, num_workers=2)
+    batches = iter(loader)
+    next(batches)
+    os.kill(min(children()), signal.SIGSTOP)
+    with pytest.raises(RuntimeError, match="has not got on for 2 s"):
+        list(batches)
+    assert not children()
+
+
+def test_stuck_workers_are_named_within_30_seconds():
+    assert _pool.STUCK_SECONDS + 2 * _pool.POLL_SECONDS + 2 * _processes._PATIENCE < 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_timeout(kind):
+    loader = data.DataLoader(Stuck(), 2, num_workers=2, workers=kind, timeout=0.3)
+    with pytest.raises(RuntimeError, match=r"batch 1 within timeout=0\.3 s \(at sample 3"):
+        list(loader)
+
+
+@pytest.mark.parametrize("leave", ["break", "error", "unused", "collected"])
+def test_no_process_is_left(leave):
+    loader = data.DataLoader(Rows(1000), 2, num_workers=2)
+    if leave == "break":
+        for _ in loader:
+            break
+    elif leave == "error":
+        with pytest.raises(ZeroDivisionError):
+            for _ in loader:
+                raise ZeroDivisionError
+    elif leave == "unused":
+        iter(loader)
+    else:
+        batches = iter(loader)
+        next(batches)
+        ring = [batches]
+        ring.append(ring)
+        del batches, ring
+        gc.collect()
+    assert not children()
+
+
+def test_persistent_workers():
+    loader = data.DataLoader(Rows(), 4, num_workers=2, persistent_workers=True)
+    first = batches_of(loader)
+    before = children()
+    assert len(before) == 2
+    for _ in loader:  # leave an epoch half-way
+        break
+    assert batches_of(loader) == first
+    assert children() == before
+    del loader
+    gc.collect()
+    assert not children()
+
+
+def test_shared_memory_and_handles_do_not_grow():
+    def handles():
+        return len(os.listdir("/proc/self/fd")), len(os.listdir("/dev/shm"))
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("needs /proc")
+    list(data.DataLoader(Rows(20, 50_000), 2, num_workers=2))
+    before = handles()
+    for _ in range(3):
+        batch = next(iter(data.DataLoader(Rows(20, 50_000), 2, num_workers=2)))
+        with pytest.raises(LookupError):
+            list(data.DataLoader(Failing(), 2, num_workers=2))
+        del batch
+    gc.collect()
+    assert handles() == before
+
+
+def test_workers_end_with_the_main_process(tmp_path):
+    import subprocess
+
+    script = (
+        "import os, signal, sys, time\n"
+        "from flambeau.utils.data import DataLoader\n"
+        "import multiprocessing as mp\n"
+        "it = iter(DataLoader(list(range(1000)), num_workers=2, workers='process'))\n"
+        "next(it)\n"
+        "print(*[p.pid for p in mp.active_children()], flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert len(pids) == 2, done.stderr
+    deadline = time.monotonic() + 10
+    while any(_lives(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_lives(pid) for pid in pids)
+
+
+def _lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_order(kind):
+    loader = data.DataLoader(Rows(), 2, num_workers=3, workers=kind, in_order=False)
+    found = [batch["n"].tolist() for batch in loader]
+    assert sorted(sum(found, [])) == list(range(13))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_workers_know_themselves(kind):
+    class Tells(Rows):
+        def __getitem__(self, index):
+            info = data.get_worker_info()
+            return [info.id, info.num_workers, info.kind, len(info.dataset)]
+
+    rows = list(data.DataLoader(Tells(4), None, num_workers=2, workers=kind))
+    assert rows == [[0, 2, kind, 4], [1, 2, kind, 4], [0, 2, kind, 4], [1, 2, kind, 4]]
+
+
+def test_two_loaders_at_once():
+    a = data.DataLoader(Rows(), 2, num_workers=2)
+    b = data.DataLoader(Rows(), 2, num_workers=1)
+    for x, y in zip(a, b, strict=True):
+        assert x["n"].tolist() == y["n"].tolist()
+
+
+def test_a_loader_in_another_thread():
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.extend(batches_of(data.DataLoader(Rows(), 4, num_workers=2)))
+    )
+    thread.start()
+    thread.join()
+    assert found == batches_of(data.DataLoader(Rows(), 4))
+
+
+@pytest.mark.parametrize(("workers", "kind"), HERE_AND_KINDS)
+def test_pinned_batches_keep_their_values(workers, kind):
+    loader = data.DataLoader(Rows(), 4, num_workers=workers, workers=kind, pin_memory=True)
+    assert [batch["n"].tolist() for batch in loader][0] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("workers", "kind"), HERE_AND_KINDS)
+@pytest.mark.parametrize("taken", [0, 1, 3, 4])
+def test_resuming_in_mid_epoch(workers, kind, taken):
+    dataset = Noise(everywhere=kind != "thread")
+    reference = seeded(dataset, 0, None)
+    first = batches_of(reference)
+    loader = seeded(dataset, workers, kind)
+    batches = iter(loader)
+    assert [next(batches).tolist() for _ in range(taken)] == first[:taken]
+    state = loader.state_dict()
+    del batches
+    flambeau.manual_seed(99)
+    flambeau.rand(10)
+    here = flambeau.get_rng_state().tolist()
+    again = data.DataLoader(dataset, 4, shuffle=True, num_workers=workers, workers=kind)
+    again.load_state_dict(state)
+    assert again.state_dict() == state
+    assert batches_of(again) == first[taken:]
+    assert flambeau.get_rng_state().tolist() == here  # the program's own stream is as it was
+
+
+@pytest.mark.parametrize(
+    ("workers", "kind", "shards"),
+    [(0, None, False), (2, "process", False), (3, "process", True), (2, "thread", True)],
+)
+def test_resuming_an_iterable(workers, kind, shards):
+    options = {"shuffle": None, "batch_size": 2, "shard_iterable": shards}
+    dataset = Stream(15)
+    everything = [
+        [row[:1] for row in batch]
+        for batch in batches_of(seeded(dataset, workers, kind, **options))
+    ]
+    loader = seeded(dataset, workers, kind, **options)
+    batches = iter(loader)
+    for _ in range(3):
+        next(batches)
+    state = loader.state_dict()
+    again = seeded(dataset, workers, kind, **options)
+    again.load_state_dict(state)
+    rest = [[row[:1] for row in batch] for batch in batches_of(again)]
+    assert rest == everything[3:]
