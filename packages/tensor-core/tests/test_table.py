@@ -48,7 +48,8 @@ NO_ROW = {
         "set_num_interop_threads", "get_promotion", "set_promotion",
         "get_num_threads", "set_num_threads",
         "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "seed", "is_grad_enabled",
-        "is_inference_mode_enabled", "set_printoptions", "save", "broadcast_shapes"},
+        "is_inference_mode_enabled", "set_printoptions", "save", "save_training_state",
+        "load_training_state", "broadcast_shapes"},
     "the method of that name": {"resize_as_"},
     "classes": {"Generator", "Size", "Tensor", "device", "dtype"},
 }

@@ -90,6 +90,24 @@ def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True)
     return files.load(f, map_location, mmap=mmap, weights_only=weights_only)
 
 
+def save_training_state(path, model=None, optimizer=None, scheduler=None, scaler=None, loader=None,
+                        step=None, **options) -> None:
+    """Save what training needs to go on; see ``flambeau.core.training_state``."""
+    from flambeau.core import training_state
+
+    training_state.save_training_state(path, model, optimizer, scheduler, scaler, loader, step,
+                                       **options)
+
+
+def load_training_state(path, model=None, optimizer=None, scheduler=None, scaler=None, loader=None,
+                        **options):
+    """Put back what ``save_training_state`` saved; see ``flambeau.core.training_state``."""
+    from flambeau.core import training_state
+
+    return training_state.load_training_state(path, model, optimizer, scheduler, scaler, loader,
+                                              **options)
+
+
 def set_printoptions(**options) -> None:
     """Choose how tensors are printed; see ``flambeau.core.printing.set_printoptions``."""
     from flambeau.core import printing
@@ -119,9 +137,11 @@ __all__ = [
     "get_default_dtype", "get_include",
     "get_num_threads", "get_promotion", "get_rng_state", "iinfo", "infer", "initial_seed",
     "install_tensor_methods", "interpose", "is_grad_enabled", "is_inference_mode_enabled",
-    "is_tensor", "isa_level", "load", "manual_seed", "memory_stats", "namespaces", "op_keys", "ops",
+    "is_tensor", "isa_level", "load",
+    "load_training_state", "manual_seed", "memory_stats", "namespaces", "op_keys", "ops",
     "parallel_for_address", "promote_types", "register_op", "reset_peak_memory_stats",
-    "result_type", "row", "save", "scope", "scope_path", "scopes_wanted", "seed",
+    "result_type", "row", "save", "save_training_state",
+    "scope", "scope_path", "scopes_wanted", "seed",
     "set_default_device", "set_default_dtype", "set_num_threads", "set_printoptions",
     "set_promotion", "set_rng_state", "storage_id", "tensor", "update", "want_scopes",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ._fetch import Fetcher
@@ -12,7 +13,8 @@ STUCK_SECONDS = 25  # without one sample more, unless DataLoader(timeout=...) sa
 POLL_SECONDS = 1.0
 
 
-class Setup(NamedTuple):
+@dataclass(frozen=True)
+class Setup:
     """What every worker needs to know at its start.
 
     Attributes:

@@ -87,17 +87,14 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is Tensor and obj.device.type == "cpu":
             array = obj.detach()
-            made_as = (_tensor_at, obj.requires_grad and obj.is_leaf)
-            dtype = obj.dtype.name
-        elif type(obj).__module__ == "numpy" and _is_plain(obj):
+            place = self._add(array)
+            needs_grad = obj.requires_grad and obj.is_leaf
+            return _tensor_at, (place, obj.dtype.name, tuple(array.shape), needs_grad)
+        if type(obj).__module__ == "numpy" and _is_plain(obj):
             flat = sys.modules["numpy"].ascontiguousarray(obj).reshape(-1).view("u1")
             array = flambeau.frombuffer(flat, dtype=flambeau.uint8)
-            made_as = (_array_at, obj.shape)
-            dtype = obj.dtype.str
-        else:
-            return NotImplemented
-        place = self._add(array)
-        return made_as[0], (place, dtype, tuple(array.shape), made_as[1])
+            return _array_at, (self._add(array), obj.dtype.str, obj.nbytes, obj.shape)
+        return NotImplemented
 
 
 def _is_plain(array: Any) -> bool:
@@ -124,11 +121,12 @@ def _tensor_at(place: int, dtype: str, shape: tuple[int, ...], requires_grad: bo
     return made.requires_grad_() if requires_grad else made
 
 
-def _array_at(place: int, dtype: str, shape: tuple[int, ...], real_shape: tuple[int, ...]) -> Any:
+def _array_at(place: int, dtype: str, size: int, shape: tuple[int, ...]) -> Any:
     """A NumPy array over the slot that is being read."""
-    numpy = sys.modules["numpy"]
-    memory = _context.memory[place : place + shape[0]]
-    made = numpy.frombuffer(memory, dtype=dtype).reshape(real_shape)
+    import numpy
+
+    memory = _context.memory[place : place + size]
+    made = numpy.frombuffer(memory, dtype=dtype).reshape(shape)
     return made.copy() if _context.copy else made
 
 

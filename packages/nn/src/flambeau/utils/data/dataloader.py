@@ -150,7 +150,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         if not self._is_iterable:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
         size = len(self.dataset)
         if self.batch_size is None:
             return size
@@ -266,7 +266,7 @@ class DataLoader:
             return lambda: iter(self.sampler)
         if mode == "rows":
             return self._tensor_batches
-        return lambda: map(list, self.batch_sampler)  # type: ignore[arg-type]
+        return lambda: map(list, self.batch_sampler)
 
     def _tensor_batches(self) -> Iterator[Any]:
         """The batches as tensors of indices."""
