@@ -267,3 +267,11 @@ class TestHooks:
     def test_hook_must_be_callable(self):
         with pytest.raises(TypeError, match="callable"):
             leaf(1.0).register_hook(3)
+
+
+def test_every_tensor_is_a_variable_of_older_programs():
+    x = flambeau.autograd.Variable(flambeau.ones(2), requires_grad=True)
+    (3 * x).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    assert isinstance(x, flambeau.autograd.Variable)
+    assert not isinstance(1.0, flambeau.autograd.Variable)

@@ -49,3 +49,13 @@ def test_moving_a_tensor_explains_itself(monkeypatch, fresh):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [entry])
     with pytest.raises(RuntimeError, match="'cuda'.*no NVIDIA driver"):
         flambeau.ones(2).to("cuda")
+
+
+def test_programs_for_either_device_run_without_a_gpu(monkeypatch, fresh):
+    monkeypatch.setattr(cupy_module, "_has_driver", lambda: False)
+    cuda = flambeau.cuda
+    flambeau.manual_seed(3)
+    cuda.manual_seed_all(7)
+    assert flambeau.initial_seed() == 3
+    assert (cuda.device_count(), cuda.memory_allocated(), cuda.memory_reserved()) == (0, 0, 0)
+    cuda.empty_cache()

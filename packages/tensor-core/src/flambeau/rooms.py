@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("amp", "array_api", "fft", "linalg", "random", "signal", "special")
+OWN_MODULES = ("amp", "array_api", "backends", "fft", "linalg", "random", "signal", "special",
+               "testing")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
@@ -63,8 +64,16 @@ NAMES = {
 # Names that PyTorch has and this library does not: what to use instead.
 RESERVED = {
     **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-                     "float8_e8m0fnu"), "flambeau.bfloat16 or flambeau.float16"),
-    "complex32": "flambeau.complex64", "chalf": "flambeau.complex64",
+                     "float8_e8m0fnu"),
+                    "there is no such dtype yet: use flambeau.bfloat16 or flambeau.float16"),
+    **dict.fromkeys(("complex32", "chalf"),
+                    "there is no such dtype yet: use flambeau.complex64"),
+    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor"),
+                    "there are no sparse tensors: use dense ones with index_add or scatter_add"),
+    **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
+                    "there is no quantization: use flambeau.bfloat16"),
+    "distributed": "one process uses all cores; there is no training on several machines",
+    "hub": "no weights are downloaded: use flambeau.load on a safetensors file",
 }
 
 
@@ -153,7 +162,11 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
             value = getattr(enter(key), name)
             setattr(sys.modules[package], name, value)
             return value
-        hint = f"; there is no such dtype yet: use {RESERVED[key]}" if key in RESERVED else ""
+        if not prefix and name.endswith("Tensor"):
+            tensor_type = import_module("flambeau.core.typed").named(name)
+            if tensor_type is not None:
+                return tensor_type
+        hint = f"; {RESERVED[key]}" if key in RESERVED else ""
         raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name,
                              obj=sys.modules[package])
 

@@ -40,6 +40,7 @@ _LATER = {
     **dict.fromkeys(("autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype",
                      "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled"),
                     "_autocast"),
+    "Variable": "variable",
 }
 _MODULES = ("anomaly", "checks", "forward_ad", "graph", "profiler")
 

@@ -1,4 +1,4 @@
-"""Automatic mixed precision: ``autocast`` is flambeau-autograd's, ``GradScaler`` flambeau-optim's."""
+"""Mixed precision: ``autocast`` is flambeau-autograd's, ``GradScaler`` flambeau-optim's."""
 
 from flambeau.rooms import extend_path, lazy_attributes
 

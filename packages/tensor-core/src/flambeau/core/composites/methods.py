@@ -327,33 +327,35 @@ def is_nonzero(self):
 
 
 #: The names of tensor types, "flambeau.FloatTensor", and what they stand for.
-_TYPES = {"Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32",
+TYPES = {"Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32",
           "Long": "int64", "UInt16": "uint16", "UInt32": "uint32", "UInt64": "uint64",
           "Half": "float16", "BFloat16": "bfloat16", "Float": "float32", "Double": "float64",
           "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
-_TYPE_OF = {dtype: name for name, dtype in _TYPES.items()}
+_TYPE_OF = {dtype: name for name, dtype in TYPES.items()}
 
 
 def _dtype_of_type(text):
     """The dtype of a type's name; the library's name before the point is free."""
     name = text.rpartition(".")[2].removesuffix("Tensor")
-    if name not in _TYPES or not text.endswith("Tensor"):
+    if name not in TYPES or not text.endswith("Tensor"):
         raise ValueError(f"type(): no type is called {text!r}; give a dtype such as "
                          "flambeau.float32, or a name such as 'flambeau.FloatTensor'")
-    return _core._dtype_named(_TYPES[name])
+    return _core._dtype_named(TYPES[name])
 
 
 def type(self, dtype=None, non_blocking=False):
     """The tensor in another dtype; its type's name when none is given.
 
     Args:
-        dtype: A dtype, or a type's name as in ``"flambeau.FloatTensor"``.
+        dtype: A dtype, ``flambeau.FloatTensor`` or such a type's name.
         non_blocking: Accepted for compatibility.
     """
     if dtype is None:
         place = "" if self.is_cpu else f"{self.device.type}."
         return f"flambeau.{place}{_TYPE_OF[self.dtype.name]}Tensor"
-    return to(self, _dtype_of_type(dtype) if isinstance(dtype, str) else dtype)
+    if isinstance(dtype, str):
+        return to(self, _dtype_of_type(dtype))
+    return to(self, getattr(dtype, "dtype", dtype))  # flambeau.FloatTensor has one
 
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]

@@ -1,0 +1,17 @@
+"""Mixed precision under the names of PyTorch's older programs: ``flambeau.cuda.amp.autocast()``."""
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+
+
+def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> Any:
+    """``flambeau.autocast("cuda", ...)``; that needs flambeau-autograd."""
+    dtype = flambeau.float16 if dtype is None else dtype
+    return flambeau.autocast("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+
+def GradScaler(*args: Any, **options: Any) -> Any:
+    """``flambeau.amp.GradScaler("cuda", ...)``; that needs flambeau-optim."""
+    return flambeau.amp.GradScaler("cuda", *args, **options)
