@@ -38,10 +38,11 @@ def _bound(n, unit):
 
 @pytest.mark.parametrize("n", SMOOTH + OTHERS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", ["line", "lines", "columns", "wide"])
+@pytest.mark.parametrize("shape", ["line", "lines", "many lines", "columns", "wide"])
 def test_lengths(n, kind, shape):
     real, complex_, unit = KINDS[kind]
-    size, axis = {"line": ((n,), 0), "lines": ((5, n), 1), "columns": ((n, 3), 0),
+    size, axis = {"line": ((n,), 0), "lines": ((5, n), 1),
+                  "many lines": ((19, n), 1), "columns": ((n, 3), 0),
                   "wide": ((2, n, 19), 1)}[shape]
     z, x = _made(size, complex_), _made(size, real)
     wide, wide_x = z.astype(np.complex128), x.astype(np.float64)

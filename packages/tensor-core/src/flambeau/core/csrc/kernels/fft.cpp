@@ -125,32 +125,58 @@ void multiply(fl_split<T> y, fl_split<T> x, const T *wr, const T *wi, int64_t n)
 
 /* ---- real numbers ---------------------------------------------------------------------------- */
 
+/* One term of a real transform from the terms a and b of the complex one, and the way back. */
+template <class T>
+FL_TIGHT void unfold_one(T &yr, T &yi, T ar, T ai, T br, T bi, T wr, T wi) {
+    const T half = (T)0.5, c = wr * half, s = wi * half;
+    const T dr = ar - br, di = ai + bi;
+    yr = fused_one(ar + br, half, fused_one(di, c, dr * s));
+    yi = fused_one(ai - bi, half, fused_one(di, s, -(dr * c)));
+}
+
+template <class T>
+FL_TIGHT void refold_one(T &zr, T &zi, T ar, T ai, T br, T bi, T c, T s) {
+    const T dr = ar - br, di = ai + bi;
+    zr = (ar + br) + fused_one(dr, s, -(di * c));
+    zi = (ai - bi) + fused_one(dr, c, di * s);
+}
+
+/* Of a single line: vectors run along the terms. */
+template <class T>
+void unfold_line(T *__restrict yr, T *__restrict yi, const T *__restrict zr, const T *__restrict zi,
+                 const T *__restrict wr, const T *__restrict wi, int64_t h) {
+    for (int64_t k = 1; k < h; k++)
+        unfold_one(yr[k], yi[k], zr[k], zi[k], zr[h - k], zi[h - k], wr[k], wi[k]);
+}
+
+template <class T>
+void refold_line(T *__restrict zr, T *__restrict zi, const T *__restrict yr, const T *__restrict yi,
+                 const T *__restrict wr, const T *__restrict wi, int64_t h) {
+    for (int64_t k = 0; k < h; k++)
+        refold_one(zr[k], zi[k], yr[k], yi[k], yr[h - k], yi[h - k], wr[k], wi[k]);
+}
+
 template <class T>
 void unfold(fl_split<T> y, fl_split<T> z, const T *wr, const T *wi, int64_t h, int64_t lanes) {
-    const T half = (T)0.5;
-    for (int64_t k = 0; k <= h; k++) {
+    if (lanes == 1)
+        unfold_line(y.re, y.im, z.re, z.im, wr, wi, h);
+    for (int64_t k = 0; k <= h; k += lanes == 1 ? h : 1) {
         const int64_t a = (k == h ? 0 : k) * lanes, b = (k == 0 ? 0 : h - k) * lanes;
-        const T c = wr[k] * half, s = wi[k] * half;
-        for (int64_t l = 0; l < lanes; l++) {
-            T er = z.re[a + l] + z.re[b + l], ei = z.im[a + l] - z.im[b + l];
-            T dr = z.re[a + l] - z.re[b + l], di = z.im[a + l] + z.im[b + l];
-            y.re[k * lanes + l] = fused_one(er, half, fused_one(di, c, dr * s));
-            y.im[k * lanes + l] = fused_one(ei, half, fused_one(di, s, -(dr * c)));
-        }
+        for (int64_t l = 0; l < lanes; l++)
+            unfold_one(y.re[k * lanes + l], y.im[k * lanes + l], z.re[a + l], z.im[a + l],
+                       z.re[b + l], z.im[b + l], wr[k], wi[k]);
     }
 }
 
 template <class T>
 void refold(fl_split<T> z, fl_split<T> y, const T *wr, const T *wi, int64_t h, int64_t lanes) {
+    if (lanes == 1)
+        return refold_line(z.re, z.im, y.re, y.im, wr, wi, h);
     for (int64_t k = 0; k < h; k++) {
         const int64_t a = k * lanes, b = (h - k) * lanes;
-        const T c = wr[k], s = wi[k];
-        for (int64_t l = 0; l < lanes; l++) {
-            T ar = y.re[a + l], ai = y.im[a + l], br = y.re[b + l], bi = y.im[b + l];
-            T dr = ar - br, di = ai + bi;
-            z.re[a + l] = (ar + br) + fused_one(dr, s, -(di * c));
-            z.im[a + l] = (ai - bi) + fused_one(dr, c, di * s);
-        }
+        for (int64_t l = 0; l < lanes; l++)
+            refold_one(z.re[a + l], z.im[a + l], y.re[a + l], y.im[a + l], y.re[b + l],
+                       y.im[b + l], wr[k], wi[k]);
     }
 }
 

@@ -4,7 +4,8 @@
 
 namespace {
 
-const int64_t BLOCK_BYTES = 2 << 20;        /* the most for lines in lanes */
+const int64_t BLOCK_BYTES = 2 << 20;        /* the most for lines in lanes, */
+const int64_t SHORT_BYTES = 96 << 10;       /* and where they are lines one after the other */
 
 /* Split arrays for the work on one line or one block of lines. */
 template <class T> class Arrays {
@@ -121,9 +122,21 @@ template <class T> int one_line(const Work<T> &w, int64_t i, Arrays<T> &room) {
 
 /* ---- lines in lanes -------------------------------------------------------------------------- */
 
+/* Pairs of rows of real numbers as rows of complex ones, and back. */
+template <class T> void pair_rows(fl_split<T> z, fl_split<T> x, int64_t h, bool apart) {
+    const int64_t lanes = FL_FFT_LANES<T>;
+    const size_t bytes = (size_t)lanes * sizeof(T);
+    for (int64_t j = 0; j < h; j++) {
+        T *even = x.re + 2 * j * lanes, *odd = even + lanes;
+        memcpy(apart ? even : z.re + j * lanes, apart ? z.re + j * lanes : even, bytes);
+        memcpy(apart ? odd : z.im + j * lanes, apart ? z.im + j * lanes : odd, bytes);
+    }
+}
+
 template <class T> struct Block {
     const Work<T> &w;
     int64_t first, count;       /* lines */
+    fl_split<T> spare;          /* room for a copy in the other order */
     static constexpr int64_t LANES = FL_FFT_LANES<T>;
 
     /* Whether the lines lie side by side in memory. */
@@ -141,14 +154,33 @@ template <class T> struct Block {
                 else
                     fft_kernels<T>().split(row.re, row.im, from + 2 * j * inner, LANES);
             }
+        } else if (in_turn() && !w.real_in()) {
+            read_lines(to, rows);
         } else {
-            memset(to.re, 0, (size_t)(rows * LANES) * sizeof(T));
-            memset(to.im, 0, (size_t)(rows * LANES) * sizeof(T));
+            clear(to, rows);
             for (int64_t l = 0; l < count; l++)
                 read_line(to, l);
         }
         if (w.real_in())
             memset(to.im, 0, (size_t)(rows * LANES) * sizeof(T));
+    }
+    /* Whether the lines lie one after the other. */
+    bool in_turn() const { return w.axis.inner == 1; }
+    void clear(fl_split<T> x, int64_t rows) const {
+        memset(x.re, 0, (size_t)(rows * LANES) * sizeof(T));
+        memset(x.im, 0, (size_t)(rows * LANES) * sizeof(T));
+    }
+    /* Lines one after the other, of complex numbers or of pairs of real ones. */
+    void read_lines(fl_split<T> to, int64_t numbers) const {
+        const size_t row = sizeof(T) * LANES;
+        T *mixed = spare.re;            /* rows of both parts in turn */
+        if (count < LANES)
+            memset(mixed, 0, 2 * (size_t)numbers * row);
+        fft_transpose(mixed, LANES, w.from(first), 2 * numbers, 2 * numbers, count);
+        for (int64_t j = 0; j < numbers; j++) {
+            memcpy(to.re + j * LANES, mixed + 2 * j * LANES, row);
+            memcpy(to.im + j * LANES, mixed + (2 * j + 1) * LANES, row);
+        }
     }
     void read_line(fl_split<T> to, int64_t l) const {
         const int64_t step = w.real_in() ? w.axis.inner : 2 * w.axis.inner;
@@ -161,6 +193,8 @@ template <class T> struct Block {
     }
     void write(fl_split<T> z) const {
         const int64_t inner = w.axis.inner;
+        if (in_turn() && !w.real_out())
+            return write_lines(z, w.rows_out());
         if (!adjacent()) {
             for (int64_t l = 0; l < count; l++)
                 write_line(z, l);
@@ -176,6 +210,27 @@ template <class T> struct Block {
                 for (int64_t l = 0; l < LANES; l++)
                     to[j * inner + l] = re[l] * scale;
         }
+    }
+    void write_lines(fl_split<T> z, int64_t numbers) const {
+        const int64_t row = fft_padded(numbers, LANES);
+        fft_transpose(spare.re, row, z.re, LANES, count, numbers);
+        fft_transpose(spare.im, row, z.im, LANES, count, numbers);
+        for (int64_t l = 0; l < count; l++)
+            fft_kernels<T>().join(w.to(first + l), spare.re + l * row, spare.im + l * row, numbers,
+                                  w.axis.scale);
+    }
+    /* Pairs of real numbers as complex ones; x has room for the real ones. */
+    void read_pairs(fl_split<T> z, fl_split<T> x) const {
+        if (in_turn())
+            return read_lines(z, w.axis.n / 2);
+        read(x);
+        pair_rows(z, x, w.axis.n / 2, false);
+    }
+    void write_pairs(fl_split<T> z, fl_split<T> x) const {
+        if (in_turn())
+            return write_lines(z, w.axis.n / 2);
+        pair_rows(z, x, w.axis.n / 2, true);
+        write(x);
     }
     void write_line(fl_split<T> z, int64_t l) const {
         const int64_t step = w.real_out() ? w.axis.inner : 2 * w.axis.inner;
@@ -195,28 +250,17 @@ template <class T> struct Block {
     }
 };
 
-/* Pairs of rows of real numbers as rows of complex ones, and back. */
-template <class T> void pair_rows(fl_split<T> z, fl_split<T> x, int64_t h, bool apart) {
-    const int64_t lanes = FL_FFT_LANES<T>;
-    const size_t bytes = (size_t)lanes * sizeof(T);
-    for (int64_t j = 0; j < h; j++) {
-        T *even = x.re + 2 * j * lanes, *odd = even + lanes;
-        memcpy(apart ? even : z.re + j * lanes, apart ? z.re + j * lanes : even, bytes);
-        memcpy(apart ? odd : z.im + j * lanes, apart ? z.im + j * lanes : odd, bytes);
-    }
-}
-
 template <class T> void real_block(const Block<T> &block, Arrays<T> &room) {
     const Work<T> &w = block.w;
     const int64_t n = w.axis.n;
-    block.read(room[0]);
     fl_split<T> terms = room[0];
     if (w.halves) {
-        pair_rows(room[1], room[0], n / 2, false);
+        block.read_pairs(room[1], room[0]);
         fl_split<T> z = block.columns(room[1], room[2]);
         fft_kernels<T>().unfold(terms, z, w.plan.half_re.at, w.plan.half_im.at, n / 2,
                                 FL_FFT_LANES<T>);
     } else {
+        block.read(room[0]);
         terms = block.columns(room[0], room[1]);
     }
     if (w.axis.mode == FFT_REAL_FULL)
@@ -238,8 +282,7 @@ template <class T> void block_to_real(const Block<T> &block, Arrays<T> &room) {
         fft_kernels<T>().refold(room[1], terms, w.plan.half_re.at, w.plan.half_im.at, n / 2,
                                 lanes);
         fl_split<T> z = block.columns(swapped(room[1]), room[2]);
-        pair_rows(swapped(z), room[0], n / 2, true);
-        block.write(room[0]);
+        block.write_pairs(swapped(z), room[0]);
     } else {
         mirror(terms, n, lanes);
         block.write(swapped(block.columns(swapped(terms), room[1])));
@@ -261,12 +304,16 @@ template <class T> void one_block(const Block<T> &block, Arrays<T> &room) {
 
 /* ---- all lines ------------------------------------------------------------------------------- */
 
-/* Lines in lanes where they lie side by side, and where a line is too short for lanes. */
-template <class T> bool in_lanes(const Work<T> &w) {
+/* Lines in lanes where they lie side by side, where a line is too short for lanes, and where there
+ * are enough short lines to fill the lanes. */
+template <class T> bool in_lanes(const Work<T> &w, int64_t lines) {
     if (!w.plan.has_columns())
         return false;
     int64_t bytes = 4 * (int64_t)sizeof(T) * FL_FFT_LANES<T> * w.axis.n;
-    return w.plan.kind == FftPlan<T>::DIRECT || (w.axis.inner > 1 && bytes <= BLOCK_BYTES);
+    if (w.axis.inner > 1)
+        return w.plan.kind == FftPlan<T>::DIRECT || bytes <= BLOCK_BYTES;
+    return w.plan.kind == FftPlan<T>::DIRECT ||
+           (lines >= FL_FFT_LANES<T> && bytes / w.axis.n * w.plan.n <= SHORT_BYTES);
 }
 
 /* How many pieces of `n` numbers make one piece of parallel work. */
@@ -292,12 +339,12 @@ template <class T> int all_blocks(const Work<T> &w, int64_t lines) {
     const int64_t lanes = FL_FFT_LANES<T>, blocks = (lines + lanes - 1) / lanes;
     std::atomic<int> failed(0);
     fl_parallel(blocks, fft_grain(w.axis.n * lanes), [&](int64_t b, int64_t e) {
-        Arrays<T> room(3, (w.axis.n + 2) * lanes);
+        Arrays<T> room(4, fft_padded(w.axis.n + 2, lanes) * lanes);
         if (!room.ok())
             failed = 1;
         for (int64_t i = b; i < e && !failed; i++) {
             int64_t rest = lines - i * lanes;
-            one_block(Block<T>{w, i * lanes, rest < lanes ? rest : lanes}, room);
+            one_block(Block<T>{w, i * lanes, rest < lanes ? rest : lanes, room[3]}, room);
         }
     });
     return failed ? -1 : 0;
@@ -312,7 +359,7 @@ template <class T> int fft_axis(const FftAxis<T> &axis) {
     if (!plan.ok())
         return -1;
     Work<T> work = {axis, *plan, halves};
-    if ((in_lanes(work) ? all_blocks(work, lines) : all_lines(work, lines)) < 0)
+    if ((in_lanes(work, lines) ? all_blocks(work, lines) : all_lines(work, lines)) < 0)
         return fl_error(FL_MEMORY_ERROR, "no memory for a Fourier transform of length %lld",
                         (long long)axis.n);
     return 0;

@@ -7,17 +7,6 @@ namespace {
 
 const int64_t TILE_BYTES = 256 << 10;       /* of one of two buffers of a block */
 
-void transpose(float *out, int64_t out_row, const float *in, int64_t in_row, int64_t rows,
-               int64_t cols) {
-    static const fl_transpose_kernels *const kernels = FL_PICK(fl_transpose_kernels);
-    kernels->f32(out, out_row, in, 1, in_row, rows, cols);
-}
-void transpose(double *out, int64_t out_row, const double *in, int64_t in_row, int64_t rows,
-               int64_t cols) {
-    static const fl_transpose_kernels *const kernels = FL_PICK(fl_transpose_kernels);
-    kernels->f64(out, out_row, in, 1, in_row, rows, cols);
-}
-
 template <class T> fl_split<T> at(const fl_split<T> &x, int64_t offset) {
     return {x.re + offset, x.im + offset};
 }
@@ -96,8 +85,8 @@ int first_half(const FftPlan<T> &plan, const FftLine<T> &x, fl_split<T> middle, 
         for (int64_t k = 0; k < n1; k++)
             kernels.multiply(at(z, k * width), at(z, k * width), plan.turn_re.at + k * row + begin,
                              plan.turn_im.at + k * row + begin, width);
-    transpose(middle.re + begin * out_row, out_row, z.re, width, end - begin, n1);
-    transpose(middle.im + begin * out_row, out_row, z.im, width, end - begin, n1);
+    fft_transpose(middle.re + begin * out_row, out_row, z.re, width, end - begin, n1);
+    fft_transpose(middle.im + begin * out_row, out_row, z.im, width, end - begin, n1);
     return 0;
 }
 
@@ -175,6 +164,19 @@ template <class T> void spread(T *to, int64_t step, const T *from, int64_t count
 }
 
 }  // namespace
+
+template <>
+void fft_transpose(float *out, int64_t out_row, const float *in, int64_t in_row, int64_t rows,
+                   int64_t cols) {
+    static const fl_transpose_kernels *const kernels = FL_PICK(fl_transpose_kernels);
+    kernels->f32(out, out_row, in, 1, in_row, rows, cols);
+}
+template <>
+void fft_transpose(double *out, int64_t out_row, const double *in, int64_t in_row, int64_t rows,
+                   int64_t cols) {
+    static const fl_transpose_kernels *const kernels = FL_PICK(fl_transpose_kernels);
+    kernels->f64(out, out_row, in, 1, in_row, rows, cols);
+}
 
 template <class T>
 void fft_read(const FftLine<T> &x, int64_t start, int64_t count, fl_split<T> to) {

@@ -20,6 +20,11 @@ void fft_read(const FftLine<T> &x, int64_t start, int64_t count, fl_split<T> to)
 template <class T>
 void fft_write(const FftLine<T> &y, int64_t start, int64_t count, fl_split<T> from, T scale);
 
+/* out[r * out_row + c] = in[r + c * in_row]; writes up to FL_FFT_LANES elements beyond a row. */
+template <class T>
+void fft_transpose(T *out, int64_t out_row, const T *in, int64_t in_row, int64_t rows,
+                   int64_t cols);
+
 /* One transform; 0, or -1 when there is no memory (no error is set). */
 template <class T>
 int fft_line(const FftPlan<T> &plan, const FftLine<T> &x, const FftLine<T> &y, T scale);
