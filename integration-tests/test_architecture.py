@@ -34,7 +34,7 @@ OPTIONAL = {("jit", "autograd")}
 THIRD_PARTY = {
     "tensor-core": {"numpy", "scipy_openblas32"},
     "autograd": set(),
-    "nn": {"numpy"},
+    "nn": {"numpy", "PIL"},
     "optim": set(),
     "jit": {"llvmlite", "numpy", "onnx"},
     "cuda-backend": {"cupy", "cupy_backends", "cudnn", "numpy"},
