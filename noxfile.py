@@ -135,6 +135,7 @@ def bench(session: nox.Session) -> None:
     pair, page = ROOT / "benchmarks" / "pair.py", ROOT / "docs" / "benchmarks.md"
     session.run("python", str(pair), "--page", str(page), *session.posargs)
     session.run("python", str(ROOT / "benchmarks" / "situations.py"))
+    session.run("python", str(ROOT / "benchmarks" / "startup.py"))
 
 
 @nox.session(tags=["nightly"])
