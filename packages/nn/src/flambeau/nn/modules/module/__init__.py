@@ -1,8 +1,8 @@
 """``Module``: the base of every layer and network.
 
 The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_tree`` (walking),
-``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_where`` and
-``_near`` (errors), ``_show`` (repr).
+``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_calls`` and ``_backward`` (hooks of
+one module), ``_everywhere`` (of all), ``_where`` and ``_near`` (errors), ``_show`` (repr).
 """
 
 from __future__ import annotations
@@ -11,14 +11,35 @@ from typing import Any, TypeVar
 
 from flambeau.core import scopes_wanted
 
+from ._calls import call_with_hooks
 from ._conversion import Conversion
-from ._hooks import RemovableHandle, call_with_hooks
+from ._everywhere import (
+    EVERYWHERE,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from ._hook_table import RemovableHandle
 from ._scopes import call_in_scope
 from ._show import show
 from ._state import State
 from ._where import note_where
 
-__all__ = ["Module", "RemovableHandle"]
+__all__ = [
+    "Module",
+    "RemovableHandle",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 Self = TypeVar("Self", bound="Module")
 
@@ -56,7 +77,7 @@ class Module(Conversion, State):
         try:
             if scopes_wanted():
                 return call_in_scope(self, args, kwargs)
-            if self._hooks is None:
+            if self._hooks is None and not EVERYWHERE:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:

@@ -14,6 +14,7 @@ from typing import Any
 from flambeau import Tensor
 
 from ...parameter import Buffer, Parameter
+from ._everywhere import REGISTRATION, registered
 
 
 class Attributes:
@@ -73,7 +74,7 @@ class Attributes:
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(_wrong_value(self, name, param, "parameter"))
         _check_name(self, name, self._names_of("parameter"), "parameter")
-        self._put(name, param, self._parameter_names)
+        self._put(name, param, "parameter")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is part of the state but not trained.
@@ -98,7 +99,7 @@ class Attributes:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(_wrong_value(self, name, tensor, "buffer"))
         _check_name(self, name, self._names_of("buffer"), "buffer")
-        self._put(name, tensor, self._buffer_names, persistent)
+        self._put(name, tensor, "buffer", persistent)
 
     def register_module(self, name: str, module: Any) -> None:
         """Add a submodule, or reserve its name with ``None``; alias of ``add_module``."""
@@ -125,15 +126,15 @@ class Attributes:
         if module is not None and not isinstance(module, Attributes):
             raise TypeError(_wrong_value(self, name, module, "module"))
         _check_name(self, name, self._names_of("module"), "module")
-        self._put(name, module, self._module_names)
+        self._put(name, module, "module")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
-            self._put(name, value, self._names_of("parameter"))
+            self._put(name, value, "parameter")
         elif isinstance(value, Attributes):
-            self._put(name, value, self._names_of("module"))
+            self._put(name, value, "module")
         elif isinstance(value, Buffer):
-            self._put(name, value, self._names_of("buffer"), value.persistent)
+            self._put(name, value, "buffer", value.persistent)
         else:
             self._set_other(name, value)
 
@@ -166,7 +167,10 @@ class Attributes:
             )
         return names
 
-    def _put(self, name: str, value: Any, names: dict[str, bool], persistent: bool = True) -> None:
+    def _put(self, name: str, value: Any, kind: str, persistent: bool = True) -> None:
+        names = self._names_of(kind)
+        if REGISTRATION:
+            value = registered(self, kind, name, value)
         if name not in names:
             self._forget(name)
             names[name] = persistent

@@ -1,74 +1,13 @@
-"""Hooks: functions that watch or change what goes through a module.
-
-A module without hooks holds ``None`` where its table of hooks would be, which is the one thing
-``Module.__call__`` looks at.
-"""
+"""Registering hooks on one module."""
 
 from __future__ import annotations
 
-import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ._attributes import Attributes
-
-_ids = itertools.count()
-
-
-class RemovableHandle:
-    """What registering a hook returns; ``remove()`` takes the hook out again.
-
-    Example:
-        >>> from flambeau import nn
-        >>> layer = nn.Identity()
-        >>> handle = layer.register_forward_hook(lambda module, args, output: print("called"))
-        >>> _ = layer(1)
-        called
-        >>> handle.remove()
-        >>> _ = layer(1)
-    """
-
-    def __init__(self, hooks: dict[int, Any]) -> None:
-        self._hooks = hooks
-        self.id = next(_ids)
-
-    def remove(self) -> None:
-        """Take the hook out; doing it twice is harmless."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-
-class HookTable:
-    """The hooks of one module by kind, each kind in the order of registration."""
-
-    KINDS = ("forward_pre", "forward", "state_pre", "state_post", "load_pre", "load_post")
-
-    def __init__(self) -> None:
-        self.of: dict[str, dict[int, tuple[Callable[..., Any], bool, bool]]] = {
-            kind: {} for kind in self.KINDS
-        }
-
-    def list(self, kind: str) -> list[tuple[Callable[..., Any], bool, bool]]:
-        """The hooks of one kind; a copy, so that a hook may remove itself."""
-        return list(self.of[kind].values())
-
-    def add(
-        self, kind: str, hook: Callable[..., Any], first: bool, kwargs: bool, always: bool
-    ) -> RemovableHandle:
-        """Register a hook behind the others, or before them."""
-        hooks = self.of[kind]
-        handle = RemovableHandle(hooks)
-        older = dict(hooks) if first else {}
-        if first:
-            hooks.clear()
-        hooks[handle.id] = (hook, kwargs, always)
-        hooks.update(older)
-        return handle
+from ._hook_table import Hook, HookTable, RemovableHandle
 
 
 class Hooks(Attributes):
@@ -94,7 +33,7 @@ class Hooks(Attributes):
             >>> layer(1)
             2
         """
-        return self._add_hook("forward_pre", hook, prepend, with_kwargs)
+        return self._add_hook(Hook("forward_pre", hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
@@ -122,18 +61,81 @@ class Hooks(Attributes):
             >>> layer(1)
             10
         """
-        return self._add_hook("forward", hook, prepend, with_kwargs, always_call)
+        return self._add_hook(Hook("forward", hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` before the backward pass goes through this module.
+
+        Args:
+            hook: Gets the gradients of the outputs, a tuple with ``None`` for what is no tensor or
+                has no gradient; what it returns, if not ``None``, replaces them.
+            prepend: Call it before the hooks that are there already.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import nn
+            >>> layer = nn.Identity()
+            >>> _ = layer.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 10,))
+            >>> x = flambeau.ones(2, requires_grad=True)
+            >>> layer(x).sum().backward()
+            >>> x.grad
+            tensor([10., 10.])
+        """
+        return self._add_hook(Hook("backward_pre", hook), prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` once both are computed.
+
+        The hook may not change the gradients in place. Inputs given by keyword are not watched;
+        where no input has a gradient, ``grad_input`` is all ``None``. A module with such a hook
+        hands its inputs and outputs on as views, which may not be changed in place.
+
+        Args:
+            hook: Gets the gradients of inputs and outputs, tuples with ``None`` for what is no
+                tensor or has no gradient; what it returns, if not ``None``, replaces
+                ``grad_input``.
+            prepend: Call it before the hooks that are there already.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook out.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import nn
+            >>> layer = nn.Identity()
+            >>> _ = layer.register_full_backward_hook(lambda module, given, got: print(got))
+            >>> layer(flambeau.ones(2, requires_grad=True)).sum().backward()
+            (tensor([1., 1.]),)
+        """
+        return self._add_hook(Hook("backward", hook), prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Deprecated name of ``register_full_backward_hook``."""
+        warnings.warn(
+            "register_backward_hook() is deprecated, and here the same as "
+            "register_full_backward_hook(); write that",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.register_full_backward_hook(hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
-        return self._add_hook("state_pre", hook)
+        return self._add_hook(Hook("state_pre", hook))
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, {})`` after ``state_dict`` read this module.
 
         The hook changes the dict in place.
         """
-        return self._add_hook("state_post", hook)
+        return self._add_hook(Hook("state_post", hook))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call the hook before ``load_state_dict`` reads the entries of this module.
@@ -141,84 +143,37 @@ class Hooks(Attributes):
         Its arguments are ``(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)``; it renames entries or adds errors in place.
         """
-        return self._add_hook("load_pre", hook)
+        return self._add_hook(Hook("load_pre", hook))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after ``load_state_dict``.
 
         The hook may edit the lists ``missing_keys`` and ``unexpected_keys`` in place.
         """
-        return self._add_hook("load_post", hook)
+        return self._add_hook(Hook("load_post", hook))
 
-    def _add_hook(
-        self,
-        kind: str,
-        hook: Callable[..., Any],
-        first: bool = False,
-        kwargs: bool = False,
-        always: bool = False,
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """A post-hook of ``state_dict`` that may return another dict."""
+        return self._add_hook(Hook("state_post", hook, always=True))
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
+        """``register_load_state_dict_pre_hook`` of a hook that may not take the module."""
+        if with_module:
+            return self.register_load_state_dict_pre_hook(hook)
+
+        def without_module(module: Any, *rest: Any) -> None:
+            hook(*rest)
+
+        return self.register_load_state_dict_pre_hook(without_module)
+
+    def _add_hook(self, hook: Hook, first: bool = False) -> RemovableHandle:
         if self._hooks is None:
             self._hooks = HookTable()
-        handle: RemovableHandle = self._hooks.add(kind, hook, first, kwargs, always)
-        return handle
+        table: HookTable = self._hooks
+        return table.add(hook, first, self)
 
-    def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
-        """The functions of one kind."""
-        return [] if self._hooks is None else [hook for hook, _, _ in self._hooks.list(kind)]
-
-
-def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What ``module(*args, **kwargs)`` means when hooks are registered."""
-    args, kwargs = _run_pre_hooks(module, args, kwargs)
-    pending = module._hooks.list("forward")
-    try:
-        result = module.forward(*args, **kwargs)
-        while pending:
-            hook, with_kwargs, _ = pending.pop(0)
-            result = _run_hook(module, hook, with_kwargs, args, kwargs, result)
-    except Exception:
-        for hook, with_kwargs, always in pending:
-            if always:
-                _run_hook(module, hook, with_kwargs, args, kwargs, None)
-        raise
-    return result
-
-
-def _run_pre_hooks(
-    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    for hook, with_kwargs, _ in module._hooks.list("forward_pre"):
-        if with_kwargs:
-            changed = hook(module, args, kwargs)
-            if changed is not None:
-                args, kwargs = _both(changed)
-        else:
-            changed = hook(module, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-    return args, kwargs
-
-
-def _both(changed: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if isinstance(changed, tuple) and len(changed) == 2:
-        return changed
-    raise RuntimeError(
-        "a forward pre-hook registered with with_kwargs=True returns None or (args, kwargs), "
-        f"not {type(changed).__name__}"
-    )
-
-
-def _run_hook(
-    module: Any,
-    hook: Callable[..., Any],
-    with_kwargs: bool,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    result: Any,
-) -> Any:
-    if with_kwargs:
-        changed = hook(module, args, kwargs, result)
-    else:
-        changed = hook(module, args, result)
-    return result if changed is None else changed
+    def _hooks_of(self, kind: str) -> list[Hook]:
+        """The hooks of one kind."""
+        return [] if self._hooks is None else self._hooks.list(kind)

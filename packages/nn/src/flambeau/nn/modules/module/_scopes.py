@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.core import scope
 
-from ._hooks import call_with_hooks
+from ._calls import call_with_hooks
 
 _running = threading.local()
 
@@ -19,8 +19,6 @@ def call_in_scope(module: Any, args: tuple, kwargs: dict) -> Any:
     stack.append(module)
     try:
         with scope(name):
-            if module._hooks is None:
-                return module.forward(*args, **kwargs)
             return call_with_hooks(module, args, kwargs)
     finally:
         stack.pop()

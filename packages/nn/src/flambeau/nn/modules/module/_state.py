@@ -75,7 +75,7 @@ class State(Tree, Hooks):
         """
         state: dict[str, Any] = OrderedDict() if destination is None else destination
         for hook in self._hooks_of("state_pre"):
-            hook(self, prefix, keep_vars)
+            hook.function(self, prefix, keep_vars)
         for name, tensor in _own_state(self):
             state[prefix + name] = tensor if keep_vars else tensor.detach()
         if _has_extra_state(self):
@@ -85,7 +85,10 @@ class State(Tree, Hooks):
             if module is not None:
                 module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._hooks_of("state_post"):
-            hook(self, state, prefix, {})
+            changed = hook.function(self, state, prefix, {})
+            if changed is not None and not hook.always:
+                raise RuntimeError("a post-hook of state_dict changes the dict in place")
+            state = state if changed is None else changed
         return state
 
     def load_state_dict(
@@ -145,7 +148,7 @@ class _Loading:
         """Find the source of every tensor of ``module`` and below."""
         lists = (self.missing, self.reported, self.errors)
         for hook in module._hooks_of("load_pre"):
-            hook(module, self.state, prefix, {}, True, *lists)
+            hook.function(module, self.state, prefix, {}, True, *lists)
         for name, target in _own_state(module):
             self._plan_tensor(module, name, prefix + name, target)
         if _has_extra_state(module):
@@ -243,7 +246,11 @@ def _run_post_hooks(module: Any, result: IncompatibleKeys) -> None:
     for child in module.children():
         _run_post_hooks(child, result)
     for hook in module._hooks_of("load_post"):
-        hook(module, result)
+        if hook.function(module, result) is not None:
+            raise RuntimeError(
+                "a post-hook of load_state_dict returns nothing; it edits the lists "
+                "missing_keys and unexpected_keys in place"
+            )
 
 
 def _describe_keys(keys: IncompatibleKeys, state: Mapping[str, Any]) -> Iterator[str]:

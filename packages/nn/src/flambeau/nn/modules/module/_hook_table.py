@@ -1,0 +1,73 @@
+"""Where hooks are kept: functions that watch or change what goes through a module.
+
+A module without hooks holds ``None`` where its table of hooks would be, and the table of hooks of
+all modules is empty: these are the two things that ``Module.__call__`` looks at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+_ids = itertools.count()
+
+
+class Hook(NamedTuple):
+    """A registered function and how it is called."""
+
+    kind: str
+    function: Callable[..., Any]
+    with_kwargs: bool = False
+    always: bool = False
+
+
+class HookTable(dict[int, Hook]):
+    """Hooks by number, those of one kind in the order in which they are called."""
+
+    def list(self, kind: str) -> list[Hook]:
+        """The hooks of one kind; a copy, so that a hook may remove itself."""
+        return [hook for hook in self.values() if hook.kind == kind]
+
+    def add(self, hook: Hook, first: bool = False, owner: Any = None) -> RemovableHandle:
+        """Register a hook behind the others, or before them."""
+        older = dict(self) if first else {}
+        if first:
+            self.clear()
+        handle = RemovableHandle(self, owner)
+        self[handle.id] = hook
+        self.update(older)
+        return handle
+
+
+class RemovableHandle:
+    """What registering a hook returns; ``remove()`` takes the hook out again.
+
+    Example:
+        >>> from flambeau import nn
+        >>> layer = nn.Identity()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: print("called"))
+        >>> _ = layer(1)
+        called
+        >>> handle.remove()
+        >>> _ = layer(1)
+    """
+
+    def __init__(self, hooks: HookTable, owner: Any = None) -> None:
+        self._hooks = hooks
+        self._owner = None if owner is None else weakref.ref(owner)
+        self.id = next(_ids)
+
+    def remove(self) -> None:
+        """Take the hook out; doing it twice is harmless."""
+        self._hooks.pop(self.id, None)
+        owner = None if self._owner is None else self._owner()
+        if owner is not None and owner._hooks is self._hooks and not self._hooks:
+            owner._hooks = None  # a module without hooks is called without looking for them
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
