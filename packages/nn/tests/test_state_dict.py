@@ -148,3 +148,73 @@ def test_hooks_rename_and_forgive():
     layer.register_state_dict_pre_hook(lambda module, prefix, keep: seen.append(prefix))
     nn.Sequential(layer).state_dict()
     assert seen == ["0."]
+
+
+class Renames(nn.Module):
+    """Writes and reads its weight under an older name, as checkpoints of old versions do."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(flambeau.ones(2))
+        self.inner = nn.Linear(1, 1)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "gamma"] = destination.pop(prefix + "weight")
+
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+def test_classes_that_save_and_load_themselves():
+    net = nn.Sequential(Renames())
+    state = net.state_dict()
+    assert sorted(state) == ["0.gamma", "0.inner.bias", "0.inner.weight"]
+    state["0.gamma"] = flambeau.tensor([5.0, 6.0])
+    net.load_state_dict(state)
+    assert net[0].weight.tolist() == [5.0, 6.0]
+    with pytest.raises(RuntimeError, match=r'Unexpected key\(s\) in state_dict: "0.extra"'):
+        net.load_state_dict({**state, "0.extra": flambeau.ones(1)})
+    with pytest.raises(RuntimeError, match=r'Missing key\(s\) in state_dict: "0.inner.bias"'):
+        net.load_state_dict({k: v for k, v in state.items() if k != "0.inner.bias"})
+    assigned = {k: v.clone() for k, v in state.items()}
+    net.load_state_dict(assigned, assign=True)
+    assert net[0].weight.data_ptr() == assigned["0.gamma"].data_ptr()
+
+
+def test_private_hooks():
+    layer = nn.Linear(1, 1)
+    layer._register_state_dict_hook(lambda module, state, prefix, meta: {"all": dict(state)})
+    assert list(layer.state_dict()) == ["all"]
+    layer = nn.Linear(1, 1)
+    seen = []
+    layer._register_load_state_dict_pre_hook(lambda state, prefix, *rest: seen.append(prefix))
+    layer._register_load_state_dict_pre_hook(
+        lambda module, state, prefix, *rest: seen.append(module), with_module=True
+    )
+    layer.load_state_dict(layer.state_dict())
+    assert seen == ["", layer]
+
+
+def test_hooks_that_return_what_they_may_not():
+    layer = nn.Linear(1, 1)
+    with (
+        layer.register_state_dict_post_hook(lambda *_: {}),
+        pytest.raises(RuntimeError, match="in place"),
+    ):
+        layer.state_dict()
+    with (
+        layer.register_load_state_dict_post_hook(lambda *_: 5),
+        pytest.raises(RuntimeError, match="returns nothing"),
+    ):
+        layer.load_state_dict(layer.state_dict())
+
+
+def test_numbers_that_were_saved_as_vectors():
+    layer = nn.BatchNorm1d(2)
+    state = layer.state_dict()
+    state["num_batches_tracked"] = flambeau.tensor([7])
+    layer.load_state_dict(state)
+    assert layer.num_batches_tracked.item() == 7
+    assert layer.num_batches_tracked.ndim == 0

@@ -46,6 +46,8 @@ class Conversion(Tree):
             )
 
         def convert(tensor: Tensor) -> Tensor:
+            if tensor.is_meta and device is not None and flambeau.device(device).type != "meta":
+                raise NotImplementedError(_no_values(self, device))
             numeric = tensor.is_floating_point() or tensor.is_complex()
             return tensor.to(device=device or tensor.device, dtype=dtype if numeric else None)
 
@@ -83,6 +85,17 @@ class Conversion(Tree):
         """Move to a device without copying the values, which are then arbitrary."""
         return self._apply(lambda tensor: flambeau.empty_like(tensor, device=device), recurse)
 
+    def share_memory(self: Self) -> Self:
+        """Only for the error: processes do not share the memory of tensors.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            "share_memory() has nothing to do here: threads share modules as they are, and "
+            "processes do not share the memory of tensors; send a state_dict() to each"
+        )
+
     def _convert_floating(self: Self, dtype: Any) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
@@ -95,6 +108,14 @@ class Conversion(Tree):
                 _apply_to_parameters(module, fn, changed)
                 _apply_to_buffers(module, fn, changed)
         return self
+
+
+def _no_values(module: Conversion, device: Any) -> str:
+    return (
+        f"{type(module).__name__} has tensors on the meta device, which have no values to move; "
+        f'make memory with to_empty(device="{device}") and then set the values, with '
+        "load_state_dict() or reset_parameters()"
+    )
 
 
 def _apply_to_parameters(

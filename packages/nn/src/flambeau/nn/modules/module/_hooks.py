@@ -154,7 +154,7 @@ class Hooks(Attributes):
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """A post-hook of ``state_dict`` that may return another dict."""
-        return self._add_hook(Hook("state_post", hook, always=True))
+        return self._add_hook(Hook("state_replace", hook))
 
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
@@ -174,6 +174,6 @@ class Hooks(Attributes):
         table: HookTable = self._hooks
         return table.add(hook, first, self)
 
-    def _hooks_of(self, kind: str) -> list[Hook]:
-        """The hooks of one kind."""
-        return [] if self._hooks is None else self._hooks.list(kind)
+    def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
+        """The functions of one kind."""
+        return [] if self._hooks is None else [hook.function for hook in self._hooks.list(kind)]
