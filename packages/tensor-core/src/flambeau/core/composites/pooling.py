@@ -1,4 +1,4 @@
-"""Pooling by means of that over planes.
+"""Pooling by means of that over planes; the most usual kinds are composites in C++.
 
 A line is a plane of height 1. Windows of blocks are windows of planes, then of what these leave
 along the depth: a maximum or a mean of maxima or means is that of all, and the first maximum of
@@ -10,27 +10,14 @@ from flambeau.core.composites._windows import check_image, listed
 _op = _core.operators()
 _best_of_planes, _mean_of_planes = _op["max_pool2d_with_indices"], _op["avg_pool2d"]
 _squeeze, _unsqueeze, _reshape = _op["squeeze"], _op["unsqueeze"], _op["reshape"]
+
+
 def _steps(name, stride, size, n):
     """Strides; by default those of windows side by side."""
     return listed(name, "stride", stride, n) if stride else size
 
 
-# ---- maxima; without a gradient nobody asks for their places -----------------------------------
-def max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
-    if not return_indices and not x.requires_grad:
-        return _op["max_pool2d_values"](x, kernel_size, stride, padding, dilation, ceil_mode)
-    values, indices = _best_of_planes(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return (values, indices) if return_indices else values
-
-
-def max_pool1d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
-    if not return_indices and not x.requires_grad:
-        lines = _as_planes(x, kernel_size, stride, padding, dilation)
-        return _squeeze(_op["max_pool2d_values"](*lines, ceil_mode), -2)
-    both = max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return both if return_indices else both[0]
-
-
+# ---- maxima and their places ------------------------------------------------------------------
 def max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode):
     values, indices = _best_of_planes(*_as_planes(x, kernel_size, stride, padding, dilation),
                                       ceil_mode)
@@ -47,15 +34,9 @@ def _as_planes(x, kernel_size, stride, padding, dilation):
             [1, *listed(name, "dilation", dilation, 1)])
 
 
-def max_pool3d(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
-    values, planes, depths = _best_of_blocks(x, kernel_size, stride, padding, dilation, ceil_mode)
-    if not return_indices:
-        return values
-    return values, _places_in_blocks(x, planes, depths)
-
-
 def max_pool3d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode):
-    return max_pool3d(x, kernel_size, stride, padding, dilation, ceil_mode, True)
+    values, planes, depths = _best_of_blocks(x, kernel_size, stride, padding, dilation, ceil_mode)
+    return values, _places_in_blocks(x, planes, depths)
 
 
 def _best_of_blocks(x, kernel_size, stride, padding, dilation, ceil_mode):
@@ -97,21 +78,10 @@ def _places_in_blocks(x, planes, depths):
 
 
 # ---- means -----------------------------------------------------------------------------------
-def avg_pool1d(x, kernel_size, stride, padding, ceil_mode, count_include_pad):
-    name = "avg_pool1d"
-    check_image(name, x, 1)
-    size = listed(name, "kernel_size", kernel_size, 1)
-    return _squeeze(_mean_of_planes(
-        _unsqueeze(x, -2), [1, *size], [1, *_steps(name, stride, size, 1)],
-        [0, *listed(name, "padding", padding, 1)], ceil_mode, count_include_pad), -2)
-
-
 def avg_pool3d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """Of integers; means of floating numbers are computed in C++."""
     name = "avg_pool3d"
     check_image(name, x, 3)
-    if x.is_floating_point():
-        return _mean_of_blocks(name, x, kernel_size, stride, padding, ceil_mode,
-                               count_include_pad, divisor_override)
     sums = _mean_of_blocks(name, x, kernel_size, stride, padding, ceil_mode, True, 1)
     if divisor_override is not None:
         return _op["div"](sums, divisor_override, rounding_mode="trunc")
@@ -137,7 +107,7 @@ def _mean_of_blocks(name, x, kernel_size, stride, padding, ceil_mode, include_pa
 
 def lp_pool1d(x, norm_type, kernel_size, stride, ceil_mode):
     size = listed("lp_pool1d", "kernel_size", kernel_size, 1)
-    powers = avg_pool1d(_op["pow"](x, norm_type), size, stride, (0,), ceil_mode, True)
+    powers = _op["avg_pool1d"](_op["pow"](x, norm_type), size, stride, (0,), ceil_mode, True)
     return _root(powers, norm_type, size)
 
 
@@ -149,7 +119,7 @@ def lp_pool2d(x, norm_type, kernel_size, stride, ceil_mode):
 
 def lp_pool3d(x, norm_type, kernel_size, stride, ceil_mode):
     size = listed("lp_pool3d", "kernel_size", kernel_size, 3)
-    powers = avg_pool3d(_op["pow"](x, norm_type), size, stride, (0,), ceil_mode, True, None)
+    powers = _op["avg_pool3d"](_op["pow"](x, norm_type), size, stride, (0,), ceil_mode, True, None)
     return _root(powers, norm_type, size)
 
 

@@ -1,6 +1,7 @@
 """Pooling to a wanted size: windows that cover a dimension, as equal as they can be.
 
-Windows of planes and blocks are pooled along one dimension after the other.
+Windows of planes and blocks are pooled along one dimension after the other. Where those of lines
+and planes lie side by side, a composite in C++ comes first.
 """
 from operator import index
 
@@ -54,11 +55,6 @@ def _adaptive_mean(name, x, output_size, n):
                                   "dtype, as in x.float()")
     if all(size == 1 for size in sizes):
         return _op["mean"](x, list(range(-n, 0)), True)
-    windows = _even_windows(x, sizes)
-    if windows is not None and n == 2:
-        return _op["avg_pool2d"](x, windows)
-    if windows is not None and n == 1:
-        return _op["squeeze"](_op["avg_pool2d"](_op["unsqueeze"](x, -2), [1, *windows]), -2)
     short = n > 1 and x.dtype.itemsize == 2     # one rounding, at the end
     means = _op["cast"](x, _core._dtype_named("float32")) if short else x
     for i, size in enumerate(sizes):
@@ -95,9 +91,6 @@ def adaptive_max_pool3d_with_indices(x, output_size):
 
 def _best_of_windows(x, windows, return_indices):
     """Windows side by side, of lines or of planes."""
-    if not return_indices and windows == list(x.shape[-len(windows):]):
-        best = _op["max"](_op["flatten"](x, -len(windows), -1), -1)[0]
-        return _op["reshape"](best, [*x.shape[:-len(windows)], *[1] * len(windows)])
     line = len(windows) == 1
     planes = _op["unsqueeze"](x, -2) if line else x
     best = _op["max_pool2d_with_indices"](planes, [1, *windows] if line else windows)

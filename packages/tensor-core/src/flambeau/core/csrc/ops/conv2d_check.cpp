@@ -25,6 +25,15 @@ int check_ranks(const fl_op *op, const Shapes &s) {
     return 0;
 }
 
+int check_kernel(const fl_op *op, const Shapes &s) {
+    for (int i = 2; i < s.weight_nd; i++)
+        if (s.weight[i] < 1)
+            return fl_error(FL_RUNTIME_ERROR, "%s: %s has shape %s; kernel size should be greater "
+                            "than zero in every dimension", fl_op_title(op), s.weight_name,
+                            fl_shape_text(s.weight, s.weight_nd));
+    return 0;
+}
+
 int check_channels(const fl_op *op, const Shapes &s, int64_t groups) {
     if (groups < 1 || s.weight[0] % groups)
         return fl_error(FL_RUNTIME_ERROR, "%s: groups=%lld, but weight has shape %s; groups must "
@@ -102,7 +111,7 @@ int fl_conv_read(const fl_op *op, const fl_value *in, int at, int spatial, const
                  const int64_t *weight, fl_conv_nd *c) {
     Shapes s = {input_name, weight_name, input, weight, input_nd, weight_nd, spatial};
     int64_t stride[3], padding[3], dilation[3], groups = in[at + 3].i;
-    if (check_ranks(op, s) < 0 ||
+    if (check_ranks(op, s) < 0 || check_kernel(op, s) < 0 ||
         fl_read_sizes(op, "stride", in[at], 1, spatial, stride) < 0 ||
         fl_read_sizes(op, "padding", in[at + 1], 0, spatial, padding) < 0 ||
         fl_read_sizes(op, "dilation", in[at + 2], 1, spatial, dilation) < 0 ||

@@ -28,11 +28,12 @@ def _k(schema, **facts):
 def _convolutions(n):
     words = _WORDS[n]
     if n == 1:
-        yield composite(f"conv{n}d({_INPUT}, {_CONV})", forms=_BOTH,
+        yield composite(f"conv{n}d({_INPUT}, {_CONV})", forms=_BOTH, call=f"conv{n}d",
                         doc=f"Cross-correlation over {words}.")
     yield composite(f"conv{n}d[padding]({_INPUT}, {_CONV_NAMED})", forms=_BOTH,
                     doc=f"Cross-correlation over {words}, padded by name: 'same' or 'valid'.")
     yield composite(f"conv_transpose{n}d({_INPUT}, {_TRANSPOSE})", forms=_BOTH,
+                    call=f"conv_transpose{n}d",
                     doc=f"Transposed convolution over {words}: each input spreads the kernel.")
 
 
@@ -40,20 +41,23 @@ def _pools(n):
     words = _WORDS[n]
     average = _AVERAGE + (", Int? divisor_override=None" if n > 1 else "")
     yield composite(f"max_pool{n}d(Tensor input, {_MAX}, Bool return_indices=False)", forms=_BOTH,
-                    doc=f"Maximum over windows of {words}.")
+                    call=f"max_pool{n}d", doc=f"Maximum over windows of {words}.")
     if n != 2:
         yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_PLACES}", forms=_NN,
                         doc=f"Maximum over windows of {words}, and where it was.")
         yield composite(f"avg_pool{n}d(Tensor input, {average})",
-                        forms=_BOTH if n == 1 else _NN, doc=f"Mean over windows of {words}.")
+                        call=f"avg_pool{n}d", forms=_BOTH if n == 1 else _NN,
+                        doc=f"Mean over windows of {words}.")
     yield composite(f"lp_pool{n}d(Tensor input, Scalar norm_type, Ints kernel_size,"
                     " Ints? stride=None, Bool ceil_mode=False)", forms=_NN,
                     doc=f"Power mean, times the count, over windows of {words}.")
     yield composite(f"adaptive_avg_pool{n}d(Tensor input, Object output_size)",
+                    call=f"adaptive_avg_pool{n}d" if n < 3 else "",
                     forms=_BOTH if n == 1 else _NN,
                     doc=f"Mean over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d(Tensor input, Object output_size,"
                     " Bool return_indices=False)", forms=_NN,
+                    call=f"adaptive_max_pool{n}d" if n < 3 else "",
                     doc=f"Maximum over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
                     f"{_PLACES}", forms=_NN,
