@@ -1,14 +1,14 @@
 """A graph as text, or as a picture made by Graphviz."""
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flambeau.autograd._engine import AccumulateGrad, Node, record_of
 from flambeau.core import Tensor
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["draw"]
 
@@ -45,6 +45,8 @@ def draw(outputs: Tensor | Iterable[Tensor], params: Mapping[str, Tensor] | None
     names = {id(tensor): name for name, tensor in (params or {}).items()}
     text = "\n".join(_lines(roots, names))
     if file is not None:
+        from pathlib import Path
+
         _write(Path(file), roots, names, text)
     return text
 
@@ -136,6 +138,9 @@ def _write(path: Path, roots: list[Any], names: Mapping[int, str], text: str) ->
     if kind not in ("svg", "png", "pdf"):
         path.write_text((_dot(roots, names) if kind == "dot" else text) + "\n")
         return
+    import shutil  # these two would cost more at import than the rest of this package
+    import subprocess
+
     program = shutil.which("dot")
     if program is None:
         raise RuntimeError(

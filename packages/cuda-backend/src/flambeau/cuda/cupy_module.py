@@ -1,7 +1,6 @@
 """CuPy on first use, and what stands in its way."""
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 from functools import cache
 from types import ModuleType
@@ -29,6 +28,8 @@ def why_unavailable() -> str | None:
 
 
 def _has_driver() -> bool:
+    import ctypes  # slow to import, and only who asks for a GPU needs it
+
     for name in ("libcuda.so.1", "nvcuda.dll"):
         try:
             ctypes.CDLL(name)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
-from flambeau.utils.checkpoint import checkpoint
 
 from ._core import ops
 
@@ -16,8 +14,15 @@ _POLICIES = ("auto", "accurate", "balanced", "compact")
 _IGNORED = -100
 
 
-@dataclasses.dataclass(slots=True, frozen=True)
-class LinearCrossEntropyOptions:
+class _Settings(NamedTuple):
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+
+class LinearCrossEntropyOptions(_Settings):
     """How ``linear_cross_entropy`` cuts the batch into pieces.
 
     Each piece's scores are computed, reduced to a loss, dropped, and computed again for the
@@ -41,13 +46,14 @@ class LinearCrossEntropyOptions:
         64
     """
 
-    allow_retain_graph: bool = False
-    batch_chunk_size: int | None = None
-    chunking_method: str | None = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: Any = None
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
+    def __new__(cls, *args: Any, **kwargs: Any) -> LinearCrossEntropyOptions:
+        self = super().__new__(cls, *args, **kwargs)
+        self._check()
+        return self
+
+    def _check(self) -> None:
         size, dtype = self.batch_chunk_size, self.acc_dtype
         if self.acc_policy not in _POLICIES:
             raise ValueError(f"acc_policy is one of {_POLICIES}, not {self.acc_policy!r}")
@@ -185,6 +191,8 @@ def _in_pieces(
     options: LinearCrossEntropyOptions,
 ) -> Tensor:
     """Sum the losses of the pieces; the mean divides by the weights of all targets at the end."""
+    from flambeau.utils.checkpoint import checkpoint  # few programs need it
+
     weight, ignored, reduction, smoothing = settings
     part = "none" if reduction == "none" else "sum"
     dtype = options.acc_dtype or input.dtype

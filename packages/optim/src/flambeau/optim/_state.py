@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -91,6 +90,8 @@ def _check_names(own: list[str], saved: list[str]) -> None:
 
 
 def _near(name: str, others: list[str]) -> str:
+    import difflib  # slow to import, and only a mistake needs it
+
     near = difflib.get_close_matches(name, others, 1)
     return f" (is it {near[0]!r}?)" if near else ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from ..modules.module import Module
@@ -30,6 +29,8 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     """
     if not isinstance(module_cls, type) or not issubclass(module_cls, Module):
         raise RuntimeError(f"skip_init() takes a class of modules, got {module_cls!r}")
+    import inspect  # few programs need it, and it is slow to import
+
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError(
             f"skip_init(): {module_cls.__name__}() takes no argument 'device', so that it cannot "
