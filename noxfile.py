@@ -93,6 +93,7 @@ def integration(session: nox.Session) -> None:
 @nox.session(tags=["nightly"], requires=["build"])
 def oracle(session: nox.Session) -> None:
     """All tests, with PyTorch at hand for expected values; the slow ones too."""
+    session.env["FLAMBEAU_KILLS"] = "200"  # processes killed while they save a training state
     install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
     suites = {f"oracle-{package.name}": package.folder / "tests" for package in PACKAGES}
     steps.run_suites(session, {**suites, "oracle-integration": ROOT / "integration-tests"})

@@ -142,3 +142,35 @@ def test_an_own_default_generator():
         assert flambeau.initial_seed() == 4
         flambeau.manual_seed(5)
     assert flambeau.get_rng_state().tolist() == here
+
+
+def test_pinning_asks_the_backend(monkeypatch):
+    from flambeau.core import backends
+
+    class Locks:
+        made = []
+
+        def pinned(self, nbytes):
+            self.made.append(bytearray(nbytes + 100))
+            return self.made[-1]
+
+    monkeypatch.setitem(backends._adapters, "cuda", Locks())
+    Point = collections.namedtuple("Point", "x y")
+    samples = [
+        {"p": Point(flambeau.ones(3), 1), "s": "a"},
+        {"p": Point(flambeau.zeros(3), 2), "s": "b"},
+    ]
+    (batch,) = data.DataLoader(samples, 2, pin_memory=True)
+    assert batch["p"].x.tolist() == [[1, 1, 1], [0, 0, 0]]
+    assert batch["p"].y.tolist() == [1, 2]
+    assert batch["s"] == ["a", "b"]
+    assert [len(memory) for memory in Locks.made] == [24 + 100, 16 + 100]
+    batch["p"].y.fill_(7)
+    assert Locks.made[1][0] == 7
+
+    class Own:
+        def pin_memory(self):
+            return "pinned by itself"
+
+    loader = data.DataLoader([0], collate_fn=lambda _: Own(), pin_memory=True)
+    assert list(loader) == ["pinned by itself"]

@@ -49,6 +49,9 @@ class CuPyBackend(GeneratedBackend):
     def synchronize(self, index):
         self.xp.cuda.Device(index).synchronize()
 
+    def pinned(self, nbytes):
+        return self.xp.cuda.alloc_pinned_memory(nbytes)
+
     def _module(self, group: str, kind: str):
         """A module, compiled on first use; CuPy keeps the result on disk between processes."""
         return self.xp.RawModule(code=source.module(group, kind).text, options=OPTIONS)

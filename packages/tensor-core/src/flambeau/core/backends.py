@@ -75,6 +75,17 @@ class Backend:
     def synchronize(self, index: int) -> None:
         """Wait until everything asked of the device is done."""
 
+    def pinned(self, nbytes: int) -> Any:
+        """Page-locked memory of the host, from which copies to the device are fast.
+
+        Args:
+            nbytes: Bytes wanted, at least 1.
+
+        Returns:
+            An object with the buffer protocol, maybe larger; ``None`` where any memory will do.
+        """
+        return None
+
 
 def register(backend: Backend) -> int:
     """Make a backend known to this process; returns the number of its device type."""

@@ -29,7 +29,7 @@ _ROOMS = ("tensor-core", "autograd", "nn", "optim", "jit", "cuda-backend")
 class TrainingState(NamedTuple):
     """What a file of ``save_training_state`` holds beside the states that were put back.
 
-    Attributes:
+    Args:
         step: What was given as ``step``.
         extra: What was given as ``extra``.
         versions: Python's and the installed packages' versions when it was saved.

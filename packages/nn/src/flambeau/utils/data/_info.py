@@ -11,7 +11,7 @@ _current = threading.local()
 class WorkerInfo(NamedTuple):
     """What ``get_worker_info`` tells a worker about itself.
 
-    Attributes:
+    Args:
         id: Its number, from 0.
         num_workers: How many there are. For an ``IterableDataset`` this is 1, because one worker
             reads all of it, unless ``shard_iterable=True``.

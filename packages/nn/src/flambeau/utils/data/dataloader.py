@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Generic
 
 from . import _checks, _epoch
 from ._fetch import END, Fetcher, Job, gather_of, gathers
 from ._seeding import Streams
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset
+from .dataset import IterableDataset, Sample
 from .pin import pin_memory
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
@@ -17,7 +18,7 @@ _FORMAT = 1
 _SMALL_BATCH = 1 << 18  # bytes; gathering fewer takes less time than asking a thread to do it
 
 
-class DataLoader:
+class DataLoader(Generic[Sample]):
     """Iterates over a dataset in batches.
 
     The batches are the same for any number of workers of either kind: the order is drawn in the
@@ -44,7 +45,8 @@ class DataLoader:
         generator: Where the random order and the epoch's seed come from.
         prefetch_factor: Batches loaded ahead by each worker; 2 when left out, 32 at most.
         persistent_workers: Keep the workers from one epoch to the next.
-        pin_memory_device: Accepted for PyTorch's sake.
+        pin_memory_device: The device's type that ``pin_memory`` is for; ``"cuda"`` if it can be
+            used when left out.
         in_order: With ``False`` batches come as they are ready, in no fixed order.
         workers: ``"process"``, ``"thread"``, or ``None``: threads where whole batches are
             gathered by compiled code (and the calling thread alone where they are small),
@@ -146,7 +148,8 @@ class DataLoader:
         batches = self._run(mode, indices, seed, skip - replayed)
         for _ in range(replayed):
             next(batches, None)
-        return _Run(batches, progress, pin_memory if self.pin_memory else None)
+        pin = partial(pin_memory, device=self.pin_memory_device) if self.pin_memory else None
+        return _Run(batches, progress, pin)
 
     def __len__(self) -> int:
         if not self._is_iterable:
