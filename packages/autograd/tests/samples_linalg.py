@@ -69,6 +69,7 @@ SAMPLES = {
             (3, 3), (2, 3, 3))],
     "linalg_invert": [*_both(lambda a: ops.linalg_invert(_square(a), True)[0], (3, 3)),
                       *_both(lambda a: ops.linalg_invert(_square(a), True)[0], (2, 2, 2))],
+    "pdist_euclidean": [lambda: (ops.pdist_euclidean, (reals(5, 3),))],
     "linalg_det_lu": [*_both(lambda a: ops.linalg_det_lu(a)[0], (3, 3)),
                       *_both(lambda a: ops.linalg_det_lu(a)[0], (2, 2, 2))],
     "linalg_slogdet_lu": [*_both(lambda a: ops.linalg_slogdet_lu(a)[1], (2, 3, 3)),

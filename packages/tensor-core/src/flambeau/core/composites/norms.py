@@ -262,6 +262,8 @@ def pdist(x, p):
         raise RuntimeError(f"pdist only supports 2D tensors, got: {x.ndim}D")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
+    if p == 2 and x.is_floating_point():
+        return _op["pdist_euclidean"](x)
     n = x.shape[0]
     pairs = _op["nonzero"](_op["triu"](_op["full_of"]((n, n), 1, dtype=x.dtype, device=x.device),
                                        1))

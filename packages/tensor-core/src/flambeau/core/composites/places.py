@@ -174,8 +174,8 @@ def _first_flags(x, dim, n):
     return _op["cat"]([_op["full_of"]((1,), True, device=x.device), changed])
 
 
-#: Up to so many test elements are compared one by one; more are sorted and searched.
-_FEW = 8
+#: Up to so many test elements are compared one by one; more stand in a table.
+_FEW = 4
 
 
 def isin(elements, test_elements, assume_unique, invert):
@@ -202,12 +202,7 @@ def _among_few(x, tests):
 
 def _among_many(x, tests):
     dtype = _core.promote_types(x.dtype, tests.dtype)
-    if dtype.name == "bool":
-        dtype = _core._dtype_named("uint8")
-    x, tests = x.detach().to(dtype), tests.detach().to(dtype)
-    tests = _op["sort"](tests)[0]
-    places = _op["clamp"](_op["searchsorted"](tests, x), None, tests.numel() - 1)
-    return _op["eq"](_op["index"](tests, [places]), x)
+    return _op["isin_of"](x.detach().to(dtype), tests.detach().to(dtype))
 
 
 # ---- places as coordinates -----------------------------------------------------------------------

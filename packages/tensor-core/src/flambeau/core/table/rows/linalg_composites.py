@@ -105,6 +105,8 @@ ROWS = (
     # ---- distances
     composite("cdist(Tensor x1, Tensor x2, Float p=2.0, Object compute_mode=None)",
               forms=("function",), doc="Distances between all pairs of rows."),
+    kernel("pdist_euclidean(Tensor self)", forms=(), out=False,
+           doc="Euclidean distances between the pairs of rows of a matrix."),
     composite("pdist(Tensor input, Float p=2.0)", forms=("function", "nn"),
               doc="Distances between the pairs of rows of one matrix."),
     composite("pairwise_distance(Tensor x1, Tensor x2, Float p=2.0, Float eps=1e-06,"

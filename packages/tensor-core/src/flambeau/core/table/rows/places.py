@@ -45,6 +45,8 @@ ROWS = (
     composite("unique_consecutive(Tensor self, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
               doc="Elements or slices without those that equal their predecessor."),
+    kernel("isin_of(Tensor elements, Tensor test_elements)", forms=(), differentiable=False,
+           out=False, doc="Whether each element is among the others, which have the same dtype."),
     composite("isin(Operand elements, Operand test_elements, *, Bool assume_unique=False,"
               " Bool invert=False)", forms=_FUNCTION, differentiable=False,
               doc="Whether each element is among the test elements."),
