@@ -86,6 +86,7 @@ def subset(session: nox.Session) -> None:
 def integration(session: nox.Session) -> None:
     """integration-tests/ in the full install."""
     install_all(session, "integration")
+    session.install("--no-deps", *steps.group("models"))
     options = ["-m", "not oracle and not slow"]
     steps.run_pytest(session, ROOT / "integration-tests", "integration", *options)
 
