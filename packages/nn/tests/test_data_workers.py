@@ -510,3 +510,50 @@ def test_resuming_an_iterable(workers, kind, shards):
     again.load_state_dict(state)
     rest = [[row[:1] for row in batch] for batch in batches_of(again)]
     assert rest == everything[3:]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_loops_over_persistent_workers(kind):
+    loader = data.DataLoader(Rows(), 2, num_workers=1, workers=kind, persistent_workers=True)
+    first = iter(loader)
+    next(first)
+    second = iter(loader)
+    assert next(second)["n"].tolist() == [0, 1]
+    with pytest.raises(RuntimeError, match="another loop over this DataLoader has begun"):
+        next(first)
+    assert len(list(second)) == 6
+
+
+def test_a_persistent_worker_that_died_between_epochs_is_named_and_replaced():
+    loader = data.DataLoader(Rows(), 2, num_workers=2, persistent_workers=True)
+    expected = batches_of(loader)
+    os.kill(max(children()), signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="killed by signal 9"):
+        list(loader)
+    assert batches_of(loader) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sampler_that_fails(kind):
+    def order():
+        yield from range(6)
+        raise OSError("no more")
+
+    with pytest.raises(OSError, match="no more"):
+        list(data.DataLoader(Rows(), 2, sampler=order(), num_workers=2, workers=kind))
+    assert not children()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_random_tensors_are_the_same(kind):
+    class Large(Rows):
+        def __getitem__(self, index):
+            return flambeau.randn(200_000)
+
+    expected = [batch.sum().item() for batch in data.DataLoader(Large(3), generator=seed_of(1))]
+    loader = data.DataLoader(Large(3), generator=seed_of(1), num_workers=2, workers=kind)
+    assert [batch.sum().item() for batch in loader] == expected
+
+
+def seed_of(seed):
+    return flambeau.Generator().manual_seed(seed)

@@ -58,6 +58,7 @@ class Ahead:
         self._sent = 0
         self._epoch = -1
         self.finished = False
+        self.superseded = False
         for _ in range(ahead):
             self._send_next()
 
@@ -65,6 +66,11 @@ class Ahead:
         return self
 
     def __next__(self) -> Any:
+        if self.superseded:
+            raise RuntimeError(
+                "another loop over this DataLoader has begun, and persistent workers serve one at "
+                "a time; make a second DataLoader, or leave out persistent_workers"
+            )
         while not self.finished:
             number = self._next_number()
             if number is None:
@@ -103,7 +109,11 @@ class Ahead:
     def _send_next(self) -> None:
         if len(self._ended) == len(self._loads):
             return
-        job = next(self._jobs, None)
+        try:
+            job = next(self._jobs, None)
+        except BaseException:  # the user's sampler
+            self.close()
+            raise
         if job is None:
             return
         self._epoch = job.epoch

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from flambeau import Generator
-from flambeau.core import exchange_own_generator
+from flambeau.random import use_generator
 
 from ._fetch import Fetcher
 from ._info import WorkerInfo, set_worker_info
 from ._pool import Abandoned, Failure, Message, Setup, Watch
 from ._seeding import Streams
+
+_PATIENCE = 0.3  # seconds to end
 
 
 class ThreadPool:
@@ -38,7 +41,7 @@ class ThreadPool:
             thread = threading.Thread(target=_work, args=args, name=name, daemon=True)
             thread.start()
             self.threads.append(thread)
-        self.close = weakref.finalize(self, _stop, self._jobs, self._boards)
+        self.close = weakref.finalize(self, _stop, self._jobs, self._boards, self.threads)
 
     def send(self, worker: int, job: Any) -> None:
         """Give a worker one more job."""
@@ -81,11 +84,18 @@ class _Board:
             raise Abandoned
 
 
-def _stop(jobs: list[SimpleQueue[Any]], boards: list[_Board]) -> None:
+def _stop(
+    jobs: list[SimpleQueue[Any]], boards: list[_Board], threads: list[threading.Thread]
+) -> None:
+    """End all threads; wait a moment for them, but not for one in the middle of a long sample."""
     for board in boards:
         board.stopped = True
     for queue in jobs:
         queue.put(None)
+    deadline = time.monotonic() + _PATIENCE
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _work(
@@ -99,10 +109,10 @@ def _work(
     fetcher = setup.fetcher if setup.count == 1 else _copy(setup.fetcher)
     seed = setup.seed + worker
     set_worker_info(WorkerInfo(worker, setup.told_count, seed, fetcher.dataset, "thread"))
-    exchange_own_generator(Generator().manual_seed(seed))
-    failure = _initialize(setup.init, worker)
-    streams = Streams(everywhere=False, restore=False)
-    with streams:
+    own = Generator().manual_seed(seed)
+    with Streams(everywhere=False, restore=False) as streams:
+        with use_generator(own):
+            failure = _initialize(setup.init, worker)
         while (job := jobs.get()) is not None:
             board.number = job.number
             try:

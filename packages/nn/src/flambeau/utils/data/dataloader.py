@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic
@@ -125,6 +126,7 @@ class DataLoader(Generic[Sample]):
         self._current: _Progress | None = None
         self._resume: dict[str, Any] | None = None
         self._pool: Any = None
+        self._served: Any = None  # a weak reference to the run that the kept workers serve
 
     def __iter__(self) -> Iterator[Any]:
         resume, self._resume = self._resume, None
@@ -301,7 +303,17 @@ class DataLoader(Generic[Sample]):
         prefetch = min(self.prefetch_factor or 2, UNDER_WAY)
         ahead = min(self.num_workers * prefetch, UNDER_WAY * count)
         keep = self.persistent_workers
-        return Ahead(pool, jobs, count, ahead, self.timeout, self.in_order, keep)
+        run = Ahead(pool, jobs, count, ahead, self.timeout, self.in_order, keep)
+        if keep:
+            self._supersede(run)
+        return run
+
+    def _supersede(self, run: Any) -> None:
+        """Tell the run that the kept workers have served so far that they serve another one."""
+        former = self._served() if self._served is not None else None
+        if former is not None and not former.finished:
+            former.superseded = True
+        self._served = weakref.ref(run)
 
     def _kind_of_workers(self, mode: str) -> str | None:
         if self.num_workers == 0:

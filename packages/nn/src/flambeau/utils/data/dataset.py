@@ -102,7 +102,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def gather(self, index: Tensor) -> list[Tensor]:
         """The rows that ``index`` names, of every tensor: a whole batch at once."""
-        return [tensor.index_select(0, index) for tensor in self.tensors]
+        return [
+            tensor.index_select(0, index if tensor.is_cpu else index.to(tensor.device))
+            for tensor in self.tensors
+        ]
 
 
 class StackDataset(Dataset[Any]):
