@@ -101,3 +101,105 @@ def test_threads(tmp_path):
     whole = train(tmp_path, "whole", 0, 14, 0, None, "0")
     train(tmp_path, "part", 0, 8, 3, "thread", "0")
     assert train(tmp_path, "part", 8, 14, 2, "thread", "0") == whole
+
+
+def kinds_of(module, base):
+    """Every public class of a module below a base, but the base."""
+    found = {name: getattr(module, name) for name in module.__all__}
+    kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}
+    return sorted(n for n, kind in kinds.items() if issubclass(kind, base) and kind is not base)
+
+
+def optimizers():
+    from flambeau import optim
+
+    return kinds_of(optim, optim.Optimizer)
+
+
+SCHEDULES = {
+    "StepLR": {"step_size": 2},
+    "MultiStepLR": {"milestones": [1, 1, 4]},
+    "ConstantLR": {},
+    "LinearLR": {},
+    "ExponentialLR": {"gamma": 0.9},
+    "PolynomialLR": {},
+    "CosineAnnealingLR": {"T_max": 4},
+    "CosineAnnealingWarmRestarts": {"T_0": 2},
+    "CyclicLR": {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 2},
+    "OneCycleLR": {"max_lr": 0.1, "total_steps": 20},
+    "ReduceLROnPlateau": {"patience": 0},
+    "LambdaLR": {"lr_lambda": lambda epoch: 0.9**epoch},
+    "MultiplicativeLR": {"lr_lambda": lambda epoch: 0.9},
+}
+
+
+def steps(model, optimizer, schedule, count):
+    import flambeau
+    from flambeau import nn
+
+    for _ in range(count):
+        x = flambeau.randn(5, 4)
+
+        def closure(x=x):
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), x[:, :3])
+            loss.backward()
+            return loss
+
+        loss = optimizer.step(closure)
+        if schedule is not None:
+            plateau = type(schedule).__name__ == "ReduceLROnPlateau"
+            schedule.step(*([1 + loss.detach().item()] if plateau else []))
+
+
+def model_and_optimizer(name):
+    import flambeau
+    from flambeau import nn, optim
+
+    flambeau.manual_seed(3)
+    model = nn.Linear(4, 3, bias=False)
+    options = {"momentum": 0.9} if name == "SGD" else {}
+    return model, getattr(optim, name)(model.parameters(), lr=0.05, **options)
+
+
+def resumed_equals_whole(path, name, make_schedule):
+    import flambeau
+
+    model, optimizer = model_and_optimizer(name)
+    schedule = make_schedule(optimizer)
+    steps(model, optimizer, schedule, 3)
+    flambeau.save_training_state(path, model, optimizer, schedule)
+    steps(model, optimizer, schedule, 4)
+    again, its_optimizer = model_and_optimizer(name)
+    its_schedule = make_schedule(its_optimizer)
+    flambeau.load_training_state(path, again, its_optimizer, its_schedule)
+    steps(again, its_optimizer, its_schedule, 4)
+    assert again.weight.equal(model.weight)
+    rates = [[group["lr"] for group in each.param_groups] for each in (optimizer, its_optimizer)]
+    assert rates[0] == rates[1]
+
+
+@pytest.mark.parametrize("name", optimizers())
+def test_every_optimizer_goes_on(tmp_path, name):
+    if name == "SparseAdam":
+        pytest.skip("takes sparse gradients")
+    resumed_equals_whole(tmp_path / "state", name, lambda optimizer: None)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_every_schedule_goes_on(tmp_path, name):
+    from flambeau.optim import lr_scheduler
+
+    kind = getattr(lr_scheduler, name)
+    resumed_equals_whole(tmp_path / "state", "SGD", lambda each: kind(each, **SCHEDULES[name]))
+
+
+def test_schedules_in_a_row_go_on(tmp_path):
+    from flambeau.optim import lr_scheduler
+
+    def make(optimizer):
+        first = lr_scheduler.LinearLR(optimizer, total_iters=2)
+        second = lr_scheduler.CosineAnnealingLR(optimizer, 6)
+        return lr_scheduler.SequentialLR(optimizer, [first, second], [2])
+
+    resumed_equals_whole(tmp_path / "state", "Adam", make)

@@ -200,7 +200,8 @@ class MultiStepLR(_Multiplied):
         super().__init__(optimizer, last_epoch)
 
     def _ratio(self) -> float:
-        return float(self.gamma ** self.milestones[self.last_epoch])
+        # A saved state may come back with a plain dict.
+        return float(self.gamma ** self.milestones.get(self.last_epoch, 0))
 
     def _factor(self, epoch: float) -> float:
         return float(self.gamma ** bisect_right(sorted(self.milestones.elements()), epoch))
