@@ -340,3 +340,14 @@ def test_statistics_switched_off_later():
 def test_instance_norm_warns_of_channels_it_does_not_use():
     with pytest.warns(UserWarning, match="num_features=3, but dimension 1"):
         nn.InstanceNorm1d(3)(flambeau.randn(2, 4, 5))
+
+
+def test_convolution_with_the_time_first():
+    x, w, b = array(7, 2, 3), array(3, 3, 4), array(4)
+    expected = sum(np.pad(x, [(1, 1), (0, 0), (0, 0)])[i : i + 7] @ w[i] for i in range(3)) + b
+    tensors = [flambeau.tensor(each) for each in (x, w, b)]
+    near(nn.functional.conv_tbc(*tensors, pad=1), expected)
+    with pytest.raises(RuntimeError, match=r"conv_tbc\(\) takes an input \(time, batch"):
+        nn.functional.conv_tbc(tensors[0][0], *tensors[1:])
+    channels = flambeau.arange(4.0).reshape(1, 4, 1)
+    assert nn.functional.native_channel_shuffle(channels, 2).flatten().tolist() == [0, 2, 1, 3]

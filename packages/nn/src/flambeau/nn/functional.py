@@ -25,6 +25,37 @@ from ._multihead import multi_head_attention_forward as multi_head_attention_for
 globals().update(namespaces["nn.functional"])
 sigmoid = ops.sigmoid
 tanh = ops.tanh
+native_channel_shuffle = ops.channel_shuffle
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """``conv1d`` of sequences whose first dimension is the time and whose last the channels.
+
+    Args:
+        input: Shape ``(T, N, in_channels)``.
+        weight: Shape ``(kernel size, in_channels, out_channels)``.
+        bias: Shape ``(out_channels,)``.
+        pad: Zeros at both ends.
+
+    Returns:
+        Shape ``(T + 2*pad - kernel size + 1, N, out_channels)``.
+
+    Raises:
+        RuntimeError: Input or weight does not have three dimensions, or sizes do not fit.
+
+    Example:
+        >>> import flambeau
+        >>> x, w, b = flambeau.ones(4, 1, 2), flambeau.ones(3, 2, 1), flambeau.zeros(1)
+        >>> conv_tbc(x, w, b).flatten()
+        tensor([6., 6.])
+    """
+    if input.ndim != 3 or weight.ndim != 3:
+        raise RuntimeError(
+            "conv_tbc() takes an input (time, batch, channels) and a weight (kernel, in, out), not "
+            f"shapes {tuple(input.shape)} and {tuple(weight.shape)}"
+        )
+    lines = ops.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return lines.permute(2, 0, 1)
 
 
 def softmax(

@@ -1,4 +1,4 @@
-"""Composite rows of another order, of borders and of pixels."""
+"""Composite rows of another order and of borders."""
 from flambeau.core import _core
 from flambeau.core.composites.shapes import _wrap
 
@@ -111,46 +111,3 @@ def pad(x, widths, mode, value):
         x = _op["constant_pad_nd"](x, [w if w < 0 else 0 for w in widths])
         widths = [w if w > 0 else 0 for w in widths]
     return _op["pad_by"](x, widths, _PAD_MODES[mode])
-
-
-def _factor(what, factor, x, least):
-    if factor <= 0:
-        raise RuntimeError(f"{what}(): expects a positive factor, but got {factor}")
-    if x.ndim < least:
-        raise RuntimeError(f"{what}(): expects input to have at least {least} dimensions, but got "
-                           f"shape {list(x.shape)}")
-
-
-def pixel_shuffle(x, r):
-    _factor("pixel_shuffle", r, x, 3)
-    *batch, c, h, w = x.shape
-    if c % (r * r):
-        raise RuntimeError(f"pixel_shuffle(): expects its input's 'channel' dimension to be "
-                           f"divisible by the square of upscale_factor, but input.size(-3)={c} is "
-                           f"not divisible by {r * r}")
-    n = len(batch)
-    x = _op["reshape"](x, (*batch, c // (r * r), r, r, h, w))
-    x = _op["permute"](x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return _op["reshape"](x, (*batch, c // (r * r), h * r, w * r))
-
-
-def pixel_unshuffle(x, r):
-    _factor("pixel_unshuffle", r, x, 3)
-    *batch, c, h, w = x.shape
-    if h % r or w % r:
-        raise RuntimeError(f"pixel_unshuffle(): expects height and width to be divisible by "
-                           f"downscale_factor {r}, but got shape {list(x.shape)}")
-    n = len(batch)
-    x = _op["reshape"](x, (*batch, c, h // r, r, w // r, r))
-    x = _op["permute"](x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return _op["reshape"](x, (*batch, c * r * r, h // r, w // r))
-
-
-def channel_shuffle(x, groups):
-    _factor("channel_shuffle", groups, x, 3)
-    batch, c, *rest = x.shape
-    if c % groups:
-        raise RuntimeError(f"channel_shuffle(): number of channels must be divisible by groups. "
-                           f"Got {c} channels and {groups} groups.")
-    x = _op["reshape"](x, (batch, groups, c // groups, *rest))
-    return _op["reshape"](_op["transpose"](x, 1, 2), (batch, c, *rest))

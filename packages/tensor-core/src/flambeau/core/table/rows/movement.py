@@ -123,11 +123,11 @@ _BORDERS = (
     composite("pad(Tensor input, Ints pad, Str mode='constant', Scalar? value=None)", forms=_NN,
               doc="A border: 'constant', 'reflect', 'replicate' or 'circular'."),
     composite("pixel_shuffle(Tensor self, Int upscale_factor)", forms=("function", "nn"),
-              doc="Channels become finer rows and columns."),
+              call="pixel_shuffle", doc="Channels become finer rows and columns."),
     composite("pixel_unshuffle(Tensor self, Int downscale_factor)", forms=("function", "nn"),
-              doc="Finer rows and columns become channels."),
+              call="pixel_unshuffle", doc="Finer rows and columns become channels."),
     composite("channel_shuffle(Tensor self, Int groups)", forms=("function", "nn"),
-              doc="Channels of several groups in turn."),
+              call="channel_shuffle", doc="Channels of several groups in turn."),
 )
 
 _MADE = (
