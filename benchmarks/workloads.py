@@ -26,6 +26,7 @@ def workloads(T: ModuleType) -> dict[str, Make]:
         **reductions(T),
         **movement(T),
         **layers(T),
+        **optimizers(T),
         **training(T),
     }
 
@@ -163,6 +164,34 @@ def layers(T: ModuleType) -> dict[str, Make]:
         "layers.pool": once(lambda x: F.max_pool2d(x, 2), image),
         "layers.layer norm": once(lambda x: F.layer_norm(x, (512,)), lambda: T.randn(1024, 512)),
         "layers.gelu": once(lambda x: F.gelu(x), lambda: T.randn(1024, 512)),
+    }
+
+
+def optimizers(T: ModuleType) -> dict[str, Make]:
+    """Many steps over ten tiny parameters, as small models and heads have them."""
+
+    def stepped(kind: str, **options: Any) -> Make:
+        def make() -> Run:
+            params = [T.randn(4, 4).requires_grad_() for _ in range(10)]
+            for param in params:
+                param.grad = T.randn(4, 4)
+            step = getattr(T.optim, kind)(params, **options).step
+
+            def run() -> None:
+                for _ in range(50):
+                    step()
+
+            return run
+
+        return make
+
+    return {
+        "optimizers.sgd": stepped("SGD", momentum=0.9),
+        "optimizers.adamw": stepped("AdamW"),
+        "optimizers.adamw foreach": stepped("AdamW", foreach=True),
+        "optimizers.rmsprop": stepped("RMSprop"),
+        "optimizers.adafactor": stepped("Adafactor"),
+        "optimizers.muon": stepped("Muon"),
     }
 
 

@@ -21,13 +21,12 @@ def test_names_are_used_once():
 
 
 def test_schema_and_formula():
-    plain, decaying = SGD
-    assert plain.schema == (
-        "optim_sgd(Tensor(!) param, Tensor grad, *, Float lr, Float sign) -> (Tensor param)"
+    assert SGD[False, False].schema == (
+        "optim_sgd(Tensor(!) param, Tensor grad, *, Float lr) -> (Tensor param)"
     )
-    assert plain.formula == "param - lr * (sign * grad)"
-    assert decaying.schema == (
-        "optim_sgd_decay(Tensor(!) param, Tensor grad, *, Float lr, Float sign,"
-        " Float weight_decay) -> (Tensor param)"
+    assert SGD[False, False].formula == "param - lr * grad"
+    assert SGD[True, True].schema == (
+        "optim_sgd_decay_ascent(Tensor(!) param, Tensor grad, *, Float lr, Float weight_decay)"
+        " -> (Tensor param)"
     )
-    assert decaying.formula == "param - lr * fma(weight_decay, param, sign * grad)"
+    assert SGD[True, True].formula == "param - lr * fma(weight_decay, param, -grad)"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 
 import numpy as np
 import pytest
 from cpp import DTYPES, same_bits
 
 from flambeau.core.formula import FormulaError, evaluate, helpers, parse
-from flambeau.core.formula.bytecode import MAX_REGISTERS, assemble
+from flambeau.core.formula.bytecode import MAX_REGISTERS, NEVER, assemble
 from flambeau.core.formula.interpreter import TILE_BYTES, bytecode_interpreter_source
 
 SCALARS = "union fl_scalar { double f; int64_t i; double c[2]; };\n"
@@ -137,7 +138,7 @@ def test_rare_cases_are_mended_in_place(run):
 def test_registers_are_used_again():
     long = " + ".join(f"exp(a * {i}.5)" for i in range(30))
     short = assemble(parse(" + ".join("exp(a * 1.5)" for _ in range(30)), ["a"]), ["a"])
-    assert short.registers <= 6
+    assert short.registers <= 7
     constants = 30
     assert assemble(parse(long, ["a"]), ["a"]).registers <= constants + 8
 
@@ -148,11 +149,33 @@ def test_too_large_a_formula_is_an_error():
         assemble(parse(text, ["a"]), ["a"])
 
 
-def test_last_results_go_straight_to_their_outputs():
-    """What is computed before the last read of an operand waits, for it may share its memory."""
-    code = assemble(parse("(a + b) * c, (a + b) * 2, a + b", ["a", "b", "c"]), ["a", "b", "c"])
-    assert [line[1] for line in code.code[-2:]] == [4, 5]  # the last one is a copy, to register 5
-    assert len(code.code) == 4
+def copies(text, names):
+    """Of the copies to the outputs: which operands are read after the result is computed."""
+    code = assemble(parse(text, list(names)), list(names))
+    lines = code.code[-code.outputs :]
+    assert [line[1] for line in lines] == [len(names) + i for i in range(code.outputs)]
+    return ["".join(n for i, n in enumerate(names) if line[3] >> i & 1) for line in lines]
+
+
+def test_results_know_what_is_read_after_them():
+    assert copies("(a + b) * c, a + b", "abc") == ["", "c"]
+    assert copies("b * c, a * 2", "abc") == ["a", ""]
+    assert copies("exp(a) + b, exp(a)", "ab") == ["", "ab"]
+    assert assemble(parse("a, b + 1", ["a", "b"]), ["a", "b"]).code[-2][3] == NEVER
+
+
+@pytest.mark.parametrize("shared", list(itertools.product(range(3), repeat=3)))
+def test_outputs_may_be_any_operand(run, shared):
+    """Each of the outputs in the memory of an operand, or of none; also two in one's."""
+    text = "(a + b) * c, sin(a + b), a * 2"
+    inputs = {name: data("f32", 900, i) for i, name in enumerate("abc")}
+    want = expected(text, "f32", {name: value.copy() for name, value in inputs.items()})
+    free = [np.empty(900, np.float32) for _ in range(3)]
+    outs = [[free[i], *inputs.values()][which] for i, which in enumerate(shared)]
+    run(text, "f32", inputs, outs=outs)
+    for i, out in enumerate(outs):
+        if not any(out is later for later in outs[i + 1 :]):
+            assert same_bits(out, want[i]).all()
 
 
 def test_common_functions_are_one_instruction():

@@ -7,7 +7,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from ._rows import UpdateRow
+from ._rows import Rows, UpdateRow
 from ._update import apply_update
 from .optimizer import Optimizer
 
@@ -22,9 +22,13 @@ class FusedOptimizer(Optimizer):
     parameters are treated as pairs of real numbers, as in PyTorch.
     """
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        """The row that updates the parameters of a group with this key."""
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        """The rows that update the parameters of a group with this key."""
         raise NotImplementedError
+
+    def _decays(self, group: dict[str, Any]) -> bool:
+        """Whether weight decay adds to the gradient."""
+        return group["weight_decay"] != 0 and not group.get("decoupled_weight_decay")
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of a parameter before its first step."""
@@ -45,10 +49,9 @@ class FusedOptimizer(Optimizer):
             self._update_group(group)
 
     def _update_group(self, group: dict[str, Any]) -> None:
-        sign = -1.0 if group["maximize"] else 1.0
         for key, (params, states, grads) in self._advance_all(group).items():
-            row = self._row(group, key)
-            scalars = (*self._scalars(group, key), sign)
+            row = self._rows(group, key)[self._decays(group), bool(group["maximize"])]
+            scalars = self._scalars(group, key)
             if row.decays:
                 scalars += (float(group["weight_decay"]),)
             columns = [params, *self._state_columns(row, group, params, states), grads]

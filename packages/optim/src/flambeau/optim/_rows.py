@@ -7,8 +7,8 @@ nothing. They are computed in double precision before they are rounded to the dt
 parameter; that is why ``1 - beta`` is a scalar of its own.
 
 In the formulas ``g`` stands for the gradient of what is minimized: its sign is turned to maximize,
-and weight decay adds to it. Every row therefore exists twice, without and with weight decay:
-where there is none the parameter does not enter, so that an infinite one does not become nan.
+and weight decay adds to it. Every row therefore exists four times. Where there is no weight decay
+the parameter does not enter, so that an infinite one does not become nan.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import NamedTuple
 class UpdateRow(NamedTuple):
     """One update.
 
-    ``writes`` names the operands besides the gradient, ``scalars`` the numbers besides the sign
-    and the weight decay; ``outputs`` holds a formula for every operand in ``writes``.
+    ``writes`` names the operands besides the gradient, ``scalars`` the numbers besides the weight
+    decay; ``outputs`` holds a formula for every operand in ``writes``, ``gradient`` what ``g`` is.
     """
 
     name: str
     writes: tuple[str, ...]
     scalars: tuple[str, ...]
     outputs: tuple[str, ...]
-    decays: bool = False
+    gradient: str
 
     @property
     def schema(self) -> str:
@@ -41,22 +41,34 @@ class UpdateRow(NamedTuple):
     @property
     def numbers(self) -> tuple[str, ...]:
         """All run-time scalars in order."""
-        return (*self.scalars, "sign", *(("weight_decay",) if self.decays else ()))
+        return (*self.scalars, "weight_decay") if self.decays else self.scalars
+
+    @property
+    def decays(self) -> bool:
+        """Whether weight decay adds to the gradient."""
+        return "weight_decay" in self.gradient
 
     @property
     def formula(self) -> str:
         """The outputs, separated by commas."""
-        gradient = "fma(weight_decay, param, sign * grad)" if self.decays else "(sign * grad)"
-        return re.sub(r"\bg\b", gradient, ", ".join(self.outputs))
+        return re.sub(r"\bg\b", self.gradient, ", ".join(self.outputs))
 
 
-Pair = tuple[UpdateRow, UpdateRow]
+Rows = dict[tuple[bool, bool], UpdateRow]
+
+# By (weight decay, maximize) the end of the row's name and the gradient.
+_VARIANTS = {
+    (False, False): ("", "grad"),
+    (False, True): ("_ascent", "(-grad)"),
+    (True, False): ("_decay", "fma(weight_decay, param, grad)"),
+    (True, True): ("_decay_ascent", "fma(weight_decay, param, -grad)"),
+}
 
 
-def _rows(name: str, scalars: str, **outputs: str) -> Pair:
-    """The rows without and with weight decay."""
-    plain = UpdateRow(name, tuple(outputs), tuple(scalars.split()), tuple(outputs.values()))
-    return plain, plain._replace(name=f"{name}_decay", decays=True)
+def _rows(name: str, scalars: str, **outputs: str) -> Rows:
+    """The rows of an update, by (weight decay, maximize)."""
+    facts = tuple(outputs), tuple(scalars.split()), tuple(outputs.values())
+    return {key: UpdateRow(name + end, *facts, g) for key, (end, g) in _VARIANTS.items()}
 
 
 # What several optimizers keep: running averages of the gradient and of its square.
@@ -80,14 +92,14 @@ SGD_NESTEROV = _rows(
     momentum_buffer=_BUFFER,
 )
 
-# The bias corrections are in step_size = lr * root2 / (1 - beta1**step) and in eps, which is
+# The bias corrections are in minus_step = -lr * root2 / (1 - beta1**step) and in eps, which is
 # multiplied by root2 = sqrt(1 - beta2**step). keep = 1 - lr * decoupled weight decay.
-_ADAM_SCALARS = f"step_size {_BETAS} eps keep"
+_ADAM_SCALARS = f"minus_step {_BETAS} eps keep"
 _MAX_SQ = f"maximum(max_exp_avg_sq, {_EXP_AVG_SQ})"
 
 
 def _adam_param(square: str) -> str:
-    return f"fma(-step_size, {_EXP_AVG} / (sqrt({square}) + eps), keep * param)"
+    return f"fma(minus_step, {_EXP_AVG} / (sqrt({square}) + eps), keep * param)"
 
 
 ADAM = _rows("optim_adam", _ADAM_SCALARS, param=_adam_param(_EXP_AVG_SQ), **_AVERAGES)
@@ -102,8 +114,8 @@ ADAM_AMSGRAD = _rows(
 # RAdam is Adam with another step size once enough steps are behind it; before, it only averages.
 RADAM_EARLY = _rows(
     "optim_radam_early",
-    f"step_size {_BETAS} keep",
-    param=f"fma(-step_size, {_EXP_AVG}, keep * param)",
+    f"minus_step {_BETAS} keep",
+    param=f"fma(minus_step, {_EXP_AVG}, keep * param)",
     **_AVERAGES,
 )
 
@@ -152,7 +164,7 @@ _RMS_ROOTS = {
 }
 
 
-def _rmsprop(centered: bool, momentum: bool) -> Pair:
+def _rmsprop(centered: bool, momentum: bool) -> Rows:
     direction = f"(g / {_RMS_ROOTS[centered]})"
     name, scalars, states = "optim_rmsprop", _RMS_SCALARS, {"square_avg": _RMS_SQ}
     if centered:
@@ -178,7 +190,8 @@ _KEPT = f"(0 if {_AGREES} < 0 else g)"
 RPROP = _rows(
     "optim_rprop",
     "etaminus etaplus least greatest",
-    param=f"param - sign({_KEPT}) * {_STEP_SIZE}",
+    param=f"(param - {_STEP_SIZE} if {_KEPT} > 0 else"
+    f" param + {_STEP_SIZE} if {_KEPT} < 0 else param)",
     prev=_KEPT,
     step_size=_STEP_SIZE,
 )
@@ -192,26 +205,30 @@ ASGD = _rows(
 )
 
 # The last part of steps whose direction is not computed element by element; they decay apart.
-SHRINK_AND_MOVE, _ = _rows(
+SHRINK_AND_MOVE = _rows(
     "optim_shrink_and_move", "step_size keep", param="keep * param - step_size * g"
-)
+)[False, False]
 
-ROWS = tuple(
-    row
-    for pair in (
-        SGD,
-        SGD_MOMENTUM,
-        SGD_NESTEROV,
-        ADAM,
-        ADAM_AMSGRAD,
-        RADAM_EARLY,
-        NADAM,
-        ADAMAX,
-        ADAGRAD,
-        ADADELTA,
-        *RMSPROP.values(),
-        RPROP,
-        ASGD,
-    )
-    for row in pair
-) + (SHRINK_AND_MOVE,)
+ROWS = (
+    *(
+        row
+        for rows in (
+            SGD,
+            SGD_MOMENTUM,
+            SGD_NESTEROV,
+            ADAM,
+            ADAM_AMSGRAD,
+            RADAM_EARLY,
+            NADAM,
+            ADAMAX,
+            ADAGRAD,
+            ADADELTA,
+            *RMSPROP.values(),
+            ASGD,
+        )
+        for row in rows.values()
+    ),
+    RPROP[False, False],
+    RPROP[False, True],
+    SHRINK_AND_MOVE,
+)

@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, zeros
-from ._rows import ADADELTA, UpdateRow
+from ._rows import ADADELTA, Rows
 
 
 class Adadelta(FusedOptimizer):
@@ -74,8 +74,8 @@ class Adadelta(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        return ADADELTA[group["weight_decay"] != 0]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return ADADELTA
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return zeros(param, "square_avg", "acc_delta")

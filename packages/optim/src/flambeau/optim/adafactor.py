@@ -110,7 +110,7 @@ class Adafactor(Optimizer):
                 continue
             size = max(group["eps"][1], _rms(param)) * min(lr, step**-0.5)
             size /= max(1.0, _rms(update) / group["d"])
-            apply_update(SHRINK_AND_MOVE, [[param], [update]], (size, keep, sign))
+            apply_update(SHRINK_AND_MOVE, [[param], [update]], (sign * size, keep))
 
     def _direction(self, param: Tensor, group: dict[str, Any]) -> tuple[int, Tensor]:
         """The number of the step, and the gradient over the root of its average square."""
@@ -159,9 +159,9 @@ def _first_state(grad: Tensor) -> dict[str, Any]:
 
 
 def _mean_square(grad: Tensor, dim: int) -> Tensor:
-    norm = flambeau.linalg.vector_norm(grad, dim=dim, keepdim=True)
+    norm = grad.norm(dim=dim, keepdim=True)
     return norm.square_().div_(grad.shape[dim] or 1)
 
 
 def _rms(tensor: Tensor) -> float:
-    return float(flambeau.linalg.vector_norm(tensor)) / tensor.numel() ** 0.5
+    return float(tensor.norm()) / tensor.numel() ** 0.5

@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer
-from ._rows import ADAGRAD, UpdateRow
+from ._rows import ADAGRAD, Rows
 
 
 class Adagrad(FusedOptimizer):
@@ -84,8 +84,8 @@ class Adagrad(FusedOptimizer):
             for param in group["params"]:
                 self.state[param].update(self._first_state(param, group))
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        return ADAGRAD[group["weight_decay"] != 0]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return ADAGRAD
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         value = group["initial_accumulator_value"]

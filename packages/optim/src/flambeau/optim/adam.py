@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, zeros
-from ._rows import ADAM, ADAM_AMSGRAD, UpdateRow
+from ._rows import ADAM, ADAM_AMSGRAD, Rows
 
 
 class Adam(FusedOptimizer):
@@ -85,9 +85,8 @@ class Adam(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        decays = group["weight_decay"] != 0 and not group["decoupled_weight_decay"]
-        return (ADAM_AMSGRAD if group["amsgrad"] else ADAM)[decays]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return ADAM_AMSGRAD if group["amsgrad"] else ADAM
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return zeros(param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
@@ -98,7 +97,7 @@ class Adam(FusedOptimizer):
         root2 = math.sqrt(1.0 - beta2**key)
         step_size = lr * root2 / (1.0 - beta1**key)
         keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
-        return (step_size, beta1, 1.0 - beta1, beta2, 1.0 - beta2, root2 * group["eps"], keep)
+        return (-step_size, beta1, 1.0 - beta1, beta2, 1.0 - beta2, root2 * group["eps"], keep)
 
 
 class AdamW(Adam):

@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, zeros
-from ._rows import ADAMAX, UpdateRow
+from ._rows import ADAMAX, Rows
 
 
 class Adamax(FusedOptimizer):
@@ -73,8 +73,8 @@ class Adamax(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        return ADAMAX[group["weight_decay"] != 0]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return ADAMAX
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return zeros(param, "exp_avg", "exp_inf")

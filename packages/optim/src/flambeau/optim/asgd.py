@@ -10,7 +10,7 @@ from flambeau import Tensor
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer
 from ._rows import ASGD as ASGD_ROWS
-from ._rows import UpdateRow
+from ._rows import Rows
 
 
 class ASGD(FusedOptimizer):
@@ -77,8 +77,8 @@ class ASGD(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        return ASGD_ROWS[group["weight_decay"] != 0]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return ASGD_ROWS
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": 0, "eta": float(group["lr"]), "mu": 1.0, "ax": flambeau.zeros_like(param)}

@@ -99,7 +99,7 @@ class Muon(Optimizer):
         for param in params:
             step_size = lr * adjust(*param.shape)
             columns = [[param], [self._direction(param, group)]]
-            apply_update(SHRINK_AND_MOVE, columns, (step_size, keep, 1.0))
+            apply_update(SHRINK_AND_MOVE, columns, (step_size, keep))
 
     def _direction(self, param: Tensor, group: dict[str, Any]) -> Tensor:
         grad, momentum = param.grad, group["momentum"]

@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, averages
-from ._rows import NADAM, UpdateRow
+from ._rows import NADAM, Rows
 
 
 class NAdam(FusedOptimizer):
@@ -83,8 +83,8 @@ class NAdam(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        return NADAM[group["weight_decay"] != 0 and not group["decoupled_weight_decay"]]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return NADAM
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": 0, "mu_product": 1.0, **averages(param)}

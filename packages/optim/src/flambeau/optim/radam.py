@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, averages
-from ._rows import ADAM, RADAM_EARLY, UpdateRow
+from ._rows import ADAM, RADAM_EARLY, Rows
 
 
 class RAdam(FusedOptimizer):
@@ -81,10 +81,9 @@ class RAdam(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        decays = group["weight_decay"] != 0 and not group["decoupled_weight_decay"]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         early = _rectification(float(group["betas"][1]), key) is None
-        return (RADAM_EARLY if early else ADAM)[decays]
+        return RADAM_EARLY if early else ADAM
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": 0, **averages(param)}
@@ -97,9 +96,9 @@ class RAdam(FusedOptimizer):
         betas = (beta1, 1.0 - beta1, beta2, 1.0 - beta2)
         rectification = _rectification(beta2, key)
         if rectification is None:
-            return (step_size, *betas, keep)
+            return (-step_size, *betas, keep)
         step_size *= rectification * math.sqrt(1.0 - beta2**key)
-        return (step_size, *betas, group["eps"], keep)
+        return (-step_size, *betas, group["eps"], keep)
 
 
 def _rectification(beta2: float, step: int) -> float | None:

@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, zeros
-from ._rows import RMSPROP, UpdateRow
+from ._rows import RMSPROP, Rows
 
 
 class RMSprop(FusedOptimizer):
@@ -78,9 +78,9 @@ class RMSprop(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         pair = RMSPROP[bool(group["centered"]), group["momentum"] > 0]
-        return pair[group["weight_decay"] != 0]
+        return pair
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         names = ["momentum_buffer"] if group["momentum"] > 0 else []

@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import check_flags, check_rate
 from ._fused import FusedOptimizer, zeros
-from ._rows import RPROP, UpdateRow
+from ._rows import RPROP, Rows
 
 
 class Rprop(FusedOptimizer):
@@ -71,8 +71,11 @@ class Rprop(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        return RPROP[False]
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+        return RPROP
+
+    def _decays(self, group: dict[str, Any]) -> bool:
+        return False
 
     def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         lr = float(group["lr"])

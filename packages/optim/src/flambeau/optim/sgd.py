@@ -12,7 +12,7 @@ from ._fused import Columns, FusedOptimizer
 from ._rows import SGD as PLAIN
 from ._rows import SGD_MOMENTUM as MOMENTUM
 from ._rows import SGD_NESTEROV as NESTEROV
-from ._rows import UpdateRow
+from ._rows import Rows
 
 
 class SGD(FusedOptimizer):
@@ -98,11 +98,10 @@ class SGD(FusedOptimizer):
         state["momentum_buffer"] = flambeau.zeros_like(param)
         return True
 
-    def _row(self, group: dict[str, Any], key: Any) -> UpdateRow:
-        decays = group["weight_decay"] != 0
+    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         if group["momentum"] == 0:
-            return PLAIN[decays]
-        return NESTEROV[decays] if group["nesterov"] else MOMENTUM[decays]
+            return PLAIN
+        return NESTEROV if group["nesterov"] else MOMENTUM
 
     def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
         lr = float(group["lr"])

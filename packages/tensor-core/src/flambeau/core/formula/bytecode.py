@@ -22,6 +22,9 @@ MAX_REGISTERS = 96
 
 #: Instructions that are not opcodes: they fill registers, or take complex numbers apart.
 CONST, SCALAR, PART, PAIR = range(4)
+
+#: In a copy to an output, where it cannot be saved: the result is an operand or a number itself.
+NEVER = 1 << 15
 FIRST_OPCODE = 64
 
 _SIZES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "b": 1, "bool": 1, "c64": 8, "c128": 16}
@@ -135,7 +138,7 @@ class _Assembler:
             if instr.op == "param":
                 self.operand(number, instr)
             elif instr.args:
-                self.register[number] = self.take(instr.type)
+                self.register[number] = self.take(instr.type, fresh=number in fixed)
                 self.emit(instr, self.register[number])
                 self.release([a for a in set(instr.args) if last[a] == number and a not in fixed])
         self.store()
@@ -147,9 +150,10 @@ class _Assembler:
     def last_uses(self, order: Sequence[int]) -> dict[int, int]:
         return {arg: number for number in order for arg in self.program.instrs[number].args}
 
-    def take(self, kind: str) -> int:
+    def take(self, kind: str, fresh: bool = False) -> int:
+        """A register; a fresh one, which nothing else uses, may become an output's memory."""
         self.result.width = max(self.result.width, _SIZES[kind])
-        if self.free:
+        if self.free and not fresh:
             return self.free.pop()
         self.count += 1
         return self.count - 1
@@ -196,7 +200,12 @@ class _Assembler:
         self.result.code.append((self.numbers[name, kind], target, a, b, c))
 
     def store(self) -> None:
-        """Move results to the outputs, after the last read of any operand they may share."""
+        """Move results to the outputs, after the last read of any operand they may share.
+
+        Where they turn out to share none of those, the interpreter has the result computed in
+        the output, and saves the copy.
+        """
+        body = list(self.result.code)
         for number, parts in enumerate(self.program.outputs):
             target = len(self.inputs) + number
             registers = [self.register[part] for part in parts]
@@ -204,37 +213,29 @@ class _Assembler:
             if len(parts) == 2:
                 line = (PAIR, target, registers[0], registers[1], _CODES[kind])
             else:
-                line = (self.numbers["copy", kind], target, registers[0], 0, 0)
+                later = self.read_later(body, registers[0])
+                line = (self.numbers["copy", kind], target, registers[0], later, 0)
             self.result.code.append(line)
-        self.write_directly()
 
-    def write_directly(self) -> None:
-        """Results computed after the last read of any operand go to their outputs at once.
+    def read_later(self, body: Sequence[Code], register: int) -> int:
+        """The operands, as bits, that are read once a result's register is written."""
+        bits = 0
+        for line in reversed(body):
+            is_result = line[1] == register
+            if not is_result or self.reads_twice(line):
+                bits |= sum(1 << operand for operand in self.operands_of(line))
+            if is_result:
+                return bits
+        return NEVER
 
-        An output may be the memory of any operand, so earlier ones wait in scratch. Functions
-        stay apart: their rare cases read the operands a second time.
-        """
-        code = self.result.code
-        copies = len(code) - len(self.program.outputs)
-        targets = {source: target for op, target, source, *_ in code[copies:] if op >= FIRST_OPCODE}
-        for place in reversed(range(copies)):
-            operation, written = code[place][:2]
-            target = targets.get(written)
-            if target is not None and _opcode(operation).op not in FUNCTIONS:
-                code[place:] = [_renamed(line, written, target) for line in code[place:]]
-            if operation < FIRST_OPCODE or self.reads_operand(code[place]):
-                break
-        code[copies:] = [line for line in code[copies:] if line[1] != line[2]]
+    def reads_twice(self, line: Code) -> bool:
+        """Functions do: their rare cases are mended by a second pass."""
+        return line[0] < FIRST_OPCODE or _opcode(line[0]).op in FUNCTIONS
 
-    def reads_operand(self, line: Code) -> bool:
-        arity = len(_opcode(line[0]).args)
-        return any(register < len(self.inputs) for register in line[2 : 2 + arity])
+    def operands_of(self, line: Code) -> set[int]:
+        arity = 1 if line[0] == PART else len(_opcode(line[0]).args)
+        return {register for register in line[2 : 2 + arity] if register < len(self.inputs)}
 
 
 def _opcode(number: int) -> Opcode:
     return list(opcodes().values())[number - FIRST_OPCODE]
-
-
-def _renamed(line: Code, old: int, new: int) -> Code:
-    """A line with another register in the place of ``old``."""
-    return (line[0], *(new if register == old else register for register in line[1:]))

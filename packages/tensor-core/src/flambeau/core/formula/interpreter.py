@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS
+from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS, NEVER
 from .opcodes import Opcode, opcodes
 from .render_c import render_function
 
@@ -35,6 +35,7 @@ def bytecode_interpreter_source(name: str = "fl_run_bytecode") -> str:
         "FL_BC_BYTES": TILE_BYTES,
         "FL_BC_MAGIC": MAGIC,
         "FL_BC_FIRST": FIRST_OPCODE,
+        "FL_BC_NEVER": NEVER,
         "FL_BC_REGISTERS": MAX_REGISTERS,
         "FL_BC_NAME": name,
     }

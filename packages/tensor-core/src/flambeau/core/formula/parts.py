@@ -40,8 +40,9 @@ class Pair:
         by a power of two where the divisor is so large or small that its inverse is not normal.
         """
         size = call("maximum", call("abs", other.re), call("abs", other.im))
-        factor = call("select", size > 2.0**126, 0.25,
-                      call("select", size < 2.0**-100, 2.0**40, 1.0))
+        factor = call(
+            "select", size > 2.0**126, 0.25, call("select", size < 2.0**-100, 2.0**40, 1.0)
+        )
         return self.scale(factor)._over(other.scale(factor))
 
     def _over(self, other: Pair) -> Pair:

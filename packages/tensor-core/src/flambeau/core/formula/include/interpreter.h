@@ -119,6 +119,32 @@ static void fl_bc_prefetch(void *const *r, const int32_t *sizes, int inputs, int
     }
 }
 
+/* The copies of results to outputs, which stand at the end of the code. */
+static int fl_bc_copies(const fl_bc_head *head, const fl_bc_line *body) {
+    int copies = 0;
+    for (; copies < head->code; copies++) {
+        const int op = body[head->code - 1 - copies].op;
+        if (op < FL_BC_FIRST || op > FL_BC_FIRST + FL_BC_B) break;
+    }
+    return copies < head->outputs ? copies : head->outputs;
+}
+
+/* Whether a result may be computed in its output's memory: no operand that is still to be read
+ * (bits of line->b), nor another output, lies there. */
+static bool fl_bc_may_write(const fl_bc_head *head, const fl_bc_line *line, const int32_t *sizes,
+                            const void *const *in, void *const *out, int64_t n) {
+    const int number = line->target - head->inputs;
+    const char *begin = (const char *)out[number], *end = begin + n * sizes[line->target];
+    if (line->b & FL_BC_NEVER) return false;
+    for (int i = 0; i < head->inputs + head->outputs; i++) {
+        const bool is_input = i < head->inputs;
+        const char *other = (const char *)(is_input ? in[i] : out[i - head->inputs]);
+        const bool matters = is_input ? line->b >> i & 1 : i != line->target;
+        if (matters && other < end && begin < other + n * sizes[i]) return false;
+    }
+    return true;
+}
+
 void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
                 const fl_scalar *scalars, int64_t n) {
     const fl_bc_head *head = (const fl_bc_head *)code;
@@ -140,13 +166,23 @@ void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
         else
             fl_bc_scalar(r[line->target], line->c, line->b, scalars + line->a, filled);
     }
+    const int copies = fl_bc_copies(head, body);
+    const fl_bc_line *last = body + head->code - copies;
+    bool direct[FL_BC_REGISTERS];
+    for (int i = 0; i < copies; i++)
+        direct[i] = fl_bc_may_write(head, last + i, sizes, in, out, n);
     for (int64_t start = 0; start < n; start += tile) {
         const int64_t m = n - start < tile ? n - start : tile;
         for (int i = 0; i < head->inputs; i++)
             r[i] = (char *)in[i] + start * sizes[i];
         for (int i = head->inputs; i < shared; i++)
             r[i] = (char *)out[i - head->inputs] + start * sizes[i];
+        for (int i = 0; i < copies; i++)
+            if (direct[i]) r[last[i].a] = r[last[i].target];
         if (n - start >= 2 * tile) fl_bc_prefetch(r, sizes, head->inputs, tile);
-        for (int i = 0; i < head->code; i++) fl_bc_step(body + i, r, m);
+        for (const fl_bc_line *line = body; line < last; line++) fl_bc_step(line, r, m);
+        for (int i = 0; i < copies; i++)
+            if (r[last[i].a] != r[last[i].target])
+                fl_bc_table[last[i].op - FL_BC_FIRST](r[last[i].target], r[last[i].a], 0, 0, m);
     }
 }

@@ -88,7 +88,7 @@ def _far(a: Expr, order: int) -> Expr:
 
 def _plain(x: Expr, order: int) -> Expr:
     a = absolute(x)
-    half = call("exp", 0.5 * a)     # exp(a) overflows before the result does
+    half = call("exp", 0.5 * a)  # exp(a) overflows before the result does
     value = select(a <= _BORDER, _near(a, order), half * _far(a, order) * half)
     value = select(eq(a, INF), INF, value)
     return value * copysign(1.0, x) if order else value

@@ -65,9 +65,7 @@ def _log_size(z: Pair) -> Expr:
     a, b = absolute(z.re), absolute(z.im)
     large, small = call("maximum", a, b), call("minimum", a, b)
     p, q = large * large, small * small
-    short = 0.5 * call(
-        "log1p", ((p - 1.0) + q) + (mul_err(large, large) + mul_err(small, small))
-    )
+    short = 0.5 * call("log1p", ((p - 1.0) + q) + (mul_err(large, large) + mul_err(small, small)))
     w, is_large, is_small = scaled(z)
     shift = select(is_large, 600.0 * LN2, select(is_small, -600.0 * LN2, 0.0))
     size = call("hypot", w.re, w.im)
