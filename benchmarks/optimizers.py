@@ -69,7 +69,8 @@ def tiny_step(framework: ModuleType, kind: str, **options: Any) -> Callable[[], 
     params = [framework.randn(*SHAPE).requires_grad_() for _ in range(TENSORS)]
     for param in params:
         param.grad = framework.randn(*SHAPE)
-    step = getattr(framework.optim, kind)(params, **options).step
+    # So small a rate that thousands of steps leave the parameters finite.
+    step = getattr(framework.optim, kind)(params, lr=1e-6, **options).step
     step()
 
     def run() -> None:

@@ -175,7 +175,7 @@ def optimizers(T: ModuleType) -> dict[str, Make]:
             params = [T.randn(4, 4).requires_grad_() for _ in range(10)]
             for param in params:
                 param.grad = T.randn(4, 4)
-            step = getattr(T.optim, kind)(params, **options).step
+            step = getattr(T.optim, kind)(params, lr=1e-6, **options).step
 
             def run() -> None:
                 for _ in range(50):
