@@ -11,17 +11,22 @@ from flambeau.nn import functional as F
 #: Functions written in Python for an implicit `dim`, which the row of the same name does not have.
 ADAPTED = {"softmax", "log_softmax"}
 #: The same, without a row.
-WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward", "linear_cross_entropy"}
+WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward", "linear_cross_entropy",
+           "conv_tbc"}
+#: Second names, and the rows they are of.
+RENAMED = {"native_channel_shuffle": "channel_shuffle"}
 
 
 def test_every_function_has_a_row():
     rows = namespaces["nn.functional"]
-    plain = set(F.__all__) - ADAPTED - WRITTEN
+    plain = set(F.__all__) - ADAPTED - WRITTEN - RENAMED.keys()
     assert plain
     for name in plain:
         assert getattr(F, name) is (rows[name] if name in rows else getattr(ops, name))
     for name in ADAPTED:
         assert callable(getattr(ops, name))
+    for name, row in RENAMED.items():
+        assert getattr(F, name) is getattr(ops, row)
 
 
 #: Activations that PyTorch lets overwrite their input, with their other arguments.
