@@ -38,3 +38,35 @@ def test_transposed_queries_keep_their_order():
     got = ops.scaled_dot_product_attention(turned, flambeau.tensor(key), flambeau.tensor(value))
     np.testing.assert_allclose(got.numpy(), expected(query.swapaxes(1, 2), key, value), rtol=1e-12,
                                atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("dim", [1, 5, 16, 64, 67])
+@pytest.mark.parametrize("queries", [1, 3, 4, 5])
+def test_few_queries_read_keys_in_any_order(queries, dim, dtype):
+    """Inner products with the keys where they are, or with a copy: the same to the bit."""
+    query, key, value = (normal(2, 3, n, dim).astype(dtype) for n in (queries, 700, 700))
+    want = expected(*(x.astype("float64") for x in (query, key, value)))
+    got = ops.scaled_dot_product_attention(*map(flambeau.tensor, (query, key, value)))
+    near = {"float64": 1e-12, "float32": 1e-5, "float16": 3e-3}[dtype]
+    np.testing.assert_allclose(got.numpy(), want, rtol=near, atol=near)
+    turned = flambeau.tensor(np.ascontiguousarray(key.swapaxes(2, 3))).transpose(2, 3)
+    again = ops.scaled_dot_product_attention(flambeau.tensor(query), turned, flambeau.tensor(value))
+    np.testing.assert_array_equal(again.numpy(), got.numpy())
+    turned = flambeau.tensor(np.ascontiguousarray(query.swapaxes(2, 3))).transpose(2, 3)
+    again = ops.scaled_dot_product_attention(turned, flambeau.tensor(key), flambeau.tensor(value))
+    np.testing.assert_array_equal(again.numpy(), got.numpy())
+
+
+@pytest.mark.parametrize("queries", [2, 4])
+def test_few_queries_with_masks(queries):
+    query, key, value = normal(1, 2, queries, 8), normal(1, 2, 600, 8), normal(1, 2, 600, 3)
+    tensors = [flambeau.tensor(x) for x in (query, key, value)]
+    for mask in (np.tri(queries, 600, 590, bool), np.tri(queries, 600, 0, bool)):
+        got = ops.scaled_dot_product_attention(*tensors, flambeau.tensor(mask)).numpy()
+        for row in range(queries):
+            seen = mask[row]
+            want = expected(query[:, :, row:row + 1], key[:, :, seen], value[:, :, seen])
+            np.testing.assert_allclose(got[:, :, row:row + 1], want, rtol=1e-12, atol=1e-12)
+    causal = ops.scaled_dot_product_attention(*tensors, is_causal=True).numpy()
+    np.testing.assert_allclose(causal, got, rtol=1e-12, atol=1e-12)

@@ -1,15 +1,18 @@
 /* attention: softmax(scale * query key^T + mask) value, by blocks of queries and keys.
  *
  * A piece of work is a run of queries of one head. It goes over blocks of keys, each transposed
- * once, and keeps for every query the running maximum and sum of its softmax. */
+ * once, and keeps for every query the running maximum and sum of its softmax. Few queries, as in
+ * generation token by token, read the keys where they are: transposing would be most of the work. */
 #include "ops/attention.h"
 #include <math.h>
+#include <utility>
 
 namespace {
 
 const int64_t QUERIES = 64;             /* of a block of scores */
 const int64_t KEYS = 512;
 const int64_t RUN = 4 * QUERIES;        /* queries of a piece of work */
+const int64_t FEW = 4;                  /* queries whose scores are inner products */
 
 struct Job {
     fl_attention a;
@@ -18,6 +21,7 @@ struct Job {
     const AttentionMask &mask;
     char *logsumexp;
     int64_t rows, pitch;        /* of a block of scores */
+    bool few;
 };
 
 /* Scratch memory of one thread, carved into the parts a run needs. */
@@ -29,27 +33,50 @@ struct Workspace {
         int64_t size = job.tools.size;
         scores = memory.as<char>();
         keys = scores + job.rows * job.pitch * size;
-        max = keys + job.a.dim * job.pitch * size;
+        max = keys + key_elements(job) * size;
         sum = max + RUN * size;
         factor = sum + RUN * size;
         product = factor + RUN * size;
     }
+    static int64_t key_elements(const Job &job) {
+        int64_t turned = job.a.dim * job.pitch;
+        int64_t copied = job.few ? job.pitch * fl_attention_pitch(job.a.dim, job.a.dim) : 0;
+        return turned > copied ? turned : copied;
+    }
     static size_t bytes(const Job &job) {
-        int64_t elements = (job.rows + job.a.dim) * job.pitch + 3 * RUN;
-        return (size_t)(elements * job.tools.size + job.tools.product_bytes(job.rows));
+        int64_t elements = job.rows * job.pitch + key_elements(job) + 3 * RUN;
+        int64_t query = job.few ? job.rows * (job.a.dim + 64) : 0;   /* copied, ends on vectors */
+        return (size_t)((elements + query) * job.tools.size + job.tools.product_bytes(job.rows));
     }
 };
 
+/* A block of keys, transposed; the copy has the order that the product reads. */
+fl_attention_matrix transposed_keys(const Job &job, const Workspace &w, int64_t head, int64_t key,
+                                    int64_t cols) {
+    const char *data = job.k.at(job.a, head, key);
+    if (!job.few) {
+        job.tools.pack(w.keys, job.pitch, job.k, data, cols, job.a.dim);
+        return {w.keys, job.pitch, 1};
+    }
+    if (job.k.col == 1)
+        return {data, 1, job.k.row};
+    fl_heads turned = job.k;
+    std::swap(turned.row, turned.col);
+    int64_t pitch = fl_attention_pitch(job.a.dim, job.a.dim);
+    job.tools.pack(w.keys, pitch, turned, data, job.a.dim, cols);
+    return {w.keys, 1, pitch};
+}
+
 /* A block of queries meets a block of keys. */
 void block(const Job &job, const Workspace &w, int64_t head, int64_t run, int64_t query,
-           int64_t rows, int64_t key, int64_t cols) {
+           int64_t rows, fl_attention_matrix keys, int64_t key, int64_t cols) {
     const fl_attention &a = job.a;
     int64_t size = job.tools.size, state = (query - run) * size;
     fl_attention_matrix q = {job.q.at(a, head, query), job.q.row, job.q.col};
     fl_attention_matrix v = {job.v.at(a, head, key), job.v.row, job.v.col};
     fl_attention_matrix out = {job.out.at(a, head, query), job.out.row, job.out.col};
     fl_attention_matrix s = {w.scores, job.pitch, 1};
-    fl_attention_product(job.tools, rows, cols, a.dim, q, {w.keys, job.pitch, 1}, s, 0, w.product);
+    fl_attention_product(job.tools, rows, cols, a.dim, q, keys, s, 0, w.product, job.few);
     int64_t visible = a.causal ? query + 1 - key : cols;
     fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
                         job.mask.part(a, head, query, key), visible};
@@ -79,12 +106,12 @@ void run_queries(const Job &job, const Workspace &w, int64_t head, int64_t first
     job.tools.is_double ? start<double>(w, rows) : start<float>(w, rows);
     for (int64_t key = 0; key < keys; key += KEYS) {
         int64_t cols = keys - key < KEYS ? keys - key : KEYS;
-        job.tools.pack(w.keys, job.pitch, job.k, job.k.at(a, head, key), cols, a.dim);
+        fl_attention_matrix block_of_keys = transposed_keys(job, w, head, key, cols);
         for (int64_t query = first; query < last; query += QUERIES) {
             int64_t count = last - query < QUERIES ? last - query : QUERIES;
             int64_t seen = a.causal && query + count - key < cols ? query + count - key : cols;
             if (seen > 0)
-                block(job, w, head, first, query, count, key, seen);
+                block(job, w, head, first, query, count, block_of_keys, key, seen);
         }
     }
     job.tools.block->divide_rows(job.out.at(a, head, first), rows, a.value_dim, job.out.row,
@@ -162,7 +189,7 @@ extern "C" int fl_run_attention(const fl_op *op, const fl_value *in, int,
                fl_heads_of(a, k.data, k.dtype, k.strides),
                fl_heads_of(a, v.data, v.dtype, v.strides), out.heads, fl_attention_tools(kind),
                mask, outs[1]->data, a.queries < QUERIES ? a.queries : QUERIES,
-               fl_attention_pitch(a.keys, KEYS)};
+               fl_attention_pitch(a.keys, KEYS), a.queries <= FEW};
     if (run_job(job) < 0)
         return -1;
     out.commit();

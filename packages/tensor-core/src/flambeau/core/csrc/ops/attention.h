@@ -89,11 +89,12 @@ struct fl_attention_tools {
               int64_t cols) const;      /* out = transposed rows x cols of `from` */
 };
 
-/* c = a b + beta c; matrices given by their first element and strides. */
+/* c = a b + beta c; matrices given by their first element and strides. With `dot`, for few rows of
+ * a, elements are inner products, and b.row is 1. */
 struct fl_attention_matrix {
     const void *data;
     int64_t row, col;
 };
 void fl_attention_product(const fl_attention_tools &tools, int64_t m, int64_t n, int64_t k,
                           fl_attention_matrix a, fl_attention_matrix b, fl_attention_matrix c,
-                          double beta, void *scratch);
+                          double beta, void *scratch, bool dot = false);

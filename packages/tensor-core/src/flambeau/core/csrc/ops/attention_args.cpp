@@ -191,7 +191,7 @@ void fl_attention_tools::pack(void *out, int64_t out_row, const fl_heads &from, 
 
 void fl_attention_product(const fl_attention_tools &tools, int64_t m, int64_t n, int64_t k,
                           fl_attention_matrix a, fl_attention_matrix b, fl_attention_matrix c,
-                          double beta, void *scratch) {
+                          double beta, void *scratch, bool dot) {
     fl_gemm_block g = {};
     g.m = m;
     g.n = n;
@@ -207,6 +207,7 @@ void fl_attention_product(const fl_attention_tools &tools, int64_t m, int64_t n,
     g.c_col = c.col;
     g.alpha = 1;
     g.beta = beta;
+    g.dot = dot;
     g.scratch = scratch;
     tools.product->block(&g);
 }
