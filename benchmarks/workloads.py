@@ -7,6 +7,7 @@ is the group that its ratio is averaged in.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ def workloads(T: ModuleType) -> dict[str, Make]:
         **layers(T),
         **optimizers(T),
         **training(T),
+        **loading(T),
     }
 
 
@@ -235,4 +237,30 @@ def training(T: ModuleType) -> dict[str, Make]:
         "training.scalar graph": scalar_graph,
         "training.perceptron": perceptron,
         "training.convolutional": convolutional,
+    }
+
+
+def loading(T: ModuleType) -> dict[str, Make]:
+    """Two hundred batches of data in memory; `loading.py` has more settings."""
+
+    def batches(size: int, workers: int) -> Make:
+        def make() -> Run:
+            data = importlib.import_module(f"{T.__name__}.utils.data")
+            rows = data.TensorDataset(T.zeros(200 * size, 64), T.arange(200 * size))
+            keep = workers > 0
+            options = {"shuffle": True, "num_workers": workers, "persistent_workers": keep}
+            loader = data.DataLoader(rows, batch_size=size, **options)
+
+            def run() -> None:
+                for _ in loader:
+                    pass
+
+            return run
+
+        return make
+
+    return {
+        "loading.32 rows": batches(32, 0),
+        "loading.256 rows": batches(256, 0),
+        "loading.32 rows, two workers": batches(32, 2),
     }

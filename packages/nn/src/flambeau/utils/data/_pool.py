@@ -12,6 +12,11 @@ from ._seeding import COLLATE
 STUCK_SECONDS = 25  # without one sample more, unless DataLoader(timeout=...) says otherwise
 POLL_SECONDS = 1.0
 
+_STARTING = (
+    "while it started (processes that are not forked run the main program's file once more: its "
+    "own loop belongs under if __name__ == '__main__':)"
+)
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -94,7 +99,7 @@ def where(pool: Pool, worker: int, jobs: dict[int, Any]) -> str:
     _, number, place = pool.place(worker)
     job = jobs.get(number)
     if job is None:
-        return "between two batches" if number >= 0 else "while it started"
+        return "between two batches" if number >= 0 else _STARTING
     indices = job.indices
     if place == COLLATE:
         return f"in collate_fn of batch {number}"

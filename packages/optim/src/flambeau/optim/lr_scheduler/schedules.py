@@ -200,8 +200,12 @@ class MultiStepLR(_Multiplied):
         super().__init__(optimizer, last_epoch)
 
     def _ratio(self) -> float:
-        # A saved state may come back with a plain dict.
-        return float(self.gamma ** self.milestones.get(self.last_epoch, 0))
+        return float(self.gamma ** self.milestones[self.last_epoch])
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state; files give the milestones back as a plain dict."""
+        super().load_state_dict(state_dict)
+        self.milestones = Counter(self.milestones)
 
     def _factor(self, epoch: float) -> float:
         return float(self.gamma ** bisect_right(sorted(self.milestones.elements()), epoch))
