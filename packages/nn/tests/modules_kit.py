@@ -247,13 +247,24 @@ def check_strided(row: Row) -> None:
 
 
 def check_meta(row: Row) -> None:
-    """On the ``meta`` device, where nothing is computed, shapes and dtypes are the same."""
+    """On the ``meta`` device, where nothing is computed, shapes and dtypes are the same.
+
+    A module that was made there takes its weights later.
+    """
     module = row.make(flambeau).eval()
+    state = copy.deepcopy(module.state_dict())
     plain = [_input(flambeau, a, False) for a, _ in _first(row, "float32")]
     absent = [_to(tensor, "meta") for tensor in plain]
     expected = _flat(module(*plain, **row.call))
     for a, b in zip(_flat(module.to("meta")(*absent, **row.call)), expected, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
+    if "device" in inspect.signature(getattr(nn, row.name)).parameters:
+        made = row.make(flambeau, device="meta").eval()
+        assert all(p.device.type == "meta" for p in (*made.parameters(), *made.buffers()))
+        made = made.to_empty(device="cpu")
+        made.load_state_dict(state)
+        for a, b in zip(_flat(made(*plain, **row.call)), expected, strict=True):
+            same(a, b)
 
 
 def refuses(make: Callable[[Any], Any], error: Any, text: str, same_type: bool = True) -> None:
