@@ -1,6 +1,7 @@
 """Modules, layers and losses for building networks."""
 
 from . import attention, functional, init, modules, utils
+from ._summary import LayerSummary, Summary, summary
 from .modules.activation import (
     CELU,
     ELU,
@@ -223,6 +224,7 @@ __all__ = [
     "LSTM",
     "LSTMCell",
     "LayerNorm",
+    "LayerSummary",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
@@ -293,6 +295,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "Summary",
     "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
@@ -318,5 +321,6 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "summary",
     "utils",
 ]
