@@ -121,11 +121,110 @@ def test_refusals():
         init.orthogonal_(flambeau.empty(3))
 
 
-def test_generators_repeat():
+FILLERS = {
+    "uniform_": lambda t, g: init.uniform_(t, 0, 1, g),
+    "normal_": lambda t, g: init.normal_(t, 0, 1, g),
+    "trunc_normal_": lambda t, g: init.trunc_normal_(t, generator=g),
+    "xavier_uniform_": lambda t, g: init.xavier_uniform_(t, 1, g),
+    "xavier_normal_": lambda t, g: init.xavier_normal_(t, generator=g),
+    "kaiming_uniform_": lambda t, g: init.kaiming_uniform_(t, generator=g),
+    "kaiming_normal_": lambda t, g: init.kaiming_normal_(t, generator=g),
+    "orthogonal_": lambda t, g: init.orthogonal_(t, 1, g),
+    "sparse_": lambda t, g: init.sparse_(t, 0.3, 1, g),
+}
+
+
+@pytest.mark.parametrize("name", FILLERS)
+def test_generators_repeat(name):
     def draw(seed):
         generator = flambeau.Generator()
         generator.manual_seed(seed)
-        return init.xavier_normal_(flambeau.empty(3, 3), generator=generator).tolist()
+        return FILLERS[name](flambeau.empty(4, 3), generator).tolist()
 
     assert draw(5) == draw(5)
     assert draw(5) != draw(6)
+    flambeau.manual_seed(1)
+    first = flambeau.rand(2).tolist()
+    flambeau.manual_seed(1)
+    draw(5)
+    assert flambeau.rand(2).tolist() == first
+
+
+@pytest.mark.parametrize("name", FILLERS)
+def test_without_memory(name):
+    tensor = flambeau.empty(4, 3, device="meta")
+    assert FILLERS[name](tensor, None) is tensor
+
+
+def test_sparse():
+    values = filled(init.sparse_, 0.31, 2.0, shape=(100, 300))
+    assert ((values == 0).sum(0) == 31).all()
+    assert len({tuple(column) for column in (values == 0).T}) > 250
+    assert values[values != 0].std() == pytest.approx(2.0, rel=0.02)
+    assert (filled(init.sparse_, 1, shape=(3, 2)) == 0).all()
+    with pytest.raises(ValueError, match=r"matrix, not a tensor of shape \(2, 2, 2\)"):
+        init.sparse_(flambeau.empty(2, 2, 2), 0.5)
+    with pytest.raises(ValueError, match="between 0 and 1, not 1.5"):
+        init.sparse_(flambeau.empty(2, 2), 1.5)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_dirac_gives_back_channels(groups):
+    for dims in (1, 2, 3):
+        conv = getattr(nn, f"Conv{dims}d")(4, 4, 3, padding=1, groups=groups, bias=False)
+        init.dirac_(conv.weight, groups)
+        x = flambeau.randn(2, 4, *(5,) * dims)
+        assert flambeau.equal(conv(x), x)
+
+
+def test_dirac_errors():
+    with pytest.raises(ValueError, match=r"not a tensor of shape \(2, 2\)"):
+        init.dirac_(flambeau.empty(2, 2))
+    with pytest.raises(ValueError, match="3 output channels do not fall into 2 groups"):
+        init.dirac_(flambeau.empty(3, 2, 1), 2)
+
+
+def test_orthogonal_is_drawn_uniformly():
+    """Each entry of a uniform orthogonal matrix has mean 0 and variance 1 / n."""
+    draws = np.stack([filled(init.orthogonal_, shape=(3, 3)) for _ in range(2000)])
+    np.testing.assert_allclose(draws.mean(0), 0, atol=0.06)
+    np.testing.assert_allclose((draws**2).mean(0), 1 / 3, atol=0.04)
+
+
+DEPRECATED = "names without an underscore are deprecated in PyTorch"
+ABSENT = {
+    **dict.fromkeys(("uniform", "normal", "constant", "eye", "dirac", "sparse"), DEPRECATED),
+    **dict.fromkeys(("xavier_uniform", "xavier_normal", "orthogonal"), DEPRECATED),
+    **dict.fromkeys(("kaiming_uniform", "kaiming_normal"), DEPRECATED),
+}
+
+
+@pytest.mark.oracle
+def test_every_name_of_torch():
+    torch = pytest.importorskip("torch")
+    names = {
+        name
+        for name, value in vars(torch.nn.init).items()
+        if callable(value) and name[0] != "_" and value.__module__ == "torch.nn.init"
+    }
+    assert len(names) > 12
+    assert {name for name in names if not hasattr(init, name)} == set(ABSENT) & names
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("shape", [(4, 3, 3), (6, 2, 2, 5), (2, 4, 3, 1, 2)])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_dirac_against_torch(shape, groups):
+    torch = pytest.importorskip("torch")
+    theirs = torch.nn.init.dirac_(torch.empty(shape), groups)
+    assert init.dirac_(flambeau.empty(shape), groups).tolist() == theirs.tolist()
+
+
+@pytest.mark.oracle
+def test_gains_against_torch():
+    torch = pytest.importorskip("torch")
+    for name in ("linear", "conv2d", "conv_transpose3d", "sigmoid", "tanh", "relu", "selu"):
+        assert init.calculate_gain(name) == torch.nn.init.calculate_gain(name)
+    for slope in (None, 0.3, 2):
+        gain = init.calculate_gain("leaky_relu", slope)
+        assert gain == torch.nn.init.calculate_gain("leaky_relu", slope)

@@ -47,7 +47,7 @@ from .modules.attention import MultiheadAttention
 from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .modules.bilinear import Bilinear
 from .modules.channelshuffle import ChannelShuffle
-from .modules.container import ModuleDict, ModuleList, ParameterList, Sequential
+from .modules.container import ModuleDict, ModuleList, Sequential
 from .modules.conv import Conv1d, Conv2d, Conv3d
 from .modules.convtranspose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .modules.distance import CosineSimilarity, PairwiseDistance
@@ -122,6 +122,7 @@ from .modules.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .modules.parameter_container import ParameterDict, ParameterList
 from .modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from .modules.pooling import (
     AvgPool1d,
@@ -265,6 +266,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",

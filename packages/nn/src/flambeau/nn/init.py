@@ -92,6 +92,8 @@ def trunc_normal_(
         True
     """
     _check_interval(mean, std, a, b)
+    if tensor.is_meta:  # which holds no numbers to look at
+        return tensor
     with flambeau.no_grad():
         tensor.normal_(mean, std, generator=generator)
         outside = (tensor < a) | (tensor > b)
@@ -229,8 +231,80 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     with flambeau.no_grad():
         flat = flambeau.empty(rows, columns, dtype=tensor.dtype, device=tensor.device)
         flat = flat.normal_(0, 1, generator=generator).to(flambeau.float64)
-        flat = _orthonormal_rows(flat) if rows < columns else _orthonormal_rows(flat.t()).t()
-        return tensor.copy_((flat * gain).reshape(tensor.shape))
+        q, r = flambeau.linalg.qr(flat.t() if rows < columns else flat)
+        q = q * r.diagonal().sgn()  # of all decompositions the one with a positive diagonal
+        return tensor.copy_((q.t() if rows < columns else q).mul(gain).reshape(tensor.shape))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Fill a matrix with normal numbers, and some places of every column with zero.
+
+    From Martens 2010, "Deep learning via Hessian-free optimization".
+
+    Args:
+        tensor: What to fill.
+        sparsity: The part of each column that is zero, rounded up.
+        std: The standard deviation of the normal distribution.
+        generator: Where the random numbers come from.
+
+    Raises:
+        ValueError: The tensor is not a matrix, or ``sparsity`` not between 0 and 1.
+
+    Example:
+        >>> import flambeau
+        >>> (sparse_(flambeau.empty(4, 2), 0.5) == 0).sum(0)
+        tensor([2, 2])
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"sparse_() fills a matrix, not a tensor of shape {tuple(tensor.shape)}")
+    if not 0 <= sparsity <= 1:
+        raise ValueError(f"sparsity is between 0 and 1, not {sparsity}")
+    rows = tensor.shape[0]
+    zeros = math.ceil(sparsity * rows)
+    with flambeau.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        order = flambeau.empty(tensor.shape, dtype=flambeau.float64, device=tensor.device)
+        rank = order.uniform_(generator=generator).argsort(0).argsort(0)
+        return tensor.masked_fill_(rank < zeros, 0)
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that it gives back its first input channels.
+
+    Args:
+        tensor: A weight of three to five dimensions.
+        groups: How many groups the convolution has; each gives back its own channels.
+
+    Raises:
+        ValueError: The tensor has another number of dimensions, or its first size is not a
+            multiple of ``groups``.
+
+    Example:
+        >>> import flambeau
+        >>> dirac_(flambeau.empty(2, 2, 3))
+        tensor([[[0., 1., 0.],
+                 [0., 0., 0.]],
+        <BLANKLINE>
+                [[0., 0., 0.],
+                 [0., 1., 0.]]])
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError(
+            "dirac_() fills a weight of three, four or five dimensions, not a tensor of shape "
+            f"{tuple(tensor.shape)}"
+        )
+    if groups < 1 or tensor.shape[0] % groups:
+        raise ValueError(
+            f"dirac_(): the {tensor.shape[0]} output channels do not fall into {groups} groups"
+        )
+    size = tensor.shape[0] // groups
+    middle = tuple(length // 2 for length in tensor.shape[2:])
+    with flambeau.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(size, tensor.shape[1])):
+                tensor[(group * size + channel, channel, *middle)] = 1
+    return tensor
 
 
 def fan_in_uniform_(weight: Tensor, bias: Tensor | None) -> None:
@@ -274,15 +348,3 @@ def _check_interval(mean: float, std: float, a: float, b: float) -> None:
             f"fewer than one in a thousand normal numbers of mean {mean} and deviation {std} lie "
             f"between {a} and {b}; use uniform_(tensor, {a}, {b})"
         )
-
-
-def _orthonormal_rows(matrix: Tensor) -> Tensor:
-    """Gram and Schmidt's process on the rows, each projected twice, which makes it stable."""
-    basis = flambeau.zeros_like(matrix)
-    for i in range(matrix.shape[0]):
-        row = matrix[i]
-        for _ in range(2):
-            done = basis[:i]
-            row = row - (done @ row) @ done
-        basis[i] = row / (row * row).sum().sqrt()
-    return basis

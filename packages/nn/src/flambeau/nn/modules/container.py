@@ -1,4 +1,4 @@
-"""Modules that hold others, or parameters: ``Sequential``, ``ModuleList`` and their kin."""
+"""Modules that hold others: ``Sequential``, ``ModuleList`` and ``ModuleDict``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from flambeau import Tensor
-
-from ..parameter import Parameter
 from .module import Module
 from .module._show import indent
 
@@ -58,9 +55,9 @@ class _List(Module):
         self._refill(kept)
         return self
 
-    def pop(self, index: int = -1) -> Module:
-        """Take a module out and return it."""
-        module: Module = self[index]
+    def pop(self, index: int | slice = -1) -> Any:
+        """Take a module, or a slice of them, out and return it."""
+        module = self[index]
         del self[index]
         return module
 
@@ -123,7 +120,21 @@ class Sequential(_List):
         return super().__getitem__(index)
 
     def __add__(self, other: Sequential) -> Sequential:
-        return Sequential(*self, *other)
+        return Sequential(*self, *_checked(other))
+
+    def __iadd__(self, other: Sequential) -> Sequential:
+        self.extend(_checked(other))
+        return self
+
+    def __mul__(self, times: int) -> Sequential:
+        """The same modules several times over, one after another."""
+        return Sequential(*list(self) * _count(times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Sequential:
+        self.extend(list(self) * (_count(times) - 1))
+        return self
 
 
 class ModuleList(_List):
@@ -247,69 +258,21 @@ class ModuleDict(Module):
             self[name] = module
 
 
-class ParameterList(Module):
-    """A list whose parameters belong to the network; plain tensors in it become parameters.
-
-    Args:
-        values: The first members.
-
-    Example:
-        >>> import flambeau
-        >>> from flambeau import nn
-        >>> scales = nn.ParameterList([flambeau.ones(2), flambeau.ones(3)])
-        >>> [name for name, _ in scales.named_parameters()]
-        ['0', '1']
-    """
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self._size = 0
-        self.extend(values or ())
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self.__dict__[str(i)] for i in range(self._size)])
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self.__dict__[self._name_at(index)]
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name_at(index), _as_parameter(value))
-
-    def append(self, value: Any) -> ParameterList:
-        """Add a parameter at the end, and return this list."""
-        setattr(self, str(self._size), _as_parameter(value))
-        self._size += 1
-        return self
-
-    def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add parameters at the end, and return this list."""
-        for value in list(values):
-            self.append(value)
-        return self
-
-    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
-        return self.extend(values)
-
-    def extra_repr(self) -> str:
-        return "\n".join(
-            f"({i}): {type(value).__name__} of shape {tuple(getattr(value, 'shape', ()))}"
-            for i, value in enumerate(self)
+def _checked(other: Any) -> Sequential:
+    if not isinstance(other, Sequential):
+        raise ValueError(
+            f"a Sequential and a {type(other).__name__} cannot be added; write "
+            "nn.Sequential(*one, other)"
         )
-
-    def _name_at(self, index: int) -> str:
-        if not -self._size <= operator.index(index) < self._size:
-            raise IndexError(f"index {index} is out of range for {self._size} parameters")
-        return str(operator.index(index) % self._size)
+    return other
 
 
-def _as_parameter(value: Any) -> Any:
-    plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
-    return Parameter(value) if plain else value
+def _count(times: Any) -> int:
+    if not isinstance(times, int):
+        raise TypeError(f"a Sequential is multiplied by a whole number, not {times!r}")
+    if times <= 0:
+        raise ValueError(f"a Sequential is multiplied by a number greater than 0, not {times}")
+    return times
 
 
 def _runs(texts: list[str]) -> Iterator[tuple[int, int, str]]:
