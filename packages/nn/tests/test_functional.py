@@ -89,3 +89,76 @@ def test_gumbel_softmax_has_the_gradient_of_the_shares():
         grads.append(logits.grad.flatten().tolist())
     assert grads[0] == pytest.approx(grads[1])
     assert max(grads[0]) > 0.1
+
+
+HELPERS = "a helper of PyTorch's own functions"
+GPU = "a product in formats of eight and four bits, or in groups, of PyTorch's GPU kernels"
+#: Names of torch.nn.functional that are not here -> why.
+ABSENT = {
+    **dict.fromkeys(("assert_int_or_pair", "boolean_dispatch", "handle_torch_function"), HELPERS),
+    **dict.fromkeys(("has_torch_function", "has_torch_function_unary"), HELPERS),
+    "has_torch_function_variadic": HELPERS,
+    **dict.fromkeys(("grouped_mm", "scaled_mm", "scaled_grouped_mm"), GPU),
+}
+#: Parameters that are not here -> why.
+LACKING = {
+    **dict.fromkeys(
+        (f"{kind}max_pool{d}d_with_indices" for kind in ("", "adaptive_") for d in (1, 2, 3)),
+        {"return_indices"},  # which they do in any case
+    ),
+    "normalize": {"out"},  # copy the result instead
+}
+
+
+def _functions(torch):
+    """Public functions of torch.nn.functional by name."""
+    import inspect
+    import typing
+
+    here = vars(torch.nn.functional).items()
+    return {
+        name: value
+        for name, value in here
+        if callable(value) and name[0] != "_" and not inspect.isclass(value)
+        and not hasattr(typing, name)
+    }
+
+
+@pytest.mark.oracle
+def test_every_name_of_torch():
+    functions = _functions(pytest.importorskip("torch"))
+    assert len(functions) > 120
+    assert {name for name in functions if not hasattr(F, name)} == set(ABSENT)
+
+
+def _parameters(function):
+    """Names of the parameters of a Python function, or of an operator, which has a text."""
+    import inspect
+    import re
+
+    text = getattr(function, "__text_signature__", None)
+    if text is None:
+        return list(inspect.signature(function).parameters)
+    plain = re.sub(r"\([^()]*\)|\[[^\]]*\]", "", text[1:-1])
+    names = [part.split("=")[0].strip() for part in plain.split(",")]
+    return [name for name in names if name not in ("*", "/", "")]
+
+
+@pytest.mark.oracle
+def test_parameters_are_those_of_torch():
+    """Names and order, but for the first, as far as PyTorch shows them."""
+    import inspect
+
+    compared = 0
+    for name, function in _functions(pytest.importorskip("torch")).items():
+        try:
+            theirs = list(inspect.signature(function).parameters)
+        except ValueError:
+            continue
+        if name in ABSENT or theirs == ["args", "kwargs"]:
+            continue
+        mine = _parameters(getattr(F, name))
+        wanted = [p for p in theirs if p not in LACKING.get(name, ())]
+        assert mine[1:] == wanted[1:], name
+        compared += 1
+    assert compared > 80

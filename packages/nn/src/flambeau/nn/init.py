@@ -146,7 +146,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     Raises:
         ValueError: The tensor has fewer than two dimensions.
     """
-    fan_in, fan_out = _fans(tensor)
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
@@ -157,7 +157,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Raises:
         ValueError: The tensor has fewer than two dimensions.
     """
-    fan_in, fan_out = _fans(tensor)
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
 
 
@@ -316,8 +316,11 @@ def fan_in_uniform_(weight: Tensor, bias: Tensor | None) -> None:
         uniform_(bias, -bound, bound)
 
 
-def _fans(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs reach an output, and how many outputs an input reaches."""
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs reach an output, and how many outputs an input reaches.
+
+    The name is PyTorch's: many initializations outside it call this function.
+    """
     if tensor.ndim < 2:
         raise ValueError(
             "the fan in and out are defined for two dimensions or more, not for shape "
@@ -328,7 +331,7 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    fans = dict(zip(("fan_in", "fan_out"), _fans(tensor), strict=True))
+    fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor), strict=True))
     if mode.lower() not in fans:
         raise ValueError(f'mode is "fan_in" or "fan_out", not {mode!r}')
     fan = fans[mode.lower()]
