@@ -208,7 +208,8 @@ def _in_pieces(
             label_smoothing=smoothing,
         )
 
-    size = options.rows(*input.shape, linear_weight.shape[0])
+    batch, features = input.shape
+    size = options.rows(batch, features, linear_weight.shape[0])
     pieces = zip(ops.split(input, size), ops.split(target, size), strict=True)
     losses = [
         checkpoint(loss_of, rows, linear_weight, bias, wanted, use_reentrant=False)
