@@ -44,3 +44,15 @@ typedef struct fl_gemm_dtype {
 typedef struct fl_gemm_kernels {
     fl_gemm_dtype f32, f64;
 } fl_gemm_kernels;
+
+/* Products of bfloat16 with float32 for C: k, strides and pointers of A and B count pairs of
+ * neighbours along k. */
+struct fl_gemm_pairs_kernels {
+    bool built;                 /* for processors with AVX512-BF16 */
+    fl_gemm_dtype product;
+    /* out[j] = the pair of low[j] and high[j] */
+    void (*interleave)(uint32_t *out, const uint16_t *low, const uint16_t *high, int64_t n);
+};
+extern "C" {
+FL_LEVELS(fl_gemm_pairs_kernels);
+}

@@ -30,7 +30,7 @@ inline void dot_step(Vector<T> (&sum)[ROWS][COLS], const T *a, int64_t a_row, co
         Vector<T> right = PART ? load_part(b + j * b_col, count) : load(b + j * b_col);
 #pragma GCC unroll 8
         for (int i = 0; i < ROWS; i++)
-            sum[i][j] = fma(left[i], right, sum[i][j]);
+            sum[i][j] = add_product(left[i], right, sum[i][j]);
     }
 }
 

@@ -50,7 +50,7 @@ void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out
             Vector<T> element = splat(a[i * PANEL_STRIDE]);
 #pragma GCC unroll 8
             for (int v = 0; v < VECTORS; v++)
-                sum[i][v] = fma(element, row[v], sum[i][v]);
+                sum[i][v] = add_product(element, row[v], sum[i][v]);
         }
         a++;
         b += b_row;

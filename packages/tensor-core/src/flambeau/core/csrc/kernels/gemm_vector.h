@@ -123,6 +123,16 @@ template <class T, class V> inline void store_part(T *p, V v, int64_t count) {
 }
 #endif
 
+/* What a product adds to its sums: in float32 and float64 element by element; where the elements
+ * are pairs of bfloat16, the two products of each. */
+#if defined(FL_GEMM_PAIRS)
+inline Vector<float> add_product(Vector<float> a, Vector<float> b, Vector<float> sum) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+}
+#else
+template <class V> inline V add_product(V a, V b, V sum) { return fma(a, b, sum); }
+#endif
+
 /* ---- lane shuffles, written once for all widths ------------------------------------------ */
 
 template <class T> using Index = typename Lanes<T>::Index;

@@ -88,7 +88,8 @@ class Hashed {
     uint64_t *slots_;
 };
 
-template <class T, class Table> void look_up(const Table &table, const T *x, bool *found, int64_t n) {
+template <class T, class Table>
+void look_up(const Table &table, const T *x, bool *found, int64_t n) {
     fl_parallel(n, FL_GRAIN, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             found[i] = table.has(x[i]);

@@ -1,11 +1,13 @@
 /* linear: input @ weight.T + bias in one pass over the result. */
 #include "ops/matrix.h"
+#include "ops/pairs.h"
 
 namespace {
 
 /* A product input @ weight.T whose rows are all rows of a batched input. */
 struct Rows {
     int64_t m, n, k;
+    bool pairs;             /* of bfloat16; k counts them */
     fl_matrix input, weight;
 };
 
@@ -32,6 +34,7 @@ int product(const Rows &r, int dtype, const void *input, const void *weight, con
             double beta, void *c) {
     fl_gemm_args g = {};
     g.dtype = dtype;
+    g.pairs = r.pairs;
     g.trans_a = (uint8_t)r.input.trans;
     g.trans_b = (uint8_t)r.weight.trans;
     g.m = r.m;
@@ -79,6 +82,21 @@ int run_float(Rows r, const fl_tensor *input, const fl_tensor *weight, const voi
         return product(r, x.dtype, x.data, w.data, bias, 0, c);
     fill_rows(r, bias, fl_itemsize(x.dtype), c);
     return product(r, x.dtype, x.data, w.data, nullptr, 1, c);
+}
+
+/* bfloat16 by pairs along k. */
+int run_pairs(Rows r, const fl_tensor *input, const fl_tensor *weight, const void *bias, char *c) {
+    PairsIn x(input, input->ndim - 1), w(weight, 1);
+    if (!x.ok() || !w.ok())
+        return -1;
+    r.pairs = true;
+    r.k /= 2;
+    if (!input_matrix(input, x.strides, &r) && (!x.copy() || !input_matrix(input, x.strides, &r)))
+        return -1;
+    if (!weight_matrix(weight, w.strides, &r) &&
+        (!w.copy() || !weight_matrix(weight, w.strides, &r)))
+        return -1;
+    return product(r, FL_F32, x.data, w.data, bias, 0, c);
 }
 
 int run_integer(const Rows &r, const fl_tensor *input, const fl_tensor *weight,
@@ -181,6 +199,8 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
         fill_rows(r, b, size, out.as<char>());
     else if (kind == FL_K_I64)
         status = run_integer(r, input, weight, (const uint64_t *)b, out.as<uint64_t>());
+    else if (fl_goes_by_pairs(input, weight, r.k))
+        status = run_pairs(r, input, weight, b, out.as<char>());
     else
         status = run_float(r, input, weight, b, out.as<char>());
     if (status == 0)

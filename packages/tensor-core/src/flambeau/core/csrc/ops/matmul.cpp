@@ -6,6 +6,7 @@
 #include "kernels/whole_product.h"
 #include "ops/args.h"
 #include "ops/matrix.h"
+#include "ops/pairs.h"
 #include "ops/pool_error.h"
 
 namespace {
@@ -22,6 +23,7 @@ struct Batched {
 
 struct Product {
     int dtype;
+    bool pairs;         /* of bfloat16; k counts them */
     int64_t m, n, k;
     int nbatch;
     int64_t batch[FL_MAX_DIMS];
@@ -33,7 +35,8 @@ int64_t inner_of_a(const fl_tensor *t) { return t->shape[t->ndim - 1]; }
 int64_t inner_of_b(const fl_tensor *t) { return t->shape[t->ndim > 1 ? t->ndim - 2 : 0]; }
 
 /* The operand's strides; a vector becomes a row (a) or a column (b). */
-void view_operand(const fl_tensor *t, const ProductInput &in, bool is_a, const Product &p,
+template <class Input>
+void view_operand(const fl_tensor *t, const Input &in, bool is_a, const Product &p,
                   Batched *out) {
     int64_t last = in.strides[t->ndim - 1];
     int64_t before = t->ndim > 1 ? in.strides[t->ndim - 2] : 0;
@@ -85,6 +88,7 @@ bool readable_b(Product *p) { return fl_as_matrix(p->k, p->n, p->b.row, p->b.col
 fl_gemm_args gemm_args(const Product &p, char *c) {
     fl_gemm_args g = {};
     g.dtype = p.dtype;
+    g.pairs = p.pairs;
     g.trans_a = (uint8_t)p.ma.trans;
     g.trans_b = (uint8_t)p.mb.trans;
     g.m = p.m;
@@ -120,7 +124,7 @@ void outer_offsets(const Product &p, int64_t index, int64_t *a, int64_t *b) {
 
 int run_outer(const Product &p, char *c, int64_t outer) {
     fl_gemm_args shared = gemm_args(p, c);
-    int64_t size = fl_itemsize(p.dtype);
+    int64_t size = fl_itemsize(p.dtype);      /* a pair is as large as a float32 */
     int64_t work = shared.batch * p.m * p.n * p.k;
     PoolError error;
     auto some = [&](int64_t begin, int64_t end) {
@@ -152,6 +156,7 @@ int run_product(const Product &p, char *c) {
 
 /* Sizes and strides of the whole call; batch dimensions are broadcast. */
 void set_product(const fl_tensor *a, const fl_tensor *b, Product *p) {
+    p->pairs = false;
     p->m = a->ndim > 1 ? a->shape[a->ndim - 2] : 1;
     p->k = inner_of_a(a);
     p->n = b->ndim > 1 ? b->shape[b->ndim - 1] : 1;
@@ -182,6 +187,31 @@ int run_float(const fl_tensor *a, const fl_tensor *b, char *c) {
         view_both(a, ia, b, ib, &p);
         readable_a(&p);
         readable_b(&p);
+    }
+    return run_product(p, c);
+}
+
+/* bfloat16 by pairs along k. */
+int run_pairs(const fl_tensor *a, const fl_tensor *b, char *c) {
+    PairsIn ia(a, a->ndim - 1), ib(b, b->ndim - 2);
+    if (!ia.ok() || !ib.ok())
+        return -1;
+    Product p;
+    auto view = [&]() {
+        set_product(a, b, &p);
+        p.dtype = FL_F32;
+        p.pairs = true;
+        p.k /= 2;
+        view_operand(a, ia, true, p, &p.a);
+        view_operand(b, ib, false, p, &p.b);
+        merge_batch(&p);
+        fold_rows(&p);
+        return readable_a(&p) && readable_b(&p);
+    };
+    if (!view()) {
+        if (!ia.copy() || !ib.copy())
+            return -1;
+        view();
     }
     return run_product(p, c);
 }
@@ -233,6 +263,7 @@ bool plain_pair(const fl_tensor *a, const fl_tensor *b, const fl_tensor *c, Prod
     if (a->ndim != 2 || b->ndim != 2 || !fl_is_product_dtype(a->dtype) || !fl_is_contiguous(c))
         return false;
     p->dtype = a->dtype;
+    p->pairs = false;
     p->m = a->shape[0];
     p->k = a->shape[1];
     p->n = b->shape[1];
@@ -307,6 +338,8 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
         memset(out.as<char>(), 0, (size_t)c->numel * fl_kind_size[kind]);
     else if (kind == FL_K_I64)
         status = run_integer(a, b, out.as<uint64_t>());
+    else if (fl_goes_by_pairs(a, b, inner_of_a(a)))
+        status = run_pairs(a, b, out.as<char>());
     else
         status = run_float(a, b, out.as<char>());
     if (status == 0)

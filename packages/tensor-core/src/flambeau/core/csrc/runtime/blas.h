@@ -18,7 +18,7 @@ typedef struct fl_gemm_args {
     int32_t dtype;
     uint8_t trans_a, trans_b;       /* fl_trans */
     uint8_t activation;             /* fl_activation; real dtypes only */
-    uint8_t reserved;
+    uint8_t pairs;                  /* A and B are pairs of bfloat16: see fl_has_pairs */
     int64_t m, n, k;
     double alpha, beta;             /* beta == 0: C is written without being read */
     const void *a, *b;
@@ -34,6 +34,10 @@ extern "C" {
 #endif
 
 int fl_gemm_run(const fl_gemm_args *args);      /* 0, or -1 with an error stored */
+
+/* Whether this processor multiplies pairs of bfloat16. Then a product with `pairs` and dtype
+ * float32 takes A and B as such pairs along k: k, strides and leading dimensions count them. */
+int fl_has_pairs(void);
 
 int fl_gemm(int dtype, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
             const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,

@@ -223,9 +223,20 @@ class OwnJob {
 
 } // namespace
 
+int fl_has_pairs(void) {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+    static const bool has = FL_PICK(fl_gemm_pairs_kernels)->built &&
+                            __builtin_cpu_supports("avx512bf16");
+    return has;
+#else
+    return 0;
+#endif
+}
+
 int fl_gemm_own(const fl_gemm_args &g) {
     const fl_gemm_kernels *level = FL_PICK(fl_gemm_kernels);
-    const fl_gemm_dtype &kernels = fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
+    const fl_gemm_dtype &kernels = g.pairs ? FL_PICK(fl_gemm_pairs_kernels)->product
+                                   : fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
     fl_gemm_block whole = block_of(g);
     bool swapped = choose_form(whole);
     double work = work_of(g);
