@@ -16,8 +16,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """Stack samples into a batch, whatever structure they share.
 
     Tensors and arrays get a new first dimension; numbers become a tensor (float64, int64 or
-    bool); strings stay a list; dicts, tuples and lists are collated element by element, tuples
-    to lists.
+    bool); strings stay as they are; dicts, tuples and lists are collated element by element, to
+    dicts and lists.
 
     Args:
         batch: The samples, at least one; or a tensor whose rows they are, which is the batch.
@@ -29,7 +29,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Example:
         >>> from flambeau.utils.data import default_collate
         >>> default_collate([(1, "a"), (2, "b")])
-        [tensor([1, 2]), ['a', 'b']]
+        [tensor([1, 2]), ('a', 'b')]
     """
     if isinstance(batch, Tensor):
         return batch
@@ -46,7 +46,7 @@ def collate(batch: Sequence[Any], stack: Stack) -> Any:
     if isinstance(first, bool | int | float):
         return flambeau.tensor(list(batch), dtype=_dtype_of_numbers(batch))
     if isinstance(first, str | bytes):
-        return list(batch)
+        return batch
     if isinstance(first, Mapping):
         columns = {key: collate([sample[key] for sample in batch], stack) for key in first}
         return _like(first, columns)

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Generic
 
 from . import _checks, _epoch
-from ._fetch import END, Fetcher, Job, gather_of, gathers
-from ._seeding import Streams
+from ._fetch import Fetcher, gather_of, gathers
+from ._run import Progress, Run, forever, load_here, number_jobs
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, Sample
 from .pin import pin_memory
@@ -123,7 +123,7 @@ class DataLoader(Generic[Sample]):
         self.collate_fn = default if collate_fn is None else collate_fn
         self._epoch = 0  # epochs begun
         self._runs = 0
-        self._current: _Progress | None = None
+        self._current: Progress | None = None
         self._resume: dict[str, Any] | None = None
         self._pool: Any = None
         self._served: Any = None  # a weak reference to the run that the kept workers serve
@@ -145,13 +145,13 @@ class DataLoader(Generic[Sample]):
             generator = self.generator
             indices = _epoch.begin(orders, generator, streams, resume and start, skip)
         self._runs += 1
-        self._current = progress = _Progress(start, seed, skip)
+        self._current = progress = Progress(start, seed, skip)
         replayed = skip if mode == "next" and self.shard_iterable else 0
         batches = self._run(mode, indices, seed, skip - replayed)
         for _ in range(replayed):
             next(batches, None)
         pin = partial(pin_memory, device=self.pin_memory_device) if self.pin_memory else None
-        return _Run(batches, progress, pin)
+        return Run(batches, progress, pin)
 
     def __len__(self) -> int:
         if not self._is_iterable:
@@ -266,7 +266,7 @@ class DataLoader(Generic[Sample]):
     def _orders(self, mode: str) -> Callable[[], Iterator[Any]]:
         """A function that draws an order and gives the iterator over it."""
         if mode == "next":
-            return _forever
+            return forever
         if mode == "one":
             return lambda: iter(self.sampler)
         if mode == "rows":
@@ -289,10 +289,10 @@ class DataLoader(Generic[Sample]):
             assert gather is not None
             return map(gather, indices)
         size, drop = self.batch_size, self.drop_last
-        jobs = _jobs(indices, self._runs, seed, skip)
+        jobs = number_jobs(indices, self._runs, seed, skip)
         fetcher = Fetcher(self.dataset, self.collate_fn, mode, size, drop, self.seed_samples)
         if kind is None:
-            return _load_here(fetcher, jobs)
+            return load_here(fetcher, jobs)
         from ._ahead import Ahead
         from ._processes import UNDER_WAY
 
@@ -343,63 +343,3 @@ class DataLoader(Generic[Sample]):
             pool = ProcessPool(setup, self.multiprocessing_context)
         self._pool = pool if self.persistent_workers else None
         return pool
-
-
-class _Progress:
-    """How far a run through the data is; the loader keeps it, and not the run with its workers."""
-
-    __slots__ = ("finished", "seed", "start", "taken")
-
-    def __init__(self, start: dict[str, Any], seed: int, taken: int) -> None:
-        self.start = start
-        self.seed = seed
-        self.taken = taken
-        self.finished = False
-
-
-class _Run:
-    """One run through the data, which counts the batches that were taken."""
-
-    __slots__ = ("__weakref__", "_batches", "_pin", "_progress")
-
-    def __init__(self, batches: Iterator[Any], progress: _Progress, pin: Any) -> None:
-        self._batches = batches
-        self._progress = progress
-        self._pin = pin
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            batch = next(self._batches)
-        except StopIteration:
-            self._progress.finished = True
-            raise
-        self._progress.taken += 1
-        return batch if self._pin is None else self._pin(batch)
-
-
-def _forever() -> Iterator[None]:
-    while True:
-        yield None
-
-
-def _jobs(indices: Iterator[Any], run: int, seed: int, skip: int) -> Iterator[Job]:
-    """Jobs from what they hold, numbered from the first that is not skipped."""
-    for number, each in enumerate(indices, skip):
-        yield Job(run, number, seed, each, skip)
-
-
-def _load_here(fetcher: Fetcher, jobs: Iterator[Job]) -> Iterator[Any]:
-    """Batches made by the calling thread."""
-    streams = Streams(everywhere=True, restore=True)
-    for job in jobs:
-        if fetcher.seeded:
-            with streams:
-                batch = fetcher.load(job, streams)
-        else:
-            batch = fetcher.load(job, streams)
-        if batch is END:
-            return
-        yield batch

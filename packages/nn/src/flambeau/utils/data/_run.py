@@ -1,0 +1,70 @@
+"""Running through the data: jobs with their numbers, batches made here, and how far one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ._fetch import END, Fetcher, Job
+from ._seeding import Streams
+
+
+class Progress:
+    """How far a run through the data is; the loader keeps it, and not the run with its workers."""
+
+    __slots__ = ("finished", "seed", "start", "taken")
+
+    def __init__(self, start: dict[str, Any], seed: int, taken: int) -> None:
+        self.start = start
+        self.seed = seed
+        self.taken = taken
+        self.finished = False
+
+
+class Run:
+    """One run through the data, which counts the batches that were taken."""
+
+    __slots__ = ("__weakref__", "_batches", "_pin", "_progress")
+
+    def __init__(self, batches: Iterator[Any], progress: Progress, pin: Any) -> None:
+        self._batches = batches
+        self._progress = progress
+        self._pin = pin
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            self._progress.finished = True
+            raise
+        self._progress.taken += 1
+        return batch if self._pin is None else self._pin(batch)
+
+
+def forever() -> Iterator[None]:
+    """What the jobs of an iterable dataset hold."""
+    while True:
+        yield None
+
+
+def number_jobs(indices: Iterator[Any], run: int, seed: int, skip: int) -> Iterator[Job]:
+    """Jobs from what they hold, numbered from the first that is not skipped."""
+    for number, each in enumerate(indices, skip):
+        yield Job(run, number, seed, each, skip)
+
+
+def load_here(fetcher: Fetcher, jobs: Iterator[Job]) -> Iterator[Any]:
+    """Batches made by the calling thread."""
+    streams = Streams(everywhere=True, restore=True)
+    for job in jobs:
+        if fetcher.seeded:
+            with streams:
+                batch = fetcher.load(job, streams)
+        else:
+            batch = fetcher.load(job, streams)
+        if batch is END:
+            return
+        yield batch
