@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import ops
 
 
 def unscale(grads: Sequence[Tensor], factor: float) -> bool:
-    """Multiply in place.
+    """Multiply in place, in one pass over each gradient.
 
     Args:
         grads: The gradients.
@@ -19,10 +20,15 @@ def unscale(grads: Sequence[Tensor], factor: float) -> bool:
     Returns:
         Whether a gradient was infinite or nan.
     """
-    greatest = [
-        flambeau.linalg.vector_norm(grad.detach(), math.inf) for grad in grads if grad.numel()
-    ]
-    found = not all(math.isfinite(float(each)) for each in greatest)
-    for grad in grads:
-        grad.detach().mul_(factor)
-    return found
+    found = [_unscale(grad.detach(), factor) for grad in grads]
+    return any(map(bool, found))
+
+
+def _unscale(grad: Tensor, factor: float) -> Tensor | bool:
+    if grad.device.type == "cpu":
+        found = flambeau.empty((), dtype=flambeau.bool)
+        return ops.amp_unscale(grad, factor, out=(grad, found))[1]
+    # Devices have no such kernel: the greatest magnitude tells, before it is multiplied.
+    greatest = grad.norm(math.inf) if grad.numel() else 0.0
+    grad.mul_(factor)
+    return not math.isfinite(float(greatest))

@@ -28,5 +28,5 @@ no_derivative("random_uniform", "random_normal", "random_integers", "random_bern
               "random_permutation", "bernoulli", "poisson", "binomial", "multinomial")
 
 # ---- searches, and bytes seen as other numbers -------------------------------------------------
-no_derivative("searchsorted", "bucketize", "row_order", "repeat_places", "isin_of",
+no_derivative("searchsorted", "bucketize", "row_order", "repeat_places", "isin_of", "amp_unscale",
               "view.dtype")

@@ -52,6 +52,8 @@ ROWS = (
     _k("batch_norm_grad(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd,"
        " Bool training) -> (Tensor input, Tensor weight, Tensor bias)",
        doc="Gradients of batch_norm."),
+    _k("amp_unscale(Tensor self, Float factor) -> (Tensor result, Tensor found)", out=True,
+       differentiable=False, doc="A product, and whether a factor was infinite or nan."),
     _k("embedding_lookup(Tensor weight, Tensor indices, Int padding_idx=-1,"
        " Bool scale_grad_by_freq=False)",
        doc="Rows of a table."),
