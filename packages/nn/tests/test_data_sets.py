@@ -174,3 +174,32 @@ def test_pinning_asks_the_backend(monkeypatch):
 
     loader = data.DataLoader([0], collate_fn=lambda _: Own(), pin_memory=True)
     assert list(loader) == ["pinned by itself"]
+
+
+@pytest.mark.parametrize("workers", [None, "thread", "process"])
+def test_any_sampler_is_fast_over_tensors(workers, monkeypatch):
+    """Reading single samples would fail, here and in forked processes."""
+    monkeypatch.setattr(data.TensorDataset, "__getitem__", lambda *_: pytest.fail("one by one"))
+    monkeypatch.setattr(data.TensorDataset, "__getitems__", lambda *_: pytest.fail("in a list"))
+    dataset = data.TensorDataset(flambeau.arange(10), flambeau.arange(10) * 2)
+    options = {"num_workers": 1, "workers": workers} if workers else {}
+    if workers == "process":
+        options["multiprocessing_context"] = "fork"
+    samplers = [
+        [3, -1, flambeau.tensor(4)],
+        data.SubsetRandomSampler([5]),
+        data.WeightedRandomSampler([0.0, 1.0], 2),
+    ]
+    found = [
+        [x.tolist() for x, _ in data.DataLoader(dataset, 2, sampler=each, **options)]
+        for each in samplers
+    ]
+    assert found == [[[3, 9], [4]], [[5]], [[1, 1]]]
+    with pytest.raises(IndexError, match="index 10 is out of range for 10"):
+        list(data.DataLoader(dataset, batch_sampler=[[10]], **options))
+
+
+def test_what_is_no_number_is_left_to_the_dataset():
+    dataset = data.TensorDataset(flambeau.arange(4))
+    ((batch,),) = data.DataLoader(dataset, batch_sampler=[[slice(0, 2), slice(2, 4)]])
+    assert batch.tolist() == [[0, 1], [2, 3]]

@@ -266,3 +266,9 @@ def test_leftovers_of_killed_processes_go(path, monkeypatch):
     os.utime(other, (0, 0))
     flambeau.save_training_state(path)
     assert other.exists()
+
+
+def test_who_may_read_the_file(path):
+    (path.parent / "plain").write_bytes(b"")
+    flambeau.save_training_state(path)
+    assert path.stat().st_mode == (path.parent / "plain").stat().st_mode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from flambeau import Tensor
 
 from ._seeding import COLLATE, Streams
 from .collate import default_collate, default_convert
-from .dataset import ConcatDataset, StackDataset, Subset, TensorDataset
+from .dataset import ConcatDataset, StackDataset, Subset, TensorDataset, check_index
 
 Gather = Callable[[Tensor], list[Tensor]]
 Tick = Callable[[int], None]  # told the place in the batch of what is loaded next
@@ -85,8 +86,8 @@ class Fetcher:
     Args:
         dataset: Where samples come from.
         collate_fn: Makes a batch of samples.
-        mode: What a job holds: ``"rows"`` a tensor of indices for ``gather_of``, ``"batch"`` a
-            list of indices, ``"one"`` one index, ``"next"`` nothing.
+        mode: What a job holds: ``"rows"`` indices for ``gather``, ``"batch"`` a list of indices,
+            ``"one"`` one index, ``"next"`` nothing.
         batch_size: Samples in a batch of an iterable dataset; ``None``: single samples.
         drop_last: Whether to leave out a last batch of an iterable dataset that is smaller.
         seed_samples: Whether every sample gets a random stream of its own.
@@ -124,7 +125,7 @@ class Fetcher:
             tick: Called before each sample, and before collating, with its place in the batch.
         """
         if self.mode == "rows":
-            return self._load_rows(job.indices)
+            return self.gather(job.indices)
         seeded = streams if self.seeded else None
         if seeded is not None:
             seeded.start(job.seed, job.number)
@@ -137,12 +138,20 @@ class Fetcher:
         _step(COLLATE, seeded, tick)
         return self.collate_fn(samples)
 
-    def _load_rows(self, indices: Any) -> list[Tensor]:
+    def gather(self, indices: Any) -> Any:
+        """The rows that indices name: a tensor, its bytes, or a list as samplers make it."""
         if self._gather is None:
             self._gather = gather_of(self.dataset)
         assert self._gather is not None
         if isinstance(indices, bytes):
             indices = flambeau.frombuffer(indices, dtype=flambeau.int64)
+        elif isinstance(indices, list):
+            size = len(self.dataset)
+            try:
+                places = [check_index(operator.index(index), size) for index in indices]
+            except TypeError:  # slices, for example, which the dataset may well take
+                return self.collate_fn(self._read_each(indices, None, None))
+            indices = flambeau.tensor(places, dtype=flambeau.int64)
         return self._gather(indices)
 
     def _read(self, indices: Any, streams: Streams | None, tick: Tick | None) -> Any:

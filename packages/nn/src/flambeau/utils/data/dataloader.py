@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Generic
 
 from . import _checks, _epoch
-from ._fetch import Fetcher, gather_of, gathers
+from ._fetch import Fetcher, gathers
 from ._run import Progress, Run, forever, load_here, number_jobs
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, Sample
@@ -256,12 +256,8 @@ class DataLoader(Generic[Sample]):
             return "next"
         if self.batch_sampler is None:
             return "one"
-        batches = self.batch_sampler
-        if self.collate_fn is not default_collate or not gathers(self.dataset):
-            return "batch"
-        known = (SequentialSampler, RandomSampler)
-        ours = type(batches) is BatchSampler and type(batches.sampler) in known
-        return "rows" if ours else "batch"
+        whole = self.collate_fn is default_collate and gathers(self.dataset)
+        return "rows" if whole else "batch"
 
     def _orders(self, mode: str) -> Callable[[], Iterator[Any]]:
         """A function that draws an order and gives the iterator over it."""
@@ -269,7 +265,9 @@ class DataLoader(Generic[Sample]):
             return forever
         if mode == "one":
             return lambda: iter(self.sampler)
-        if mode == "rows":
+        batches = self.batch_sampler
+        known = (SequentialSampler, RandomSampler)
+        if mode == "rows" and type(batches) is BatchSampler and type(batches.sampler) in known:
             return self._tensor_batches
         return lambda: map(list, self.batch_sampler)
 
@@ -284,15 +282,11 @@ class DataLoader(Generic[Sample]):
     def _run(self, mode: str, indices: Iterator[Any], seed: int, skip: int) -> Iterator[Any]:
         """The batches, made by workers or by the calling thread."""
         kind = self._kind_of_workers(mode)
-        if kind is None and mode == "rows":
-            gather = gather_of(self.dataset)
-            assert gather is not None
-            return map(gather, indices)
         size, drop = self.batch_size, self.drop_last
         jobs = number_jobs(indices, self._runs, seed, skip)
         fetcher = Fetcher(self.dataset, self.collate_fn, mode, size, drop, self.seed_samples)
         if kind is None:
-            return load_here(fetcher, jobs)
+            return map(fetcher.gather, indices) if mode == "rows" else load_here(fetcher, jobs)
         from ._ahead import Ahead
         from ._processes import UNDER_WAY
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
+import secrets
 import time
 
 _YOUNG = 5.0    # seconds in which a temporary file may not have been locked by its writer yet
@@ -18,16 +18,17 @@ def replace_atomically(path, write) -> None:
     folder, name = os.path.split(os.path.abspath(path))
     prefix = f".{name[:200]}.saving-"
     _sweep(folder, prefix)
-    handle, temporary = tempfile.mkstemp(prefix=prefix, dir=folder)
+    temporary = os.path.join(folder, prefix + secrets.token_hex(8))
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             fcntl.flock(file, fcntl.LOCK_SH)    # says that it is being written
             write(file)
             file.flush()
             os.fsync(file.fileno())
             os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        if os.path.exists(temporary):
+            os.unlink(temporary)
         raise
     _sync_folder(folder)
 
