@@ -303,3 +303,44 @@ def test_distances_of_rows():
     np.testing.assert_allclose(out[:, 0], NEAR, rtol=1e-12)
     np.testing.assert_allclose(nn.CosineSimilarity()(a, b).numpy(), COSINE, rtol=1e-12)
     assert nn.CosineSimilarity(dim=0)(a[0] * 0, b[0]).item() == 0.0
+
+
+def test_cross_entropy_refuses_what_means_nothing():
+    x = flambeau.zeros(2, 3)
+    with pytest.raises(RuntimeError, match="between 0.0 and 1.0, got 1.5"):
+        nn.CrossEntropyLoss(label_smoothing=1.5)(x, flambeau.tensor([0, 1]))
+    with pytest.raises(RuntimeError, match="between 0.0 and 1.0, got -0.1"):
+        nn.CrossEntropyLoss(label_smoothing=-0.1)(x, flambeau.tensor([0, 1]))
+    with pytest.raises(RuntimeError, match="ignore_index=1 is not supported"):
+        nn.CrossEntropyLoss(ignore_index=1)(x, flambeau.ones(2, 3))
+    with pytest.raises(RuntimeError, match="kl_div.*target holds flambeau.int64"):
+        F.kl_div(x, flambeau.ones(2, 3, dtype=flambeau.int64), reduction="sum")
+
+
+def test_classes_may_be_bytes():
+    x = flambeau.randn(3, 4)
+    target = flambeau.tensor([0, 3, 1])
+    for function in (F.cross_entropy, F.nll_loss):
+        assert function(x, target.to(flambeau.uint8)).item() == function(x, target).item()
+
+
+@pytest.mark.parametrize("reduction", REDUCE)
+def test_nothing_and_everything_ignored(reduction):
+    """The mean of no terms is not a number; their sum is zero."""
+    loss = nn.CrossEntropyLoss(ignore_index=1, reduction=reduction)
+    out = loss(flambeau.zeros(2, 3), flambeau.tensor([1, 1]))
+    empty = loss(flambeau.zeros(0, 3), flambeau.zeros(0, dtype=flambeau.int64))
+    if reduction == "mean":
+        assert math.isnan(out.item())
+        assert math.isnan(empty.item())
+    elif reduction == "sum":
+        assert out.item() == empty.item() == 0
+    else:
+        assert out.tolist() == [0, 0]
+        assert tuple(empty.shape) == (0,)
+
+
+def test_probabilities_outside_of_their_range_give_nan():
+    for x, y in ((1.5, 1.0), (1.5, 0.0), (-0.5, 1.0), (-0.5, 0.0)):
+        loss = nn.BCELoss()(flambeau.tensor([x]), flambeau.tensor([y]))
+        assert math.isnan(loss.item())

@@ -52,6 +52,7 @@ def _reduction(what, size_average, reduce, reduction):
 def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):
     reduction = _reduction("nll_loss", size_average, reduce, reduction)
     code = _code("nll_loss", reduction)
+    target = _class_numbers(target)
     if x.ndim <= 2:
         return _op["nll_loss_rows"](x, target, weight, code, ignore_index)[0]
     rows = _op["reshape"](_op["movedim"](x, 1, -1), (-1, x.shape[1]))
@@ -60,13 +61,28 @@ def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):
     return _op["reshape"](loss, target.shape) if code == 0 else loss
 
 
+def _class_numbers(target):
+    """Bytes, as PyTorch takes them, become integers that index."""
+    if target.dtype.name != "uint8":
+        return target
+    return _op["cast"](target, _core._dtype_named("int64"))
+
+
 def cross_entropy(x, target, weight, size_average, ignore_index, reduce, reduction,
                   label_smoothing):
     reduction = _reduction("cross_entropy", size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"cross_entropy(): label_smoothing must be between 0.0 and 1.0, got "
+                           f"{label_smoothing}")
     dim = 0 if x.ndim == 1 else 1
     scores = _op["log_softmax"](x, dim)
     if target.is_floating_point():
+        if ignore_index >= 0:
+            raise RuntimeError(f"cross_entropy(): ignore_index={ignore_index} is not supported for "
+                               "a floating point target, which holds probabilities of classes; "
+                               "leave it out, or give class numbers")
         return _soft_cross_entropy(scores, target, weight, reduction, label_smoothing, dim)
+    target = _class_numbers(target)
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0.0:
         return loss

@@ -19,6 +19,10 @@ def kl_div(x, target, size_average, reduce, reduction, log_target):
                       "batch size", stacklevel=1)
     reduction = _reduction("kl_div", size_average, reduce, reduction)
     _same_shape("kl_div", x, target)
+    for name, value in (("input", x), ("target", target)):
+        if not value.is_floating_point():
+            raise RuntimeError(f"kl_div(): {name} holds {value.dtype}, but probabilities "
+                               "or their logarithms are needed; write .float()")
     if log_target:
         loss = _op["mul"](_op["exp"](target), _op["sub"](target, x))
     else:

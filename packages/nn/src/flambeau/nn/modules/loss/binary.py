@@ -11,6 +11,8 @@ from ._base import WeightedLoss
 class BCELoss(WeightedLoss):
     """Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100.
 
+    A probability outside of 0 to 1 gives ``nan``.
+
     Shapes: input (probabilities) and target the same, any.
 
     Args:
