@@ -113,7 +113,7 @@ def test_adafactor_refuses():
 
 
 def muon(start, lr, weight_decay, momentum, nesterov, adjust):
-    """The same in double precision; bfloat16 gives two or three digits."""
+    """The same in double precision."""
     p, buffer, trace = start.copy(), np.zeros_like(start), []
     for grad in gradients(start.shape):
         buffer = momentum * buffer + (1 - momentum) * grad
@@ -141,8 +141,7 @@ def test_muon(shape, nesterov, adjust):
     options = {"lr": 0.01, "weight_decay": 0.1, "momentum": 0.9, "nesterov": nesterov}
     mine = follow(flambeau, "Muon", starting(shape), "float64", adjust_lr_fn=adjust, **options)
     expected = muon(starting(shape), adjust=ADJUSTMENTS[adjust], **options)
-    # After 30 steps of at most 0.02 each; the error of a step is a few hundredths of it.
-    np.testing.assert_allclose(mine, expected, atol=0.02)
+    np.testing.assert_allclose(mine, expected, atol=1e-4)
 
 
 @pytest.mark.oracle
@@ -156,6 +155,7 @@ def test_muon_as_in_pytorch(shape, options):
     torch = pytest.importorskip("torch")
     mine = follow(flambeau, "Muon", starting(shape), "float32", **options)
     theirs = follow(torch, "Muon", starting(shape), "float32", **options)
+    # PyTorch computes directions in bfloat16, that is with two or three digits.
     np.testing.assert_allclose(mine, theirs, atol=options.get("lr", 1e-3))
 
 

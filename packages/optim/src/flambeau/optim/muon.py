@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import register_op
 
 from ._checks import at_least_zero, check_rate
 from ._rows import SHRINK_AND_MOVE
@@ -20,7 +22,7 @@ class Muon(Optimizer):
     With gradient ``g``: ``b = momentum * b + (1 - momentum) * g``, ``u = b``, or
     ``u = (1 - momentum) * g + momentum * b`` with ``nesterov``;
     ``X = u / max(|u|, eps)`` and ``ns_steps`` times ``X = a * X + (b * A + c * A @ A) @ X`` with
-    ``A = X @ X.T``, all in bfloat16; ``p = (1 - lr * weight_decay) * p - lr * s * X`` with
+    ``A = X @ X.T``, on GPUs in bfloat16; ``p = (1 - lr * weight_decay) * p - lr * s * X`` with
     ``s = sqrt(max(1, rows / columns))``, or ``s = 0.2 * sqrt(max(rows, columns))`` with
     ``adjust_lr_fn="match_rms_adamw"`` (Liu et al., Muon is Scalable for LLM Training, 2025).
 
@@ -133,13 +135,24 @@ def _check_matrix(param: Tensor) -> None:
 def orthogonalized(
     matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> Tensor:
-    """A matrix with the same singular vectors and singular values near one, in bfloat16."""
+    """A matrix with the same singular vectors and singular values near one.
+
+    In bfloat16 where that is faster; processors multiply float32 at least as fast.
+    """
     a, b, c = coefficients
-    x = matrix.to(flambeau.bfloat16)
+    on_cpu = matrix.device.type == "cpu"
+    x = matrix.to(flambeau.float32 if on_cpu else flambeau.bfloat16)
     is_tall = x.shape[0] > x.shape[1]
     x = x.t() if is_tall else x
     x = x / x.norm().clamp(min=eps)
+    mix = _mix()
     for _ in range(steps):
         gram = x @ x.t()
-        x = flambeau.addmm(x, flambeau.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        x = mix(x, mix(gram, gram @ gram, p=b, q=c) @ x, p=a, q=1.0)
     return x.t() if is_tall else x
+
+
+@cache
+def _mix() -> Any:
+    schema = "optim_muon_mix(Operand a, Operand b, *, Float p, Float q)"
+    return register_op(schema, float="p * a + q * b", differentiable=False)

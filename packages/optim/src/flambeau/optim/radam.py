@@ -47,7 +47,7 @@ class RAdam(FusedOptimizer):
         >>> (x * x).sum().backward()
         >>> optimizer.step()
         >>> x.detach()
-        tensor([0.9000])
+        tensor([0.8000])
     """
 
     def __init__(

@@ -40,11 +40,11 @@ class RMSprop(FusedOptimizer):
         >>> import flambeau
         >>> from flambeau import optim
         >>> x = flambeau.tensor([1.0], requires_grad=True)
-        >>> optimizer = optim.RMSprop([x], lr=0.1)
+        >>> optimizer = optim.RMSprop([x], lr=0.05)
         >>> (x * x).sum().backward()
         >>> optimizer.step()
         >>> x.detach()
-        tensor([0.0000])
+        tensor([0.5000])
     """
 
     def __init__(
