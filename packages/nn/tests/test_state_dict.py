@@ -218,3 +218,35 @@ def test_numbers_that_were_saved_as_vectors():
     layer.load_state_dict(state)
     assert layer.num_batches_tracked.item() == 7
     assert layer.num_batches_tracked.ndim == 0
+
+
+class Versioned(nn.Module):
+    """A class whose second version holds its weight doubled."""
+
+    _version = 2
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(flambeau.ones(1))
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        if local_metadata.get("version", 1) < 2:
+            state_dict[prefix + "weight"] = state_dict[prefix + "weight"] * 2
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+def test_versions_of_classes_travel_with_their_state():
+    net = nn.Sequential(Versioned(), nn.ReLU())
+    state = net.state_dict()
+    assert dict(state._metadata) == {"": {"version": 1}, "0": {"version": 2}, "1": {"version": 1}}
+    net.load_state_dict(state)
+    assert net[0].weight.item() == 1
+    net.load_state_dict(dict(state))
+    assert net[0].weight.item() == 2
+
+
+def test_arguments_in_order():
+    layer = nn.Linear(1, 1)
+    with pytest.warns(FutureWarning, match="destination, prefix"):
+        state = layer.state_dict({}, "x.")
+    assert list(state) == ["x.weight", "x.bias"]

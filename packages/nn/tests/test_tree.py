@@ -135,3 +135,19 @@ def test_an_error_from_a_module_outside_the_tree_keeps_its_own_name():
             return outside(x)
 
     assert notes_of(lambda: Uses()(flambeau.zeros(1, 2))) == ["in Linear"]
+
+
+def test_modules_that_occur_twice():
+    shared = nn.ReLU()
+    net = nn.Sequential(shared, nn.Tanh(), shared)
+    assert len(list(net.modules())) == 3
+    assert len(list(net.modules(remove_duplicate=False))) == 4
+    with pytest.raises(ValueError, match="puts a module, not int"):
+        net.set_submodule("0", 3)
+
+
+def test_set_state():
+    layer = nn.Linear(2, 3)
+    twin = nn.Linear.__new__(nn.Linear)
+    twin.__setstate__(layer.__dict__.copy())
+    assert twin.weight is layer.weight

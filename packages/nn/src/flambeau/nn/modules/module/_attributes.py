@@ -142,6 +142,10 @@ class Attributes:
         object.__delattr__(self, name)
         self._forget(name)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copied or unpickled module."""
+        self.__dict__.update(state)
+
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name.isidentifier()]
 

@@ -32,8 +32,15 @@ class IncompatibleKeys(NamedTuple):
 class Loading:
     """What is known about one ``load_state_dict`` so far."""
 
-    def __init__(self, state: dict[str, Any], strict: bool, assign: bool) -> None:
+    def __init__(
+        self,
+        state: dict[str, Any],
+        strict: bool,
+        assign: bool,
+        versions: Mapping[str, dict[str, Any]] | None = None,
+    ) -> None:
         self.state = state
+        self.versions = versions or {}
         self.strict = strict
         self.assign = assign
         self.missing: list[str] = []
@@ -57,7 +64,7 @@ class Loading:
     def plan_own(self, module: Any, prefix: str) -> None:
         """The same for the tensors of this one module."""
         for hook in module._hooks_of("load_pre"):
-            hook(module, self.state, prefix, self._metadata(), True, *self._lists())
+            hook(module, self.state, prefix, self._metadata(prefix), True, *self._lists())
         for name, target in own_state(module):
             self._plan_tensor(module, name, prefix + name, target)
         if has_extra_state(module):
@@ -74,14 +81,18 @@ class Loading:
 
     def _let_load(self, module: Any, prefix: str) -> None:
         """A class with a ``_load_from_state_dict`` of its own reads its entries itself."""
-        module._load_from_state_dict(self.state, prefix, self._metadata(), True, *self._lists())
+        module._load_from_state_dict(
+            self.state, prefix, self._metadata(prefix), True, *self._lists()
+        )
         self.used.update(self.left_over(module, prefix))
 
     def _lists(self) -> tuple[list[str], list[str], list[str]]:
         return self.missing, self.reported, self.errors
 
-    def _metadata(self) -> dict[str, Any]:
-        return {"assign_to_params_buffers": self.assign}
+    def _metadata(self, prefix: str) -> dict[str, Any]:
+        """What the state_dict says about a module, and how it is loaded."""
+        known = self.versions.get(prefix[:-1], {})
+        return {**known, "assign_to_params_buffers": self.assign}
 
     def unexpected(self) -> list[str]:
         """The keys nobody asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,8 @@ from ._tree import Tree
 
 class State(Tree, Hooks):
     """Saves and restores the values of parameters and buffers by path."""
+
+    _version = 1  # of what state_dict contains; classes that change it raise it
 
     def get_extra_state(self) -> Any:
         """Override to put more into ``state_dict``; used only where overridden."""
@@ -32,7 +35,7 @@ class State(Tree, Hooks):
 
     def state_dict(
         self,
-        *,
+        *args: Any,
         destination: dict[str, Any] | None = None,
         prefix: str = "",
         keep_vars: bool = False,
@@ -40,33 +43,35 @@ class State(Tree, Hooks):
         """Parameters and persistent buffers by path, sharing memory with the module.
 
         Args:
+            args: The same in order, which is deprecated.
             destination: A dict to add to.
             prefix: Put before every path.
             keep_vars: Give the parameters themselves rather than detached tensors.
 
         Returns:
-            An ordered dict.
+            An ordered dict, whose attribute ``_metadata`` holds the version of every class.
 
         Example:
             >>> from flambeau import nn
             >>> list(nn.Sequential(nn.Linear(2, 1)).state_dict())
             ['0.weight', '0.bias']
         """
-        state: dict[str, Any] = OrderedDict() if destination is None else destination
-        for hook in self._hooks_of("state_pre"):
-            hook(self, prefix, keep_vars)
-        self._save_to_state_dict(state, prefix, keep_vars)
-        for name in self._module_names:
-            module = self.__dict__[name]
-            if module is not None:
-                module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._hooks_of("state_post"):
-            if hook(self, state, prefix, {}) is not None:
-                raise RuntimeError("a post-hook of state_dict changes the dict in place")
-        for hook in self._hooks_of("state_replace"):
-            changed = hook(self, state, prefix, {})
-            state = state if changed is None else changed
-        return state
+        if args:
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            warnings.warn(
+                f"state_dict() takes {', '.join(given)} by name: state_dict(prefix=...)",
+                FutureWarning,
+                stacklevel=2,
+            )
+            return self.state_dict(**given)
+        state: Any = destination
+        if state is None:
+            state = OrderedDict()
+            state._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(state, "_metadata"):
+            state._metadata[prefix[:-1]] = metadata
+        return self._fill_state(state, prefix, keep_vars, metadata)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -97,7 +102,8 @@ class State(Tree, Hooks):
             raise TypeError(
                 f"load_state_dict() takes a dict of tensors, not {type(state_dict).__name__}"
             )
-        loading = Loading(dict(state_dict), strict, assign)
+        versions = getattr(state_dict, "_metadata", None)
+        loading = Loading(dict(state_dict), strict, assign, versions)
         loading.plan(self, "")
         result = IncompatibleKeys(loading.missing, loading.unexpected())
         if not _has_post_hooks(self):
@@ -106,6 +112,25 @@ class State(Tree, Hooks):
         _run_post_hooks(self, result)
         loading.raise_errors(type(self).__name__, result)
         return result
+
+    def _fill_state(
+        self, state: Any, prefix: str, keep_vars: bool, metadata: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Add the entries of this module and all below it, between the hooks."""
+        for hook in self._hooks_of("state_pre"):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(state, prefix, keep_vars)
+        for name in self._module_names:
+            module = self.__dict__[name]
+            if module is not None:
+                module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._hooks_of("state_post"):
+            if hook(self, state, prefix, metadata) is not None:
+                raise RuntimeError("a post-hook of state_dict changes the dict in place")
+        for hook in self._hooks_of("state_replace"):
+            changed = hook(self, state, prefix, metadata)
+            state = state if changed is None else changed
+        return state  # type: ignore[no-any-return]
 
     def _save_to_state_dict(
         self, destination: dict[str, Any], prefix: str, keep_vars: bool
@@ -131,7 +156,7 @@ class State(Tree, Hooks):
         What an override reads is copied at once, before other modules are checked.
         """
         assign = local_metadata.get("assign_to_params_buffers", False)
-        loading = Loading(state_dict, strict, assign)
+        loading = Loading(state_dict, strict, assign, {prefix[:-1]: local_metadata})
         loading.missing, loading.reported, loading.errors = (
             missing_keys,
             unexpected_keys,

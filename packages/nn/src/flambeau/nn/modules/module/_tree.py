@@ -89,9 +89,13 @@ class Tree(Attributes):
                 seen.add(id(module))
                 yield name, module
 
-    def modules(self) -> Iterator[Module]:
-        """Iterate over this module and all below it, each once."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Iterate over this module and all below it.
+
+        Args:
+            remove_duplicate: Give a module that occurs twice only once.
+        """
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
@@ -165,7 +169,7 @@ class Tree(Attributes):
             strict: Refuse a path whose last name does not exist yet.
 
         Raises:
-            ValueError: The path is empty.
+            ValueError: The path is empty, or ``module`` is no module.
             AttributeError: A module on the way does not exist.
 
         Example:
@@ -177,6 +181,8 @@ class Tree(Attributes):
         """
         if not target:
             raise ValueError("set_submodule() needs the path of a submodule, not an empty string")
+        if not isinstance(module, Attributes):
+            raise ValueError(f"set_submodule() puts a module, not {type(module).__name__}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict:
