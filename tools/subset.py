@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 
 def check_present(room: str) -> None:
@@ -45,7 +48,24 @@ def main() -> int:
     flambeau = importlib.import_module("flambeau")
     text = repr((flambeau.tensor([1.0, 2.0]) + 1).sum())
     assert text == "tensor(5.)", text
+    check_training_state(flambeau, present)
     return 0
+
+
+def check_training_state(flambeau: Any, present: set[str]) -> None:
+    """Save and load what there is: it takes no package but the core."""
+    parts: dict[str, Any] = {}
+    if "flambeau-nn" in present:
+        parts["model"] = flambeau.nn.Linear(2, 1)
+        parts["loader"] = flambeau.utils.data.DataLoader(range(3))
+    if "flambeau-optim" in present:
+        weights = parts["model"].parameters() if "model" in parts else [flambeau.zeros(2)]
+        parts["optimizer"] = flambeau.optim.Adam(weights)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "training.safetensors"
+        flambeau.save_training_state(path, step=3, extra=flambeau.ones(2), **parts)
+        state = flambeau.load_training_state(path, **parts)
+    assert (state.step, state.extra.tolist()) == (3, [1.0, 1.0]), state
 
 
 if __name__ == "__main__":

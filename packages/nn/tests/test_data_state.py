@@ -173,3 +173,11 @@ def test_a_missing_generator_is_told():
         data.DataLoader(range(10), 2).load_state_dict(state)
     with pytest.raises(ValueError, match="format 7"):
         data.DataLoader(range(10), 2).load_state_dict({**state, "format": 7})
+
+
+def test_batches_without_an_order_cannot_be_resumed():
+    loader = data.DataLoader(range(10), 2, num_workers=2, workers="thread", in_order=False)
+    with pytest.raises(ValueError, match="leave in_order out"):
+        take(loader, 1)
+    list(loader)
+    assert loader.state_dict()["batches"] == 0

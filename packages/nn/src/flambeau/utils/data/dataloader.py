@@ -173,6 +173,9 @@ class DataLoader(Generic[Sample]):
         Returns:
             Numbers, strings, lists and dicts.
 
+        Raises:
+            ValueError: Batches of several workers come in no order, and some were taken.
+
         Example:
             >>> from flambeau.utils.data import DataLoader
             >>> loader = DataLoader(range(6), batch_size=2, shuffle=True)
@@ -191,6 +194,11 @@ class DataLoader(Generic[Sample]):
         run = self._current
         if run is None or run.finished:
             return {**state, "seed": None, "start": None, "batches": 0}
+        if not self.in_order and self.num_workers > 1 and run.taken:
+            raise ValueError(
+                "with in_order=False nobody knows which batches were left: save the state between "
+                "two epochs, or leave in_order out"
+            )
         return {**state, "seed": run.seed, "start": run.start, "batches": run.taken}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
