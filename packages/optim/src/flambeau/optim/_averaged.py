@@ -16,7 +16,7 @@ nn = rooms.enter("nn")
 _BatchNorm = nn.modules.batchnorm._BatchNorm
 
 
-class AveragedModel(nn.Module):  # type: ignore[misc, name-defined]
+class AveragedModel(nn.Module):  # type: ignore[name-defined]
     """A copy of a model whose parameters are averages over training.
 
     Equal weights (Izmailov et al., Averaging Weights Leads to Wider Optima, 2018) unless a

@@ -72,7 +72,7 @@ def _zoom(
     low = _lower(bracket)
     stalled = False
     while evaluations <= limit and abs(bracket[1].t - bracket[0].t) * scale >= tolerance:
-        t, stalled = _trial(*bracket, stalled)
+        t, stalled = _trial(bracket[0], bracket[1], stalled)
         new = evaluate(t)
         evaluations += 1
         if _is_too_high(new, start) or new.loss >= bracket[low].loss:

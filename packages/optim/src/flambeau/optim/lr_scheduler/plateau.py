@@ -38,6 +38,10 @@ class ReduceLROnPlateau(LRScheduler):
         [0.1]
     """
 
+    best: float
+    cooldown_counter: int
+    num_bad_epochs: int
+
     def __init__(
         self,
         optimizer: Optimizer,
