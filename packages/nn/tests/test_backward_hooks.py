@@ -134,6 +134,9 @@ def test_an_old_name():
     x = leaf(1)
     layer(x).sum().backward()
     assert x.grad.tolist() == [2]
+    with pytest.warns(FutureWarning, match="register_module_full_backward_hook"):
+        handle = everywhere.register_module_backward_hook(lambda m, given, got: None)
+    handle.remove()
 
 
 def test_hooks_of_all_modules():

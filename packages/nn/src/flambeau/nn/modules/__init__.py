@@ -1,1 +1,17 @@
-"""Layers, containers and losses, one family per file; ``flambeau.nn`` exports them."""
+"""Layers, containers and losses, one family per file; ``flambeau.nn`` exports them.
+
+They can be taken from here, too: ``from flambeau.nn.modules import Linear``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """What ``flambeau.nn`` exports from the files of this folder."""
+    from flambeau import nn
+
+    if name in nn.__all__:
+        return getattr(nn, name)
+    raise AttributeError(f"module 'flambeau.nn.modules' has no attribute {name!r}")

@@ -15,6 +15,7 @@ from ._calls import call_with_hooks
 from ._conversion import Conversion
 from ._everywhere import (
     EVERYWHERE,
+    register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -32,6 +33,7 @@ from ._where import note_where
 __all__ = [
     "Module",
     "RemovableHandle",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

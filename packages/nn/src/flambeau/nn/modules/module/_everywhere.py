@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,17 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
         A handle whose ``remove()`` takes the hook out.
     """
     return EVERYWHERE.add(Hook("backward", hook))
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Deprecated name of ``register_module_full_backward_hook``."""
+    warnings.warn(
+        "register_module_backward_hook() is deprecated, and here the same as "
+        "register_module_full_backward_hook(); write that",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return register_module_full_backward_hook(hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
