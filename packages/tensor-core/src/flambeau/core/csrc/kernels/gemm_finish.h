@@ -19,7 +19,10 @@ template <class T> struct Finish {
           bias(last ? static_cast<const T *>(g.bias) : nullptr), bias_row(g.bias_row),
           bias_col(g.bias_col), c_row(g.c_row), c_col(g.c_col) {}
 
-    bool plain() const { return alpha == 1 && !read_c && !relu && !bias && c_col == 1; }
+    /* Sums can be stored, or added to C, as they are. */
+    bool plain() const {
+        return alpha == 1 && (!read_c || beta == 1) && !relu && !bias && c_col == 1;
+    }
 
     T element(T sum, const T *c, const T *added) const {
         T v = alpha * sum;

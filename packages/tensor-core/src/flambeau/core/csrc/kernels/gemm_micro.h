@@ -31,10 +31,12 @@ constexpr int wide_vectors(int rows) {
     return fit > MAX_VECTORS ? MAX_VECTORS : fit < TILE_VECTORS ? TILE_VECTORS : fit;
 }
 
-/* Write op(A) B over k terms to `out`. With PACK, B is also copied to `packed`, row behind row:
- * the copy hides behind the arithmetic, and the tiles that follow find B in the L1 cache. */
+/* Write op(A) B over k terms to `out`, or `add` it to what is there. With PACK, B is also copied to
+ * `packed`, row behind row: the copy hides behind the arithmetic, and the tiles that follow find B
+ * in the L1 cache. */
 template <class T, int ROWS, int VECTORS, bool PACK>
-void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out_row, T *packed) {
+void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out_row, T *packed,
+           bool add) {
     const int L = Lanes<T>::COUNT;
     Vector<T> sum[ROWS][VECTORS] = {};
     for (int64_t p = 0; p < k; p++) {
@@ -57,6 +59,12 @@ void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out
         if (PACK)
             packed += VECTORS * L;
     }
+    if (add)
+#pragma GCC unroll 16
+        for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 8
+            for (int v = 0; v < VECTORS; v++)
+                sum[i][v] += load(out + i * out_row + v * L);
 #pragma GCC unroll 16
     for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 8

@@ -31,7 +31,7 @@ template <class T> int64_t strip_cols_of(int64_t rows) {
 }
 
 template <class T>
-using Micro = void (*)(int64_t, const T *, const T *, int64_t, T *, int64_t, T *);
+using Micro = void (*)(int64_t, const T *, const T *, int64_t, T *, int64_t, T *, bool);
 
 /* By rows and vectors; `wide` has wide_vectors(). */
 template <class T> struct Tiles {
@@ -187,10 +187,10 @@ template <class T> class Product {
         T *out = c(i, strip.first);
         prefetch_rows(out, rows, strip.cols);
         if (finish.plain() && strip.cols == width) {
-            multiply(k, panel, strip.b, strip.b_row, out, g_.c_row, packed_);
+            multiply(k, panel, strip.b, strip.b_row, out, g_.c_row, packed_, finish.read_c);
             return;
         }
-        multiply(k, panel, strip.b, strip.b_row, sums_, width, packed_);
+        multiply(k, panel, strip.b, strip.b_row, sums_, width, packed_, false);
         finish.tile(out, sums_, width, i, rows, strip.first, strip.cols);
     }
 

@@ -18,33 +18,18 @@ struct Layer {
     int kind;
     int64_t size, gates_row;
     const fl_recurrent_dtype *unit;
-    const StepWeight *weight, *projection;
-    char *gates, *hidden, *cell, *result;
-    char *cells;                /* NULL: not kept */
-    char *product;              /* GRU: the hidden part of a step, for all sequences */
-    char *unprojected;          /* the hidden state before its projection */
-    const char *bias;           /* GRU: of the hidden part */
+    const StepWeight *weight = nullptr, *projection = nullptr;
+    char *gates = nullptr, *hidden = nullptr, *cell = nullptr, *result = nullptr;
+    char *cells = nullptr;          /* NULL: not kept */
+    char *product = nullptr;        /* GRU: the hidden part of a step, for all sequences */
+    char *unprojected = nullptr;    /* the hidden state before its projection */
+    const char *bias = nullptr;     /* GRU: of the hidden part */
+
+    Layer(const fl_recurrent &sizes, int compute_kind)
+        : r(sizes), cut(fl_recurrent_choose(sizes, fl_kind_size[compute_kind])),
+          kind(compute_kind), size(fl_kind_size[compute_kind]),
+          gates_row(sizes.parts() * sizes.hidden), unit(fl_recurrent_pick(compute_kind)) {}
     int64_t product_row() const { return r.gates() * r.hidden; }
-};
-
-/* Memory of one task. */
-struct Room {
-    Scratch memory;
-    char *panels, *product;
-
-    explicit Room(const Layer &l) : memory(bytes(l)) {
-        panels = memory.as<char>();
-        product = panels + panel_bytes(l);
-    }
-    static size_t panel_bytes(const Layer &l) {
-        size_t own = l.weight->panel_bytes();
-        return l.projection ? std::max(own, l.projection->panel_bytes()) : own;
-    }
-    static size_t bytes(const Layer &l) {
-        size_t own = l.weight->scratch_bytes();
-        size_t other = l.projection ? l.projection->scratch_bytes() : 0;
-        return panel_bytes(l) + std::max(own, other);
-    }
 };
 
 /* A step of the sequences [first, first + count), which lie in rows from `row` on. */
@@ -96,7 +81,7 @@ void activate(const Layer &l, const Now &now, int64_t from, int64_t units) {
 }
 
 /* hidden = unprojected * weight_hr^T, and into the result. */
-void project(const Layer &l, const Now &now, const Room &room) {
+void project(const Layer &l, const Now &now, const StepRoom &room) {
     const fl_recurrent &r = l.r;
     const char *from = l.unprojected + now.first * r.hidden * l.size;
     char *to = l.hidden + now.first * r.output * l.size;
@@ -112,7 +97,7 @@ fl_step_rows pack(const Layer &l, const Now &now, char *panels) {
 }
 
 /* All steps of the sequences [begin, end). */
-void run_sequences(const Layer &l, int64_t begin, int64_t end, const Room &room) {
+void run_sequences(const Layer &l, int64_t begin, int64_t end, const StepRoom &room) {
     for (RecurrentStep s(l.r, false); !s.done(); s.next()) {
         Now now = {begin, std::min(s.count(), end) - begin, s.row() + begin};
         if (now.count <= 0)
@@ -127,8 +112,8 @@ void run_sequences(const Layer &l, int64_t begin, int64_t end, const Room &room)
 bool run_by_rows(const Layer &l) {
     bool failed = false;
     fl_parallel(l.r.batch, l.cut.rows, [&](int64_t begin, int64_t end) {
-        Room room(l);
-        if (!room.memory.ok())
+        StepRoom room(*l.weight, l.projection);
+        if (!room.ok())
             return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         run_sequences(l, begin, end, room);
     });
@@ -137,21 +122,14 @@ bool run_by_rows(const Layer &l) {
 
 /* One step after the other, its units shared among threads. */
 bool run_by_units(const Layer &l) {
-    const fl_recurrent &r = l.r;
-    int64_t width = l.weight->width(), blocks = (r.hidden + width - 1) / width;
-    int64_t grain = (blocks + l.cut.tasks - 1) / l.cut.tasks;
-    size_t piece = l.weight->scratch_bytes();
-    Scratch panels(l.weight->panel_bytes());
-    Scratch scratch(piece * (size_t)fl_chunk_count(blocks, grain));
-    if (!panels.ok() || !scratch.ok())
+    SharedRoom room(*l.weight, l.r.hidden, l.cut.tasks);
+    if (!room.ok())
         return false;
-    for (RecurrentStep s(r, false); !s.done(); s.next()) {
+    for (RecurrentStep s(l.r, false); !s.done(); s.next()) {
         Now now = {0, s.count(), s.row()};
-        fl_step_rows rows = pack(l, now, panels.as<char>());
-        fl_parallel(blocks, grain, [&](int64_t begin, int64_t end) {
-            int64_t from = begin * width, units = std::min(end * width, r.hidden) - from;
-            multiply(l, rows, now, from, units,
-                     scratch.as<char>() + (size_t)(begin / grain) * piece);
+        fl_step_rows rows = pack(l, now, room.panels.as<char>());
+        room.each([&](int64_t from, int64_t units, char *scratch) {
+            multiply(l, rows, now, from, units, scratch);
             activate(l, now, from, units);
         });
     }
@@ -232,62 +210,101 @@ extern "C" int fl_infer_recurrent(const fl_op *op, const fl_value *in, int n, fl
     return 0;
 }
 
-extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
-    fl_recurrent r;
-    if (read_call(op, in, &r) < 0)
-        return -1;
-    if (r.rows == 0 || r.batch == 0)
-        return 0;
-    int kind = fl_kind_of_dtype[in[0].t->dtype];
-    int64_t size = fl_kind_size[kind];
-    bool keep = in[11].i != 0, lstm = r.mode == FL_LSTM, gru = r.mode == FL_GRU;
-    In input(in[0].t, kind), hx(in[1].t, kind), w_ih(in[3].t, kind), w_hh(in[4].t, kind);
-    OptionalIn cx(in[2], kind), bias_ih(in[5], kind), bias_hh(in[6], kind), w_hr(in[7], kind);
-    Out result(outs[0], kind), hidden(outs[1], kind), cell(outs[2], kind);
-    Out gates(outs[3], kind), cells(outs[4], kind);
-    Layer l = {r, fl_recurrent_choose(r, size), kind, size, r.parts() * r.hidden,
-               fl_recurrent_pick(kind)};
-    Scratch own_gates(keep || r.plain() ? 0 : (size_t)(r.rows * l.gates_row * size));
-    Scratch bias((size_t)(l.product_row() * size));
-    Scratch product(gru ? (size_t)(r.batch * l.product_row() * size) : 0);
-    Scratch unprojected(r.projected ? (size_t)(r.batch * r.hidden * size) : 0);
-    if (!input.ok() || !hx.ok() || !w_ih.ok() || !w_hh.ok() || !cx.ok() || !bias_ih.ok() ||
-        !bias_hh.ok() || !w_hr.ok() || !result.ok() || !hidden.ok() || !cell.ok() ||
-        !gates.ok() || !cells.ok() || !own_gates.ok() || !bias.ok() || !product.ok() ||
-        !unprojected.ok())
-        return no_memory();
-    l.result = result.as<char>();
-    l.hidden = hidden.as<char>();
-    l.cell = cell.as<char>();
-    l.gates = r.plain() ? l.result : keep ? gates.as<char>() : own_gates.as<char>();
-    l.cells = lstm && keep ? cells.as<char>() : nullptr;
-    l.product = product.as<char>();
-    l.unprojected = unprojected.as<char>();
-    l.bias = gru ? bias_hh.data() : nullptr;
-    memcpy(l.hidden, hx.as<char>(), (size_t)(r.batch * r.output * size));
+namespace {
+
+/* The arguments and results in the compute kind. */
+struct Operands {
+    In input, hx, weight_ih, weight_hh;
+    OptionalIn cx, bias_ih, bias_hh, weight_hr;
+    Out result, hidden, cell, gates, cells;
+
+    Operands(const fl_value *in, fl_tensor *const *outs, int kind)
+        : input(in[0].t, kind), hx(in[1].t, kind), weight_ih(in[3].t, kind),
+          weight_hh(in[4].t, kind), cx(in[2], kind), bias_ih(in[5], kind), bias_hh(in[6], kind),
+          weight_hr(in[7], kind), result(outs[0], kind), hidden(outs[1], kind),
+          cell(outs[2], kind), gates(outs[3], kind), cells(outs[4], kind) {}
+    bool ok() {
+        return input.ok() && hx.ok() && weight_ih.ok() && weight_hh.ok() && cx.ok() &&
+               bias_ih.ok() && bias_hh.ok() && weight_hr.ok() && result.ok() && hidden.ok() &&
+               cell.ok() && gates.ok() && cells.ok();
+    }
+    void commit() {
+        for (Out *out : {&result, &hidden, &cell, &gates, &cells})
+            out->commit();
+    }
+};
+
+/* What a layer needs beside its operands. */
+struct LayerRoom {
+    Scratch gates, bias, product, unprojected;
+
+    LayerRoom(const Layer &l, bool keep)
+        : gates(keep || l.r.plain() ? 0 : bytes(l, l.r.rows, l.gates_row)),
+          bias(bytes(l, 1, l.product_row())),
+          product(l.r.mode == FL_GRU ? bytes(l, l.r.batch, l.product_row()) : 0),
+          unprojected(l.r.projected ? bytes(l, l.r.batch, l.r.hidden) : 0) {}
+    bool ok() const { return gates.ok() && bias.ok() && product.ok() && unprojected.ok(); }
+
+  private:
+    static size_t bytes(const Layer &l, int64_t rows, int64_t cols) {
+        return (size_t)(rows * cols * l.size);
+    }
+};
+
+}  // namespace
+
+/* The states begin as those given; steps update them in place. */
+static void start(Layer &l, Operands &o, LayerRoom &room, bool keep) {
+    const fl_recurrent &r = l.r;
+    bool lstm = r.mode == FL_LSTM;
+    l.result = o.result.as<char>();
+    l.hidden = o.hidden.as<char>();
+    l.cell = o.cell.as<char>();
+    l.gates = r.plain() ? l.result : keep ? o.gates.as<char>() : room.gates.as<char>();
+    l.cells = lstm && keep ? o.cells.as<char>() : nullptr;
+    l.product = room.product.as<char>();
+    l.unprojected = room.unprojected.as<char>();
+    l.bias = r.mode == FL_GRU ? o.bias_hh.data() : nullptr;
+    memcpy(l.hidden, o.hx.as<char>(), (size_t)(r.batch * r.output * l.size));
     if (lstm)
-        memcpy(l.cell, cx.data(), (size_t)(r.batch * r.hidden * size));
-    join_biases(l, bias_ih.data(), bias_hh.data(), bias.as<char>());
-    if (input_part(l, input.as<char>(), w_ih.as<char>(), bias.as<char>()) < 0)
-        return -1;
+        memcpy(l.cell, o.cx.data(), (size_t)(r.batch * r.hidden * l.size));
+}
+
+static int run_steps(Layer &l, Operands &o) {
+    const fl_recurrent &r = l.r;
     int64_t together = l.cut.by_rows ? std::min(l.cut.rows, r.batch) : r.batch;
     int64_t groups = l.cut.by_rows ? 1 : r.gates();
-    StepWeight weight(kind, w_hh.as<char>(), 1, r.output, r.output, l.product_row() / groups,
-                      groups, together, r.steps);
+    StepWeight weight(l.kind, o.weight_hh.as<char>(), 1, r.output, r.output,
+                      l.product_row() / groups, groups, together, r.steps);
     std::optional<StepWeight> projection;
     if (r.projected)
-        projection.emplace(kind, w_hr.data(), 1, r.hidden, r.hidden, r.output, 1, together,
+        projection.emplace(l.kind, o.weight_hr.data(), 1, r.hidden, r.hidden, r.output, 1, together,
                            r.steps);
     if (!weight.ok() || (projection && !projection->ok()))
         return no_memory();
     l.weight = &weight;
     l.projection = projection ? &*projection : nullptr;
-    if (!(l.cut.by_rows ? run_by_rows(l) : run_by_units(l)))
+    return (l.cut.by_rows ? run_by_rows(l) : run_by_units(l)) ? 0 : no_memory();
+}
+
+extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    fl_recurrent r;
+    if (read_call(op, in, &r) < 0)
+        return -1;
+    if (r.rows == 0)
+        return 0;
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    bool keep = in[11].i != 0;
+    Operands o(in, outs, kind);
+    Layer l(r, kind);
+    LayerRoom room(l, keep);
+    if (!o.ok() || !room.ok())
         return no_memory();
-    result.commit();
-    hidden.commit();
-    cell.commit();
-    gates.commit();
-    cells.commit();
+    start(l, o, room, keep);
+    char *bias = room.bias.as<char>();
+    join_biases(l, o.bias_ih.data(), o.bias_hh.data(), bias);
+    if (input_part(l, o.input.as<char>(), o.weight_ih.as<char>(), bias) < 0 || run_steps(l, o) < 0)
+        return -1;
+    o.commit();
     return 0;
 }

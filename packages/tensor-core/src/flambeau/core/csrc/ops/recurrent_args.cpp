@@ -20,8 +20,8 @@ int fl_recurrent_expect(const fl_op *op, const char *name, const fl_tensor *t,
     int64_t shape[2] = {rows, cols};
     int nd = cols < 0 ? 1 : 2;
     if (t->dtype != like->dtype)
-        return fl_error(FL_RUNTIME_ERROR, "%s: expected all tensors to have one dtype, but input is "
-                        "%s and %s is %s; convert one with .to()", fl_op_title(op),
+        return fl_error(FL_RUNTIME_ERROR, "%s: expected all tensors to have one dtype, but input "
+                        "is %s and %s is %s; convert one with .to()", fl_op_title(op),
                         fl_dtype_name(like->dtype), name, fl_dtype_name(t->dtype));
     bool fits = t->ndim == nd && t->shape[0] == rows && (nd == 1 || t->shape[1] == cols);
     if (fits)
@@ -39,8 +39,8 @@ static int read_sizes(const fl_op *op, const fl_value &v, fl_recurrent *r) {
     r->steps = v.len;
     int64_t left = r->rows;
     if (r->steps == 0)
-        return fl_error(FL_RUNTIME_ERROR, "%s: batch_sizes is empty; a packed sequence has at least "
-                        "one step", fl_op_title(op));
+        return fl_error(FL_RUNTIME_ERROR, "%s: batch_sizes is empty; a packed sequence has at "
+                        "least one step", fl_op_title(op));
     for (int64_t t = 0; t < r->steps; t++) {
         int64_t most = t ? r->sizes[t - 1] : r->batch;
         bool fits = t ? r->sizes[t] <= most : r->sizes[t] == most;
@@ -74,9 +74,9 @@ static int read_input(const fl_op *op, const fl_recurrent_args &a, fl_recurrent 
     r->rows = nd == 3 ? x->shape[0] * x->shape[1] : x->shape[0];
     r->steps = x->shape[0];
     if (nd == 3 && (x->shape[1] != r->batch || r->steps == 0))
-        return fl_error(FL_RUNTIME_ERROR, "%s: input is %s and hx %s; input needs at least one step "
-                        "and the batch of hx", fl_op_title(op), fl_shape_text(x->shape, x->ndim),
-                        fl_shape_text(h->shape, h->ndim));
+        return fl_error(FL_RUNTIME_ERROR, "%s: input is %s and hx %s; input needs at least one "
+                        "step and the batch of hx", fl_op_title(op),
+                        fl_shape_text(x->shape, x->ndim), fl_shape_text(h->shape, h->ndim));
     return read_sizes(op, *a.batch_sizes, r);
 }
 

@@ -40,3 +40,46 @@ class StepWeight {
     const char *data_;
     Scratch memory_;
 };
+
+/* Memory of one task that multiplies by a weight, and perhaps by another one after it. */
+struct StepRoom {
+    Scratch memory;
+    char *panels, *product;
+
+    StepRoom(const StepWeight &first, const StepWeight *second)
+        : memory(panels_of(first, second) + product_of(first, second)),
+          panels(memory.as<char>()), product(panels + panels_of(first, second)) {}
+    bool ok() const { return memory.ok(); }
+
+  private:
+    static size_t most(size_t a, size_t b) { return a > b ? a : b; }
+    static size_t panels_of(const StepWeight &first, const StepWeight *second) {
+        return most(first.panel_bytes(), second ? second->panel_bytes() : 0);
+    }
+    static size_t product_of(const StepWeight &first, const StepWeight *second) {
+        return most(first.scratch_bytes(), second ? second->scratch_bytes() : 0);
+    }
+};
+
+/* Memory of the tasks among which the columns of a step's product are shared. */
+struct SharedRoom {
+    int64_t width, columns, grain;      /* columns of a block, all of them; blocks of a task */
+    size_t piece;
+    Scratch panels, scratch;
+
+    SharedRoom(const StepWeight &weight, int64_t all, int64_t tasks)
+        : width(weight.width()), columns(all), grain((blocks() + tasks - 1) / tasks),
+          piece(weight.scratch_bytes()), panels(weight.panel_bytes()),
+          scratch(piece * (size_t)fl_chunk_count(blocks(), grain)) {}
+    bool ok() const { return panels.ok() && scratch.ok(); }
+    int64_t blocks() const { return (columns + width - 1) / width; }
+
+    /* body(first column, columns, scratch) in parallel */
+    template <class Body> void each(const Body &body) {
+        char *memory = scratch.as<char>();
+        fl_parallel(blocks(), grain, [&](int64_t begin, int64_t end) {
+            int64_t last = end * width < columns ? end * width : columns;
+            body(begin * width, last - begin * width, memory + (size_t)(begin / grain) * piece);
+        });
+    }
+};
