@@ -76,7 +76,7 @@ class ProcessPool:
                 # Our own threads survive a fork: the pool of the core is built anew in the child.
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded")
                 process.start()
-        except Exception as error:
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
             if not forks:
                 error.add_note(
                     "the start method "
