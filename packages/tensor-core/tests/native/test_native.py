@@ -72,9 +72,14 @@ def runtime_objects(build: Path) -> list[Path]:
 @pytest.fixture(scope="session")
 def gemm_objects(build: Path) -> list[Path]:
     """The product kernels of every ISA level."""
-    source = CORE / "csrc" / "kernels" / "gemm.cpp"
+    kernels = CORE / "csrc" / "kernels"
     return [
-        compile_object(source, build / f"gemm_{level}.o", [*KERNEL_FLAGS, *level_flags(level)])
+        compile_object(
+            kernels / f"{name}.cpp",
+            build / f"{name}_{level}.o",
+            [*KERNEL_FLAGS, *level_flags(level)],
+        )
+        for name in ("gemm", "gemm_pairs")
         for level in LEVELS
     ]
 

@@ -5,6 +5,7 @@
  * taps are gathered in the L1 cache and multiplied with all tiles of output channels. */
 #pragma once
 #include "kernels/conv.h"
+#include "kernels/even_lanes.h"
 #include "kernels/conv_source.h"
 #include "kernels/conv_weight.h"
 
@@ -163,7 +164,7 @@ template <class T> class ConvBlock {
 
     void split_channel(const T *from, T *to) const {
         if (from)
-            split_plane(p_.x, rows_, from, p_.h, p_.w, to);
+            split_plane<TakeEvenLanes>(p_.x, rows_, from, p_.h, p_.w, to);
         else
             memset(to, 0, (size_t)rows_.plane_size() * sizeof(T));
     }

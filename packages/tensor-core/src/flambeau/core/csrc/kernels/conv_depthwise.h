@@ -3,6 +3,7 @@
  * first. */
 #pragma once
 #include "kernels/conv.h"
+#include "kernels/even_lanes.h"
 #include "kernels/gemm_vector.h"
 #include "kernels/phase_rows.h"
 
@@ -28,8 +29,8 @@ template <class T> class DepthwiseBlock {
             offsets_[t] = tap_offset(p_.y, p_.x, rows_, t / p_.x.size, t % p_.x.size);
         memset(split_, 0, (size_t)rows_.plane_size() * sizeof(T));
         for (int64_t image = 0; image < b_.images; image++) {
-            split_plane(p_.x, rows_, static_cast<const T *>(b_.input) + image * b_.input_step, p_.h,
-                        p_.w, split_);
+            const T *plane = static_cast<const T *>(b_.input) + image * b_.input_step;
+            split_plane<TakeEvenLanes>(p_.x, rows_, plane, p_.h, p_.w, split_);
             for (int64_t o = b_.o0; o < b_.o1; o++)
                 channel(image, o);
         }

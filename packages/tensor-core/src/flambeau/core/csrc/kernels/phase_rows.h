@@ -64,21 +64,23 @@ inline void copy_row_bytes(char *out, const char *in, int64_t n) {
 }
 
 /* Every second element, 16 at a time as long as `room` elements may be read. */
-template <class T> inline void take_even(T *__restrict out, const T *in, int64_t n, int64_t room) {
-    int64_t j = 0;
-    for (; j + 16 <= n && 2 * j + 32 <= room; j += 16) {
-        T block[32];
-        memcpy(block, in + 2 * j, sizeof block);
-        for (int i = 0; i < 16; i++)
-            out[j + i] = block[2 * i];
+struct TakeEven {
+    template <class T> static void run(T *__restrict out, const T *in, int64_t n, int64_t room) {
+        int64_t j = 0;
+        for (; j + 16 <= n && 2 * j + 32 <= room; j += 16) {
+            T block[32];
+            memcpy(block, in + 2 * j, sizeof block);
+            for (int i = 0; i < 16; i++)
+                out[j + i] = block[2 * i];
+        }
+        for (; j < n; j++)
+            out[j] = in[2 * j];
     }
-    for (; j < n; j++)
-        out[j] = in[2 * j];
-}
+};
 
 /* One phase of the rows of a band; only the elements of the image, as the padding is there
  * already. */
-template <class T>
+template <class Even, class T>
 inline void split_phase(const fl_window &x, const PhaseRows &r, int64_t q, const T *plane,
                         int64_t height, int64_t width, T *out) {
     int64_t begin, end;
@@ -94,7 +96,7 @@ inline void split_phase(const fl_window &x, const PhaseRows &r, int64_t q, const
         if (x.stride == 1)
             copy_row_bytes((char *)to, (const char *)from, n * (int64_t)sizeof(T));
         else if (x.stride == 2)
-            take_even(to, from, n, width - skipped);
+            Even::run(to, from, n, width - skipped);
         else
             for (int64_t j = 0; j < n; j++)
                 to[j] = from[j * x.stride];
@@ -102,11 +104,11 @@ inline void split_phase(const fl_window &x, const PhaseRows &r, int64_t q, const
 }
 
 /* Split the rows of a band out of a plane. What lies outside the plane stays as it is. */
-template <class T>
+template <class Even = TakeEven, class T>
 inline void split_plane(const fl_window &x, const PhaseRows &r, const T *plane, int64_t height,
                         int64_t width, T *out) {
     for (int64_t q = 0; q < r.phases; q++)
-        split_phase(x, r, q, plane, height, width, out);
+        split_phase<Even>(x, r, q, plane, height, width, out);
 }
 
 /* Kernel positions [first, last) of output `o` that lie inside `length` elements. */
