@@ -180,6 +180,17 @@ def test_state_of_another_shape_is_refused():
         groups.load_state_dict(one.state_dict())
 
 
+def test_a_state_of_other_shapes_is_refused_before_anything_is_changed():
+    source = optim.Adam([param(1.0, grad=[1.0]), param(1.0, 2.0, grad=[1.0, 1.0])], lr=0.1)
+    source.step()
+    target = optim.Adam([param(1.0, 2.0), param(1.0)], lr=0.5)
+    text = r"'exp_avg' of parameter 0 of group 0 has shape \(1,\), the parameter \(2,\)"
+    with pytest.raises(ValueError, match=text):
+        target.load_state_dict(source.state_dict())
+    assert target.param_groups[0]["lr"] == 0.5
+    assert not target.state
+
+
 def test_copies():
     optimizer = optim.Adam([flambeau.zeros(2)], lr=0.1)
     optimizer.state[optimizer.param_groups[0]["params"][0]]["step"] = 5

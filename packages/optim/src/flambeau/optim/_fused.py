@@ -43,6 +43,17 @@ class FusedOptimizer(Optimizer):
         """The row's own scalars for parameters with this key."""
         raise NotImplementedError
 
+    def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
+        places = ((i, j, p) for i, g in enumerate(groups) for j, p in enumerate(g["params"]))
+        for i, j, param in places:
+            for name, value in state.get(param, {}).items():
+                if isinstance(value, Tensor) and value.shape != param.shape:
+                    raise ValueError(
+                        f"the state {name!r} of parameter {j} of group {i} has shape "
+                        f"{tuple(value.shape)}, the parameter {tuple(param.shape)}: the state is "
+                        "that of another model, or its parameters are in another order"
+                    )
+
     def _update_groups(self) -> None:
         # An update row is never recorded, wherever the step is taken.
         for group in self.param_groups:

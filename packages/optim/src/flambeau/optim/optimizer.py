@@ -298,7 +298,7 @@ class Optimizer:
             state_dict: What ``state_dict`` or ``named_state_dict`` returned.
 
         Raises:
-            ValueError: The number of groups or parameters, or a name differs.
+            ValueError: The number of groups or parameters, a name or a shape differs.
 
         Example:
             >>> import flambeau
@@ -312,6 +312,7 @@ class Optimizer:
         packed = self._hooks.loading(self, dict(state_dict))
         packed = from_names(deepcopy(packed), self.param_groups)
         groups, state = unpack_state(packed, self.param_groups)
+        self._check_state(groups, state)
         self.__setstate__({"param_groups": groups, "state": defaultdict(dict, state)})
         self._hooks.loaded(self)
 
@@ -335,6 +336,9 @@ class Optimizer:
         self.__dict__.update(state)
         self.__dict__.setdefault("_hooks", Hooks())
         self.__dict__.setdefault("_step_count", 0)
+
+    def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
+        """Refuse a state that does not fit the parameters, before any of it is taken over."""
 
     def _update_groups(self) -> None:
         with unrecorded(self.param_groups):
