@@ -317,10 +317,13 @@ def test_converting_to_synchronized_norms():
 
 
 def test_checkpoints_without_a_count_load():
-    state = nn.BatchNorm1d(2).state_dict()
-    del state["num_batches_tracked"]
+    versioned = nn.BatchNorm1d(2).state_dict()
+    del versioned["num_batches_tracked"]
     norm = nn.BatchNorm1d(2)
     norm(flambeau.randn(4, 2))
+    with pytest.raises(RuntimeError, match='Missing key.*"num_batches_tracked"'):
+        norm.load_state_dict(versioned)
+    state = dict(versioned)
     norm.load_state_dict(state)
     assert norm.num_batches_tracked.item() == 1
     assert norm.running_mean.tolist() == [0, 0]

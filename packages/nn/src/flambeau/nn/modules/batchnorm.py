@@ -16,6 +16,7 @@ from .module import Module
 class _NormBase(Module):
     """What batch and instance norms share: an affine map and running statistics by channel."""
 
+    _version = 2  # since batches are counted
     _shapes: ClassVar[dict[int, str]]  # what the input may look like, by number of dimensions
 
     weight: Parameter | None
@@ -77,9 +78,9 @@ class _NormBase(Module):
             f"track_running_stats={self.track_running_stats}"
         )
 
-    def _may_lack(self, name: str) -> bool:
+    def _may_lack(self, name: str, version: int | None) -> bool:
         """Checkpoints from before batches were counted load; the count stays as it is."""
-        return name == "num_batches_tracked"
+        return name == "num_batches_tracked" and (version is None or version < 2)
 
     def _channel_dim(self, input: Tensor) -> int:
         return 1

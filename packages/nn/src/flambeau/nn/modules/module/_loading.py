@@ -123,7 +123,8 @@ class Loading:
 
     def _plan_tensor(self, module: Any, name: str, key: str, target: Tensor) -> None:
         if key not in self.state:
-            if not module._may_lack(name):
+            version = self._metadata(key.removesuffix(name)).get("version")
+            if not module._may_lack(name, version):
                 self.missing.append(key)
             return
         self.used.add(key)

@@ -29,8 +29,8 @@ class State(Tree, Hooks):
             f"{type(self).__name__} overrides get_extra_state() but not set_extra_state()"
         )
 
-    def _may_lack(self, name: str) -> bool:
-        """Whether a ``state_dict`` without this tensor is complete all the same."""
+    def _may_lack(self, name: str, version: int | None) -> bool:
+        """Whether a ``state_dict`` of this version is complete without this tensor."""
         return False
 
     def state_dict(

@@ -12,7 +12,7 @@ ROWS = (
            doc="Gradient of resample."),
     composite(f"interpolate(Tensor input, {_SIZE}, Str mode='nearest', Bool? align_corners=None,"
               " Bool? recompute_scale_factor=None, Bool antialias=False)", forms=_NN,
-              doc="Images in another size."),
+              call="interpolate", doc="Images in another size."),
     composite(f"upsample(Tensor input, {_SIZE}, Str mode='nearest', Bool? align_corners=None)",
               forms=_NN, doc="interpolate under its first name."),
     composite(f"upsample_nearest(Tensor input, {_SIZE})", forms=_NN,
