@@ -110,3 +110,11 @@ def test_without_memory():
     assert [layer.path for layer in result.layers] == [layer.path for layer in real.layers]
     assert result.flops > 1e10
     assert "GiB" in str(result) or "MiB" in str(result)
+
+
+def test_sizes_that_the_call_finds():
+    net = nn.Sequential(nn.LazyLinear(3), nn.ReLU())
+    result = nn.summary(net, flambeau.zeros(2, 4))
+    layer = by_path(result)["0"]
+    assert (layer.kind, layer.parameters, layer.weight_bytes) == ("Linear", 15, 60)
+    assert net[0].in_features == 4

@@ -13,6 +13,7 @@ from flambeau.core import call, interpose
 
 from ._flops import flops_of
 from .modules.module import Module
+from .parameter import Parameter, is_lazy
 
 
 @dataclass
@@ -142,6 +143,7 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
     found = _Counting(model)
     with flambeau.no_grad(), _evaluating(model), found.watching(), interpose("trace", found.count):
         model(*inputs, **options)
+    found.weigh()
     return Summary(list(found.layers.values()))
 
 
@@ -152,10 +154,10 @@ class _Counting:
         self.layers: dict[int, LayerSummary] = {}
         self.modules: list[Module] = []
         self.open: list[LayerSummary] = []
-        seen: set[int] = set()
         for path, module in model.named_modules():
+            depth = path.count(".") + 1 if path else 0
             self.modules.append(module)
-            self.layers[id(module)] = _held(path, module, seen)
+            self.layers[id(module)] = LayerSummary(path, type(module).__name__, depth)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -169,6 +171,14 @@ class _Counting:
         finally:
             for handle in handles:
                 handle.remove()
+
+    def weigh(self) -> None:
+        """Add what each module holds, which lazy ones know after the call."""
+        seen: set[int] = set()
+        for module in self.modules:
+            layer = self.layers[id(module)]
+            layer.kind = type(module).__name__
+            _weigh(layer, module, seen)
 
     def count(self, op: Any, args: list[Any], outs: Any) -> Any:
         """Run an operator, and count it for the layer that called it."""
@@ -202,19 +212,16 @@ def _evaluating(model: Module) -> Iterator[None]:
             module.training = mode
 
 
-def _held(path: str, module: Module, seen: set[int]) -> LayerSummary:
-    """What a module holds; what is shared counts where it comes first."""
-    depth = path.count(".") + 1 if path else 0
-    layer = LayerSummary(path, type(module).__name__, depth)
-    for parameter in module.parameters(recurse=False):
-        if id(parameter) not in seen:
-            layer.parameters += parameter.numel()
-            layer.trainable += parameter.numel() if parameter.requires_grad else 0
+def _weigh(layer: LayerSummary, module: Module, seen: set[int]) -> None:
+    """Count what a module holds; what is shared counts where it comes first."""
     for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            layer.weight_bytes += _bytes(tensor)
-    return layer
+        if id(tensor) in seen or is_lazy(tensor):
+            continue
+        seen.add(id(tensor))
+        layer.weight_bytes += _bytes(tensor)
+        if isinstance(tensor, Parameter):
+            layer.parameters += tensor.numel()
+            layer.trainable += tensor.numel() if tensor.requires_grad else 0
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
