@@ -187,3 +187,46 @@ def test_a_subclass_that_fills_in_options_when_loading():
     optimizer = Old([leaf([1.0])], lr=0.1)
     optimizer.load_state_dict(optimizer.state_dict())
     assert optimizer.param_groups[0]["flavour"] == "plain"
+
+
+def test_other_parameters_for_a_while():
+    p, optimizer = make(momentum=0.9)
+    optimizer.step()
+    kept, group = optimizer.state, optimizer.param_groups[0]
+    trial = leaf([5.0], grad=[2.0])
+    state = optimizer.state_dict()
+    buffer = state["state"][0]["momentum_buffer"].clone()
+    state["state"][0] = {"momentum_buffer": buffer}
+    state["param_groups"][0]["lr"] = 1.0
+    swapped = optim.swap_in_optimizer_params_and_state
+    with pytest.raises(KeyError), swapped(optimizer, {"p": trial}, state):
+        optimizer.step()
+        raise KeyError
+    assert trial.tolist() == pytest.approx([5 - (0.9 + 2)])
+    assert buffer.tolist() == pytest.approx([2.9])
+    assert optimizer.state is kept
+    assert optimizer.param_groups[0] is group
+    assert (group["lr"], group["params"], p.tolist()) == (0.5, [p], [0.5])
+
+
+def test_other_parameters_have_to_match():
+    _, optimizer = make(momentum=0.9)
+    swapped = optim.swap_in_optimizer_params_and_state
+
+    def refused(match, count=1, state=None, **changes):
+        saved = optimizer.state_dict() if state is None else state
+        if changes:
+            saved["param_groups"][0].update(changes)
+        tensors = {str(i): leaf([1.0]) for i in range(count)}
+        with pytest.raises(RuntimeError, match=match), swapped(optimizer, tensors, saved):
+            pass
+
+    refused("no state yet")
+    optimizer.step()
+    refused("0 parameters for an optimizer of 1", count=0)
+    refused("what optimizer.state_dict", state=3)
+    refused("2 parameter groups", state={"param_groups": [{}, {}], "state": {}})
+    refused(r"other options in the state: \['flavour'\]", flavour=1)
+    refused("another number of parameters", params=[0, 1])
+    refused("by position", state={**optimizer.state_dict(), "state": {"weight": {}}})
+    refused("not list", state={**optimizer.state_dict(), "state": []})
