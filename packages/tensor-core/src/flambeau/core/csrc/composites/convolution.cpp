@@ -95,10 +95,11 @@ int64_t output_size(const fl_op *op, const fl_value *in, const Settings &s, int 
     if (size >= 1 && size <= INT32_MAX)
         return (int64_t)size;
     fl_error(FL_RUNTIME_ERROR, "%s(): input of shape %s with stride %s, padding %s and dilation %s "
-             "gives %s outputs in dimension %d; they must be 1 or more%s", op->name,
+             "gives %s outputs in dimension %d; they must be %s", op->name,
              fl_shape_text(x->shape, x->ndim), fl_shape_text(s.stride, s.n),
              fl_shape_text(s.padding, s.n), fl_shape_text(s.dilation, s.n),
-             size < 1 ? "no" : "too many", i - s.n, size < 1 ? ", choose less padding" : "");
+             size < 1 ? "no" : "too many", i - s.n,
+             size < 1 ? "1 or more, choose less padding" : "less than 2**31");
     return fl_raise();
 }
 
