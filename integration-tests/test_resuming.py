@@ -20,17 +20,20 @@ from flambeau.utils.data import DataLoader, Dataset
 class Points(Dataset):
     """Points with noise from two streams."""
 
+    def __init__(self, noise):
+        self.noise = noise
+
     def __len__(self):
         return 23
 
     def __getitem__(self, index):
         x = flambeau.full((4,), index / 23) + 0.1 * flambeau.randn(4)
-        if NOISE:
-            x = x * (1 + NOISE * random.random())
+        if self.noise:
+            x = x * (1 + self.noise * random.random())
         return x, index % 3
 
 
-def main(path, first, last, workers, kind):
+def main(path, first, last, workers, kind, noise):
     flambeau.manual_seed(0)
     random.seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3),
@@ -38,7 +41,7 @@ def main(path, first, last, workers, kind):
     optimizer = optim.AdamW(model.parameters(), lr=0.01)
     scheduler = optim.lr_scheduler.StepLR(optimizer, 3, gamma=0.7)
     scaler = flambeau.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=4)
-    loader = DataLoader(Points(), 4, shuffle=True, num_workers=workers, workers=kind)
+    loader = DataLoader(Points(noise), 4, shuffle=True, num_workers=workers, workers=kind)
     step = 0
     everything = model, optimizer, scheduler, scaler, loader
     if first:
@@ -66,9 +69,9 @@ def main(path, first, last, workers, kind):
 
 
 if __name__ == "__main__":
-    path, first, last, workers, kind, NOISE = sys.argv[1:]
-    NOISE = float(NOISE)
-    main(path, int(first), int(last), int(workers), None if kind == "None" else kind)
+    path, first, last, workers, kind, noise = sys.argv[1:]
+    kind = None if kind == "None" else kind
+    main(path, int(first), int(last), int(workers), kind, float(noise))
 '''
 
 

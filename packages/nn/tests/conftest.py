@@ -1,9 +1,14 @@
 """Marks and helpers that the tests of this package share."""
 
+import multiprocessing
+
 import pytest
 
 
 def pytest_configure(config):
+    # Tests define datasets inside functions, which only forked processes can have. Python's own
+    # default differs between versions.
+    multiprocessing.set_start_method("fork", force=True)
     config.addinivalue_line("markers", "oracle: compares with PyTorch, which must be installed")
 
 
