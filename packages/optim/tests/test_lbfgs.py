@@ -24,6 +24,7 @@ def walk(t, steps, start=START, dtype="float64", **options):
     """The parameters after every step; two tensors, the gradient set by hand."""
     dtype = getattr(t, dtype)
     params = [t.tensor(start[:1], dtype=dtype), t.tensor([start[1:]], dtype=dtype)]
+    params = [leaf(p) for p in params] if t is flambeau else params
     optimizer = t.optim.LBFGS(params, **options)
     calls, trace = [], []
 
