@@ -27,8 +27,6 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
         >>> tuple(layer.weight.shape), layer.weight.device.type
         ((1, 5), 'cpu')
     """
-    import inspect  # slow to import, and seldom needed
-
     if not isinstance(module_cls, type) or not issubclass(module_cls, Module):
         raise RuntimeError(f"skip_init() takes a class of modules, got {module_cls!r}")
     import inspect  # few programs need it, and it is slow to import
