@@ -340,7 +340,19 @@ def test_nothing_and_everything_ignored(reduction):
         assert tuple(empty.shape) == (0,)
 
 
-def test_probabilities_outside_of_their_range_give_nan():
-    for x, y in ((1.5, 1.0), (1.5, 0.0), (-0.5, 1.0), (-0.5, 0.0)):
-        loss = nn.BCELoss()(flambeau.tensor([x]), flambeau.tensor([y]))
-        assert math.isnan(loss.item())
+@pytest.mark.parametrize("reduction", REDUCE)
+def test_probabilities_outside_of_their_range(reduction):
+    loss = nn.BCELoss(reduction=reduction)
+    for x, y in ((1.5, 1.0), (1.5, 0.0), (-0.5, 1.0), (-0.5, 0.0), (math.nan, 1.0)):
+        with pytest.raises(RuntimeError, match="between 0 and 1, got .*_with_logits"):
+            loss(flambeau.tensor([x, 0.5]), flambeau.tensor([y, 1.0]))
+    assert loss(flambeau.tensor([0.5]), flambeau.tensor([math.nan])).isnan().all()
+    assert loss(flambeau.zeros(0), flambeau.zeros(0)).numel() == (reduction != "none")
+    absent = flambeau.zeros(2, device="meta")
+    assert loss(absent, absent).is_meta
+
+
+def test_probabilities_of_a_batch_that_is_vectorized():
+    func = pytest.importorskip("flambeau.func")
+    out = func.vmap(nn.BCELoss())(flambeau.tensor([[0.5], [2.0]]), flambeau.ones(2, 1))
+    assert out.isnan().tolist() == [False, True]

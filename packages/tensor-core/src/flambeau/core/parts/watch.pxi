@@ -50,6 +50,15 @@ cdef class interpose:
         return False
 
 
+def may_read(Tensor t not None) -> bool:
+    """Whether values can be looked at without cost or notice: on the CPU, of no transform, untraced.
+
+    Operators that check values check them where this is true.
+    """
+    return t._device_type == FL_CPU and not t._flags >> FL_LEVEL_SHIFT \
+        and PyThread_get_thread_ident() not in _read_hooks
+
+
 cdef int _call_interposer(void *ctx, const fl_op *op, const fl_value *args, int n,
                           fl_value *out) except -1:
     cdef interpose self = <interpose>ctx

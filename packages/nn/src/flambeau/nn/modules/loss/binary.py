@@ -11,8 +11,6 @@ from ._base import WeightedLoss
 class BCELoss(WeightedLoss):
     """Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100.
 
-    A probability outside of 0 to 1 gives ``nan``.
-
     Shapes: input (probabilities) and target the same, any.
 
     Args:
@@ -23,6 +21,8 @@ class BCELoss(WeightedLoss):
 
     Raises:
         ValueError: The shapes differ (when called).
+        RuntimeError: A probability is outside of 0 to 1 (when called); where values cannot be
+            looked at, inside transforms and on other devices, it gives ``nan``.
 
     Example:
         >>> import flambeau
