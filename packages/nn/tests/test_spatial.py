@@ -19,3 +19,13 @@ def test_against_torch(row, dtype):
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_invariants(row):
     check_invariants(row)
+
+
+def test_a_batch_of_none_normalizes_to_none_and_leaves_the_running_statistics():
+    norm = nn.BatchNorm1d(3)
+    y = norm(flambeau.zeros(0, 3, 4))
+    y.sum().backward()
+    assert y.shape == (0, 3, 4)
+    assert norm.running_mean.tolist() == [0.0, 0.0, 0.0]
+    assert norm.running_var.tolist() == [1.0, 1.0, 1.0]
+    assert norm.weight.grad.tolist() == [0.0, 0.0, 0.0]

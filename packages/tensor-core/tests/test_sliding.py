@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -175,3 +176,12 @@ def test_wrong_choices_are_refused():
         ops.max_unpool2d(X, X.long(), 2, output_size=(30, 30))
     with pytest.raises(NotImplementedError, match="floating"):
         ops.adaptive_avg_pool2d(X.int(), 2)
+
+
+def test_fractional_max_pool_takes_more_samples_than_images():
+    image, samples = flambeau.rand(2, 5, 5), flambeau.rand(3, 2, 2)
+    pool = partial(ops.fractional_max_pool2d, kernel_size=2, output_size=3)
+    given = pool(image, _random_samples=samples)
+    assert given.tolist() == pool(image, _random_samples=samples[:1]).tolist()
+    with pytest.raises(RuntimeError, match="or of more samples"):
+        pool(image[None].expand(4, 2, 5, 5), _random_samples=samples)

@@ -72,11 +72,12 @@ def _drawn(name, n, x, samples):
     if samples is None:
         return _op["random_uniform_"](_op["empty"]([batch, channels, n], dtype=x.dtype,
                                                    device=x.device))
-    if list(samples.shape) != [batch, channels, n] or samples.dtype is not x.dtype:
+    enough = samples.ndim == 3 and samples.shape[0] >= batch
+    if not enough or list(samples.shape[1:]) != [channels, n] or samples.dtype is not x.dtype:
         raise RuntimeError(f"{name}(): _random_samples must be {x.dtype} of shape "
-                           f"{[batch, channels, n]}, got {samples.dtype} of shape "
-                           f"{list(samples.shape)}")
-    return samples
+                           f"{[batch, channels, n]} or of more samples, got {samples.dtype} of "
+                           f"shape {list(samples.shape)}")
+    return samples[:batch]
 
 
 def _random_starts(sample, length, count, size):

@@ -77,6 +77,11 @@ int statistics(const fl_batch &b, const fl_value *in, const char *x, double *mea
             return -1;
         return fl_batch_widen(b, in[4], 1, var);
     }
+    if (b.count() == 0) {  /* nothing was seen: the running ones stay */
+        memset(mean, 0, (size_t)b.channels * 8);
+        memset(var, 0, (size_t)b.channels * 8);
+        return 0;
+    }
     if ((b.by_columns() ? column_moments(b, x, mean, var) : plane_moments(b, x, mean, var)) < 0)
         return -1;
     double n = (double)b.count(), momentum = fl_as_double(in[6]);
@@ -160,7 +165,7 @@ extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, i
         return fl_error(FL_RUNTIME_ERROR, "batch_norm(): expected running_mean and running_var "
                         "when training=False; pass them, or training=True to use the batch's own");
     int64_t count = input->numel / (input->shape[1] ? input->shape[1] : 1);
-    if (training && count <= 1)
+    if (training && count == 1)
         return fl_error(FL_VALUE_ERROR, "batch_norm(): Expected more than 1 value per channel when "
                         "training, got input size %s", fl_shape_text(input->shape, input->ndim));
     fl_spec_like(&outs[0], input);
