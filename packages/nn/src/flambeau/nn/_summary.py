@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import flambeau
@@ -16,7 +15,6 @@ from .modules.module import Module
 from .parameter import Parameter, is_lazy
 
 
-@dataclass
 class LayerSummary:
     """One layer: numbers are of the layer itself, without the layers inside it.
 
@@ -34,24 +32,32 @@ class LayerSummary:
         calls: How often it was called.
     """
 
-    path: str
-    kind: str
-    depth: int
-    parameters: int = 0
-    trainable: int = 0
-    weight_bytes: int = 0
-    input_shape: Any = None
-    output_shape: Any = None
-    output_bytes: int = 0
-    flops: int = 0
-    calls: int = 0
+    input_shape: Any
+    output_shape: Any
+
+    def __init__(self, path: str, kind: str, depth: int) -> None:
+        self.path = path
+        self.kind = kind
+        self.depth = depth
+        self.input_shape = self.output_shape = None
+        self.parameters = self.trainable = 0
+        self.weight_bytes = self.output_bytes = 0
+        self.flops = self.calls = 0
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"LayerSummary({given})"
 
 
-@dataclass
 class Summary:
-    """The layers of a network, and their totals; printing it gives a table."""
+    """The layers of a network, and their totals; printing it gives a table.
 
-    layers: list[LayerSummary] = field(default_factory=list)
+    Args:
+        layers: In the order of ``named_modules``.
+    """
+
+    def __init__(self, layers: list[LayerSummary]) -> None:
+        self.layers = layers
 
     @property
     def total_parameters(self) -> int:
