@@ -5,6 +5,9 @@ import rows_norms
 import rows_spatial
 from modules_kit import against_torch, check_invariants
 
+import flambeau
+from flambeau import nn
+
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same':UserWarning")
 ROWS = [*rows_spatial.ROWS, *rows_norms.ROWS]
 

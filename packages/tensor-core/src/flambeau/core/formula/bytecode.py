@@ -95,8 +95,8 @@ def assemble(
     Example:
         >>> from flambeau.core.formula import parse
         >>> from flambeau.core.formula.bytecode import assemble
-        >>> len(assemble(parse("a * b + a", ["a", "b"]), ["a", "b"]).code)
-        2
+        >>> len(assemble(parse("a * b + a", ["a", "b"]), ["a", "b"]).code)  # with the copy out
+        3
     """
     kinds = _kinds(params, compute)
     scalar_kinds = _kinds(scalars, compute)
