@@ -203,3 +203,22 @@ def test_mistakes_in_gradients():
     with pytest.raises(RuntimeError, match="cells is float32; it must be what recurrent"):
         kept = results[:4] + (results[4].float(),)
         ops.recurrent_grad(*gradient(mine, rest, kept, (None,) * 3))
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("packed", [None, [40] * 80 + [30] * 30 + [7] * 30])
+def test_large_layers_go_in_pieces(mode, reverse, packed):
+    """More rows than are computed at once, with gates kept and without."""
+    arrays = layer(mode, (140, 40, 3, 80), packed)
+    check(mode, arrays, packed, reverse)
+    mine, rest = tensors(arrays), (packed, mode, reverse)
+    for a, b in zip(ops.recurrent(*mine, *rest, True)[:3], ops.recurrent(*mine, *rest, False)[:3],
+                    strict=True):
+        assert flambeau.equal(a, b)
+
+
+def test_pieces_and_projections():
+    arrays = layer("lstm", (140, 40, 3, 80), None, 20)
+    check("lstm", arrays, None, False)
+    check("lstm", arrays, None, True)

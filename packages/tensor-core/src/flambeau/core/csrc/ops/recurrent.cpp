@@ -1,6 +1,7 @@
 /* recurrent: one direction of one layer of an LSTM, GRU or plain recurrent network.
  *
- * The input part of all gates of all steps is one product. A step then adds the product of the
+ * The input part of all gates of all steps is one product (of the steps of a piece, where gates are
+ * not kept). A step then adds the product of the
  * hidden state with the packed recurrent weight and applies the activations, while its gates are
  * still in the cache. Sequences do not meet, so that threads take some each; where the batch is
  * small or the weight large they share the units of every step instead. */
@@ -24,12 +25,15 @@ struct Layer {
     char *product = nullptr;        /* GRU: the hidden part of a step, for all sequences */
     char *unprojected = nullptr;    /* the hidden state before its projection */
     const char *bias = nullptr;     /* GRU: of the hidden part */
+    const RecurrentPiece *piece = nullptr;
+    int64_t first = 0;              /* the row that `gates` begins with */
 
     Layer(const fl_recurrent &sizes, int compute_kind)
         : r(sizes), cut(fl_recurrent_choose(sizes, fl_kind_size[compute_kind])),
           kind(compute_kind), size(fl_kind_size[compute_kind]),
           gates_row(sizes.parts() * sizes.hidden), unit(fl_recurrent_pick(compute_kind)) {}
     int64_t product_row() const { return r.gates() * r.hidden; }
+    char *gates_of(int64_t row) const { return gates + (row - first) * gates_row * size; }
 };
 
 /* A step of the sequences [first, first + count), which lie in rows from `row` on. */
@@ -43,7 +47,7 @@ void multiply(const Layer &l, const fl_step_rows &rows, const Now &now, int64_t 
     const fl_recurrent &r = l.r;
     bool apart = r.mode == FL_GRU;
     int64_t c_row = apart ? l.product_row() : l.gates_row;
-    char *c = apart ? l.product + now.first * c_row * l.size : l.gates + now.row * c_row * l.size;
+    char *c = apart ? l.product + now.first * c_row * l.size : l.gates_of(now.row);
     double beta = apart ? 0 : 1;
     if (l.cut.by_rows) {
         l.weight->multiply(rows, 0, 0, l.product_row(), c, c_row, beta, scratch);
@@ -65,7 +69,7 @@ void activate(const Layer &l, const Now &now, int64_t from, int64_t units) {
     s.product_row = l.product_row();
     s.hidden_row = s.cell_row = s.cells_row = r.hidden;
     s.result_row = r.output;
-    s.gates = l.gates + (now.row * l.gates_row + from) * size;
+    s.gates = l.gates_of(now.row) + from * size;
     s.hidden = (r.projected ? l.unprojected : l.hidden) + (now.first * r.hidden + from) * size;
     if (r.mode == FL_GRU)
         s.product = l.product + (now.first * s.product_row + from) * size;
@@ -96,9 +100,10 @@ fl_step_rows pack(const Layer &l, const Now &now, char *panels) {
                           panels);
 }
 
-/* All steps of the sequences [begin, end). */
+/* The steps of a piece for the sequences [begin, end). */
 void run_sequences(const Layer &l, int64_t begin, int64_t end, const StepRoom &room) {
-    for (RecurrentStep s(l.r, false); !s.done(); s.next()) {
+    RecurrentStep s = l.piece->start;
+    for (int64_t i = 0; i < l.piece->steps; i++, s.next()) {
         Now now = {begin, std::min(s.count(), end) - begin, s.row() + begin};
         if (now.count <= 0)
             continue;
@@ -125,7 +130,8 @@ bool run_by_units(const Layer &l) {
     SharedRoom room(*l.weight, l.r.hidden, l.cut.tasks);
     if (!room.ok())
         return false;
-    for (RecurrentStep s(l.r, false); !s.done(); s.next()) {
+    RecurrentStep s = l.piece->start;
+    for (int64_t i = 0; i < l.piece->steps; i++, s.next()) {
         Now now = {0, s.count(), s.row()};
         fl_step_rows rows = pack(l, now, room.panels.as<char>());
         room.each([&](int64_t from, int64_t units, char *scratch) {
@@ -149,19 +155,19 @@ void join_biases(const Layer &l, const char *bias_ih, const char *bias_hh, char 
                                 (both ? ((const float *)bias_hh)[i] : 0);
 }
 
-/* One product for all steps. */
+/* One product for all steps of a piece. */
 int input_part(const Layer &l, const char *input, const char *weight, const char *bias) {
     const fl_recurrent &r = l.r;
     fl_gemm_args g = {};
     g.dtype = fl_dtype_of_kind[l.kind];
     g.trans_b = FL_TRANS;
-    g.m = r.rows;
+    g.m = l.piece->rows;
     g.n = l.product_row();
     g.k = r.input;
     g.alpha = 1;
-    g.a = input;
+    g.a = input + l.piece->row * r.input * l.size;
     g.b = weight;
-    g.c = l.gates;
+    g.c = l.gates_of(l.piece->row);
     g.lda = g.ldb = std::max<int64_t>(r.input, 1);
     g.ldc = l.gates_row;
     g.bias = bias;
@@ -239,13 +245,16 @@ struct LayerRoom {
     Scratch gates, bias, product, unprojected;
 
     LayerRoom(const Layer &l, bool keep)
-        : gates(keep || l.r.plain() ? 0 : bytes(l, l.r.rows, l.gates_row)),
+        : gates(keep || l.r.plain() ? 0 : bytes(l, piece_rows(l), l.gates_row)),
           bias(bytes(l, 1, l.product_row())),
           product(l.r.mode == FL_GRU ? bytes(l, l.r.batch, l.product_row()) : 0),
           unprojected(l.r.projected ? bytes(l, l.r.batch, l.r.hidden) : 0) {}
     bool ok() const { return gates.ok() && bias.ok() && product.ok() && unprojected.ok(); }
 
   private:
+    static int64_t piece_rows(const Layer &l) {
+        return std::min(l.r.rows, l.r.batch * fl_recurrent_piece_steps(l.r, l.gates_row * l.size));
+    }
     static size_t bytes(const Layer &l, int64_t rows, int64_t cols) {
         return (size_t)(rows * cols * l.size);
     }
@@ -270,7 +279,22 @@ static void start(Layer &l, Operands &o, LayerRoom &room, bool keep) {
         memcpy(l.cell, o.cx.data(), (size_t)(r.batch * r.hidden * l.size));
 }
 
-static int run_steps(Layer &l, Operands &o) {
+/* Gates that are kept, or that are the result, have room for all rows at once. */
+static int run_pieces(Layer &l, Operands &o, const char *bias, bool whole) {
+    int64_t most = whole ? l.r.steps : fl_recurrent_piece_steps(l.r, l.gates_row * l.size);
+    for (RecurrentStep s(l.r, false); !s.done();) {
+        RecurrentPiece piece(s, most);
+        l.piece = &piece;
+        l.first = whole ? 0 : piece.row;
+        if (input_part(l, o.input.as<char>(), o.weight_ih.as<char>(), bias) < 0)
+            return -1;
+        if (!(l.cut.by_rows ? run_by_rows(l) : run_by_units(l)))
+            return no_memory();
+    }
+    return 0;
+}
+
+static int run_steps(Layer &l, Operands &o, const char *bias, bool keep) {
     const fl_recurrent &r = l.r;
     int64_t together = l.cut.by_rows ? std::min(l.cut.rows, r.batch) : r.batch;
     int64_t groups = l.cut.by_rows ? 1 : r.gates();
@@ -284,7 +308,7 @@ static int run_steps(Layer &l, Operands &o) {
         return no_memory();
     l.weight = &weight;
     l.projection = projection ? &*projection : nullptr;
-    return (l.cut.by_rows ? run_by_rows(l) : run_by_units(l)) ? 0 : no_memory();
+    return run_pieces(l, o, bias, keep || r.plain());
 }
 
 extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
@@ -303,7 +327,7 @@ extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_ten
     start(l, o, room, keep);
     char *bias = room.bias.as<char>();
     join_biases(l, o.bias_ih.data(), o.bias_hh.data(), bias);
-    if (input_part(l, o.input.as<char>(), o.weight_ih.as<char>(), bias) < 0 || run_steps(l, o) < 0)
+    if (run_steps(l, o, bias, keep) < 0)
         return -1;
     o.commit();
     return 0;

@@ -49,6 +49,18 @@ class RecurrentStep {
     int64_t direction_, step_, row_;
 };
 
+/* Steps that follow each other, and their rows: large layers go through their steps in pieces, so
+ * that what is computed for all rows at once stays small. */
+struct RecurrentPiece {
+    RecurrentStep start;
+    int64_t steps, row, rows;
+
+    /* Up to `most` steps from `s` on, which moves behind them. */
+    RecurrentPiece(RecurrentStep &s, int64_t most);
+};
+/* Steps of a piece, for so many bytes of each row. */
+int64_t fl_recurrent_piece_steps(const fl_recurrent &r, int64_t row_bytes);
+
 /* How the work of all steps is cut: sequences by themselves, or the units of every step. */
 struct fl_recurrent_cut {
     bool by_rows;

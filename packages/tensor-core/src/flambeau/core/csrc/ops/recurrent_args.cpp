@@ -137,6 +137,20 @@ int64_t RecurrentStep::row_before() const {
     return r_.reverse ? row_ + count() : continued() ? row_ - r_.count(before()) : 0;
 }
 
+RecurrentPiece::RecurrentPiece(RecurrentStep &s, int64_t most)
+    : start(s), steps(0), row(s.row()), rows(0) {
+    for (; steps < most && !s.done(); s.next(), steps++) {
+        row = std::min(row, s.row());
+        rows += s.count();
+    }
+}
+
+static const int64_t PIECE_BYTES = 8 << 20;
+
+int64_t fl_recurrent_piece_steps(const fl_recurrent &r, int64_t row_bytes) {
+    return std::max<int64_t>(PIECE_BYTES / (r.batch * row_bytes), 1);
+}
+
 /* ---- the cut ------------------------------------------------------------------------------- */
 
 /* Counted in operations of float32, as in runtime/blas_own.cpp: a core does 250 in a nanosecond,

@@ -33,7 +33,7 @@ void slopes_of(const Back &l, int64_t first, int64_t count, int64_t row, const c
     s.gates_row = s.slopes_row = l.slopes_row;
     s.cells_row = s.cells_before_row = s.hidden_row = s.cell_row = r.hidden;
     s.result_row = s.hidden_before_row = s.grad_row = r.output;
-    s.slopes = l.slopes + (row * l.slopes_row + from) * size;
+    s.slopes = l.slopes_of(row) + from * size;
     s.hidden = (r.projected ? l.unprojected : l.hidden) + (first * r.hidden + from) * size;
     if (l.grad && !r.projected)
         s.grad = l.grad + (row * r.output + from) * size;
@@ -65,7 +65,7 @@ void slopes_of(const Back &l, const Now &now, int64_t from, int64_t units) {
 /* The gradient of the state before the projection, from that after it, which is kept. */
 void unproject(const Back &l, const Now &now, const StepRoom &room) {
     int64_t n = l.r.output, bytes = now.count * n;
-    char *total = l.projected + now.row * n * l.size, *state = l.hidden + now.first * n * l.size;
+    char *total = l.projected_of(now.row), *state = l.hidden + now.first * n * l.size;
     memcpy(total, state, (size_t)(bytes * l.size));
     if (l.grad && l.kind == FL_K_F64)
         for (int64_t i = 0; i < bytes; i++)
@@ -96,7 +96,8 @@ bool run_by_rows(const Back &l) {
         StepRoom room(*l.weight, l.projection);
         if (!room.ok())
             return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        for (RecurrentStep s(l.r, true); !s.done(); s.next()) {
+        RecurrentStep s = l.piece->start;
+        for (int64_t i = 0; i < l.piece->steps; i++, s.next()) {
             Now now = now_of(s, begin, end);
             if (now.count <= 0)
                 continue;
@@ -115,11 +116,12 @@ bool run_by_units(const Back &l) {
     SharedRoom room(*l.weight, l.r.hidden, l.cut.tasks);
     if (!room.ok())
         return false;
-    RecurrentStep s(l.r, true);
+    RecurrentStep s = l.piece->start;
     Now now = now_of(s, 0, l.r.batch);
     slopes_of(l, now, 0, l.r.hidden);
-    for (s.next();; s.next()) {
-        bool last = s.done();
+    for (int64_t left = l.piece->steps - 1;; left--) {
+        bool last = left == 0;
+        s.next();
         Now then = last ? Now{} : now_of(s, 0, l.r.batch);
         fl_step_rows rows = pack(l, now, room.panels.as<char>());
         room.each([&](int64_t from, int64_t units, char *scratch) {

@@ -15,8 +15,10 @@ struct fl_recurrent_layer_back {
     const char *hx = nullptr, *cx = nullptr, *result = nullptr, *gates = nullptr, *cells = nullptr;
     char *slopes = nullptr;
     char *hidden = nullptr, *cell = nullptr;    /* gradients of the states, going back */
-    char *projected = nullptr;          /* of each row, the gradient of the state it projects to */
+    char *projected = nullptr;          /* of each row, the gradient of what was projected */
     char *unprojected = nullptr;        /* of each sequence, that before the projection */
+    const RecurrentPiece *piece = nullptr;      /* slopes and `projected` are of its rows */
+    bool first = true;                  /* the piece: later ones add to gradients of weights */
 
     fl_recurrent_layer_back(const fl_recurrent &sizes, int compute_kind)
         : r(sizes), cut(fl_recurrent_choose(sizes, fl_kind_size[compute_kind])),
@@ -26,17 +28,22 @@ struct fl_recurrent_layer_back {
     /* GRU's slopes have the input part of n first, its hidden part last. */
     int64_t hidden_part() const { return r.mode == FL_GRU ? r.hidden : 0; }
     int64_t sums() const { return r.gates() * r.hidden; }
-    const char *hidden_slopes(int64_t row) const {
-        return slopes + (row * slopes_row + hidden_part()) * size;
+    char *slopes_of(int64_t row) const { return slopes + (row - piece->row) * slopes_row * size; }
+    const char *hidden_slopes(int64_t row) const { return slopes_of(row) + hidden_part() * size; }
+    char *projected_of(int64_t row) const {
+        return projected + (row - piece->row) * r.output * size;
     }
 };
 
-/* All slopes, and the gradients of the states before the first step; false without memory. */
+/* The slopes of a piece, and the gradients of the states before it; false without memory. */
 bool fl_recurrent_go_back(const fl_recurrent_layer_back &l);
 
-/* Gradients from all slopes, a product each; -1 after an error. */
+/* Gradients from the slopes of a piece, a product each; -1 after an error. */
 int fl_recurrent_input_grad(const fl_recurrent_layer_back &l, const char *weight, char *out);
 int fl_recurrent_weight_ih_grad(const fl_recurrent_layer_back &l, const char *input, char *out);
 int fl_recurrent_weight_hh_grad(const fl_recurrent_layer_back &l, char *out);
 int fl_recurrent_weight_hr_grad(const fl_recurrent_layer_back &l, char *out);
-int fl_recurrent_bias_grads(const fl_recurrent_layer_back &l, char *by_input, char *by_hidden);
+int fl_recurrent_bias_sums(const fl_recurrent_layer_back &l, char *sums);
+/* The gradients of both biases, from the sums of all slopes over their rows. */
+void fl_recurrent_bias_grads(const fl_recurrent_layer_back &l, const char *sums, char *by_input,
+                             char *by_hidden);

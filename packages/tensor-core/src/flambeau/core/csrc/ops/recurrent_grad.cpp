@@ -1,5 +1,5 @@
-/* recurrent_grad: back through all steps of a recurrent layer. Slopes of all steps are kept, so
- * that the gradients of input, weights and biases are one product each. */
+/* recurrent_grad: back through the steps of a recurrent layer, piece by piece. The slopes of a
+ * piece are kept, so that the gradients of input, weights and biases are one product each. */
 #include "ops/args.h"
 #include "ops/raw.h"
 #include "ops/recurrent_back.h"
@@ -112,13 +112,21 @@ struct Operands {
 
 /* What the way back needs beside its operands. */
 struct BackRoom {
-    Scratch slopes, projected, unprojected;
+    int64_t steps;              /* of a piece */
+    Scratch slopes, sums, projected, unprojected;
 
     explicit BackRoom(const Back &l)
-        : slopes((size_t)(l.r.rows * l.slopes_row * l.size)),
-          projected(l.r.projected ? (size_t)(l.r.rows * l.r.output * l.size) : 0),
-          unprojected(l.r.projected ? (size_t)(l.r.batch * l.r.hidden * l.size) : 0) {}
-    bool ok() const { return slopes.ok() && projected.ok() && unprojected.ok(); }
+        : steps(fl_recurrent_piece_steps(l.r, l.slopes_row * l.size)),
+          slopes(bytes(l, piece_rows(l), l.slopes_row)), sums(bytes(l, 1, l.slopes_row)),
+          projected(l.r.projected ? bytes(l, piece_rows(l), l.r.output) : 0),
+          unprojected(l.r.projected ? bytes(l, l.r.batch, l.r.hidden) : 0) {}
+    bool ok() const { return slopes.ok() && sums.ok() && projected.ok() && unprojected.ok(); }
+
+  private:
+    int64_t piece_rows(const Back &l) const { return std::min(l.r.rows, l.r.batch * steps); }
+    static size_t bytes(const Back &l, int64_t rows, int64_t cols) {
+        return (size_t)(rows * cols * l.size);
+    }
 };
 
 }  // namespace
@@ -152,7 +160,36 @@ static void start(Back &l, Operands &o, BackRoom &room) {
     start_from(l.cell, o.grad_cell, r.mode == FL_LSTM ? r.batch * r.hidden * l.size : 0);
 }
 
-static int run_steps(Back &l, Operands &o) {
+static int run_products(const Back &l, Operands &o, int64_t needs, char *sums) {
+    if ((needs & NEED_INPUT) &&
+        fl_recurrent_input_grad(l, o.weight_ih.as<char>(), o.d_input.as<char>()) < 0)
+        return -1;
+    if ((needs & NEED_BIASES) && fl_recurrent_bias_sums(l, sums) < 0)
+        return -1;
+    if (!(needs & NEED_WEIGHTS))
+        return 0;
+    if (fl_recurrent_weight_ih_grad(l, o.input.as<char>(), o.d_weight_ih.as<char>()) < 0 ||
+        fl_recurrent_weight_hh_grad(l, o.d_weight_hh.as<char>()) < 0)
+        return -1;
+    return l.r.projected ? fl_recurrent_weight_hr_grad(l, o.d_weight_hr.as<char>()) : 0;
+}
+
+static int run_pieces(Back &l, Operands &o, BackRoom &room, int64_t needs) {
+    char *sums = room.sums.as<char>();
+    for (RecurrentStep s(l.r, true); !s.done(); l.first = false) {
+        RecurrentPiece piece(s, room.steps);
+        l.piece = &piece;
+        if (!fl_recurrent_go_back(l))
+            return no_memory();
+        if (run_products(l, o, needs, sums) < 0)
+            return -1;
+    }
+    if (needs & NEED_BIASES)
+        fl_recurrent_bias_grads(l, sums, o.d_bias_ih.as<char>(), o.d_bias_hh.as<char>());
+    return 0;
+}
+
+static int run_steps(Back &l, Operands &o, BackRoom &room, int64_t needs) {
     const fl_recurrent &r = l.r;
     int64_t together = l.cut.by_rows ? std::min(l.cut.rows, r.batch) : r.batch;
     StepWeight weight(l.kind, o.weight_hh.as<char>(), r.output, 1, l.sums(), r.output, 1, together,
@@ -165,22 +202,7 @@ static int run_steps(Back &l, Operands &o) {
         return no_memory();
     l.weight = &weight;
     l.projection = projection ? &*projection : nullptr;
-    return fl_recurrent_go_back(l) ? 0 : no_memory();
-}
-
-static int run_products(const Back &l, Operands &o, int64_t needs) {
-    if ((needs & NEED_INPUT) &&
-        fl_recurrent_input_grad(l, o.weight_ih.as<char>(), o.d_input.as<char>()) < 0)
-        return -1;
-    if ((needs & NEED_BIASES) &&
-        fl_recurrent_bias_grads(l, o.d_bias_ih.as<char>(), o.d_bias_hh.as<char>()) < 0)
-        return -1;
-    if (!(needs & NEED_WEIGHTS))
-        return 0;
-    if (fl_recurrent_weight_ih_grad(l, o.input.as<char>(), o.d_weight_ih.as<char>()) < 0 ||
-        fl_recurrent_weight_hh_grad(l, o.d_weight_hh.as<char>()) < 0)
-        return -1;
-    return l.r.projected ? fl_recurrent_weight_hr_grad(l, o.d_weight_hr.as<char>()) : 0;
+    return run_pieces(l, o, room, needs);
 }
 
 extern "C" int fl_run_recurrent_grad(const fl_op *op, const fl_value *in, int,
@@ -200,7 +222,7 @@ extern "C" int fl_run_recurrent_grad(const fl_op *op, const fl_value *in, int,
     if (!o.ok() || !room.ok())
         return no_memory();
     start(l, o, room);
-    if (run_steps(l, o) < 0 || run_products(l, o, in[15].i) < 0)
+    if (run_steps(l, o, room, in[15].i) < 0)
         return -1;
     o.commit();
     return 0;
