@@ -130,7 +130,7 @@ class State(Tree, Hooks):
         for hook in self._hooks_of("state_replace"):
             changed = hook(self, state, prefix, metadata)
             state = state if changed is None else changed
-        return state  # type: ignore[no-any-return]
+        return state
 
     def _save_to_state_dict(
         self, destination: dict[str, Any], prefix: str, keep_vars: bool
