@@ -22,6 +22,9 @@ MISSING = {
     "native_group_norm", "norm_of", "pad_by", "pad_by_grad", "pinv_svd", "poisson",
     "repeat_places", "resample", "resample_grad", "row_order", "scatter_reduce", "searchsorted",
     "std", "svd_values", "zeta",
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_k0",
+    "modified_bessel_k1", "pdist_euclidean", "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1", "spherical_bessel_j0",
 }
 
 #: Rows whose kernels refuse uint64, whose order and division differ from int64's.

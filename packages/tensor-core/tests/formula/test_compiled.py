@@ -148,7 +148,7 @@ def test_loops_vectorize(flags, names, compiler):
 
 
 def test_the_check_for_vectorization_can_fail(compiler):
-    source = source_of([("slow", "lgamma(a)", "f32", 1), ("fast", "exp(a)", "f32", 1)])
+    source = source_of([("slow", "lgamma(a)", "f64", 1), ("fast", "exp(a)", "f32", 1)])
     assert compiler.vectorized(source, V3) == {"fast"}
 
 

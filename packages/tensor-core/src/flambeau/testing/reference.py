@@ -80,6 +80,7 @@ class ReferenceBackend(Backend):
 
 
 from flambeau.testing import (  # noqa: E402  (they register kernels here)
+    reference_bessel,
     reference_create,
     reference_fourier,
     reference_images,
@@ -96,7 +97,8 @@ from flambeau.testing import (  # noqa: E402  (they register kernels here)
     reference_windows,
 )
 
-__all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_create",
+__all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_bessel",
+           "reference_create",
            "reference_fourier", "reference_images", "reference_indexing", "reference_linalg",
            "reference_matrix", "reference_movement", "reference_network", "reference_numbers",
            "reference_pool", "reference_recurrent", "reference_reduce", "reference_statistics",

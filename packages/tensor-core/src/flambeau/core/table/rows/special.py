@@ -74,7 +74,7 @@ ROWS = (
     _bessel("bessel_y1", "Bessel function of the second kind, order 1."),
     _bessel("spherical_bessel_j0", "Spherical Bessel function of the first kind, order 0: "
             "``sin(x) / x``.", (-9.0, 9.0)),
-    _bessel("airy_ai", "Airy function.", (-9.0, 3.0), differentiable=False),
+    _bessel("airy_ai", "Airy function.", (-3.0, 3.0), differentiable=False),
     # ---- orthogonal polynomials
     *(_polynomial(f"chebyshev_polynomial_{k.lower()}", f"Chebyshev polynomial {k}")
       for k in "TUVW"),
