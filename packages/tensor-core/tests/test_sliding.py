@@ -169,6 +169,19 @@ def test_what_does_not_fit_is_refused(call, text):
         call()
 
 
+@pytest.mark.parametrize("name", ["adaptive_avg_pool2d", "adaptive_max_pool2d"])
+def test_adaptive_sizes_in_every_form(name):
+    """None keeps the image's size; lists, tuples, tensors and missing sizes are all read."""
+    pool = getattr(ops, name)
+    for size, expected in ((None, (6, 6)), ((None, 3), (6, 3)), ([2, None], (2, 6)), ((2,), (2, 2)),
+                           (flambeau.tensor(3), (3, 3)), (flambeau.Size([2, 3]), (2, 3)),
+                           (True, (1, 1)), (0, (0, 0))):
+        assert tuple(pool(X, size).shape[2:]) == expected
+    for wrong in (2.0, "2"):
+        with pytest.raises(TypeError):
+            pool(X, wrong)
+
+
 def test_wrong_choices_are_refused():
     with pytest.raises(ValueError, match="either output_size or output_ratio"):
         ops.fractional_max_pool2d(X, 2)

@@ -18,7 +18,7 @@ int check_image(const fl_op *op, const fl_tensor *x, int n) {
 }
 
 bool is_left_out(const fl_value &v) {
-    return v.tag == FL_NONE || v.len == 0;
+    return v.tag == FL_NONE || (v.tag == FL_INTS && v.len == 0);
 }
 
 /* The settings of a pooling along lines as those over planes of height 1. */
@@ -119,7 +119,8 @@ template <class Pool> fl_tensor *pool_blocks(const fl_value &x, Pool pool) {
 
 /* The windows where they lie side by side: whole numbers that divide the image's sizes. Anything
  * else, errors too, is for the composite in Python. */
-bool even_windows(const fl_tensor *x, PyObject *wanted, int n, int64_t *windows) {
+bool even_windows(const fl_tensor *x, const fl_value &sizes, int n, int64_t *windows) {
+    PyObject *wanted = sizes.tag == FL_OBJECT ? sizes.o : Py_None;
     bool several = PyTuple_CheckExact(wanted);
     if (!fl_is_float(x->dtype) || (x->ndim != n + 1 && x->ndim != n + 2) || x->numel == 0 ||
         (several && PyTuple_GET_SIZE(wanted) != n))
@@ -147,7 +148,7 @@ bool is_whole(const fl_tensor *x, const int64_t *windows, int n) {
 int adaptive_mean(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
     static const int64_t LAST[] = {-1, -2, -3};
     int64_t windows[3];
-    if (!even_windows(in[0].t, in[1].o, dims, windows))
+    if (!even_windows(in[0].t, in[1], dims, windows))
         return fl_call_composite(op, in, n, out);
     fl_value sizes = fl_ints_value(windows, dims);
     if (is_whole(in[0].t, windows, dims))
@@ -173,7 +174,7 @@ fl_tensor *best_of_whole(const fl_value &x, int dims) {
 
 int adaptive_best(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
     int64_t windows[3];
-    if (in[2].i || !even_windows(in[0].t, in[1].o, dims, windows))
+    if (in[2].i || !even_windows(in[0].t, in[1], dims, windows))
         return fl_call_composite(op, in, n, out);
     if (is_whole(in[0].t, windows, dims))
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));

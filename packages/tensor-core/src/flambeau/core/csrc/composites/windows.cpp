@@ -2,14 +2,16 @@
 #include "composites/windows.h"
 
 int fl_spread(const fl_op *op, const char *param, const fl_value &v, int n, int64_t *out) {
-    if (v.len != 1 && (int)v.len != n) {
+    const int64_t *list = v.tag == FL_INTS ? v.is : &v.i;
+    int len = v.tag == FL_INTS ? (int)v.len : 1;
+    if (len != 1 && len != n) {
         fl_error(FL_RUNTIME_ERROR, "%s(): %s is %s; it must be one number or %d, one for each "
                  "dimension that the window slides over", op->name, param,
-                 fl_shape_text(v.is, (int)v.len), n);
+                 fl_shape_text(list, len), n);
         return fl_raise();
     }
     for (int i = 0; i < n; i++)
-        out[i] = v.is[v.len == 1 ? 0 : i];
+        out[i] = list[len == 1 ? 0 : i];
     return 0;
 }
 
