@@ -169,6 +169,19 @@ def test_what_does_not_fit_is_refused(call, text):
         call()
 
 
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "complex64"])
+def test_convolution_without_input_channels_is_its_bias(dims, dtype):
+    dtype = getattr(flambeau, dtype)
+    image, kernel = (2, 0, 5, 6, 7)[:2 + dims], (3, 0, 2, 3, 4)[:2 + dims]
+    x, weight = flambeau.empty(image, dtype=dtype), flambeau.empty(kernel, dtype=dtype)
+    conv, bias = getattr(ops, f"conv{dims}d"), flambeau.tensor([1, 2, 3])
+    assert not conv(x, weight).any()
+    out = conv(x, weight, flambeau.stack([bias, bias], 1)[:, 0].to(dtype))
+    assert tuple(out.shape) == (2, 3, 4, 4, 4)[:2 + dims]
+    assert out.flatten(2)[1, :, -1].tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("name", ["adaptive_avg_pool2d", "adaptive_max_pool2d"])
 def test_adaptive_sizes_in_every_form(name):
     """None keeps the image's size; lists, tuples, tensors and missing sizes are all read."""

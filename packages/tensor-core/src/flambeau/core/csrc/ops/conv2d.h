@@ -24,6 +24,8 @@ int fl_conv_read_forward(const fl_op *op, const fl_value *in, int spatial, fl_co
 int fl_conv_read_input_grad(const fl_op *op, const fl_value *in, int spatial, fl_conv_nd *out);
 int fl_conv_read_weight_grad(const fl_op *op, const fl_value *in, int spatial, fl_conv_nd *out);
 
+/* The output of a convolution without input channels: the bias, or zeros. */
+int fl_conv_bias_alone(const fl_tensor *bias, int spatial, fl_tensor *out);
 /* infer of a convolution, and of both gradients: in[0] is `grad`, in[1] the other operand, in[2]
  * the result's shape. */
 int fl_conv_infer(const fl_op *op, const fl_value *in, int n, int spatial, fl_spec *outs);

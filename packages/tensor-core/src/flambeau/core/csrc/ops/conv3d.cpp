@@ -211,6 +211,8 @@ extern "C" int fl_infer_conv3d(const fl_op *op, const fl_value *in, int n, fl_sp
 
 extern "C" int fl_run_conv3d(const fl_op *op, const fl_value *in, int n,
                              fl_tensor *const *outs) {
+    if (in[1].t->numel == 0)
+        return fl_conv_bias_alone(fl_t(in[2]), 3, outs[0]);
     if (fl_is_complex(outs[0]->dtype))
         return fl_run_bilinear_parts(fl_run_conv3d, op, in, n, outs[0]);
     fl_conv_nd c;
