@@ -15,36 +15,16 @@ writes into ``results``:
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from helpers import Digits, accuracy, load_digits, options, plot_curves, report, start
 from tqdm import tqdm
 
 import flambeau
 from flambeau import Tensor, nn, optim
 from flambeau.utils.data import DataLoader, TensorDataset
-
-
-class Digits(NamedTuple):
-    """Pictures of shape (N, 1, 8, 8) between 0 and 1, and labels of shape (N,)."""
-
-    images: Tensor
-    labels: Tensor
-
-
-def load_digits() -> tuple[Digits, Digits]:
-    """The digits to train on, and the quarter that is held out."""
-    from sklearn import datasets
-    from sklearn.model_selection import train_test_split
-
-    digits = datasets.load_digits()
-    parts = train_test_split(
-        digits.images, digits.target, test_size=0.25, random_state=0, stratify=digits.target
-    )
-    train_images, test_images = (flambeau.tensor(a / 16).float().unsqueeze(1) for a in parts[:2])
-    train_labels, test_labels = (flambeau.tensor(a).long() for a in parts[2:])
-    return Digits(train_images, train_labels), Digits(test_images, test_labels)
 
 
 def make_model() -> nn.Sequential:
@@ -100,11 +80,6 @@ def predict(model: Any, images: Tensor) -> Tensor:
         return model(images).argmax(dim=1)
 
 
-def accuracy(predictions: Tensor, labels: Tensor) -> float:
-    """The fraction of predictions that are right."""
-    return (predictions == labels).float().mean().item()
-
-
 def save_weights(model: nn.Module, path: Path) -> None:
     """Save what was learned, and check that a fresh model can take it over."""
     flambeau.save(model.state_dict(), path)
@@ -115,19 +90,6 @@ def save_program(model: nn.Module, example: Tensor, path: Path) -> Any:
     """Record what the model computes, save the record, and load it back."""
     flambeau.jit.trace(model, example).save(path)
     return flambeau.jit.load(path)
-
-
-def plot_loss(history: list[float], path: Path) -> None:
-    """Draw the mean loss of every epoch."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    axes.semilogy(range(1, len(history) + 1), history)
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("mean loss")
-    axes.grid(alpha=0.3)
-    figure.savefig(path)
 
 
 def plot_predictions(digits: Digits, predictions: Tensor, path: Path) -> None:
@@ -148,21 +110,13 @@ def plot_predictions(digits: Digits, predictions: Tensor, path: Path) -> None:
     figure.savefig(path)
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description="Learn to read handwritten digits.")
-    parser.add_argument("--out", type=Path, default=Path("digits"), help="folder for the results")
-    parser.add_argument("--epochs", type=int, default=30, help="passes over the training digits")
-    parser.add_argument("--seed", type=int, default=0, help="where random numbers begin")
-    return parser.parse_args()
-
-
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     """Train, evaluate, and write the results."""
-    arguments = parse_arguments()
+    parser = options("Learn to read handwritten digits.", "digits")
+    parser.add_argument("--epochs", type=int, default=30, help="passes over the training digits")
+    arguments = parser.parse_args(argv)
     out: Path = arguments.out
-    out.mkdir(parents=True, exist_ok=True)
-    flambeau.manual_seed(arguments.seed)
+    began = start(arguments)
 
     train_digits, test_digits = load_digits()
     model = make_model()
@@ -171,16 +125,16 @@ def main() -> None:
     model.eval()
     predictions = predict(model, test_digits.images)
     right = accuracy(predictions, test_digits.labels)
-    print(f"{right:.2%} of {len(predictions)} held-out digits are read correctly")
 
     save_weights(model, out / "digits.safetensors")
-    plot_loss(history, out / "loss.png")
+    plot_curves(out / "loss.png", "mean loss", "epoch", {"training": history})
     plot_predictions(test_digits, predictions, out / "predictions.png")
 
     program = save_program(model, test_digits.images[:1], out / "digits.program")
-    same = bool((predict(program, test_digits.images) == predictions).all())
-    print(f"the saved program, loaded back, predicts the same: {same}")
+    same = accuracy(predict(program, test_digits.images), predictions)
     print(f"see {out}/loss.png and {out}/predictions.png")
+    figures = {"loss": history, "held-out accuracy": right, "program agrees": same}
+    return report(figures, began)
 
 
 if __name__ == "__main__":
