@@ -43,7 +43,10 @@ def load(name: str, library: str, folder: Path) -> ModuleType:
     """Import a script, written to ``folder`` with another library's name in its import lines."""
     for script in (*SCRIPTS, "helpers"):
         text = (TUTORIALS / f"{script}.py").read_text()
-        (folder / f"{script}.py").write_text(re.sub(r"\bflambeau\b", library, text))
+        if library == "torch":
+            text = re.sub(r"\bflambeau\b", "torch", text)
+            text = text.replace(".safetensors", ".pt")  # which of its own readers it takes
+        (folder / f"{script}.py").write_text(text)
         sys.modules.pop(script, None)
     importlib.invalidate_caches()
     sys.path.insert(0, str(folder))

@@ -21,7 +21,8 @@ import flambeau
 from flambeau import Tensor, nn, optim
 
 DISCOUNT = 0.99
-SMOOTHING = 0.95
+SMOOTHING = 0.98
+SCALE = 20  # of gains: not their spread in a batch, for when no pole falls that is noise alone
 CARTS = 8
 LONGEST = 500
 
@@ -124,17 +125,16 @@ def loss_of(agent: Agent, steps: Steps, last: Tensor) -> Tensor:
     with flambeau.no_grad():
         gain = advantages(steps, values, agent.foretell(last))
         targets = gain + values
-        gain = (gain - gain.mean()) / (gain.std() + 1e-8)
     log_shares = agent.actor(steps.states).log_softmax(dim=-1)
     chosen = log_shares.gather(-1, steps.pushes.unsqueeze(-1)).squeeze(-1)
     doubt = -(log_shares.exp() * log_shares).sum(dim=-1).mean()
-    wrong = (targets - values).square().mean()
-    return -(chosen * gain).mean() + 0.5 * wrong - 0.01 * doubt
+    wrong = nn.functional.smooth_l1_loss(values, targets)
+    return -(chosen * gain).mean() / SCALE + 0.5 * wrong - 0.01 * doubt
 
 
 def train(agent: Agent, carts: Carts, updates: int) -> list[float]:
     """Teach the agent, and return the mean return of games around every update."""
-    optimizer = optim.Adam(agent.parameters(), lr=2e-3)
+    optimizer = optim.Adam(agent.parameters(), lr=3e-3)
     schedule = optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, total_iters=updates)
     history = []
     progress = tqdm(range(updates), desc="training", unit="update")
@@ -142,7 +142,6 @@ def train(agent: Agent, carts: Carts, updates: int) -> list[float]:
         loss = loss_of(agent, play(agent, carts, 32), carts.observe())
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
         optimizer.step()
         schedule.step()
         recent = carts.returns[-40:] or [0.0]
@@ -160,7 +159,7 @@ def evaluate(agent: Agent, seed: int) -> float:
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     """Train, then play 40 games with what was learned."""
     parser = options("Learn to balance a pole.", "cartpole")
-    parser.add_argument("--updates", type=int, default=400, help="steps of the optimizer")
+    parser.add_argument("--updates", type=int, default=500, help="steps of the optimizer")
     arguments = parser.parse_args(argv)
     began = start(arguments)
 

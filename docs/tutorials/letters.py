@@ -157,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     """Train, evaluate, and write."""
     parser = options("Learn to write letter by letter.", "letters")
     parser.add_argument("--network", choices=sorted(NETWORKS), default="gpt")
-    parser.add_argument("--steps", type=int, default=1500, help="batches to train on")
+    parser.add_argument("--steps", type=int, default=800, help="batches to train on")
     parser.add_argument("--batch", type=int, default=32, help="pieces of text in a batch")
     parser.add_argument("--width", type=int, default=128, help="numbers that describe a letter")
     parser.add_argument("--layers", type=int, default=2, help="layers of the network")
