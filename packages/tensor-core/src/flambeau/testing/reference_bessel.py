@@ -1,4 +1,4 @@
-"""Bessel functions of moderate numbers on NumPy arrays, and distances of pairs."""
+"""Bessel functions of moderate numbers, polynomials, and distances of pairs on NumPy arrays."""
 from __future__ import annotations
 
 import math
@@ -69,6 +69,34 @@ def airy_ai(x):
         first = first * x ** 3 / ((3 * k + 2) * (3 * k + 3))
         second = second * x ** 3 / ((3 * k + 3) * (3 * k + 4))
     return total
+
+
+def _polynomial(first, step):
+    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1)), for a few degrees."""
+    def run(x, n):
+        x, n = np.broadcast_arrays(_wide(x), _wide(n))
+        values = [np.ones_like(x), first(x)]
+        for k in range(1, 12):
+            values.append(step(k, x, values[k], values[k - 1]))
+        return np.select([n == k for k in range(len(values))], values)
+
+    return run
+
+
+_KINDS = {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1,
+          "w": lambda x: 2 * x + 1}
+for _kind, _first_of in _KINDS.items():
+    _run = _polynomial(_first_of, lambda k, x, p, b: 2 * x * p - b)
+    kernel(f"chebyshev_polynomial_{_kind}")(_run)
+    kernel(f"shifted_chebyshev_polynomial_{_kind}")(
+        lambda x, n, run=_run: run(2 * _wide(x) - 1, n))
+kernel("hermite_polynomial_h")(_polynomial(
+    lambda x: 2 * x, lambda k, x, p, b: 2 * x * p - 2 * k * b))
+kernel("hermite_polynomial_he")(_polynomial(lambda x: x, lambda k, x, p, b: x * p - k * b))
+kernel("laguerre_polynomial_l")(_polynomial(
+    lambda x: 1 - x, lambda k, x, p, b: ((2 * k + 1 - x) * p - k * b) / (k + 1)))
+kernel("legendre_polynomial_p")(_polynomial(
+    lambda x: x, lambda k, x, p, b: ((2 * k + 1) * x * p - k * b) / (k + 1)))
 
 
 @kernel("pdist_euclidean")

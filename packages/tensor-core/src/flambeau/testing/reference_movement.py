@@ -120,6 +120,11 @@ def bucketize(values, boundaries, out_int32, right):
     return np.searchsorted(boundaries, values, "right" if right else "left")
 
 
+@kernel("isin_of")
+def isin_of(elements, tests):
+    return np.isin(elements, tests)
+
+
 @kernel("row_order")
 def row_order(x):
     return np.lexsort(x.T[::-1])

@@ -176,12 +176,17 @@ def _random(*rest):
     return lambda m: [(np.zeros(shape, m.numpy_dtype), *rest) for shape in ((3, 5), (0,), (5003,))]
 
 
+_POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_")
+                for kind in "tuvw"] + ["hermite_polynomial_h", "hermite_polynomial_he",
+                                       "laguerre_polynomial_l", "legendre_polynomial_p"]
+
 #: Rows that only take real floating tensors; the internal ones among them do not check it.
 FLOATING = set((
     "softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
     "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
     "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
+FLOATING |= set(_POLYNOMIALS)
 
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
@@ -220,6 +225,8 @@ BY_KEY = {
     "masked_select": lambda m: [(m.array(3, 5), m.mask(3, 5)), (m.array(3, 5), m.mask(5))],
     "frexp": lambda m: [(x,) for x in layouts(m)],
     "gcd": _whole, "lcm": _whole,
+    **{name: lambda m: [(m.array(3, 5), np.arange(5).astype(m.numpy_dtype))]
+       for name in _POLYNOMIALS},
     "zeta": lambda m: [(_moderate(m, 3, 5) + 1, _moderate(m, 5))],
     "igamma": lambda m: [(_moderate(m, 3, 5), _moderate(m, 5))],
     "igammac": lambda m: [(_moderate(m, 3, 5), _moderate(m, 5))],
