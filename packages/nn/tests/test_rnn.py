@@ -295,7 +295,6 @@ def test_meta_device():
         assert output.device.type == "meta"
 
 
-@pytest.mark.filterwarnings("ignore:vmap. .* has no batching rule")
 @pytest.mark.parametrize("kind", KINDS)
 def test_transforms(kind):
     module = layer(kind, 2, 3)

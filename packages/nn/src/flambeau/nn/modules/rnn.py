@@ -217,7 +217,7 @@ class RNNBase(Module):
                 "input.size(-1) must be equal to input_size. Expected "
                 f"{self.input_size}, got {input.shape[-1]}"
             )
-        dtype = self.weight_ih_l0.dtype
+        dtype = self._flat_weights[0].dtype
         if input.dtype is not dtype and not flambeau.is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). "

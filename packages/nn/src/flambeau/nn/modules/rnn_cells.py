@@ -72,8 +72,9 @@ class RNNCellBase(Module):
         text = f"{self.input_size}, {self.hidden_size}"
         if self.bias is not True:
             text += f", bias={self.bias}"
-        if getattr(self, "nonlinearity", "tanh") != "tanh":
-            text += f", nonlinearity={self.nonlinearity}"
+        nonlinearity = getattr(self, "nonlinearity", "tanh")
+        if nonlinearity != "tanh":
+            text += f", nonlinearity={nonlinearity}"
         return text
 
     def _step(self, operator: Any, input: Tensor, states: tuple[Tensor, ...] | None) -> Any:

@@ -18,6 +18,7 @@ from flambeau.autograd.transforms.batching.places import PLACE_RULES
 from flambeau.autograd.transforms.batching.pointwise import pointwise
 from flambeau.autograd.transforms.batching.products import linear, matmul
 from flambeau.autograd.transforms.batching.random import RANDOM
+from flambeau.autograd.transforms.batching.recurrent import RECURRENT_RULES
 from flambeau.autograd.transforms.batching.stacks import STACK_RULES
 from flambeau.autograd.transforms.batching.views import VIEW_RULES
 from flambeau.core import find_op
@@ -30,6 +31,7 @@ _DATA_DEPENDENT = ("nonzero",)
 
 _OWN = {
     **VIEW_RULES, **PLACE_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
+    **RECURRENT_RULES,
     "matmul": matmul, "linear": linear, "argmax": flattened_best, "argmin": flattened_best,
     "median": flattened_median, "nanmedian": flattened_median,
     "masked_select": masked_select, "masked_scatter": masked_scatter,
