@@ -160,15 +160,16 @@ static const double WORK_PER_BYTE = 6;
 static const double TASK_WORK = 4e6;
 /* Weights that a core's own cache keeps from one step to the next. */
 static const int64_t CACHED_BYTES = 1 << 20;
-static const int64_t FEWEST_ROWS = 8, ROWS = 16;
+/* Sequences that fill a register tile. */
+static const int64_t ROWS = 8;
 
 fl_recurrent_cut fl_recurrent_choose(const fl_recurrent &r, int64_t itemsize) {
     int64_t weight = r.gates() * r.hidden * r.output * itemsize;
     double batch = (double)r.batch, bytes = (double)weight;
     double step = std::max(batch * bytes / 2, WORK_PER_BYTE * bytes);
-    bool splits = r.batch >= 2 * FEWEST_ROWS && step * (double)r.steps >= WORTH_THREADS;
+    bool splits = r.batch >= 2 * ROWS && step * (double)r.steps >= WORTH_THREADS;
     if (splits && (weight <= CACHED_BYTES || r.projected))
-        return {true, r.batch >= 2 * ROWS ? ROWS : (r.batch + 1) / 2, 1};
+        return {true, ROWS, 1};
     if (r.projected || step < WORTH_THREADS)
         return {true, std::max<int64_t>(r.batch, 1), 1};
     return {false, r.batch, std::max<int64_t>((int64_t)(step / TASK_WORK), 2)};
