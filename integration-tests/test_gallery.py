@@ -193,6 +193,7 @@ def test_memory_stays_flat_over_ten_epochs(case, tmp_path, monkeypatch):
 
     module = script(case, "flambeau", tmp_path)
     monkeypatch.setattr(module, "tqdm", watch)
-    module.main(["--out", str(tmp_path), "--epochs", "12"])
-    after_two, after_twelve = watches[0].bytes[2], watches[0].bytes[12]
-    assert after_twelve < 1.02 * after_two
+    module.main(["--out", str(tmp_path), "--epochs", "14"])
+    # The lowest of the last three, since sequences make batches of many sizes, which come and go.
+    after_three, after_ten_more = watches[0].bytes[3], min(watches[0].bytes[-3:])
+    assert after_ten_more < 1.02 * after_three
