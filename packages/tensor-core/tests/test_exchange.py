@@ -242,3 +242,24 @@ def test_numpy_scalars_do_not_lend_memory_that_is_gone(make):
     tensors = [make(numpy.float32(k + 0.5)) for k in range(100)]
     assert [t.item() for t in tensors] == [k + 0.5 for k in range(100)]
     assert tensors[0].dtype is flambeau.float32
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        (np.float64(1.5), "float64"),
+        ([np.float64(1.5)], "float64"),
+        ([1.0, np.float64(2)], "float64"),
+        (np.complex128(1j), "complex128"),
+        ([np.float16(2)], "float16"),
+        ([[np.int8(1)], [np.int8(2)]], "int8"),
+        ([np.uint8(1), np.int16(3)], "int16"),
+        ([np.arange(3, dtype=np.int32)] * 2, "int32"),
+        ([np.bool_(True)], "bool"),
+    ],
+    ids=repr,
+)
+def test_numbers_of_numpy_keep_their_dtype(data, dtype):
+    made = flambeau.tensor(data)
+    assert made.dtype.name == dtype
+    assert made.tolist() == np.asarray(data).tolist()

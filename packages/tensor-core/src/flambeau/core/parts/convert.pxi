@@ -26,9 +26,18 @@ cdef int _scan(object data, int depth, int64_t *shape, int *ndim, int *code) exc
     return 0
 
 
+cdef bint _is_array_scalar(object data):
+    """Whether this is a number of NumPy's, some of which are Python's floats and complexes too."""
+    return not isinstance(data, Tensor) and hasattr(data, "__array_interface__") \
+        and getattr(data, "shape", None) == () and data.dtype.kind in "biufc"
+
+
 cdef int _scan_number(object data, int *code) except -1:
     cdef int found
-    if isinstance(data, bool):
+    cdef type kind = type(data)
+    if kind is not float and kind is not int and kind is not bool and _is_array_scalar(data):
+        found = (<dtype>_dtype_named(data.dtype.name)).code
+    elif isinstance(data, bool):
         found = FL_BOOL
     elif isinstance(data, int):
         found = FL_I64
@@ -169,14 +178,21 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, bint pin_
     return result
 
 
+cdef object _scalars(object data):
+    """An array as nested lists of NumPy's numbers, which keep its dtype."""
+    if isinstance(data, Tensor) or not hasattr(data, "__array_interface__"):
+        return data.tolist() if hasattr(data, "tolist") else data
+    return [_scalars(x) for x in data] if getattr(data, "shape", ()) else data
+
+
 cdef object _listed(object data):
     """Sequences of arrays or of tensors with dimensions become nested lists."""
     if isinstance(data, (list, tuple)):
         for item in data:
             if isinstance(item, Tensor) and (<Tensor>item)._ndim or \
                     not isinstance(item, (list, tuple, int, float, complex, Tensor)) and \
-                    _is_array(item):
-                return [x.tolist() if hasattr(x, "tolist") else x for x in data]
+                    _is_array(item) and not _is_array_scalar(item):
+                return [_scalars(x) for x in data]
         return data
     if hasattr(data, "__iter__") and hasattr(data, "__len__"):
         return list(data)
