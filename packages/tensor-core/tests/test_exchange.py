@@ -247,19 +247,19 @@ def test_numpy_scalars_do_not_lend_memory_that_is_gone(make):
 @pytest.mark.parametrize(
     ("data", "dtype"),
     [
-        (np.float64(1.5), "float64"),
-        ([np.float64(1.5)], "float64"),
-        ([1.0, np.float64(2)], "float64"),
-        (np.complex128(1j), "complex128"),
-        ([np.float16(2)], "float16"),
-        ([[np.int8(1)], [np.int8(2)]], "int8"),
-        ([np.uint8(1), np.int16(3)], "int16"),
-        ([np.arange(3, dtype=np.int32)] * 2, "int32"),
-        ([np.bool_(True)], "bool"),
+        (numpy.float64(1.5), "float64"),
+        ([numpy.float64(1.5)], "float64"),
+        ([1.0, numpy.float64(2)], "float64"),
+        (numpy.complex128(1j), "complex128"),
+        ([numpy.float16(2)], "float16"),
+        ([[numpy.int8(1)], [numpy.int8(2)]], "int8"),
+        ([numpy.uint8(1), numpy.int16(3)], "int16"),
+        ([numpy.arange(3, dtype=numpy.int32)] * 2, "int32"),
+        ([numpy.bool_(True)], "bool"),
     ],
     ids=repr,
 )
 def test_numbers_of_numpy_keep_their_dtype(data, dtype):
     made = flambeau.tensor(data)
     assert made.dtype.name == dtype
-    assert made.tolist() == np.asarray(data).tolist()
+    assert made.tolist() == numpy.asarray(data).tolist()

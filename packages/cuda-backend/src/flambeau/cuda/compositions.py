@@ -66,6 +66,11 @@ def linear(xp, x, weight, bias):
     return product if bias is None else product + bias
 
 
+@row("amp_unscale")
+def amp_unscale(xp, x, factor):
+    return x * factor, ~xp.isfinite(x).all()
+
+
 # ---- softmax and scans -----------------------------------------------------------------------
 
 

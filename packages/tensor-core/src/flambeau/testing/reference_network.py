@@ -76,6 +76,11 @@ def batch_norm_grad(grad, x, weight, mean, rstd, training):
     return grad * _channels(scale, x), dw, db
 
 
+@kernel("amp_unscale")
+def amp_unscale(x, factor):
+    return x * factor, ~np.isfinite(x).all()
+
+
 @kernel("embedding_lookup")
 def embedding_lookup(weight, indices, padding_idx, scale_grad_by_freq):
     return weight[indices]

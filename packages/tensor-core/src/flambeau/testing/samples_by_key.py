@@ -186,7 +186,7 @@ FLOATING = set((
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
     "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
     "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
-FLOATING |= set(_POLYNOMIALS)
+FLOATING |= {"amp_unscale", *_POLYNOMIALS}
 
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
@@ -208,6 +208,7 @@ BY_KEY = {
     "layer_norm_grad": _layer_norm_grad,
     "native_batch_norm": _batch_norm,
     "batch_norm_grad": _batch_norm_grad,
+    "amp_unscale": lambda m: [(m.array(3, 5), 0.5), (m.array(0, 2), 2.0), (m.array(), 0.25)],
     "embedding_lookup": lambda m: [(m.array(7, 3), m.index(7, 2, 4), -1)],
     "embedding_grad": lambda m: [(m.array(2, 4, 3), m.index(7, 2, 4), 7, p) for p in (-1, 2)],
     "nll_loss_rows": _nll, "nll_loss_grad": _nll_grad,
