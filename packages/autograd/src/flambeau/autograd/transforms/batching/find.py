@@ -21,12 +21,11 @@ from flambeau.autograd.transforms.batching.random import RANDOM
 from flambeau.autograd.transforms.batching.recurrent import RECURRENT_RULES
 from flambeau.autograd.transforms.batching.stacks import STACK_RULES
 from flambeau.autograd.transforms.batching.views import VIEW_RULES
+from flambeau.autograd.transforms.elements import is_like_pointwise
 from flambeau.core import find_op
 
 __all__ = ["batch_way", "find_batch_rule"]
 
-#: Kernels that compute each element from those at the same place.
-_LIKE_POINTWISE = ("gcd", "lcm", "igamma", "igammac", "zeta")
 _DATA_DEPENDENT = ("nonzero",)
 
 _OWN = {
@@ -45,12 +44,10 @@ def _found(key: str):
         return "refused", refuse
     if key in _OWN:
         return "own rule", _OWN[key]
-    if key in _LIKE_POINTWISE:
-        return "pointwise", pointwise
     if key in DIM_ROWS:
         return "dims", by_dims
     category = find_op(key).category
-    if category == "pointwise":
+    if category == "pointwise" or is_like_pointwise(key):
         return "pointwise", pointwise
     if category == "reduction":
         return "dims", reduction

@@ -9,17 +9,15 @@ from functools import cache
 
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._table import find_rule
+from flambeau.autograd.transforms.elements import is_like_pointwise
 from flambeau.core import Tensor, _core, ops, row
 
 __all__ = ["elementwise_tangents", "is_elementwise"]
 
-#: Kernels that compute each element from those at the same place.
-_LIKE_POINTWISE = ("igamma", "igammac", "zeta", "frexp")
-
 
 def is_elementwise(op) -> bool:
     """Whether the row is pointwise with a rule for each operand by itself."""
-    if op.category != "pointwise" and op.key not in _LIKE_POINTWISE:
+    if op.category != "pointwise" and op.key != "frexp" and not is_like_pointwise(op.key):
         return False
     calls = _calls(op)
     return calls is not None and all(len(inputs) == 1 for inputs, _ in calls)

@@ -1,0 +1,14 @@
+"""Which kernels compute each element from those at the same place, as pointwise rows do."""
+from __future__ import annotations
+
+from flambeau.core import row
+
+__all__ = ["is_like_pointwise"]
+
+#: How the results of such kernels are inferred: one operand, two, or two of integers.
+_INFER = ("special_one", "special_pair", "whole_pair")
+
+
+def is_like_pointwise(key: str) -> bool:
+    """Whether a row is pointwise in all but its kernel."""
+    return row(key).infer in _INFER
