@@ -134,9 +134,6 @@ from .modules.pooling import (
     MaxPool1d,
     MaxPool2d,
     MaxPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
 )
 from .modules.rnn import GRU, LSTM, RNN, RNNBase
 from .modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
@@ -148,6 +145,7 @@ from .modules.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from .modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 

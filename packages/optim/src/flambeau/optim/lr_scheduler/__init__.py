@@ -1,11 +1,11 @@
 """Learning-rate schedules: call ``step()`` once after every epoch."""
 
 from .base import LRScheduler
-from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from .cycles import CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .schedules import (
     ConstantLR,
-    CosineAnnealingLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,

@@ -6,7 +6,6 @@ several of them on one optimizer multiply.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -389,50 +388,3 @@ class LinearLR(_Multiplied):
     def _factor(self, epoch: float) -> float:
         way = min(epoch, self.total_iters) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * way
-
-
-class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the first rate down to ``eta_min`` in ``T_max`` epochs, and up again.
-
-    ``lr = eta_min + (first - eta_min) * (1 + cos(pi * epoch / T_max)) / 2``
-
-    Args:
-        optimizer: Whose learning rates are set.
-        T_max: Epochs of half a period.
-        eta_min: The least rate.
-        last_epoch: The last epoch of the training that is resumed; -1 to begin.
-
-    Example:
-        >>> import flambeau
-        >>> from flambeau import optim
-        >>> optimizer = optim.SGD([flambeau.zeros(1)], lr=1.0)
-        >>> schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
-        >>> optimizer.step()
-        >>> schedule.step()
-        >>> round(schedule.get_last_lr()[0], 6)
-        0.5
-    """
-
-    def __init__(
-        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
-        self.T_max = T_max
-        self.eta_min = eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
-        if self._is_initial:
-            return rates_of(self.optimizer)
-        before = self._height(self.last_epoch - 1)
-        if before < 1e-12:  # at the bottom the ratio to the last rate is 0 / 0
-            return self._get_closed_form_lr()
-        ratio = self._height(self.last_epoch) / before
-        return [self.eta_min + (lr - self.eta_min) * ratio for lr in rates_of(self.optimizer)]
-
-    def _height(self, epoch: float) -> float:
-        return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
-
-    def _get_closed_form_lr(self) -> list[Any]:
-        height = self._height(self.last_epoch)
-        return [self.eta_min + (lr - self.eta_min) * height for lr in self.base_lrs]
