@@ -1,7 +1,6 @@
-"""Worker threads and processes: the same batches, errors with their place, nothing left behind."""
+"""Worker threads and processes: the same batches, whatever loads them."""
 
 import gc
-import multiprocessing
 import os
 import random
 import signal
@@ -11,119 +10,20 @@ import time
 
 import numpy as np
 import pytest
+from worker_sets import (
+    HERE_AND_KINDS,
+    KINDS,
+    Failing,
+    Noise,
+    Rows,
+    Stream,
+    batches_of,
+    children,
+    seeded,
+)
 
 import flambeau
 from flambeau.utils import data
-from flambeau.utils.data import _pool, _processes
-
-KINDS = ["thread", "process"]
-HERE_AND_KINDS = [(0, None), (1, "thread"), (3, "thread"), (1, "process"), (3, "process")]
-
-
-class Rows(data.Dataset):
-    """Samples of every kind, some of them slow."""
-
-    def __init__(self, size=13, width=3):
-        self.size = size
-        self.width = width
-
-    def __len__(self):
-        return self.size
-
-    def __getitem__(self, index):
-        if index % 4 == 0:
-            time.sleep(0.002)
-        return {
-            "x": flambeau.full((self.width,), float(index)),
-            "a": np.full((2,), index, np.int16),
-            "n": index,
-            "s": f"sample {index}",
-        }
-
-
-class Noise(Rows):
-    """Draws from every stream; threads share Python's and NumPy's with the program."""
-
-    def __init__(self, size=13, everywhere=True):
-        super().__init__(size)
-        self.everywhere = everywhere
-
-    def __getitem__(self, index):
-        drawn = [flambeau.rand(()).item(), flambeau.randn(2).sum().item()]
-        if self.everywhere:
-            drawn += [random.random(), np.random.rand()]
-        return flambeau.tensor([index, *drawn], dtype=flambeau.float64)
-
-
-class Stream(data.IterableDataset):
-    def __init__(self, size=11):
-        self.size = size
-
-    def __iter__(self):
-        info = data.get_worker_info()
-        first, step = (info.id, info.num_workers) if info else (0, 1)
-        for i in range(first, self.size, step):
-            yield flambeau.tensor([i, flambeau.rand(()).item(), random.random()])
-
-
-class Failing(Rows):
-    def __getitem__(self, index):
-        if index == 5:
-            return self.fail_on_purpose()
-        return index
-
-    def fail_on_purpose(self):
-        raise LookupError("nothing there")
-
-
-class Awkward(Exception):
-    """Cannot be made from the arguments that it shows."""
-
-    def __init__(self, first, second):
-        super().__init__(f"{first} and {second}")
-
-
-def fail_awkwardly(samples):
-    raise Awkward(1, 2)
-
-
-class Dies(Rows):
-    def __getitem__(self, index):
-        if index == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return index
-
-
-class Stuck(Rows):
-    def __getitem__(self, index):
-        if index == 3:
-            time.sleep(1000)
-        return index
-
-
-def batches_of(loader):
-    return [
-        {k: v.tolist() if hasattr(v, "tolist") else v for k, v in batch.items()}
-        if isinstance(batch, dict)
-        else batch.tolist()
-        for batch in loader
-    ]
-
-
-def seeded(dataset, workers, kind, **options):
-    flambeau.manual_seed(7)
-    options = {"shuffle": True, "batch_size": 4, **options}
-    return data.DataLoader(dataset, num_workers=workers, workers=kind, **options)
-
-
-def children():
-    return {process.pid for process in multiprocessing.active_children()}
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    """Workers count as stuck after 2 s rather than 25."""
-    monkeypatch.setattr("flambeau.utils.data._ahead.STUCK_SECONDS", 2)
 
 
 @pytest.mark.parametrize("persistent", [False, True])
@@ -266,106 +166,6 @@ def test_a_batch_that_cannot_be_sent():
     with pytest.raises(Exception, match=r"pickle|local object") as error:
         list(loader)
     assert any("cannot be sent" in note for note in error.value.__notes__)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_error_has_its_traceback_and_sample(kind):
-    loader = data.DataLoader(Failing(), 2, num_workers=2, workers=kind)
-    with pytest.raises(LookupError, match="nothing there") as error:
-        list(loader)
-    assert error.value.__notes__[0] == "while loading sample 5 of Failing"
-    text = error.getrepr(chain=True)
-    assert "fail_on_purpose" in str(text)
-    assert not children()
-
-
-def test_an_error_that_cannot_be_rebuilt():
-    loader = data.DataLoader(Rows(), num_workers=1, collate_fn=fail_awkwardly)
-    with pytest.raises(RuntimeError, match="Awkward: 1 and 2") as error:
-        list(loader)
-    assert "fail_awkwardly" in str(error.value.__cause__)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_error_in_the_beginning(kind):
-    def init(worker):
-        raise OSError("no database")
-
-    loader = data.DataLoader(Rows(), num_workers=1, workers=kind, worker_init_fn=init)
-    with pytest.raises(OSError, match="no database") as error:
-        list(loader)
-    assert "in worker_init_fn(0)" in error.value.__notes__
-
-
-def test_a_killed_worker_is_named():
-    loader = data.DataLoader(Dies(), 2, num_workers=2)
-    with pytest.raises(
-        RuntimeError,
-        match=r"worker 1 \(process \d+\) was killed by signal 9 .*"
-        r"at sample 3 \(place 1 of batch 1\)",
-    ):
-        list(loader)
-    assert not children()
-
-
-def test_a_worker_that_ends_by_itself_is_named():
-    def leave(worker):
-        os._exit(3)
-
-    loader = data.DataLoader(Rows(), num_workers=1, worker_init_fn=leave, workers="process")
-    with pytest.raises(RuntimeError, match="worker 0 .* ended by itself with exit code 3"):
-        list(loader)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_stuck_worker_is_named(kind, impatient):
-    loader = data.DataLoader(Stuck(), 2, num_workers=2, workers=kind)
-    with pytest.raises(RuntimeError, match="worker 1 .* not got on for 2 s at sample 3"):
-        list(loader)
-    assert not children()
-
-
-def test_a_stopped_worker_is_named(impatient):
-    loader = data.DataLoader(Rows(1000), 2, num_workers=2)
-    batches = iter(loader)
-    next(batches)
-    os.kill(min(children()), signal.SIGSTOP)
-    with pytest.raises(RuntimeError, match="has not got on for 2 s"):
-        list(batches)
-    assert not children()
-
-
-def test_stuck_workers_are_named_within_30_seconds():
-    assert _pool.STUCK_SECONDS + 2 * _pool.POLL_SECONDS + 2 * _processes._PATIENCE < 30
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_timeout(kind):
-    loader = data.DataLoader(Stuck(), 2, num_workers=2, workers=kind, timeout=0.3)
-    with pytest.raises(RuntimeError, match=r"batch 1 within timeout=0\.3 s \(at sample 3"):
-        list(loader)
-
-
-@pytest.mark.parametrize("leave", ["break", "error", "unused", "collected"])
-def test_no_process_is_left(leave):
-    loader = data.DataLoader(Rows(1000), 2, num_workers=2)
-    if leave == "break":
-        for _ in loader:
-            break
-    elif leave == "error":
-        with pytest.raises(ZeroDivisionError):
-            for _ in loader:
-                raise ZeroDivisionError
-    elif leave == "unused":
-        iter(loader)
-    else:
-        batches = iter(loader)
-        next(batches)
-        ring = [batches]
-        ring.append(ring)
-        del batches, ring
-        gc.collect()
-    assert not children()
 
 
 def test_persistent_workers():
