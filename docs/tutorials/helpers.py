@@ -34,7 +34,7 @@ def load_digits() -> tuple[Digits, Digits]:
 
 
 def load_text() -> str:
-    """What `help()` knows of Python's language: half a million letters of English prose and examples."""
+    """What `help()` knows of Python's language: half a million letters of English."""
     from pydoc_data import topics
 
     pages = (topics.topics[name] for name in sorted(topics.topics))
