@@ -182,10 +182,8 @@ def resumed_equals_whole(path, name, make_schedule):
     assert rates[0] == rates[1]
 
 
-@pytest.mark.parametrize("name", optimizers())
+@pytest.mark.parametrize("name", sorted(set(optimizers()) - {"SparseAdam"}))  # no sparse gradients
 def test_every_optimizer_goes_on(tmp_path, name):
-    if name == "SparseAdam":
-        pytest.skip("takes sparse gradients")
     resumed_equals_whole(tmp_path / "state", name, lambda optimizer: None)
 
 

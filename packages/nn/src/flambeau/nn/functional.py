@@ -13,6 +13,7 @@ Example:
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 from flambeau import Tensor
 from flambeau.core import namespaces
@@ -20,6 +21,13 @@ from flambeau.core import namespaces
 from ._core import ops
 from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from ._multihead import multi_head_attention_forward as multi_head_attention_forward
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    def __getattr__(name: str) -> Any:
+        """Rows of the operator table, which are known when it is loaded."""
+
 
 # Rows of the operator table that belong here, as they are; names defined below replace them.
 globals().update(namespaces["nn.functional"])

@@ -13,22 +13,19 @@ def sampled(input, grid, mode, padding, align):
     """The input [n, c, ...] at the places of a grid, as ``ops.grid_sampler`` gives it."""
     sizes, places = input.shape[2:], grid.shape[1:-1]
     batch, channels = input.shape[:2]
-    taps = [(None, None)]
+    taps = []
     for axis, size in enumerate(sizes):
         point = grid.select(-1, len(sizes) - 1 - axis).reshape(batch, -1)
         own = _taps(point, size, mode, padding, align)
-        taps = [_times(before, tap, size) for before in taps for tap in own]
-    flat, total = input.reshape(batch, channels, -1), 0
-    for index, weight in taps:
-        found = flat.gather(2, index.unsqueeze(1).expand(batch, channels, index.shape[-1]))
-        total = total + found * weight.unsqueeze(1)
-    return total.reshape(batch, channels, *places)
+        taps = [_times(before, tap, size) for before in taps for tap in own] if taps else own
+    flat = input.reshape(batch, channels, -1)
+    read = [flat.gather(2, index.unsqueeze(1).expand(batch, channels, index.shape[-1]))
+            * weight.unsqueeze(1) for index, weight in taps]
+    return sum(read[1:], read[0]).reshape(batch, channels, *places)
 
 
 def _times(outer, inner, size):
     """Taps of several axes: the place in the flattened input, and the product of the weights."""
-    if outer[0] is None:
-        return inner
     return outer[0] * size + inner[0], outer[1] * inner[1]
 
 

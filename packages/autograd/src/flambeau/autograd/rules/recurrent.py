@@ -72,14 +72,14 @@ def _code(needs):
 def _recurrent(grads, input, hx, cx, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes,
                mode, reverse, keep, result, result3, result4, needs):
     tensors = (input, hx, cx, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
-    states = grads[:3] if mode == "lstm" else (*grads[:2], None)
+    g, g_hidden, g_cell = grads[:3] if mode == "lstm" else (*grads[:2], None)
     if is_differentiated():
         return vjp_of(lambda *args: _outputs(_layer(batch_sizes, mode, reverse)(*args)), tensors,
-                      states, needs)
+                      (g, g_hidden, g_cell), needs)
     if not keep:
         result, _, _, result3, result4 = ops.recurrent(*tensors, batch_sizes, mode, reverse)
-    found = ops.recurrent_grad(*states, input, hx, cx, weight_ih, weight_hh, weight_hr, batch_sizes,
-                               mode, reverse, result, result3, result4, _code(needs))
+    found = ops.recurrent_grad(g, g_hidden, g_cell, input, hx, cx, weight_ih, weight_hh, weight_hr,
+                               batch_sizes, mode, reverse, result, result3, result4, _code(needs))
     return tuple([g if need else None for g, need in zip(found, needs, strict=True)])
 
 

@@ -1,6 +1,8 @@
 """Levels of forward mode. A tensor of such a level stands for a value and its tangent."""
 from __future__ import annotations
 
+from typing import Any
+
 from flambeau.autograd._engine import NodeFunction, attach_function, needs_grad
 from flambeau.autograd.transforms.forward import tangents_of
 from flambeau.autograd.transforms.level import Level, as_tuple
@@ -130,7 +132,7 @@ class DualLevel(Level):
             facts["_tangent"], facts["_has_room"] = room, True
 
 
-def _tangent(value: Tensor) -> Tensor | None:
+def _tangent(value: Tensor) -> Any:
     """The tangent. A view of a tensor that was given another one looks into that."""
     facts = value.__dict__
     base = value._base

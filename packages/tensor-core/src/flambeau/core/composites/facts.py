@@ -85,10 +85,11 @@ def is_shared(self):
 
 
 #: What no tensor is here, and the layout that all have.
-CONSTANTS = dict.fromkeys(
-    ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla",
-     "is_xpu", "is_vulkan"), False)
-CONSTANTS |= {"layout": "strided"}  # type: dict[str, object]
+CONSTANTS = {  # type: dict[str, object]
+    **dict.fromkeys(("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn",
+                     "is_mps", "is_xla", "is_xpu", "is_vulkan"), False),
+    "layout": "strided",
+}
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
     is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared)}

@@ -12,7 +12,8 @@ def lstm__input(x, hx, params, *options):
 
 
 def lstm__data(x, batch_sizes, hx, params, *options):
-    return _network("lstm", x, hx, params, *options, _listed("lstm", batch_sizes))
+    return _network("lstm", x, hx, params, *options,
+                    batch_sizes=_listed("lstm", batch_sizes))
 
 
 def gru__input(x, hx, params, *options):
@@ -20,7 +21,8 @@ def gru__input(x, hx, params, *options):
 
 
 def gru__data(x, batch_sizes, hx, params, *options):
-    return _network("gru", x, (hx,), params, *options, _listed("gru", batch_sizes))[:2]
+    return _network("gru", x, (hx,), params, *options,
+                    batch_sizes=_listed("gru", batch_sizes))[:2]
 
 
 def rnn_tanh__input(x, hx, params, *options):
@@ -28,7 +30,8 @@ def rnn_tanh__input(x, hx, params, *options):
 
 
 def rnn_tanh__data(x, batch_sizes, hx, params, *options):
-    return _network("tanh", x, (hx,), params, *options, _listed("rnn_tanh", batch_sizes))[:2]
+    return _network("tanh", x, (hx,), params, *options,
+                    batch_sizes=_listed("rnn_tanh", batch_sizes))[:2]
 
 
 def rnn_relu__input(x, hx, params, *options):
@@ -36,7 +39,8 @@ def rnn_relu__input(x, hx, params, *options):
 
 
 def rnn_relu__data(x, batch_sizes, hx, params, *options):
-    return _network("relu", x, (hx,), params, *options, _listed("rnn_relu", batch_sizes))[:2]
+    return _network("relu", x, (hx,), params, *options,
+                    batch_sizes=_listed("rnn_relu", batch_sizes))[:2]
 
 
 def _listed(name, batch_sizes):
@@ -54,7 +58,7 @@ def _of_sequences(mode, x, states, params, has_biases, num_layers, dropout, trai
                            f"features], got {list(x.shape)}")
     x = _transpose(x, 0, 1) if batch_first else x
     result, *last = _network(mode, x, states, params, has_biases, num_layers, dropout, train,
-                             bidirectional, None)
+                             bidirectional)
     return (_transpose(result, 0, 1) if batch_first else result, *last)
 
 
@@ -63,7 +67,7 @@ def _name(mode):
 
 
 def _network(mode, x, states, params, has_biases, num_layers, dropout, train, bidirectional,
-             batch_sizes):
+             *, batch_sizes=None):
     """The result and the states of all layers and directions after their last step."""
     count = num_layers * (2 if bidirectional else 1)
     each = _check(mode, states, params, has_biases, count)

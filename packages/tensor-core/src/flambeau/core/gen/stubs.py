@@ -18,6 +18,8 @@ from typing import Any, overload
 
 from flambeau.core._core import Generator, Tensor, device, dtype
 
+# mypy: disable-error-code="overload-cannot-match"
+
 Number = bool | int | float | complex
 
 def name_outputs() -> None: ...
@@ -31,24 +33,38 @@ def files() -> dict[str, str]:
             names.setdefault(name, []).append(row)
     body = []
     for name, rows in sorted(names.items()):
-        for row in rows:
-            head = "@overload\n" if len(rows) > 1 else ""
-            body.append(f"{head}{_function(name, row)}\n")
+        body += _overloads([_function(name, row) for row in rows])
+        if f"{name}_" not in names:
+            body += _overloads([_in_place(name, row) for row in rows if row.inplace])
     return {"stubs/core/ops.pyi": HEAD + "".join(body)}
 
 
+def _overloads(functions: list[str]) -> list[str]:
+    head = "@overload\n" if len(functions) > 1 else ""
+    return [f"{head}{function}\n" for function in functions]
+
+
+def _in_place(name: str, row: Row) -> str:
+    return f"def {name}_({', '.join(_params(row))}) -> Tensor: ..."
+
+
 def _function(name: str, row: Row) -> str:
+    parts = _params(row)
+    if row.out:
+        if "*" not in parts:
+            parts.append("*")
+        parts.append("out: Any = ...")
+    return f"def {name}({', '.join(parts)}) -> {_result(row)}: ..."
+
+
+def _params(row: Row) -> list[str]:
     parts, starred = [], False
     for p in row.params:
         if p.keyword and not starred:
             parts.append("*")
             starred = True
         parts.append(_param(p))
-    if row.out:
-        if not starred:
-            parts.append("*")
-        parts.append("out: Any = ...")
-    return f"def {name}({', '.join(parts)}) -> {_result(row)}: ..."
+    return parts
 
 
 def _param(p: Param) -> str:

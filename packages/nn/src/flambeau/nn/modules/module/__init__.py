@@ -7,7 +7,7 @@ one module), ``_everywhere`` (of all), ``_where`` and ``_near`` (errors), ``_sho
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau.core import scopes_wanted
 
@@ -85,6 +85,11 @@ class Module(Conversion, State):
         except Exception as error:
             note_where(self, error)
             raise
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Members have any type; they are plain attributes at run time."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every subclass that is called defines it.
