@@ -13,7 +13,7 @@ def sampled(input, grid, mode, padding, align):
     """The input [n, c, ...] at the places of a grid, as ``ops.grid_sampler`` gives it."""
     sizes, places = input.shape[2:], grid.shape[1:-1]
     batch, channels = input.shape[:2]
-    taps = []
+    taps: list = []
     for axis, size in enumerate(sizes):
         point = grid.select(-1, len(sizes) - 1 - axis).reshape(batch, -1)
         own = _taps(point, size, mode, padding, align)
