@@ -12,7 +12,7 @@ from flambeau.core.table import ROWS
 from flambeau.core.table.derived import derived_rows
 from flambeau.cuda import source
 
-ARCHITECTURES = ("compute_80", "compute_90")
+ARCHITECTURES = ("compute_80", pytest.param("compute_90", marks=pytest.mark.slow))
 
 
 def test_every_row_and_kind_has_kernels():

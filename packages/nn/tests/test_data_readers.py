@@ -202,7 +202,7 @@ def test_damaged_images(tmp_path, name, content, text):
 
 
 def test_pillow(tmp_path, monkeypatch):
-    image = pytest.importorskip("PIL.Image")
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow")
     pixels = np.arange(12, dtype="u1").reshape(2, 2, 3)
     image.fromarray(pixels).save(tmp_path / "x.png")
     assert readers.read_image(tmp_path / "x.png").tolist() == pixels.transpose(2, 0, 1).tolist()
