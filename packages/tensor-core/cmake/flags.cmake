@@ -12,9 +12,9 @@ set(GLUE_FLAGS -O1 -Wno-stringop-overread)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_LEVELS v2 v3 v4)
-  # Vectors without -O3's many copies of each loop; v2 is for processors from before 2013.
-  set(ISA_FLAGS_v2 -march=x86-64-v2 -O1 ${VECTORIZE_FLAGS})
-  set(ISA_FLAGS_v3 -march=x86-64-v3 -O2 ${VECTORIZE_FLAGS})
+  # v2 is for processors from before 2013: vectors, without -O3's many copies of each loop.
+  set(ISA_FLAGS_v2 -march=x86-64-v2 -O2 ${VECTORIZE_FLAGS})
+  set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   list(APPEND BASE_FLAGS -march=x86-64-v2)
   list(APPEND CYTHON_FLAGS -march=x86-64-v2)
