@@ -51,7 +51,8 @@ cdef class interpose:
 
 
 def may_read(Tensor t not None) -> bool:
-    """Whether values can be looked at without cost or notice: on the CPU, of no transform, untraced.
+    """Whether values can be looked at without cost or notice: on the CPU, of no transform, not
+    traced.
 
     Operators that check values check them where this is true.
     """
