@@ -132,7 +132,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"], requires=["build"])
 def bench(session: nox.Session) -> None:
-    """Side by side with PyTorch, into docs/benchmarks.md; every operator in seven situations."""
+    """Side by side with PyTorch, into docs/benchmarks.md; small calls of all operators; imports."""
     install_all(session, "bench")
     pair, page = ROOT / "benchmarks" / "pair.py", ROOT / "docs" / "benchmarks.md"
     session.run("python", str(pair), "--page", str(page), *session.posargs)

@@ -3,7 +3,6 @@
 set(FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 set(WARNING_FLAGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
 set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
-set(VECTORIZE_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
 set(KERNEL_FLAGS -O3 ${FLOAT_FLAGS})
 set(CYTHON_FLAGS -O2 ${FLOAT_FLAGS})
 # Code that runs once, or is glue between calls: -O2 takes two to eight times as long to compile
@@ -13,7 +12,7 @@ set(GLUE_FLAGS -O1 -Wno-stringop-overread)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_LEVELS v2 v3 v4)
   # v2 is for processors from before 2013: vectors, without -O3's many copies of each loop.
-  set(ISA_FLAGS_v2 -march=x86-64-v2 -O2 ${VECTORIZE_FLAGS})
+  set(ISA_FLAGS_v2 -march=x86-64-v2 -O2 -ftree-vectorize -fvect-cost-model=dynamic)
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   list(APPEND BASE_FLAGS -march=x86-64-v2)

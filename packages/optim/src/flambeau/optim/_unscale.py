@@ -28,7 +28,7 @@ def _unscale(grad: Tensor, factor: float) -> Tensor | bool:
     if grad.device.type == "cpu":
         found = flambeau.empty((), dtype=flambeau.bool)
         return ops.amp_unscale(grad, factor, out=(grad, found))[1]
-    # Devices have no such kernel: the greatest magnitude tells, before it is multiplied.
+    # Not every device has such a kernel: the greatest magnitude tells, before it is multiplied.
     greatest = grad.norm(math.inf) if grad.numel() else 0.0
     grad.mul_(factor)
     return not math.isfinite(float(greatest))

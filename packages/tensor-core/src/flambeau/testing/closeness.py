@@ -71,12 +71,12 @@ def assert_close(
         if isinstance(got, Mapping) and isinstance(want, Mapping):
             if got.keys() != want.keys():
                 return f"{place}keys {sorted(map(str, got))}, expected {sorted(map(str, want))}"
-            return first(walk(got[key], want[key], f"{place}[{key!r}]") for key in want)
+            return _first(walk(got[key], want[key], f"{place}[{key!r}]") for key in want)
         if _is_sequence(got) and _is_sequence(want):
             if len(got) != len(want):
                 return f"{place}{len(got)} items, expected {len(want)}"
             pairs = enumerate(zip(got, want, strict=True))
-            return first(walk(a, b, f"{place}[{i}]") for i, (a, b) in pairs)
+            return _first(walk(a, b, f"{place}[{i}]") for i, (a, b) in pairs)
         problem = "" if not same_type or type(got) is type(want) else "types differ"
         problem = problem or _difference(got, want, tolerances, equal_nan, checks)
         return f"at {place}: {problem}" if problem and place else problem
@@ -86,7 +86,7 @@ def assert_close(
         raise AssertionError(msg(problem) if callable(msg) else msg or problem)
 
 
-def first(problems: Any) -> str:
+def _first(problems: Any) -> str:
     """The first text that is not empty."""
     return next(filter(None, problems), "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau import Tensor
 
@@ -81,7 +81,40 @@ class RNN(RNNBase):
         return result, hidden
 
 
-class GRU(RNNBase):
+class _Gated(RNNBase):
+    """A layer whose class decides how its gates work."""
+
+    _mode: ClassVar[str]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            self._mode,
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
+
+
+class GRU(_Gated):
     r"""Gated recurrent units.
 
     ``r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)``, ``z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)``,
@@ -118,32 +151,7 @@ class GRU(RNNBase):
         ((5, 3, 12), (2, 3, 6))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            "GRU",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            device,
-            dtype,
-        )
+    _mode = "GRU"
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Output of all steps, and the hidden state after the last, from ``hx`` or zeros."""
@@ -151,7 +159,7 @@ class GRU(RNNBase):
         return result, hidden
 
 
-class LSTM(RNNBase):
+class LSTM(_Gated):
     r"""Long short-term memory.
 
     ``i, f, o = sigmoid(W_i. x + b_i. + W_h. h + b_h.)``, ``g = tanh(W_ig x + b_ig + W_hg h +
@@ -191,32 +199,7 @@ class LSTM(RNNBase):
         ((3, 5, 2), (1, 3, 2), (1, 3, 6))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            "LSTM",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            device,
-            dtype,
-        )
+    _mode = "LSTM"
 
     def forward(
         self, input: Any, hx: tuple[Tensor, Tensor] | None = None
