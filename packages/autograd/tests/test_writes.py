@@ -256,3 +256,43 @@ def test_stale_views_in_passes_with_named_inputs(names):
     assert given.tolist() == expected
     total.backward()
     assert x.grad.tolist() == expected
+
+
+def test_view_methods_in_place_work_after_detach_():
+    y = flambeau.ones(3, requires_grad=True) * 2
+    y.detach_()
+    y.unsqueeze_(0)
+    assert y.shape == (1, 3)
+    assert not y.requires_grad
+
+
+def test_a_view_forgets_what_its_detached_base_was_before_a_write():
+    x = flambeau.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1
+    view = base.view(-1)
+    base.detach_()
+    (untouched,) = flambeau.autograd.grad((view * 3).sum(), x)
+    assert untouched.tolist() == [3, 3]
+    base.copy_(flambeau.tensor([5.0, 6.0]))
+    grads = flambeau.autograd.grad((view * 3 + x).sum(), x)
+    assert grads[0].tolist() == [1, 1]
+
+
+def test_second_order_refuses_what_detach__cut_off():
+    x = flambeau.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = (y * y).sum()
+    y.detach_()
+    (first,) = flambeau.autograd.grad(z, x, retain_graph=True)
+    assert first.tolist() == [8, 16]
+    with pytest.raises(RuntimeError, match=r"detached in place since.*y = y.detach\(\)"):
+        flambeau.autograd.grad(z, x, create_graph=True)
+
+
+def test_second_order_through_what_was_made_after_detach_():
+    h = flambeau.tensor([1.0, 2.0], requires_grad=True) * 2
+    h.detach_()
+    w = flambeau.tensor([3.0, 4.0], requires_grad=True)
+    (first,) = flambeau.autograd.grad((h * w * w).sum(), w, create_graph=True)
+    (second,) = flambeau.autograd.grad(first.sum(), w)
+    assert second.tolist() == [4, 8]

@@ -319,3 +319,22 @@ def test_a_false_alpha_leaves_booleans():
     assert x.add(y, alpha=False).tolist() == [[False, True]] * 2
     assert x.add(True, alpha=False).tolist() == [False, True]
     assert x.add(y, alpha=True).tolist() == [[True, True], [False, True]]
+
+
+@pytest.mark.parametrize(("python", "name"), [
+    (float, "float64"), (complex, "complex128"), (int, "int64"), (bool, "bool")])
+def test_python_types_stand_for_the_dtypes_they_are(python, name):
+    wanted = getattr(flambeau, name)
+    x = flambeau.ones(2)
+    assert flambeau.ones(2, dtype=python).dtype is wanted
+    assert flambeau.tensor([1], dtype=python).dtype is wanted
+    assert x.sum(dtype=python).dtype is wanted
+    assert x.to(python).dtype is wanted
+    assert x.to(dtype=python).dtype is wanted
+    y = flambeau.ones(2, dtype=wanted)
+    assert y.to(python) is y
+
+
+def test_random_numbers_take_a_python_type():
+    assert flambeau.rand(2, dtype=float).dtype is flambeau.float64
+    assert flambeau.randn(2, dtype=complex).dtype is flambeau.complex128

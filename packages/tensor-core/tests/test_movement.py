@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 
 import flambeau
@@ -142,6 +143,18 @@ def test_the_last_of_equal_places_wins_for_any_number_of_threads():
     assert wanted[0][1].equal(source[2])
 
 
+@pytest.mark.parametrize(("places", "numbers"), [
+    ("int32", "int64"), ("float32", "float64"), ("int64", "float32"), ("float32", "uint8"),
+    ("float64", "int64"), ("uint64", "float32"), ("uint8", "uint64")])
+def test_places_of_numbers_in_a_sequence_of_another_dtype(places, numbers):
+    sequence = numpy.array([1, 2, 2, 5], places)
+    x = numpy.array([2.5, 2, 0, 9, 5], numbers)
+    got = flambeau.searchsorted(flambeau.tensor(sequence), flambeau.tensor(x))
+    assert got.tolist() == numpy.searchsorted(sequence, x).tolist()
+    got = flambeau.bucketize(flambeau.tensor(x), flambeau.tensor(sequence), right=True)
+    assert got.tolist() == numpy.searchsorted(sequence, x, side="right").tolist()
+
+
 @pytest.mark.parametrize(("call", "error", "text"), [
     (lambda x: x.index_copy(0, flambeau.tensor([-1]), x[:1]), IndexError, "out of bounds"),
     (lambda x: x.index_copy(0, flambeau.tensor([0]), x), RuntimeError, "must have shape"),
@@ -153,7 +166,9 @@ def test_the_last_of_equal_places_wins_for_any_number_of_threads():
     (lambda x: x.masked_scatter(x > -1, x[:1]), RuntimeError, "6 true"),
     (lambda x: x.masked_scatter(x, x), RuntimeError, "mask != 0"),
     (lambda x: x.put(flambeau.tensor([7]), x[0, :1]), IndexError, "out of bounds"),
-    (lambda x: flambeau.searchsorted(x, x.double()), RuntimeError, "same dtype"),
+    (lambda x: flambeau.searchsorted(x.to(flambeau.uint64), x.long()), RuntimeError,
+     "no common dtype"),
+    (lambda x: flambeau.searchsorted(x, x.to(flambeau.complex64)), RuntimeError, "complex"),
     (lambda x: flambeau.searchsorted(x[0], x, side="up"), RuntimeError, "left"),
     (lambda x: ops.pad(x, (3, 0), "reflect"), RuntimeError, "at most 2"),
     (lambda x: ops.pad(x, (1,)), RuntimeError, "pairs"),

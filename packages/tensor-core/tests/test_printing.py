@@ -36,3 +36,12 @@ def test_formats():
     assert f"{flambeau.tensor(3.14159):.2f}" == "3.14"
     assert f"{flambeau.tensor([1.0])}" == "tensor([1.])"
     assert str(flambeau.tensor(1)) == "tensor(1)"
+
+
+def test_a_format_shows_the_number_of_a_tensor_without_dimensions():
+    assert f"{flambeau.tensor(2.5)}" == "2.5"
+    assert f"{flambeau.tensor(3)} {flambeau.tensor(True)}" == "3 True"
+    assert f"{flambeau.tensor(2.5):>6.2f}" == "  2.50"
+    assert f"{flambeau.tensor([1.5])}" == "tensor([1.5000])"
+    assert f"{flambeau.ones((), device='meta')}" == "tensor(..., device='meta', size=())"
+    assert str(flambeau.tensor(2.5)) == "tensor(2.5000)"

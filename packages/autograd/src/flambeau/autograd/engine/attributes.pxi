@@ -185,14 +185,12 @@ def register_post_accumulate_grad_hook(tensor, hook):
 def detach_(tensor):
     """Cut the tensor from its history in place, and return it."""
     cdef fl_tensor *t = pointer(tensor)
-    cdef PyObject *old = t.autograd
     if t.flags & FL_VIEW and FL.base(t) is not NULL:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: y = y.detach()")
     t.flags &= ~<uint32_t>FL_REQUIRES_GRAD
-    if is_node(old):
-        t.autograd = NULL
+    if is_node(t.autograd):
+        leaf_of(t).detached = True
         t.output_nr = 0
-        Py_DECREF(old)
     return tensor
 
 

@@ -174,6 +174,7 @@ cdef class AccumulateGrad:
     cdef dict post_hooks                # called with the leaf after its gradient was stored
     cdef dict notes
     cdef bint busy                      # a thread is adding to grad
+    cdef bint detached                  # by detach_(): nodes older than this knew a history
     cdef uint64_t sequence
     cdef uint64_t task
     cdef uint32_t entry

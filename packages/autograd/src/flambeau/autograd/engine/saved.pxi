@@ -174,8 +174,21 @@ cdef int slot_value(Node node, slot_t *slot, int role, fl_value *v, int64_t *scr
 
 
 cdef inline int check_version(Node node, slot_t *slot) except -1:
-    if (<fl_tensor *>slot.value.o).version[0] != slot.version:
-        raise_modified(node, <fl_tensor *>slot.value.o, slot.version, slot.kind == S_OUTPUT)
+    cdef fl_tensor *t = <fl_tensor *>slot.value.o
+    if t.version[0] != slot.version:
+        raise_modified(node, t, slot.version, slot.kind == S_OUTPUT)
+    if is_leaf_record(t.autograd) and (<AccumulateGrad>t.autograd).detached:
+        check_detached(node, t)
+    return 0
+
+
+cdef int check_detached(Node node, fl_tensor *t) except -1:
+    """Refuse a gradient that is to be differentiated, but cannot know what was cut off."""
+    if FL.get_mode() & FL_M_GRAD and node.sequence < (<AccumulateGrad>t.autograd).sequence:
+        raise RuntimeError(
+            f"{node_name(node)} saved {describe(t)} that was detached in place since, so the "
+            "gradient of its gradient (create_graph=True) would miss a part: write y = y.detach() "
+            "instead of y.detach_()")
     return 0
 
 

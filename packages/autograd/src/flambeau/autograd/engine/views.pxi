@@ -15,13 +15,16 @@ cdef int refresh_view(fl_tensor *v) except -1:
         if not (<Node>node).flags & N_VIEW or (<Node>node).version == version_of(v):
             return 0
     base = FL.base(v)
-    if base is NULL or not (<fl_tensor *>base).flags & FL_REQUIRES_GRAD:
+    if base is NULL:
+        return 0
+    if not is_node(node) and not (<fl_tensor *>base).flags & FL_REQUIRES_GRAD:
         return 0
     return attach_as_view(v, <fl_tensor *>base)
 
 
 cdef int attach_as_view(fl_tensor *v, fl_tensor *base) except -1:
-    """Make ``v`` the as_strided of its base's present history."""
+    """Make ``v`` the as_strided of its base's present history; of a base that was detached and
+    then written to, the end of the graph."""
     cdef rule_plan *plan = plan_of(OPS.as_strided)
     cdef fl_value values[4]
     cdef fl_value out
@@ -36,9 +39,13 @@ cdef int attach_as_view(fl_tensor *v, fl_tensor *base) except -1:
     values[2].is_ = v.strides
     values[3].tag = FL_INT
     values[3].i = storage_offset(v)
-    node = start_node(OPS.as_strided, plan, values, 4)
-    if node is None:
-        return 0
+    node = new_node(plan.ninputs, plan.nslots)
+    node.op = OPS.as_strided
+    node.plan = plan
+    if requires_grad(base):
+        connect(&node.edges[0], base)
+        node.needs = 1
+        stay_youngest(node)
     save_arguments(node, OPS.as_strided, values, 4)
     node.flags |= N_VIEW
     node.version = version_of(v)

@@ -286,6 +286,7 @@ def _drawn(draw, shape, scale, generator, out, dtype, device, requires_grad):
 
 def drawn(draw, shape, scale, generator, dtype, device):
     """A new tensor filled by a random row."""
+    dtype = dtype if dtype is None else _core._as_dtype(dtype)
     if dtype is not None and dtype.is_complex:
         real = _core._dtype_named("float64" if dtype.name == "complex128" else "float32")
         pairs = draw(_empty([*shape, 2], dtype=real, device=_where(device)), generator=generator)

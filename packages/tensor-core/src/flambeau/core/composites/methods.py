@@ -13,6 +13,8 @@ def _read_target(args):
     for value in args:
         if isinstance(value, _dtype):
             dtype = value
+        elif value is float or value is int or value is bool or value is complex:
+            dtype = _core._as_dtype(value)
         elif isinstance(value, Tensor):
             dtype, device = value.dtype, value.device
         elif isinstance(value, (str, _device, int)) and not isinstance(value, bool):
@@ -37,7 +39,7 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
             if isinstance(device, str) else _device("cuda", device)
         if place != self.device:
             result = _to_device(result, place)
-    if dtype is not None and dtype is not result.dtype:
+    if dtype is not None and _core._as_dtype(dtype) is not result.dtype:
         result = _cast(result, dtype)
     if copy and result is self:
         return _op["clone"](self, memory_format=memory_format)

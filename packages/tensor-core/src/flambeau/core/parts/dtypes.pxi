@@ -69,7 +69,7 @@ def _make_dtypes():
 
 _make_dtypes()
 
-cdef dict _python_types = {bool: FL_BOOL, int: FL_I64, float: -1, complex: -2}
+cdef dict _python_types = {bool: FL_BOOL, int: FL_I64, float: FL_F64, complex: FL_C128}
 
 
 cdef PyObject *_box_dtype(int code) except NULL:
@@ -83,11 +83,13 @@ cdef int _unbox_dtype(PyObject *o) except -1:
     if type(value) is dtype:
         return (<dtype>value).code
     if value in _python_types:
-        code = _python_types[value]
-        if code == -1:
-            return fl_default_dtype
-        return code if code >= 0 else fl_promote(FL_C64, fl_default_dtype)
+        return _python_types[value]
     raise TypeError(f"dtype must be a flambeau.dtype such as flambeau.float32, not {value!r}")
+
+
+def _as_dtype(d):
+    """The dtype that a dtype or a Python type stands for."""
+    return _dtypes[_unbox_dtype(<PyObject *>d)]
 
 
 def set_default_dtype(d):

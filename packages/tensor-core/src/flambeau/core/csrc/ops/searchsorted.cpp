@@ -4,9 +4,18 @@
 
 namespace {
 
+/* Both sides are compared in one dtype; integers with floating-point numbers in float64. */
+int common_dtype(const fl_tensor *sequence, const fl_tensor *t) {
+    if (!t || t->dtype == sequence->dtype)
+        return sequence->dtype;
+    int dtype = fl_promote(sequence->dtype, t->dtype);
+    bool same_family = fl_is_float(sequence->dtype) == fl_is_float(t->dtype);
+    return fl_is_float(dtype) && !same_family ? FL_F64 : dtype;
+}
+
 int kind_of(const fl_tensor *sequence, const fl_value &input) {
     const fl_tensor *t = fl_t(input);
-    int kind = fl_kind_of_dtype[t ? t->dtype : sequence->dtype];
+    int kind = fl_kind_of_dtype[common_dtype(sequence, t)];
     if (!t && input.tag == FL_FLOAT && kind != FL_K_F32)
         return FL_K_F64;
     return kind == FL_K_BOOL ? FL_K_I64 : kind;
@@ -103,9 +112,12 @@ int infer(const fl_op *op, const fl_value *in, int n, const fl_tensor *sequence,
     if (fl_same_device(op, in, n) < 0 || fl_expect_order(op, "sorted_sequence", sequence) < 0 ||
         check_shapes(op, sequence, input) < 0)
         return -1;
-    if (t && t->dtype != sequence->dtype)
-        return fl_error(FL_RUNTIME_ERROR, "%s: boundary tensor and input value tensor should have "
-                        "same dtype, but got %s and %s; convert one with .to()", fl_op_title(op),
+    if (t && fl_expect_order(op, "input", t) < 0)
+        return -1;
+    bool mixed = t && (t->dtype == FL_U64) != (sequence->dtype == FL_U64);
+    if (mixed && common_dtype(sequence, t) == FL_I64)
+        return fl_error(FL_RUNTIME_ERROR, "%s: uint64 and signed integers have no common dtype, but "
+                        "got %s and %s; convert one with .to()", fl_op_title(op),
                         fl_tensor_text(sequence), fl_tensor_text(t));
     if (!t && input.tag == FL_COMPLEX)
         return fl_error(FL_RUNTIME_ERROR, "%s: complex numbers have no order", fl_op_title(op));
@@ -139,7 +151,7 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
     int64_t each = sequence->ndim > 1 && t ? t->shape[t->ndim - 1] : 0;
     Search s = {a.data(), places, n, each, right && !below};
     fl_parallel(result->numel, 2048, [&](int64_t b, int64_t e) {
-        search_kind(kind, sequence->dtype == FL_U64, s, from, out.as<int64_t>(), b, e);
+        search_kind(kind, common_dtype(sequence, t) == FL_U64, s, from, out.as<int64_t>(), b, e);
     });
     out.commit();
     return 0;
