@@ -10,13 +10,16 @@ import pytest
 from cpp import DTYPES, same_bits
 
 from flambeau.core.formula import FormulaError, evaluate, helpers, parse
-from flambeau.core.formula.bytecode import MAX_REGISTERS, NEVER, assemble
+from flambeau.core.formula.bytecode import FIRST_OPCODE, MAX_REGISTERS, NEVER, assemble
 from flambeau.core.formula.interpreter import TILE_BYTES, bytecode_interpreter_source
+from flambeau.core.formula.opcodes import ARGUMENTS as OPERANDS
+from flambeau.core.formula.opcodes import opcodes
+from flambeau.core.formula.pairs import PAIRS, pair_name
 
 SCALARS = "union fl_scalar { double f; int64_t i; double c[2]; };\n"
-EXPORT = 'extern "C" ' + (
-    "void run(const void *, const void *const *, void *const *, const fl_scalar *, int64_t);\n"
-)
+ARGUMENTS = "const void *, const void *const *, void *const *, const fl_scalar *, int64_t"
+INTERPRETERS = ("run", "stream")
+EXPORT = "".join(f'extern "C" void {name}({ARGUMENTS});\n' for name in INTERPRETERS)
 
 
 class Scalar(ctypes.Union):
@@ -37,17 +40,26 @@ class Scalar(ctypes.Union):
 
 
 @pytest.fixture(scope="module")
-def run(compiler):
-    """Run a formula: run(text, compute, operands, scalars, results) gives the outputs."""
+def library(compiler):
+    """Both interpreters, compiled."""
     if not compiler.cpu_has_fma:
         pytest.skip("needs a processor with FMA")
-    source = helpers() + SCALARS + EXPORT + bytecode_interpreter_source("run")
-    library = compiler.library(source, "-march=x86-64-v3")
+    source = helpers() + SCALARS + EXPORT + bytecode_interpreter_source(*INTERPRETERS)
+    return compiler.library(source, "-march=x86-64-v3")
+
+
+@pytest.fixture(params=INTERPRETERS)
+def run(library, request):
+    """Run a formula: run(text, compute, operands, scalars, results) gives the outputs.
+
+    Instead of the text it takes a list of expressions, too.
+    """
+    interpreter = getattr(library, request.param)
 
     def call(text, compute, env, scalars=None, results=None, outs=None):
         scalars = scalars or {}
         kinds = {n: "b" if v.dtype == np.uint8 else compute for n, v in env.items()}
-        exprs = parse(text, list(env), list(scalars))
+        exprs = parse(text, list(env), list(scalars)) if isinstance(text, str) else text
         results = results or [compute] * len(exprs)
         code = assemble(exprs, kinds, list(scalars), compute, results).pack()
         n = len(next(iter(env.values())))
@@ -55,7 +67,7 @@ def run(compiler):
         inputs = (ctypes.c_void_p * len(env))(*(v.ctypes.data for v in env.values()))
         targets = (ctypes.c_void_p * len(outs))(*(v.ctypes.data for v in outs))
         values = (Scalar * (len(scalars) + 1))(*map(Scalar.of, scalars.values()))
-        library.run(code, inputs, targets, values, ctypes.c_int64(n))
+        interpreter(code, inputs, targets, values, ctypes.c_int64(n))
         return outs
 
     return call
@@ -176,6 +188,45 @@ def test_outputs_may_be_any_operand(run, shared):
     for i, out in enumerate(outs):
         if not any(out is later for later in outs[i + 1 :]):
             assert same_bits(out, want[i]).all()
+
+
+def joined(text, names):
+    """The instructions of a formula by name, without the copies to the outputs."""
+    code = assemble(parse(text, list(names)), list(names))
+    every = [op for op, _ in opcodes()]
+    return [every[line[0] - FIRST_OPCODE] for line in code.code[: -code.outputs]]
+
+
+def test_two_operations_become_one_instruction():
+    assert joined("a * b + c", "abc") == ["add.0.mul"]
+    assert joined("c + a * b", "abc") == ["add.0.mul"]
+    assert joined("c - a / b", "abc") == ["sub.1.div"]
+    assert joined("fma(a * b, c, c)", "abc") == ["fma.0.mul"]
+    assert joined("fma(c, a * b, c)", "abc") == ["fma.0.mul"]
+    assert joined("a if a < b else c", "abc") == ["select.0.lt"]
+    assert joined("sqrt(a + b) * c - a", "abc") == ["sqrt.0.add", "sub.0.mul"]
+
+
+def test_what_is_read_twice_or_is_a_result_is_not_joined():
+    assert joined("(a * b + c) * (a * b)", "abc") == ["mul", "mul.0.add"]
+    assert joined("a * b + c, a * b", "abc") == ["mul", "add"]
+    assert joined("(a * b) * (a * b)", "ab") == ["mul", "mul"]
+    assert "add.0.mul" not in joined("i64(a) * i64(b) + i64(c)", "abc")
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize(("first", "second", "place"), PAIRS)
+def test_pairs_agree_with_numpy_to_the_bit(first, second, place, kind, run):
+    name = pair_name(first, second, place)
+    opcode = opcodes()[name, kind]
+    names = OPERANDS[: len(opcode.args)]
+    special = np.array([0.0, -0.0, 1.0, -3.5, np.inf, np.nan], DTYPES[kind])
+    env = {name: np.append(data(kind, 600, i), np.roll(special, i)) for i, name in enumerate(names)}
+    assert len(assemble([opcode.expr], dict.fromkeys(names, kind), (), kind).code) == 2
+    (got,) = run([opcode.expr], kind, env)
+    with np.errstate(all="ignore"):
+        (want,) = evaluate([opcode.expr], env, kind, dict.fromkeys(names, kind), [kind])
+    np.testing.assert_array_equal(got, want)
 
 
 def test_common_functions_are_one_instruction():

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from .expr import Expr
 from .lower import input_type, lower
-from .opcodes import FUNCTIONS, Opcode, opcodes
+from .opcodes import ARGUMENTS, FUNCTIONS, Opcode, opcodes
+from .pairs import join_pairs
 from .program import Instr, Program
 from .registry import FormulaError
 
@@ -30,7 +31,7 @@ FIRST_OPCODE = 64
 _SIZES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "b": 1, "bool": 1, "c64": 8, "c128": 16}
 _CODES = {"f32": 0, "f64": 1, "i32": 2, "i64": 3, "b": 4}
 
-Code = tuple[int, int, int, int, int]
+Code = tuple[int, ...]
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Bytecode:
     """An assembled formula.
 
     ``prologue`` runs once per call and ``code`` once per tile; both hold (operation,
-    destination, a, b, c). ``sizes`` are the bytes per element of the inputs and outputs,
+    destination, a, b, c, d, e). ``sizes`` are the bytes per element of the inputs and outputs,
     ``width`` those of the widest register, at least four.
     """
 
@@ -66,7 +67,7 @@ class Bytecode:
         )
         consts = struct.pack(f"<{len(self.consts)}q", *self.consts)
         sizes = struct.pack(f"<{len(self.sizes)}i", *self.sizes)
-        code = b"".join(struct.pack("<5H", *line) for line in self.prologue + self.code)
+        code = b"".join(struct.pack(f"<{len(line)}H", *line) for line in self.prologue + self.code)
         return head + consts + sizes + code
 
 
@@ -96,7 +97,7 @@ def assemble(
         >>> from flambeau.core.formula import parse
         >>> from flambeau.core.formula.bytecode import assemble
         >>> len(assemble(parse("a * b + a", ["a", "b"]), ["a", "b"]).code)  # with the copy out
-        3
+        2
     """
     kinds = _kinds(params, compute)
     scalar_kinds = _kinds(scalars, compute)
@@ -112,6 +113,7 @@ def _kinds(names: Sequence[str] | Mapping[str, str], compute: str) -> dict[str, 
 class _Assembler:
     def __init__(self, program: Program, kinds: dict[str, str], scalars: list[str]) -> None:
         self.program = program
+        self.instrs = join_pairs(program, program.used(program.roots()))
         self.inputs = list(kinds)
         self.scalars = scalars
         self.numbers = {key: FIRST_OPCODE + n for n, key in enumerate(opcodes())}
@@ -126,15 +128,12 @@ class _Assembler:
         return len(numbers) * _SIZES[self.program.instrs[numbers[0]].type]
 
     def assemble(self) -> Bytecode:
-        order = self.program.used(self.program.roots())
-        last = self.last_uses(order)
+        last = self.last_uses()
         fixed = set(self.program.roots())
-        for number in order:
-            instr = self.program.instrs[number]
+        for number, instr in self.instrs.items():
             if instr.op in ("const", "scalar"):
                 self.spread(number, instr)
-        for number in order:
-            instr = self.program.instrs[number]
+        for number, instr in self.instrs.items():
             if instr.op == "param":
                 self.operand(number, instr)
             elif instr.args:
@@ -147,8 +146,8 @@ class _Assembler:
             raise FormulaError(f"the formula needs {self.count} registers of {MAX_REGISTERS}")
         return self.result
 
-    def last_uses(self, order: Sequence[int]) -> dict[int, int]:
-        return {arg: number for number in order for arg in self.program.instrs[number].args}
+    def last_uses(self) -> dict[int, int]:
+        return {arg: number for number, instr in self.instrs.items() for arg in instr.args}
 
     def take(self, kind: str, fresh: bool = False) -> int:
         """A register; a fresh one, which nothing else uses, may become an output's memory."""
@@ -160,11 +159,11 @@ class _Assembler:
 
     def release(self, numbers: Sequence[int]) -> None:
         for number in sorted(numbers):
-            if self.program.instrs[number].args or self.is_part(number):
+            if self.instrs[number].args or self.is_part(number):
                 self.free.append(self.register[number])
 
     def is_part(self, number: int) -> bool:
-        instr = self.program.instrs[number]
+        instr = self.instrs[number]
         return instr.op == "param" and "." in str(instr.value)
 
     def spread(self, number: int, instr: Instr) -> None:
@@ -172,14 +171,15 @@ class _Assembler:
         register = self.register[number] = self.take(instr.type)
         kind = _CODES[instr.type]
         if instr.op == "const":
-            self.result.prologue.append((CONST, register, len(self.result.consts), 0, kind))
+            self.put(self.result.prologue, CONST, register, len(self.result.consts), 0, kind)
             self.result.consts.append(int(str(instr.value)))
             return
         name, _, part = str(instr.value).partition(".")
         component = int(part == "im")
         is_pair = int(bool(part))
         source = self.scalars.index(name)
-        self.result.prologue.append((SCALAR, register, source, component + 2 * is_pair, kind))
+        part_code = component + 2 * is_pair
+        self.put(self.result.prologue, SCALAR, register, source, part_code, kind)
 
     def operand(self, number: int, instr: Instr) -> None:
         name, _, part = str(instr.value).partition(".")
@@ -188,16 +188,20 @@ class _Assembler:
             self.register[number] = source
             return
         self.register[number] = self.take(instr.type)
-        line = (PART, self.register[number], source, int(part == "im"), _CODES[instr.type])
-        self.result.code.append(line)
+        is_imaginary, kind = int(part == "im"), _CODES[instr.type]
+        self.put(self.result.code, PART, self.register[number], source, is_imaginary, kind)
 
     def emit(self, instr: Instr, target: int) -> None:
-        kind = self.program.instrs[instr.args[-1]].type
+        kind = self.instrs[instr.args[-1]].type
         name = f"extern {instr.value}" if instr.op == "extern" else instr.op
         name = "select" if name == "rare" else name
         registers = [self.register[arg] for arg in instr.args]
-        a, b, c = (*registers, 0, 0)[:3]
-        self.result.code.append((self.numbers[name, kind], target, a, b, c))
+        self.put(self.result.code, self.numbers[name, kind], target, *registers)
+
+    def put(self, code: list[Code], op: int, target: int, *operands: int) -> None:
+        """Append a line; operands that the operation does not take are 0."""
+        unused = (0,) * (len(ARGUMENTS) - len(operands))
+        code.append((op, target, *operands, *unused))
 
     def store(self) -> None:
         """Move results to the outputs, after the last read of any operand they may share.
@@ -211,11 +215,11 @@ class _Assembler:
             registers = [self.register[part] for part in parts]
             kind = self.program.instrs[parts[0]].type
             if len(parts) == 2:
-                line = (PAIR, target, registers[0], registers[1], _CODES[kind])
+                self.put(self.result.code, PAIR, target, *registers, _CODES[kind])
             else:
                 later = self.read_later(body, registers[0])
-                line = (self.numbers["copy", kind], target, registers[0], later, 0)
-            self.result.code.append(line)
+                copy = self.numbers["copy", kind]
+                self.put(self.result.code, copy, target, registers[0], later)
 
     def read_later(self, body: Sequence[Code], register: int) -> int:
         """The operands, as bits, that are read once a result's register is written."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 from importlib import resources
 
 from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS, NEVER
-from .opcodes import Opcode, opcodes
+from .opcodes import ARGUMENTS, Opcode, opcodes
 from .render_c import render_function
 
 #: Of a register: those of a long formula and the operands' tiles fit the first cache.
 TILE_BYTES = 1024
+
+#: Operands, constants and temporaries with which twice as much fits it, too.
+FEW_REGISTERS = 20
 
 _MEMORY = {
     "f32": "float",
@@ -24,20 +27,22 @@ _MEMORY = {
 }
 
 
-def bytecode_interpreter_source(name: str = "fl_run_bytecode") -> str:
+def bytecode_interpreter_source(name: str, streams: str) -> str:
     """The interpreter: a function ``name(code, in, out, scalars, n)`` over packed bytecode.
 
-    ``in`` and ``out`` are contiguous arrays; an output may be the memory of an input of the
-    same element size.
+    ``streams`` names another one, for operands that do not lie in a cache. ``in`` and ``out`` are
+    contiguous arrays; an output may be the memory of an input of the same element size.
     """
     runtime = resources.files(__package__).joinpath("include", "interpreter.h").read_text()
     constants = {
         "FL_BC_BYTES": TILE_BYTES,
+        "FL_BC_FEW": FEW_REGISTERS,
         "FL_BC_MAGIC": MAGIC,
         "FL_BC_FIRST": FIRST_OPCODE,
         "FL_BC_NEVER": NEVER,
         "FL_BC_REGISTERS": MAX_REGISTERS,
         "FL_BC_NAME": name,
+        "FL_BC_STREAMS": streams,
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
     table = list(opcodes().values())
@@ -49,7 +54,8 @@ def bytecode_interpreter_source(name: str = "fl_run_bytecode") -> str:
 
 
 def _loop(number: int, opcode: Opcode) -> str:
-    kinds = {name: "bool" if t == "b" else t for name, t in zip("abc", opcode.args, strict=False)}
+    kinds = dict(zip(ARGUMENTS, opcode.args, strict=False))
+    kinds = {name: "bool" if kind == "b" else kind for name, kind in kinds.items()}
     compute = "f64" if opcode.type in ("f64", "i64") else "f32"
     text = render_function(f"fl_bc_{number}", [opcode.expr], kinds, (), compute)
     types = ", ".join(_MEMORY[t] for t in (opcode.result, *opcode.args))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from .expr import Expr, call, param
+from .pairs import PAIRS, pair_name
 from .primitives import EXTERNS, PRIMITIVES, TYPE_CLASSES
 from .registry import arities
 
@@ -15,7 +16,8 @@ FUNCTIONS = (
     "pow sigmoid hypot fmod"
 ).split()
 
-_ARGUMENTS = "abc"
+#: Names of an instruction's operands.
+ARGUMENTS = "abcef"
 _TYPES = ("f32", "f64", "i32", "i64", "b")
 
 
@@ -48,14 +50,25 @@ def opcodes() -> dict[tuple[str, str], Opcode]:
         for name in FUNCTIONS:
             table[name, kind] = _opcode(name, kind, (kind,) * arities()[name], kind)
         for name, arity in EXTERNS.items():
-            expr = Expr("extern", tuple(map(param, _ARGUMENTS[:arity])), name)
+            expr = Expr("extern", tuple(map(param, ARGUMENTS[:arity])), name)
             table[f"extern {name}", kind] = Opcode(name, kind, (kind,) * arity, kind, expr)
+        for first, second, place in PAIRS:
+            name = pair_name(first, second, place)
+            table[name, kind] = _pair(name, kind, first, second, place)
     return table
 
 
 def _opcode(name: str, kind: str, args: tuple[str, ...], result: str) -> Opcode:
-    expr = call(name, *map(param, _ARGUMENTS[: len(args)]))
+    expr = call(name, *map(param, ARGUMENTS[: len(args)]))
     return Opcode(name, kind, args, result, expr)
+
+
+def _pair(name: str, kind: str, first: str, second: str, place: int) -> Opcode:
+    before = len(PRIMITIVES[first].args)
+    count = before + len(PRIMITIVES[second].args) - 1
+    operands = list(map(param, ARGUMENTS[:count]))
+    operands[place : place + before] = [call(first, *operands[place : place + before])]
+    return Opcode(name, kind, (kind,) * count, kind, call(second, *operands))
 
 
 def _result(letter: str, kind: str) -> str:

@@ -32,10 +32,10 @@ def files() -> dict[str, str]:
 
 
 def _interpreter() -> str:
-    name = "FL_CAT(fl_run_bytecode_, FL_ISA)"
-    declaration = (f"void {name}(const void *, const void *const *, void *const *, "
-                   "const fl_scalar *, int64_t);\n")
-    return HEAD + declaration + bytecode_interpreter_source(name)
+    names = [f"FL_CAT(fl_{verb}_bytecode_, FL_ISA)" for verb in ("run", "stream")]
+    arguments = "const void *, const void *const *, void *const *, const fl_scalar *, int64_t"
+    declarations = "".join(f"void {name}({arguments});\n" for name in names)
+    return HEAD + declarations + bytecode_interpreter_source(*names)
 
 
 def _name(plan: PointwisePlan, kind: str) -> str:

@@ -13,7 +13,7 @@ cdef extern from "core/pointwise.h":
         uint8_t writes[4]
         fl_pw_fn run_code
         const void *code[6]
-    fl_pw_fn fl_bytecode_interpreter()
+    fl_pw_fn fl_bytecode_interpreter(bint streams)
 
 cdef extern from *:
     """
@@ -96,7 +96,7 @@ def _register(str name, str overload, str doc, int rule, int flags, list params,
             w.code[i] = <const void *>_keep(codes[i])
     for i in range(4):
         w.writes[i] = writes[i] if i < len(writes) else 255
-    w.run_code = fl_bytecode_interpreter()
+    w.run_code = fl_bytecode_interpreter(False)
     op.name, op.overload, op.doc = _keep(name.encode()), _keep(overload.encode()), \
         _keep(doc.encode())
     op.dtype_rule, op.nparams, op.nouts, op.flags = rule, len(params), n_out, flags

@@ -54,7 +54,7 @@ struct fl_tile_moves {
     fl_scatter_fn scatter[FL_KIND_COUNT][FL_DTYPE_COUNT];
 };
 extern const fl_tile_moves *fl_moves;
-fl_pw_fn fl_bytecode_interpreter(void);
+fl_pw_fn fl_bytecode_interpreter(bool streams);     /* streams: operands come from memory */
 void fl_kernels_init(void);                 /* picks the tables for the ISA level */
 
 /* One operand of the driver. */

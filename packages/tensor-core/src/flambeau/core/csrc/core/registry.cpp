@@ -62,8 +62,8 @@ int fl_op_count(void) { return fl_builtin_count; }
 
 fl_pw_table fl_pw_kernels = nullptr;
 const fl_tile_moves *fl_moves = nullptr;
-static fl_pw_fn interpreter = nullptr;
-fl_pw_fn fl_bytecode_interpreter(void) { return interpreter; }
+static fl_pw_fn interpreters[2];
+fl_pw_fn fl_bytecode_interpreter(bool streams) { return interpreters[streams]; }
 
 #if defined(__x86_64__)
 #define LEVELS(X) X(v2, FL_ISA_V2) X(v3, FL_ISA_V3) X(v4, FL_ISA_V4)
@@ -74,6 +74,8 @@ fl_pw_fn fl_bytecode_interpreter(void) { return interpreter; }
     extern "C" const fl_tile_moves fl_tile_moves_##level;                                        \
     void fl_run_bytecode_##level(const void *, const void *const *, void *const *,               \
                                  const fl_scalar *, int64_t);                                    \
+    void fl_stream_bytecode_##level(const void *, const void *const *, void *const *,            \
+                                    const fl_scalar *, int64_t);                                 \
     extern "C" const fl_pw_fn fl_pw_table_##level[][FL_KERNEL_COUNT];
 LEVELS(DECLARE)
 
@@ -82,7 +84,8 @@ void fl_kernels_init(void) {
 #define PICK(level, code)                                                                        \
     if (isa >= code) {                                                                           \
         fl_moves = &fl_tile_moves_##level;                                                       \
-        interpreter = fl_run_bytecode_##level;                                                   \
+        interpreters[false] = fl_run_bytecode_##level;                                           \
+        interpreters[true] = fl_stream_bytecode_##level;                                         \
         fl_pw_kernels = fl_pw_table_##level;                                                     \
     }
     LEVELS(PICK)

@@ -4,6 +4,9 @@
 #include "op_index.h"
 #include "ops/narrow.h"
 
+/* More than this in operands is not expected to lie in the processors' caches. */
+static const int64_t CACHE_BYTES = 16 << 20;
+
 static bool has_kernel(const fl_pointwise *pw, int kernel) { return pw->kinds >> kernel & 1; }
 
 /* The kind a dtype is computed in; complex64 is computed in double precision where the row has no
@@ -263,6 +266,8 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
     fl_pw_fn kernel = fl_pw_kernel(op, pw, is_unsigned ? FL_PW_UNSIGNED : kind, in);
+    if (pw->run_code && outs[0]->numel * fl_itemsize(compute) * pw->n_in > CACHE_BYTES)
+        kernel = fl_bytecode_interpreter(true);
     fl_pw_drive(kernel, pw->code[kind], scalars, pw->n_in, pw->n_out, ops, ndim, shape);
     return 0;
 }

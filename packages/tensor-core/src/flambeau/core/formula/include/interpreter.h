@@ -1,6 +1,13 @@
-/* Runs packed bytecode (bytecode.py) on tiles whose widest registers take FL_BC_BYTES. */
+/* Runs packed bytecode (bytecode.py) on tiles of FL_BC_BYTES in the widest registers, or of twice
+ * that. */
 
-typedef void (*fl_bc_fn)(void *, const void *, const void *, const void *, int64_t);
+struct fl_bc_head {
+    int32_t magic, inputs, outputs, registers, consts, prologue, code, width;
+};
+struct fl_bc_line {
+    uint16_t op, target, arg[5];
+};
+typedef void (*fl_bc_fn)(const fl_bc_line *line, void *const *registers, int64_t n);
 
 /* One loop per opcode. Where the formula has a rare case, elements in it are mended by a second
  * pass, which reads the operands again: such an opcode never writes over an operand. */
@@ -16,43 +23,50 @@ typedef void (*fl_bc_fn)(void *, const void *, const void *, const void *, int64
         for (int64_t i = 0; rare && i < n; i++)                                                  \
             if (fl_bc_##N##_rare CALL) d[i] = fl_bc_##N##_slow CALL;                             \
     }
-#define FL_BC_HEAD(N)                                                                            \
-    static void fl_bc_loop##N(void *vd, [[maybe_unused]] const void *va,                         \
-                              [[maybe_unused]] const void *vb, [[maybe_unused]] const void *vc,  \
-                              int64_t n)
+#define FL_BC_HEAD(N, R)                                                                         \
+    static void fl_bc_loop##N(const fl_bc_line *line, void *const *r, int64_t n) {               \
+        R *d = (R *)r[line->target];
+#define FL_BC_OPERAND(T, NAME, I) const T *NAME = (const T *)r[line->arg[I]];
 #define FL_BC_LOOP1(N, R, A)                                                                     \
-    FL_BC_HEAD(N) {                                                                              \
-        R *d = (R *)vd;                                                                          \
-        const A *a = (const A *)va;                                                              \
-        FL_BC_BODY(N, (a[i]))                                                                    \
+    FL_BC_HEAD(N, R)                                                                             \
+    FL_BC_OPERAND(A, a, 0)                                                                       \
+    FL_BC_BODY(N, (a[i]))                                                                        \
     }
 #define FL_BC_LOOP2(N, R, A, B)                                                                  \
-    FL_BC_HEAD(N) {                                                                              \
-        R *d = (R *)vd;                                                                          \
-        const A *a = (const A *)va;                                                              \
-        const B *b = (const B *)vb;                                                              \
-        FL_BC_BODY(N, (a[i], b[i]))                                                              \
+    FL_BC_HEAD(N, R)                                                                             \
+    FL_BC_OPERAND(A, a, 0)                                                                       \
+    FL_BC_OPERAND(B, b, 1)                                                                       \
+    FL_BC_BODY(N, (a[i], b[i]))                                                                  \
     }
 #define FL_BC_LOOP3(N, R, A, B, C)                                                               \
-    FL_BC_HEAD(N) {                                                                              \
-        R *d = (R *)vd;                                                                          \
-        const A *a = (const A *)va;                                                              \
-        const B *b = (const B *)vb;                                                              \
-        const C *c = (const C *)vc;                                                              \
-        FL_BC_BODY(N, (a[i], b[i], c[i]))                                                        \
+    FL_BC_HEAD(N, R)                                                                             \
+    FL_BC_OPERAND(A, a, 0)                                                                       \
+    FL_BC_OPERAND(B, b, 1)                                                                       \
+    FL_BC_OPERAND(C, c, 2)                                                                       \
+    FL_BC_BODY(N, (a[i], b[i], c[i]))                                                            \
+    }
+#define FL_BC_LOOP4(N, R, A, B, C, D)                                                            \
+    FL_BC_HEAD(N, R)                                                                             \
+    FL_BC_OPERAND(A, a, 0)                                                                       \
+    FL_BC_OPERAND(B, b, 1)                                                                       \
+    FL_BC_OPERAND(C, c, 2)                                                                       \
+    FL_BC_OPERAND(D, e, 3)                                                                       \
+    FL_BC_BODY(N, (a[i], b[i], c[i], e[i]))                                                      \
+    }
+#define FL_BC_LOOP5(N, R, A, B, C, D, E)                                                         \
+    FL_BC_HEAD(N, R)                                                                             \
+    FL_BC_OPERAND(A, a, 0)                                                                       \
+    FL_BC_OPERAND(B, b, 1)                                                                       \
+    FL_BC_OPERAND(C, c, 2)                                                                       \
+    FL_BC_OPERAND(D, e, 3)                                                                       \
+    FL_BC_OPERAND(E, f, 4)                                                                       \
+    FL_BC_BODY(N, (a[i], b[i], c[i], e[i], f[i]))                                                \
     }
 
 /* OPCODES */
 
 enum { FL_BC_CONST, FL_BC_SCALAR, FL_BC_PART, FL_BC_PAIR };
 enum { FL_BC_F32, FL_BC_F64, FL_BC_I32, FL_BC_I64, FL_BC_B };
-
-struct fl_bc_head {
-    int32_t magic, inputs, outputs, registers, consts, prologue, code, width;
-};
-struct fl_bc_line {
-    uint16_t op, target, a, b, c;
-};
 
 template <class T> static void fl_bc_fill(void *target, T value, int64_t n) {
     T *d = (T *)target;
@@ -96,17 +110,16 @@ template <class T> static void fl_bc_pair(void *target, const void *re, const vo
 }
 
 static void fl_bc_step(const fl_bc_line *line, void *const *r, int64_t n) {
-    const bool single = line->c == FL_BC_F32;
+    const bool single = line->arg[2] == FL_BC_F32;
     switch (line->op) {
     case FL_BC_PART:
-        return single ? fl_bc_part<float>(r[line->target], r[line->a], line->b, n)
-                      : fl_bc_part<double>(r[line->target], r[line->a], line->b, n);
+        return single ? fl_bc_part<float>(r[line->target], r[line->arg[0]], line->arg[1], n)
+                      : fl_bc_part<double>(r[line->target], r[line->arg[0]], line->arg[1], n);
     case FL_BC_PAIR:
-        return single ? fl_bc_pair<float>(r[line->target], r[line->a], r[line->b], n)
-                      : fl_bc_pair<double>(r[line->target], r[line->a], r[line->b], n);
+        return single ? fl_bc_pair<float>(r[line->target], r[line->arg[0]], r[line->arg[1]], n)
+                      : fl_bc_pair<double>(r[line->target], r[line->arg[0]], r[line->arg[1]], n);
     default:
-        return fl_bc_table[line->op - FL_BC_FIRST](r[line->target], r[line->a], r[line->b],
-                                                   r[line->c], n);
+        return fl_bc_table[line->op - FL_BC_FIRST](line, r, n);
     }
 }
 
@@ -130,23 +143,32 @@ static int fl_bc_copies(const fl_bc_head *head, const fl_bc_line *body) {
 }
 
 /* Whether a result may be computed in its output's memory: no operand that is still to be read
- * (bits of line->b), nor another output, lies there. */
+ * (bits of line->arg[1]), nor another output, lies there. */
 static bool fl_bc_may_write(const fl_bc_head *head, const fl_bc_line *line, const int32_t *sizes,
                             const void *const *in, void *const *out, int64_t n) {
     const int number = line->target - head->inputs;
     const char *begin = (const char *)out[number], *end = begin + n * sizes[line->target];
-    if (line->b & FL_BC_NEVER) return false;
+    if (line->arg[1] & FL_BC_NEVER) return false;
     for (int i = 0; i < head->inputs + head->outputs; i++) {
         const bool is_input = i < head->inputs;
         const char *other = (const char *)(is_input ? in[i] : out[i - head->inputs]);
-        const bool matters = is_input ? line->b >> i & 1 : i != line->target;
+        const bool matters = is_input ? line->arg[1] >> i & 1 : i != line->target;
         if (matters && other < end && begin < other + n * sizes[i]) return false;
     }
     return true;
 }
 
-void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
-                const fl_scalar *scalars, int64_t n) {
+/* `streams` says that the operands come from memory: small tiles, and the next one is asked for
+ * while this one is computed. Operands that lie in a cache are there before they are asked for, and
+ * a larger tile spends less time between the loops, as long as all registers fit the first cache. */
+static int64_t fl_bc_tile(const fl_bc_head *head, bool streams) {
+    const bool few = head->registers - head->outputs <= FL_BC_FEW;
+    return (few && !streams ? 2 : 1) * FL_BC_BYTES / head->width;
+}
+
+template <bool streams>
+static void fl_bc_run(const void *code, const void *const *in, void *const *out,
+                      const fl_scalar *scalars, int64_t n) {
     const fl_bc_head *head = (const fl_bc_head *)code;
     if (head->magic != FL_BC_MAGIC || head->registers > FL_BC_REGISTERS) return;
     const int64_t *consts = (const int64_t *)(head + 1);
@@ -154,17 +176,18 @@ void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
     const int shared = head->inputs + head->outputs;
     const fl_bc_line *prologue = (const fl_bc_line *)(sizes + shared);
     const fl_bc_line *body = prologue + head->prologue;
-    const int64_t tile = FL_BC_BYTES / head->width;
+    const int64_t tile = fl_bc_tile(head, streams), pitch = tile * head->width + 64;
     /* Registers lie close together, a cache line apart, so that they fit the first cache. */
-    alignas(64) char scratch[FL_BC_REGISTERS][FL_BC_BYTES + 64];
+    alignas(64) char scratch[FL_BC_REGISTERS * (FL_BC_BYTES + 64)];
     void *r[FL_BC_REGISTERS];
-    for (int i = 0; i < head->registers; i++) r[i] = scratch[i];
+    for (int i = 0; i < head->registers; i++) r[i] = scratch + i * pitch;
     const int64_t filled = n < tile ? n : tile;
     for (const fl_bc_line *line = prologue; line < body; line++) {
         if (line->op == FL_BC_CONST)
-            fl_bc_constant(r[line->target], line->c, consts[line->a], filled);
+            fl_bc_constant(r[line->target], line->arg[2], consts[line->arg[0]], filled);
         else
-            fl_bc_scalar(r[line->target], line->c, line->b, scalars + line->a, filled);
+            fl_bc_scalar(r[line->target], line->arg[2], line->arg[1], scalars + line->arg[0],
+                         filled);
     }
     const int copies = fl_bc_copies(head, body);
     const fl_bc_line *last = body + head->code - copies;
@@ -178,11 +201,21 @@ void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
         for (int i = head->inputs; i < shared; i++)
             r[i] = (char *)out[i - head->inputs] + start * sizes[i];
         for (int i = 0; i < copies; i++)
-            if (direct[i]) r[last[i].a] = r[last[i].target];
-        if (n - start >= 2 * tile) fl_bc_prefetch(r, sizes, head->inputs, tile);
+            if (direct[i]) r[last[i].arg[0]] = r[last[i].target];
+        if (streams && n - start >= 2 * tile) fl_bc_prefetch(r, sizes, head->inputs, tile);
         for (const fl_bc_line *line = body; line < last; line++) fl_bc_step(line, r, m);
         for (int i = 0; i < copies; i++)
-            if (r[last[i].a] != r[last[i].target])
-                fl_bc_table[last[i].op - FL_BC_FIRST](r[last[i].target], r[last[i].a], 0, 0, m);
+            if (r[last[i].arg[0]] != r[last[i].target])
+                fl_bc_table[last[i].op - FL_BC_FIRST](last + i, r, m);
     }
+}
+
+void FL_BC_NAME(const void *code, const void *const *in, void *const *out,
+                const fl_scalar *scalars, int64_t n) {
+    fl_bc_run<false>(code, in, out, scalars, n);
+}
+
+void FL_BC_STREAMS(const void *code, const void *const *in, void *const *out,
+                   const fl_scalar *scalars, int64_t n) {
+    fl_bc_run<true>(code, in, out, scalars, n);
 }

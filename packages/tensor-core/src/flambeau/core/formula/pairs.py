@@ -1,0 +1,81 @@
+"""Two primitives that are one instruction of the bytecode.
+
+What the first gives stays in the processor's registers instead of passing through a tile of
+memory, and the tile is walked once instead of twice. Neither is rounded another way: a product
+and a sum are two roundings, as when they are two instructions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from .program import Instr, Program
+
+#: The second primitive, and which of its arguments the first one gives.
+_PLACES = (
+    ("add", 0),
+    ("sub", 0),
+    ("sub", 1),
+    ("mul", 0),
+    ("div", 0),
+    ("div", 1),
+    ("fma", 0),
+    ("fma", 2),
+    ("sqrt", 0),
+)
+_ARITHMETIC = ("add", "sub", "mul", "div", "fma", "sqrt")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+#: Where the first two arguments may be exchanged, the first primitive gives the first.
+_COMMUTES = ("add", "mul", "fma")
+
+#: All pairs: (first, second, argument of the second).
+PAIRS = (
+    *((first, second, place) for second, place in _PLACES for first in _ARITHMETIC),
+    *((first, "select", 0) for first in _COMPARISONS),
+)
+
+
+def pair_name(first: str, second: str, place: int) -> str:
+    """What the instruction is called, which is how it would be written."""
+    return f"{second}.{place}.{first}"
+
+
+_NAMES = {pair: pair_name(*pair) for pair in PAIRS}
+
+
+def join_pairs(program: Program, order: Sequence[int]) -> dict[int, Instr]:
+    """The instructions of ``order`` that are left when pairs have been joined, by number.
+
+    The first of a pair must have no other reader and be no result itself. Readers choose before
+    what they read does, so that a chain of operations falls into pairs from its end.
+    """
+    instrs = {number: program.instrs[number] for number in order}
+    readers = Counter(program.roots())
+    for instr in instrs.values():
+        readers.update(instr.args)
+    for number in reversed(order):
+        if number not in instrs:
+            continue
+        for place, arg in enumerate(instrs[number].args):
+            joined = _join(instrs[number], place, instrs[arg]) if readers[arg] == 1 else None
+            if joined:
+                instrs[number] = joined
+                del instrs[arg]
+                break
+    return instrs
+
+
+def _join(second: Instr, place: int, first: Instr) -> Instr | None:
+    """The two as one instruction, where there is one of their types."""
+    args = list(second.args)
+    if place == 1 and second.op in _COMMUTES:
+        args[0], args[1] = args[1], args[0]
+        place = 0
+    op = "select" if second.op == "rare" else second.op
+    name = _NAMES.get((first.op, op, place))
+    if name is None or second.type not in ("f32", "f64"):
+        return None
+    args[place : place + 1] = first.args
+    return Instr(name, second.type, tuple(args))
