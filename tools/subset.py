@@ -26,7 +26,10 @@ def check_present(room: str) -> None:
 def check_absent(room: str, distribution: str) -> None:
     """Expect the one line that names the package, by import and by attribute."""
     expected = f"flambeau.{room} is in {distribution}: pip install {distribution}"
-    for statement in (f"import flambeau.{room}", f"import flambeau.utils; flambeau.{room}"):
+    statements = [f"import flambeau.{room}", f"import flambeau.utils; flambeau.{room}"]
+    if room == "cuda":  # programs ask it whether there is a GPU
+        statements[1] = "assert not flambeau.cuda.is_available(); flambeau.cuda.synchronize()"
+    for statement in statements:
         try:
             exec(statement, {"flambeau": importlib.import_module("flambeau")})
         except ModuleNotFoundError as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import warnings
 
 import pytest
 from numbers_for_tests import reals
@@ -201,6 +202,24 @@ def test_what_cannot_be_meant():
         flambeau.autocast("cpu:0")
     with pytest.raises(ValueError, match="Expected `device_type` of type `str`"):
         flambeau.autocast(LOW)
+
+
+def test_cuda_without_a_gpu_warns_and_changes_nothing():
+    if flambeau.cuda.is_available():
+        pytest.skip("needs a machine without a GPU")
+    a = flambeau.ones(2, 2)
+    with pytest.warns(UserWarning, match="there is no such device here. Disabling"):
+        block = flambeau.autocast("cuda")
+    with flambeau.autocast("cpu"), block:
+        assert (a @ a).dtype == flambeau.bfloat16
+        assert not flambeau.is_autocast_enabled("cuda")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with flambeau.autocast("cuda", enabled=False):
+            assert (a @ a).dtype == flambeau.float32
+    assert flambeau.get_autocast_gpu_dtype() == flambeau.float16
+    assert (flambeau.get_autocast_cpu_dtype(), flambeau.is_autocast_cpu_enabled()) == (
+        flambeau.bfloat16, False)
 
 
 def test_the_column_of_the_table():

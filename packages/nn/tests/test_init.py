@@ -191,14 +191,6 @@ def test_orthogonal_is_drawn_uniformly():
     np.testing.assert_allclose((draws**2).mean(0), 1 / 3, atol=0.04)
 
 
-DEPRECATED = "names without an underscore are deprecated in PyTorch"
-ABSENT = {
-    **dict.fromkeys(("uniform", "normal", "constant", "eye", "dirac", "sparse"), DEPRECATED),
-    **dict.fromkeys(("xavier_uniform", "xavier_normal", "orthogonal"), DEPRECATED),
-    **dict.fromkeys(("kaiming_uniform", "kaiming_normal"), DEPRECATED),
-}
-
-
 @pytest.mark.oracle
 def test_every_name_of_torch():
     torch = pytest.importorskip("torch")
@@ -208,7 +200,7 @@ def test_every_name_of_torch():
         if callable(value) and name[0] != "_" and value.__module__ == "torch.nn.init"
     }
     assert len(names) > 12
-    assert {name for name in names if not hasattr(init, name)} == set(ABSENT) & names
+    assert {name for name in names if not hasattr(init, name)} == set()
 
 
 @pytest.mark.oracle

@@ -14,8 +14,6 @@ QUANTIZED = "quantized modules are not planned"
 ABSENT = {
     **dict.fromkeys(("Container", "NLLLoss2d"), DEPRECATED),
     **dict.fromkeys(("intrinsic", "qat", "quantizable", "quantized"), QUANTIZED),
-    **dict.fromkeys(("DataParallel", "parallel"), "training is in one process"),
-    "common_types": "types of PyTorch's annotations",
     "factory_kwargs": "a helper of PyTorch's own modules",
     "grad": "gradients of convolutions as functions; backward() computes them",
 }

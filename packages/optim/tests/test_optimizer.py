@@ -201,6 +201,12 @@ def test_copies():
         twin.step()
 
 
+def test_repr_of_two_groups():
+    text = repr(optim.SGD([{"params": [param(1.0)]}, {"params": [param(2.0)], "lr": 1.0}], lr=0.1))
+    assert "\n\nParameter Group 1\n" in text
+    assert text.count("\n\n") == 1
+
+
 def test_repr():
     assert repr(optim.SGD([param(1.0)], lr=0.1)) == (
         "SGD (\n"

@@ -301,3 +301,20 @@ def test_loading_needs_little_more_memory_than_the_file(tmp_path, kind):
     assert total == 32_000_000
     assert used < 1.05 * big.stat().st_size
     assert loaded < (0.05 if kind == "mmap" else 1.05) * big.stat().st_size
+
+
+def test_map_location_may_be_a_function_or_a_dict(tmp_path):
+    path = tmp_path / "a.safetensors"
+    flambeau.save({"x": flambeau.tensor([1.0, 2.0])}, path)
+    seen = []
+
+    def place(storage, location):
+        seen.append(location)
+        return storage
+
+    assert flambeau.load(path, map_location=place)["x"].tolist() == [1.0, 2.0]
+    assert seen == ["cpu"]
+    moved = flambeau.load(path, map_location=lambda storage, location: storage.to("meta"))
+    assert moved["x"].is_meta
+    assert flambeau.load(path, map_location={"cuda:0": "cpu"})["x"].is_cpu
+    assert flambeau.load(path, map_location={"cpu": "meta"})["x"].is_meta

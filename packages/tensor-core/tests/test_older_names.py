@@ -1,8 +1,25 @@
 """Names that older programs use, and what is said of absent ones."""
 
+import contextlib
+import subprocess
+import sys
+
+import numpy
 import pytest
 
 import flambeau
+from flambeau import rooms
+
+
+@contextlib.contextmanager
+def default_dtype(dtype):
+    """Another default dtype for a block."""
+    before = flambeau.get_default_dtype()
+    flambeau.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        flambeau.set_default_dtype(before)
 
 
 def test_a_type_makes_a_tensor_from_values():
@@ -44,7 +61,147 @@ def test_settings_of_backends_can_be_asked_and_set():
     assert flambeau.backends.cuda.is_built() in (True, False)
 
 
-@pytest.mark.parametrize("name", ["sparse_coo_tensor", "hub", "distributed", "complex32"])
+@pytest.mark.parametrize("name", ["sparse_coo_tensor", "hub", "distributions", "complex32"])
 def test_an_absent_name_says_what_to_use_instead(name):
     with pytest.raises(AttributeError, match="use|uses"):
         getattr(flambeau, name)
+
+
+def test_the_class_makes_tensors_of_the_default_dtype():
+    assert flambeau.Tensor([[1, 2]]).tolist() == [[1.0, 2.0]]
+    assert flambeau.Tensor((1, 2)).dtype == flambeau.float32
+    assert flambeau.Tensor(2, 3).shape == (2, 3)
+    assert flambeau.Tensor(numpy.int64(2), 3).shape == (2, 3)
+    assert flambeau.Tensor().shape == (0,)
+    assert flambeau.Tensor(flambeau.Size([2, 0])).shape == (2, 0)
+    assert flambeau.Tensor(numpy.array([True, False])).tolist() == [1.0, 0.0]
+    with default_dtype(flambeau.float64):
+        assert flambeau.Tensor([1]).dtype == flambeau.float64
+
+
+def test_the_class_shares_the_memory_of_a_tensor_of_any_dtype():
+    x = flambeau.tensor([1, 2])
+    y = flambeau.Tensor(x)
+    y[0] = 5
+    assert (y.dtype, x.tolist()) == (flambeau.int64, [5, 2])
+
+
+def test_a_subclass_is_filled_like_the_class():
+    class Image(flambeau.Tensor):
+        pass
+
+    made = Image([[1.0, 2.0]])
+    assert (type(made), made.tolist()) == (Image, [[1.0, 2.0]])
+    assert (type(made + 1), (made + 1).tolist()) == (flambeau.Tensor, [[2.0, 3.0]])
+    cast = flambeau.ones(2).as_subclass(Image)
+    assert (type(cast), cast.tolist()) == (Image, [1.0, 1.0])
+    with pytest.raises(TypeError, match="expected a subclass of Tensor, got 3"):
+        flambeau.ones(2).as_subclass(3)
+
+
+@pytest.mark.parametrize("arguments", [(1.5,), ([1], [2]), (None,), ("ab", 2)])
+def test_the_class_refuses_what_it_cannot_mean(arguments):
+    with pytest.raises(TypeError, match=r"Tensor\(\): expected sizes, one sequence"):
+        flambeau.Tensor(*arguments)
+
+
+def test_new_keeps_the_dtype():
+    x = flambeau.ones(1, dtype=flambeau.int64)
+    assert x.new([1, 2]).tolist() == [1, 2]
+    assert (x.new(2, 3).dtype, x.new(2, 3).shape) == (flambeau.int64, (2, 3))
+    with pytest.raises(TypeError, match="expected a tensor of flambeau.int64"):
+        x.new(flambeau.ones(1))
+
+
+def test_storages_tell_what_is_shared():
+    x = flambeau.arange(6.0).view(2, 3)
+    row = x[1]
+    assert row.untyped_storage() == x.untyped_storage() != flambeau.ones(1).untyped_storage()
+    assert row.untyped_storage().data_ptr() == x.data_ptr()
+    assert (len(row.storage()), row.untyped_storage().nbytes(), row.storage()[4]) == (6, 24, 4.0)
+    row.storage()[0] = 7
+    assert x[0, 0] == 7
+    assert flambeau.is_storage(x.storage())
+    assert not flambeau.is_storage(x)
+
+
+def test_a_number_in_a_tensor_is_written_as_a_number():
+    assert f"{flambeau.tensor(3)} {flambeau.tensor(0.25):.3f}" == "3 0.250"
+    assert f"{flambeau.tensor([1])}" == "tensor([1])"
+    assert f"{flambeau.empty((), device='meta')}".startswith("tensor(...")
+
+
+def test_the_default_tensor_type_is_a_default_dtype():
+    with default_dtype(flambeau.float32):
+        flambeau.set_default_tensor_type("flambeau.DoubleTensor")
+        assert flambeau.ones(1).dtype == flambeau.float64
+        flambeau.set_default_tensor_type(flambeau.FloatTensor)
+        assert flambeau.ones(1).dtype == flambeau.float32
+    with pytest.raises(TypeError, match="set_default_dtype"):
+        flambeau.set_default_tensor_type(flambeau.float64)
+
+
+def test_debug_mode_is_that_of_the_deterministic_algorithms():
+    flambeau.set_deterministic_debug_mode("warn")
+    assert flambeau.is_deterministic_algorithms_warn_only_enabled()
+    assert flambeau.get_deterministic_debug_mode() == 1
+    flambeau.set_deterministic_debug_mode(0)
+    assert not flambeau.are_deterministic_algorithms_enabled()
+    with pytest.raises(RuntimeError, match="debug_mode is 0, 1, 2"):
+        flambeau.set_deterministic_debug_mode("never")
+
+
+IMPORTS = """import flambeau.backends.cudnn as cudnn
+from flambeau.backends.cuda import sdp_kernel
+from flambeau.utils.dlpack import from_dlpack, to_dlpack
+from flambeau.utils._pytree import tree_map
+from flambeau.types import Device, Number
+from flambeau.storage import UntypedStorage
+from flambeau.serialization import load
+from flambeau import memory_format, layout, OutOfMemoryError"""
+
+
+@pytest.mark.parametrize("line", IMPORTS.splitlines())
+def test_lines_of_programs_import(line):
+    exec(line, {})
+
+
+def test_utils_need_no_import_of_their_own():
+    code = "import flambeau; flambeau.utils"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_settings_of_cudnn_hold_for_a_block():
+    cudnn = flambeau.backends.cudnn
+    before = cudnn.benchmark
+    with cudnn.flags(enabled=False, benchmark=not before):
+        assert cudnn.benchmark is not before
+    assert cudnn.benchmark is before
+
+
+def test_versions_are_strings_or_none():
+    assert int(flambeau.__version__.split(".")[0]) >= 0
+    assert flambeau.version.cuda is None
+
+
+def test_what_is_asked_before_training_on_several_machines():
+    assert not flambeau.distributed.is_available()
+    with pytest.raises(AttributeError, match="no training on several machines"):
+        flambeau.distributed.init_process_group  # noqa: B018
+
+
+def test_without_the_cuda_package_questions_have_answers(monkeypatch):
+    monkeypatch.setattr(rooms, "installed", lambda room: False)
+    monkeypatch.delitem(vars(flambeau), "cuda", raising=False)
+    assert flambeau.cuda.is_available() is False
+    assert flambeau.cuda.device_count() == 0
+    flambeau.cuda.manual_seed_all(3)
+    with pytest.raises(ModuleNotFoundError, match="pip install flambeau-cuda-backend"):
+        flambeau.cuda.Stream  # noqa: B018
+
+
+def test_limits_print_as_in_pytorch():
+    assert repr(flambeau.finfo(flambeau.float32)) == (
+        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
+        "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)")
+    assert repr(flambeau.iinfo(flambeau.int8)) == "iinfo(min=-128, max=127, dtype=int8)"

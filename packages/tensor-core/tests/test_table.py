@@ -46,6 +46,8 @@ NO_ROW = {
         "use_deterministic_algorithms", "are_deterministic_algorithms_enabled",
         "is_deterministic_algorithms_warn_only_enabled", "get_num_interop_threads",
         "set_num_interop_threads", "get_promotion", "set_promotion",
+        "get_deterministic_debug_mode", "set_deterministic_debug_mode", "set_flush_denormal",
+        "set_warn_always", "is_warn_always_enabled",
         "get_num_threads", "set_num_threads",
         "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "seed", "is_grad_enabled",
         "is_inference_mode_enabled", "set_printoptions", "save", "save_training_state",
@@ -66,6 +68,8 @@ NO_ROW_METHODS = {
         "is_xpu", "is_vulkan", "layout", "is_pinned", "is_shared"},
     "other memory and loops in Python": {
         "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
+    "older names and the memory itself": {
+        "as_subclass", "new", "pin_memory", "storage", "untyped_storage"},
     "the row alias": {"detach", "data", "detach_"},
     "the rows cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("amp", "array_api", "backends", "fft", "linalg", "random", "signal", "special",
-               "testing")
+OWN_MODULES = ("amp", "array_api", "backends", "distributed", "fft", "linalg", "random",
+               "serialization", "signal", "special", "storage", "testing", "types", "utils",
+               "version")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
@@ -29,10 +30,14 @@ ROOMS = {
     "func": "flambeau-autograd",
     "profiler": "flambeau-autograd",
     "utils.checkpoint": "flambeau-autograd",
+    "amp.autocast_mode": "flambeau-autograd",
+    "amp.grad_scaler": "flambeau-optim",
     "nn": "flambeau-nn",
     "utils.data": "flambeau-nn",
+    "utils.hooks": "flambeau-nn",
     "optim": "flambeau-optim",
     "jit": "flambeau-jit",
+    "compiler": "flambeau-jit",
     "cuda": "flambeau-cuda-backend",
 }
 
@@ -49,6 +54,11 @@ NAMES = {
     "is_autocast_cache_enabled": "autograd",
     "is_anomaly_enabled": "autograd",
     "is_anomaly_check_nan_enabled": "autograd",
+    "is_autocast_cpu_enabled": "autograd",
+    "get_autocast_cpu_dtype": "autograd",
+    "get_autocast_gpu_dtype": "autograd",
+    "clear_autocast_cache": "autograd",
+    "GradScaler": "optim",
     "amp.autocast": "autograd",
     "amp.custom_fwd": "autograd",
     "amp.custom_bwd": "autograd",
@@ -61,6 +71,14 @@ NAMES = {
 }
 
 
+# Public name that older programs use -> module of the core that has it.
+OLDER = {
+    "__version__": "version",
+    **dict.fromkeys(("OutOfMemoryError", "is_storage", "layout", "memory_format",
+                     "set_default_tensor_type", "typename", "UntypedStorage", "TypedStorage"),
+                    "core.older_names"),
+}
+
 # Names that PyTorch has and this library does not: what to use instead.
 RESERVED = {
     **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
@@ -72,8 +90,16 @@ RESERVED = {
                     "there are no sparse tensors: use dense ones with index_add or scatter_add"),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
-    "distributed": "one process uses all cores; there is no training on several machines",
     "hub": "no weights are downloaded: use flambeau.load on a safetensors file",
+    "distributions": "there are no distribution objects: use flambeau.multinomial, bernoulli, "
+                     "normal and the formula of the log probability",
+    "multiprocessing": "use Python's multiprocessing: tensors are pickled by value",
+    **dict.fromkeys(("export", "fx"), "use flambeau.jit.trace"),
+    **dict.fromkeys(("nested", "masked"),
+                    "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),
+    **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
+    "Tensor.to_sparse": "there are no sparse tensors: use dense ones",
+    "Tensor.share_memory_": "tensors are not shared between processes: they are pickled by value",
 }
 
 
@@ -156,8 +182,12 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
         key = f"{prefix}.{name}" if prefix else name
         if key in OWN_MODULES:
             return import_module(f"flambeau.{key}")
+        if key == "cuda" and not installed(key):
+            return import_module("flambeau.core.no_cuda").stand_in
         if key in ROOMS:
             return enter(key)
+        if key in OLDER:
+            return getattr(import_module(f"flambeau.{OLDER[key]}"), name)
         if key in NAMES:
             value = getattr(enter(key), name)
             setattr(sys.modules[package], name, value)

@@ -38,7 +38,9 @@ _LATER = {
     **dict.fromkeys(("detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
                      "nan_check", "set_detect_anomaly"), "anomaly"),
     **dict.fromkeys(("autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype",
-                     "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled"),
+                     "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled",
+                     "is_autocast_cpu_enabled", "get_autocast_cpu_dtype",
+                     "get_autocast_gpu_dtype", "clear_autocast_cache"),
                     "_autocast"),
     "Variable": "variable",
 }

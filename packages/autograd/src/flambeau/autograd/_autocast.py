@@ -12,10 +12,12 @@ import flambeau
 from flambeau.autograd._engine import AutocastBlock, innermost_autocast
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",
-           "is_autocast_cache_enabled", "is_autocast_enabled"]
+           "is_autocast_cache_enabled", "is_autocast_enabled", "is_autocast_cpu_enabled",
+           "get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "clear_autocast_cache"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _HALF = (flambeau.bfloat16, flambeau.float16)
+_NO_DEVICE = 255  # a type that no tensor has
 _DEFAULTS = {"cpu": flambeau.bfloat16, "cuda": flambeau.float16}
 
 
@@ -27,6 +29,16 @@ def _type_code(device_type: str) -> int:
         raise RuntimeError(f"autocast(): device_type is a type without an index, not "
                            f"{device_type!r}: write {device_type.partition(':')[0]!r}")
     return flambeau.device(device_type).code >> 8
+
+
+def _type_code_if_any(device_type: str) -> int | None:
+    """The number of a device type; None where it is CUDA and there is none here."""
+    try:
+        return _type_code(device_type)
+    except (ModuleNotFoundError, RuntimeError):
+        if device_type in _DEFAULTS:
+            return None
+        raise
 
 
 class autocast:
@@ -61,12 +73,12 @@ class autocast:
         self._cache_enabled = True if cache_enabled is None else cache_enabled
         self._enabled = bool(enabled)
         self._open: list[AutocastBlock] = []
-        try:
-            self._type = _type_code(device_type)
-        except ModuleNotFoundError:
+        code = _type_code_if_any(device_type)
+        if code is None and self._enabled:
             warnings.warn(f"User provided device_type of '{device_type}', but there is no such "
                           "device here. Disabling", UserWarning, stacklevel=2)
-            self._type, self._enabled = 0, False
+        self._type = _NO_DEVICE if code is None else code
+        self._enabled = self._enabled and code is not None
         if self._enabled and self.fast_dtype not in _HALF:
             warnings.warn(
                 f"In {device_type} autocast, but the target dtype {self.fast_dtype} is not "
@@ -109,7 +121,8 @@ class autocast:
 
 
 def _innermost(device_type: str) -> AutocastBlock | None:
-    return innermost_autocast(_type_code(device_type))
+    code = _type_code_if_any(device_type)
+    return None if code is None else innermost_autocast(code)
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
@@ -127,10 +140,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
         ...     flambeau.is_autocast_enabled("cpu")
         True
     """
-    try:
-        block = _innermost(device_type)
-    except ModuleNotFoundError:
-        return False
+    block = _innermost(device_type)
     return block is not None and block.enabled
 
 
@@ -148,13 +158,29 @@ def get_autocast_dtype(device_type: str) -> Any:
         >>> flambeau.get_autocast_dtype("cpu")
         flambeau.bfloat16
     """
-    try:
-        block = _innermost(device_type)
-    except ModuleNotFoundError:
-        block = None
+    block = _innermost(device_type)
     if block is None:
         return _DEFAULTS.get(device_type, flambeau.float16)
     return next((d for d in _HALF if d.code == block.dtype), flambeau.float32)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """``is_autocast_enabled("cpu")`` under its older name."""
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_cpu_dtype() -> Any:
+    """``get_autocast_dtype("cpu")`` under its older name."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """``get_autocast_dtype("cuda")`` under its older name."""
+    return get_autocast_dtype("cuda")
+
+
+def clear_autocast_cache() -> None:
+    """Do nothing: casts of parameters are kept for the length of a block alone."""
 
 
 def is_autocast_cache_enabled() -> bool:

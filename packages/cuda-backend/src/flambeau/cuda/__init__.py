@@ -4,7 +4,8 @@ Importing needs neither CuPy nor a GPU; what is missing is said when a GPU is as
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import flambeau
 from flambeau.cuda import amp
@@ -13,10 +14,16 @@ from flambeau.cuda.cupy_module import cupy, why_unavailable
 if TYPE_CHECKING:
     from flambeau.cuda.cupy_backend import CuPyBackend
 
-__all__ = ["amp", "backend", "current_device", "device_count", "empty_cache",
-           "get_device_capability", "get_device_name", "is_available", "manual_seed",
-           "manual_seed_all", "memory_allocated", "memory_reserved", "set_device", "synchronize",
+__all__ = ["OutOfMemoryError", "amp", "backend", "current_device", "device_count", "empty_cache",
+           "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state",
+           "get_rng_state_all", "init", "initial_seed", "ipc_collect", "is_available",
+           "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all",
+           "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
+           "memory_reserved", "reset_max_memory_allocated", "reset_peak_memory_stats", "seed",
+           "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "synchronize",
            "why_unavailable"]
+
+OutOfMemoryError = MemoryError  # CuPy's error of this name is one
 
 _backend: CuPyBackend | None = None
 
@@ -79,19 +86,81 @@ def get_device_name(device: int | None = None) -> str:
     return cupy().cuda.runtime.getDeviceProperties(index)["name"].decode()
 
 
+def get_device_properties(device: Any = None) -> SimpleNamespace:
+    """Its ``name``, ``major`` and ``minor``, ``total_memory`` and ``multi_processor_count``."""
+    found = cupy().cuda.runtime.getDeviceProperties(_index(device))
+    return SimpleNamespace(name=found["name"].decode(), major=found["major"],
+                           minor=found["minor"], total_memory=found["totalGlobalMem"],
+                           multi_processor_count=found["multiProcessorCount"])
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether a GPU is there that computes in bfloat16."""
+    return is_available() and (including_emulation or get_device_capability() >= (8, 0))
+
+
+def is_initialized() -> bool:
+    """Whether a GPU has been used."""
+    return _backend is not None
+
+
+def init() -> None:
+    """Find the GPU now and not at its first use."""
+    backend()
+
+
+def ipc_collect() -> None:
+    """Do nothing: no memory is shared between processes."""
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Free and total bytes of a GPU."""
+    with cupy().cuda.Device(_index(device)):
+        free, total = cupy().cuda.runtime.memGetInfo()
+    return int(free), int(total)
+
+
+def _index(device: Any) -> int:
+    """Number of a GPU; the current one for None."""
+    if device is None:
+        return current_device()
+    return device if isinstance(device, int) else flambeau.device(device).index or 0
+
+
 def synchronize(device: int | None = None) -> None:
     """Wait until everything asked of a GPU is done."""
     cupy().cuda.Device(device).synchronize()
 
 
-def memory_allocated() -> int:
+def memory_allocated(device: Any = None) -> int:
     """Bytes in use by tensors of the current GPU; 0 where there is none."""
     return cupy().get_default_memory_pool().used_bytes() if is_available() else 0
 
 
-def memory_reserved() -> int:
+def memory_reserved(device: Any = None) -> int:
     """Bytes that the memory pool of the current GPU holds; 0 where there is none."""
     return cupy().get_default_memory_pool().total_bytes() if is_available() else 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """At most how many bytes tensors used: those that the memory pool holds.
+
+    The pool grows to what was used at a time and is only made smaller by ``empty_cache``.
+    """
+    return memory_reserved()
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """Bytes that the memory pool of the current GPU grew to; 0 where there is none."""
+    return memory_reserved()
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Give unused memory back, so that ``max_memory_allocated`` begins anew."""
+    empty_cache()
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
 
 
 def empty_cache() -> None:
@@ -122,3 +191,38 @@ def manual_seed(seed: int) -> None:
 
 
 manual_seed_all = manual_seed  # there is one generator for all of them
+
+
+def seed() -> None:
+    """Seed with a number that differs each time. Does nothing where there is no GPU."""
+    if is_available():
+        flambeau.seed()
+
+
+seed_all = seed
+
+
+def initial_seed() -> int:
+    """What the generator was seeded with."""
+    return int(flambeau.initial_seed())
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """State of the generator, which GPUs and the CPU share."""
+    return flambeau.get_rng_state()
+
+
+def get_rng_state_all() -> list[Any]:
+    """The state of the generator once for each GPU."""
+    return [flambeau.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Put a state of the generator back."""
+    flambeau.set_rng_state(new_state)
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Put states back; they are one and the same."""
+    for state in new_states:
+        flambeau.set_rng_state(state)

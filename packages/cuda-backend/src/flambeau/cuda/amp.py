@@ -15,3 +15,13 @@ def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
 def GradScaler(*args: Any, **options: Any) -> Any:
     """``flambeau.amp.GradScaler("cuda", ...)``; that needs flambeau-optim."""
     return flambeau.amp.GradScaler("cuda", *args, **options)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """``flambeau.amp.custom_fwd`` for CUDA; that needs flambeau-autograd."""
+    return flambeau.amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """``flambeau.amp.custom_bwd`` for CUDA; that needs flambeau-autograd."""
+    return flambeau.amp.custom_bwd(bwd, device_type="cuda")

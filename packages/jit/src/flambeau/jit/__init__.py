@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "load": "archive", "compile": "compiling", "GraphError": "errors", "ProgramError": "errors",
+    **dict.fromkeys(("Final", "annotate", "export", "ignore", "interface", "is_scripting",
+                     "is_tracing", "script", "script_if_tracing", "unused"), "scripting"),
     "TraceError": "errors", "Graph": "ir", "Program": "program", "trace": "tracing",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flambeau.jit import bridge
@@ -12,7 +13,14 @@ from flambeau.jit.segments import Plan, PlanCache, SegmentRecorder
 _active = threading.local()
 
 
-def compile(fn: Callable[..., Any] | None = None) -> Any:
+def is_recording() -> bool:
+    """Whether this thread is inside the call of a compiled function."""
+    return getattr(_active, "recorder", None) is not None
+
+
+def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
+            dynamic: bool | None = None, backend: Any = None, mode: str | None = None,
+            options: dict[str, Any] | None = None, disable: bool = False) -> Any:
     """Run a function as compiled graphs.
 
     At each call Python runs as always, but operators are recorded instead of computed; the graph is
@@ -25,10 +33,18 @@ def compile(fn: Callable[..., Any] | None = None) -> Any:
     first; operators that cannot be recorded run as they stand. ``explain()`` tells where and why.
 
     Args:
-        fn: a function or a module; without it, a decorator.
+        model: a function or a module; without it, a decorator.
+        fullgraph: accepted for compatibility, as are ``dynamic``, ``backend``, ``mode`` and
+            ``options``: any part that can be recorded is, sizes are keys, there is one code
+            generator, and it does not measure variants.
+        dynamic: see there.
+        backend: see there.
+        mode: see there.
+        options: see there.
+        disable: return ``model`` as it is.
 
     Returns:
-        A callable with the same arguments and result; other attributes are those of ``fn``.
+        A callable with the same arguments and result; other attributes are those of ``model``.
 
     Example:
         >>> import flambeau
@@ -39,7 +55,9 @@ def compile(fn: Callable[..., Any] | None = None) -> Any:
         >>> step(flambeau.tensor([1.0, -2.0]), 3.0)
         tensor([4., 0.])
     """
-    return compile if fn is None else Compiled(fn)
+    if model is None:
+        return partial(compile, disable=disable)
+    return model if disable else Compiled(model)
 
 
 class Compiled:
@@ -56,7 +74,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; inside another compiled function it is part of that one's graph."""
-        if getattr(_active, "recorder", None) is not None:
+        if is_recording():
             return self.fn(*args, **kwargs)
         recorder = _active.recorder = SegmentRecorder(self.plans)
         try:

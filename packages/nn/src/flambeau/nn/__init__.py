@@ -1,7 +1,8 @@
 """Modules, layers and losses for building networks."""
 
-from . import attention, functional, init, modules, utils
+from . import attention, common_types, functional, init, modules, parallel, utils
 from ._summary import LayerSummary, Summary, summary
+from .modules import _also
 from .modules.activation import (
     CELU,
     ELU,
@@ -147,6 +148,7 @@ from .modules.transformer import (
 )
 from .modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
@@ -187,6 +189,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -318,9 +321,13 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "attention",
+    "common_types",
     "functional",
     "init",
     "modules",
+    "parallel",
     "summary",
     "utils",
 ]
+
+_also.add(globals())

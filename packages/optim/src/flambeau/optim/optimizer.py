@@ -319,7 +319,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines.append(f"{chr(10) if i else ''}Parameter Group {i}")
             names = sorted(name for name in group if name != "params")
             lines += [f"    {name}: {group[name]}" for name in names]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"

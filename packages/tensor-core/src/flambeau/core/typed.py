@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from functools import cache
+from numbers import Integral, Number
 from typing import Any
 
 from flambeau.core import Size, _core, functions
@@ -30,18 +31,41 @@ class TensorType(type):
             >>> isinstance(flambeau.zeros(1), flambeau.DoubleTensor)
             False
         """
-        if len(arguments) != 1 or isinstance(arguments[0], (int, Size)):
-            sizes = arguments[0] if arguments and isinstance(arguments[0], Size) else arguments
-            return functions["empty"](sizes or (0,), dtype=cls.dtype)
-        values = arguments[0]
-        if isinstance(values, Tensor) and values.dtype != cls.dtype:
-            raise TypeError(
-                f"{cls.__name__}(): expected a tensor of {cls.dtype}, got {values.dtype}; "
-                f"write x.to({cls.dtype})"
-            )
-        if isinstance(values, Tensor):
-            return values.detach()
-        return _core.tensor(values, dtype=cls.dtype)
+        return from_arguments(cls.__name__, cls.dtype, *arguments)
+
+
+def from_arguments(name: str, dtype: Any, *arguments: Any, device: Any = None) -> Tensor:
+    """What ``flambeau.Tensor(...)`` and the types of one dtype make of their arguments.
+
+    Args:
+        name: What was called, for errors.
+        dtype: The dtype of the result; None for the default one, and that of a given tensor.
+        arguments: One nested sequence, array or tensor, or sizes, or one ``Size``.
+        device: Where the result should be.
+
+    Raises:
+        TypeError: the arguments are none of these, or a tensor is of another dtype.
+    """
+    wanted = dtype or _core.get_default_dtype()
+    first = arguments[0] if len(arguments) == 1 else None
+    if not arguments or isinstance(first, Size) or all(isinstance(a, Integral) for a in arguments):
+        sizes = first if isinstance(first, Size) else [int(a) for a in arguments]
+        return functions["empty"](tuple(sizes) if arguments else (0,), dtype=wanted, device=device)
+    if isinstance(first, Tensor):
+        return _shared(name, dtype, first)
+    if first is None or isinstance(first, Number):
+        given = ", ".join(type(a).__name__ for a in arguments)
+        raise TypeError(f"{name}(): expected sizes, one sequence of numbers or one tensor, got "
+                        f"({given}); a tensor of one number is flambeau.tensor(value)")
+    return _core.tensor(first, dtype=wanted, device=device)
+
+
+def _shared(name: str, dtype: Any, values: Tensor) -> Tensor:
+    """A tensor over the same memory, which must be of the dtype that is asked for."""
+    if dtype is not None and values.dtype != dtype:
+        raise TypeError(f"{name}(): expected a tensor of {dtype}, got {values.dtype}; "
+                        f"write x.to({dtype})")
+    return values.detach()
 
 
 @cache

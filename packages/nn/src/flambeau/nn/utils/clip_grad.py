@@ -117,6 +117,20 @@ def clip_grads_with_norm_(
             grad.mul_(scale.to(device=grad.device, dtype=grad.dtype))
 
 
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The older name of ``clip_grad_norm_``, which warns."""
+    warnings.warn(
+        "clip_grad_norm is deprecated in favor of clip_grad_norm_", FutureWarning, stacklevel=2
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:

@@ -1,5 +1,6 @@
 """Datasets, samplers and the loader that makes batches."""
 
+from . import _utils
 from ._info import WorkerInfo, get_worker_info
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader
@@ -46,4 +47,5 @@ __all__ = [
     "get_worker_info",
     "pad_collate",
     "random_split",
+    "_utils",
 ]

@@ -9,11 +9,14 @@ from typing import Any, Generic
 
 from . import _checks, _epoch
 from ._fetch import Fetcher, gathers
+from ._info import get_worker_info
 from ._run import Progress, Run, forever, load_here, number_jobs
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, Sample
 from .pin import pin_memory
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
+
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _FORMAT = 1
 _SMALL_BATCH = 1 << 18  # bytes; gathering fewer takes less time than asking a thread to do it

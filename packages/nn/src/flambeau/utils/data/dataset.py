@@ -13,6 +13,15 @@ from flambeau import Tensor
 Sample = TypeVar("Sample", covariant=True)
 
 
+def __getattr__(name: str) -> Any:
+    """``random_split``, which programs import from here too."""
+    if name == "random_split":
+        from .split import random_split
+
+        return random_split
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class Dataset(Generic[Sample]):
     """Samples by index: subclasses define ``__getitem__`` and ``__len__``.
 

@@ -1,7 +1,8 @@
 """Switches of PyTorch's that choose between exact and fast, or same and fast: here both hold."""
 
 _PRECISIONS = ("highest", "high", "medium")
-_state = {"precision": "highest", "deterministic": False, "warn_only": False, "interop": 1}
+_state = {"precision": "highest", "deterministic": False, "warn_only": False, "interop": 1,
+          "warn_always": False}
 
 
 def set_float32_matmul_precision(precision):
@@ -57,7 +58,53 @@ def get_num_interop_threads():
     return _state["interop"]
 
 
+def get_deterministic_debug_mode():
+    """0, 1 or 2: nothing asked, warnings asked for, or errors asked for."""
+    return 0 if not _state["deterministic"] else 1 if _state["warn_only"] else 2
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """``use_deterministic_algorithms`` by number or name.
+
+    Args:
+        debug_mode: 0 or ``"default"``, 1 or ``"warn"``, 2 or ``"error"``.
+    """
+    names = ("default", "warn", "error")
+    if debug_mode not in (0, 1, 2, *names):
+        raise RuntimeError(f"set_deterministic_debug_mode(): debug_mode is 0, 1, 2 or one of "
+                           f"{names}, got {debug_mode!r}")
+    mode = names.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+
+
+def set_flush_denormal(mode):
+    """Ask for denormal numbers to be rounded to zero; they are always exact here.
+
+    Args:
+        mode: Whether it is asked for.
+
+    Returns:
+        Whether the numbers are treated as asked.
+    """
+    return not mode
+
+
+def set_warn_always(b, /):
+    """Ask for every warning each time; ``warnings.simplefilter("always")`` decides that here.
+
+    Args:
+        b: Whether it is asked for.
+    """
+    _state["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled():
+    """What ``set_warn_always`` was told."""
+    return _state["warn_always"]
+
+
 FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
     set_float32_matmul_precision, get_float32_matmul_precision, use_deterministic_algorithms,
     are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
-    set_num_interop_threads, get_num_interop_threads)}
+    set_num_interop_threads, get_num_interop_threads, get_deterministic_debug_mode,
+    set_deterministic_debug_mode, set_flush_denormal, set_warn_always, is_warn_always_enabled)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 
 from flambeau.core.files import archive, checkpoint, npy, structure
 from flambeau.core.files.errors import FileError, fail
@@ -69,7 +70,9 @@ def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True)
 
     Args:
         f: Path, or a binary file open for reading.
-        map_location: Device of the tensors; the CPU when left out.
+        map_location: Device of the tensors, or a dict from devices to devices, or a function that
+            is given each tensor and the name of its device, and returns it where it should be;
+            the CPU when left out.
         mmap: Keep the file mapped and the tensors read-only, instead of reading it all.
         weights_only: Accepted for compatibility: files never run code.
 
@@ -83,7 +86,17 @@ def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True)
 def _mover(map_location):
     if map_location is None:
         return lambda x: x
+    if callable(map_location):
+        return lambda x: _moved_by(map_location, x)
+    if isinstance(map_location, Mapping):
+        return lambda x: x.to(map_location.get(str(x.device), x.device))
     return lambda x: x.to(map_location)
+
+
+def _moved_by(function, x):
+    """A tensor where a function ``(storage, location)`` puts its memory."""
+    placed = function(x, str(x.device))
+    return x if placed is None else x.to(placed.device)
 
 
 def _read(source: Source, move):

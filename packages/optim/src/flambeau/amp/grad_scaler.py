@@ -1,0 +1,5 @@
+"""Where PyTorch has ``GradScaler``."""
+
+from flambeau.optim.grad_scaler import GradScaler, OptState
+
+__all__ = ["GradScaler", "OptState"]

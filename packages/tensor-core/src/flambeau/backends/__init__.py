@@ -1,0 +1,8 @@
+"""What this build and machine can use, under PyTorch's names, so that programs that ask run.
+
+Settings of libraries that Flambeau does not use (cuDNN, MKL, oneDNN) are accepted and change
+nothing: there is no nondeterministic or less precise kernel that they could switch.
+"""
+from flambeau.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
+
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]

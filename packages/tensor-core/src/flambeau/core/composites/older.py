@@ -1,0 +1,62 @@
+"""Methods that older programs use: ``x.new(...)``, ``x.storage()``, ``x.pin_memory()``."""
+from flambeau.core import _core
+
+Tensor = _core.Tensor
+
+
+def new(self, *arguments, device=None):
+    """A tensor of this dtype and device from values, or an uninitialized one from sizes.
+
+    Args:
+        arguments: Nested sequences of numbers, a tensor of this dtype, or sizes.
+        device: Where the result should be; where this tensor is when left out.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.ones(1, dtype=flambeau.int64).new([1, 2])
+        tensor([1, 2])
+    """
+    from flambeau.core.typed import from_arguments
+
+    return from_arguments("new", self.dtype, *arguments, device=device or self.device)
+
+
+def as_subclass(self, cls):
+    """The tensor as one of a Python subclass, over the same memory and without history.
+
+    Args:
+        cls: A subclass of ``Tensor``.
+
+    Raises:
+        TypeError: ``cls`` is something else.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): expected a subclass of Tensor, got {cls!r}")
+    return Tensor._make_subclass(cls, self.detach(), self.requires_grad)
+
+
+def untyped_storage(self):
+    """The memory that this tensor and its views share; see ``core.storages.UntypedStorage``."""
+    from flambeau.core.storages import UntypedStorage
+
+    return UntypedStorage(self)
+
+
+def storage(self):
+    """The memory that this tensor and its views share, as elements of its dtype."""
+    from flambeau.core.storages import TypedStorage
+
+    return TypedStorage(self)
+
+
+def pin_memory(self, device=None):
+    """The tensor itself: copies to a GPU need no pinned memory here.
+
+    Args:
+        device: Accepted for compatibility.
+    """
+    return self
+
+
+METHODS = {f.__name__: f for f in (  # type: dict[str, object]
+    new, as_subclass, untyped_storage, storage, pin_memory)}

@@ -1,0 +1,21 @@
+"""The version of the core, and which GPU libraries it was built with: none.
+
+The cuda backend brings its own; see ``flambeau.cuda``.
+"""
+from __future__ import annotations
+
+from importlib import metadata
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
+
+
+def _installed() -> str:
+    try:
+        return metadata.version("flambeau-tensor-core")
+    except metadata.PackageNotFoundError:  # imported from a source tree
+        return "0.0.0"
+
+
+__version__ = _installed()
+debug = False
+cuda = hip = xpu = git_version = None
