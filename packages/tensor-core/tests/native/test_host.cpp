@@ -1,4 +1,5 @@
-/* host.h: limits of both cgroup versions, in the process's own group and in those above it. */
+/* host.h: limits of both cgroup versions, in the process's own group and in those above it,
+ * and the size of the cache. */
 #include "check.h"
 #include "host.h"
 
@@ -50,14 +51,25 @@ static void version_one() {
     CHECK(cpus() == 4 && memory() == 77777);
 }
 
+static void cache() {
+    std::string folder = root + "/cache";
+    const int64_t unknown = fl_host_cache_at(folder.c_str());
+    CHECK(unknown >= 1 << 20);
+    write_file(folder + "/index0/size", "48K\n");
+    write_file(folder + "/index3/size", "32768K\n");
+    CHECK(fl_host_cache_at(folder.c_str()) == 32 << 20);
+}
+
 int main() {
     char name[] = "/tmp/flambeau-host-XXXXXX";
     root = mkdtemp(name);
     version_two();
     version_one();
+    cache();
     CHECK(fl_cgroup_cpus_at("/nonexistent", "/nonexistent") == 0);
     CHECK(fl_host_cpus() >= 1);
     CHECK(fl_host_memory() > 0);
+    CHECK(fl_host_cache() > 0);
     CHECK(system(("rm -r " + root).c_str()) == 0);
     return check_result();
 }

@@ -43,11 +43,23 @@ inline void transpose(K *out, const S *in, int64_t rows, int64_t cols, int64_t s
             out[r * cols + c] = convert<K>(in[r + c * step]);
 }
 
+/* A whole line of each column at a time, spelled out: each load then has one stride, which the
+ * processor learns and runs ahead of. */
 template <>
 inline void transpose(float *out, const float *in, int64_t rows, int64_t cols, int64_t step) {
     const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
-    for (int64_t c = 0; c < whole_cols; c += 4)
-        for (int64_t r = 0; r < whole_rows; r += 4)
+    int64_t lines = rows & ~(int64_t)15;
+    for (int64_t r = 0; r < lines; r += 16)
+        for (int64_t c = 0; c < whole_cols; c += 4) {
+            float *to = out + r * cols + c;
+            const float *from = in + r + c * step;
+            transpose_block(to, cols, from, step);
+            transpose_block(to + 4 * cols, cols, from + 4, step);
+            transpose_block(to + 8 * cols, cols, from + 8, step);
+            transpose_block(to + 12 * cols, cols, from + 12, step);
+        }
+    for (int64_t r = lines; r < whole_rows; r += 4)
+        for (int64_t c = 0; c < whole_cols; c += 4)
             transpose_block(out + r * cols + c, cols, in + r + c * step, step);
     for (int64_t c = 0; c < cols; c++)
         for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)

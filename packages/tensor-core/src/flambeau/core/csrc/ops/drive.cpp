@@ -3,148 +3,20 @@
  * Dimensions are sorted by the first output's strides, neighbours that step together are merged.
  * What remains is cut into tiles of rows x cols. An operand already contiguous in its kind is
  * passed as it lies; a number (all strides 0) fills a tile once; anything else is gathered. A few
- * elements go without all this. */
+ * elements go without all this.
+ *
+ * Results of loops that do not fit the last cache are made in pieces and streamed to memory: their
+ * lines are not read before they are overwritten, and drive no operand out. */
+#include "kernels/blocks.h"
 #include "ops/few.h"
+#include "ops/pointwise_plan.h"
 
 namespace {
 
-struct Loop {
-    fl_pw_fn fn;
-    const void *code;
-    const fl_scalar *scalars;
-    int n_in, n_all, ndim;
-    int64_t shape[FL_MAX_DIMS];         /* innermost first */
-    fl_operand *ops;
-    int64_t rows, cols;                 /* of a full tile */
-    int64_t tiles_0, tiles_1, tiles;
-    bool row_calls;                     /* one kernel call per row of the tile */
-};
-
-/* How a tile of an operand is reached: as it lies; a number, filled once; one value per row,
- * filled for a chunk of the row; gathered or scattered. */
-enum Access { DIRECT, NUMBER, ROW_VALUE, MOVED };
+/* How a tile of an operand is reached: as it lies; as it lies but made elsewhere and streamed; a
+ * number, filled once; one value per row, filled for a chunk of the row; gathered or scattered. */
+enum Access { DIRECT, STREAMED, NUMBER, ROW_VALUE, MOVED };
 static const int64_t CHUNK = 1024;
-
-inline void swap_dims(Loop &L, int a, int b) {
-    int64_t s = L.shape[a];
-    L.shape[a] = L.shape[b];
-    L.shape[b] = s;
-    for (int k = 0; k < L.n_all; k++) {
-        int64_t *st = L.ops[k].strides;
-        s = st[a];
-        st[a] = st[b];
-        st[b] = s;
-    }
-}
-
-/* Whether dimension b should lie inside dimension a: outputs decide, inputs break ties. */
-inline bool inner_first(const Loop &L, int a, int b) {
-    for (int k = L.n_in; k < L.n_all; k++) {
-        int64_t x = L.ops[k].strides[a], y = L.ops[k].strides[b];
-        if (x != y)
-            return x < y;
-    }
-    return false;
-}
-
-/* Take dimensions of size 1 out, reverse to innermost first, sort, merge. */
-void simplify(Loop &L, int ndim, const int64_t *shape) {
-    int nd = 0;
-    int64_t source[FL_MAX_DIMS];
-    for (int d = ndim - 1; d >= 0; d--)
-        if (shape[d] != 1)
-            source[nd++] = d;
-    for (int i = 0; i < nd; i++)
-        L.shape[i] = shape[source[i]];
-    for (int k = 0; k < L.n_all; k++) {
-        int64_t old[FL_MAX_DIMS];
-        int64_t *st = L.ops[k].strides;
-        memcpy(old, st, (size_t)ndim * sizeof(int64_t));
-        for (int i = 0; i < nd; i++)
-            st[i] = old[source[i]];
-    }
-    for (int i = 1; i < nd; i++)
-        for (int j = i; j > 0 && inner_first(L, j, j - 1); j--)
-            swap_dims(L, j, j - 1);
-    int last = 0;
-    for (int i = 1; i < nd; i++) {
-        bool together = true;
-        for (int k = 0; k < L.n_all && together; k++)
-            together = L.ops[k].strides[i] == L.ops[k].strides[last] * L.shape[last];
-        if (together) {
-            L.shape[last] *= L.shape[i];
-            continue;
-        }
-        last++;
-        L.shape[last] = L.shape[i];
-        for (int k = 0; k < L.n_all; k++)
-            L.ops[k].strides[last] = L.ops[k].strides[i];
-    }
-    L.ndim = nd ? last + 1 : 0;
-    for (; L.ndim < 2; L.ndim++) {
-        L.shape[L.ndim] = 1;
-        for (int k = 0; k < L.n_all; k++)
-            L.ops[k].strides[L.ndim] = 0;
-    }
-}
-
-inline bool converts(const fl_operand &o) { return o.dtype != fl_dtype_of_kind[o.kind]; }
-
-/* Whether every operand can be read and written as it lies, or holds one value per row: then a
- * tile needs no memory of its own and may have many rows. */
-bool nothing_moves(const Loop &L) {
-    for (int k = 0; k < L.n_all; k++) {
-        bool row_value = k < L.n_in && L.ops[k].strides[0] == 0;
-        if (!row_value && (converts(L.ops[k]) || L.ops[k].strides[0] != 1))
-            return false;
-    }
-    return true;
-}
-
-inline bool is_number(const Loop &L, const fl_operand &o) {
-    for (int d = 0; d < L.ndim; d++)
-        if (o.strides[d] != 0 && L.shape[d] != 1)
-            return false;
-    return true;
-}
-
-bool has_number(const Loop &L) {
-    for (int k = 0; k < L.n_in; k++)
-        if (is_number(L, L.ops[k]))
-            return true;
-    return false;
-}
-
-/* Tiles of 8 KiB in the widest kind: three operands stay in the first-level cache. */
-void choose_tile(Loop &L) {
-    bool crosswise = false;
-    int widest = 1;
-    for (int k = 0; k < L.n_all; k++) {
-        crosswise |= L.ops[k].strides[0] > 1 && L.shape[1] > 1;
-        int size = fl_kind_size[L.ops[k].kind];
-        widest = size > widest ? size : widest;
-    }
-    const int64_t tile = widest > 8 ? FL_TILE / 2 : 8 * FL_TILE / (widest < 4 ? 4 : widest);
-    int64_t n0 = L.shape[0], n1 = L.shape[1];
-    L.cols = n0 < tile ? n0 : tile;
-    if (crosswise && L.cols > 64)
-        L.cols = 64;
-    L.rows = tile / L.cols;
-    if (L.rows > n1)
-        L.rows = n1;
-    L.row_calls = L.cols >= 32;
-    if (L.row_calls && nothing_moves(L)) {
-        if (!has_number(L))             /* long rows stream better than many short ones */
-            L.cols = n0 < 16 * tile ? n0 : 16 * tile;
-        int64_t rows = 16 * tile / L.cols;
-        L.rows = rows < n1 ? rows : n1;
-    }
-    L.tiles_0 = (n0 + L.cols - 1) / L.cols;
-    L.tiles_1 = (n1 + L.rows - 1) / L.rows;
-    L.tiles = L.tiles_0 * L.tiles_1;
-    for (int d = 2; d < L.ndim; d++)
-        L.tiles *= L.shape[d];
-}
 
 inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
     if (is_input && L.row_calls && o.strides[0] == 0)
@@ -152,7 +24,7 @@ inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
     if (converts(o))
         return MOVED;
     if (o.strides[0] == 1 && (L.row_calls || L.rows == 1 || o.strides[1] == L.cols))
-        return DIRECT;
+        return L.piece && !is_input ? STREAMED : DIRECT;
     return MOVED;
 }
 
@@ -160,13 +32,30 @@ struct Tiles {
     alignas(64) char memory[(FL_PW_MAX_IN + FL_PW_MAX_OUT)][FL_TILE * 16];
 };
 
-/* One kernel call per row, or per chunk of a row where an operand has one value per row. */
+/* n elements of a result, from position `at` behind its origin. */
+inline void stream(const fl_operand &o, char *origin, int64_t at, const void *made, int64_t n) {
+    static const fl_block_kernels *kernels = FL_PICK(fl_block_kernels);
+    const int64_t size = fl_kind_size[o.kind];
+    kernels->stream(origin + at * size, (const char *)made, n * size);
+}
+
+/* Rows that are too short, or read in bursts too far apart, for the processor to foresee them. */
+inline void fetch_rows(const char *origin, int64_t rows, int64_t row_bytes, int64_t step) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < row_bytes; i += 64)
+            __builtin_prefetch(origin + r * step + i);
+}
+
+/* One kernel call per row, or per chunk of a row where an operand has one value per row or a
+ * result is streamed. */
 void call_rows(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
                const int64_t *step, int64_t rows, int64_t cols) {
     int64_t chunk = cols;
     for (int k = 0; k < L.n_in; k++)
         if (access[k] == ROW_VALUE && chunk > CHUNK)
             chunk = CHUNK;
+    if (L.piece && chunk > L.piece)
+        chunk = L.piece;
     void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int64_t r = 0; r < rows; r++) {
         for (int k = 0; k < L.n_in; k++) {
@@ -177,11 +66,15 @@ void call_rows(const Loop &L, const Access *access, void *const *ptr, char *cons
         }
         for (int64_t c = 0; c < cols; c += chunk) {
             for (int k = 0; k < L.n_all; k++) {
-                bool fixed = access[k] == NUMBER || access[k] == ROW_VALUE;
-                int64_t across = fixed ? 0 : c * fl_kind_size[L.ops[k].kind];
+                bool moves_on = access[k] == DIRECT || access[k] == MOVED;
+                int64_t across = moves_on ? c * fl_kind_size[L.ops[k].kind] : 0;
                 at[k] = (char *)ptr[k] + r * step[k] + across;
             }
-            L.fn(L.code, at, at + L.n_in, L.scalars, cols - c < chunk ? cols - c : chunk);
+            int64_t n = cols - c < chunk ? cols - c : chunk;
+            L.fn(L.code, at, at + L.n_in, L.scalars, n);
+            for (int k = L.n_in; k < L.n_all; k++)
+                if (access[k] == STREAMED)
+                    stream(L.ops[k], origin[k], r * L.ops[k].strides[1] + c, ptr[k], n);
         }
     }
 }
@@ -191,7 +84,7 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     int64_t step[FL_PW_MAX_IN + FL_PW_MAX_OUT];     /* bytes between rows, for row calls */
     char *origin[FL_PW_MAX_IN + FL_PW_MAX_OUT];
-    bool by_rows = L.row_calls && rows > 1;
+    bool by_rows = L.row_calls && (rows > 1 || L.piece);
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
         int64_t size = fl_itemsize(o.dtype), offset = 0;
@@ -201,6 +94,8 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
         if (access[k] == DIRECT) {
             ptr[k] = origin[k];
             step[k] = o.strides[1] * size;
+            if (L.crosswise && k < L.n_in)
+                fetch_rows(origin[k], rows, cols * size, step[k]);
             continue;
         }
         ptr[k] = tiles.memory[k];
@@ -215,7 +110,9 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
     else
         L.fn(L.code, ptr, ptr + L.n_in, L.scalars, rows * cols);
     for (int k = L.n_in; k < L.n_all; k++)
-        if (access[k] == MOVED)
+        if (access[k] == STREAMED && !by_rows)
+            stream(L.ops[k], origin[k], 0, ptr[k], rows * cols);
+        else if (access[k] == MOVED)
             fl_moves->scatter[L.ops[k].kind][L.ops[k].dtype](
                 origin[k], ptr[k], rows, cols, L.ops[k].strides[1], L.ops[k].strides[0]);
 }
@@ -247,15 +144,52 @@ void run_tiles(const Loop &L, int64_t begin, int64_t end) {
         int64_t rows = L.shape[1] - start[1] < L.rows ? L.shape[1] - start[1] : L.rows;
         run_tile(L, access, tiles, start, rows, cols);
     }
+    if (L.piece)
+        fl_stream_end();
+}
+
+/* A run of contiguous operands and numbers, whose results are streamed. The stores of one piece
+ * leave while the next is made, if that does not have to wait for its operands. */
+void run_streamed(const Loop &L, int64_t begin, int64_t end) {
+    Tiles tiles;
+    void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    int64_t step[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    for (int k = 0; k < L.n_all; k++) {
+        const fl_operand &o = L.ops[k];
+        bool number = k < L.n_in && o.strides[0] == 0, moves_on = k < L.n_in && !number;
+        step[k] = moves_on ? fl_kind_size[o.kind] : 0;
+        ptr[k] = moves_on ? o.data + begin * step[k] : tiles.memory[k];
+        if (number)
+            fl_moves->gather[o.dtype][o.kind](ptr[k], o.data, 1, L.piece, 0, 0);
+    }
+    for (int64_t i = begin; i < end; i += L.piece) {
+        int64_t n = end - i < L.piece ? end - i : L.piece;
+        L.fn(L.code, ptr, ptr + L.n_in, L.scalars, n);
+        for (int k = 0; k < L.n_in; k++) {
+            ptr[k] = (char *)ptr[k] + n * step[k];
+            fetch_rows((const char *)ptr[k], 1, n * step[k], 0);
+        }
+        for (int k = L.n_in; k < L.n_all; k++)
+            stream(L.ops[k], L.ops[k].data, i, ptr[k], n);
+    }
+    fl_stream_end();
 }
 
 /* All operands contiguous in their kinds: no tiles, long runs. */
 bool try_flat(const Loop &L) {
     if (L.shape[1] != 1 || L.ndim != 2)
         return false;
-    for (int k = 0; k < L.n_all; k++)
-        if (converts(L.ops[k]) || (L.ops[k].strides[0] != 1 && L.shape[0] != 1))
+    for (int k = 0; k < L.n_all; k++) {
+        const fl_operand &o = L.ops[k];
+        bool number = L.piece && k < L.n_in && o.strides[0] == 0;
+        if (!number && (converts(o) || (o.strides[0] != 1 && L.shape[0] != 1)))
             return false;
+    }
+    if (L.piece) {
+        fl_parallel(L.shape[0], FL_GRAIN,
+                    [&](int64_t begin, int64_t end) { run_streamed(L, begin, end); });
+        return true;
+    }
     fl_parallel(L.shape[0], FL_GRAIN, [&](int64_t begin, int64_t end) {
         void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
         for (int k = 0; k < L.n_all; k++)
@@ -308,6 +242,7 @@ void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_
         return;
     }
     simplify(L, ndim, shape);
+    L.piece = choose_piece(L, n);
     if (try_flat(L))
         return;
     choose_tile(L);

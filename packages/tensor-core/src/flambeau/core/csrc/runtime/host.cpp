@@ -18,6 +18,7 @@
 namespace {
 
 const int64_t UNLIMITED = INT64_MAX;
+const int64_t USUAL_CACHE = 32 << 20; /* where the system does not tell */
 
 bool read_line(const std::string &path, std::string &line) {
     FILE *file = fopen(path.c_str(), "r");
@@ -138,6 +139,22 @@ int fl_cgroup_cpus_at(const char *table, const char *root) {
 int64_t fl_cgroup_memory_at(const char *table, const char *root) {
     int64_t limit = cgroup_limit(table, root, "memory", memory_v1, memory_v2);
     return limit == UNLIMITED ? 0 : limit;
+}
+
+/* Sizes read like "32768K". The C library's figure counts all caches of a level in the machine. */
+int64_t fl_host_cache_at(const char *root) {
+    int64_t largest = 0;
+    for (int index = 0; index < 8; index++) {
+        int64_t kib = read_limit(std::string(root) + "/index" + std::to_string(index) + "/size");
+        if (kib != UNLIMITED)
+            largest = std::max(largest, kib * 1024);
+    }
+    return largest ? largest : USUAL_CACHE;
+}
+
+int64_t fl_host_cache(void) {
+    static const int64_t bytes = fl_host_cache_at("/sys/devices/system/cpu/cpu0/cache");
+    return bytes;
 }
 
 int fl_host_cpus(void) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..expr import Expr, call
 from ..registry import define
 from .coefficients import HALF_EXP2, LOG2_NDTR
+from .exponential import exp_falling
 from .tools import FORMATS, absolute, bits, even_odd, fma, frombits, select
 
 #: The normal distribution function of the negative of this and beyond counts as 0.
@@ -20,16 +21,16 @@ def relu(x: Expr) -> Expr:
 
 
 @define("sigmoid", "float")
-def sigmoid(x: Expr) -> Expr:
+def sigmoid(x: Expr, *, dtype: str) -> Expr:
     """1 / (1 + exp(-x)), with the exponential of a negative number only."""
-    e = call("exp", -absolute(x))
+    e = exp_falling(-absolute(x), dtype)
     return select(x < 0.0, e, 1.0) / (1.0 + e)
 
 
 @define("logsigmoid", "float")
-def logsigmoid(x: Expr) -> Expr:
+def logsigmoid(x: Expr, *, dtype: str) -> Expr:
     """log(sigmoid(x))."""
-    return call("minimum", x, 0.0) - call("log1p", call("exp", -absolute(x)))
+    return call("minimum", x, 0.0) - call("log1p", exp_falling(-absolute(x), dtype))
 
 
 @define("silu", "float")
@@ -39,9 +40,9 @@ def silu(x: Expr) -> Expr:
 
 
 @define("softplus", "float")
-def softplus(x: Expr) -> Expr:
+def softplus(x: Expr, *, dtype: str) -> Expr:
     """log(1 + exp(x))."""
-    return call("maximum", x, 0.0) + call("log1p", call("exp", -absolute(x)))
+    return call("maximum", x, 0.0) + call("log1p", exp_falling(-absolute(x), dtype))
 
 
 @define("mish", "float")

@@ -19,6 +19,8 @@ EXP_RANGE = {"f32": (-104.0, 90.0), "f64": (-746.0, 711.0)}
 #: Below the first, exp(x) - 1 is -1; at the second it is infinite.
 _EXPM1_RANGE = {"f32": (-18.0, 89.0), "f64": (-40.0, 710.0)}
 _EXP2_RANGE = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
+#: 2**(n + this) is a normal number for every n <= 0 that does not give 0.
+_FALL = {"f32": 64, "f64": 512}
 _EXPM1_TINY = {"f32": 2.0**-25, "f64": 2.0**-54}
 
 
@@ -57,6 +59,13 @@ def exp_small(x: Expr, dtype: str) -> Expr:
     """exp(x) where neither x nor the result is anywhere near the limits; nan stays nan."""
     n, p = exp_parts(x, dtype)
     return p * power_of_two(n, dtype)
+
+
+def exp_falling(x: Expr, dtype: str) -> Expr:
+    """exp(x) for x <= 0, without what only growth needs; nan stays nan."""
+    low, shift = EXP_RANGE[dtype][0], _FALL[dtype]
+    n, p = exp_parts(select(x < low, low, x), dtype)
+    return p * power_of_two(n + shift, dtype) * 2.0**-shift
 
 
 def reduce(x: Expr, dtype: str) -> tuple[Expr, Expr]:

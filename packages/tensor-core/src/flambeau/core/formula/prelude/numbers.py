@@ -8,6 +8,7 @@ from ..expr import Expr, call
 from ..parts import Pair
 from ..registry import define
 from .complex_exponential import exp, log, sin
+from .exponential import exp_falling
 from .tools import FORMATS, INF, absolute, bits, copysign, eq, frombits, ne, select
 
 _SMALLEST = {"f32": 2.0**-149, "f64": 2.0**-1074}
@@ -39,9 +40,9 @@ def logit(x: Expr) -> Expr:
 
 
 @define("logaddexp", "float")
-def logaddexp(x: Expr, y: Expr) -> Expr:
+def logaddexp(x: Expr, y: Expr, *, dtype: str) -> Expr:
     """log(exp(x) + exp(y)): the larger and a small correction."""
-    small = call("log1p", call("exp", -absolute(x - y)))
+    small = call("log1p", exp_falling(-absolute(x - y), dtype))
     return select(eq(x, y) & eq(absolute(x), INF), x, call("maximum", x, y) + small)
 
 
