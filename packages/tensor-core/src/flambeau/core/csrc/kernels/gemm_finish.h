@@ -53,28 +53,45 @@ template <class T> struct Finish {
         }
     }
 
-    /* C and bias lie in rows; `sums` is followed by room for a whole vector. */
-    void row(T *c, const T *sums, const T *added, int64_t cols) const {
-        const int L = Lanes<T>::COUNT;
-        for (int64_t j = 0; j < cols; j += L) {
-            int64_t count = cols - j < L ? cols - j : L;
-            Vector<T> v = vector(load(sums + j), c + j, added ? added + j : nullptr, count);
-            if (count == L)
-                store(c + j, v);
-            else
-                store_part(c + j, v, count);
+    /* A whole vector of every row. */
+    void column(T *c, const T *sums, int64_t sums_row, const T *added, int64_t rows) const {
+        for (int64_t i = 0; i < rows; i++) {
+            store(c, vector(load(sums), c, added, Lanes<T>::COUNT));
+            c += c_row;
+            sums += sums_row;
+            added = added ? added + bias_row : nullptr;
         }
+    }
+
+    void part_of_column(T *c, const T *sums, int64_t sums_row, const T *added, int64_t rows,
+                        int64_t cols) const {
+        for (int64_t i = 0; i < rows; i++) {
+            store_part(c, vector(load(sums), c, added, cols), cols);
+            c += c_row;
+            sums += sums_row;
+            added = added ? added + bias_row : nullptr;
+        }
+    }
+
+    /* C and bias lie in rows; `sums` is followed by room for a whole vector. */
+    void vectors(T *c, const T *sums, int64_t sums_row, const T *added, int64_t rows,
+                 int64_t cols) const {
+        const int L = Lanes<T>::COUNT;
+        int64_t j = 0;
+        for (; j + L <= cols; j += L)
+            column(c + j, sums + j, sums_row, added ? added + j : nullptr, rows);
+        if (j < cols)
+            part_of_column(c + j, sums + j, sums_row, added ? added + j : nullptr, rows, cols - j);
     }
 
     /* The tile of C at row i0 and column j0. */
     void tile(T *c, const T *sums, int64_t sums_row, int64_t i0, int64_t rows, int64_t j0,
               int64_t cols) const {
         const T *added = bias ? bias + i0 * bias_row + j0 * bias_col : nullptr;
+        if (c_col == 1 && bias_col == 1)
+            return vectors(c, sums, sums_row, added, rows, cols);
         for (int64_t i = 0; i < rows; i++) {
-            if (c_col == 1 && bias_col == 1)
-                row(c, sums, added, cols);
-            else
-                strided_row(c, sums, added, cols);
+            strided_row(c, sums, added, cols);
             c += c_row;
             sums += sums_row;
             added = bias ? added + bias_row : nullptr;

@@ -1,9 +1,8 @@
 /* recurrent: one direction of one layer of an LSTM, GRU or plain recurrent network.
  *
- * The input part of all gates of all steps is one product (of the steps of a piece, where gates are
- * not kept). A step then adds the product of the
- * hidden state with the packed recurrent weight and applies the activations, while its gates are
- * still in the cache. Sequences do not meet, so that threads take some each; where the batch is
+ * The input part of all gates of the steps of a piece is one product. A step then adds the product
+ * of the hidden state with the packed recurrent weight and applies the activations, while its gates
+ * are still in the cache. Sequences do not meet, so that threads take some each; where the batch is
  * small or the weight large they share the units of every step instead. */
 #include "ops/recurrent.h"
 #include "ops/raw.h"
@@ -279,9 +278,9 @@ static void start(Layer &l, Operands &o, LayerRoom &room, bool keep) {
         memcpy(l.cell, o.cx.data(), (size_t)(r.batch * r.hidden * l.size));
 }
 
-/* Gates that are kept, or that are the result, have room for all rows at once. */
+/* Gates that are kept, or that are the result, have room for all rows. */
 static int run_pieces(Layer &l, Operands &o, const char *bias, bool whole) {
-    int64_t most = whole ? l.r.steps : fl_recurrent_piece_steps(l.r, l.gates_row * l.size);
+    int64_t most = fl_recurrent_piece_steps(l.r, l.gates_row * l.size);
     for (RecurrentStep s(l.r, false); !s.done();) {
         RecurrentPiece piece(s, most);
         l.piece = &piece;

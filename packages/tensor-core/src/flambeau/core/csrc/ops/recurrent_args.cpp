@@ -145,10 +145,14 @@ RecurrentPiece::RecurrentPiece(RecurrentStep &s, int64_t most)
     }
 }
 
-static const int64_t PIECE_BYTES = 8 << 20;
+/* A piece stays in the cache between the steps and the products over its rows; products sum over
+ * as many rows at a time anyway. */
+static const int64_t PIECE_BYTES = 1 << 20;
+static const int64_t PIECE_ROWS = 256;
 
 int64_t fl_recurrent_piece_steps(const fl_recurrent &r, int64_t row_bytes) {
-    return std::max<int64_t>(PIECE_BYTES / (r.batch * row_bytes), 1);
+    int64_t rows = std::max(PIECE_BYTES / row_bytes, PIECE_ROWS);
+    return std::max<int64_t>(rows / r.batch, 1);
 }
 
 /* ---- the cut ------------------------------------------------------------------------------- */
@@ -160,8 +164,12 @@ static const double WORK_PER_BYTE = 6;
 static const double TASK_WORK = 4e6;
 /* Weights that a core's own cache keeps from one step to the next. */
 static const int64_t CACHED_BYTES = 1 << 20;
-/* Sequences that fill a register tile. */
+/* Sequences that fill a register tile. Twice as many read the weight half as often. */
 static const int64_t ROWS = 8;
+
+static int64_t rows_together(int64_t batch) {
+    return batch >= 2 * ROWS * fl_get_num_threads() ? 2 * ROWS : ROWS;
+}
 
 fl_recurrent_cut fl_recurrent_choose(const fl_recurrent &r, int64_t itemsize) {
     int64_t weight = r.gates() * r.hidden * r.output * itemsize;
@@ -169,7 +177,7 @@ fl_recurrent_cut fl_recurrent_choose(const fl_recurrent &r, int64_t itemsize) {
     double step = std::max(batch * bytes / 2, WORK_PER_BYTE * bytes);
     bool splits = r.batch >= 2 * ROWS && step * (double)r.steps >= WORTH_THREADS;
     if (splits && (weight <= CACHED_BYTES || r.projected))
-        return {true, ROWS, 1};
+        return {true, rows_together(r.batch), 1};
     if (r.projected || step < WORTH_THREADS)
         return {true, std::max<int64_t>(r.batch, 1), 1};
     return {false, r.batch, std::max<int64_t>((int64_t)(step / TASK_WORK), 2)};

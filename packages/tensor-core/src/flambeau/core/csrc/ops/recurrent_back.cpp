@@ -30,7 +30,8 @@ void slopes_of(const Back &l, int64_t first, int64_t count, int64_t row, const c
     s.rows = count;
     s.units = units;
     s.width = r.hidden;
-    s.gates_row = s.slopes_row = l.slopes_row;
+    s.gates_row = l.gates_row;
+    s.slopes_row = l.slopes_row;
     s.cells_row = s.cells_before_row = s.hidden_row = s.cell_row = r.hidden;
     s.result_row = s.hidden_before_row = s.grad_row = r.output;
     s.slopes = l.slopes_of(row) + from * size;
@@ -40,7 +41,7 @@ void slopes_of(const Back &l, int64_t first, int64_t count, int64_t row, const c
     if (r.plain())
         s.result = l.result + (row * r.output + from) * size;
     else
-        s.gates = l.gates + (row * l.slopes_row + from) * size;
+        s.gates = l.gates + (row * l.gates_row + from) * size;
     if (r.mode == FL_GRU)
         s.hidden_before = hidden_before + from * size;
     if (r.mode == FL_LSTM) {

@@ -43,28 +43,30 @@ int fl_recurrent_input_grad(const Back &l, const char *weight, char *out) {
     return product(l, false, rows, r.input, h, s, at(l, w, 2 * h, 0), c, 1);
 }
 
+/* Gradients of weights are summed transposed: the matrix to be packed across its rows is then that
+ * of the states, which is smaller than the slopes. */
 int fl_recurrent_weight_ih_grad(const Back &l, const char *input, char *out) {
     const fl_recurrent &r = l.r;
     if (r.input == 0)
         return 0;
-    Matrix s = {l.slopes, l.slopes_row}, x = piece_of(l, input, r.input), c = {out, r.input};
+    Matrix s = {l.slopes, l.slopes_row}, x = piece_of(l, input, r.input), c = {out, l.sums_row()};
     int64_t h = r.hidden, rows = l.piece->rows;
     double beta = l.first ? 0 : 1;
     if (r.mode != FL_GRU)
-        return product(l, true, l.sums(), r.input, rows, s, x, c, beta);
-    if (product(l, true, 2 * h, r.input, rows, at(l, s, 0, h), x, c, beta) < 0)
+        return product(l, true, r.input, l.sums(), rows, x, s, c, beta);
+    if (product(l, true, r.input, 2 * h, rows, x, at(l, s, 0, h), c, beta) < 0)
         return -1;
-    return product(l, true, h, r.input, rows, s, x, at(l, c, 2 * h, 0), beta);
+    return product(l, true, r.input, h, rows, x, s, at(l, c, 0, 2 * h), beta);
 }
 
-/* out += the slopes of some rows, transposed, times states in as many rows. */
+/* out += states in some rows, transposed, times the slopes of as many rows. */
 static int add_weight_hh(const Back &l, int64_t row, int64_t count, const char *states, char *out,
                          double beta) {
     if (count == 0)
         return 0;
     Matrix s = {l.hidden_slopes(row), l.slopes_row};
-    return product(l, true, l.sums(), l.r.output, count, s, Matrix{states, l.r.output},
-                   Matrix{out, l.r.output}, beta);
+    return product(l, true, l.r.output, l.sums(), count, Matrix{states, l.r.output}, s,
+                   Matrix{out, l.sums_row()}, beta);
 }
 
 /* The states before the steps of the piece, row by row. */
@@ -115,10 +117,10 @@ int fl_recurrent_weight_hr_grad(const Back &l, char *out) {
     fl_recurrent_step s = {};
     s.rows = rows;
     s.units = s.width = r.hidden;
-    s.gates = const_cast<char *>(piece_of(l, l.gates, l.slopes_row).data);
+    s.gates = const_cast<char *>(piece_of(l, l.gates, l.gates_row).data);
     s.cells = const_cast<char *>(piece_of(l, l.cells, r.hidden).data);
     s.hidden = states.as<char>();
-    s.gates_row = l.slopes_row;
+    s.gates_row = l.gates_row;
     s.cells_row = s.hidden_row = r.hidden;
     l.unit->output(&s);
     return product(l, true, r.output, r.hidden, rows, Matrix{l.projected, r.output},
@@ -136,8 +138,8 @@ int fl_recurrent_bias_sums(const Back &l, char *sums) {
             ones.as<double>()[i] = 1;
         else
             ones.as<float>()[i] = 1;
-    return product(l, false, 1, l.slopes_row, rows, Matrix{ones.as<char>(), rows},
-                   Matrix{l.slopes, l.slopes_row}, Matrix{sums, l.slopes_row}, l.first ? 0 : 1);
+    return product(l, false, 1, l.gates_row, rows, Matrix{ones.as<char>(), rows},
+                   Matrix{l.slopes, l.slopes_row}, Matrix{sums, l.gates_row}, l.first ? 0 : 1);
 }
 
 void fl_recurrent_bias_grads(const Back &l, const char *sums, char *by_input, char *by_hidden) {

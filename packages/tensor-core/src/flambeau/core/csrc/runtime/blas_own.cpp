@@ -33,8 +33,10 @@ const double TASK_WORK = 8e6;
 const double BATCH_TASK_WORK = 1e6;
 const double MOST_TASKS = 32;
 
-/* From here on A is packed once, by all threads, instead of once per column of tiles. */
+/* From here on A is packed once, by all threads, instead of once per column of tiles; earlier where
+ * packing transposes so many elements more than once. */
 const double SHARED_PANELS_WORK = 2.5e8;
+const int64_t SHARED_TRANSPOSE = 1 << 17;
 const int64_t PANEL_GRAIN = 64;
 
 /* Tiles that keep their part of A in the L2 cache. */
@@ -246,7 +248,9 @@ int fl_gemm_own(const fl_gemm_args &g) {
     if (work >= TWO_TASKS_WORK)
         grain = std::max<int64_t>(
             static_cast<int64_t>(BATCH_TASK_WORK * static_cast<double>(tasks) / work), 1);
-    bool share = g.batch == 1 && grid.cols > 1 && work >= SHARED_PANELS_WORK;
+    bool share = g.batch == 1 && grid.cols > 1 &&
+                 (work >= SHARED_PANELS_WORK ||
+                  (whole.a_col != 1 && (grid.cols - 1) * whole.m * whole.k >= SHARED_TRANSPOSE));
     Panels panels(whole, kernels, fl_itemsize(g.dtype), share);
     OwnJob job(g, whole, swapped, kernels, grid);
     fl_parallel(tasks, grain, [&](int64_t begin, int64_t end) { job.run_range(begin, end); });
