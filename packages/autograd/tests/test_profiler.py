@@ -9,7 +9,7 @@ from numbers_for_tests import reals
 import flambeau
 from flambeau.autograd import graph
 from flambeau.autograd.profiler import record_function
-from flambeau.profiler import ProfilerActivity, profile
+from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, schedule
 
 
 def profiled(**options):
@@ -140,3 +140,30 @@ def test_pictures_need_graphviz(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match="'dot' of Graphviz, which is not installed"):
         graph.draw(y, file=tmp_path / "graph.png")
+
+
+@pytest.mark.parametrize(("plan", "saved"), [
+    ({"wait": 1, "warmup": 1, "active": 2, "repeat": 2}, [(4, 2), (8, 2)]),
+    ({"wait": 1, "warmup": 0, "active": 1, "skip_first": 2, "repeat": 1}, [(4, 1)]),
+    ({"wait": 2, "warmup": 1, "active": 2, "skip_first_wait": 1}, [(3, 2), (8, 2)]),
+    ({"wait": 5, "warmup": 1, "active": 9}, [(9, 3)]),
+])
+def test_a_schedule_records_its_steps_and_no_others(plan, saved):
+    """The expected pairs of step and count are what torch.profiler gives."""
+    found = []
+
+    def ready(prof):
+        counts = {row.key: row.count for row in prof.key_averages()}
+        found.append((prof.step_num, counts.get("exp", 0)))
+
+    with profile(schedule=schedule(**plan), on_trace_ready=ready) as prof:
+        for _ in range(9):
+            flambeau.ones(2).exp()
+            prof.step()
+    assert found == saved
+
+
+def test_a_schedule_that_records_nothing_is_refused():
+    with pytest.raises(ValueError, match="active=0"):
+        schedule(wait=1, warmup=1, active=0)
+    assert schedule(wait=0, warmup=1, active=1)(0) is ProfilerAction.WARMUP

@@ -44,7 +44,7 @@ _LATER = {
                     "_autocast"),
     "Variable": "variable",
 }
-_MODULES = ("anomaly", "checks", "forward_ad", "graph", "profiler")
+_MODULES = ("anomaly", "checks", "forward_ad", "grad_mode", "graph", "profiler")
 
 
 def __getattr__(name: str):

@@ -26,6 +26,7 @@ places     where forward calls were
 nan        who made the first NaN
 autocast   inputs in a lower precision
 profile    what ran, and how long
+mutation   who is about to write to memory
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
@@ -43,6 +44,7 @@ fl_import()
 from flambeau.core import ops
 
 from flambeau.autograd._derived import derived_calls
+from flambeau.autograd._edge import GradientEdge
 from flambeau.autograd._table import PARTS, backward_name, find_rule
 
 include "engine/outside.pxi"
@@ -72,6 +74,7 @@ include "engine/modes.pxi"
 include "engine/nan.pxi"
 include "engine/autocast.pxi"
 include "engine/profile.pxi"
+include "engine/mutation.pxi"
 
 cdef fl_tape _tape
 

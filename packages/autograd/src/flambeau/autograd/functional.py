@@ -3,22 +3,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from flambeau.autograd._engine import run_backward, run_grad
+from flambeau.autograd._edge import GradientEdge
+from flambeau.autograd._engine import run_backward, run_grad, tensor_at
 from flambeau.core import Tensor, ops
 
 __all__ = ["backward", "grad"]
 
 
-def backward(tensors: Tensor | Sequence[Tensor],
+_Place: TypeAlias = Tensor | GradientEdge    # what has a place in the graph
+
+
+def backward(tensors: _Place | Sequence[_Place],
              grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
              retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Sequence[Tensor | None] | None = None,
-             inputs: Tensor | Sequence[Tensor] | None = None) -> None:
+             inputs: _Place | Sequence[_Place] | None = None) -> None:
     """Compute gradients of tensors and add them to the ``grad`` of the leaves they depend on.
 
     Args:
-        tensors: what to differentiate.
+        tensors: what to differentiate; also edges of the graph, with their gradients.
         grad_tensors: gradients of the tensors; None for scalars.
         retain_graph: keep what was saved, to go through the graph again.
         create_graph: record the backward pass, to differentiate it too.
@@ -40,10 +45,11 @@ def backward(tensors: Tensor | Sequence[Tensor],
                       FutureWarning, stacklevel=2)
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     keep = create_graph if retain_graph is None else retain_graph
-    run_backward(_listed(tensors), _listed(grad_tensors), keep, create_graph, inputs)
+    roots, grads = _roots(_listed(tensors), _listed(grad_tensors), "backward()")
+    run_backward(roots, grads, keep, create_graph, inputs)
 
 
-def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
+def grad(outputs: _Place | Sequence[_Place], inputs: _Place | Sequence[_Place],
          grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
          retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
          allow_unused: bool | None = None, is_grads_batched: bool = False,
@@ -51,8 +57,8 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
     """Gradients of outputs with respect to inputs, without touching any ``grad``.
 
     Args:
-        outputs: what to differentiate.
-        inputs: by what.
+        outputs: what to differentiate; also edges of the graph, with their gradients.
+        inputs: by what; also edges of the graph (``graph.get_gradient_edge``).
         grad_outputs: gradients of the outputs; None for scalars.
         retain_graph: keep what was saved, to go through the graph again.
         create_graph: record the backward pass, to differentiate it too.
@@ -78,7 +84,7 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
                          "allow_unused=False refuses them; leave allow_unused out")
     outputs, inputs = _listed(outputs), _listed(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    weights = _listed(grad_outputs)
+    outputs, weights = _roots(outputs, _listed(grad_outputs), "grad()")
     run = _batched if is_grads_batched else run_grad
     grads = run(outputs, weights, inputs, keep, create_graph)
     return tuple([_checked(g, x, i, allow_unused or materialize_grads, materialize_grads)
@@ -86,19 +92,43 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
 
 
 def _listed(value):
-    return None if value is None else [value] if isinstance(value, Tensor) else list(value)
+    single = isinstance(value, (Tensor, GradientEdge))
+    return None if value is None else [value] if single else list(value)
+
+
+def _roots(outputs, grads, function):
+    """Edges among the outputs as tensors of their gradients' shapes."""
+    if not any(isinstance(y, GradientEdge) for y in outputs):
+        return outputs, grads
+    grads = [None] * len(outputs) if grads is None else grads
+    return [_root(y, g, function) if isinstance(y, GradientEdge) else y
+            for y, g in zip(outputs, grads, strict=True)], grads
+
+
+def _root(edge, grad, function):
+    if grad is None:
+        raise RuntimeError(f"{function}: a GradientEdge to differentiate has no shape, so its "
+                           "gradient must be given")
+    return tensor_at(edge, grad)
 
 
 def _checked(g, x, index, allow_unused, materialize):
     """The gradient; zeros, None or an error for an input that is not used."""
+    if g is None and materialize and isinstance(x, GradientEdge):
+        raise RuntimeError(f"grad(): element {index} of inputs is a GradientEdge that is not used, "
+                           "and has no shape to make zeros of: leave materialize_grads out")
     if g is None and materialize:
         return ops.full_of(x.shape, 0, dtype=x.dtype, device=x.device)
     if g is None and not allow_unused:
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph: element "
-            f"{index} of inputs, of shape {list(x.shape)}. Set allow_unused=True if this is the "
+            f"{index} of inputs{_told_shape(x)}. Set allow_unused=True if this is the "
             "desired behavior (its gradient is None then, or zeros with materialize_grads=True)")
     return g
+
+
+def _told_shape(x):
+    return "" if isinstance(x, GradientEdge) else f", of shape {list(x.shape)}"
 
 
 def _batched(outputs, weights, inputs, keep, create_graph):

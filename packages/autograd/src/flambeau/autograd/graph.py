@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.autograd._draw import draw
+from flambeau.autograd._edge import GradientEdge
 from flambeau.autograd._engine import (
     AccumulateGrad,
     Node,
@@ -17,10 +18,39 @@ from flambeau.autograd._engine import (
     record_of,
     refuse_saved_hooks,
 )
+from flambeau.autograd._mutation import allow_mutation_on_saved_tensors
 from flambeau.core import Tensor, _core, ops
 
-__all__ = ["AccumulateGrad", "Node", "RemovableHandle", "disable_saved_tensors_hooks", "draw",
-           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["AccumulateGrad", "GradientEdge", "Node", "RemovableHandle",
+           "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "draw",
+           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
+           "saved_tensors_hooks"]
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of a tensor arrives, without holding the tensor.
+
+    Args:
+        tensor: a tensor that requires grad.
+
+    Returns:
+        An edge that ``autograd.grad`` and ``backward(inputs=...)`` take in place of the tensor.
+
+    Raises:
+        RuntimeError: the tensor does not require grad.
+
+    Example:
+        >>> import flambeau
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> y = x * 2
+        >>> edge = flambeau.autograd.graph.get_gradient_edge(y)
+        >>> flambeau.autograd.grad((y * 3).sum(), edge)
+        (tensor([3., 3.]),)
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not "
+                           "require gradients: call requires_grad_() on it first")
+    return GradientEdge(record_of(tensor), tensor.output_nr)
 
 
 class saved_tensors_hooks:

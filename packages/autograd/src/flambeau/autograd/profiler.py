@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flambeau.autograd._engine import Recorder
+from flambeau.autograd._schedule import ProfilerAction
 from flambeau.core import scope
 
 __all__ = ["EventList", "FunctionEvent", "KernelSum", "profile", "record_function"]
@@ -106,6 +107,9 @@ def _size(count: float) -> str:
     return f"{count:.1f} GiB"
 
 
+_RECORDED = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
 class profile:
     """Record the operators that this thread runs in a block.
 
@@ -119,7 +123,11 @@ class profile:
         profile_memory: accepted as in PyTorch; bytes are always recorded.
         with_stack: accepted as in PyTorch; scopes take the place of stacks.
         use_cuda: accepted as in PyTorch's older profiler.
-        on_trace_ready: called with the profile when the block ends.
+        on_trace_ready: called with the profile when the block ends; with a schedule, each time
+            the steps to record are over.
+        schedule: from the number of a step to a ``ProfilerAction``, as
+            ``flambeau.profiler.schedule`` makes them; ``step()`` goes to the next one. Without
+            it every step is recorded.
 
     Example:
         >>> import flambeau
@@ -135,25 +143,45 @@ class profile:
     def __init__(self, enabled: bool = True, *, record_shapes: bool = False,
                  activities: Iterable[Any] | None = None, profile_memory: bool = False,
                  with_stack: bool = False, use_cuda: bool = False,
-                 on_trace_ready: Callable[[profile], None] | None = None) -> None:
+                 on_trace_ready: Callable[[profile], None] | None = None,
+                 schedule: Callable[[int], ProfilerAction] | None = None) -> None:
         self.enabled = enabled
         self.on_trace_ready = on_trace_ready
+        self.schedule = schedule
+        self.record_shapes = record_shapes
+        self.step_num = 0
         self._recorder = Recorder(record_shapes)
+        self._records = False
         self._events: list[FunctionEvent] | None = None
         self._thread = 0
 
     def __enter__(self) -> profile:
         self._thread = threading.get_native_id()
-        if self.enabled:
-            self._recorder.__enter__()
+        if self.enabled and self._action() in _RECORDED:
+            self._begin()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self.enabled:
-            self._recorder.__exit__(*exception)
+        unsaved = self._records or self.schedule is None
+        if self._records:
+            self._end()
         self._events = None
-        if self.on_trace_ready is not None:
+        if unsaved and self.on_trace_ready is not None:
             self.on_trace_ready(self)
+
+    def _action(self) -> ProfilerAction:
+        """What is done in this step."""
+        return ProfilerAction.RECORD if self.schedule is None else self.schedule(self.step_num)
+
+    def _begin(self) -> None:
+        self._recorder = Recorder(self.record_shapes)
+        self._events = None
+        self._recorder.__enter__()
+        self._records = True
+
+    def _end(self) -> None:
+        self._recorder.__exit__()
+        self._records = False
 
     def start(self) -> None:
         """Begin to record, as entering the block does."""
@@ -164,7 +192,17 @@ class profile:
         self.__exit__(None, None, None)
 
     def step(self) -> None:
-        """Accepted as in ``torch.profiler``; there are no schedules here."""
+        """Say that a step is over: the schedule decides what is done in the next one."""
+        saves = self._action() is ProfilerAction.RECORD_AND_SAVE
+        self.step_num += 1
+        if not self.enabled or self.schedule is None:
+            return
+        if self._records and (saves or self._action() not in _RECORDED):
+            self._end()
+        if saves and self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+        if not self._records and self._action() in _RECORDED:
+            self._begin()
 
     def events(self) -> list[FunctionEvent]:
         """Everything that ran, in order."""

@@ -1,10 +1,11 @@
-"""The profiler under PyTorch's newer name: ``profile``, ``record_function``, activities."""
+"""The profiler under PyTorch's newer name: ``profile``, ``schedule``, ``record_function``."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
+from flambeau.autograd._schedule import ProfilerAction, schedule
 from flambeau.autograd.profiler import (
     EventList,
     FunctionEvent,
@@ -13,8 +14,9 @@ from flambeau.autograd.profiler import (
     record_function,
 )
 
-__all__ = ["EventList", "FunctionEvent", "KernelSum", "ProfilerActivity", "profile",
-           "record_function", "tensorboard_trace_handler"]
+__all__ = ["EventList", "FunctionEvent", "KernelSum", "ProfilerAction", "ProfilerActivity",
+           "profile", "record_function", "schedule", "supported_activities",
+           "tensorboard_trace_handler"]
 
 
 class ProfilerActivity(Enum):
@@ -22,6 +24,17 @@ class ProfilerActivity(Enum):
 
     CPU = "cpu"
     CUDA = "cuda"
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be recorded here.
+
+    Example:
+        >>> from flambeau.profiler import ProfilerActivity, supported_activities
+        >>> ProfilerActivity.CPU in supported_activities()
+        True
+    """
+    return {ProfilerActivity.CPU}
 
 
 def tensorboard_trace_handler(dir_name: str | Path,

@@ -38,4 +38,5 @@ ATTRIBUTES = {name: _Missing(name) for name in _NAMES}
 ATTRIBUTES["requires_grad"] = _Missing("requires_grad", False, True)
 ATTRIBUTES["is_leaf"] = _Missing("is_leaf", True, True)
 ATTRIBUTES["grad"] = _Missing("grad", None, True)
+ATTRIBUTES["output_nr"] = _Missing("output_nr", 0, True)
 ATTRIBUTES["grad_fn"] = _Missing("grad_fn", None, True)

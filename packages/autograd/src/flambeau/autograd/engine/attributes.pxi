@@ -43,6 +43,19 @@ def set_grad(tensor, grad):
         leaf_of(t).grad = grad
 
 
+def delete_grad(tensor):
+    """``del tensor.grad``: the same as ``tensor.grad = None``."""
+    set_grad(tensor, None)
+
+
+def get_output_nr(tensor):
+    """``Tensor.output_nr``: which output of ``grad_fn`` the tensor is; 0 for leaves."""
+    cdef fl_tensor *t = pointer(tensor)
+    if is_linked_view(t):
+        refresh_view(t)
+    return t.output_nr
+
+
 cdef int check_grad(fl_tensor *t, object grad) except -1:
     require_tensor(grad, "the value assigned to .grad")
     cdef fl_tensor *g = pointer(grad)
@@ -207,9 +220,10 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False, input
 TENSOR_ATTRIBUTES = {
     "backward": backward,
     "detach_": detach_,
-    "grad": property(get_grad, set_grad),
+    "grad": property(get_grad, set_grad, delete_grad),
     "grad_fn": property(get_grad_fn),
     "is_leaf": property(get_is_leaf),
+    "output_nr": property(get_output_nr),
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
     "requires_grad": property(get_requires_grad, set_requires_grad),

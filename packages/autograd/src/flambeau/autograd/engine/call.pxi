@@ -131,13 +131,37 @@ cdef PyObject *needs_tuple(Node node, uint32_t needs) except NULL:
     return <PyObject *>result
 
 
+cdef list values_of_node(Node node, tuple grads):
+    """A node called by hand: what the engine would hand on, None where nothing is wanted."""
+    cdef int i
+    for i, grad in enumerate(grads):
+        if grad is not None:
+            require_tensor(grad, f"{node_name(node)}: gradient {i}")
+    if not grads or (node.op is not NULL and len(grads) > node.op.nouts):
+        raise TypeError(f"{node_name(node)} takes one gradient per output, got {len(grads)}")
+    if all([grad is None for grad in grads]):
+        return [None] * node.nedges
+    if node.flags & N_FUNCTION:
+        needs = tuple([node.edges[i].node is not NULL for i in range(node.nedges)])
+        return list((<NodeFunction>(<NodeExtras>node.extras).function).run(node, grads, needs))
+    if node.nedges > MAX_INPUTS:
+        raise RuntimeError(f"{node_name(node)} has {node.nedges} inputs, too many to be called by "
+                           "hand: use autograd.grad()")
+    return evaluate_rule(node, grads)
+
+
 cdef list evaluate_rule(Node node, tuple grads):
     """Gradients of a node's inputs as a list; for nodes inside other nodes."""
     cdef PyObject *results[MAX_INPUTS]
+    cdef PyObject *first = <PyObject *>grads[0] if grads[0] is not None else NULL
+    cdef PyObject *others = NULL
     cdef int i
+    if len(grads) > 1:
+        rest = list(grads[1:])
+        others = <PyObject *>rest
     for i in range(node.nedges):
         results[i] = NULL
-    call_rule(node, <PyObject *>grads[0], NULL, node.needs, results)
+    call_rule(node, first, others, node.needs, results)
     values = []
     for i in range(node.nedges):
         values.append(<object>results[i] if results[i] is not NULL else None)

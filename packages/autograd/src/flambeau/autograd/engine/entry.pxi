@@ -110,13 +110,31 @@ cdef object implicit_seed(fl_tensor *t):
 
 
 cdef list check_inputs(inputs, str function):
-    checked = [inputs] if is_tensor(<PyObject *>inputs) else list(inputs)
+    single = is_tensor(<PyObject *>inputs) or type(inputs) is GradientEdge
+    checked = [inputs] if single else list(inputs)
     if not checked:
         raise RuntimeError(f"{function}: inputs is empty; leave it out, or name tensors")
     for index, tensor in enumerate(checked):
+        if type(tensor) is GradientEdge:
+            tensor = checked[index] = tensor_at(tensor, _anything)
         require_tensor(tensor, f"{function}: element {index} of inputs")
         check_input(tensor, index, function)
     return checked
+
+
+#: Stands for a tensor of which only the place in the graph counts.
+_anything = ops.empty(())
+
+
+def tensor_at(edge, like):
+    """A tensor in the memory of ``like`` with the history that an edge of the graph leads to."""
+    node, output_nr = edge[0], edge[1]
+    if not isinstance(node, (Node, AccumulateGrad)):
+        raise TypeError("a GradientEdge starts with a node such as y.grad_fn, not "
+                        f"{type(node).__name__}")
+    again = alias_of(like)
+    attach_record(<fl_tensor *><PyObject *>again, <PyObject *>node, output_nr)
+    return again
 
 
 cdef int check_input(object tensor, int index, str function) except -1:

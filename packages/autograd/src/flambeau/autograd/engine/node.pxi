@@ -151,8 +151,15 @@ cdef class Node:
         """Bytes of the tensors this node keeps for its backward."""
         return saved_bytes(self)
 
+    def __call__(self, *grads):
+        """Gradients of the inputs from those of the outputs; one alone is not in a tuple."""
+        values = tuple(values_of_node(self, grads))
+        return values[0] if len(values) == 1 else values
+
     def __getattr__(self, name):
         cdef NodeExtras extras = self.extras
+        if name.startswith("_saved_"):
+            return saved_by_name(self, name[len("_saved_"):])
         if extras is not None and extras.context is not None:
             return extras.context.read(self, name)
         raise AttributeError(f"{node_name(self)} has no attribute {name!r}")

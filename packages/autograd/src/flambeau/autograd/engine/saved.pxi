@@ -230,6 +230,31 @@ cdef int release_saved(Node node) except -1:
     return 0
 
 
+cdef object saved_by_name(Node node, str name):
+    """What a node kept of the parameter of this name, or of its ``result``."""
+    cdef PyObject *value
+    cdef const char *found
+    cdef int s
+    names = []
+    for s in range(node.nslots if node.plan is not NULL else 0):
+        if node.plan.slots[s].kind == SAVE_VALUE:
+            found = node.op.params[node.plan.slots[s].index].name
+        elif node.plan.slots[s].kind == SAVE_RESULT:
+            found = b"result"
+        else:
+            continue
+        names.append(found.decode())
+        if names[len(names) - 1] == name:
+            if node.flags & N_FREED:
+                raise_freed(node)
+            value = unpack(node, &node.slots[s])
+            result = <object>value
+            Py_DECREF(value)
+            return result
+    raise AttributeError(f"{node_name(node)} has no attribute '_saved_{name}'; it keeps "
+                         f"{', '.join(f'_saved_{n}' for n in names) or 'nothing'}")
+
+
 cdef list saved_shapes(Node node):
     """(shape, dtype) of each saved tensor; ("packed", None) for those a hook took away."""
     cdef int s
