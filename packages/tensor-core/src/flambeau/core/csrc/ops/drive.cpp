@@ -79,6 +79,18 @@ void call_rows(const Loop &L, const Access *access, void *const *ptr, char *cons
     }
 }
 
+/* The operand that an output is written over, which is then computed in the operand's tile; -1 for
+ * none. */
+inline int written_over(const Loop &L, const fl_operand &output) {
+    for (int k = 0; k < L.n_in; k++) {
+        const fl_operand &o = L.ops[k];
+        if (o.data == output.data && o.dtype == output.dtype && o.kind == output.kind &&
+            !memcmp(o.strides, output.strides, sizeof(int64_t) * (size_t)L.ndim))
+            return k;
+    }
+    return -1;
+}
+
 void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *start,
               int64_t rows, int64_t cols) {
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
@@ -98,7 +110,8 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
                 fetch_rows(origin[k], rows, cols * size, step[k]);
             continue;
         }
-        ptr[k] = tiles.memory[k];
+        int over = k < L.n_in || access[k] != MOVED ? -1 : written_over(L, o);
+        ptr[k] = tiles.memory[over >= 0 && access[over] == MOVED ? over : k];
         step[k] = access[k] == MOVED ? cols * fl_kind_size[o.kind] : 0;
         by_rows |= access[k] == ROW_VALUE;
         if (access[k] == MOVED && k < L.n_in)

@@ -266,7 +266,8 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
     fl_pw_fn kernel = fl_pw_kernel(op, pw, is_unsigned ? FL_PW_UNSIGNED : kind, in);
-    if (pw->run_code && outs[0]->numel * fl_itemsize(compute) * pw->n_in > CACHE_BYTES)
+    bool is_direct = compute == fl_dtype_of_kind[kind];     /* others are converted tile by tile */
+    if (pw->run_code && is_direct && outs[0]->numel * fl_itemsize(compute) * pw->n_in > CACHE_BYTES)
         kernel = fl_bytecode_interpreter(true);
     fl_pw_drive(kernel, pw->code[kind], scalars, pw->n_in, pw->n_out, ops, ndim, shape);
     return 0;
