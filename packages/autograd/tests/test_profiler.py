@@ -167,3 +167,9 @@ def test_a_schedule_that_records_nothing_is_refused():
     with pytest.raises(ValueError, match="active=0"):
         schedule(wait=1, warmup=1, active=0)
     assert schedule(wait=0, warmup=1, active=1)(0) is ProfilerAction.WARMUP
+
+
+def test_arguments_of_older_programs_are_accepted():
+    with profile(use_device=None, with_flops=True, use_kineto=True) as prof:
+        flambeau.ones(2).exp()
+    assert [row.count for row in prof.key_averages() if row.key == "exp"] == [1]

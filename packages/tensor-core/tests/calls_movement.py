@@ -167,6 +167,8 @@ CALLS = {
                  _c(lambda lib, x: x.argwhere(), (), d=BOTH)],
     "nonzero.tuple": [_c(lambda lib, x: x.nonzero(as_tuple=True), d=BOTH),
                       _c(lambda lib, x: lib.nonzero(x, as_tuple=True), (), d=BOTH)],
+    "where.places": [_c(lambda lib, x: lib.where(x), d=BOTH),
+                     _c(lambda lib, x: lib.where(x > 0), (), d=BOTH)],
     "unravel_index": [
         _c(lambda lib, x, i: lib.unravel_index(i, (2, 3, 4)), (1,), extra=([[0, 23, 7]],)),
         _c(lambda lib, x, i: lib.unravel_index(i.int(), 9), (1,), extra=([5, -1],)),

@@ -157,7 +157,8 @@ from flambeau.utils.dlpack import from_dlpack, to_dlpack
 from flambeau.utils._pytree import tree_map
 from flambeau.types import Device, Number
 from flambeau.storage import UntypedStorage
-from flambeau.serialization import load
+from flambeau.serialization import add_safe_globals, load
+import flambeau.multiprocessing as mp; mp.Process, mp.set_sharing_strategy("file_system")
 from flambeau import memory_format, layout, OutOfMemoryError"""
 
 
@@ -205,3 +206,31 @@ def test_limits_print_as_in_pytorch():
         "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
         "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)")
     assert repr(flambeau.iinfo(flambeau.int8)) == "iinfo(min=-128, max=127, dtype=int8)"
+
+
+def test_where_of_a_condition_alone_gives_places():
+    x = flambeau.tensor([[0, 2], [3, 0]])
+    rows, columns = flambeau.where(x > 0)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])
+    assert flambeau.where(x > 0, x, -1).tolist() == [[-1, 2], [3, -1]]
+    with pytest.raises(TypeError, match="where"):
+        flambeau.where(x > 0, x)
+
+
+def test_several_outputs_print_below_each_other():
+    text = repr(flambeau.tensor([1.0, 3.0]).max(0))
+    assert text == "flambeau.return_types.max(\nvalues=tensor(3.),\nindices=tensor(1))"
+
+
+def test_the_accelerator_is_the_gpu_if_any():
+    accelerator = flambeau.accelerator
+    assert accelerator.device_count() == flambeau.cuda.device_count()
+    found = accelerator.current_accelerator()
+    assert (found is not None) == accelerator.is_available() == flambeau.cuda.is_available()
+
+
+def test_strategies_of_sharing_are_names():
+    mp = flambeau.multiprocessing
+    mp.set_sharing_strategy(mp.get_sharing_strategy())
+    with pytest.raises(ValueError, match="file_system"):
+        mp.set_sharing_strategy("carrier pigeon")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("amp", "array_api", "backends", "distributed", "fft", "linalg", "random",
-               "serialization", "signal", "special", "storage", "testing", "types", "utils",
-               "version")
+OWN_MODULES = ("accelerator", "amp", "array_api", "backends", "distributed", "fft", "linalg",
+               "multiprocessing", "random", "serialization", "signal", "special", "storage",
+               "testing", "types", "utils", "version")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
@@ -93,7 +93,6 @@ RESERVED = {
     "hub": "no weights are downloaded: use flambeau.load on a safetensors file",
     "distributions": "there are no distribution objects: use flambeau.multinomial, bernoulli, "
                      "normal and the formula of the log probability",
-    "multiprocessing": "use Python's multiprocessing: tensors are pickled by value",
     **dict.fromkeys(("export", "fx"), "use flambeau.jit.trace"),
     **dict.fromkeys(("nested", "masked"),
                     "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),

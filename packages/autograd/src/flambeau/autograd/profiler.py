@@ -122,7 +122,12 @@ class profile:
         activities: accepted as in ``torch.profiler``; the CPU is what is recorded.
         profile_memory: accepted as in PyTorch; bytes are always recorded.
         with_stack: accepted as in PyTorch; scopes take the place of stacks.
-        use_cuda: accepted as in PyTorch's older profiler.
+        use_cuda: accepted as in PyTorch's older profiler, as are the others of its arguments.
+        use_device: see there.
+        with_flops: see there.
+        with_modules: see there.
+        use_kineto: see there.
+        use_cpu: see there.
         on_trace_ready: called with the profile when the block ends; with a schedule, each time
             the steps to record are over.
         schedule: from the number of a step to a ``ProfilerAction``, as
@@ -143,6 +148,8 @@ class profile:
     def __init__(self, enabled: bool = True, *, record_shapes: bool = False,
                  activities: Iterable[Any] | None = None, profile_memory: bool = False,
                  with_stack: bool = False, use_cuda: bool = False,
+                 use_device: str | None = None, with_flops: bool = False,
+                 with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
                  on_trace_ready: Callable[[profile], None] | None = None,
                  schedule: Callable[[int], ProfilerAction] | None = None) -> None:
         self.enabled = enabled

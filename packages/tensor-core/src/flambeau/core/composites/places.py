@@ -110,6 +110,10 @@ def nonzero__tuple(x, as_tuple):
     return _op["unbind"](_op["nonzero"](x), 1)
 
 
+def where__places(condition):
+    return nonzero__tuple(condition, True)
+
+
 # ---- sets ----------------------------------------------------------------------------------------
 def unique(x, sorted, return_inverse, return_counts, dim):
     x = x.detach()

@@ -31,6 +31,8 @@ ROWS = (
               doc="Indices of the non-zero elements, as rows."),
     composite("nonzero[tuple](Tensor self, *, Bool as_tuple)", differentiable=False,
               doc="Indices of the non-zero elements; ``as_tuple``: one vector per dimension."),
+    composite("where[places](Tensor condition)", forms=_FUNCTION, differentiable=False,
+              doc="Indices of the non-zero elements, one vector per dimension."),
     kernel("searchsorted(Tensor sorted_sequence, Operand input, *, Bool out_int32=False,"
            " Bool right=False, Str? side=None, Tensor? sorter=None)", forms=_FUNCTION,
            differentiable=False, doc="Where numbers belong in sorted sequences."),

@@ -1,0 +1,58 @@
+"""The GPU, if there is one, by whatever name: ``flambeau.accelerator.current_accelerator()``."""
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau.core import device
+
+__all__ = ["current_accelerator", "current_device_index", "device_count", "is_available",
+           "set_device_index", "synchronize"]
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that tensors can live on.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.accelerator.is_available() == flambeau.cuda.is_available()
+        True
+    """
+    return bool(flambeau.cuda.is_available())
+
+
+def current_accelerator(check_available: bool = False) -> device | None:
+    """The device type of the GPU; None where there is none.
+
+    Args:
+        check_available: Accepted for compatibility: it is always checked.
+    """
+    return device("cuda") if is_available() else None
+
+
+def device_count() -> int:
+    """How many GPUs there are."""
+    return int(flambeau.cuda.device_count())
+
+
+def current_device_index() -> int:
+    """Number of the current GPU."""
+    return int(flambeau.cuda.current_device())
+
+
+def set_device_index(device: Any, /) -> None:
+    """Make a GPU the current one.
+
+    Args:
+        device: Its number, or a device.
+    """
+    flambeau.cuda.set_device(device)
+
+
+def synchronize(device: Any = None, /) -> None:
+    """Wait until everything asked of a GPU is done.
+
+    Args:
+        device: Its number; the current one when left out.
+    """
+    flambeau.cuda.synchronize(device)
