@@ -11,11 +11,12 @@ import subprocess
 import sys
 import time
 
+import numpy
 import pytest
 from arrays import DTYPES, make, tensor
 
 import flambeau
-from flambeau.core.files import FileError
+from flambeau.core.files import FileError, write_tensors
 
 
 @pytest.fixture
@@ -318,3 +319,30 @@ def test_map_location_may_be_a_function_or_a_dict(tmp_path):
     assert moved["x"].is_meta
     assert flambeau.load(path, map_location={"cuda:0": "cpu"})["x"].is_cpu
     assert flambeau.load(path, map_location={"cpu": "meta"})["x"].is_meta
+
+
+def test_plain_values_of_checkpoints_come_back(tmp_path):
+    path = tmp_path / "plain.safetensors"
+    state = {"loss": 1.5 - 2j, "raw": b"\x00\xff", "shape": flambeau.Size([2, 0]),
+             "dtype": flambeau.bfloat16, "device": flambeau.device("cpu"), "best": (1, "a", None)}
+    flambeau.save(state, path)
+    back = flambeau.load(path)
+    assert back == state
+    assert [type(value) for value in back.values()] == [type(v) for v in state.values()]
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    path = tmp_path / "numbers.safetensors"
+    flambeau.save([numpy.int64(3), numpy.float32(0.5), numpy.float64(-0.0)], path)
+    assert str(flambeau.load(path)) == "[3, 0.5, -0.0]"
+
+
+@pytest.mark.parametrize("node", [
+    '{"b":"xy"}', '{"c":["1"]}', '{"c":["z","0x0"]}', '{"y":"float9"}', '{"e":"nowhere"}',
+    '{"z":["a"]}', '{"z":3}', '{"b":3}'])
+def test_damaged_plain_values_are_named(tmp_path, node):
+    path = tmp_path / "damaged.safetensors"
+    with open(path, "wb") as file:
+        write_tensors(file, {"x": flambeau.ones(1)}, {"format": "flambeau", "flambeau.tree": node})
+    with pytest.raises(FileError):
+        flambeau.load(path)

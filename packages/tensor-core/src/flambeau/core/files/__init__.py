@@ -27,7 +27,8 @@ def save(obj, f) -> None:
     Tensors that share memory are stored once and share memory again when loaded.
 
     Args:
-        obj: A tensor, or nested dicts, lists and tuples of tensors, numbers, strings and None.
+        obj: A tensor, or nested dicts, lists and tuples of tensors, numbers, strings, bytes,
+            dtypes, devices, shapes and None.
             For a path that ends in ``.npy`` one tensor, for ``.npz`` a dict of tensors.
         f: Path, or a binary file open for writing.
 
@@ -121,7 +122,7 @@ def _read_archive(source: Source, move):
 def _restore(text: str, tensors: dict):
     try:
         return structure.decode(json.loads(text), tensors)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
         if isinstance(error, FileError):
             raise
         fail(f"the structure description is damaged ({type(error).__name__})")

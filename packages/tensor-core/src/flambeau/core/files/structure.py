@@ -5,8 +5,11 @@ the structure says how each view lies in it, so that they share memory again whe
 """
 from __future__ import annotations
 
+from numbers import Complex, Integral, Real
+
 from flambeau.core import _core
 from flambeau.core.files.errors import FileError
+from flambeau.core.size import Size
 
 
 def encode(obj) -> tuple[object, dict]:
@@ -27,7 +30,9 @@ def _encode(obj, path: str, found: dict):
     if obj is None or isinstance(obj, (bool, int, str)):
         return {"v": obj}
     if isinstance(obj, float):
-        return {"f": obj.hex() if obj == obj and abs(obj) != float("inf") else str(obj)}
+        return {"f": _digits(obj)}
+    if (plain := _plain(obj)) is not None:
+        return plain
     if isinstance(obj, (list, tuple)):
         kind = "l" if isinstance(obj, list) else "u"
         return {kind: [_encode(x, _join(path, i), found) for i, x in enumerate(obj)]}
@@ -35,6 +40,48 @@ def _encode(obj, path: str, found: dict):
         return {"d": [[_key(k, path), _encode(v, _join(path, k), found)] for k, v in obj.items()]}
     raise TypeError(f"save(): cannot store {type(obj).__name__} at {path or 'the top'}; files hold "
                     "tensors, numbers, strings, None, lists, tuples and dicts")
+
+
+def _digits(number: float) -> str:
+    """A float to the bit."""
+    return number.hex() if number == number and abs(number) != float("inf") else str(number)
+
+
+def _number(digits: str) -> float:
+    """What ``_digits`` wrote."""
+    return float(digits) if digits in ("nan", "inf", "-inf") else float.fromhex(digits)
+
+
+def _plain(obj):
+    """The description of a number of another kind, bytes, a shape, a dtype or a device."""
+    if isinstance(obj, Integral):     # of NumPy, as the next two
+        return {"v": int(obj)}
+    if isinstance(obj, Real):
+        return {"f": _digits(float(obj))}
+    if isinstance(obj, Complex):
+        return {"c": [_digits(float(obj.real)), _digits(float(obj.imag))]}
+    if isinstance(obj, bytes):
+        return {"b": obj.hex()}
+    if isinstance(obj, Size):
+        return {"z": list(obj)}
+    if isinstance(obj, _core.dtype):
+        return {"y": obj.name}
+    return {"e": str(obj)} if isinstance(obj, _core.device) else None
+
+
+def _complex(parts) -> complex:
+    real, imag = parts
+    return complex(_number(real), _number(imag))
+
+
+#: Kind of a node of ``_plain`` -> its object.
+_PLAIN = {
+    "c": _complex,
+    "b": bytes.fromhex,
+    "z": lambda value: Size([int(n) for n in value]),
+    "y": lambda value: _core._dtype_named(value),
+    "e": lambda value: _core.device(value),
+}
 
 
 def _join(path: str, part) -> str:
@@ -145,7 +192,9 @@ def decode(node, tensors: dict):
     if kind == "v":
         return value
     if kind == "f":
-        return float(value) if value in ("nan", "inf", "-inf") else float.fromhex(value)
+        return _number(value)
+    if kind in _PLAIN:
+        return _PLAIN[kind](value)
     if kind in ("l", "u"):
         items = [decode(x, tensors) for x in value]
         return items if kind == "l" else tuple(items)
