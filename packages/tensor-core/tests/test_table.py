@@ -86,7 +86,8 @@ NO_ROW_METHODS = {
     "the rows fill and random_*": {"zero_", "uniform_", "normal_", "random_", "bernoulli_"},
     "views made of permute, transpose, select and view_as_real": {
         "T", "mT", "H", "mH", "real", "imag"},
-    "autograd": {"backward", "grad", "grad_fn", "is_leaf", "requires_grad", "requires_grad_",
+    "autograd": {"backward", "grad", "grad_fn", "is_leaf", "output_nr", "requires_grad",
+                 "requires_grad_",
                  "register_hook", "register_post_accumulate_grad_hook", "retain_grad",
                  "retains_grad"},
 }
