@@ -2,21 +2,26 @@
 
 No fast path should be for show: what `x + y` costs, any operator should cost in any situation,
 within a small factor. Prints the median and the 90th percentile of that factor per situation,
-and the slowest operators. `python situations.py [--limit 3]` fails when the 90th
-percentile of all is above the limit.
+and the slowest operators; where PyTorch is installed, also in how many of them it is slower.
+`python situations.py [--limit 3]` fails when the 90th percentile of all is above the limit;
+`--above 3` lists the operators above a factor, `--json FILE` keeps all nanoseconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from situation_calls import CALLS, ONE_BY_ONE
 
 import flambeau
 from flambeau import nn
@@ -24,8 +29,19 @@ from flambeau.core.table import ROWS, Row
 from flambeau.testing.convert import to_values
 from flambeau.testing.samples import samples
 
+try:
+    import torch as peer
+except ImportError:
+    peer = None
+
+assert nn  # flambeau.nn.functional is one of the places where functions are
+
 SMALL = 64  # elements at most: what is timed is the call
-CALLS, ROUNDS = 200, 5
+REPEATS, SLICES = 25, 60  # the best of many short slices: what else runs falls outside of some
+ENOUGH = 10e6  # nanoseconds after which a slow call is measured well enough
+REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AttributeError)
+
+Times = dict[str, dict[str, float]]  # situation -> row -> nanoseconds
 
 
 @dataclass
@@ -36,87 +52,122 @@ class Call:
     args: list[Any]
     kwargs: dict[str, Any] = field(default_factory=dict)
 
-    def seconds(self) -> float:
-        """Return the least time of one call."""
+    def nanoseconds(self) -> float | None:
+        """Return the least time of one call; None where the function does not take it."""
         function, args, kwargs = self.function, self.args, self.kwargs
-        best = float("inf")
-        for _ in range(ROUNDS):
-            start = time.perf_counter()
-            for _ in range(CALLS):
-                function(*args, **kwargs)
-            best = min(best, (time.perf_counter() - start) / CALLS)
-        return best
+        slices: list[int] = []
+        try:
+            while len(slices) < 5 or (len(slices) < SLICES and sum(slices) < ENOUGH):
+                start = time.perf_counter_ns()
+                for _ in range(REPEATS):
+                    function(*args, **kwargs)
+                slices.append(time.perf_counter_ns() - start)
+        except REFUSALS:
+            return None
+        return min(slices) / REPEATS
 
 
-def public_function(row: Row) -> Callable[..., Any] | None:
-    """Return the function or method that users call a row by."""
-    places = {"function": flambeau, "method": flambeau.Tensor, "nn": nn.functional}
-    for form, place in places.items():
-        if form in row.forms and not row.overload:
-            return getattr(place, row.name)
+def function_in(library: Any, row: Row) -> Callable[..., Any] | None:
+    """Return the function or method that users of a library call a row by."""
+    if row.overload:
+        return None
+    places = {"function": "", "method": "Tensor.", "nn": "nn.functional."}
+    paths = [places[form] + row.name for form in row.forms if form in places]
+    for path in paths + [alias for alias in row.aliases if "." in alias]:
+        found = library
+        for name in path.split("."):
+            found = getattr(found, name, None)
+        if found is not None:
+            return found
     return None
 
 
-def plain_call(row: Row) -> Call | None:
-    """Return a call on small contiguous float inputs (integers where the row takes no floats)."""
-    function = public_function(row)
-    if function is None or any(param.writes for param in row.params):
-        return None
-    for dtype in ("float32", "int64"):
+def small_arguments(row: Row) -> tuple[str, list[Any]] | None:
+    """Return a dtype and small contiguous arguments: floats where the row takes them."""
+    if row.name in CALLS:
+        return "float32", list(CALLS[row.name])
+    for dtype in ("float32", "int64", "complex64"):
         for args, _ in samples(row, dtype):
             arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
-            if not arrays or not all(
+            if arrays and all(
                 a.flags.c_contiguous and 0 < a.size <= SMALL and a.ndim for a in arrays
             ):
-                continue
-            values = [to_values(arg, "cpu", dtype) for arg in args]
-            split = [param.keyword for param in row.params].count(False)
-            names = [param.name for param in row.params]
-            keywords = dict(zip(names[split:], values[split:], strict=False))
-            return Call(function, values[:split], keywords)
+                return dtype, args
     return None
 
 
+def value_in(library: Any, arg: Any, dtype: str) -> Any:
+    """Return an argument as a library takes it."""
+    if library is flambeau:
+        return to_values(arg, "cpu", dtype)
+    if isinstance(arg, np.ndarray):
+        return library.from_numpy(arg.copy())
+    if isinstance(arg, tuple):
+        return tuple(value_in(library, a, dtype) for a in arg)
+    if isinstance(arg, str) and arg.startswith("dtype:"):
+        return getattr(library, arg.removeprefix("dtype:"))
+    return arg
 
 
-def situations(row: Row, call: Call) -> Iterator[tuple[str, Call]]:
+def plain_call(library: Any, row: Row) -> Call | None:
+    """Return a call of a row on small contiguous inputs."""
+    function = function_in(library, row)
+    found = small_arguments(row)
+    if function is None or found is None or any(param.writes for param in row.params):
+        return None
+    values = [value_in(library, arg, found[0]) for arg in found[1]]
+    if row.name in ONE_BY_ONE:
+        return Call(function, values)
+    split = [param.keyword for param in row.params].count(False)
+    names = [param.name for param in row.params]
+    keywords = dict(zip(names[split:], values[split:], strict=False))
+    return Call(function, values[:split], keywords)
+
+
+def situations(library: Any, row: Row, call: Call) -> Iterator[tuple[str, Call]]:
     """Yield the call in each situation that the row allows."""
-    first, *others = call.args
     yield "contiguous", call
-    if not isinstance(first, flambeau.Tensor):
+    first, *others = call.args
+    if not isinstance(first, library.Tensor) or row.name in ONE_BY_ONE:
         return
-    yield "broadcast", Call(call.function, [first[:1].expand(first.shape), *others], call.kwargs)
-    padded = flambeau.stack([first, first], -1)[..., 0]
-    yield "strided", Call(call.function, [padded, *others], call.kwargs)
-    if others and row.params[1].role == "Operand" and isinstance(others[0], flambeau.Tensor):
-        wider = others[0].double()
-        yield "mixed dtype", Call(call.function, [first, wider, *others[1:]], call.kwargs)
-        yield "number", Call(call.function, [first, 2, *others[1:]], call.kwargs)
+
+    def with_(*args: Any) -> Call:
+        return Call(call.function, [*args], call.kwargs)
+
+    yield "broadcast", with_(first[:1].expand(first.shape), *others)
+    yield "strided", with_(library.stack([first, first], -1)[..., 0], *others)
+    if others and row.params[1].role == "Operand" and isinstance(others[0], library.Tensor):
+        yield "mixed dtype", with_(first, others[0].double(), *others[1:])
+        yield "number", with_(first, 2, *others[1:])
     if row.differentiable and first.dtype.is_floating_point:
-        leaf = first.clone().requires_grad_(True)
-        yield "leaf with grad", Call(call.function, [leaf, *others], call.kwargs)
+        yield "leaf with grad", with_(first.clone().requires_grad_(True), *others)
     if others:
         named = {row.params[len(call.args) - 1].name: others[-1]}
         yield "keyword", Call(call.function, call.args[:-1], {**call.kwargs, **named})
 
 
-def measure() -> dict[str, dict[str, float]]:
-    """Return, for each situation, the factor of every operator."""
-    x = flambeau.ones(8)
-    unit = Call(flambeau.add, [x, x]).seconds()
-    print(f"add: {unit * 1e9:.0f} ns")
-    found: dict[str, dict[str, float]] = {}
-    for row in ROWS:
-        call = plain_call(row)
-        if call is None:
-            continue
-        for title, variant in situations(row, call):
-            try:
-                variant.function(*variant.args, **variant.kwargs)
-            except (RuntimeError, TypeError, ValueError):
-                continue  # the row does not take this situation
-            found.setdefault(title, {})[row.name] = variant.seconds() / unit
+def times_of(library: Any, row: Row) -> dict[str, float]:
+    """Return the nanoseconds of a row per situation."""
+    call = plain_call(library, row)
+    found = {}
+    for title, variant in situations(library, row, call) if call else ():
+        took = variant.nanoseconds()
+        if took is not None:
+            found[title] = took
     return found
+
+
+def measure() -> tuple[float, Times, Times]:
+    """Return what `add` takes, every row per situation, and the peer's times of the same."""
+    x = flambeau.ones(8)
+    unit = Call(flambeau.add, [x, x])
+    units, ours, theirs = [unit.nanoseconds() or 0.0], {}, {}
+    for row in ROWS:
+        for library, table in ((flambeau, ours), (peer, theirs)):
+            for title, took in times_of(library, row).items() if library else ():
+                table.setdefault(title, {})[row.name] = took
+        units.append(unit.nanoseconds() or 0.0)
+    return min(units), ours, theirs
 
 
 def percentile(factors: dict[str, float]) -> float:
@@ -124,20 +175,58 @@ def percentile(factors: dict[str, float]) -> float:
     return statistics.quantiles(factors.values(), n=10)[-1]
 
 
+def beside_peer(ours: dict[str, float], theirs: dict[str, float]) -> str:
+    """Return how often and how far the peer is slower in the same calls."""
+    ratios = [theirs[name] / took for name, took in ours.items() if name in theirs]
+    if not ratios:
+        return ""
+    faster = sum(ratio > 1 for ratio in ratios) / len(ratios)
+    typical = statistics.median(ratios)
+    return f"  faster than PyTorch in {faster:4.0%} of {len(ratios)}, {typical:.1f} x"
+
+
+def flat(times: Times) -> dict[str, float]:
+    """Return all situations of all rows as one dictionary."""
+    return {f"{title} {name}": took for title, rows in times.items() for name, took in rows.items()}
+
+
+def report(unit: float, ours: Times, theirs: Times) -> None:
+    """Print a line per situation."""
+    for title, rows in [*ours.items(), ("all", flat(ours))]:
+        factors = {name: took / unit for name, took in rows.items()}
+        slowest = sorted(factors, key=factors.__getitem__)[-4:]
+        names = ", ".join(f"{name} {factors[name]:.1f}" for name in reversed(slowest))
+        peers = flat(theirs) if title == "all" else theirs.get(title, {})
+        print(
+            f"{title:15} {len(rows):4} rows  median {statistics.median(factors.values()):4.1f}"
+            f"  p90 {percentile(factors):4.1f}{beside_peer(rows, peers)}  ({names})"
+        )
+
+
+def report_above(unit: float, ours: Times, limit: float) -> None:
+    """Print the rows above a factor, with their factor in every situation."""
+    slow = {name for rows in ours.values() for name, took in rows.items() if took > limit * unit}
+    for name in sorted(slow, key=lambda name: -ours["contiguous"].get(name, 0.0)):
+        factors = [f"{t} {ours[t][name] / unit:.1f}" for t in ours if name in ours[t]]
+        print(f"{name:32} {', '.join(factors)}")
+
+
 def main() -> int:
     """Measure and print; return 1 when the 90th percentile of all is above the limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, default=3.0)
-    limit = parser.parse_args().limit
-    found = measure()
-    found["all"] = {f"{title} {n}": f for title, fs in found.items() for n, f in fs.items()}
-    for title, factors in found.items():
-        p90 = percentile(factors)
-        slowest = sorted(factors, key=factors.__getitem__)[-5:]
-        names = ", ".join(f"{name} {factors[name]:.1f}" for name in reversed(slowest))
-        median = statistics.median(factors.values())
-        print(f"{title:15} {len(factors):4} rows  median {median:4.1f}  p90 {p90:4.1f}  ({names})")
-    return 1 if percentile(found["all"]) > limit else 0
+    parser.add_argument("--above", type=float)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # deprecated names are measured too
+    unit, ours, theirs = measure()
+    print(f"add: {unit:.0f} ns")
+    report(unit, ours, theirs)
+    if options.above is not None:
+        report_above(unit, ours, options.above)
+    if options.json is not None:
+        options.json.write_text(json.dumps({"unit": unit, "ours": ours, "theirs": theirs}))
+    return 1 if percentile(flat(ours)) > options.limit * unit else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Size: the shape of a tensor, a tuple that also counts elements."""
 from __future__ import annotations
 
+from flambeau.core import _core
 
-class Size(tuple):
+
+class Size(_core.Sizes):  # slices and sums of sizes are sizes
     """Sizes of a tensor's dimensions.
 
     Example:
@@ -24,13 +26,3 @@ class Size(tuple):
 
     def __repr__(self) -> str:
         return f"flambeau.Size([{', '.join(map(str, self))}])"
-
-    def __getitem__(self, index):
-        item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
-
-    def __add__(self, other):
-        return Size(tuple.__add__(self, tuple(other)))
-
-    def __radd__(self, other):
-        return Size(tuple(other) + tuple(self))

@@ -18,10 +18,6 @@ def adjoint(x):
     return _op["conj"](x) if x.is_complex() else x
 
 
-def broadcast_to(x, size):
-    return _op["expand"](x, size)
-
-
 def sum_to_size(x, size):
     extra = x.ndim - len(size)
     wrong = extra < 0 or [want for want, have in zip(size, x.shape[extra:], strict=True)

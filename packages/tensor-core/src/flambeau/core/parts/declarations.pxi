@@ -126,6 +126,7 @@ cdef extern from "core/python.h":
         PyObject *linalg_error
     cdef cppclass fl_arena:
         fl_arena() except +
+    object fl_size_base()
     PyTypeObject *fl_tensor_type
     fl_storage *fl_empty_storage
     fl_thread_state fl_thread

@@ -89,6 +89,10 @@ def operators():
     return _operators
 
 
+#: Tuples whose slices and sums are of their own type.
+Sizes = fl_size_base()
+
+
 def _set_size_type(type kind):
     global _size_type
     _size_type = kind

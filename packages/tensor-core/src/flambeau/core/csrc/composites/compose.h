@@ -63,6 +63,13 @@ static inline fl_value fl_device_value(const fl_tensor *t) {
     return v;
 }
 
+static inline fl_value fl_bool_value(bool b) {
+    fl_value v = fl_none_value();
+    v.tag = FL_BOOLEAN;
+    v.i = b;
+    return v;
+}
+
 /* ---- results ----------------------------------------------------------------------------------- */
 
 /* A tensor that is released unless it is given away; NULL after an error. */
@@ -89,6 +96,19 @@ template <class... Values> fl_tensor *fl_compose(int row, Values... values) {
     return fl_dispatch(&fl_builtin_ops[row], in, (int)sizeof...(values), out) < 0 ? nullptr
                                                                                   : out[0].t;
 }
+/* Call a row of several outputs, of which the first is wanted. */
+template <class... Values> fl_tensor *fl_compose_first(int row, Values... values) {
+    const fl_op *op = &fl_builtin_ops[row];
+    fl_value in[] = {values...}, out[FL_MAX_OUTS];
+    for (int i = 0; i < op->nouts; i++)
+        out[i].tag = FL_NONE;
+    if (fl_dispatch(op, in, (int)sizeof...(values), out) < 0)
+        return nullptr;
+    for (int i = 1; i < op->nouts; i++)
+        if (out[i].tag == FL_TENSOR)
+            Py_DECREF(out[i].t);
+    return out[0].t;
+}
 /* Call a row that writes to its first argument. */
 template <class... Values> int fl_compose_into(int row, fl_tensor *target, Values... values) {
     fl_value in[] = {fl_tensor_value(target), values...}, out[1];
@@ -107,6 +127,16 @@ int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out,
 static inline int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out,
                                     fl_tensor *result) {
     return fl_compose_result(op, in, n, out, (PyObject *)result);
+}
+
+/* Whether a composite may take its short way: results that go to a given tensor, and arguments
+ * that are out of the ordinary, are the business of the function in Python (fl_call_composite). */
+static inline bool fl_is_short(const fl_value *out, bool ordinary) {
+    return out[0].tag != FL_TENSOR && ordinary;
+}
+static inline bool fl_same_shape(const fl_tensor *a, const fl_tensor *b) {
+    return a->ndim == b->ndim &&
+           !memcmp(a->shape, b->shape, sizeof(int64_t) * (size_t)a->ndim);
 }
 
 /* The name of a memory format given as any object; NULL for None, or with an exception. */

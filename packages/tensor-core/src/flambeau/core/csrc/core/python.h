@@ -65,6 +65,9 @@ fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t 
 int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides);
 static inline bool fl_tensor_check(PyObject *o) { return PyObject_TypeCheck(o, fl_tensor_type); }
 
+/* ---- shapes as Python objects: what flambeau.Size derives from; a new reference ---------------- */
+PyObject *fl_size_base(void);
+
 /* ---- parameters: flags that only the core knows, beyond fl_param_flags ------------------------- */
 enum { FL_P_VARIADIC = 8 };      /* a list of tensors that may be given one by one */
 

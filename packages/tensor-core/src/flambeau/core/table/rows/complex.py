@@ -3,9 +3,9 @@ from flambeau.core.table.make import composite
 
 ROWS = (
     composite("complex(Tensor real, Tensor imag)", forms=("function",),
-              doc="Complex numbers from real and imaginary parts."),
+              call="complex", doc="Complex numbers from real and imaginary parts."),
     composite("polar(Tensor abs, Tensor angle)", forms=("function",),
-              doc="Complex numbers from sizes and angles."),
+              call="polar", doc="Complex numbers from sizes and angles."),
     composite("resolve_conj(Tensor self)",
               doc="The tensor itself: conjugates are computed at once here."),
     composite("resolve_neg(Tensor self)",

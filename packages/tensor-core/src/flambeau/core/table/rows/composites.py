@@ -11,7 +11,7 @@ ROWS = (
     composite("flatten(Tensor self, Int start_dim=0, Int end_dim=-1)",
               call="flatten", doc="Merges a range of dimensions."),
     composite("unflatten(Tensor self, Dim dim, Shape sizes)",
-              doc="Splits a dimension into several."),
+              call="unflatten", doc="Splits a dimension into several."),
     composite("expand_as(Tensor self, Tensor other)", forms=("method",),
               call="expand_as", doc="Expanded to the shape of another tensor."),
     composite("view_as(Tensor self, Tensor other)", forms=("method",),
@@ -55,46 +55,48 @@ ROWS = (
     composite("unbind(Tensor self, Dim dim=0) -> Tensors", call="unbind",
               doc="All slices along a dimension."),
     composite("movedim(Tensor self, Ints source, Ints destination)", aliases=("moveaxis",),
-              doc="Moves dimensions to other places."),
+              call="movedim", doc="Moves dimensions to other places."),
     composite("masked_fill(Tensor self, Tensor mask, Operand value)", inplace=True,
               call="masked_fill", doc="``value`` where the mask holds."),
-    composite("repeat(Tensor self, Shape repeats)", forms=("method",), doc="Tiles by copying."),
+    composite("repeat(Tensor self, Shape repeats)", forms=("method",),
+              call="repeat", doc="Tiles by copying."),
     composite("argsort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)",
               call="argsort", doc="The order that sorts along a dimension."),
     composite("gelu(Tensor self, *, Str approximate='none')", forms=_NN,
               call="gelu", doc="``x * Phi(x)``, exact or by tanh."),
     composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
               " Tensor? bias=None, Float eps=1e-05)", forms=("function", "nn"),
-              doc="Normalizes over the last dimensions."),
+              call="layer_norm", doc="Normalizes over the last dimensions."),
     composite("batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var,"
               " Tensor? weight=None, Tensor? bias=None, Bool training=False,"
               " Float momentum=0.1, Float eps=1e-05)", forms=_NN,
-              doc="Normalizes each channel."),
+              call="batch_norm", doc="Normalizes each channel."),
     composite("embedding(Tensor input, Tensor weight, Int? padding_idx=None,"
               " Float? max_norm=None, Float norm_type=2.0, Bool scale_grad_by_freq=False,"
-              " Bool sparse=False)", forms=_NN, doc="Rows of a table."),
+              " Bool sparse=False)", forms=_NN, call="embedding", doc="Rows of a table."),
     composite("dropout(Tensor input, Float p=0.5, Bool training=True, Bool inplace=False)",
               forms=_NN, call="dropout",
               doc="Zeroes elements with probability p and rescales the rest."),
     composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
-              f" {_LOSS})", forms=_NN, doc="Negative log likelihood."),
+              f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood."),
     composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS}, Float label_smoothing=0.0)", forms=_NN,
-              doc="Negative log likelihood of the softmax of scores."),
+              call="cross_entropy", doc="Negative log likelihood of the softmax of scores."),
     composite("mse_loss(Tensor input, Tensor target, Object size_average=None,"
               f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
-              doc="Mean squared error; with weights, the weighted mean."),
+              call="mse_loss", doc="Mean squared error; with weights, the weighted mean."),
     composite("l1_loss(Tensor input, Tensor target, Object size_average=None,"
               f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
-              doc="Mean absolute error; with weights, the weighted mean."),
+              call="l1_loss", doc="Mean absolute error; with weights, the weighted mean."),
     composite("binary_cross_entropy_with_logits(Tensor input, Tensor target,"
               " Tensor? weight=None, Object size_average=None, Object reduce=None,"
               f" {_LOSS}, Tensor? pos_weight=None)", forms=_NN,
-              doc="Binary cross entropy of scores."),
+              call="binary_cross_entropy_with_logits", doc="Binary cross entropy of scores."),
     composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value,"
               " Tensor? attn_mask=None, Float dropout_p=0.0, Bool is_causal=False, *,"
               " Float? scale=None, Bool enable_gqa=False)", forms=_NN,
+              call="scaled_dot_product_attention",
               doc="``softmax(query @ key.T * scale) @ value``."),
 )

@@ -18,10 +18,11 @@ ROWS = (
               doc="Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100."),
     composite(f"smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, Float beta=1.0)",
               forms=("nn",),
+              call="smooth_l1_loss",
               doc="Mean of ``d**2 / (2 * beta)`` where ``d = |x - y| < beta``, else of "
                   "``d - beta / 2``."),
     composite("huber_loss(Tensor input, Tensor target, Str reduction='mean', Float delta=1.0,"
               " Tensor? weight=None)", forms=("nn",),
-              doc="Mean of ``d**2 / 2`` where ``d = |x - y| < delta``, else of "
+              call="huber_loss", doc="Mean of ``d**2 / 2`` where ``d = |x - y| < delta``, else of "
                   "``delta * (d - delta / 2)``."),
 )

@@ -12,8 +12,9 @@ def _copy(name: str, rest: str = "", returns: str = "", forms=_FUNCTION,
                      doc=f"What {name} shows, in memory of its own.")
 
 
-def _written(name: str, rest: str) -> object:
-    return composite(f"{name}_scatter(Tensor self, Tensor src{rest})",
+def _written(name: str, rest: str, call: str | None = None) -> object:
+    call = f"{name}_scatter" if call is None else call
+    return composite(f"{name}_scatter(Tensor self, Tensor src{rest})", call=call,
                      doc=f"A copy in which ``src`` stands where {name} looks.")
 
 
@@ -41,13 +42,13 @@ _SPLITS = (
     composite("split_with_sizes(Tensor self, Ints split_sizes, Dim dim=0) -> Tensors",
               doc="Pieces of given sizes along a dimension."),
     composite("tensor_split(Tensor self, Object indices_or_sections, Dim dim=0) -> Tensors",
-              doc="Pieces as equal as can be, or cut at given places."),
+              call="tensor_split", doc="Pieces as equal as can be, or cut at given places."),
     composite("hsplit(Tensor self, Object indices_or_sections) -> Tensors",
-              doc="tensor_split of the columns; of a vector's elements."),
+              call="hsplit", doc="tensor_split of the columns; of a vector's elements."),
     composite("vsplit(Tensor self, Object indices_or_sections) -> Tensors",
-              doc="tensor_split of the rows."),
+              call="vsplit", doc="tensor_split of the rows."),
     composite("dsplit(Tensor self, Object indices_or_sections) -> Tensors",
-              doc="tensor_split of the third dimension."),
+              call="dsplit", doc="tensor_split of the third dimension."),
 )
 
 
@@ -59,12 +60,14 @@ def _at_least(n: int) -> tuple:
 
 
 _JOINS = (
-    composite("hstack(Tensors tensors)", forms=_FUNCTION, doc="Joins columns; of vectors, ends."),
+    composite("hstack(Tensors tensors)", forms=_FUNCTION,
+              call="hstack", doc="Joins columns; of vectors, ends."),
     composite("vstack(Tensors tensors)", forms=_FUNCTION, aliases=("row_stack",),
-              doc="Joins rows; a vector is a row."),
-    composite("dstack(Tensors tensors)", forms=_FUNCTION, doc="Joins along the third dimension."),
+              call="vstack", doc="Joins rows; a vector is a row."),
+    composite("dstack(Tensors tensors)", forms=_FUNCTION,
+              call="dstack", doc="Joins along the third dimension."),
     composite("column_stack(Tensors tensors)", forms=_FUNCTION,
-              doc="Joins columns; a vector is a column."),
+              call="column_stack", doc="Joins columns; a vector is a column."),
     composite("block_diag(Tensors* tensors)", forms=_FUNCTION,
               doc="A matrix with the given ones along its diagonal."),
     composite("broadcast_tensors(Tensors* tensors) -> Tensors", forms=_FUNCTION,
@@ -79,11 +82,13 @@ _JOINS = (
 
 _SHAPES = (
     composite("adjoint(Tensor self)", doc="Matrices transposed and conjugated."),
-    composite("broadcast_to(Tensor self, Shape size)", doc="Expanded to a shape."),
+    composite("broadcast_to(Tensor self, Shape size)",
+              call="broadcast_to", doc="Expanded to a shape."),
     composite("ravel(Tensor self)", call="ravel", doc="The elements in C order as a vector."),
     composite("sum_to_size(Tensor self, Shape size)", forms=_METHOD,
-              doc="Sums what broadcasting from ``size`` would repeat."),
-    composite("tile(Tensor self, Shape dims)", doc="Repeats a tensor along its dimensions."),
+              call="sum_to_size", doc="Sums what broadcasting from ``size`` would repeat."),
+    composite("tile(Tensor self, Shape dims)",
+              call="tile", doc="Repeats a tensor along its dimensions."),
     composite("diag(Tensor self, Int diagonal=0)",
               call="diag",
               doc="A matrix with a vector on its diagonal, or the diagonal of a matrix."),
@@ -94,13 +99,14 @@ _SHAPES = (
     _written("diagonal", ", Int offset=0, Dim dim1=0, Dim dim2=1"),
     _written("select", ", Dim dim, Int index"),
     _written("slice", ", Dim dim=0, Int? start=None, Int? end=None, Int step=1"),
-    _written("as_strided", ", Shape size, Ints stride, Int? storage_offset=None"),
+    _written("as_strided", ", Shape size, Ints stride, Int? storage_offset=None", ""),
 )
 
 _ORDER = (
     composite("fliplr(Tensor self)", doc="Columns in reverse."),
     composite("flipud(Tensor self)", doc="Rows in reverse."),
     composite("roll(Tensor self, Ints shifts, Dims? dims=None)",
+              call="roll",
               doc="Elements shifted along dimensions; what falls off returns at the other end."),
     composite("rot90(Tensor self, Int k=1, Dims dims=(0, 1))",
               call="rot90", doc="Rotated by k quarter turns in the plane of two dimensions."),

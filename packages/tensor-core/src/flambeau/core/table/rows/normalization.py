@@ -13,13 +13,15 @@ ROWS = (
            " Int num_groups) -> (Tensor input, Tensor weight, Tensor bias)", forms=(), out=False,
            doc="Gradients of group_norm."),
     composite("group_norm(Tensor input, Int num_groups, Tensor? weight=None, Tensor? bias=None,"
-              " Float eps=1e-05)", forms=_BOTH, doc="Normalizes each group of channels."),
+              " Float eps=1e-05)", forms=_BOTH,
+              call="group_norm", doc="Normalizes each group of channels."),
     composite("instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None,"
               " Tensor? weight=None, Tensor? bias=None, Bool use_input_stats=True,"
               " Float momentum=0.1, Float eps=1e-05)", forms=_NN,
               doc="Normalizes each channel of each instance."),
     composite("rms_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
               " Float? eps=None)", forms=_BOTH,
+              call="rms_norm",
               doc="Divides by the root of the mean square over the last dimensions."),
     composite("local_response_norm(Tensor input, Int size, Float alpha=0.0001, Float beta=0.75,"
               " Float k=1.0)", forms=_NN,
