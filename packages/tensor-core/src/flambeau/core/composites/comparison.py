@@ -4,12 +4,6 @@ from flambeau.core import _core
 _op = _core.operators()
 
 
-def equal(x, other):
-    if x.shape != other.shape:
-        return False
-    return bool(_op["all"](_op["eq"](x, other)))
-
-
 def isclose(x, other, rtol, atol, equal_nan):
     if x.dtype is not other.dtype:
         raise RuntimeError(f"isclose(): self is {x.dtype} and other is {other.dtype}; convert one "

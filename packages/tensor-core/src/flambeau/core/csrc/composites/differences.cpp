@@ -16,7 +16,7 @@ static fl_tensor *neighbours(int row, const fl_value &x, int dim) {
     return low ? fl_compose(row, fl_tensor_value(high), fl_tensor_value(low)) : nullptr;
 }
 
-/* ---- diff -------------------------------------------------------------------------------------- */
+/* ---- diff ----------------------------------------------------------------------------------- */
 
 static fl_tensor *extended(const fl_value *in, int dim) {
     static const int order[] = {3, 0, 4};
@@ -62,7 +62,7 @@ int fl_call_diff(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, differences(in, dim));
 }
 
-/* ---- the trapezoidal rule over even steps ------------------------------------------------------- */
+/* ---- the trapezoidal rule over even steps ---------------------------------------------------- */
 
 static int check_areas(const fl_op *op, const fl_value *in, int *dim) {
     const fl_tensor *y = in[0].t;
@@ -135,4 +135,90 @@ int fl_call_cumulative_trapezoid(const fl_op *op, const fl_value *in, int n, fl_
     if (check_areas(op, in, &dim) < 0)
         return -1;
     return trapezoids(op, in, n, out, FL_OP_cumsum, fl_int_value(dim), dim);
+}
+
+/* ---- gradient over even steps ----------------------------------------------------------------- */
+
+/* (x[first + gap ...] - x[first ...]) / (gap * step), `count` of them */
+static fl_tensor *slopes(const fl_value &x, int dim, int64_t first, int64_t count, int gap,
+                         double step) {
+    Made high(part(x, dim, first + gap, count));
+    if (!high)
+        return nullptr;
+    Made low(part(x, dim, first, count));
+    if (!low)
+        return nullptr;
+    Made rise(fl_compose(FL_OP_sub, fl_tensor_value(high), fl_tensor_value(low)));
+    return rise ? fl_compose(FL_OP_div, fl_tensor_value(rise), fl_float_value(gap * step))
+                : nullptr;
+}
+
+/* From both neighbours inside, from one at the ends. */
+static fl_tensor *slopes_along(const fl_value &x, int dim, double step) {
+    int64_t size = x.t->shape[dim];
+    Made first(slopes(x, dim, 0, 1, 1, step));
+    if (!first)
+        return nullptr;
+    Made inside(size > 2 ? slopes(x, dim, 0, size - 2, 2, step) : nullptr);
+    if (!inside && size > 2)
+        return nullptr;
+    Made last(slopes(x, dim, size - 2, 1, 1, step));
+    if (!last)
+        return nullptr;
+    fl_tensor *parts[3] = {first.get(), inside.get(), last.get()};
+    if (size == 2)
+        parts[1] = last.get();
+    return fl_compose(FL_OP_cat, fl_tensors_value(parts, size > 2 ? 3 : 2), fl_int_value(dim));
+}
+
+/* The step where it is one number for all dimensions; false for others. */
+static bool read_step(const fl_value &v, double *step) {
+    *step = 1;
+    if (fl_is_none(v))
+        return true;
+    if (v.tag != FL_OBJECT || !(PyFloat_CheckExact(v.o) || PyLong_CheckExact(v.o)))
+        return false;
+    *step = PyFloat_AsDouble(v.o);
+    if (*step == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    return *step != 0 && *step != -1;
+}
+
+/* The dimensions asked for, all of them for None; how many, or -1 where one is wrong, named twice
+ * or too short. */
+static int gradient_dims(const fl_tensor *x, const fl_value &wanted, int *dims) {
+    uint32_t seen = 0;
+    int count = fl_is_none(wanted) ? x->ndim : (int)wanted.len;
+    if (count > x->ndim)
+        return -1;
+    for (int i = 0; i < count; i++) {
+        int64_t dim = fl_is_none(wanted) ? i : wanted.is[i];
+        dim += dim < 0 ? x->ndim : 0;
+        if (dim < 0 || dim >= x->ndim || (seen >> dim & 1) || x->shape[dim] < 2)
+            return -1;
+        seen |= 1u << dim;
+        dims[i] = (int)dim;
+    }
+    return count;
+}
+
+/* (self, spacing, dim, edge_order): real numbers in even steps here, the rest in Python. */
+int fl_call_gradient(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_tensor *x = in[0].t;
+    double step;
+    int dims[FL_MAX_DIMS];
+    bool plain = (x->dtype == FL_F32 || x->dtype == FL_F64) && in[3].i == 1 &&
+                 read_step(in[1], &step);
+    int count = plain ? gradient_dims(x, in[2], dims) : -1;
+    if (!fl_is_short(out, count >= 0))
+        return fl_call_composite(op, in, n, out);
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) {
+        fl_tensor *result = slopes_along(in[0], dims[i], step);
+        if (result)
+            PyTuple_SET_ITEM(tuple, i, (PyObject *)result);
+        else
+            Py_CLEAR(tuple);
+    }
+    return fl_compose_result(op, in, n, out, tuple);
 }

@@ -1,29 +1,8 @@
 /* Losses without weights, of the names of reduction that PyTorch has today. Weights, older
  * arguments, targets for the result and errors in Python. */
-#include "composites/compose.h"
+#include "composites/reduction.h"
 
-enum Reduction { NONE = 0, MEAN = 1, SUM = 2, UNKNOWN = -1 };
-
-static Reduction read_reduction(const fl_value &v) {
-    if (v.tag != FL_STRING)
-        return UNKNOWN;
-    return !strcmp(v.s, "mean") ? MEAN : !strcmp(v.s, "sum") ? SUM
-         : !strcmp(v.s, "none") ? NONE : UNKNOWN;
-}
-
-/* The loss from its terms, whose reference is taken. */
-static fl_tensor *reduced(fl_tensor *terms, Reduction reduction) {
-    if (!terms || reduction == NONE)
-        return terms;
-    Made made(terms);
-    return fl_compose(reduction == MEAN ? (int)FL_OP_mean : (int)FL_OP_sum, fl_tensor_value(made));
-}
-
-static bool are_none(const fl_value &a, const fl_value &b, const fl_value &c) {
-    return fl_is_none(a) && fl_is_none(b) && fl_is_none(c);
-}
-
-/* ---- terms of two tensors of one shape ------------------------------------------------------------ */
+/* ---- terms of two tensors of one shape --------------------------------------------------------- */
 
 static fl_tensor *of_difference(int row, const fl_value *in) {
     Made gap(fl_compose(FL_OP_sub, in[0], in[1]));
@@ -99,7 +78,7 @@ int fl_call_binary_cross_entropy_with_logits(const fl_op *op, const fl_value *in
     return fl_compose_result(op, in, n, out, reduced(terms_of_scores(in), reduction));
 }
 
-/* ---- classes ------------------------------------------------------------------------------------- */
+/* ---- classes ---------------------------------------------------------------------------------- */
 
 static fl_tensor *of_rows(const fl_value &scores, const fl_value *in, Reduction reduction) {
     return fl_compose_first(FL_OP_nll_loss_rows, scores, in[1], in[2], fl_int_value(reduction),

@@ -60,14 +60,15 @@ int fl_call_outer(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, outer_product(in[0], in[1]));
 }
 
-/* ---- Kronecker product of few elements ---------------------------------------------------------- */
+/* ---- Kronecker product of few elements ------------------------------------------------------- */
 
 static const int64_t FEW = 1 << 10;     /* beyond, whole rows are multiplied: see kron in Python */
 
 /* [a, b] * [c, d] as [a, 1, b, 1] * [1, c, 1, d]. */
 static fl_tensor *kronecker(const fl_value &x, const fl_value &y) {
     const int64_t *s = x.t->shape, *t = y.t->shape;
-    int64_t spread[] = {s[0], 1, s[1], 1}, merged[] = {s[0] * t[0], s[1] * t[1]};
+    int64_t spread[] = {s[0], 1, s[1], 1};
+    int64_t merged[] = {fl_wrapping_mul(s[0], t[0]), fl_wrapping_mul(s[1], t[1])};
     int64_t rows[] = {t[0], 1, t[1]};
     Made left(fl_compose(FL_OP_reshape, x, fl_ints_value(spread, 4)));
     if (!left)
@@ -87,7 +88,7 @@ int fl_call_kron(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, kronecker(in[0], in[1]));
 }
 
-/* ---- beta * self + alpha * product -------------------------------------------------------------- */
+/* ---- beta * self + alpha * product ----------------------------------------------------------- */
 
 /* Whether all are of one dtype in which numbers are added as they are multiplied. */
 static bool sums_in_place(const fl_value *in) {
@@ -151,7 +152,30 @@ int fl_call_baddbmm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return add_product(op, in, n, out, multiplied, 3, 3);
 }
 
-/* ---- cross product ------------------------------------------------------------------------------- */
+/* The sum over a stack of products is one product: the stack joins the inner dimension. */
+static fl_tensor *sum_of_products(const fl_value &left, const fl_value &right) {
+    const int64_t *s = left.t->shape, *t = right.t->shape;
+    int64_t inside = fl_wrapping_mul(s[0], s[2]);
+    int64_t wide[] = {s[1], inside}, tall[] = {inside, t[2]};
+    Made turned(fl_compose(FL_OP_transpose, left, fl_int_value(0), fl_int_value(1)));
+    if (!turned)
+        return nullptr;
+    Made a(fl_compose(FL_OP_reshape, fl_tensor_value(turned), fl_ints_value(wide, 2)));
+    if (!a)
+        return nullptr;
+    Made b(fl_compose(FL_OP_reshape, right, fl_ints_value(tall, 2)));
+    return b ? multiplied(fl_tensor_value(a), fl_tensor_value(b)) : nullptr;
+}
+
+int fl_call_addbmm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_tensor *a = in[1].t, *b = in[2].t;
+    bool plain = have_dims(in + 1, 3, 3) && a->shape[0] == b->shape[0] &&
+                 a->shape[2] == b->shape[1];
+    return plain ? add_product(op, in, n, out, sum_of_products, 3, 3)
+                 : fl_call_composite(op, in, n, out);
+}
+
+/* ---- cross product ---------------------------------------------------------------------------- */
 
 static fl_tensor *narrowed(const fl_value &x, int dim, int64_t start, int64_t length) {
     return fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),

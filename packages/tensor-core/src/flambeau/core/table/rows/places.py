@@ -26,6 +26,7 @@ ROWS = (
               doc="Writes elements to places of the flattened tensor."),
     composite("take(Tensor self, Tensor index)", doc="Elements of the flattened tensor."),
     composite("take_along_dim(Tensor self, Tensor indices, Dim? dim=None)",
+              call="take_along_dim",
               doc="Picks along a dimension; the other dimensions broadcast."),
     composite("argwhere(Tensor self)", differentiable=False,
               doc="Indices of the non-zero elements, as rows."),
@@ -51,7 +52,7 @@ ROWS = (
            out=False, doc="Whether each element is among the others, which have the same dtype."),
     composite("isin(Operand elements, Operand test_elements, *, Bool assume_unique=False,"
               " Bool invert=False)", forms=_FUNCTION, differentiable=False,
-              doc="Whether each element is among the test elements."),
+              call="isin", doc="Whether each element is among the test elements."),
     composite("segment_reduce(Tensor data, Str reduce, *, Tensor? lengths=None,"
               " Tensor? indices=None, Tensor? offsets=None, Int axis=0, Bool unsafe=False,"
               " Scalar? initial=None)", forms=("function",),
