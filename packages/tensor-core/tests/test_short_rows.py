@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 
 import numpy as np
@@ -65,8 +66,22 @@ def test_extremes_of_half_precision(dtype):
             zeros = given.float().numpy() == 0
             np.testing.assert_array_equal(np.signbit(result.float().numpy()[zeros]),
                                           np.signbit(expected.numpy()[zeros]))
-    for bounds in ({"min": 0.3}, {"max": 0.3}, {"min": -1}):
+    for bounds in ({"min": 0.3}, {"max": 0.3}, {"min": -1}, {"min": -0.1, "max": 0.7},
+                   {"min": 0.1, "max": 0.09999}, {"min": y, "max": y.roll(1)},
+                   {"min": -1.0, "max": math.nan}):
         _equal_bits(x.clamp(**bounds), x.float().clamp(**bounds).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+@pytest.mark.parametrize("low, high", [(3, 100), (100, 3), (0, 0)])
+def test_clamped_integers(dtype, low, high):
+    array = RANDOM.integers(0, 127, 9001).astype(dtype)
+    x = flambeau.from_numpy(array)
+    expected = np.minimum(np.maximum(array, low), high)
+    np.testing.assert_array_equal(x.clamp(low, high).numpy(), expected)
+    bounds = (flambeau.full_like(x, low), flambeau.full_like(x, high))
+    np.testing.assert_array_equal(x.clamp(*bounds).numpy(), expected)
+    np.testing.assert_array_equal(x[::2].clamp(low, high).numpy(), expected[::2])
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)

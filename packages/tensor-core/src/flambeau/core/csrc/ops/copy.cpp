@@ -20,10 +20,19 @@ fl_pw_fn mover(int bytes) {
     }
 }
 
-/* The kind a copy passes through: large enough for both sides where one can be. uint64 has its own
- * value as a float only before it becomes int64. */
+bool is_short(int dtype) {
+    return (fl_is_int(dtype) || dtype == FL_BOOL) && fl_itemsize(dtype) <= 2;
+}
+
+/* The kind a copy passes through: large enough for both sides where one can be, and that of the
+ * target where whole numbers become floats, which rounds them once. uint64 has its own value as a
+ * float only before it becomes int64. */
 int passage(int from, int to) {
     int k = fl_kind_of_dtype[from];
+    if (is_short(from) && fl_is_float(to))
+        return fl_kind_of_dtype[to];
+    if (fl_is_int(from) && (to == FL_F32 || to == FL_F64))
+        return fl_kind_of_dtype[to];
     if (from == FL_U64 && (fl_is_float(to) || fl_is_complex(to)))
         return fl_kind_of_dtype[fl_real_dtype(to)];
     if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128 || fl_is_int(to)))
@@ -70,6 +79,25 @@ static bool copy_bytes(const fl_strided &dst, const fl_strided &src, int ndim,
     return true;
 }
 
+/* Both sides contiguous and one of the kind: converted on the way. */
+static bool convert_whole(const fl_strided &dst, const fl_strided &src, int kind, int ndim,
+                          const int64_t *shape) {
+    bool reads = fl_dtype_of_kind[kind] == dst.dtype, writes = fl_dtype_of_kind[kind] == src.dtype;
+    if (reads == writes || !fl_geometry_contiguous(ndim, shape, dst.strides) ||
+        !fl_geometry_contiguous(ndim, shape, src.strides))
+        return false;
+    const int64_t to_size = fl_itemsize(dst.dtype), from_size = fl_itemsize(src.dtype);
+    fl_parallel(fl_numel_of(ndim, shape), FL_GRAIN, [&](int64_t begin, int64_t end) {
+        char *to = dst.data + begin * to_size;
+        const char *from = src.data + begin * from_size;
+        if (reads)
+            fl_moves->gather[src.dtype][kind](to, from, 1, end - begin, 0, 1);
+        else
+            fl_moves->scatter[kind][dst.dtype](to, from, 1, end - begin, 0, 1);
+    });
+    return true;
+}
+
 void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
                      const int64_t *shape) {
     if (fl_itemsize(src.dtype) == 2 && copy_bytes(dst, src, ndim, shape))
@@ -83,6 +111,8 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
         return;
     if (n <= FL_FEW)
         return copy_few(dst, to, src, from, kind, ndim, shape);
+    if (!same && convert_whole(dst, src, kind, ndim, shape))
+        return;
     fl_operand ops[2];
     ops[0] = fl_operand{src.data, from, kind, {}};
     ops[1] = fl_operand{dst.data, to, kind, {}};

@@ -1,5 +1,6 @@
 /* index and index_put: reading and writing through advanced indices. */
 #include "kernels/accumulate.h"
+#include "ops/add.h"
 #include "ops/args.h"
 #include "ops/index.h"
 #include "ops/raw.h"
@@ -45,6 +46,11 @@ void write_points(const fl_index_walk &w, char *base, const char *dense, int64_t
                   int64_t end) {
     T *out = (T *)base;
     const T *x = (const T *)dense + begin * w.block;
+    if (w.block == 1) {
+        for (int64_t i = begin; i < end; i++)
+            out[w.offsets[i]] = *x++;
+        return;
+    }
     const int64_t line = w.na ? w.after_shape[w.na - 1] : 1;
     const int64_t step = w.na ? w.after_strides[w.na - 1] : 1;
     for (int64_t i = begin; i < end; i++)
@@ -55,10 +61,27 @@ void write_points(const fl_index_walk &w, char *base, const char *dense, int64_t
         }
 }
 
-/* Add to the points whose offset lies in [low, high), in order. The memory is contiguous, so
- * only the innermost merged dimension is walked here. */
+/* Add to the points whose offset lies in [low, high), in order: points of one element. */
+template <class T>
+void add_elements(const fl_index_walk &w, char *base, const char *dense, int64_t low,
+                  int64_t high) {
+    T *to = (T *)base;
+    const T *x = (const T *)dense;
+    for (int64_t i = 0; i < w.n_points; i++) {
+        int64_t at = w.offsets[i];
+        if (at >= low && at < high)
+            to[at] = fl_plus(to[at], x[i]);
+    }
+}
+
+/* The same for blocks of any size. The memory is contiguous, so that only the innermost merged
+ * dimension is walked here. */
 void add_points(const fl_index_walk &w, int kind, char *base, const char *dense, int64_t low,
                 int64_t high) {
+    if (w.block == 1) {
+        FL_BY_KIND(kind, add_elements, w, base, dense, low, high)
+        return;
+    }
     const int64_t line = w.na ? w.after_shape[w.na - 1] : 1, size = fl_kind_size[kind];
     const bool run = w.na == 0 || w.after_strides[w.na - 1] == 1;
     const int64_t step = run ? line : 1;
@@ -89,12 +112,17 @@ int put(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shap
     return 0;
 }
 
-/* Parts of the offsets' range: no two of them meet, and within one the order is the index's. */
-const int64_t PARTS = 4;
+/* Parts of the offsets' range: no two of them meet, and within one the order is the index's, so
+ * that their number changes no result. Each looks at all offsets: no more than there are threads. */
+int64_t parts_of(const fl_index_walk &w) {
+    const int64_t MOST = 4;
+    int64_t threads = fl_get_num_threads();
+    return w.n_points * w.block < FL_GRAIN ? 1 : threads < MOST ? threads : MOST;
+}
 
 void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, int64_t span) {
     int64_t size = fl_kind_size[kind];
-    int64_t parts = w.n_points * w.block < FL_GRAIN ? 1 : PARTS;
+    int64_t parts = parts_of(w);
     fl_parallel(w.n_before * parts, parts == 1 ? w.n_before : 1, [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++) {
             int64_t row = t / parts, part = t % parts;

@@ -107,6 +107,35 @@ bool plain_scalars(const fl_pointwise *pw, const fl_value *in) {
     return true;
 }
 
+fl_narrow_fn function_of(int kernel, int half_kernel, int dtype) {
+    if (is_half(dtype))
+        return FL_PICK(fl_half_kernels)->run[half_kernel][dtype == FL_BF16];
+    return FL_PICK(fl_narrow_kernels)->run[kernel][column_of(dtype)];
+}
+
+/* The lower bound, then the upper one while the elements are near. That half precision is rounded
+ * between the two changes nothing: rounding keeps the order. */
+bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
+    const int64_t NEAR = 4096;
+    Side x, low, high;
+    if ((!is_half(dtype) && column_of(dtype) < 0) || !(out->flags & FL_CONTIGUOUS) ||
+        out->dtype != dtype || !x.set(in[pw->operand[0]], dtype, out) ||
+        !low.set(in[pw->operand[1]], dtype, out) || !high.set(in[pw->operand[2]], dtype, out))
+        return false;
+    fl_narrow_fn raise = function_of(FL_NARROW_MAX, FL_HALF_MAX, dtype);
+    fl_narrow_fn lower = function_of(FL_NARROW_MIN, FL_HALF_MIN, dtype);
+    const int64_t size = fl_itemsize(dtype);
+    fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i += NEAR) {
+            int64_t n = end - i < NEAR ? end - i : NEAR;
+            char *to = out->data + i * size;
+            raise(x.from(i, size), x.step, low.from(i, size), low.step, to, n);
+            lower(to, 1, high.from(i, size), high.step, to, n);
+        }
+    });
+    return true;
+}
+
 /* Absolute values and negatives of half precision are a change of the sign's bit. */
 bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *out) {
     Side x;
@@ -129,6 +158,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
     bool half = is_half(dtype);
     if (half && pw->n_in == 1)
         return run_sign(op, in[pw->operand[0]], dtype, out);
+    if (op->index == FL_OP_clamp_both)
+        return run_clamp(pw, in, dtype, out);
     int column = half ? dtype == FL_BF16 : column_of(dtype);
     int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
     bool compares = !half && kernel >= FL_NARROW_EQ;
@@ -137,8 +168,7 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
         !a.set(in[pw->operand[0]], dtype, out) || !b.set(in[pw->operand[1]], dtype, out))
         return false;
-    fl_narrow_fn run = half ? FL_PICK(fl_half_kernels)->run[kernel][column]
-                            : FL_PICK(fl_narrow_kernels)->run[kernel][column];
+    fl_narrow_fn run = function_of(kernel, kernel, dtype);
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
     fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
         run(a.from(begin, size), a.step, b.from(begin, size), b.step, out->data + begin * to,

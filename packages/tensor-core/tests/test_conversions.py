@@ -1,0 +1,60 @@
+"""Whole tensors converted from one dtype to another, contiguous and not, against NumPy."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy
+import pytest
+from arrays import DTYPES
+
+import flambeau
+
+#: More than what goes element by element, in no whole number of vectors.
+MANY = 40001
+NAMES = [name for name in DTYPES if name != "bfloat16"]
+
+
+def _numbers(name):
+    rng = numpy.random.default_rng(0)
+    kind = numpy.dtype(name).kind
+    if kind in "iu":
+        facts = numpy.iinfo(name)
+        array = rng.integers(facts.min, facts.max, MANY, dtype=name, endpoint=True)
+        array[:3] = facts.min, facts.max, facts.max // 3
+        return array
+    if kind == "b":
+        return rng.random(MANY) > 0.5
+    return (rng.standard_normal(MANY) * 50).astype(name)
+
+
+def _fits(source, target):
+    """NumPy leaves open what a number out of range becomes, and we do too."""
+    whole = numpy.dtype(target).kind in "iu"
+    return not (whole and source.dtype.kind in "fc")
+
+
+@pytest.mark.parametrize("source, target", list(itertools.permutations(NAMES, 2)))
+def test_conversion(source, target):
+    array = _numbers(source)
+    if not _fits(array, target):
+        array = numpy.abs(array).astype(source)
+        array = numpy.where(array < 100, array, 1).astype(source)
+    with numpy.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", numpy.exceptions.ComplexWarning)
+        halfway = "float32" if target == "float16" else target  # as in PyTorch
+        expected = array.astype(halfway).astype(target)
+    x = flambeau.from_numpy(array)
+    dtype = getattr(flambeau, target)
+    numpy.testing.assert_array_equal(x.to(dtype).numpy(), expected)
+    numpy.testing.assert_array_equal(x[::3].to(dtype).numpy(), expected[::3])
+    numpy.testing.assert_array_equal(x[1:].to(dtype).numpy(), expected[1:])
+
+
+@pytest.mark.parametrize("source", NAMES)
+def test_conversion_to_bfloat16(source):
+    x = flambeau.from_numpy(_numbers(source))
+    few = [x[i:i + 200].to(flambeau.bfloat16) for i in range(0, MANY, 200)]
+    assert flambeau.equal(x.to(flambeau.bfloat16), flambeau.cat(few))
+    assert flambeau.equal(x.bfloat16().float(), x.float().bfloat16().float())
