@@ -3,6 +3,7 @@
 import collections
 import threading
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -347,3 +348,18 @@ def test_what_must_be_defined():
         iter(data.IterableDataset())
     with pytest.raises(NotImplementedError, match="__iter__"):
         iter(data.Sampler())
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_very_many_draws_take_no_memory(replacement):
+    flambeau.manual_seed(5)
+    sampler = data.RandomSampler(range(7), replacement, num_samples=10**10)
+    first = list(islice(sampler, 70_000))
+    assert set(first) == set(range(7))
+    flambeau.manual_seed(5)
+    assert list(islice(sampler, 70_000)) == first
+    if not replacement:
+        assert sorted(first[7:14]) == list(range(7))
+    rows = data.TensorDataset(flambeau.arange(7.0))
+    (batch,) = next(iter(data.DataLoader(rows, batch_size=4, sampler=sampler)))
+    assert batch.shape == (4,)

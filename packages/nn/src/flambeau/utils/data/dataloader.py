@@ -278,7 +278,8 @@ class DataLoader(Generic[Sample]):
             return lambda: iter(self.sampler)
         batches = self.batch_sampler
         known = (SequentialSampler, RandomSampler)
-        if mode == "rows" and type(batches) is BatchSampler and type(batches.sampler) in known:
+        ordered = type(batches) is BatchSampler and type(batches.sampler) in known
+        if mode == "rows" and ordered and not batches.sampler.is_long:
             return self._tensor_batches
         return lambda: map(list, self.batch_sampler)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import Any, Generic, TypeVar
 
 import flambeau
 from flambeau import Tensor
 
 Index = TypeVar("Index", covariant=True)
+
+_LONG = 1 << 22  # more indices than this, and than there are samples, are drawn in pieces
+_PIECE = 1 << 16
 
 
 class Sampler(Generic[Index]):
@@ -33,6 +36,8 @@ class Sampler(Generic[Index]):
 
 class _Ordered(Sampler[int]):
     """A sampler that knows its whole order as a tensor."""
+
+    is_long = False  # whether the order is too long to be drawn at once
 
     def order(self) -> Tensor:
         """The indices of one epoch; a random order is drawn anew by every call."""
@@ -102,6 +107,29 @@ class RandomSampler(_Ordered):
     def num_samples(self) -> int:
         """How many indices one epoch has."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the samples are drawn so often that they are drawn while they are used."""
+        return self.num_samples > max(_LONG, len(self.data_source))
+
+    def __iter__(self) -> Iterator[int]:
+        if not self.is_long:
+            return super().__iter__()
+        own = flambeau.Generator()
+        own.manual_seed(int(flambeau.randint(1 << 62, (), generator=self.generator)))
+        return chain.from_iterable(piece.tolist() for piece in self._pieces(own))
+
+    def _pieces(self, generator: Any) -> Iterator[Tensor]:
+        """The order, a piece at a time."""
+        size, left = len(self.data_source), self.num_samples
+        while left > 0:
+            if self.replacement:
+                piece = flambeau.randint(size, (min(left, _PIECE),), generator=generator)
+            else:
+                piece = flambeau.randperm(size, generator=generator)[:left]
+            yield piece
+            left -= len(piece)
 
     def order(self) -> Tensor:
         """A new random order."""
