@@ -195,12 +195,24 @@ def test_every_schedule_goes_on(tmp_path, name):
     resumed_equals_whole(tmp_path / "state", "SGD", lambda each: kind(each, **SCHEDULES[name]))
 
 
-def test_schedules_in_a_row_go_on(tmp_path):
+@pytest.mark.parametrize("milestone", [2, 5])
+def test_schedules_in_a_row_go_on(tmp_path, milestone):
     from flambeau.optim import lr_scheduler
 
     def make(optimizer):
-        first = lr_scheduler.LinearLR(optimizer, total_iters=2)
+        first = lr_scheduler.LinearLR(optimizer, total_iters=milestone)
         second = lr_scheduler.CosineAnnealingLR(optimizer, 6)
-        return lr_scheduler.SequentialLR(optimizer, [first, second], [2])
+        return lr_scheduler.SequentialLR(optimizer, [first, second], [milestone])
+
+    resumed_equals_whole(tmp_path / "state", "Adam", make)
+
+
+def test_chained_schedules_go_on(tmp_path):
+    from flambeau.optim import lr_scheduler
+
+    def make(optimizer):
+        warmup = lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=5)
+        decay = lr_scheduler.ExponentialLR(optimizer, 0.9)
+        return lr_scheduler.ChainedScheduler([warmup, decay], optimizer)
 
     resumed_equals_whole(tmp_path / "state", "Adam", make)

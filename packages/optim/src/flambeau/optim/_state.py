@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core.near import hint
 
 Groups = list[dict[str, Any]]
 
@@ -84,16 +85,9 @@ def _check_names(own: list[str], saved: list[str]) -> None:
     unexpected = [name for name in saved if name not in set(own)]
     if not missing and not unexpected:
         return
-    lines = [f"missing in the state: {name!r}{_near(name, unexpected)}" for name in missing]
+    lines = [f"missing in the state: {name!r}{hint(name, unexpected)}" for name in missing]
     lines += [f"unknown to the optimizer: {name!r}" for name in unexpected]
     raise ValueError("the names of the parameters differ:\n    " + "\n    ".join(lines))
-
-
-def _near(name: str, others: list[str]) -> str:
-    import difflib  # slow to import, and only a mistake needs it
-
-    near = difflib.get_close_matches(name, others, 1)
-    return f" (is it {near[0]!r}?)" if near else ""
 
 
 def _regroup(

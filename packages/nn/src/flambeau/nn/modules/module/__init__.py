@@ -2,7 +2,7 @@
 
 The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_tree`` (walking),
 ``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_calls`` and ``_backward`` (hooks of
-one module), ``_everywhere`` (of all), ``_where`` and ``_near`` (errors), ``_show`` (repr).
+one module), ``_everywhere`` (of all), ``_where`` (errors), ``_show`` (repr).
 """
 
 from __future__ import annotations

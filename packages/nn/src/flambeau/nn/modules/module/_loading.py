@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core.near import nearest
 
 from ...parameter import Parameter, is_lazy
-from ._near import nearest
 
 EXTRA_STATE = "_extra_state"
 

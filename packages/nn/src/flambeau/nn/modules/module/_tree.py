@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
+from flambeau.core.near import hint
 
 from ...parameter import Parameter
 from ._attributes import Attributes
-from ._near import hint
 
 if TYPE_CHECKING:
     from . import Module

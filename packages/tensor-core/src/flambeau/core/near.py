@@ -1,4 +1,4 @@
-"""The name that was probably meant."""
+"""The name that was probably meant, for the errors of every package."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def hint(name: str, names: Iterable[str]) -> str:
     """The end of an error that suggests a name, or an empty string.
 
     Example:
+        >>> from flambeau.core.near import hint
         >>> hint("weigth", ["weight", "bias"])
         "; did you mean 'weight'?"
     """
