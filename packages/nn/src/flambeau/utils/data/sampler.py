@@ -37,7 +37,10 @@ class Sampler(Generic[Index]):
 class _Ordered(Sampler[int]):
     """A sampler that knows its whole order as a tensor."""
 
-    is_long = False  # whether the order is too long to be drawn at once
+    @property
+    def is_long(self) -> bool:
+        """Whether the order is too long to be drawn at once."""
+        return False
 
     def order(self) -> Tensor:
         """The indices of one epoch; a random order is drawn anew by every call."""
