@@ -346,3 +346,10 @@ def test_damaged_plain_values_are_named(tmp_path, node):
         write_tensors(file, {"x": flambeau.ones(1)}, {"format": "flambeau", "flambeau.tree": node})
     with pytest.raises(FileError):
         flambeau.load(path)
+
+
+def test_the_number_of_an_open_file_is_no_path(tmp_path):
+    with open(tmp_path / "other", "wb") as file:
+        with pytest.raises(TypeError, match="not int"):
+            flambeau.load(file.fileno())
+        file.write(b"still open")

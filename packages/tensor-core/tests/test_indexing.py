@@ -128,3 +128,16 @@ def test_indexing_of_scalars():
     assert x[None].shape == (1,)
     with pytest.raises(IndexError):
         x[0]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("index", [..., ()])
+def test_an_index_that_takes_everything_gives_a_view_of_its_own(shape, index):
+    x = flambeau.zeros(shape)
+    y = x[index]
+    assert y is not x
+    assert y.shape == x.shape
+    y += 1
+    assert x.tolist() == flambeau.ones(shape).tolist()
+    y.unsqueeze_(0)
+    assert x.shape == shape

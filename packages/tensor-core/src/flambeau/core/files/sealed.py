@@ -6,6 +6,7 @@ checksum's own place. So any other program can read the file, and no bit of it c
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import struct
 from typing import NoReturn
@@ -54,7 +55,7 @@ def read_sealed(path) -> tuple[dict, dict[str, str]]:
     Raises:
         FileError: the file is cut off, or not to the bit what was written.
     """
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:   # a number would be an open file's, and be closed
         source = FileSource(file)
         _check(file, source.size, path)
         return read_source(source)

@@ -52,7 +52,7 @@ def open_source(f, mapped: bool):
     if hasattr(f, "read"):
         yield Source(memoryview(bytearray(f.read())))
         return
-    with open(f, "rb") as file:
+    with open(os.fspath(f), "rb") as file:      # a number would be an open file's, and be closed
         if not mapped:
             yield FileSource(file)
         elif os.fstat(file.fileno()).st_size == 0:

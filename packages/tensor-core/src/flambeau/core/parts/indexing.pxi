@@ -54,11 +54,16 @@ cdef object _get_item(Tensor t, object index):
         return _integer_view(t, 0, index)
     view, advanced = _basic(t, index)
     if advanced is None:
-        return view
+        return view if view is not t else _whole_view(t)
     mask = _only_mask(view, advanced)
     if mask is not None and (<Tensor>mask)._ndim == (<Tensor>view)._ndim:
         return _operators["masked_select"](view, mask)
     return _operators["index"](view, _spread(view, advanced))
+
+
+cdef object _whole_view(Tensor t):
+    """x[...] is a tensor of its own: what changes its shape or history leaves x alone."""
+    return _slice_view(t, 0, slice(None)) if t._ndim else _operators["view"](t, ())
 
 
 cdef object _only_mask(Tensor view, list advanced):
