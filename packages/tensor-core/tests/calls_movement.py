@@ -59,11 +59,11 @@ CALLS = {
     "vsplit": [_method("vsplit", 3), _method("vsplit", [1])],
     "dsplit": [_method("dsplit", 5), _method("dsplit", (2, 3))],
     # ---- joins
-    **{f"atleast_{n}d": [_c(lambda lib, x, n=n: getattr(lib, f"atleast_{n}d")(x), s)
+    **{f"atleast_{n}d": [_c(lambda lib, x, name=f"atleast_{n}d": getattr(lib, name)(x), s)
                          for s in ((), (3,), (2, 3), (2, 3, 4))] for n in (1, 2, 3)},
     **{f"atleast_{n}d.list": [
-        _c(lambda lib, a, b, n=n: getattr(lib, f"atleast_{n}d")(a, b), (), (3,)),
-        _c(lambda lib, a, b, n=n: getattr(lib, f"atleast_{n}d")([a, b]), (2, 3), ())]
+        _c(lambda lib, a, b, name=f"atleast_{n}d": getattr(lib, name)(a, b), (), (3,)),
+        _c(lambda lib, a, b, name=f"atleast_{n}d": getattr(lib, name)([a, b]), (2, 3), ())]
        for n in (1, 2, 3)},
     **{name: [_c(lambda lib, a, b, name=name: getattr(lib, name)((a, b)), *shapes)
               for shapes in (((2,), (2,)), ((2, 3), (2, 3)), ((2, 3, 2), (2, 3, 2)), ((), ()))]

@@ -82,9 +82,12 @@ def _adaptive(kind, image):
 
 
 def _unpooling(n, image):
+    # Made once: the interpreter's cache of attributes keeps each new string it is asked for.
+    pool, unpool = f"max_pool{n}d", f"max_unpool{n}d"
+
     def back(lib, x):
-        values, places = getattr(nn(lib), f"max_pool{n}d")(x, 2, return_indices=True)
-        return getattr(nn(lib), f"max_unpool{n}d")(values, places, 2, output_size=x.shape[-n:])
+        values, places = getattr(nn(lib), pool)(x, 2, return_indices=True)
+        return getattr(nn(lib), unpool)(values, places, 2, output_size=x.shape[-n:])
 
     return [_c(back, image), _c(back, image[1:]), _c(back, (0, *image[1:]))]
 

@@ -17,6 +17,15 @@ TIMES = 40
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _quick_collections():
+    """Put what other tests left out of the collector's sight: it is called thousands of times."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def _held() -> tuple[int, int]:
     gc.collect()
     return memory_stats()["live_bytes"], sys.getallocatedblocks()
