@@ -57,11 +57,34 @@ template <class T> void gather(const void *xs, void *ys, const fl_taps *taps, in
     }
 }
 
+/* One tap for each element of the line. Neighbours often go to the same place: their sum is kept
+ * in a register, since waiting for the place itself takes longer than the addition. */
+template <class T> void scatter_single(const T *g, T *x, const fl_taps &t) {
+    const T *weight = (const T *)t.weight;
+    int64_t place = -1;
+    T sum = 0;
+    for (int64_t j = 0; j < t.out; j++) {
+        if (t.count[j] == 0)
+            continue;
+        if (t.index[j] != place) {
+            if (place >= 0)
+                x[place] = sum;
+            place = t.index[j];
+            sum = x[place];
+        }
+        sum += weight[j] * g[j];
+    }
+    if (place >= 0)
+        x[place] = sum;
+}
+
 template <class T> void scatter(const void *gs, void *xs, const fl_taps *taps, int64_t inner) {
     const T *g = (const T *)gs, *weight = (const T *)taps->weight;
     T *x = (T *)xs;
     for (int64_t i = 0; i < taps->in * inner; i++)
         x[i] = 0;
+    if (inner == 1 && taps->width == 1)
+        return scatter_single(g, x, *taps);
     for (int64_t j = 0; j < taps->out; j++, g += inner)
         for (int64_t k = j * taps->width; k < j * taps->width + taps->count[j]; k++) {
             T *to = x + taps->index[k] * inner;
