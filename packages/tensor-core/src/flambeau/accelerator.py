@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import flambeau
+from flambeau import rooms
 from flambeau.core import device
 
 __all__ = ["current_accelerator", "current_device_index", "device_count", "is_available",
@@ -18,7 +18,7 @@ def is_available() -> bool:
         >>> flambeau.accelerator.is_available() == flambeau.cuda.is_available()
         True
     """
-    return bool(flambeau.cuda.is_available())
+    return bool(rooms.gpu().is_available())
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
@@ -32,12 +32,12 @@ def current_accelerator(check_available: bool = False) -> device | None:
 
 def device_count() -> int:
     """How many GPUs there are."""
-    return int(flambeau.cuda.device_count())
+    return int(rooms.gpu().device_count())
 
 
 def current_device_index() -> int:
     """Number of the current GPU."""
-    return int(flambeau.cuda.current_device())
+    return int(rooms.gpu().current_device())
 
 
 def set_device_index(device: Any, /) -> None:
@@ -46,7 +46,7 @@ def set_device_index(device: Any, /) -> None:
     Args:
         device: Its number, or a device.
     """
-    flambeau.cuda.set_device(device)
+    rooms.gpu().set_device(device)
 
 
 def synchronize(device: Any = None, /) -> None:
@@ -55,4 +55,4 @@ def synchronize(device: Any = None, /) -> None:
     Args:
         device: Its number; the current one when left out.
     """
-    flambeau.cuda.synchronize(device)
+    rooms.gpu().synchronize(device)

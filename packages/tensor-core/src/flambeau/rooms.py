@@ -163,6 +163,14 @@ def installed(room: str) -> bool:
         return False
 
 
+def gpu() -> ModuleType:
+    """The room of GPUs; where it is not installed, what answers questions in its place."""
+    if installed("cuda"):
+        return enter("cuda")
+    stand_in: ModuleType = import_module("flambeau.core.no_cuda").stand_in
+    return stand_in
+
+
 def extend_path(path: list[str], package: str) -> list[str]:
     """Add the folders of this name on `sys.path` to a package's path, as `pkgutil` does.
 
@@ -181,8 +189,8 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
         key = f"{prefix}.{name}" if prefix else name
         if key in OWN_MODULES:
             return import_module(f"flambeau.{key}")
-        if key == "cuda" and not installed(key):
-            return import_module("flambeau.core.no_cuda").stand_in
+        if key == "cuda":
+            return gpu()
         if key in ROOMS:
             return enter(key)
         if key in OLDER:
