@@ -3,7 +3,7 @@
 #pragma once
 #include "ops/recurrent.h"
 
-/* Elements between rows of scratch, whose columns would otherwise meet the same sets of the cache. */
+/* Elements between rows of scratch: its columns would otherwise meet the same sets of the cache. */
 const int64_t ROW_PAD = 16;
 
 /* Everything contiguous in the compute kind. */
@@ -26,12 +26,18 @@ struct fl_recurrent_layer_back {
     fl_recurrent_layer_back(const fl_recurrent &sizes, int compute_kind)
         : r(sizes), cut(fl_recurrent_choose(sizes, fl_kind_size[compute_kind])),
           kind(compute_kind), size(fl_kind_size[compute_kind]),
-          gates_row(sizes.parts() * sizes.hidden), slopes_row(gates_row + ROW_PAD), unit(fl_recurrent_pick(compute_kind)) {}
+          gates_row(sizes.parts() * sizes.hidden), slopes_row(gates_row + ROW_PAD),
+          unit(fl_recurrent_pick(compute_kind)) {}
 
     /* GRU's slopes have the input part of n first, its hidden part last. */
     int64_t hidden_part() const { return r.mode == FL_GRU ? r.hidden : 0; }
     int64_t sums() const { return r.gates() * r.hidden; }
     int64_t sums_row() const { return sums() + ROW_PAD; }   /* of transposed gradients */
+    /* Whether the gradient of a weight with so many columns is summed transposed: products then
+     * pack states instead of slopes across their rows, but the sum must be turned in the end. */
+    bool turns(int64_t cols) const {
+        return (double)r.rows * (double)(sums() - cols) > 2 * (double)sums() * (double)cols;
+    }
     char *slopes_of(int64_t row) const { return slopes + (row - piece->row) * slopes_row * size; }
     const char *hidden_slopes(int64_t row) const { return slopes_of(row) + hidden_part() * size; }
     char *projected_of(int64_t row) const {
@@ -44,7 +50,7 @@ bool fl_recurrent_go_back(const fl_recurrent_layer_back &l);
 
 /* Gradients from the slopes of a piece, a product each; -1 after an error. */
 int fl_recurrent_input_grad(const fl_recurrent_layer_back &l, const char *weight, char *out);
-/* These two are transposed: [input, sums] and [output, sums], rows of sums_row(). */
+/* Where l.turns(), these two are transposed, with rows of sums_row(). */
 int fl_recurrent_weight_ih_grad(const fl_recurrent_layer_back &l, const char *input, char *out);
 int fl_recurrent_weight_hh_grad(const fl_recurrent_layer_back &l, char *out);
 int fl_recurrent_weight_hr_grad(const fl_recurrent_layer_back &l, char *out);

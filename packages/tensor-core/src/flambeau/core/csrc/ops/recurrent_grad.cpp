@@ -84,14 +84,15 @@ namespace {
 struct Operands {
     OptionalIn grad, grad_hidden, grad_cell, cx, weight_hr;
     In input, hx, weight_ih, weight_hh, result, gates, cells;
-    Out d_input, d_hx, d_cx, d_bias_ih, d_bias_hh, d_weight_hr;
+    Out d_input, d_hx, d_cx, d_weight_ih, d_weight_hh, d_bias_ih, d_bias_hh, d_weight_hr;
 
     Operands(const fl_value *in, fl_tensor *const *outs, int kind)
         : grad(in[0], kind), grad_hidden(in[1], kind), grad_cell(in[2], kind), cx(in[5], kind),
           weight_hr(in[8], kind), input(in[3].t, kind), hx(in[4].t, kind), weight_ih(in[6].t, kind),
           weight_hh(in[7].t, kind), result(in[12].t, kind), gates(in[13].t, kind),
           cells(in[14].t, kind), d_input(outs[0], kind), d_hx(outs[1], kind), d_cx(outs[2], kind),
-          d_bias_ih(outs[5], kind), d_bias_hh(outs[6], kind), d_weight_hr(outs[7], kind) {}
+          d_weight_ih(outs[3], kind), d_weight_hh(outs[4], kind), d_bias_ih(outs[5], kind),
+          d_bias_hh(outs[6], kind), d_weight_hr(outs[7], kind) {}
     bool ok() {
         for (OptionalIn *in : {&grad, &grad_hidden, &grad_cell, &cx, &weight_hr})
             if (!in->ok())
@@ -99,11 +100,12 @@ struct Operands {
         for (In *in : {&input, &hx, &weight_ih, &weight_hh, &result, &gates, &cells})
             if (!in->ok())
                 return false;
-        return d_input.ok() && d_hx.ok() && d_cx.ok() && d_bias_ih.ok() && d_bias_hh.ok() &&
-               d_weight_hr.ok();
+        return d_input.ok() && d_hx.ok() && d_cx.ok() && d_weight_ih.ok() && d_weight_hh.ok() &&
+               d_bias_ih.ok() && d_bias_hh.ok() && d_weight_hr.ok();
     }
     void commit() {
-        for (Out *out : {&d_input, &d_hx, &d_cx, &d_bias_ih, &d_bias_hh, &d_weight_hr})
+        for (Out *out : {&d_input, &d_hx, &d_cx, &d_weight_ih, &d_weight_hh, &d_bias_ih, &d_bias_hh,
+                         &d_weight_hr})
             out->commit();
     }
 };
@@ -112,15 +114,15 @@ struct Operands {
 struct BackRoom {
     int64_t steps;              /* of a piece */
     Scratch slopes, sums, projected, unprojected;
-    Scratch weight_ih, weight_hh;       /* gradients, transposed */
+    Scratch weight_ih, weight_hh;       /* gradients, where they are summed transposed */
 
     BackRoom(const Back &l, bool weights)
         : steps(fl_recurrent_piece_steps(l.r, l.slopes_row * l.size)),
           slopes(bytes(l, piece_rows(l), l.slopes_row)), sums(bytes(l, 1, l.gates_row)),
           projected(l.r.projected ? bytes(l, piece_rows(l), l.r.output) : 0),
           unprojected(l.r.projected ? bytes(l, l.r.batch, l.r.hidden) : 0),
-          weight_ih(weights ? bytes(l, l.r.input, l.sums_row()) : 0),
-          weight_hh(weights ? bytes(l, l.r.output, l.sums_row()) : 0) {}
+          weight_ih(weights ? turned_bytes(l, l.r.input) : 0),
+          weight_hh(weights ? turned_bytes(l, l.r.output) : 0) {}
     bool ok() const {
         return slopes.ok() && sums.ok() && projected.ok() && unprojected.ok() && weight_ih.ok() &&
                weight_hh.ok();
@@ -128,6 +130,9 @@ struct BackRoom {
 
   private:
     int64_t piece_rows(const Back &l) const { return std::min(l.r.rows, l.r.batch * steps); }
+    static size_t turned_bytes(const Back &l, int64_t cols) {
+        return l.turns(cols) ? bytes(l, cols, l.sums_row()) : 0;
+    }
     static size_t bytes(const Back &l, int64_t rows, int64_t cols) {
         return (size_t)(rows * cols * l.size);
     }
@@ -172,8 +177,11 @@ static int run_products(const Back &l, Operands &o, BackRoom &room, int64_t need
         return -1;
     if (!(needs & NEED_WEIGHTS))
         return 0;
-    if (fl_recurrent_weight_ih_grad(l, o.input.as<char>(), room.weight_ih.as<char>()) < 0 ||
-        fl_recurrent_weight_hh_grad(l, room.weight_hh.as<char>()) < 0)
+    Scratch &ih = room.weight_ih, &hh = room.weight_hh;
+    char *to_ih = l.turns(l.r.input) ? ih.as<char>() : o.d_weight_ih.as<char>();
+    char *to_hh = l.turns(l.r.output) ? hh.as<char>() : o.d_weight_hh.as<char>();
+    if (fl_recurrent_weight_ih_grad(l, o.input.as<char>(), to_ih) < 0 ||
+        fl_recurrent_weight_hh_grad(l, to_hh) < 0)
         return -1;
     return l.r.projected ? fl_recurrent_weight_hr_grad(l, o.d_weight_hr.as<char>()) : 0;
 }
@@ -188,7 +196,8 @@ static int run_pieces(Back &l, Operands &o, BackRoom &room, int64_t needs) {
             return -1;
     }
     if (needs & NEED_BIASES)
-        fl_recurrent_bias_grads(l, room.sums.as<char>(), o.d_bias_ih.as<char>(), o.d_bias_hh.as<char>());
+        fl_recurrent_bias_grads(l, room.sums.as<char>(), o.d_bias_ih.as<char>(),
+                                o.d_bias_hh.as<char>());
     return 0;
 }
 
@@ -208,7 +217,10 @@ static int run_steps(Back &l, Operands &o, BackRoom &room, int64_t needs) {
     return run_pieces(l, o, room, needs);
 }
 
-static void store_transposed(const Back &l, Scratch &sums, fl_tensor *out) {
+/* Gradients that were not summed in place. */
+static void store_turned(const Back &l, Scratch &sums, fl_tensor *out) {
+    if (!l.turns(out->shape[1]))
+        return;
     int64_t strides[2] = {1, l.sums_row()};
     fl_strided to = {out->data, out->dtype, out->strides};
     fl_copy_strided(to, fl_strided{sums.as<char>(), fl_dtype_of_kind[l.kind], strides}, 2,
@@ -237,8 +249,8 @@ extern "C" int fl_run_recurrent_grad(const fl_op *op, const fl_value *in, int,
         return -1;
     o.commit();
     if (needs & NEED_WEIGHTS) {
-        store_transposed(l, room.weight_ih, outs[3]);
-        store_transposed(l, room.weight_hh, outs[4]);
+        store_turned(l, room.weight_ih, outs[3]);
+        store_turned(l, room.weight_hh, outs[4]);
     }
     return 0;
 }

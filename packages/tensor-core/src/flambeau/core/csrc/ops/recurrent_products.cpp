@@ -43,30 +43,38 @@ int fl_recurrent_input_grad(const Back &l, const char *weight, char *out) {
     return product(l, false, rows, r.input, h, s, at(l, w, 2 * h, 0), c, 1);
 }
 
-/* Gradients of weights are summed transposed: the matrix to be packed across its rows is then that
- * of the states, which is smaller than the slopes. */
+/* out += the slopes of some rows, transposed, times states in as many rows: the gradient of `n`
+ * rows of a weight from `first` on. */
+static int add_weight(const Back &l, Matrix slopes, int64_t first, int64_t n, Matrix states,
+                      int64_t count, char *out, double beta) {
+    int64_t cols = states.row;
+    if (l.turns(cols))
+        return product(l, true, cols, n, count, states, slopes,
+                       Matrix{out + first * l.size, l.sums_row()}, beta);
+    return product(l, true, n, cols, count, slopes, states,
+                   Matrix{out + first * cols * l.size, cols}, beta);
+}
+
 int fl_recurrent_weight_ih_grad(const Back &l, const char *input, char *out) {
     const fl_recurrent &r = l.r;
     if (r.input == 0)
         return 0;
-    Matrix s = {l.slopes, l.slopes_row}, x = piece_of(l, input, r.input), c = {out, l.sums_row()};
+    Matrix s = {l.slopes, l.slopes_row}, x = piece_of(l, input, r.input);
     int64_t h = r.hidden, rows = l.piece->rows;
     double beta = l.first ? 0 : 1;
     if (r.mode != FL_GRU)
-        return product(l, true, r.input, l.sums(), rows, x, s, c, beta);
-    if (product(l, true, r.input, 2 * h, rows, x, at(l, s, 0, h), c, beta) < 0)
+        return add_weight(l, s, 0, l.sums(), x, rows, out, beta);
+    if (add_weight(l, at(l, s, 0, h), 0, 2 * h, x, rows, out, beta) < 0)
         return -1;
-    return product(l, true, r.input, h, rows, x, s, at(l, c, 0, 2 * h), beta);
+    return add_weight(l, s, 2 * h, h, x, rows, out, beta);
 }
 
-/* out += states in some rows, transposed, times the slopes of as many rows. */
 static int add_weight_hh(const Back &l, int64_t row, int64_t count, const char *states, char *out,
                          double beta) {
     if (count == 0)
         return 0;
     Matrix s = {l.hidden_slopes(row), l.slopes_row};
-    return product(l, true, l.r.output, l.sums(), count, Matrix{states, l.r.output}, s,
-                   Matrix{out, l.sums_row()}, beta);
+    return add_weight(l, s, 0, l.sums(), Matrix{states, l.r.output}, count, out, beta);
 }
 
 /* The states before the steps of the piece, row by row. */
