@@ -46,6 +46,12 @@ inline void fetch_rows(const char *origin, int64_t rows, int64_t row_bytes, int6
             __builtin_prefetch(origin + r * step + i);
 }
 
+/* As many elements of an operand as the n that were just used. */
+inline void fetch_next(const fl_operand &o, const void *used, int64_t n) {
+    const int64_t bytes = n * fl_kind_size[o.kind];
+    fetch_rows((const char *)used + bytes, 1, bytes, 0);
+}
+
 /* One kernel call per row, or per chunk of a row where an operand has one value per row or a
  * result is streamed. */
 void call_rows(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
@@ -72,6 +78,9 @@ void call_rows(const Loop &L, const Access *access, void *const *ptr, char *cons
             }
             int64_t n = cols - c < chunk ? cols - c : chunk;
             L.fn(L.code, at, at + L.n_in, L.scalars, n);
+            for (int k = 0; k < L.n_in && L.piece; k++)
+                if (access[k] == DIRECT)
+                    fetch_next(L.ops[k], at[k], n);
             for (int k = L.n_in; k < L.n_all; k++)
                 if (access[k] == STREAMED)
                     stream(L.ops[k], origin[k], r * L.ops[k].strides[1] + c, ptr[k], n);
@@ -179,8 +188,9 @@ void run_streamed(const Loop &L, int64_t begin, int64_t end) {
         int64_t n = end - i < L.piece ? end - i : L.piece;
         L.fn(L.code, ptr, ptr + L.n_in, L.scalars, n);
         for (int k = 0; k < L.n_in; k++) {
+            if (step[k])
+                fetch_next(L.ops[k], ptr[k], n);
             ptr[k] = (char *)ptr[k] + n * step[k];
-            fetch_rows((const char *)ptr[k], 1, n * step[k], 0);
         }
         for (int k = L.n_in; k < L.n_all; k++)
             stream(L.ops[k], L.ops[k].data, i, ptr[k], n);
