@@ -15,10 +15,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_FLAGS_v2 -march=x86-64-v2 -O2 -ftree-vectorize -fvect-cost-model=dynamic)
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
+  # Kernel files that are hardly faster at v4 than at v3, which serves there as well.
+  set(NOT_FOR_v4
+    accumulate blocks places pool power reverse select unscale
+    pw_complex_grad_0 pw_complex_grad_1)
   list(APPEND BASE_FLAGS -march=x86-64-v2)
   list(APPEND CYTHON_FLAGS -march=x86-64-v2)
 else()
   set(ISA_LEVELS neon) # one baseline; sources ask for __x86_64__
+endif()
+
+# The level whose kernels a level has for complex derivatives.
+foreach(level IN LISTS ISA_LEVELS)
+  set(COMPLEX_GRAD_ISA_${level} ${level})
+endforeach()
+if(pw_complex_grad_0 IN_LIST NOT_FOR_v4)
+  set(COMPLEX_GRAD_ISA_v4 v3)
 endif()
 
 if(FLAMBEAU_SANITIZE)
@@ -53,4 +65,18 @@ function(check_isa_symbols target)
     COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_isa_symbols.py
       ${CMAKE_NM} ${arguments}
     COMMAND_EXPAND_LISTS VERBATIM)
+endfunction()
+
+# Headers that most files of a kind read, and that take longest: read once per target. Each file
+# still includes what it uses.
+set(KERNEL_HEADERS <math.h> <stdint.h> <string.h> <utility>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND KERNEL_HEADERS <immintrin.h>)
+endif()
+set(BASE_HEADERS <algorithm> <math.h> ${CORE}/csrc/core/core.h)
+
+# precompile(target headers...): -fpch-preprocess lets compiler caches see through it.
+function(precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()

@@ -7,7 +7,8 @@ from flambeau.core.formula.render_c import helpers, render_function
 from flambeau.core.gen.plan import PointwisePlan, pointwise_rows
 from flambeau.core.table.row import KINDS
 
-FILES = 6       # compiled side by side
+FILES = 5       # compiled side by side
+GRAD_FILES = 2  # of complex derivatives, which are not compiled for every level
 # Bools in memory are read as bytes: GCC does not vectorize loads of bool.
 _C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "uint8_t", "c64": "fl_c64",
       "c128": "fl_c128"}
@@ -25,9 +26,12 @@ def files() -> dict[str, str]:
     texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table(),
              "pw_bytecode.cpp": _interpreter()}
     plans = pointwise_rows()
+    usual = [text for plan in plans if (text := _kernels(plan, complex_grad=False))]
+    grad = [text for plan in plans if (text := _kernels(plan, complex_grad=True))]
     for i in range(FILES):
-        body = "".join(_kernels(plan) for plan in plans[i::FILES])
-        texts[f"pw_{i}.cpp"] = HEAD + body
+        texts[f"pw_{i}.cpp"] = HEAD + "".join(usual[i::FILES])
+    for i in range(GRAD_FILES):
+        texts[f"pw_complex_grad_{i}.cpp"] = HEAD + "".join(grad[i::GRAD_FILES])
     return texts
 
 
@@ -42,9 +46,11 @@ def _name(plan: PointwisePlan, kind: str) -> str:
     return f"fl_k_{plan.row.symbol}_{kind}_"
 
 
-def _kernels(plan: PointwisePlan) -> str:
-    own = "".join(_kernel(plan, kind, kind) for kind in plan.kinds)
-    return own + (_kernel(plan, "i64", "unsigned") if plan.has_unsigned else "")
+def _kernels(plan: PointwisePlan, complex_grad: bool) -> str:
+    kinds = [kind for kind in plan.kinds if plan.is_complex_grad(kind) == complex_grad]
+    own = "".join(_kernel(plan, kind, kind) for kind in kinds)
+    unsigned = plan.has_unsigned and not complex_grad
+    return own + (_kernel(plan, "i64", "unsigned") if unsigned else "")
 
 
 def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
@@ -140,7 +146,8 @@ def _table() -> str:
             if kind not in kinds:
                 cells.append("nullptr")
                 continue
-            name = f"FL_CAT({_name(plan, kind)}, FL_ISA)"
+            level = "FL_COMPLEX_GRAD_ISA" if plan.is_complex_grad(kind) else "FL_ISA"
+            name = f"FL_CAT({_name(plan, kind)}, {level})"
             lines.append(f"void {name}(const void *, const void *const *, void *const *, "
                          "const fl_scalar *, int64_t);\n")
             cells.append(name)

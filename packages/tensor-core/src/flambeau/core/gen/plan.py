@@ -25,6 +25,10 @@ class PointwisePlan:
         kinds = [k for k in KINDS if FORMULA_OF_KIND[k] in self.row.formulas]
         return tuple(k for k in kinds if not (k == "c64" and in_double(self.row)))
 
+    def is_complex_grad(self, kind: str) -> bool:
+        """Whether a kernel is a derivative in complex numbers: long, and seldom called."""
+        return self.index >= _written() and kind in _REAL
+
     @property
     def has_unsigned(self) -> bool:
         """Whether uint64 has a kernel of its own."""
@@ -52,6 +56,12 @@ class PointwisePlan:
 def all_rows() -> list[Row]:
     """The rows written by hand, then the derivatives of pointwise ones."""
     return [*ROWS, *derived_rows(ROWS)]
+
+
+@cache
+def _written() -> int:
+    """How many pointwise rows are written by hand; derivatives follow them."""
+    return sum(row.category == "pointwise" for row in ROWS)
 
 
 @cache

@@ -65,23 +65,32 @@ template <class T> class DepthwiseBlock {
         }
     }
 
-    /* All rows of a strip of columns. Windows that move by single rows share what they load. */
+    /* All rows of a strip of columns. Windows that move by single rows share what they load, if
+     * their elements are floats: code for that takes long to compile. */
     template <int ROWS, int VECTORS>
     void strip(const T *from, T start, T *out, int64_t cols) const {
         int64_t y = 0;
-        if (p_.y.stride == 1 && p_.y.dilation == 1) {
-            if (p_.y.size == 3)
-                y = swept<3, ROWS, VECTORS>(y, from, start, out, cols);
-            else if (p_.y.size == 5)
-                y = swept<5, ROWS, VECTORS>(y, from, start, out, cols);
-            else if (p_.y.size == 7)
-                y = swept<7, ROWS, VECTORS>(y, from, start, out, cols);
-        }
+        if constexpr (sizeof(T) == sizeof(float) && !BASELINE)
+            if (p_.y.stride == 1 && p_.y.dilation == 1)
+                y = swept_rows<ROWS, VECTORS>(from, start, out, cols);
         rows<8 / (VECTORS == 3 ? 4 : VECTORS), VECTORS>(y, from, start, out, cols);
     }
 
+    /* As many rows as windows of a common size can share; the count of them. */
+    template <int ROWS, int VECTORS>
+    int64_t swept_rows(const T *from, T start, T *out, int64_t cols) const {
+        if (p_.y.size == 3)
+            return swept<3, ROWS, VECTORS>(from, start, out, cols);
+        if (p_.y.size == 5)
+            return swept<5, ROWS, VECTORS>(from, start, out, cols);
+        if (p_.y.size == 7)
+            return swept<7, ROWS, VECTORS>(from, start, out, cols);
+        return 0;
+    }
+
     template <int SIZE, int ROWS, int VECTORS>
-    int64_t swept(int64_t y, const T *from, T start, T *out, int64_t cols) const {
+    int64_t swept(const T *from, T start, T *out, int64_t cols) const {
+        int64_t y = 0;
         for (; y + ROWS <= b_.rows; y += ROWS)
             sweep<SIZE, ROWS, VECTORS>(from + y * row_step(), start, out + y * p_.ow, cols);
         for (; y + ROWS / 2 <= b_.rows; y += ROWS / 2)

@@ -26,6 +26,10 @@ const int VECTOR_BYTES = 16;
 const int REGISTERS = 16;
 #endif
 
+/* x86-64-v2, for processors from before 2013: code for special cases that is long, and makes
+ * faster only what runs without it as well, is left out. */
+const bool BASELINE = VECTOR_BYTES == 16 && REGISTERS == 16;
+
 template <class T> struct Lanes {};
 
 template <> struct Lanes<float> {

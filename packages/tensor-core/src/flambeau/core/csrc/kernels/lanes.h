@@ -42,9 +42,12 @@ template <class T> struct Lanes {
     static constexpr int PARTS = 64 / FL_REGISTER;
     reg r[PARTS];
 
+    /* Register by register: 64 bytes at once would go through memory where registers are
+     * smaller. */
     static FL_TIGHT Lanes load(const T *p) {
         Lanes v;
-        memcpy(&v, p, 64);
+        for (int i = 0; i < PARTS; i++)
+            memcpy(&v.r[i], p + i * COUNT / PARTS, FL_REGISTER);
         return v;
     }
     static FL_TIGHT Lanes fill(T x) {
@@ -71,7 +74,10 @@ template <class T> struct Lanes {
             lane[i] = i < n ? p[i] : rest;
         return load(lane);
     }
-    FL_TIGHT void store(T *p) const { memcpy(p, this, 64); }
+    FL_TIGHT void store(T *p) const {
+        for (int i = 0; i < PARTS; i++)
+            memcpy(p + i * COUNT / PARTS, &r[i], FL_REGISTER);
+    }
 #if defined(__AVX512F__)
     static FL_TIGHT unsigned first(int64_t n) { return (1u << n) - 1; }     /* mask of n lanes */
 #endif

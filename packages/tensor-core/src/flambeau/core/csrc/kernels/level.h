@@ -11,11 +11,15 @@
 #define FL_LEVEL_JOIN(name, level) FL_LEVEL_JOIN2(name, level)
 #define FL_LEVEL(name) FL_LEVEL_JOIN(name, FL_ISA)
 
+/* Files that are no faster at v4 have no table there (NOT_FOR_v4 in cmake/flags.cmake): a weak name
+ * nobody defines is the null pointer, and v3 is taken. */
 #if defined(__x86_64__)
-#define FL_LEVELS(name) extern const struct name name##_v2, name##_v3, name##_v4
+#define FL_LEVELS(name)                                                                          \
+    extern const struct name name##_v2, name##_v3, name##_v4 __attribute__((weak))
 #define FL_PICK(name)                                                                            \
-    (fl_isa_level() == FL_ISA_V4 ? &name##_v4 : fl_isa_level() == FL_ISA_V3 ? &name##_v3         \
-                                                                            : &name##_v2)
+    (fl_isa_level() == FL_ISA_V4 && &name##_v4 ? &name##_v4                                      \
+     : fl_isa_level() >= FL_ISA_V3             ? &name##_v3                                      \
+                                               : &name##_v2)
 #else
 #define FL_LEVELS(name) extern const struct name name##_neon
 #define FL_PICK(name) (&name##_neon)

@@ -15,13 +15,14 @@ namespace {
 typedef float quad __attribute__((vector_size(16)));
 typedef int pick __attribute__((vector_size(16)));
 
-inline quad load_quad(const float *p) {
+inline quad load_quad(const void *p) {
     quad q;
     memcpy(&q, p, sizeof q);
     return q;
 }
 
-inline void transpose_block(float *out, int64_t cols, const float *in, int64_t step) {
+template <class U>
+inline void transpose_block(U *out, int64_t cols, const U *in, int64_t step) {
     quad a = load_quad(in), b = load_quad(in + step);
     quad c = load_quad(in + 2 * step), d = load_quad(in + 3 * step);
     quad ab0 = __builtin_shuffle(a, b, pick{0, 4, 1, 5});
@@ -36,17 +37,23 @@ inline void transpose_block(float *out, int64_t cols, const float *in, int64_t s
         memcpy(out + r * cols, &rows[r], sizeof(quad));
 }
 
-template <class S, class K>
-inline void transpose(K *out, const S *in, int64_t rows, int64_t cols, int64_t step) {
+/* ---- elements of one size, moved as they are -------------------------------------------------- */
+
+template <class Bits> struct __attribute__((may_alias)) unit { Bits bits; };
+struct two_words { uint64_t first, second; };
+
+template <class U>
+inline void transpose(U *out, const U *in, int64_t rows, int64_t cols, int64_t step) {
     for (int64_t c = 0; c < cols; c++)
         for (int64_t r = 0; r < rows; r++)
-            out[r * cols + c] = convert<K>(in[r + c * step]);
+            out[r * cols + c] = in[r + c * step];
 }
 
 /* A whole line of each column at a time, spelled out: each load then has one stride, which the
  * processor learns and runs ahead of. */
 template <>
-inline void transpose(float *out, const float *in, int64_t rows, int64_t cols, int64_t step) {
+inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t rows,
+                      int64_t cols, int64_t step) {
     const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
     int64_t lines = rows & ~(int64_t)15;
     for (int64_t r = 0; r < lines; r += 16)
@@ -65,6 +72,56 @@ inline void transpose(float *out, const float *in, int64_t rows, int64_t cols, i
         for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
             out[r * cols + c] = in[r + c * step];
 }
+
+/* Strided elements, side by side. Every second element has a loop of its own where that is made of
+ * shuffles. */
+template <class U>
+inline void collect_units(U *out, const U *in, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
+    if (s0 == 0) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = in[r * s1];
+    } else if (s1 == 1 && rows > 1) {
+        transpose(out, in, rows, cols, s0);
+    } else if (s0 == 2 && (sizeof(U) == 4 || sizeof(U) == 8)) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = in[r * s1 + c * 2];
+    } else {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = in[r * s1 + c * s0];
+    }
+}
+
+template <class U>
+inline void spread_units(U *out, const U *in, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            out[r * s1 + c * s0] = in[r * cols + c];
+}
+
+/* The same for elements of so many bytes. */
+#define FOR_SIZE(move, out, in, ...)                                                             \
+    switch (size) {                                                                              \
+    case 1: return move((unit<uint8_t> *)out, (const unit<uint8_t> *)in, __VA_ARGS__);           \
+    case 2: return move((unit<uint16_t> *)out, (const unit<uint16_t> *)in, __VA_ARGS__);         \
+    case 4: return move((unit<uint32_t> *)out, (const unit<uint32_t> *)in, __VA_ARGS__);         \
+    case 8: return move((unit<uint64_t> *)out, (const unit<uint64_t> *)in, __VA_ARGS__);         \
+    case 16: return move((unit<two_words> *)out, (const unit<two_words> *)in, __VA_ARGS__);      \
+    }
+
+void collect(int64_t size, void *out, const void *in, int64_t rows, int64_t cols, int64_t s1,
+             int64_t s0) {
+    FOR_SIZE(collect_units, out, in, rows, cols, s1, s0)
+}
+
+void spread(int64_t size, void *out, const void *in, int64_t rows, int64_t cols, int64_t s1,
+            int64_t s0) {
+    FOR_SIZE(spread_units, out, in, rows, cols, s1, s0)
+}
+
+/* ---- conversions ------------------------------------------------------------------------------ */
 
 /* A row converted. Half precision has instructions of its own. */
 template <class D, class S> inline void convert_row(D *out, const S *in, int64_t n) {
@@ -110,49 +167,107 @@ inline void convert_row(fl_f16 *out, const float *in, int64_t n) {
 }
 #endif
 
-/* Every second element, where a loop of its own is worth while: it is made of shuffles. */
-template <class S, class K> inline bool every_second(int64_t step) {
-    return sizeof(S) == sizeof(K) && sizeof(S) >= 4 && sizeof(S) <= 8 && step == 2;
+/* A conversion of side by side elements, with the sizes of both. */
+struct Conversion {
+    int64_t from, to;
+    void (*row)(void *out, const void *in, int64_t n);
+};
+
+template <class D, class S> void convert_any_row(void *out, const void *in, int64_t n) {
+    convert_row((D *)out, (const S *)in, n);
+}
+
+template <class D, class S>
+constexpr Conversion conversion = {sizeof(S), sizeof(D), convert_any_row<D, S>};
+template <class T> constexpr Conversion conversion<T, T> = {sizeof(T), sizeof(T), nullptr};
+
+/* ---- tiles ------------------------------------------------------------------------------------ */
+
+/* Conversions of strided elements take two passes, the first of which is shared by all dtypes of a
+ * size: a loop for every pair of dtypes and every kind of stride would take half a minute to
+ * compile. Between the passes the elements lie in the L1 cache, a block at a time. */
+const int64_t BLOCK = FL_TILE;
+struct Block {
+    alignas(64) char bytes[BLOCK * 16];
+};
+
+/* Call run(row, column, rows, columns) for blocks of at most BLOCK elements: whole rows, if one
+ * fits. */
+template <class Run> inline void each_block(int64_t rows, int64_t cols, const Run &run) {
+    const int64_t width = cols < BLOCK ? cols : BLOCK;
+    const int64_t height = width > 0 ? BLOCK / width : 1;
+    for (int64_t c = 0; c < cols; c += width)
+        for (int64_t r = 0; r < rows; r += height)
+            run(r, c, rows - r < height ? rows - r : height, cols - c < width ? cols - c : width);
+}
+
+void gather_strided(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
+                    int64_t s1, int64_t s0) {
+    Block block;
+    each_block(rows, cols, [&](int64_t r, int64_t c, int64_t height, int64_t width) {
+        collect(how.from, block.bytes, in + (r * s1 + c * s0) * how.from, height, width, s1, s0);
+        for (int64_t i = 0; i < height; i++)
+            how.row(out + ((r + i) * cols + c) * how.to, block.bytes + i * width * how.from, width);
+    });
+}
+
+void scatter_strided(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
+                     int64_t s1, int64_t s0) {
+    Block block;
+    each_block(rows, cols, [&](int64_t r, int64_t c, int64_t height, int64_t width) {
+        for (int64_t i = 0; i < height; i++)
+            how.row(block.bytes + i * width * how.to, in + ((r + i) * cols + c) * how.from, width);
+        spread(how.to, out + (r * s1 + c * s0) * how.to, block.bytes, height, width, s1, s0);
+    });
+}
+
+void copy_rows(int64_t size, char *out, const char *in, int64_t rows, int64_t cols, int64_t out_row,
+               int64_t in_row) {
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(out + r * out_row * size, in + r * in_row * size, (size_t)(cols * size));
+}
+
+#define FL_ONCE __attribute__((noinline, noclone))  /* else each conversion gets a copy */
+
+FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64_t rows,
+                       int64_t cols, int64_t s1, int64_t s0) {
+    char *out = (char *)tile;
+    const char *in = (const char *)src;
+    if (!how.row && s0 == 1)
+        return copy_rows(how.to, out, in, rows, cols, cols, s1);
+    if (!how.row)
+        return collect(how.to, out, in, rows, cols, s1, s0);
+    if (s0 != 0 && s0 != 1)
+        return gather_strided(how, out, in, rows, cols, s1, s0);
+    for (int64_t r = 0; r < rows; r++) {
+        how.row(out + r * cols * how.to, in + r * s1 * how.from, s0 == 0 ? cols > 0 : cols);
+        if (s0 == 0 && cols > 1)
+            collect(how.to, out + r * cols * how.to, out + r * cols * how.to, 1, cols, 0, 0);
+    }
+}
+
+FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int64_t rows,
+                        int64_t cols, int64_t s1, int64_t s0) {
+    char *out = (char *)dst;
+    const char *in = (const char *)tile;
+    if (!how.row && s0 == 1)
+        return copy_rows(how.to, out, in, rows, cols, s1, cols);
+    if (!how.row)
+        return spread(how.to, out, in, rows, cols, s1, s0);
+    if (s0 != 1)
+        return scatter_strided(how, out, in, rows, cols, s1, s0);
+    for (int64_t r = 0; r < rows; r++)
+        how.row(out + r * s1 * how.to, in + r * cols * how.from, cols);
 }
 
 template <class S, class K>
 void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
-    K *out = (K *)tile;
-    const S *in = (const S *)src;
-    if (s0 == 1) {
-        for (int64_t r = 0; r < rows; r++)
-            convert_row(out + r * cols, in + r * s1, cols);
-    } else if (s0 == 0) {
-        for (int64_t r = 0; r < rows; r++) {
-            const K value = convert<K>(in[r * s1]);
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = value;
-        }
-    } else if (s1 == 1 && rows > 1) {
-        transpose<S, K>(out, in, rows, cols, s0);
-    } else if (every_second<S, K>(s0)) {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = convert<K>(in[r * s1 + c * 2]);
-    } else {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = convert<K>(in[r * s1 + c * s0]);
-    }
+    gather_by(conversion<K, S>, tile, src, rows, cols, s1, s0);
 }
 
 template <class K, class D>
 void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
-    D *out = (D *)dst;
-    const K *in = (const K *)tile;
-    if (s0 == 1) {
-        for (int64_t r = 0; r < rows; r++)
-            convert_row(out + r * s1, in + r * cols, cols);
-    } else {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * s1 + c * s0] = convert<D>(in[r * cols + c]);
-    }
+    scatter_by(conversion<D, K>, dst, tile, rows, cols, s1, s0);
 }
 
 #define GATHERS(S)                                                                               \
