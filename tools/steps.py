@@ -55,35 +55,43 @@ def build_wheels(
         session.install(*{tool for package in packages for tool in package.build_tools})
         options = ("--no-isolation", "--skip-dependency-check", *options)
     dist.mkdir(parents=True, exist_ok=True)
-    needed = {name for package in packages for name in package.build_requires}
-    lanes: tuple[list[Package], list[Package]] = ([], [])  # compiled in order, and beside them
-    for package in packages:
-        compiled = package.build_requires or package.distribution in needed
-        lanes[not compiled].append(package)
 
     def build_lane(number: int, lane: list[Package]) -> None:
         pins = Path(session.create_tmp()) / f"siblings-{number}.txt"
         pins.write_text("".join(pin(each.distribution, each.wheel()) for each in siblings))
         for package in lane:
-            if not isolated:
-                install_headers(session, package, lane, dist)
-            build_wheel(session, package, dist, pins, *options)
+            headers = () if isolated else header_options(package, packages)
+            build_wheel(session, package, dist, pins, *options, *headers)
             with pins.open("a") as file:
                 file.write(pin(package.distribution, package.wheel(dist)))
 
     with ThreadPoolExecutor() as threads:
+        lanes = split_lanes(packages, isolated)
         for result in [threads.submit(build_lane, *each) for each in enumerate(lanes)]:
             result.result()
 
 
-def install_headers(
-    session: nox.Session, package: Package, built: Collection[Package], dist: Path
-) -> None:
-    """Install those packages, built before, whose headers a package is built against."""
-    for each in built:
-        if each.distribution in package.build_requires:
-            wheel = str(each.wheel(dist))
-            session.run("pip", "install", "-q", "--no-deps", "--force-reinstall", wheel)
+def split_lanes(packages: Collection[Package], isolated: bool) -> list[list[Package]]:
+    """Split packages into lists that can be built beside each other, each in its order.
+
+    Isolated builds need the wheels of those whose headers they use; the others find the headers
+    in the sources, so that a package waits for none and no core of the machine is idle.
+    """
+    needed = {name for package in packages for name in package.build_requires}
+    compiled = [each for each in packages if each.build_requires or each.distribution in needed]
+    pure = [each for each in packages if each not in compiled]
+    return [compiled, pure] if isolated else [*([each] for each in compiled), pure]
+
+
+def header_options(package: Package, packages: Collection[Package]) -> tuple[str, ...]:
+    """Return options that say where the headers lie that a package is built against."""
+    folders = [
+        folder
+        for each in packages
+        if each.distribution in package.build_requires
+        for folder in each.folder.glob("src/flambeau/*/include")
+    ]
+    return tuple(f"--config-setting=cmake.define.FLAMBEAU_INCLUDE={each}" for each in folders)
 
 
 def build_wheel(

@@ -52,14 +52,14 @@ inline void transpose(U *out, const U *in, int64_t rows, int64_t cols, int64_t s
 /* A whole line of each column at a time, spelled out: each load then has one stride, which the
  * processor learns and runs ahead of. */
 template <>
-inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t rows,
-                      int64_t cols, int64_t step) {
+inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t rows, int64_t cols,
+                      int64_t step) {
     const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
     int64_t lines = rows & ~(int64_t)15;
     for (int64_t r = 0; r < lines; r += 16)
         for (int64_t c = 0; c < whole_cols; c += 4) {
-            float *to = out + r * cols + c;
-            const float *from = in + r + c * step;
+            unit<uint32_t> *to = out + r * cols + c;
+            const unit<uint32_t> *from = in + r + c * step;
             transpose_block(to, cols, from, step);
             transpose_block(to + 4 * cols, cols, from + 4, step);
             transpose_block(to + 8 * cols, cols, from + 8, step);
