@@ -16,9 +16,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   # Kernel files that are hardly faster at v4 than at v3, which serves there as well.
-  set(NOT_FOR_v4
-    accumulate grid power reverse transpose unscale
-    pw_complex_grad_0 pw_complex_grad_1)
+  set(NOT_FOR_v4 accumulate grid transpose pw_complex_grad_0 pw_complex_grad_1)
   list(APPEND BASE_FLAGS -march=x86-64-v2)
   list(APPEND CYTHON_FLAGS -march=x86-64-v2)
 else()

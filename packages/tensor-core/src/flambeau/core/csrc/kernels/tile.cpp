@@ -76,11 +76,14 @@ inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t row
 /* Strided elements, side by side. Every second element has a loop of its own where that is made of
  * shuffles. */
 template <class U>
-inline void collect_units(U *out, const U *in, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
+inline void collect_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
+                          int64_t s1, int64_t s0) {
     if (s0 == 0) {
-        for (int64_t r = 0; r < rows; r++)
+        for (int64_t r = 0; r < rows; r++) {
+            const U element = in[r * s1];
             for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = in[r * s1];
+                out[r * cols + c] = element;
+        }
     } else if (s1 == 1 && rows > 1) {
         transpose(out, in, rows, cols, s0);
     } else if (s0 == 2 && (sizeof(U) == 4 || sizeof(U) == 8)) {
@@ -95,7 +98,8 @@ inline void collect_units(U *out, const U *in, int64_t rows, int64_t cols, int64
 }
 
 template <class U>
-inline void spread_units(U *out, const U *in, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
+inline void spread_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
+                         int64_t s1, int64_t s0) {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < cols; c++)
             out[r * s1 + c * s0] = in[r * cols + c];
@@ -239,11 +243,14 @@ FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64
         return collect(how.to, out, in, rows, cols, s1, s0);
     if (s0 != 0 && s0 != 1)
         return gather_strided(how, out, in, rows, cols, s1, s0);
-    for (int64_t r = 0; r < rows; r++) {
-        how.row(out + r * cols * how.to, in + r * s1 * how.from, s0 == 0 ? cols > 0 : cols);
-        if (s0 == 0 && cols > 1)
-            collect(how.to, out + r * cols * how.to, out + r * cols * how.to, 1, cols, 0, 0);
-    }
+    for (int64_t r = 0; r < rows; r++)
+        if (s0 == 1) {
+            how.row(out + r * cols * how.to, in + r * s1 * how.from, cols);
+        } else {
+            alignas(16) char element[16];
+            how.row(element, in + r * s1 * how.from, 1);
+            collect(how.to, out + r * cols * how.to, element, 1, cols, 0, 0);
+        }
 }
 
 FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int64_t rows,
