@@ -37,7 +37,7 @@ inline void transpose_block(U *out, int64_t cols, const U *in, int64_t step) {
         memcpy(out + r * cols, &rows[r], sizeof(quad));
 }
 
-/* ---- elements of one size, moved as they are -------------------------------------------------- */
+/* ---- elements of one size, moved as they are ------------------------------------------------- */
 
 template <class Bits> struct __attribute__((may_alias)) unit { Bits bits; };
 struct two_words { uint64_t first, second; };
@@ -125,7 +125,7 @@ void spread(int64_t size, void *out, const void *in, int64_t rows, int64_t cols,
     FOR_SIZE(spread_units, out, in, rows, cols, s1, s0)
 }
 
-/* ---- conversions ------------------------------------------------------------------------------ */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /* A row converted. Half precision has instructions of its own. */
 template <class D, class S> inline void convert_row(D *out, const S *in, int64_t n) {
@@ -185,7 +185,7 @@ template <class D, class S>
 constexpr Conversion conversion = {sizeof(S), sizeof(D), convert_any_row<D, S>};
 template <class T> constexpr Conversion conversion<T, T> = {sizeof(T), sizeof(T), nullptr};
 
-/* ---- tiles ------------------------------------------------------------------------------------ */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Conversions of strided elements take two passes, the first of which is shared by all dtypes of a
  * size: a loop for every pair of dtypes and every kind of stride would take half a minute to
