@@ -2,7 +2,7 @@
  * and errors in Python. */
 #include "composites/compose.h"
 
-/* ---- closeness -------------------------------------------------------------------------------- */
+/* ---- closeness ------------------------------------------------------------------------------- */
 
 static fl_tensor *gap_between(const fl_value *in) {
     Made gap(fl_compose(FL_OP_sub, in[0], in[1]));
@@ -66,7 +66,7 @@ int fl_call_equal(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, all_true(fl_compose(FL_OP_eq, in[0], in[1])));
 }
 
-/* ---- sets and places --------------------------------------------------------------------------- */
+/* ---- sets and places ------------------------------------------------------------------------- */
 
 /* Many elements are compared one by one with up to so many: see isin in Python. */
 static const int64_t FEW = 4, MANY = 1 << 10;

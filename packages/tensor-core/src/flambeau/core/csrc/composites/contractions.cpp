@@ -2,7 +2,7 @@
  * targets for the result and errors in Python. */
 #include "composites/compose.h"
 
-/* ---- tensordot -------------------------------------------------------------------------------- */
+/* ---- tensordot ------------------------------------------------------------------------------- */
 
 /* The number of dimensions where it is a plain int, else -1. */
 static int64_t count_dims(const fl_value &v) {
@@ -57,7 +57,7 @@ int fl_call_tensordot(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return fl_compose_result(op, in, n, out, contracted(in[0], in[1], (int)count));
 }
 
-/* ---- bilinear --------------------------------------------------------------------------------- */
+/* ---- bilinear -------------------------------------------------------------------------------- */
 
 /* [count, out]: rows of the first input times the weight, then times rows of the second. */
 static fl_tensor *twice_weighted(const fl_value *in, int64_t count) {
@@ -104,7 +104,7 @@ int fl_call_bilinear(const fl_op *op, const fl_value *in, int n, fl_value *out) 
     return fl_compose_result(op, in, n, out, fl_compose(FL_OP_add, fl_tensor_value(result), in[3]));
 }
 
-/* ---- covariances ------------------------------------------------------------------------------ */
+/* ---- covariances ----------------------------------------------------------------------------- */
 
 static bool is_plain_matrix(const fl_tensor *x) {
     return x->ndim == 2 && (x->dtype == FL_F32 || x->dtype == FL_F64);

@@ -137,7 +137,7 @@ int fl_call_cumulative_trapezoid(const fl_op *op, const fl_value *in, int n, fl_
     return trapezoids(op, in, n, out, FL_OP_cumsum, fl_int_value(dim), dim);
 }
 
-/* ---- gradient over even steps ----------------------------------------------------------------- */
+/* ---- gradient over even steps ---------------------------------------------------------------- */
 
 /* (x[first + gap ...] - x[first ...]) / (gap * step), `count` of them */
 static fl_tensor *slopes(const fl_value &x, int dim, int64_t first, int64_t count, int gap,

@@ -59,7 +59,7 @@ int fl_call_cosine_similarity(const fl_op *op, const fl_value *in, int n, fl_val
     return fl_compose_result(op, in, n, out, cosines(in));
 }
 
-/* ---- margins ---------------------------------------------------------------------------------- */
+/* ---- margins --------------------------------------------------------------------------------- */
 
 /* max(0, x) */
 static fl_tensor *hinge(fl_tensor *x) {

@@ -74,7 +74,7 @@ int fl_call_column_stack(const fl_op *op, const fl_value *in, int n, fl_value *o
     return stacked(op, in, n, out, 1, -1, true);
 }
 
-/* ---- sections --------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static const int64_t MOST_SECTIONS = 1 << 10;
 

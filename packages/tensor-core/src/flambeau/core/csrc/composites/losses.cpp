@@ -2,7 +2,7 @@
  * arguments, targets for the result and errors in Python. */
 #include "composites/reduction.h"
 
-/* ---- terms of two tensors of one shape --------------------------------------------------------- */
+/* ---- terms of two tensors of one shape ------------------------------------------------------- */
 
 static fl_tensor *of_difference(int row, const fl_value *in) {
     Made gap(fl_compose(FL_OP_sub, in[0], in[1]));
@@ -78,7 +78,7 @@ int fl_call_binary_cross_entropy_with_logits(const fl_op *op, const fl_value *in
     return fl_compose_result(op, in, n, out, reduced(terms_of_scores(in), reduction));
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static fl_tensor *of_rows(const fl_value &scores, const fl_value *in, Reduction reduction) {
     return fl_compose_first(FL_OP_nll_loss_rows, scores, in[1], in[2], fl_int_value(reduction),

@@ -175,7 +175,7 @@ int fl_call_addbmm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
                  : fl_call_composite(op, in, n, out);
 }
 
-/* ---- cross product ---------------------------------------------------------------------------- */
+/* ---- cross product --------------------------------------------------------------------------- */
 
 static fl_tensor *narrowed(const fl_value &x, int dim, int64_t start, int64_t length) {
     return fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),

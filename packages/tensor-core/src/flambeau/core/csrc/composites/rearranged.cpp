@@ -2,7 +2,7 @@
  * the result, in Python. */
 #include "composites/compose.h"
 
-/* ---- dimensions ------------------------------------------------------------------------------- */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
 static bool wrap(int64_t dim, int ndim, int *wrapped) {
     *wrapped = (int)(dim < 0 ? dim + ndim : dim);
@@ -74,7 +74,7 @@ int fl_call_unflatten(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return fl_compose_result(op, in, n, out, fl_compose(FL_OP_view, in[0], wanted));
 }
 
-/* ---- repeated and summed ----------------------------------------------------------------------- */
+/* ---- repeated and summed --------------------------------------------------------------------- */
 
 int fl_call_broadcast_to(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, fl_compose(FL_OP_expand, in[0], in[1]));
@@ -152,7 +152,7 @@ int fl_call_sum_to_size(const fl_op *op, const fl_value *in, int n, fl_value *ou
     return fl_compose_result(op, in, n, out, fl_compose(FL_OP_view, fl_tensor_value(sum), in[1]));
 }
 
-/* ---- roll ------------------------------------------------------------------------------------- */
+/* ---- roll ------------------------------------------------------------------------------------ */
 
 /* x where nothing moves: a new reference to it. */
 static fl_tensor *rolled(fl_tensor *x, int64_t shift, int dim) {
@@ -216,7 +216,7 @@ int fl_call_roll(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, flat ? rolled_flat(in) : rolled_along(in));
 }
 
-/* ---- copies with a view written ---------------------------------------------------------------- */
+/* ---- copies with a view written -------------------------------------------------------------- */
 
 /* A copy of x whose view, that a row takes of it, is src. */
 template <class... Values>
@@ -249,7 +249,7 @@ int fl_call_slice_scatter(const fl_op *op, const fl_value *in, int n, fl_value *
     return scattered(op, in, n, out, FL_OP_slice, in[2], in[3], in[4], in[5]);
 }
 
-/* ---- complex numbers --------------------------------------------------------------------------- */
+/* ---- complex numbers ------------------------------------------------------------------------- */
 
 static bool are_parts(const fl_tensor *a, const fl_tensor *b) {
     return a->dtype == b->dtype && (a->dtype == FL_F32 || a->dtype == FL_F64) &&
