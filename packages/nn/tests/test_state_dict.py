@@ -250,3 +250,24 @@ def test_arguments_in_order():
     with pytest.warns(FutureWarning, match="destination, prefix"):
         state = layer.state_dict({}, "x.")
     assert list(state) == ["x.weight", "x.bias"]
+
+
+def test_files_keep_states_and_parameters(tmp_path):
+    """A state comes back ordered and versioned; a parameter comes back as a parameter."""
+    source, target = net(), net()
+    path = tmp_path / "net.safetensors"
+    frozen = nn.Parameter(flambeau.ones(2), requires_grad=False)
+    flambeau.save(
+        {"model": source.state_dict(), "weight": source[0].weight, "frozen": frozen}, path
+    )
+    tree = flambeau.load(path)
+    state = tree["model"]
+    assert type(state) is type(source.state_dict())
+    assert list(state) == list(source.state_dict())
+    assert state._metadata == source.state_dict()._metadata
+    target.load_state_dict(state)
+    assert target[0].weight.tolist() == source[0].weight.tolist()
+    assert type(tree["weight"]) is nn.Parameter
+    assert tree["weight"].requires_grad
+    assert type(tree["frozen"]) is nn.Parameter
+    assert not tree["frozen"].requires_grad

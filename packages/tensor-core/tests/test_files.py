@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import OrderedDict
 
 import numpy
 import pytest
@@ -353,3 +354,41 @@ def test_the_number_of_an_open_file_is_no_path(tmp_path):
         with pytest.raises(TypeError, match="not int"):
             flambeau.load(file.fileno())
         file.write(b"still open")
+
+
+def test_ordered_dicts_and_gradients_stay(path):
+    x = flambeau.ones(2).requires_grad_()
+    state = OrderedDict([("b", x), ("a", flambeau.zeros(3)), ("tied", x), (7, x.detach())])
+    state._metadata = {"": {"version": 2}}
+    flambeau.save({"model": state, "computed": x * 2}, path)
+    tree = flambeau.load(path)
+    model = tree["model"]
+    assert type(model) is OrderedDict
+    assert list(model) == ["b", "a", "tied", 7]
+    assert model._metadata == {"": {"version": 2}}
+    assert [model[name].requires_grad for name in model] == [True, False, True, False]
+    assert model["b"] is model["tied"]
+    assert model["b"].data_ptr() == model[7].data_ptr()
+    assert tree["computed"].requires_grad
+    assert tree["computed"].is_leaf
+    assert type(tree) is dict
+
+
+@pytest.mark.parametrize("node", ({"p": [{"v": 1}, True]}, {"p": [{"t": "x"}, "yes"]}, {"p": 3},
+                                  {"r": {"v": None}}, {"o": [1, 2]}, {"o": [[["a"]], {"v": None}]}))
+def test_damaged_parameters_are_refused(path, node):
+    with open(path, "wb") as file:
+        write_tensors(file, {"x": flambeau.ones(2)}, {"flambeau.tree": json.dumps(node)})
+    with pytest.raises(FileError, match="damaged"):
+        flambeau.load(path)
+
+
+def test_a_file_of_an_older_version(path):
+    """Before ordered dicts and parameters had kinds of their own, they were dicts and tensors."""
+    tree = {"d": [["w", {"t": "w"}], ["n", {"d": [["step", {"v": 3}]]}]]}
+    with open(path, "wb") as file:
+        write_tensors(file, {"w": flambeau.ones(2)}, {"flambeau.tree": json.dumps(tree)})
+    loaded = flambeau.load(path)
+    assert type(loaded) is dict
+    assert loaded["w"].tolist() == [1.0, 1.0]
+    assert loaded["n"] == {"step": 3}

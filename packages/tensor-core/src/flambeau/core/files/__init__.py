@@ -24,11 +24,12 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 def save(obj, f) -> None:
     """Save tensors and the structure that holds them.
 
-    Tensors that share memory are stored once and share memory again when loaded.
+    Tensors that share memory are stored once and share memory again when loaded. Parameters stay
+    parameters, and tensors that require a gradient require it again, as leaves of a new graph.
 
     Args:
-        obj: A tensor, or nested dicts, lists and tuples of tensors, numbers, strings, bytes,
-            dtypes, devices, shapes and None.
+        obj: A tensor, or nested dicts (ordered or not), lists and tuples of tensors, numbers,
+            strings, bytes, dtypes, devices, shapes and None.
             For a path that ends in ``.npy`` one tensor, for ``.npz`` a dict of tensors.
         f: Path, or a binary file open for writing.
 

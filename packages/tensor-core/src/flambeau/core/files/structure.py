@@ -5,8 +5,11 @@ the structure says how each view lies in it, so that they share memory again whe
 """
 from __future__ import annotations
 
+import sys
+from collections import OrderedDict
 from numbers import Complex, Integral, Real
 
+from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.files.errors import FileError
 from flambeau.core.size import Size
@@ -26,7 +29,7 @@ def _encode(obj, path: str, found: dict):
         key = (_core.storage_id(obj), obj.dtype.name, obj.storage_offset(), tuple(obj.shape),
                obj.stride())
         found.setdefault(key, (path or "value", obj))
-        return {"t": key}
+        return _with_gradient(obj, {"t": key})
     if obj is None or isinstance(obj, (bool, int, str)):
         return {"v": obj}
     if isinstance(obj, float):
@@ -37,9 +40,26 @@ def _encode(obj, path: str, found: dict):
         kind = "l" if isinstance(obj, list) else "u"
         return {kind: [_encode(x, _join(path, i), found) for i, x in enumerate(obj)]}
     if isinstance(obj, dict):
-        return {"d": [[_key(k, path), _encode(v, _join(path, k), found)] for k, v in obj.items()]}
+        return _encode_dict(obj, path, found)
     raise TypeError(f"save(): cannot store {type(obj).__name__} at {path or 'the top'}; files hold "
                     "tensors, numbers, strings, None, lists, tuples and dicts")
+
+
+def _encode_dict(obj, path: str, found: dict):
+    """A dict, or an ordered one with what a ``state_dict`` says of its modules."""
+    items = [[_key(k, path), _encode(v, _join(path, k), found)] for k, v in obj.items()]
+    if not isinstance(obj, OrderedDict):
+        return {"d": items}
+    metadata = getattr(obj, "_metadata", None)
+    return {"o": [items, _encode(metadata, _join(path, "_metadata"), found)]}
+
+
+def _with_gradient(x, node):
+    """The node of a tensor, wrapped if it is a parameter or requires a gradient."""
+    parameter = getattr(sys.modules.get(f"{rooms.PREFIX}nn"), "Parameter", ())
+    if isinstance(x, parameter):
+        return {"p": [node, x.requires_grad]}
+    return {"r": node} if x.requires_grad else node
 
 
 def _digits(number: float) -> str:
@@ -103,6 +123,14 @@ def _name_tensors(node, references: dict):
         return {kind: [_name_tensors(x, references) for x in value]}
     if kind == "d":
         return {kind: [[k, _name_tensors(v, references)] for k, v in value]}
+    if kind == "o":
+        items, metadata = value
+        items = _name_tensors({"d": items}, references)["d"]
+        return {kind: [items, _name_tensors(metadata, references)]}
+    if kind == "r":
+        return {kind: _name_tensors(value, references)}
+    if kind == "p":
+        return {kind: [_name_tensors(value[0], references), value[1]]}
     return node
 
 
@@ -180,8 +208,9 @@ def _base(cluster: list, found: dict):
 # ---- reading ----------------------------------------------------------------
 
 
-def decode(node, tensors: dict):
-    """The object that a description stands for."""
+def decode(node, tensors: dict, made: dict | None = None):
+    """The object that a description stands for; ``made`` holds the leaves that were met before."""
+    made = {} if made is None else made
     if not isinstance(node, dict) or len(node) != 1:
         raise FileError("load(): the structure description is damaged")
     (kind, value), = node.items()
@@ -196,11 +225,36 @@ def decode(node, tensors: dict):
     if kind in _PLAIN:
         return _PLAIN[kind](value)
     if kind in ("l", "u"):
-        items = [decode(x, tensors) for x in value]
+        items = [decode(x, tensors, made) for x in value]
         return items if kind == "l" else tuple(items)
     if kind == "d":
-        return {k: decode(v, tensors) for k, v in value}
+        return {k: decode(v, tensors, made) for k, v in value}
+    if kind == "o":
+        return _ordered(value, tensors, made)
+    if kind in ("r", "p"):
+        key = repr(node)
+        if key not in made:
+            made[key] = _leaf(*(value if kind == "p" else (value, True)), kind == "p", tensors)
+        return made[key]
     raise FileError(f"load(): unknown kind {kind!r} in the structure description")
+
+
+def _ordered(value, tensors: dict, made: dict) -> OrderedDict:
+    items, metadata = value
+    found = OrderedDict((k, decode(v, tensors, made)) for k, v in items)
+    if (metadata := decode(metadata, tensors, made)) is not None:
+        found._metadata = metadata
+    return found
+
+
+def _leaf(node, requires_grad, parameter: bool, tensors: dict):
+    """A tensor that requires a gradient, or a parameter where such things are installed."""
+    x = decode(node, tensors)
+    if not isinstance(x, _core.Tensor) or not isinstance(requires_grad, bool):
+        raise FileError("load(): a parameter of the structure description is damaged")
+    if parameter and rooms.installed("nn"):
+        return rooms.enter("nn").Parameter(x.detach(), requires_grad)
+    return x.detach().requires_grad_(requires_grad)
 
 
 def _tensor(name, tensors: dict):
