@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -74,6 +75,36 @@ def test_unknown_device_lists_the_known():
     with pytest.raises(RuntimeError, match=r"Expected one of cpu, .*ref.* as device type, got "
                                            "'quantum'"):
         flambeau.ones(2).to("quantum")
+
+
+def test_a_device_may_be_named_before_it_is_there():
+    """Programs name the device first and ask whether it is there afterwards."""
+    there = flambeau.device("xpu:1")
+    assert (there.type, there.index) == ("xpu", 1)
+    assert repr(there) == "device(type='xpu', index=1)"
+    assert repr(flambeau.device("mps")) == "device(type='mps')"
+    assert there == flambeau.device("xpu", 1) == flambeau.device(there)
+    assert hash(there) == hash(flambeau.device("xpu", 1))
+    assert there not in (flambeau.device("xpu"), flambeau.device("mps", 1), flambeau.device("cpu"))
+    assert pickle.loads(pickle.dumps(there)) == there
+    assert flambeau.ones(1).device != there
+
+
+@pytest.mark.parametrize("use", (
+    lambda d: flambeau.ones(2, device=d), lambda d: flambeau.ones(2).to(d),
+    lambda d: flambeau.Generator(d), lambda d: flambeau.set_default_device(d),
+    lambda d: d.__enter__()))
+def test_using_a_device_that_is_not_there_is_refused(use):
+    with pytest.raises(RuntimeError, match="Expected one of cpu, .* as device type, got 'xpu'"):
+        use(flambeau.device("xpu"))
+    assert flambeau.get_default_device() == flambeau.device("cpu")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ("cuda", "cuda:1", "mps", "xpu", "meta", "cpu"))
+def test_devices_print_as_in_pytorch(name):
+    torch = pytest.importorskip("torch")
+    assert repr(flambeau.device(name)) == repr(torch.device(name))
 
 
 def test_tensors_on_different_devices_are_named_with_their_numbers():

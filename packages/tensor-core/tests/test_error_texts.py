@@ -6,6 +6,7 @@ import pytest
 
 import flambeau
 from flambeau.core import ops
+from flambeau.core._core import ArgumentError
 
 X = flambeau.tensor([1.0, 2.0, 3.0])
 M = flambeau.ones(2, 3)
@@ -49,7 +50,7 @@ GOLDEN = [
     (lambda: ops.layer_norm(M, (4,)), RuntimeError,
      "layer_norm(): Given normalized_shape=[4], expected input with shape [*, 4], but got input of "
      "size [2, 3]"),
-    (lambda: ops.mse_loss(M, X), ValueError,
+    (lambda: ops.mse_loss(M, X), ArgumentError,
      "mse_loss(): input has shape [2, 3] and target [3], and a loss does not broadcast in silence; "
      "both need the same shape; to broadcast on purpose write input, target = "
      "flambeau.broadcast_tensors(input, target)"),
@@ -79,7 +80,7 @@ GOLDEN = [
     (lambda: M.squeeze(4), IndexError,
      "squeeze(): Dimension out of range: dim=4 for a tensor of 2 dimensions (expected to be in "
      "range of [-2, 1])"),
-    (lambda: X.sum((0, 0)), ValueError,
+    (lambda: X.sum((0, 0)), ArgumentError,
      "sum(): dim 0 appears multiple times in the list of dims [0, 0]; name each dimension once"),
     (lambda: flambeau.amax(flambeau.empty(0)), IndexError,
      "amax(): Expected reduction dim to be specified for input.numel() == 0: a tensor of shape [0] "
@@ -137,7 +138,7 @@ GOLDEN = [
      "dropout probability has to be between 0 and 1, but got 2.0"),
     (lambda: ops.mse_loss(X, X, reduction="avg"), ValueError,
      "mse_loss(): avg is not a valid value for reduction; it is 'none', 'mean' or 'sum'"),
-    (lambda: flambeau.ones(-1), ValueError,
+    (lambda: flambeau.ones(-1), ArgumentError,
      "a tensor of shape [-1]: sizes must not be negative"),
     (lambda: flambeau.arange(0, 5, 0), RuntimeError,
      "arange(): start=0, end=5, step=0: step must be a number other than zero (in an integer dtype "
@@ -177,3 +178,23 @@ def test_unknown_devices_are_listed():
 
 def test_there_are_enough():
     assert len(GOLDEN) >= 30
+
+
+WRONG_SIZES = [
+    lambda: flambeau.zeros(-1),
+    lambda: flambeau.empty(2, -3),
+    lambda: ops.mse_loss(M, X),
+    lambda: ops.nll_loss(M, flambeau.zeros(3, dtype=flambeau.int64)),
+    lambda: flambeau.cat([]),
+    lambda: X.sum((0, 0)),
+    lambda: flambeau.ones([1] * 40),
+]
+
+
+@pytest.mark.parametrize("call", WRONG_SIZES)
+@pytest.mark.parametrize("kind", (RuntimeError, ValueError))
+def test_wrong_sizes_are_caught_as_either_kind(call, kind):
+    """PyTorch raises RuntimeError for some and ValueError for others."""
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is ArgumentError

@@ -26,8 +26,9 @@ def _same_shape(what, x, target, role="target", name="input"):
     if _broadcast(x.shape, target.shape):
         remedy += (f"; to broadcast on purpose write {name}, {role} = "
                    f"flambeau.broadcast_tensors({name}, {role})")
-    raise ValueError(f"{what}(): {name} has shape {list(x.shape)} and {role} "
-                     f"{list(target.shape)}, and a loss does not broadcast in silence; {remedy}")
+    raise _core.ArgumentError(
+        f"{what}(): {name} has shape {list(x.shape)} and {role} {list(target.shape)}, and a loss "
+        f"does not broadcast in silence; {remedy}")
 
 
 def _broadcast(one, other):

@@ -142,8 +142,9 @@ def cosine_embedding_loss(x1, x2, target, margin, size_average, reduce, reductio
     _same_shape(what, x1, x2, "input2", "input1")
     dim = target.ndim
     if target.shape != x1.shape[:dim]:
-        raise ValueError(f"{what}(): a target for each row of the inputs is needed: the inputs "
-                         f"have shape {list(x1.shape)}, the target {list(target.shape)}")
+        raise _core.ArgumentError(
+            f"{what}(): a target for each row of the inputs is needed: the inputs have shape "
+            f"{list(x1.shape)}, the target {list(target.shape)}")
     inner = _op["sum"](_op["mul"](x1, x2), dim)
     lengths = [_op["add"](_op["sum"](_op["square"](x), dim), _EPS_OF_LENGTH) for x in (x1, x2)]
     cos = _op["div"](inner, _op["sqrt"](_op["mul"](*lengths)))

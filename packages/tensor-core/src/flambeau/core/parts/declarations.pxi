@@ -124,6 +124,7 @@ cdef extern from "core/python.h":
         PyObject *(*find_composite)(const fl_op *) except NULL
         PyTypeObject *generator_type
         PyObject *linalg_error
+        PyObject *argument_error
     cdef cppclass fl_arena:
         fl_arena() except +
     object fl_size_base()

@@ -38,16 +38,23 @@ def _where(device):
     return device if device is not None or fl_place == 0 else get_default_device()
 
 
+# Types of devices that PyTorch knows: a program may name one before it asks whether it is there.
+cdef frozenset _foreign_types = frozenset(("cuda", "mps", "xpu", "hip", "xla", "hpu", "mtia", "ipu",
+                                           "maia", "vulkan", "privateuseone"))
+
+
 @cython.final
 cdef class device:
     """Where a tensor lives: ``flambeau.device("cuda", 0)`` or ``flambeau.device("cuda:0")``."""
-    cdef readonly int code
+    cdef readonly int code      # its low byte is the index; negative where `_absent` is set
     cdef bint _indexed
+    cdef str _absent            # the type, while nothing makes such devices
 
     def __cinit__(self, type, index=None):
         if isinstance(type, device):
             self.code = (<device>type).code
             self._indexed = (<device>type)._indexed
+            self._absent = (<device>type)._absent
             return
         if not isinstance(type, str):
             raise TypeError(f"device(): expected a string such as 'cpu' or 'cuda:0', got {type!r}")
@@ -58,11 +65,24 @@ cdef class device:
             index = int(number)
         if index is not None and not 0 <= index < 255:
             raise ValueError(f"device(): index {index} is out of range")
-        self.code = _device_type(name) << 8 | (index or 0)
+        if name in _foreign_types and fl_backend_by_name(name.encode()) < 0:
+            self._absent = name
+            self.code = -256 | (index or 0)
+        else:
+            self.code = _device_type(name) << 8 | (index or 0)
         self._indexed = index is not None
+
+    cdef int found(self) except -1:
+        """The code, or the error that says what a device of this type needs."""
+        if self._absent is not None:
+            self.code = _device_type(self._absent) << 8 | self.code & 255
+            self._absent = None
+        return self.code
 
     @property
     def type(self) -> str:
+        if self._absent is not None:
+            return self._absent
         return fl_device_name(self.code >> 8).decode()
 
     @property
@@ -80,20 +100,23 @@ cdef class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other):
-        return isinstance(other, device) and self.code == (<device>other).code
+        if not isinstance(other, device) or self.code & 255 != (<device>other).code & 255:
+            return False
+        return self.type == other.type
 
     def __hash__(self):
-        return self.code
+        return hash((self.type, self.code & 255))
 
     def __reduce__(self):
         return device, (str(self),)
 
     def __enter__(self):
         global fl_place
+        cdef int place = self.found()
         if not hasattr(_outer, "places"):
             _outer.places = []
         _outer.places.append(fl_place)
-        fl_place = self.code
+        fl_place = place
         return self
 
     def __exit__(self, *error):
@@ -130,7 +153,7 @@ cdef PyObject *_box_device(int code) except NULL:
 cdef int _unbox_device(PyObject *o) except -1:
     value = <object>o
     if type(value) is device:
-        return (<device>value).code
+        return (<device>value).found()
     if isinstance(value, int) and not isinstance(value, bool):
         return _device_type("cuda") << 8 | <int>value
-    return (<device>device(value)).code
+    return (<device>device(value)).found()

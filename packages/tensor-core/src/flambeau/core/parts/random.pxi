@@ -16,6 +16,7 @@ cdef class Generator:
     def __cinit__(self, device="cpu"):
         self.state.seed = 67280421310721
         self.device = _as_device(device)
+        _unbox_device(<PyObject *>self.device)   # refuses what nothing makes
 
     def manual_seed(self, seed):
         """Start the stream of this seed."""

@@ -107,8 +107,16 @@ class LinAlgError(RuntimeError):
     """A matrix that is singular or not positive definite, or an iteration that did not end."""
 
 
+class ArgumentError(ValueError, RuntimeError):
+    """A size, shape or choice that an operator cannot take.
+
+    It is both kinds because programs written for PyTorch catch its RuntimeError.
+    """
+
+
 LinAlgError.__module__ = "flambeau.linalg"
 _linalg_error = LinAlgError
+_argument_error = ArgumentError
 fl_storage_init()
 fl_tensor_type = <PyTypeObject *>Tensor
 fl_tensor_blank_init()
@@ -119,6 +127,7 @@ fl_python.unbox_device = _unbox_device
 fl_python.find_composite = _find_composite
 fl_python.generator_type = <PyTypeObject *>Generator
 fl_python.linalg_error = <PyObject *>_linalg_error
+fl_python.argument_error = <PyObject *>_argument_error
 fl_kernels_init()
 _check_prefix()
 _install_operators()

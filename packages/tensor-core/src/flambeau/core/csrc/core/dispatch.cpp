@@ -22,9 +22,9 @@ static void raise_text(PyObject *kind, const char *text) {
 }
 
 int fl_raise(void) {
-    PyObject *kinds[] = {PyExc_RuntimeError, PyExc_ValueError, PyExc_TypeError, PyExc_IndexError,
-                         PyExc_RuntimeError, PyExc_MemoryError, PyExc_NotImplementedError,
-                         PyExc_OverflowError, fl_python.linalg_error};
+    PyObject *kinds[] = {PyExc_RuntimeError, fl_python.argument_error, PyExc_TypeError,
+                         PyExc_IndexError, PyExc_RuntimeError, PyExc_MemoryError,
+                         PyExc_NotImplementedError, PyExc_OverflowError, fl_python.linalg_error};
     int kind = fl_error_kind_get();
     if (!PyErr_Occurred())
         raise_text(kinds[kind >= 0 && kind < 9 ? kind : 0], fl_error_text());

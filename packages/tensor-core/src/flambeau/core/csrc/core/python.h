@@ -143,6 +143,7 @@ struct fl_hooks {
     PyObject *(*find_composite)(const fl_op *op);    /* a new reference */
     PyTypeObject *generator_type;
     PyObject *linalg_error;                     /* the exception LinAlgError */
+    PyObject *argument_error;                   /* ArgumentError: a ValueError and a RuntimeError */
 };
 extern fl_hooks fl_python;
 

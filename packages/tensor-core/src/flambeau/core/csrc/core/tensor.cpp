@@ -11,7 +11,7 @@ static int room_for_geometry(fl_tensor *t, int ndim) {
         return 0;
     }
     if (ndim > FL_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "a tensor may have at most %d dimensions; this one would "
+        PyErr_Format(fl_python.argument_error, "a tensor may have at most %d dimensions; this one would "
                      "have %d", FL_MAX_DIMS, ndim);
         return -1;
     }
@@ -51,7 +51,7 @@ int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64
 static int checked_bytes(int dtype, int ndim, const int64_t *shape, size_t *bytes) {
     for (int i = 0; i < ndim; i++)
         if (FL_UNLIKELY(shape[i] < 0)) {
-            PyErr_Format(PyExc_ValueError, "a tensor of shape %s: sizes must not be negative",
+            PyErr_Format(fl_python.argument_error, "a tensor of shape %s: sizes must not be negative",
                          fl_shape_text(shape, ndim));
             return -1;
         }
@@ -76,7 +76,7 @@ static int spanned_bytes(int dtype, int ndim, const int64_t *shape, const int64_
         if (shape[i] < 0 || strides[i] < 0 ||
             __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
             __builtin_add_overflow(last, step, &last)) {
-            PyErr_Format(PyExc_ValueError, "a tensor of shape %s and stride %s: sizes and strides "
+            PyErr_Format(fl_python.argument_error, "a tensor of shape %s and stride %s: sizes and strides "
                          "must not be negative and their span must be countable",
                          fl_shape_text(shape, ndim), fl_shape_text(strides, ndim));
             return -1;
