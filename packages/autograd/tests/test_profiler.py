@@ -68,7 +68,7 @@ def test_chrome_trace(tmp_path):
     prof.export_chrome_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert len(events) == len(prof.events())
-    assert {e["cat"] for e in events} == {"forward", "backward"}
+    assert {e["cat"] for e in events} == {"forward", "backward", "user_annotation"}
     assert all(e["ph"] == "X" and e["dur"] > 0 for e in events)
 
 
@@ -173,3 +173,38 @@ def test_arguments_of_older_programs_are_accepted():
     with profile(use_device=None, with_flops=True, use_kineto=True) as prof:
         flambeau.ones(2).exp()
     assert [row.count for row in prof.key_averages() if row.key == "exp"] == [1]
+
+
+def test_named_blocks_have_rows_and_come_first_by_time():
+    with profile() as prof:
+        with record_function("fwd"):
+            for _ in range(3):
+                with record_function("exp"):
+                    flambeau.ones(2).exp()
+        flambeau.ones(2).log()
+    rows = {(row.key, row.named): row for row in prof.key_averages()}
+    assert rows["fwd", True].count == 1
+    assert rows["exp", True].count == rows["exp", False].count == 3
+    assert rows["fwd", True].cpu_time_total >= rows["exp", True].cpu_time_total
+    inside = sum(e.duration for e in prof.events() if e.scope.startswith("fwd") and not e.named)
+    assert rows["fwd", True].inside == inside / 1000
+    assert rows["fwd", True].self_cpu_time_total >= 0
+    lines = prof.key_averages().table(row_limit=1).splitlines()
+    assert lines[2].startswith("fwd ")
+    assert [e.name for e in prof.events()][0] == "fwd"
+
+
+def test_named_blocks_are_noted_where_a_profile_saw_them_begin(tmp_path):
+    @record_function("step")
+    def step():
+        return flambeau.ones(2).exp()
+
+    with record_function("before"):
+        with profile() as prof:
+            step()
+    step()
+    assert [e.name for e in prof.events() if e.named] == ["step"]
+    assert [row.key for row in prof.key_averages(by="scope")] == ["before.step"]
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events if e["cat"] == "user_annotation"] == ["step"]

@@ -1,10 +1,13 @@
 """What ran, how long, and how many bytes it made: ``profile`` and its table."""
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +15,14 @@ from typing import Any
 
 from flambeau.autograd._engine import Recorder
 from flambeau.autograd._schedule import ProfilerAction
-from flambeau.core import scope
+from flambeau.core import scope, scope_path
 
 __all__ = ["EventList", "FunctionEvent", "KernelSum", "profile", "record_function"]
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionEvent:
-    """One run of an operator."""
+    """One run of an operator, or of a block that ``record_function`` names."""
 
     name: str
     start: int              # nanoseconds since the block began
@@ -28,6 +31,7 @@ class FunctionEvent:
     scope: str              # module path, or names given by record_function
     node: str | None        # in a backward pass: the node whose rule ran it
     input_shapes: str | None
+    named: bool = False     # a block; the operators inside have events of their own
 
 
 @dataclass(slots=True)
@@ -38,6 +42,13 @@ class KernelSum:
     count: int = 0
     cpu_time_total: float = 0.0  # microseconds
     bytes: int = 0
+    inside: float = 0.0          # microseconds of it that operators in a named block took
+    named: bool = False
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds without those of the operators inside."""
+        return self.cpu_time_total - self.inside
 
     @property
     def cpu_time(self) -> float:
@@ -51,7 +62,7 @@ _GROUPS: dict[str, Callable[[FunctionEvent], str]] = {
     "node": lambda e: e.node or "(forward)",
     "shape": lambda e: f"{e.name} {e.input_shapes or ''}".rstrip(),
 }
-_SORTS = {"cpu_time_total": "cpu_time_total", "self_cpu_time_total": "cpu_time_total",
+_SORTS = {"cpu_time_total": "cpu_time_total", "self_cpu_time_total": "self_cpu_time_total",
           "time": "cpu_time_total", "cpu_time": "cpu_time", "count": "count", "bytes": "bytes",
           "cpu_memory_usage": "bytes", "self_cpu_memory_usage": "bytes"}
 
@@ -77,7 +88,8 @@ class EventList(list[KernelSum]):
                              f"not {sort_by!r}")
         rows = sorted(self, key=lambda r: getattr(r, _SORTS[sort_by]), reverse=True) \
             if sort_by else list(self)
-        total = sum(r.cpu_time_total for r in self) or 1.0
+        spent = sum(r.cpu_time_total for r in self if not r.named)
+        total = spent or 1.0
         width = max([4, *(len(r.key) for r in rows[:row_limit])])
         lines = [f"{'Name':{width}}  {'CPU total':>11}  {'CPU %':>6}  {'CPU avg':>11}  "
                  f"{'Calls':>7}  {'Made':>10}"]
@@ -86,7 +98,7 @@ class EventList(list[KernelSum]):
             share = 100 * r.cpu_time_total / total
             lines.append(f"{r.key:{width}}  {_time(r.cpu_time_total):>11}  {share:5.1f}%  "
                          f"{_time(r.cpu_time):>11}  {r.count:>7}  {_size(r.bytes):>10}")
-        lines.append(f"Operators' time in total: {_time(sum(r.cpu_time_total for r in self))}")
+        lines.append(f"Operators' time in total: {_time(spent)}")
         return "\n".join(lines)
 
     __str__ = table
@@ -107,6 +119,8 @@ def _size(count: float) -> str:
     return f"{count:.1f} GiB"
 
 
+#: Profiles that record now, by thread, and where their named blocks are noted.
+_recording: dict[int, list[profile]] = {}
 _RECORDED = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
@@ -115,6 +129,8 @@ class profile:
 
     Times are those of the kernels and what lies directly around them; what Python does between
     the calls is not in them. Composite operators appear as the operators they are made of.
+    Blocks named by ``record_function`` have rows of their own, with all of their time; percentages
+    are of the operators' time.
 
     Args:
         enabled: False makes a block that records nothing.
@@ -160,6 +176,7 @@ class profile:
         self._recorder = Recorder(record_shapes)
         self._records = False
         self._events: list[FunctionEvent] | None = None
+        self._blocks: list[FunctionEvent] = []
         self._thread = 0
 
     def __enter__(self) -> profile:
@@ -183,12 +200,24 @@ class profile:
     def _begin(self) -> None:
         self._recorder = Recorder(self.record_shapes)
         self._events = None
+        self._blocks = []
         self._recorder.__enter__()
         self._records = True
+        _recording.setdefault(self._thread, []).append(self)
 
     def _end(self) -> None:
         self._recorder.__exit__()
         self._records = False
+        _recording[self._thread].remove(self)
+        if not _recording[self._thread]:
+            del _recording[self._thread]
+
+    def _note(self, name: str, begin: int, end: int, where: str) -> None:
+        """Keep a named block that began after this profile did."""
+        start = self._recorder.start
+        if begin >= start:
+            self._blocks.append(FunctionEvent(name, begin - start, end - begin, 0, where, None,
+                                              None, named=True))
 
     def start(self) -> None:
         """Begin to record, as entering the block does."""
@@ -215,10 +244,9 @@ class profile:
         """Everything that ran, in order."""
         if self._events is None:
             start = self._recorder.start
-            self._events = [FunctionEvent(name, begin - start, end - begin, size, where, node,
-                                          shapes)
-                            for name, begin, end, size, where, node, shapes
-                            in self._recorder.events()]
+            found = [FunctionEvent(name, begin - start, end - begin, size, where, node, shapes)
+                     for name, begin, end, size, where, node, shapes in self._recorder.events()]
+            self._events = sorted(found + self._blocks, key=_when) if self._blocks else found
         return self._events
 
     def key_averages(self, group_by_input_shape: bool = False, *,
@@ -239,10 +267,15 @@ class profile:
         by = by or ("shape" if group_by_input_shape else "operator")
         if by not in _GROUPS:
             raise ValueError(f"key_averages(): by must be one of {', '.join(_GROUPS)}, not {by!r}")
-        sums: dict[str, KernelSum] = {}
+        sums: dict[tuple[str, bool], KernelSum] = {}
+        inside = _Inside(self.events())
         for event in self.events():
+            if event.named and by not in ("operator", "shape"):
+                continue
             key = _GROUPS[by](event)
-            row = sums.setdefault(key, KernelSum(key))
+            row = sums.setdefault((key, event.named), KernelSum(key, named=event.named))
+            if event.named:
+                row.inside += inside(event) / 1000
             row.count += 1
             row.cpu_time_total += event.duration / 1000
             row.bytes += event.bytes
@@ -261,7 +294,7 @@ class profile:
         process = os.getpid()
         events = [{"name": e.name, "ph": "X", "ts": e.start / 1000, "dur": e.duration / 1000,
                    "pid": process, "tid": self._thread,
-                   "cat": "backward" if e.node else "forward",
+                   "cat": _category(e),
                    "args": {"scope": e.scope, "bytes": e.bytes,
                             **({"node": e.node} if e.node else {}),
                             **({"shapes": e.input_shapes} if e.input_shapes else {})}}
@@ -270,8 +303,34 @@ class profile:
         Path(path).write_text(text)
 
 
+def _when(event: FunctionEvent) -> tuple[int, int]:
+    """The order of events: a block stands before what runs inside it."""
+    return event.start, -event.duration
+
+
+def _category(event: FunctionEvent) -> str:
+    if event.named:
+        return "user_annotation"
+    return "backward" if event.node else "forward"
+
+
+class _Inside:
+    """Nanoseconds that the operators inside a block took."""
+
+    def __init__(self, events: Iterable[FunctionEvent]) -> None:
+        runs = [e for e in events if not e.named]
+        self._starts = [e.start for e in runs]
+        self._spent = list(itertools.accumulate((e.duration for e in runs), initial=0))
+
+    def __call__(self, block: FunctionEvent) -> int:
+        first = bisect.bisect_left(self._starts, block.start)
+        last = bisect.bisect_left(self._starts, block.start + block.duration)
+        return self._spent[last] - self._spent[first]
+
+
 class record_function:
-    """Name what runs in a block or a decorated function, for the profiler's sums by scope.
+    """Name what runs in a block or a decorated function: a row of the profiler's table, and a part
+    of the scope of what runs inside.
 
     Args:
         name: a word.
@@ -287,20 +346,26 @@ class record_function:
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
-        self._open: list[scope] = []
+        self._open: list[tuple[scope, int]] = []
 
     def __enter__(self) -> record_function:
-        self._open.append(scope(self.name))
-        self._open[-1].__enter__()
+        inner = scope(self.name)
+        inner.__enter__()
+        self._open.append((inner, time.monotonic_ns()))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._open.pop().__exit__(*exception)
+        inner, begin = self._open.pop()
+        end = time.monotonic_ns()
+        if _recording:
+            for recorder in _recording.get(threading.get_native_id(), ()):
+                recorder._note(self.name, begin, end, scope_path())
+        inner.__exit__(*exception)
 
     def __call__(self, function: Callable) -> Callable:
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            with scope(self.name):
+            with record_function(self.name):
                 return function(*args, **kwargs)
 
         return run
