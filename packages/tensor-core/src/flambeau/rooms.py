@@ -71,12 +71,13 @@ NAMES = {
 }
 
 
-# Public name that older programs use -> module of the core that has it.
+# Public name that is rarely asked for -> module of the core that has it.
 OLDER = {
     "__version__": "version",
     **dict.fromkeys(("OutOfMemoryError", "is_storage", "layout", "memory_format",
                      "set_default_tensor_type", "typename", "UntypedStorage", "TypedStorage"),
                     "core.older_names"),
+    **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"), "core.lowrank"),
 }
 
 # Names that PyTorch has and this library does not: what to use instead.
