@@ -18,24 +18,32 @@ from flambeau.core.size import Size
 _op = _core.operators()
 
 
-def _triangle(what, keep, row, col, offset, dtype, device):
+def _triangle(what, upper, row, col, offset, dtype, device):
+    """Each row number as often as its row has elements, and the columns counted from its first."""
     if row < 0 or col < 0:
         raise RuntimeError(f"{what}(): row and col must be non-negative, got {row} and {col}")
     device = _core._where(device)
-    kept = keep(_op["full_of"]((row, col), 1, dtype=_core._dtype_named("uint8"), device=device),
-                offset)
-    places = _op["contiguous_copy"](_op["t"](_op["nonzero"](kept)))
+    offset = max(-row, min(offset, col))    # beyond, nothing changes
+    numbers = _op["arange_of"](0, row, 1, dtype=_core._dtype_named("int64"), device=device)
+    border = _op["clamp"](_op["add"](numbers, offset if upper else offset + 1), 0, col)
+    counts = _op["rsub"](border, col) if upper else border
+    rows = _op["repeat_places"](counts, int(_op["sum"](counts)))
+    shift = _op["sub"](_op["cumsum"](counts, 0), col if upper else border)
+    columns = _op["sub"](
+        _op["arange_of"](0, rows.shape[0], 1, dtype=numbers.dtype, device=device),
+        _op["index_select"](shift, 0, rows))
+    places = _op["stack"]([rows, columns])
     return places if dtype is None else places.to(dtype)
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None):
     """Rows and columns of the elements of a lower triangle, as a tensor of two rows."""
-    return _triangle("tril_indices", _op["tril"], row, col, offset, dtype, device)
+    return _triangle("tril_indices", False, row, col, offset, dtype, device)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None):
     """Rows and columns of the elements of an upper triangle, as a tensor of two rows."""
-    return _triangle("triu_indices", _op["triu"], row, col, offset, dtype, device)
+    return _triangle("triu_indices", True, row, col, offset, dtype, device)
 
 
 def broadcast_shapes(*shapes):

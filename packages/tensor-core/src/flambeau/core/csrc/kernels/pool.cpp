@@ -131,8 +131,10 @@ template <class T> inline void max_row_values(const MaxRow<T> &row, T *values) {
                 memcpy(&v, row.row + tap_offset(p.y, p.x, row.rows, ky, kx) + ox, sizeof v);
                 best = (v > best) | (v != v) ? v : best;
             }
-        int64_t n = p.ow - ox < MaxRow<T>::LANES ? p.ow - ox : MaxRow<T>::LANES;
-        memcpy(values + ox, &best, (size_t)n * sizeof(T));
+        if (p.ow - ox >= MaxRow<T>::LANES)      /* a size that is known is no call */
+            memcpy(values + ox, &best, sizeof best);
+        else
+            memcpy(values + ox, &best, (size_t)(p.ow - ox) * sizeof(T));
     }
 }
 

@@ -30,10 +30,27 @@ int infer(const fl_op *op, const fl_value *in, int64_t least, fl_spec *out) {
         ? 0 : fl_count_error(op->name, t->ndim, out->shape);
 }
 
+/* The longer side seen along one dimension, and its windows, worked out once for all lines. */
 struct Job {
-    fl_middle m;            /* of the longer side */
+    fl_middle m;
     int64_t count;
+    Scratch room;
+    Span *windows;
+
+    Job(const fl_tensor *longer, int dim, int64_t windows_count)
+        : m(fl_middle_of(longer, dim)), count(windows_count),
+          room(fl_bytes(windows_count, sizeof(Span))), windows(room.as<Span>()) {
+        for (int64_t i = 0; room.ok() && i < count; i++)
+            windows[i] = span_of(i, m.n, count);
+    }
 };
+
+/* The dimension that infer has checked. */
+int dim_of(const fl_op *op, const fl_value *in) {
+    int dim = 0;
+    fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim);
+    return dim;
+}
 
 /* Call body(outer, window) for all windows. */
 template <class Body> void each_window(const Job &job, const Body &body) {
@@ -47,7 +64,7 @@ template <class Body> void each_window(const Job &job, const Body &body) {
 template <class T> void means(const Job &job, const T *x, T *out) {
     int64_t n = job.m.n, inner = job.m.inner;
     each_window(job, [&](int64_t o, int64_t i) {
-        Span s = span_of(i, n, job.count);
+        Span s = job.windows[i];
         const T *from = x + o * n * inner;
         T *to = out + (o * job.count + i) * inner;
         for (int64_t j = 0; j < inner; j++)
@@ -66,7 +83,7 @@ template <class T> void spread(const Job &job, const T *grad, T *out) {
         memset(out + b * n * inner, 0, (size_t)((e - b) * n * inner) * sizeof(T));
         for (int64_t o = b; o < e; o++)
             for (int64_t i = 0; i < job.count; i++) {
-                Span s = span_of(i, n, job.count);
+                Span s = job.windows[i];
                 const T *from = grad + (o * job.count + i) * inner;
                 for (int64_t k = s.begin; k < s.end; k++) {
                     T *to = out + (o * n + k) * inner;
@@ -77,13 +94,27 @@ template <class T> void spread(const Job &job, const T *grad, T *out) {
     });
 }
 
-/* The first of equal maxima; a NaN is greater than all. */
+/* The first of equal maxima; a NaN is greater than all. Windows of a line keep theirs in registers. */
+template <class T> void best_of_line(const T *x, Span s, T *value, int64_t *place) {
+    T best = x[s.begin];
+    int64_t at = s.begin;
+    for (int64_t k = s.begin + 1; k < s.end; k++) {
+        bool better = x[k] > best || x[k] != x[k];
+        best = better ? x[k] : best;
+        at = better ? k : at;
+    }
+    *value = best;
+    *place = at;
+}
+
 template <class T> void best(const Job &job, const T *x, T *values, int64_t *places) {
     int64_t n = job.m.n, inner = job.m.inner;
     each_window(job, [&](int64_t o, int64_t i) {
-        Span s = span_of(i, n, job.count);
+        Span s = job.windows[i];
         T *value = values + (o * job.count + i) * inner;
         int64_t *place = places + (o * job.count + i) * inner;
+        if (inner == 1)
+            return best_of_line(x + o * n, s, value, place);
         for (int64_t k = s.begin; k < s.end; k++) {
             const T *from = x + (o * n + k) * inner;
             for (int64_t j = 0; j < inner; j++) {
@@ -93,14 +124,6 @@ template <class T> void best(const Job &job, const T *x, T *values, int64_t *pla
             }
         }
     });
-}
-
-int job_of(const fl_op *op, const fl_value *in, const fl_tensor *longer, int64_t count, Job *job) {
-    int dim;
-    if (fl_wrap_dim(op, in[1].i, longer->ndim, &dim) < 0)
-        return -1;
-    *job = Job{fl_middle_of(longer, dim), count};
-    return 0;
 }
 
 }  // namespace
@@ -113,15 +136,13 @@ extern "C" int fl_infer_adaptive_mean(const fl_op *op, const fl_value *in, int, 
 
 extern "C" int fl_run_adaptive_mean(const fl_op *op, const fl_value *in, int,
                                     fl_tensor *const *outs) {
-    Job job;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     if (outs[0]->numel == 0)
         return 0;
-    if (job_of(op, in, in[0].t, in[2].i, &job) < 0)
-        return -1;
+    Job job(in[0].t, dim_of(op, in), in[2].i);
     In x(in[0].t, kind);
     Out out(outs[0], kind);
-    if (!x.ok() || !out.ok())
+    if (!job.room.ok() || !x.ok() || !out.ok())
         return -1;
     if (kind == FL_K_F64)
         means(job, x.as<double>(), out.as<double>());
@@ -149,16 +170,13 @@ extern "C" int fl_infer_adaptive_mean_grad(const fl_op *op, const fl_value *in, 
 
 extern "C" int fl_run_adaptive_mean_grad(const fl_op *op, const fl_value *in, int,
                                          fl_tensor *const *outs) {
-    Job job;
-    int kind = fl_kind_of_dtype[in[0].t->dtype], dim;
+    int kind = fl_kind_of_dtype[in[0].t->dtype], dim = dim_of(op, in);
     if (outs[0]->numel == 0)
         return 0;
-    if (fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim) < 0 ||
-        job_of(op, in, outs[0], in[0].t->shape[dim], &job) < 0)
-        return -1;
+    Job job(outs[0], dim, in[0].t->shape[dim]);
     In grad(in[0].t, kind);
     Out out(outs[0], kind);
-    if (!grad.ok() || !out.ok())
+    if (!job.room.ok() || !grad.ok() || !out.ok())
         return -1;
     if (kind == FL_K_F64)
         spread(job, grad.as<double>(), out.as<double>());
@@ -178,17 +196,15 @@ extern "C" int fl_infer_adaptive_best(const fl_op *op, const fl_value *in, int, 
 
 extern "C" int fl_run_adaptive_best(const fl_op *op, const fl_value *in, int,
                                     fl_tensor *const *outs) {
-    Job job;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     if (kind == FL_K_BOOL)
         kind = FL_K_I64;
     if (outs[0]->numel == 0)
         return 0;
-    if (job_of(op, in, in[0].t, in[2].i, &job) < 0)
-        return -1;
+    Job job(in[0].t, dim_of(op, in), in[2].i);
     In x(in[0].t, kind);
     Out values(outs[0], kind), places(outs[1], FL_K_I64);
-    if (!x.ok() || !values.ok() || !places.ok())
+    if (!job.room.ok() || !x.ok() || !values.ok() || !places.ok())
         return -1;
     if (kind == FL_K_F64)
         best(job, x.as<double>(), values.as<double>(), places.as<int64_t>());

@@ -63,13 +63,36 @@ int expect_numbers(const int64_t *x, int64_t n, int64_t size) {
 
 /* ---- histograms with edges --------------------------------------------------------------------- */
 
-/* The bin of a value, -1 outside; the last one holds its right edge too. */
-template <class T> int64_t bin_of(T x, const T *edges, int64_t count) {
-    if (!(x >= edges[0] && x <= edges[count - 1]))
-        return -1;
-    int64_t at = std::upper_bound(edges, edges + count, x) - edges - 1;
-    return at == count - 1 ? at - 1 : at;
-}
+/* Edges of one dimension. `scale` is how many bins there are for a distance of 1, which finds the
+ * bin at once where edges are evenly spaced; 0 where it is not finite. */
+template <class T> struct Edges {
+    const T *at;
+    int64_t count;
+    T scale;
+
+    void set(const T *edges, int64_t n) {
+        T per_unit = (T)(n - 1) / (edges[n - 1] - edges[0]);
+        at = edges;
+        count = n;
+        scale = per_unit > 0 && isfinite(per_unit) ? per_unit : 0;
+    }
+    bool holds(int64_t bin, T x) const { return at[bin] <= x && x < at[bin + 1]; }
+
+    /* The bin of a value, -1 outside; the last one holds its right edge too. */
+    int64_t bin_of(T x) const {
+        if (!(x >= at[0] && x <= at[count - 1]))
+            return -1;
+        if (scale > 0 && x < at[count - 1]) {
+            int64_t guess = (int64_t)((x - at[0]) * scale);
+            guess = guess < count - 1 ? guess : count - 2;
+            guess += guess > 0 && x < at[guess] ? -1 : guess < count - 2 && x >= at[guess + 1];
+            if (holds(guess, x))
+                return guess;
+        }
+        int64_t bin = std::upper_bound(at, at + count, x) - at - 1;
+        return bin == count - 1 ? bin - 1 : bin;
+    }
+};
 
 template <class T> int count_points(const fl_value *in, fl_tensor *target) {
     int kind = sizeof(T) == 4 ? FL_K_F32 : FL_K_F64;
@@ -98,15 +121,16 @@ template <class T> int count_points(const fl_value *in, fl_tensor *target) {
     }
     const T *x = points.as<T>();
     T *out = hist.as<T>();
+    Edges<T> axes[FL_MAX_DIMS];
+    for (int64_t d = 0; d < dims; edges += in[1].ts[d++]->numel)
+        axes[d].set(edges, in[1].ts[d]->numel);
     for (int64_t i = 0; i < target->numel; i++)
         out[i] = 0;
     for (int64_t i = 0; i < m; i++) {
         int64_t place = 0;
-        const T *edge = edges;
         for (int64_t d = 0; d < dims && place >= 0; d++) {
-            int64_t count = in[1].ts[d]->numel, bin = bin_of(x[i * dims + d], edge, count);
-            place = bin < 0 ? -1 : place * (count - 1) + bin;
-            edge += count;
+            int64_t bin = axes[d].bin_of(x[i * dims + d]);
+            place = bin < 0 ? -1 : place * (axes[d].count - 1) + bin;
         }
         if (place >= 0)
             out[place] += in[2].tag == FL_TENSOR ? weights[i] : (T)1;

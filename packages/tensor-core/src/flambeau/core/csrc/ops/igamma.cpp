@@ -3,7 +3,6 @@
 #include <math.h>
 
 static const double NOT = __builtin_nan("");
-static const double EPS = 1.1e-16;
 static const int MOST_STEPS = 100000;       /* enough for parameters up to 1e8 */
 
 static double log_gamma(double x) {
@@ -50,42 +49,42 @@ static double density(double a, double x) {
 }
 
 /* P(a, x) = density * sum of x^k / ((a + 1) ... (a + k)) */
-static double lower_series(double a, double x) {
+static double lower_series(double a, double x, double eps) {
     double sum = 1, term = 1;
-    for (int k = 1; k < MOST_STEPS && term > EPS * sum; k++) {
+    for (int k = 1; k < MOST_STEPS && term > eps * sum; k++) {
         term *= x / (a + k);
         sum += term;
     }
     return density(a, x) * sum;
 }
 
-/* Q(a, x) by Lentz's evaluation of Legendre's continued fraction. */
-static double upper_fraction(double a, double x) {
-    const double tiny = 1e-300;
-    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
+/* Q(a, x) by Legendre's continued fraction. Numerators p and denominators q of its convergents are
+ * kept apart, so that the only division is the convergent itself, for which no step waits. */
+static double upper_fraction(double a, double x, double eps) {
+    const double large = 1e100;
+    double b = x + 1 - a, p0 = 0, q0 = 1, p1 = 1, q1 = b, h = 1 / b;
     for (int k = 1; k < MOST_STEPS; k++) {
-        double step = -k * (k - a);
+        double step = -k * (k - a), before = h;
         b += 2;
-        d = step * d + b;
-        d = fabs(d) < tiny ? tiny : d;
-        c = b + step / c;
-        c = fabs(c) < tiny ? tiny : c;
-        d = 1 / d;
-        h *= d * c;
-        if (fabs(d * c - 1) < EPS * 2)
+        double p2 = b * p1 + step * p0, q2 = b * q1 + step * q0;
+        p0 = p1, p1 = p2, q0 = q1, q1 = q2;
+        h = p1 / q1;
+        if (fabs(h - before) < 2 * eps * fabs(h))
             break;
+        if (fabs(q1) > large)
+            p0 /= large, p1 /= large, q0 /= large, q1 /= large;
     }
     return density(a, x) * a * h;
 }
 
 /* Q(a, x) for small a and x, where 1 - P would cancel. */
-static double upper_series(double a, double x) {
+static double upper_series(double a, double x, double eps) {
     double sum = 0, term = 1, log_x = log(x);
     for (int k = 1; k < 200; k++) {
         term *= -x / k;
         double next = term / (a + k);
         sum += next;
-        if (fabs(next) < EPS * fabs(sum))
+        if (fabs(next) < eps * fabs(sum))
             break;
     }
     double log_power = a * log_x - log_gamma_near_one(a);
@@ -96,7 +95,7 @@ static bool undefined(double a, double x) {
     return isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x));
 }
 
-double fl_igamma(double a, double x) {
+double fl_igamma(double a, double x, double eps) {
     if (undefined(a, x))
         return NOT;
     if (a == 0 || isinf(x))
@@ -104,11 +103,11 @@ double fl_igamma(double a, double x) {
     if (x == 0 || isinf(a))
         return 0;
     if (x < 1 || x < a)
-        return lower_series(a, x);
-    return 1 - upper_fraction(a, x);
+        return lower_series(a, x, eps);
+    return 1 - upper_fraction(a, x, eps);
 }
 
-double fl_igammac(double a, double x) {
+double fl_igammac(double a, double x, double eps) {
     if (undefined(a, x))
         return NOT;
     if (a == 0 || isinf(x))
@@ -116,8 +115,8 @@ double fl_igammac(double a, double x) {
     if (x == 0 || isinf(a))
         return 1;
     if (a < 1 && x < 1.1)
-        return upper_series(a, x);
+        return upper_series(a, x, eps);
     if (x < 1 || x < a)
-        return 1 - lower_series(a, x);
-    return upper_fraction(a, x);
+        return 1 - lower_series(a, x, eps);
+    return upper_fraction(a, x, eps);
 }

@@ -11,9 +11,6 @@ enum { NONE = 0, MEAN = 1, SUM = 2 };
 struct Rows {
     int64_t n, classes, inner;
     int64_t count() const { return n * inner; }
-    int64_t at(int64_t i, int64_t target) const {
-        return (i / inner * classes + target) * inner + i % inner;
-    }
 };
 
 Rows rows_of(const fl_tensor *self) {
@@ -66,22 +63,31 @@ struct Loss {
     int reduction;
 };
 
+/* Call body(i, target, place in the input) for all targets, where -1 stands for those ignored. */
+template <class Body> void each_target(const Loss &l, const Body &body) {
+    const int64_t *target = l.target;
+    for (int64_t n = 0, i = 0; n < l.r.n; n++)
+        for (int64_t j = 0; j < l.r.inner; j++, i++) {
+            int64_t t = target[i] == l.ignore ? -1 : target[i];
+            body(i, t, (n * l.r.classes + t) * l.r.inner + j);
+        }
+}
+
 template <class T>
 void forward(const Loss &l, const void *xs, const void *ws, void *out, void *total) {
     const T *x = (const T *)xs, *w = (const T *)ws;
     double loss = 0, weights = 0;
-    for (int64_t i = 0; i < l.r.count(); i++) {
-        int64_t t = l.target[i];
+    each_target(l, [&](int64_t i, int64_t t, int64_t place) {
         T each = 0;
-        if (t != l.ignore) {
+        if (t >= 0) {
             T weight = w ? w[t] : (T)1;
-            each = -x[l.r.at(i, t)] * weight;
+            each = -x[place] * weight;
             weights += (double)weight;
             loss += (double)each;
         }
         if (l.reduction == NONE)
             ((T *)out)[i] = each;
-    }
+    });
     *(T *)total = (T)weights;
     if (l.reduction != NONE)
         *(T *)out = (T)(l.reduction == MEAN ? loss / weights : loss);
@@ -92,11 +98,10 @@ void backward(const Loss &l, const void *gs, const void *ws, double total, void 
     const T *g = (const T *)gs, *w = (const T *)ws;
     T *dx = (T *)out;
     T scale = l.reduction == MEAN ? (T)(1 / total) : (T)1;
-    for (int64_t i = 0; i < l.r.count(); i++) {
-        int64_t t = l.target[i];
-        if (t != l.ignore)
-            dx[l.r.at(i, t)] = -(l.reduction == NONE ? g[i] : g[0] * scale) * (w ? w[t] : (T)1);
-    }
+    each_target(l, [&](int64_t i, int64_t t, int64_t place) {
+        if (t >= 0)
+            dx[place] = -(l.reduction == NONE ? g[i] : g[0] * scale) * (w ? w[t] : (T)1);
+    });
 }
 
 }  // namespace

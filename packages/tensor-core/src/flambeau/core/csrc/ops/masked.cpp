@@ -4,6 +4,7 @@
 #include "ops/args.h"
 #include "ops/dynamic.h"
 #include "ops/raw.h"
+#include <algorithm>
 
 namespace {
 
@@ -122,13 +123,15 @@ void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b
         outer[d] = rest % t->shape[d];
         rest /= t->shape[d];
     }
-    for (int64_t i = b, k = 0; k < count; i++) {
-        for (int d = 0; d < nd - 1; d++)
-            out[k * nd + d] = outer[d];
-        out[k * nd + nd - 1] = column;
-        k += mask[i] != 0;
-        if (++column == width)
-            column = next_row(t, outer);
+    for (int64_t i = b, k = 0; k < count; column = next_row(t, outer)) {
+        int64_t first = k, row = i - column;
+        for (int64_t end = std::min(row + width, e); i < end && k < count; i++) {
+            out[k * nd + nd - 1] = i - row;
+            k += mask[i] != 0;
+        }
+        for (; first < k; first++)
+            for (int d = 0; d < nd - 1; d++)
+                out[first * nd + d] = outer[d];
     }
 }
 
