@@ -187,3 +187,11 @@ def test_places_of_numbers_in_a_sequence_of_another_dtype(places, numbers):
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call(_x(2, 3))
+
+
+def test_pieces_under_the_names_of_autograd():
+    """Older programs name them; they give what the plain names give."""
+    x = flambeau.arange(6)
+    assert [p.tolist() for p in flambeau.unsafe_split(x, 4)] == [[0, 1, 2, 3], [4, 5]]
+    assert [p.tolist() for p in x.unsafe_split_with_sizes([1, 5])] == [[0], [1, 2, 3, 4, 5]]
+    assert [p.tolist() for p in flambeau.unsafe_chunk(x, 3)] == [[0, 1], [2, 3], [4, 5]]

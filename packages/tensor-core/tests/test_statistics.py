@@ -29,7 +29,7 @@ def test_results_have_names():
         result = getattr(x, name)(1)
         assert type(result)._fields == fields
     assert x.aminmax()._fields == ("min", "max")
-    assert flambeau.var_mean(x)._fields == ("var", "mean")
+    assert type(flambeau.var_mean(x)) is type(flambeau.std_mean(x, 1)) is tuple    # as PyTorch
     assert x.histogram(3)._fields == ("hist", "bin_edges")
     assert flambeau.histogramdd(x.t(), 2)._fields == ("hist", "bin_edges")
 

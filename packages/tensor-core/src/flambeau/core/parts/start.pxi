@@ -75,11 +75,13 @@ def pending_outputs():
 
 
 def _name_outputs(dict classes):
-    """Give rows of several outputs the class of their results, a tuple with names."""
+    """Give rows of several outputs the class of their results, a tuple with names, if any."""
     cdef fl_op *op
     for address, _, _ in _pending_names:
         op = <fl_op *><uintptr_t>address
-        kind = classes[_op_key(op)]
+        kind = classes.get(_op_key(op))
+        if kind is None:
+            continue
         Py_INCREF(kind)
         op.reserved[0] = <uint64_t><uintptr_t><PyObject *>kind
 
