@@ -281,5 +281,5 @@ def test_flags_of_pytorch_are_accepted():
         kind([param(1.0)], lr=0.1, fused=True)
         with pytest.raises(RuntimeError, match="cannot both be True"):
             kind([param(1.0)], lr=0.1, foreach=True, fused=True)
-        with pytest.raises(NotImplementedError, match="write it as an expression"):
-            kind([param(1.0)], lr=0.1, differentiable=True)
+        with pytest.raises(RuntimeError, match="fused does not support differentiable"):
+            kind([param(1.0)], lr=0.1, fused=True, differentiable=True)

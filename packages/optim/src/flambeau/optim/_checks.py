@@ -44,17 +44,15 @@ def check_betas(betas: tuple[Any, Any]) -> None:
 
 
 def check_flags(*, foreach: Any = None, fused: Any = None, differentiable: bool = False) -> None:
-    """Refuse what PyTorch refuses, and steps that shall themselves be differentiated.
+    """Refuse what PyTorch refuses.
 
     Raises:
         RuntimeError: The flags contradict each other.
-        NotImplementedError: ``differentiable`` is set.
     """
     if foreach and fused:
         raise RuntimeError("fused and foreach cannot both be True; leave both out")
-    if differentiable:
-        raise NotImplementedError(
-            "differentiable=True: a step writes in place and is not recorded. To differentiate "
-            "through a step, write it as an expression, e.g. new = param - lr * grad, and call "
-            "the model with it (flambeau.func.functional_call)"
+    if fused and differentiable:
+        raise RuntimeError(
+            "fused does not support differentiable: a recorded step is many operations; leave "
+            "fused out"
         )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
 
+from ._recorded import check_recordable, record_update, recordable
 from ._rows import Rows, UpdateRow
 from ._update import apply_update
-from .optimizer import Optimizer
+from .optimizer import Optimizer, call_recorded
 
 Columns = tuple[list[Tensor], list[Any], list[Tensor]]
+# How an option that may be a tensor enters the scalars: as a number, or as it is where a step is
+# recorded. The scalars are arithmetic that tensors know as well.
+Number = Callable[[Any], Any]
 
 
 class FusedOptimizer(Optimizer):
@@ -30,16 +36,20 @@ class FusedOptimizer(Optimizer):
         """Whether weight decay adds to the gradient."""
         return group["weight_decay"] != 0 and not group.get("decoupled_weight_decay")
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         """The state of a parameter before its first step."""
         raise NotImplementedError
 
-    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+    def _advance(
+        self, param: Tensor, state: dict[str, Any], group: dict[str, Any], number: Number = float
+    ) -> Any:
         """Count a step; returns what the scalars depend on besides the group, hashable."""
         step = state["step"] = state["step"] + 1
         return step
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         """The row's own scalars for parameters with this key."""
         raise NotImplementedError
 
@@ -57,7 +67,11 @@ class FusedOptimizer(Optimizer):
     def _update_groups(self) -> None:
         # An update row is never recorded, wherever the step is taken.
         for group in self.param_groups:
-            self._update_group(group)
+            if group["differentiable"]:
+                check_recordable(group["params"])
+                call_recorded(partial(self._record_group, group))
+            else:
+                self._update_group(group)
 
     def _update_group(self, group: dict[str, Any]) -> None:
         for key, (params, states, grads) in self._advance_all(group).items():
@@ -70,20 +84,32 @@ class FusedOptimizer(Optimizer):
                 columns = [list(map(_as_real, column)) for column in columns]
             apply_update(row, columns, scalars)
 
-    def _advance_all(self, group: dict[str, Any]) -> dict[Any, Columns]:
+    def _record_group(self, group: dict[str, Any]) -> None:
+        """The same for differentiable steps."""
+        for key, (params, states, grads) in self._advance_all(group, recordable).items():
+            row = self._rows(group, key)[self._decays(group), bool(group["maximize"])]
+            scalars = self._scalars(group, key, recordable)
+            if row.decays:
+                scalars += (recordable(group["weight_decay"]),)
+            columns = [params, *self._state_columns(row, group, params, states), grads]
+            record_update(row, columns, states, scalars)
+
+    def _advance_all(self, group: dict[str, Any], number: Number = float) -> dict[Any, Columns]:
         """Count a step for every parameter with a gradient.
 
         By key the parameters, their states and their gradients.
         """
         by_key: dict[Any, Columns] = {}
         advance, all_states = self._advance, self.state
+        if number is not float:
+            advance = partial(advance, number=number)
         for param in group["params"]:
             grad = param.grad
             if grad is None:
                 continue
             state = all_states[param]
             if not state:
-                state.update(self._first_state(param, group))
+                state.update(self._first_state(param, group, number))
             params, states, grads = by_key.setdefault(advance(param, state, group), ([], [], []))
             params.append(param)
             states.append(state)

@@ -34,8 +34,8 @@ def read_params(params: Any) -> tuple[list[Tensor], list[str]]:
     return [param for _, param in pairs], [name for name, _ in pairs]
 
 
-def check_params(params: list[Tensor], groups: Groups) -> None:
-    """Refuse what is no leaf, or is in a group already.
+def check_params(params: list[Tensor], groups: Groups, differentiable: bool = False) -> None:
+    """Refuse what is no leaf, unless steps are differentiable, or is in a group already.
 
     Raises:
         TypeError: Something is no tensor.
@@ -45,7 +45,8 @@ def check_params(params: list[Tensor], groups: Groups) -> None:
     for param in params:
         if not isinstance(param, Tensor):
             raise TypeError(f"an optimizer takes tensors, not {type(param).__name__}")
-        if not param.is_leaf and not getattr(param, "retains_grad", False):
+        computed = not param.is_leaf and not getattr(param, "retains_grad", False)
+        if computed and not differentiable:
             raise ValueError(
                 "cannot optimize a tensor that was computed from others: it gets no gradient. "
                 "Optimize those it was computed from, or write tensor.detach()"

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
-from ._fused import FusedOptimizer, zeros
+from ._fused import FusedOptimizer, Number, zeros
 from ._rows import ADADELTA, Rows
 
 
@@ -28,7 +28,8 @@ class Adadelta(FusedOptimizer):
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         capturable: Accepted; scalars are always computed anew.
         maximize: Go up instead of down.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
 
     Raises:
         ValueError: A number is out of range.
@@ -77,8 +78,10 @@ class Adadelta(FusedOptimizer):
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         return ADADELTA
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         return zeros(param, "square_avg", "acc_delta")
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
-        return float(group["lr"]), group["rho"], 1.0 - group["rho"], group["eps"]
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
+        return number(group["lr"]), group["rho"], 1.0 - group["rho"], group["eps"]

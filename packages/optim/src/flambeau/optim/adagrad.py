@@ -8,7 +8,7 @@ import flambeau
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
-from ._fused import FusedOptimizer
+from ._fused import FusedOptimizer, Number
 from ._rows import ADAGRAD, Rows
 
 
@@ -28,7 +28,8 @@ class Adagrad(FusedOptimizer):
         eps: Keeps the division away from zero.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
         fused: Accepted, as ``foreach``.
 
     Raises:
@@ -87,10 +88,12 @@ class Adagrad(FusedOptimizer):
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         return ADAGRAD
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         value = group["initial_accumulator_value"]
         first = complex(value, value) if param.is_complex() else value
         return {"step": 0, "sum": flambeau.full_like(param.detach(), first)}
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
-        return float(group["lr"]) / (1.0 + (key - 1) * group["lr_decay"]), group["eps"]
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
+        return number(group["lr"]) / (1.0 + (key - 1) * group["lr_decay"]), group["eps"]

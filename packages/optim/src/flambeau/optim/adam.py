@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
-from ._fused import FusedOptimizer, zeros
+from ._fused import FusedOptimizer, Number, zeros
 from ._rows import ADAM, ADAM_AMSGRAD, Rows
 
 
@@ -32,7 +31,8 @@ class Adam(FusedOptimizer):
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
         capturable: Accepted; scalars are always computed anew.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
         fused: Accepted, as ``foreach``.
         decoupled_weight_decay: Decay as AdamW does.
 
@@ -88,13 +88,15 @@ class Adam(FusedOptimizer):
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         return ADAM_AMSGRAD if group["amsgrad"] else ADAM
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         return zeros(param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
-        beta1, beta2 = map(float, group["betas"])
-        lr = float(group["lr"])
-        root2 = math.sqrt(1.0 - beta2**key)
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
+        beta1, beta2 = map(number, group["betas"])
+        lr = number(group["lr"])
+        root2 = (1.0 - beta2**key) ** 0.5
         step_size = lr * root2 / (1.0 - beta1**key)
         keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
         return (-step_size, beta1, 1.0 - beta1, beta2, 1.0 - beta2, root2 * group["eps"], keep)
@@ -114,7 +116,8 @@ class AdamW(Adam):
         maximize: Go up instead of down.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         capturable: Accepted; scalars are always computed anew.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
         fused: Accepted, as ``foreach``.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
-from ._fused import FusedOptimizer, zeros
+from ._fused import FusedOptimizer, Number, zeros
 from ._rows import ADAMAX, Rows
 
 
@@ -27,7 +27,8 @@ class Adamax(FusedOptimizer):
         weight_decay: Factor of the parameter that is added to the gradient.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
         capturable: Accepted; scalars are always computed anew.
 
     Raises:
@@ -76,9 +77,11 @@ class Adamax(FusedOptimizer):
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         return ADAMAX
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         return zeros(param, "exp_avg", "exp_inf")
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
-        beta1, beta2 = map(float, group["betas"])
-        return float(group["lr"]) / (1.0 - beta1**key), beta1, 1.0 - beta1, beta2, group["eps"]
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
+        beta1, beta2 = map(number, group["betas"])
+        return number(group["lr"]) / (1.0 - beta1**key), beta1, 1.0 - beta1, beta2, group["eps"]

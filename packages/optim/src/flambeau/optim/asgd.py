@@ -8,7 +8,7 @@ import flambeau
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
-from ._fused import FusedOptimizer
+from ._fused import FusedOptimizer, Number
 from ._rows import ASGD as ASGD_ROWS
 from ._rows import Rows
 
@@ -31,7 +31,8 @@ class ASGD(FusedOptimizer):
         weight_decay: Factor of the parameter that is added to the gradient.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
         capturable: Accepted; scalars are always computed anew.
 
     Raises:
@@ -80,18 +81,22 @@ class ASGD(FusedOptimizer):
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         return ASGD_ROWS
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": 0, "eta": float(group["lr"]), "mu": 1.0, "ax": flambeau.zeros_like(param)}
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
+        return {"step": 0, "eta": number(group["lr"]), "mu": 1.0, "ax": flambeau.zeros_like(param)}
 
-    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+    def _advance(
+        self, param: Tensor, state: dict[str, Any], group: dict[str, Any], number: Number = float
+    ) -> Any:
         """The values that this step uses; those of the next one go into the state."""
         key = state["eta"], state["mu"]
         step = state["step"] = state["step"] + 1
-        lr = float(group["lr"])
+        lr = number(group["lr"])
         state["eta"] = lr / (1.0 + group["lambd"] * lr * step) ** group["alpha"]
         state["mu"] = 1.0 / max(1.0, step - group["t0"])
         return key
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         eta, mu = key
         return eta, 1.0 - group["lambd"] * eta, mu

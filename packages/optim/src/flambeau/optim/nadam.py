@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
-from ._fused import FusedOptimizer, averages
+from ._fused import FusedOptimizer, Number, averages
 from ._rows import NADAM, Rows
 
 
@@ -34,7 +33,8 @@ class NAdam(FusedOptimizer):
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
         capturable: Accepted; scalars are always computed anew.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
 
     Raises:
         ValueError: A number is out of range.
@@ -86,27 +86,31 @@ class NAdam(FusedOptimizer):
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
         return NADAM
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         return {"step": 0, "mu_product": 1.0, **averages(param)}
 
-    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+    def _advance(
+        self, param: Tensor, state: dict[str, Any], group: dict[str, Any], number: Number = float
+    ) -> Any:
         step = state["step"] = state["step"] + 1
-        product = state["mu_product"] = state["mu_product"] * _momentum(group, step)
+        product = state["mu_product"] = state["mu_product"] * _momentum(group, step, number)
         return step, product
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         step, product = key
-        beta1, beta2 = map(float, group["betas"])
-        lr = float(group["lr"])
-        root2 = math.sqrt(1.0 - beta2**step)
-        ahead = _momentum(group, step + 1)
+        beta1, beta2 = map(number, group["betas"])
+        lr = number(group["lr"])
+        root2 = (1.0 - beta2**step) ** 0.5
+        ahead = _momentum(group, step + 1, number)
         of_average = lr * root2 * ahead / (1.0 - product * ahead)
-        of_gradient = lr * root2 * (1.0 - _momentum(group, step)) / (1.0 - product)
+        of_gradient = lr * root2 * (1.0 - _momentum(group, step, number)) / (1.0 - product)
         keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
         eps = root2 * group["eps"]
         return of_average, of_gradient, beta1, 1.0 - beta1, beta2, 1.0 - beta2, eps, keep
 
 
-def _momentum(group: dict[str, Any], step: int) -> float:
+def _momentum(group: dict[str, Any], step: int, number: Number) -> Any:
     """The momentum of a step, which grows to the first beta."""
-    return float(group["betas"][0]) * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+    return number(group["betas"][0]) * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))

@@ -127,7 +127,8 @@ class Optimizer:
         group["params"], names = read_params(group.get("params"))
         if names:
             group["param_names"] = names
-        check_params(group["params"], self.param_groups)
+        differentiable = bool(self.defaults.get("differentiable"))
+        check_params(group["params"], self.param_groups, differentiable)
         check_names(group, self.param_groups)
         add_defaults(group, self.defaults, required)
         self.param_groups.append(group)
@@ -353,7 +354,7 @@ class Optimizer:
 
 
 def call_recorded(closure: Callable[[], Any]) -> Any:
-    """Call a closure that computes gradients, wherever the step itself is taken."""
+    """Call what has to be recorded for gradients, wherever the step itself is taken."""
     if flambeau.is_grad_enabled():
         return closure()
     with flambeau.enable_grad():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
-from ._fused import FusedOptimizer, averages
+from ._fused import FusedOptimizer, Number, averages
 from ._rows import ADAM, RADAM_EARLY, Rows
 
 
@@ -34,7 +33,8 @@ class RAdam(FusedOptimizer):
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
         capturable: Accepted; scalars are always computed anew.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
 
     Raises:
         ValueError: A number is out of range.
@@ -85,27 +85,29 @@ class RAdam(FusedOptimizer):
         early = _rectification(float(group["betas"][1]), key) is None
         return RADAM_EARLY if early else ADAM
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         return {"step": 0, **averages(param)}
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
-        beta1, beta2 = map(float, group["betas"])
-        lr = float(group["lr"])
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
+        beta1, beta2 = map(number, group["betas"])
+        lr = number(group["lr"])
         step_size = lr / (1.0 - beta1**key)
         keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
         betas = (beta1, 1.0 - beta1, beta2, 1.0 - beta2)
         rectification = _rectification(beta2, key)
         if rectification is None:
             return (-step_size, *betas, keep)
-        step_size *= rectification * math.sqrt(1.0 - beta2**key)
+        step_size = step_size * rectification * (1.0 - beta2**key) ** 0.5
         return (-step_size, *betas, group["eps"], keep)
 
 
-def _rectification(beta2: float, step: int) -> float | None:
+def _rectification(beta2: Any, step: int) -> Any:
     """What the variance of the step size calls for; None while it cannot be estimated."""
     longest = 2.0 / (1.0 - beta2) - 1.0
     length = longest - 2.0 * step * beta2**step / (1.0 - beta2**step)
     if length <= 5.0:
         return None
     variance = (longest - 4.0) * (longest - 2.0) * length
-    return math.sqrt((length - 4.0) * (length - 2.0) * longest / variance)
+    return ((length - 4.0) * (length - 2.0) * longest / variance) ** 0.5

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
-from ._fused import FusedOptimizer, zeros
+from ._fused import FusedOptimizer, Number, zeros
 from ._rows import RMSPROP, Rows
 
 
@@ -31,7 +31,8 @@ class RMSprop(FusedOptimizer):
         capturable: Accepted; scalars are always computed anew.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
 
     Raises:
         ValueError: A number is out of range.
@@ -82,12 +83,14 @@ class RMSprop(FusedOptimizer):
         pair = RMSPROP[bool(group["centered"]), group["momentum"] > 0]
         return pair
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         names = ["momentum_buffer"] if group["momentum"] > 0 else []
         names += ["grad_avg"] if group["centered"] else []
         return zeros(param, "square_avg", *names)
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         alpha, momentum = group["alpha"], group["momentum"]
-        scalars = (float(group["lr"]), alpha, 1.0 - alpha, group["eps"])
+        scalars = (number(group["lr"]), alpha, 1.0 - alpha, group["eps"])
         return (*scalars, momentum) if momentum > 0 else scalars

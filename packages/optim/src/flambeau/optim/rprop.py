@@ -8,7 +8,7 @@ import flambeau
 from flambeau import Tensor
 
 from ._checks import check_flags, check_rate
-from ._fused import FusedOptimizer, zeros
+from ._fused import FusedOptimizer, Number, zeros
 from ._rows import RPROP, Rows
 
 
@@ -28,7 +28,8 @@ class Rprop(FusedOptimizer):
         capturable: Accepted; scalars are always computed anew.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
 
     Raises:
         ValueError: A number is out of range.
@@ -77,14 +78,18 @@ class Rprop(FusedOptimizer):
     def _decays(self, group: dict[str, Any]) -> bool:
         return False
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        lr = float(group["lr"])
-        size = complex(lr, lr) if param.is_complex() else lr
-        return {**zeros(param, "prev"), "step_size": flambeau.full_like(param.detach(), size)}
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
+        ones = flambeau.full_like(param.detach(), 1 + 1j if param.is_complex() else 1)
+        size = (ones * number(group["lr"])).to(param.dtype)
+        return {**zeros(param, "prev"), "step_size": size}
 
-    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+    def _advance(
+        self, param: Tensor, state: dict[str, Any], group: dict[str, Any], number: Number = float
+    ) -> Any:
         """The update does not depend on the step."""
         state["step"] += 1
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         return (*group["etas"], *group["step_sizes"])

@@ -8,7 +8,7 @@ import flambeau
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
-from ._fused import Columns, FusedOptimizer
+from ._fused import Columns, FusedOptimizer, Number
 from ._rows import SGD as PLAIN
 from ._rows import SGD_MOMENTUM as MOMENTUM
 from ._rows import SGD_NESTEROV as NESTEROV
@@ -33,7 +33,8 @@ class SGD(FusedOptimizer):
         nesterov: Look ahead along the momentum.
         maximize: Go up instead of down.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
-        differentiable: Not supported.
+        differentiable: Record the step, so that gradients flow through it to what the
+            gradients, the parameters and the options come from. Parameters are then no leaves.
         fused: Accepted, as ``foreach``.
 
     Raises:
@@ -82,16 +83,20 @@ class SGD(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _advance_all(self, group: dict[str, Any]) -> dict[Any, Columns]:
+    def _advance_all(self, group: dict[str, Any], number: Number = float) -> dict[Any, Columns]:
         if group["momentum"] != 0:
-            return super()._advance_all(group)
+            return super()._advance_all(group, number)
         params = [param for param in group["params"] if param.grad is not None]
         return {False: (params, [], [param.grad for param in params])} if params else {}
 
-    def _first_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _first_state(
+        self, param: Tensor, group: dict[str, Any], number: Number = float
+    ) -> dict[str, Any]:
         return {}
 
-    def _advance(self, param: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Any:
+    def _advance(
+        self, param: Tensor, state: dict[str, Any], group: dict[str, Any], number: Number = float
+    ) -> Any:
         """Whether the step is the first: its direction is the gradient itself, not damped."""
         if state.get("momentum_buffer") is not None:
             return False
@@ -103,8 +108,8 @@ class SGD(FusedOptimizer):
             return PLAIN
         return NESTEROV if group["nesterov"] else MOMENTUM
 
-    def _scalars(self, group: dict[str, Any], key: Any) -> tuple[float, ...]:
-        lr = float(group["lr"])
+    def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
+        lr = number(group["lr"])
         if group["momentum"] == 0:
             return (lr,)
-        return lr, float(group["momentum"]), 1.0 if key else 1.0 - group["dampening"]
+        return lr, number(group["momentum"]), 1.0 if key else 1.0 - group["dampening"]
