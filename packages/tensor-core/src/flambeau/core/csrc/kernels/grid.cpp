@@ -2,6 +2,9 @@
  *
  * The taps of a run of places are worked out once and used for all channels. */
 #include "kernels/grid_taps.h"
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -34,7 +37,8 @@ void times(const Taps<T, Offset> &outer, const AxisTaps<T> &axis, bool slopes, i
 
 /* The products over the axes; `along` is the axis of the derivative, -1 for the weights. */
 template <class T, class Offset>
-void product(const fl_grid &g, const AxisTaps<T> *axes, int along, int64_t n, Taps<T, Offset> *out) {
+void product(const fl_grid &g, const AxisTaps<T> *axes, int along, int64_t n,
+             Taps<T, Offset> *out) {
     Taps<T, Offset> parts[2];
     parts[0].count = 1;
     for (int64_t i = 0; i < n; i++) {
@@ -46,6 +50,45 @@ void product(const fl_grid &g, const AxisTaps<T> *axes, int along, int64_t n, Ta
               a == g.axes - 1 ? out : &parts[(a + 1) % 2]);
 }
 
+/* The sums of places i .. n in one plane. */
+template <class T, class Offset>
+inline void pick(const Taps<T, Offset> &taps, const T *plane, int64_t i, int64_t n, T *out) {
+    T sum[RUN] = {};
+    for (int k = 0; k < taps.count; k++)
+        for (int64_t j = i; j < n; j++) {
+            const Offset at = taps.offset[k][j];
+            const T element = plane[at < 0 ? 0 : at];
+            sum[j] += at < 0 ? 0 : taps.weight[k][j] * element;
+        }
+    for (int64_t j = i; j < n; j++)
+        out[j] = sum[j];
+}
+
+#if defined(__AVX2__)
+/* Compilers do not gather by themselves, as it gains on some processors only. */
+inline void pick(const Taps<float, int32_t> &taps, const float *plane, int64_t n, float *out) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 sum = _mm256_setzero_ps();
+        for (int k = 0; k < taps.count; k++) {
+            const __m256i at = _mm256_loadu_si256((const __m256i *)(taps.offset[k] + i));
+            const __m256i inside = _mm256_cmpgt_epi32(at, _mm256_set1_epi32(-1));
+            const __m256 element = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), plane, at,
+                                                            _mm256_castsi256_ps(inside), 4);
+            sum = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_loadu_ps(taps.weight[k] + i), element));
+        }
+        _mm256_storeu_ps(out + i, sum);
+    }
+    if (i < n)
+        pick<float, int32_t>(taps, plane, i, n, out);
+}
+#endif
+
+template <class T, class Offset>
+inline void pick(const Taps<T, Offset> &taps, const T *plane, int64_t n, T *out) {
+    pick(taps, plane, 0, n, out);
+}
+
 template <class T, class Offset>
 void sample(const fl_grid &g, int64_t n, const T *input, const T *points, T *out) {
     AxisTaps<T> axes[3];
@@ -53,17 +96,8 @@ void sample(const fl_grid &g, int64_t n, const T *input, const T *points, T *out
     for (int a = 0; a < g.axes; a++)
         axis_taps(g, a, n, points, &axes[a]);
     product(g, axes, -1, n, &taps);
-    for (int64_t c = 0; c < g.channels; c++, input += g.plane, out += g.places) {
-        T sum[RUN] = {};
-        for (int k = 0; k < taps.count; k++)
-            for (int64_t i = 0; i < n; i++) {
-                const Offset at = taps.offset[k][i];
-                const T element = input[at < 0 ? 0 : at];
-                sum[i] += at < 0 ? 0 : taps.weight[k][i] * element;
-            }
-        for (int64_t i = 0; i < n; i++)
-            out[i] = sum[i];
-    }
+    for (int64_t c = 0; c < g.channels; c++, input += g.plane, out += g.places)
+        pick(taps, input, n, out);
 }
 
 /* What each tap would change in the loss: the sum over the channels of element times gradient. */

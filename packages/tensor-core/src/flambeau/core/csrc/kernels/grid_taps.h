@@ -35,7 +35,8 @@ void pixels_of(const T *points, int64_t step, int64_t n, int64_t size, bool alig
 
 /* Mirrored at both ends as often as need be. */
 template <class T> void reflect(int64_t n, int64_t size, bool align, Line<T> *c) {
-    const T low = align ? 0 : (T)-0.5, span = (T)(align ? size - 1 : size), there_and_back = 2 * span;
+    const T low = align ? 0 : (T)-0.5, span = (T)(align ? size - 1 : size);
+    const T there_and_back = 2 * span;
     for (int64_t i = 0; i < n; i++) {
         const T away = c->at[i] - low, x = fabs(away);
         const T rest = span > 0 ? x - floor(x / there_and_back) * there_and_back : 0;

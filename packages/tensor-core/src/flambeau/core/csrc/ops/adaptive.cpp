@@ -94,7 +94,7 @@ template <class T> void spread(const Job &job, const T *grad, T *out) {
     });
 }
 
-/* The first of equal maxima; a NaN is greater than all. Windows of a line keep theirs in registers. */
+/* The first of equal maxima; a NaN is greater than all. */
 template <class T> void best_of_line(const T *x, Span s, T *value, int64_t *place) {
     T best = x[s.begin];
     int64_t at = s.begin;

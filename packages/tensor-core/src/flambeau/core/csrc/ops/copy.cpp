@@ -98,6 +98,63 @@ static bool convert_whole(const fl_strided &dst, const fl_strided &src, int kind
     return true;
 }
 
+/* A source whose blocks stand several times in a contiguous target: `outer` blocks of `block`
+ * elements each, every one `times` times. */
+struct Repeats {
+    int dims;               /* the outer ones */
+    int64_t outer, times, block;
+};
+
+static Repeats repeats_of(const fl_strided &src, int ndim, const int64_t *shape) {
+    int d = ndim;
+    Repeats r = {0, 1, 1, 1};
+    for (; d > 0 && (shape[d - 1] == 1 || src.strides[d - 1] == r.block); d--)
+        r.block *= shape[d - 1];
+    for (; d > 0 && (shape[d - 1] == 1 || src.strides[d - 1] == 0); d--)
+        r.times *= shape[d - 1];
+    r.dims = d;
+    r.outer = fl_numel_of(d, shape);
+    return r;
+}
+
+/* The same bytes n times: each copy doubles what is there, as long as that stays in the cache. */
+static void repeat_bytes(char *to, const char *from, int64_t bytes, int64_t n) {
+    const int64_t most = 16384 / bytes + 1;
+    memmove(to, from, (size_t)bytes);
+    for (int64_t done = 1, more; done < n; done += more) {
+        more = done < most ? done : most;
+        more = more < n - done ? more : n - done;
+        memcpy(to + done * bytes, to, (size_t)(more * bytes));
+    }
+}
+
+/* Blocks that are wide, or single elements that are repeated often. Where there is one block only,
+ * the driver shares out the work better. */
+static bool copy_repeated(const fl_strided &dst, const fl_strided &src, int dtype, int kind,
+                          int ndim, const int64_t *shape) {
+    const int64_t size = fl_itemsize(dtype), LEAST = 64;
+    const Repeats r = repeats_of(src, ndim, shape);
+    if (r.outer == 1 || r.times < 2 || (r.block == 1 ? r.times : r.block) * size < LEAST ||
+        fl_kind_size[kind] != size || !fl_geometry_contiguous(ndim, shape, dst.strides))
+        return false;
+    fl_parallel(r.outer * r.times, FL_GRAIN / r.block + 1, [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+            int64_t o = begin / r.times, rest = o, at = 0;
+            int64_t stop = (o + 1) * r.times < end ? (o + 1) * r.times : end;
+            for (int d = r.dims - 1; d >= 0; rest /= shape[d--])
+                at += rest % shape[d] * src.strides[d];
+            char *to = dst.data + begin * r.block * size;
+            const char *from = src.data + at * size;
+            if (r.block == 1)
+                fl_moves->gather[dtype][kind](to, from, 1, stop - begin, 0, 0);
+            else
+                repeat_bytes(to, from, r.block * size, stop - begin);
+            begin = stop;
+        }
+    });
+    return true;
+}
+
 void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
                      const int64_t *shape) {
     if (fl_itemsize(src.dtype) == 2 && copy_bytes(dst, src, ndim, shape))
@@ -111,7 +168,8 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
         return;
     if (n <= FL_FEW)
         return copy_few(dst, to, src, from, kind, ndim, shape);
-    if (!same && convert_whole(dst, src, kind, ndim, shape))
+    if (same ? copy_repeated(dst, src, from, kind, ndim, shape)
+             : convert_whole(dst, src, kind, ndim, shape))
         return;
     fl_operand ops[2];
     ops[0] = fl_operand{src.data, from, kind, {}};

@@ -108,7 +108,8 @@ extern "C" int fl_infer_whole_pair(const fl_op *op, const fl_value *in, int, fl_
 }
 
 /* Sums end where the result's dtype does not see their terms. */
-static int run_gamma(const fl_value *in, fl_tensor *out, double (*function)(double, double, double)) {
+static int run_gamma(const fl_value *in, fl_tensor *out,
+                     double (*function)(double, double, double)) {
     double eps = out->dtype == FL_F64 ? 1.1e-16 : 1e-10;
     return run<double>(in, out, FL_F64, [=](double a, double x) { return function(a, x, eps); });
 }
