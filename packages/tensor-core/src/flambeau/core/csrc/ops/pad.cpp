@@ -162,18 +162,29 @@ void read_lines(const Border &b, const char *from, char *to, int64_t begin, int6
     }
 }
 
+/* Add columns begin .. end of a padded line to where they come from. */
+template <class T>
+void add_border(const Border &b, const T *x, T *out, int64_t begin, int64_t end) {
+    int last = b.ndim - 1;
+    for (int64_t i = begin; i < end; i++) {
+        T &place = out[source_of(b.mode, i - b.left[last], b.inner[last])];
+        place = fl_plus(place, x[i]);
+    }
+}
+
 template <class T>
 void add_lines(const Border &b, const char *from, char *to, int64_t begin, int64_t end) {
     int last = b.ndim - 1;
-    int64_t width = b.outer[last], n = b.inner[last], left = b.left[last];
+    int64_t width = b.outer[last], left = b.left[last];
     const T *x = (const T *)from + begin * width;
     Lines lines(b, begin);
     for (int64_t line = begin; line < end; line++, x += width) {
         T *out = (T *)to + lines.next();
-        for (int64_t i = 0; i < width; i++) {
-            T &place = out[source_of(b.mode, i - left, n)];
-            place = fl_plus(place, x[i]);
-        }
+        add_border(b, x, out, 0, b.same_begin);
+        T *__restrict same = out - left;
+        for (int64_t i = b.same_begin; i < b.same_end; i++)
+            same[i] = fl_plus(same[i], x[i]);
+        add_border(b, x, out, b.same_end, width);
     }
 }
 
