@@ -189,10 +189,11 @@ def test_uint64_order_statistics():
     ("fmod", lambda a, b: a % b)))
 def test_uint64_division(name, function):
     a, b = _big_pairs()
+    a, b = a[b != 0], b[b != 0]
     given = getattr(flambeau, name)(tensor(a), tensor(b)).tolist()
-    assert given == [function(int(x), int(y)) if y else 0 for x, y in zip(a, b, strict=True)]
+    assert given == [function(int(x), int(y)) for x, y in zip(a, b, strict=True)]
     quotient = flambeau.div(tensor(a), tensor(b), rounding_mode="trunc").tolist()
-    assert quotient == [int(x) // int(y) if y else 0 for x, y in zip(a, b, strict=True)]
+    assert quotient == [int(x) // int(y) for x, y in zip(a, b, strict=True)]
 
 
 def test_float_power_in_place_needs_double_precision():

@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement as _choices_again
 
 from flambeau.core import _core
 from flambeau.core.composites.shapes import _wrap
+from flambeau.core.promotion import promoted
 
 _op = _core.operators()
 Tensor = _core.Tensor
@@ -124,15 +125,14 @@ def column_stack(tensors):
 
 def block_diag(tensors):
     _some("block_diag", tensors)
-    blocks, dtype = [], tensors[0].dtype
+    blocks = []
     for i, t in enumerate(tensors):
         if t.ndim > 2:
             raise RuntimeError(f"block_diag(): tensors must have 2 or fewer dimensions, got shape "
                                f"{list(t.shape)} at position {i}")
         blocks.append(atleast_2d(t))
-        dtype = _core.promote_types(dtype, t.dtype)
     shape = [sum([b.shape[d] for b in blocks]) for d in (0, 1)]
-    whole = _op["full_of"](shape, 0, dtype=dtype, device=tensors[0].device)
+    whole = _op["full_of"](shape, 0, dtype=promoted(tensors), device=tensors[0].device)
     row = column = 0
     for b in blocks:
         place = _op["narrow"](_op["narrow"](whole, 0, row, b.shape[0]), 1, column, b.shape[1])

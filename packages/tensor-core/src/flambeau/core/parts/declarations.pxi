@@ -125,6 +125,7 @@ cdef extern from "core/python.h":
         PyTypeObject *generator_type
         PyObject *linalg_error
         PyObject *argument_error
+        PyObject *zero_division
     cdef cppclass fl_arena:
         fl_arena() except +
     object fl_size_base()

@@ -119,6 +119,13 @@ class ArgumentError(ValueError, RuntimeError):
 LinAlgError.__module__ = "flambeau.linalg"
 _linalg_error = LinAlgError
 _argument_error = ArgumentError
+
+
+class IntegerZeroDivisionError(RuntimeError, ZeroDivisionError):
+    """Integers were divided by zero: the error of PyTorch, which Python's name catches too."""
+
+
+_zero_division = IntegerZeroDivisionError
 fl_storage_init()
 fl_tensor_type = <PyTypeObject *>Tensor
 fl_tensor_blank_init()
@@ -130,6 +137,7 @@ fl_python.find_composite = _find_composite
 fl_python.generator_type = <PyTypeObject *>Generator
 fl_python.linalg_error = <PyObject *>_linalg_error
 fl_python.argument_error = <PyObject *>_argument_error
+fl_python.zero_division = <PyObject *>_zero_division
 fl_kernels_init()
 _check_prefix()
 _install_operators()

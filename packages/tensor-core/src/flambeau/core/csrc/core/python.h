@@ -84,6 +84,9 @@ extern const fl_tape *fl_the_tape;
 int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out);
+/* The same, of integers only where there is an answer: no division by zero, no negative powers. */
+int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out);
+int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);
@@ -144,6 +147,7 @@ struct fl_hooks {
     PyTypeObject *generator_type;
     PyObject *linalg_error;                     /* the exception LinAlgError */
     PyObject *argument_error;                   /* ArgumentError: a ValueError and a RuntimeError */
+    PyObject *zero_division;                    /* the exception IntegerZeroDivisionError */
 };
 extern fl_hooks fl_python;
 

@@ -61,12 +61,19 @@ static int check_operands(const fl_op *op, const fl_pointwise *pw, const fl_valu
     return 0;
 }
 
-/* Whether uint64 is among tensors that promote to int64, which cannot hold its numbers. */
+/* Whether uint64 is among the tensors that promote to int64, which cannot hold its numbers. Beside
+ * integers with dimensions, 0-d tensors take no part. */
 static bool mixes_uint64(const fl_value *const *operands, int count) {
-    for (int k = 0; k < count; k++)
-        if (operands[k]->tag == FL_TENSOR && operands[k]->t->dtype == FL_U64)
-            return true;
-    return false;
+    bool unsigned_one = false, unsigned_dim = false, integer_dim = false;
+    for (int k = 0; k < count; k++) {
+        const fl_tensor *t = fl_t(*operands[k]);
+        bool is_unsigned = t && t->dtype == FL_U64;
+        bool has_dims = t && (t->ndim || fl_promote_by_dtype);
+        unsigned_one |= is_unsigned;
+        unsigned_dim |= is_unsigned && has_dims;
+        integer_dim |= has_dims && fl_is_int(t->dtype);
+    }
+    return integer_dim ? unsigned_dim : unsigned_one;
 }
 
 /* The promoted dtype of the operands (masks apart) and of scalars that would change its family:

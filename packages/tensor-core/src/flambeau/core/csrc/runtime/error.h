@@ -17,7 +17,8 @@ enum fl_error_kind {
     FL_MEMORY_ERROR = 5,
     FL_NOT_IMPLEMENTED = 6,
     FL_OVERFLOW_ERROR = 7,
-    FL_LINALG_ERROR = 8     /* LinAlgError: a singular matrix, no convergence */
+    FL_LINALG_ERROR = 8,    /* LinAlgError: a singular matrix, no convergence */
+    FL_ZERO_DIVISION = 9    /* IntegerZeroDivisionError */
 };
 
 #ifdef __cplusplus
