@@ -46,6 +46,8 @@ from flambeau.core import (
     tensor,
 )
 from flambeau.core import dtypes as _dtypes
+from flambeau.core.layouts import FORMATS as _FORMATS
+from flambeau.core.layouts import strided as strided
 
 __path__ = rooms.extend_path(__path__, __name__)
 globals().update(functions)
@@ -58,11 +60,10 @@ e = 2.718281828459045
 inf = 1e400
 nan = inf - inf
 newaxis = None
-contiguous_format = "contiguous_format"
-preserve_format = "preserve_format"
-channels_last = "channels_last"
-channels_last_3d = "channels_last_3d"
-strided = "strided"
+contiguous_format = _FORMATS["contiguous_format"]
+preserve_format = _FORMATS["preserve_format"]
+channels_last = _FORMATS["channels_last"]
+channels_last_3d = _FORMATS["channels_last_3d"]
 
 __all__ = [
     "Generator", "Size", "Tensor", "as_tensor", "can_cast", "default_generator", "device", "dtype",

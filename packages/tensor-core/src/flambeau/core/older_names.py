@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.core import _core
+from flambeau.core.layouts import layout, memory_format
 from flambeau.core.storages import TypedStorage, UntypedStorage
 from flambeau.core.typed import TensorType, named
 
 OutOfMemoryError = MemoryError  # CuPy's error of the same name is one too
-layout = memory_format = str  # flambeau.strided and flambeau.channels_last are strings
 
 __all__ = ["OutOfMemoryError", "TypedStorage", "UntypedStorage", "is_storage", "layout",
            "memory_format", "set_default_tensor_type", "typename"]

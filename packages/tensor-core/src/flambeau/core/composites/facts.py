@@ -1,5 +1,6 @@
 """Questions about tensors, and functions of the same name as a method: ``flambeau.numel(x)``."""
 from flambeau.core import _core
+from flambeau.core.layouts import strided
 
 _op = _core.operators()
 Tensor = _core.Tensor
@@ -88,7 +89,7 @@ def is_shared(self):
 CONSTANTS = {  # type: dict[str, object]
     **dict.fromkeys(("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn",
                      "is_mps", "is_xla", "is_xpu", "is_vulkan"), False),
-    "layout": "strided",
+    "layout": strided,
 }
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]

@@ -1,0 +1,52 @@
+"""``flambeau.channels_last`` and its kin: words that print with their module, as dtypes do."""
+from __future__ import annotations
+
+__all__ = ["FORMATS", "layout", "memory_format", "strided"]
+
+
+class _Word(str):
+    """A string that is written as the name under which it is found."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"flambeau.{str.__str__(self)}"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return type(self), (str.__str__(self),)
+
+
+class memory_format(_Word):
+    """How the elements of an image batch lie in memory: ``flambeau.channels_last`` is one.
+
+    Example:
+        >>> import flambeau
+        >>> isinstance(flambeau.channels_last, flambeau.memory_format)
+        True
+        >>> flambeau.channels_last
+        flambeau.channels_last
+    """
+
+    __slots__ = ()
+
+
+class layout(_Word):
+    """What the memory of a tensor holds: ``flambeau.strided``, as all tensors are dense.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.ones(2).layout
+        flambeau.strided
+    """
+
+    __slots__ = ()
+
+
+FORMATS = {name: memory_format(name) for name in
+           ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")}
+strided = layout("strided")
