@@ -45,7 +45,7 @@ def rebuild(cls, raw: bytes, dtype, shape: tuple[int, ...], requires_grad: bool)
 def _finished(cls, x, requires_grad: bool):
     if cls is not _core.Tensor:
         return _core.Tensor._make_subclass(cls, x, requires_grad)
-    return x.requires_grad_(True) if requires_grad else x
+    return x.requires_grad_(requires_grad) if requires_grad else x
 
 
 def reduce_tensor(x):

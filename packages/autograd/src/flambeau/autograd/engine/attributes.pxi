@@ -93,8 +93,11 @@ def get_requires_grad(tensor):
     return requires_grad(pointer(tensor))
 
 
-def set_requires_grad(tensor, bint value):
+def set_requires_grad(tensor, value):
     """``Tensor.requires_grad = ...``, of leaves only."""
+    if value is not True and value is not False:
+        raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}: "
+                           "write x.requires_grad = True or False")
     cdef fl_tensor *t = pointer(tensor)
     if is_node(t.autograd):
         if not value:
@@ -122,8 +125,11 @@ cdef int check_can_require(fl_tensor *t) except -1:
     return 0
 
 
-def requires_grad_(tensor, bint requires_grad=True):
+def requires_grad_(tensor, requires_grad=True):
     """Set ``requires_grad`` and return the tensor."""
+    if requires_grad is not True and requires_grad is not False:
+        raise TypeError("argument 'requires_grad' must be bool, not "
+                        f"{type(requires_grad).__name__}: write requires_grad=True or False")
     set_requires_grad(tensor, requires_grad)
     return tensor
 

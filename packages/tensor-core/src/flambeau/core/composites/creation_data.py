@@ -36,7 +36,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         x = _op["clone"](x.detach())
     elif requires_grad and x is obj:
         x = x.detach()
-    return x.requires_grad_(True) if requires_grad else x
+    return x.requires_grad_(requires_grad) if requires_grad else x
 
 
 def _shows(obj, x):

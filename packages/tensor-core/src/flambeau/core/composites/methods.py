@@ -148,7 +148,7 @@ def to_device(self, device, /, *, stream=None):
 
 def _made(x, requires_grad):
     _core._as_new(x)    # filling it was part of making it
-    return x.requires_grad_(True) if requires_grad else x
+    return x.requires_grad_(requires_grad) if requires_grad else x
 
 
 def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,

@@ -131,7 +131,7 @@ cdef object _from_numbers(object data, int code, int device):
     return result if device == 0 else _operators["to_device"](result, fl_python_device(device))
 
 
-def tensor(data, *, dtype=None, device=None, bint requires_grad=False, bint pin_memory=False):
+def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memory=False):
     """A new tensor that holds a copy of ``data``.
 
     Args:
@@ -174,7 +174,7 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, bint pin_
     else:
         result = _from_numbers(_listed(data), code, 0 if place < 0 else place)
     if requires_grad:
-        result.requires_grad_(True)
+        result.requires_grad_(requires_grad)
     return result
 
 
