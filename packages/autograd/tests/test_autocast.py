@@ -207,6 +207,7 @@ def test_what_cannot_be_meant():
 def test_cuda_without_a_gpu_warns_and_changes_nothing():
     if flambeau.cuda.is_available():
         pytest.skip("needs a machine without a GPU")
+    assert not flambeau.amp.is_autocast_available("cuda")
     a = flambeau.ones(2, 2)
     with pytest.warns(UserWarning, match="there is no such device here. Disabling"):
         block = flambeau.autocast("cuda")

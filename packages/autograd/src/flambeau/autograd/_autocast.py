@@ -21,24 +21,15 @@ _NO_DEVICE = 255  # a type that no tensor has
 _DEFAULTS = {"cpu": flambeau.bfloat16, "cuda": flambeau.float16}
 
 
-def _type_code(device_type: str) -> int:
-    """The number of a device type."""
+def _type_code(device_type: str) -> int | None:
+    """The number of a device type; None where a device of it can be named alone."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if ":" in device_type:
         raise RuntimeError(f"autocast(): device_type is a type without an index, not "
                            f"{device_type!r}: write {device_type.partition(':')[0]!r}")
-    return flambeau.device(device_type).code >> 8
-
-
-def _type_code_if_any(device_type: str) -> int | None:
-    """The number of a device type; None where it is CUDA and there is none here."""
-    try:
-        return _type_code(device_type)
-    except (ModuleNotFoundError, RuntimeError):
-        if device_type in _DEFAULTS:
-            return None
-        raise
+    code = flambeau.device(device_type).code
+    return None if code < 0 else code >> 8
 
 
 class autocast:
@@ -73,7 +64,7 @@ class autocast:
         self._cache_enabled = True if cache_enabled is None else cache_enabled
         self._enabled = bool(enabled)
         self._open: list[AutocastBlock] = []
-        code = _type_code_if_any(device_type)
+        code = _type_code(device_type)
         if code is None and self._enabled:
             warnings.warn(f"User provided device_type of '{device_type}', but there is no such "
                           "device here. Disabling", UserWarning, stacklevel=2)
@@ -121,7 +112,7 @@ class autocast:
 
 
 def _innermost(device_type: str) -> AutocastBlock | None:
-    code = _type_code_if_any(device_type)
+    code = _type_code(device_type)
     return None if code is None else innermost_autocast(code)
 
 
@@ -213,10 +204,9 @@ def is_autocast_available(device_type: str) -> bool:
         True
     """
     try:
-        _type_code(device_type)
-    except (ModuleNotFoundError, RuntimeError, ValueError):
+        return _type_code(device_type) is not None
+    except (RuntimeError, ValueError):
         return False
-    return True
 
 
 def custom_fwd(fwd: Callable | None = None, *, device_type: str,
