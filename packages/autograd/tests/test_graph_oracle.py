@@ -225,9 +225,25 @@ def modes(T):
     return results
 
 
+def names_of_products(T):
+    def ones(*shape):
+        return T.ones(*shape, requires_grad=True)
+
+    linear = ones(4, 3), ones(4)
+    return [y.grad_fn.name() for y in (
+        ones(3) @ ones(3), ones(2, 3) @ ones(3), ones(2, 3) @ ones(3, 4),
+        T.mm(ones(2, 3), ones(3, 4)), T.mv(ones(2, 3), ones(3)), T.dot(ones(3), ones(3)),
+        T.bmm(ones(5, 2, 3), ones(5, 3, 4)), T.matmul(ones(2, 3), ones(3, 4)),
+        T.linalg.matmul(ones(2, 3), ones(3, 4)),
+        T.nn.functional.linear(ones(2, 3), *linear), T.nn.functional.linear(ones(2, 3), linear[0]),
+        T.nn.Linear(3, 4)(T.ones(2, 3)), T.nn.Linear(3, 4, bias=False)(T.ones(2, 3)),
+        ones(2, 3).clone().fill_(3.0), ones(2, 3).clone().fill_(T.tensor(3.0)),
+        T.where(T.ones(3) > 0, ones(3), 0.0))]
+
+
 PROGRAMS = [unused_and_materialized, backward_into_inputs, hooks_replace_and_go, node_hooks,
             leaf_hooks, multi_grad, graph_names, writes_to_views, refused_writes, custom_function,
-            dirty_views, wrong_functions, packed, second_pass, modes]
+            dirty_views, wrong_functions, packed, second_pass, modes, names_of_products]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)

@@ -45,7 +45,7 @@ from flambeau.core import ops
 
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._edge import GradientEdge
-from flambeau.autograd._table import PARTS, backward_name, find_rule
+from flambeau.autograd._table import NAMES_BY_RANKS, PARTS, backward_name, find_rule, name_by_ranks
 
 include "engine/outside.pxi"
 include "engine/plan.pxi"

@@ -20,13 +20,17 @@ from collections.abc import Callable, Iterable
 
 from flambeau.autograd._names import backward_name
 
-__all__ = ["RULES", "NO_DERIVATIVE", "PARTS", "backward_name", "find_rule", "no_derivative", "rule"]
+__all__ = ["NAMES_BY_RANKS", "NO_DERIVATIVE", "PARTS", "RULES", "backward_name", "find_rule",
+           "name_by_ranks", "no_derivative", "rule"]
 
 Rule = Callable[..., object]
 RULES: dict[str, list[tuple[tuple[str, ...], Rule]]] = {}
 NO_DERIVATIVE: set[str] = set()
 #: Views of some of the elements: their gradients are added into one whole.
 PARTS: set[str] = set()
+#: Operators that are several in PyTorch, which the ranks of the rule's inputs tell apart: ranks
+#: (None: no tensor, ...: any rank) -> the node's name. Where nothing fits, the operator's own.
+NAMES_BY_RANKS: dict[str, dict[tuple[object, ...], str]] = {}
 _loaded = False
 
 
@@ -78,6 +82,28 @@ def no_derivative(*keys: str) -> None:
         if key in RULES:
             raise ValueError(f"no_derivative({key!r}): this operator has a rule")
         NO_DERIVATIVE.add(key)
+
+
+def name_by_ranks(key: str, ranks: tuple[int | None, ...]) -> str | None:
+    """What ``NAMES_BY_RANKS`` calls the node of a call, or None.
+
+    Args:
+        key: the operator, ``name`` or ``name.overload``.
+        ranks: the number of dimensions of each input of the rule; None for what is no tensor.
+
+    Returns:
+        The name, or None where the operator's own holds.
+
+    Example:
+        >>> from flambeau.autograd._table import load_rules, name_by_ranks
+        >>> load_rules()
+        >>> name_by_ranks("matmul", (2, 1))
+        'MvBackward0'
+    """
+    for pattern, name in NAMES_BY_RANKS[key].items():
+        if all(p is ... or p == rank for p, rank in zip(pattern, ranks, strict=True)):
+            return name
+    return None
 
 
 def load_rules() -> None:

@@ -21,6 +21,9 @@ cdef struct edge_t:
     uint8_t dtype, device_type, device_index
     uint8_t reshaped         # the input's shape differs from the output's: see shapes
 
+cdef enum:
+    NO_RANK = 15             # in Node.ranks: no tensor, or of more dimensions than names tell
+
 cdef enum:                   # what a slot holds beyond the tags of fl_value
     S_EMPTY = 64
     S_INPUT = 65             # a tensor, its version at saving
@@ -81,6 +84,7 @@ cdef class Node:
     cdef uint32_t version               # of a view's memory when it was made
     cdef uint8_t flags
     cdef uint8_t nslots
+    cdef uint16_t ranks                 # of inputs, where they decide the name: see note_ranks
     cdef uint32_t nedges
     cdef edge_t *edges
     cdef slot_t *slots
@@ -273,8 +277,26 @@ cdef str node_name(Node node):
         return extras.name
     if node.plan is NULL:
         return "Node"
+    if node.plan.named_by_ranks:
+        name = name_by_ranks(key_of(node.op), ranks_of(node))
+        if name is not None:
+            return name
+    return row_name(node)
+
+
+cdef str row_name(Node node):
+    """The name by what was called, as errors tell it: LinearBackward0 for AddmmBackward0."""
+    if node is None or node.plan is NULL or node.extras is not None and \
+            (<NodeExtras>node.extras).name is not None:
+        return node_name(node)
     name = <str>node.plan.name
     return name.removesuffix("0") + "1" if is_second_form(node) else name
+
+
+cdef tuple ranks_of(Node node):
+    """What note_ranks kept; None for what was no tensor."""
+    ranks = [node.ranks >> 4 * i & NO_RANK for i in range(node.nedges)]
+    return tuple([None if rank == NO_RANK else rank for rank in ranks])
 
 
 cdef bint is_second_form(Node node) noexcept:

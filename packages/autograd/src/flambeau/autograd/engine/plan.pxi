@@ -8,6 +8,7 @@ cdef enum:
     MAX_INPUTS = 16
     MAX_SLOTS = 24
     MAX_ARGS = 24
+    MAX_RANKED = 4           # inputs whose ranks a node keeps, four bits each
 
 cdef enum:                   # how a slot is filled
     SAVE_VALUE = 0           # the argument itself
@@ -43,6 +44,7 @@ cdef struct rule_plan:
     uint8_t is_part          # a view of some elements: see parts.pxi
     uint8_t outputs          # outputs that may carry gradients: the first, or all
     uint8_t variant_slot     # slot that decides between Backward0 and Backward1, or 255
+    uint8_t named_by_ranks   # nodes keep the ranks of their inputs: NAMES_BY_RANKS
     uint8_t inputs[MAX_INPUTS]
     slot_plan slots[MAX_SLOTS]
     call_plan calls[MAX_INPUTS]
@@ -93,6 +95,7 @@ cdef int _fill_plan(rule_plan *plan, fl_op *op, str key, list calls) except -1:
     plan.name = <PyObject *>name
     plan.broadcasts = op.category == FL_POINTWISE
     plan.is_part = key in PARTS
+    plan.named_by_ranks = key in NAMES_BY_RANKS
     plan.outputs = 1
     plan.variant_slot = 255
     wanted = sorted({names.index(i) for inputs, _ in calls for i in inputs})
@@ -103,6 +106,9 @@ cdef int _fill_plan(rule_plan *plan, fl_op *op, str key, list calls) except -1:
         plan.ninputs += 1
         if op.params[<int>k].role == FL_R_TENSORS:
             plan.takes_list = 1
+    if plan.named_by_ranks and plan.ninputs > MAX_RANKED:
+        raise ValueError(f"the rule of {key}() has {plan.ninputs} inputs; names by rank look at "
+                         f"{MAX_RANKED}")
     if plan.takes_list and plan.ninputs > 1:
         raise ValueError(f"the rule of {key}() has a list of tensors beside other inputs; "
                          "write a rule for the list alone")

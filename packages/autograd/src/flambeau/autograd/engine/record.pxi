@@ -93,8 +93,20 @@ cdef Node start_node(const fl_op *op, rule_plan *plan, const fl_value *values, i
         if v.tag == FL_TENSOR and requires_grad(v.t) and is_differentiable(v.t.dtype):
             connect(&node.edges[i], v.t)
             node.needs |= <uint32_t>1 << i
+    if plan.named_by_ranks:
+        note_ranks(node, op, values, n)
     stay_youngest(node)
     return node if node.needs else None
+
+
+cdef int note_ranks(Node node, const fl_op *op, const fl_value *values, int n) except -1:
+    """Keep how many dimensions the inputs have: slots, which are given up, cannot tell later."""
+    cdef const fl_value *v
+    cdef int i
+    for i in range(<int>node.nedges):
+        v = argument(op, values, n, node.plan.inputs[i])
+        node.ranks |= <uint16_t>(min(v.t.ndim, NO_RANK) if v.tag == FL_TENSOR else NO_RANK) << 4 * i
+    return 0
 
 
 cdef Node start_list_node(const fl_op *op, rule_plan *plan, const fl_value *v):

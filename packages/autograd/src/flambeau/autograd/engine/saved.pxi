@@ -186,7 +186,7 @@ cdef int check_detached(Node node, fl_tensor *t) except -1:
     """Refuse a gradient that is to be differentiated, but cannot know what was cut off."""
     if FL.get_mode() & FL_M_GRAD and node.sequence < (<AccumulateGrad>t.autograd).sequence:
         raise RuntimeError(
-            f"{node_name(node)} saved {describe(t)} that was detached in place since, so the "
+            f"{row_name(node)} saved {describe(t)} that was detached in place since, so the "
             "gradient of its gradient (create_graph=True) would miss a part: write y = y.detach() "
             "instead of y.detach_()")
     return 0
@@ -200,7 +200,7 @@ cdef int check_versions(Node node, slot_t *slot) except -1:
     if total != slot.version:
         raise RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: {node_name(node)} saved a list of index tensors, and one of them was "
+            f"operation: {row_name(node)} saved a list of index tensors, and one of them was "
             "written to since; write to a clone() of it")
     return 0
 

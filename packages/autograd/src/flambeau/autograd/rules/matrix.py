@@ -1,7 +1,7 @@
 """Matrix products."""
 from math import prod
 
-from flambeau.autograd._table import rule
+from flambeau.autograd._table import NAMES_BY_RANKS, rule
 from flambeau.autograd.rules._help import conj, matrix_transpose, sum_to_shape
 
 
@@ -36,12 +36,19 @@ def _rows(t):
 
 
 rule("matmul", self=_matmul_self, other=_matmul_other)
+NAMES_BY_RANKS["matmul"] = {
+    (1, 1): "DotBackward0",
+    (2, 1): "MvBackward0",
+    (2, 2): "MmBackward0",
+    (3, 3): "BmmBackward0",
+}
 
 # ---- linear: input @ weight^T + bias -----------------------------------------------------------
 rule("linear",
      input=lambda g, weight: g @ conj(weight),
      weight=lambda g, input: _rows_or_row(g).t() @ conj(_rows_or_row(input)),
      bias=lambda g: _rows_or_row(g).sum(0))
+NAMES_BY_RANKS["linear"] = {(2, 2, None): "MmBackward0", (2, 2, 1): "AddmmBackward0"}
 
 
 def _rows_or_row(t):

@@ -1,5 +1,5 @@
 """Copies, casts, joins and rearrangements."""
-from flambeau.autograd._table import rule
+from flambeau.autograd._table import NAMES_BY_RANKS, rule
 from flambeau.autograd.rules._help import sum_to_shape, zeros, zeros_like
 
 # ---- copies: the engine casts and moves gradients back to the input's dtype and device ---------
@@ -9,6 +9,7 @@ rule("cast", self=lambda g: g)
 rule("to_device", self=lambda g: g)
 rule("copy", self=lambda g: zeros_like(g), src=lambda g, src_shape: sum_to_shape(g, src_shape))
 rule("fill", self=lambda g: zeros_like(g), value=lambda g: g.sum())
+NAMES_BY_RANKS["fill"] = {(..., None): "FillBackward2", (..., ...): "FillBackward3"}
 
 # ---- rearrangements ----------------------------------------------------------------------------
 rule("flip", self=lambda g, dims: g.flip(dims))
