@@ -4,7 +4,6 @@ from itertools import combinations_with_replacement as _choices_again
 
 from flambeau.core import _core
 from flambeau.core.composites.shapes import _wrap
-from flambeau.core.promotion import promoted
 
 _op = _core.operators()
 Tensor = _core.Tensor
@@ -124,6 +123,9 @@ def column_stack(tensors):
 
 
 def block_diag(tensors):
+    # Not at the top: it needs the table of operators, which takes 10 ms to import.
+    from flambeau.core.promotion import promoted
+
     _some("block_diag", tensors)
     blocks = []
     for i, t in enumerate(tensors):
