@@ -60,18 +60,21 @@ def make_packed(owner):
         owner.y = flambeau.ones(2, requires_grad=True).exp()
 
 
+class Keeps(flambeau.autograd.Function):
+    """Not local to its test: CPython 3.13 without the GIL never frees a class."""
+
+    @staticmethod
+    def forward(ctx, owner, x):
+        ctx.owner = owner
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, g
+
+
 def make_context(owner):
-    class Keeps(flambeau.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.owner = owner
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
-    owner.y = Keeps.apply(flambeau.ones(2, requires_grad=True))
+    owner.y = Keeps.apply(owner, flambeau.ones(2, requires_grad=True))
 
 
 @pytest.mark.parametrize("make", [make_tensor_hook, make_node_hook, make_leaf_hook, make_metadata,
