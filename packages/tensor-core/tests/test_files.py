@@ -357,6 +357,7 @@ def test_the_number_of_an_open_file_is_no_path(tmp_path):
 
 
 def test_ordered_dicts_and_gradients_stay(path):
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     x = flambeau.ones(2).requires_grad_()
     state = OrderedDict([("b", x), ("a", flambeau.zeros(3)), ("tied", x), (7, x.detach())])
     state._metadata = {"": {"version": 2}}

@@ -45,7 +45,6 @@ def test_layouts():
     assert make_tensor((), dtype=flambeau.int64).shape == ()
     assert make_tensor(0, 2, dtype=flambeau.int64, noncontiguous=True).shape == (0, 2)
     assert make_tensor([2], dtype=flambeau.float32, device="meta").device.type == "meta"
-    assert make_tensor(2, dtype=flambeau.float32, requires_grad=True).requires_grad
 
 
 def test_without_zeros():
@@ -61,3 +60,8 @@ def test_without_zeros():
 def test_mistakes_are_refused(kind, given):
     with pytest.raises(kind, match="make_tensor"):
         make_tensor(2, dtype=flambeau.int64, **given)
+
+
+def test_gradients():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert make_tensor(2, dtype=flambeau.float32, requires_grad=True).requires_grad

@@ -68,7 +68,8 @@ def make_tensor(
         x = x.repeat_interleave(2, dim=-1)[..., ::2]
     elif memory_format is not None:
         x = x.clone(memory_format=memory_format)
-    return x.requires_grad_(requires_grad)
+    # Without autograd installed there is no such method.
+    return x.requires_grad_() if requires_grad else x
 
 
 def _limits(dtype: Any, low: float | None, high: float | None) -> tuple[float, float]:
