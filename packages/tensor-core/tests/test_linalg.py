@@ -201,3 +201,12 @@ def test_results_of_several_tensors_take_out():
             assert flambeau.equal(two, expected)
     with pytest.raises(TypeError):
         linalg.lu(a, out=a)
+
+
+def test_vander_of_sizes_that_cannot_be():
+    """One scan: a loop over the columns would run for hours before it failed."""
+    assert flambeau.vander(flambeau.ones(0), 2 ** 31).shape == (0, 2 ** 31)
+    with pytest.raises(MemoryError):
+        flambeau.vander(flambeau.ones(3), 2 ** 45)
+    none = flambeau.vander(flambeau.ones(3, dtype=flambeau.uint8), 0)
+    assert (none.shape, none.dtype) == ((3, 0), flambeau.int64)

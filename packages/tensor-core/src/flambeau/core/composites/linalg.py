@@ -352,10 +352,12 @@ def _powers(x, N):
     n = x.shape[-1] if N is None else N
     if not (x.is_floating_point() or x.is_complex()):
         x = _op["cast"](x, _core._dtype_named("int64"))
-    powers = [_op["full_of"](x.shape, 1, dtype=x.dtype, device=x.device)][:n]
-    while len(powers) < n:
-        powers.append(_op["mul"](powers[-1], x) if len(powers) > 1 else x)
-    return _op["stack"](powers, -1) if powers else _op["empty"]((*x.shape, 0), dtype=x.dtype)
+    ones = _op["full_of"]((*x.shape, min(n, 1)), 1, dtype=x.dtype, device=x.device)
+    if n < 2:
+        return ones
+    # One scan, so that a size beyond the memory is refused before any work.
+    repeated = _op["expand"](_op["unsqueeze"](x, -1), (*x.shape, n - 1))
+    return _op["cat"]([ones, _op["cumprod"](repeated, -1)], -1)
 
 
 def vander(x, N, increasing):
@@ -364,7 +366,5 @@ def vander(x, N, increasing):
     n = x.shape[0] if N is None else N
     if n < 0:
         raise RuntimeError(f"N must be non-negative, got {n}")
-    if n == 0:
-        return _op["empty"]((x.shape[0], 0), dtype=x.dtype, device=x.device)
     matrix = _powers(x, n)
     return matrix if increasing else _op["flip"](matrix, (-1,))
