@@ -376,6 +376,7 @@ def test_ordered_dicts_and_gradients_stay(path):
 
 
 @pytest.mark.parametrize("node", ({"p": [{"v": 1}, True]}, {"p": [{"t": "x"}, "yes"]}, {"p": 3},
+                                  {"p": [{"t": "x"}]}, {"p": [{"t": "x"}, True, True]},
                                   {"r": {"v": None}}, {"o": [1, 2]}, {"o": [[["a"]], {"v": None}]}))
 def test_damaged_parameters_are_refused(path, node):
     with open(path, "wb") as file:

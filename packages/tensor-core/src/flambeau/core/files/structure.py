@@ -234,7 +234,8 @@ def decode(node, tensors: dict, made: dict | None = None):
     if kind in ("r", "p"):
         key = repr(node)
         if key not in made:
-            made[key] = _leaf(*(value if kind == "p" else (value, True)), kind == "p", tensors)
+            inner, requires_grad = value if kind == "p" else (value, True)
+            made[key] = _leaf(inner, requires_grad, kind == "p", tensors)
         return made[key]
     raise FileError(f"load(): unknown kind {kind!r} in the structure description")
 
@@ -243,7 +244,7 @@ def _ordered(value, tensors: dict, made: dict) -> OrderedDict:
     items, metadata = value
     found = OrderedDict((k, decode(v, tensors, made)) for k, v in items)
     if (metadata := decode(metadata, tensors, made)) is not None:
-        found._metadata = metadata
+        found._metadata = metadata  # type: ignore[attr-defined]  # as PyTorch's state_dict
     return found
 
 
