@@ -38,9 +38,15 @@ def _outcome(function, *args):
 def _same(a, b):
     if not isinstance(a, flambeau.Tensor):
         return a is b
-    return a.dtype is b.dtype and a.shape == b.shape and \
-        np.array_equal(a.double().numpy() if not a.is_complex() else a.numpy(),
-                       b.double().numpy() if not b.is_complex() else b.numpy(), equal_nan=True)
+    return (
+        a.dtype is b.dtype
+        and a.shape == b.shape
+        and np.array_equal(
+            a.double().numpy() if not a.is_complex() else a.numpy(),
+            b.double().numpy() if not b.is_complex() else b.numpy(),
+            equal_nan=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -49,8 +55,9 @@ def test_few_elements_are_computed_as_many(name):
     for a_dtype, b_dtype in itertools.product(DTYPES, ("float32", "int64", "bool", "complex64")):
         for (a_title, a), (b_title, b) in itertools.product(_layouts(a_dtype), _layouts(b_dtype)):
             few = _outcome(function, a, b)
-            many = _outcome(function, *[t.expand(FEW, *t.shape) if t.ndim == 2 else t
-                                        for t in (a, b)])
+            many = _outcome(
+                function, *[t.expand(FEW, *t.shape) if t.ndim == 2 else t for t in (a, b)]
+            )
             if isinstance(many, flambeau.Tensor) and many.ndim == 3:
                 many = many[0]
             assert _same(few, many), (a_dtype, a_title, b_dtype, b_title)
@@ -71,8 +78,10 @@ def test_masks_and_three_operands():
     mask = flambeau.tensor([True, False, True])
     expected = np.where(mask.numpy(), x.numpy(), -1.0)
     assert np.array_equal(flambeau.where(mask, x, -1.0).numpy(), expected)
-    assert np.array_equal(flambeau.lerp(x, x.t().reshape(4, 3), 0.25).numpy(),
-                          (x.numpy() + 0.25 * (x.numpy().T.reshape(4, 3) - x.numpy())))
+    assert np.array_equal(
+        flambeau.lerp(x, x.t().reshape(4, 3), 0.25).numpy(),
+        (x.numpy() + 0.25 * (x.numpy().T.reshape(4, 3) - x.numpy())),
+    )
 
 
 @pytest.mark.parametrize("size", [4, 40])
@@ -104,10 +113,15 @@ def test_folds_do_not_depend_on_layout(name):
 # ---- composites in C++ ---------------------------------------------------------------------------
 def test_their_results_go_to_out():
     x = flambeau.arange(6.0).reshape(2, 3)
-    for function, args in ((flambeau.reshape, (x, (3, 2))), (flambeau.flatten, (x,)),
-                           (flambeau.stack, ([x, x],)), (flambeau.diff, (x,)),
-                           (flambeau.max, (x,)), (flambeau.diag_embed, (x,)),
-                           (ops.normalize, (x,))):
+    for function, args in (
+        (flambeau.reshape, (x, (3, 2))),
+        (flambeau.flatten, (x,)),
+        (flambeau.stack, ([x, x],)),
+        (flambeau.diff, (x,)),
+        (flambeau.max, (x,)),
+        (flambeau.diag_embed, (x,)),
+        (ops.normalize, (x,)),
+    ):
         wanted = function(*args)
         out = flambeau.empty(wanted.shape)
         assert function(*args, out=out) is out
@@ -169,3 +183,63 @@ def test_results_of_several_outputs_have_names():
     values, indices = found
     assert (values.tolist(), indices.tolist()) == ([1.0, 3.0], [1, 0])
     assert type(found)._make([1, 2]) == (1, 2)
+
+
+def _operands_of_products(dtype):
+    """Matrices, vectors and batches of few elements, in several layouts."""
+    kind = getattr(flambeau, dtype)
+
+    def numbers(*shape):
+        return flambeau.arange(1, 1 + int(np.prod(shape))).reshape(shape).to(kind) / 8 - 1
+
+    yield numbers(3, 5), numbers(5, 2)
+    yield numbers(5, 3).t(), numbers(2, 5).t()
+    yield numbers(3, 10)[:, ::2], numbers(5, 40)[:, ::2]
+    yield numbers(3, 1).expand(3, 5), numbers(1, 18).expand(5, 18)
+    yield numbers(20, 5), numbers(5)
+    yield numbers(10)[::2], numbers(5, 3)
+    yield numbers(10)[::2], numbers(5)
+    yield numbers(2, 3, 5), numbers(5, 4).t().contiguous().t()
+    yield numbers(2, 1, 3, 10)[..., ::2], numbers(4, 5, 3).transpose(0, 1).transpose(0, 1)
+    yield numbers(1, 40), numbers(40, 60)
+    yield numbers(60, 64), numbers(64, 1)
+    yield numbers(2, 65), numbers(65, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bfloat16"])
+def test_products_of_few_elements(dtype):
+    kind = "complex128" if dtype == "complex64" else "float64"
+    for a, b in _operands_of_products(dtype):
+        wanted = np.matmul(
+            a.to(getattr(flambeau, kind)).numpy(), b.to(getattr(flambeau, kind)).numpy()
+        )
+        got = flambeau.matmul(a, b)
+        assert got.dtype is getattr(flambeau, dtype)
+        close = 1e-2 if dtype == "bfloat16" else 1e-5
+        np.testing.assert_allclose(
+            got.to(getattr(flambeau, kind)).numpy(), wanted, rtol=close, atol=close
+        )
+
+
+def test_rows_of_few_elements_have_the_bits_of_many():
+    a, b = flambeau.randn(200, 40), flambeau.randn(40, 90)
+    many = flambeau.matmul(a, b)
+    assert flambeau.equal(flambeau.matmul(a[7:8], b), many[7:8])
+    assert flambeau.equal(flambeau.matmul(a[3:9], b[:, 20:33]), many[3:9, 20:33])
+    assert flambeau.equal(flambeau.mv(a[:5], b[:, 4]), many[:5, 4])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_layers_of_few_elements(dtype):
+    kind = getattr(flambeau, dtype)
+    weight, bias = flambeau.randn(3, 10).to(kind), flambeau.randn(6).to(kind)
+    for x in (
+        flambeau.randn(2, 4, 5).to(kind),
+        flambeau.randn(5).to(kind),
+        flambeau.randn(5, 4).to(kind).t(),
+    ):
+        for b in (None, bias[:3], bias[::2], bias[:1]):
+            got = ops.linear(x, weight[:, ::2], b).double().numpy()
+            wanted = x.double().numpy() @ weight[:, ::2].double().numpy().T
+            wanted = wanted + (0 if b is None else b.double().numpy())
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)

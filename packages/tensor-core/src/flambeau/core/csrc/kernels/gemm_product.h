@@ -7,6 +7,7 @@
 #include "kernels/gemm.h"
 
 #include "kernels/gemm_dot.h"
+#include "kernels/gemm_few.h"
 #include "kernels/gemm_finish.h"
 #include "kernels/gemm_micro.h"
 #include "kernels/gemm_pack.h"
@@ -236,9 +237,9 @@ template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
 }
 
 template <class T> constexpr fl_gemm_dtype table() {
-    return {block<T>,     scratch_bytes<T>, pack_a<T>,         SLAB,
-            PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(), panel_rows<T>(),
-            strip_cols_of<T>};
+    return {block<T>, few<T>,       scratch_bytes<T>, pack_a<T>,
+            SLAB,     PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(),
+            panel_rows<T>(),        strip_cols_of<T>};
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 /* linear: input @ weight.T + bias in one pass over the result. */
+#include "kernels/gemm.h"
 #include "ops/matrix.h"
 #include "ops/pairs.h"
 
@@ -125,6 +126,31 @@ bool plain(const fl_tensor *input, const fl_tensor *weight, const fl_tensor *bia
            input_matrix(input, input->strides, r) && weight_matrix(weight, weight->strides, r);
 }
 
+/* A product of few elements, in whatever order they lie. */
+bool run_few(const Rows &r, const fl_tensor *input, const fl_tensor *weight, const fl_tensor *bias,
+             const fl_tensor *out) {
+    int dtype = input->dtype;
+    fl_gemm_block g = {};
+    if ((dtype != FL_F32 && dtype != FL_F64) || !fl_is_contiguous(out) ||
+        !fl_collapse(input->ndim - 1, input->shape, input->strides, r.k, &g.a_row))
+        return false;
+    g.m = r.m;
+    g.n = r.n;
+    g.k = r.k;
+    g.a = input->data;
+    g.b = weight->data;
+    g.c = out->data;
+    g.a_col = input->strides[input->ndim - 1];
+    g.b_row = weight->strides[weight->ndim - 1];
+    g.b_col = weight->ndim > 1 ? weight->strides[0] : r.k;
+    g.c_row = r.n;
+    g.c_col = 1;
+    g.alpha = 1;
+    g.bias = bias ? bias->data : nullptr;
+    g.bias_col = bias && bias->numel > 1 ? bias->strides[0] : 0;
+    return fl_gemm_few(dtype == FL_F64, &g);
+}
+
 int check_dtypes(const fl_op *op, const fl_tensor *input, const fl_tensor *weight,
                  const fl_tensor *bias) {
     bool equal = weight->dtype == input->dtype && (!bias || bias->dtype == input->dtype);
@@ -182,6 +208,8 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
     if (c->numel == 0)
         return 0;
     Rows r = sizes(input, weight);
+    if (r.k > 0 && run_few(r, input, weight, bias, c))
+        return 0;
     if (r.k > 0 && plain(input, weight, bias, c, &r))
         return product(r, input->dtype, input->data, weight->data, bias ? bias->data : nullptr, 0,
                        c->data);

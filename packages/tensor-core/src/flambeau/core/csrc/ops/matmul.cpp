@@ -2,6 +2,7 @@
  *
  * Batches over a single matrix become one tall product, other batches run over the longest
  * batch dimension with a fixed stride. Transposed operands are read where they lie. */
+#include "kernels/gemm.h"
 #include "kernels/norm.h"
 #include "kernels/whole_product.h"
 #include "ops/args.h"
@@ -13,6 +14,7 @@ namespace {
 
 const int64_t SMALL_PRODUCT = 1 << 21;      /* multiplications that are worth threads inside */
 const int64_t CHUNK_PRODUCT = 1 << 18;      /* multiplications that one thread should get */
+const int64_t FEW_PRODUCTS = 16;            /* in a batch that is not worth threads */
 
 /* One operand over the batch dimensions of the result. */
 struct Batched {
@@ -111,6 +113,27 @@ fl_gemm_args gemm_args(const Product &p, char *c) {
     return g;
 }
 
+bool is_real_float(int dtype) { return dtype == FL_F32 || dtype == FL_F64; }
+
+/* A product of few elements, which needs no strides that BLAS knows. */
+bool run_few(const Product &p, const char *a, const char *b, char *c) {
+    fl_gemm_block g = {};
+    g.m = p.m;
+    g.n = p.n;
+    g.k = p.k;
+    g.a = a;
+    g.b = b;
+    g.c = c;
+    g.a_row = p.a.row;
+    g.a_col = p.a.col;
+    g.b_row = p.b.row;
+    g.b_col = p.b.col;
+    g.c_row = p.n;
+    g.c_col = 1;
+    g.alpha = 1;
+    return is_real_float(p.dtype) && fl_gemm_few(p.dtype == FL_F64, &g);
+}
+
 /* Element offsets of a and b at position `index` of the outer batch dimensions. */
 void outer_offsets(const Product &p, int64_t index, int64_t *a, int64_t *b) {
     *a = *b = 0;
@@ -144,6 +167,20 @@ int run_outer(const Product &p, char *c, int64_t outer) {
     else
         fl_parallel(outer, CHUNK_PRODUCT / (work + 1) + 1, some);
     return error.result();
+}
+
+/* Few products of few elements. */
+bool run_few_batched(const Product &p, char *c) {
+    if (p.nbatch > 1 || (p.nbatch == 1 && p.batch[0] > FEW_PRODUCTS))
+        return false;
+    int64_t count = p.nbatch ? p.batch[0] : 1, size = fl_itemsize(p.dtype);
+    for (int64_t i = 0; i < count; i++) {
+        const char *a = p.a.data + (p.nbatch ? i * p.a.batch[0] * size : 0);
+        const char *b = p.b.data + (p.nbatch ? i * p.b.batch[0] * size : 0);
+        if (!run_few(p, a, b, c + i * p.m * p.n * size))
+            return false;
+    }
+    return true;
 }
 
 int run_product(const Product &p, char *c) {
@@ -180,6 +217,8 @@ int run_float(const fl_tensor *a, const fl_tensor *b, char *c) {
     Product p;
     p.dtype = ia.dtype;
     view_both(a, ia, b, ib, &p);
+    if (run_few_batched(p, c))
+        return 0;
     bool a_fits = readable_a(&p), b_fits = readable_b(&p);
     if (!a_fits || !b_fits) {
         if ((!a_fits && !ia.copy()) || (!b_fits && !ib.copy()))
@@ -258,23 +297,35 @@ bool run_outer_product(const Product &p, char *c) {
     return true;
 }
 
-/* Two plain matrices in the dtype they are computed in: no conversion, nothing to broadcast. */
+/* Two matrices or vectors in the dtype they are computed in: no conversion, nothing to
+ * broadcast. */
 bool plain_pair(const fl_tensor *a, const fl_tensor *b, const fl_tensor *c, Product *p) {
-    if (a->ndim != 2 || b->ndim != 2 || !fl_is_product_dtype(a->dtype) || !fl_is_contiguous(c))
+    if (a->ndim > 2 || b->ndim > 2 || !fl_is_product_dtype(a->dtype) || !fl_is_contiguous(c))
         return false;
     p->dtype = a->dtype;
     p->pairs = false;
-    p->m = a->shape[0];
-    p->k = a->shape[1];
-    p->n = b->shape[1];
+    p->m = a->ndim == 2 ? a->shape[0] : 1;
+    p->k = inner_of_a(a);
+    p->n = b->ndim == 2 ? b->shape[1] : 1;
     p->nbatch = 0;
     p->a.data = a->data;
-    p->a.row = a->strides[0];
-    p->a.col = a->strides[1];
+    p->a.row = a->ndim == 2 ? a->strides[0] : p->k;
+    p->a.col = a->strides[a->ndim - 1];
     p->b.data = b->data;
     p->b.row = b->strides[0];
-    p->b.col = b->strides[1];
-    return readable_a(p) && readable_b(p);
+    p->b.col = b->ndim == 2 ? b->strides[1] : 1;
+    return true;
+}
+
+/* 1 where the product is done, 0 where its operands have to be copied first, -1 after an error. */
+int run_plain(Product *p, char *c) {
+    if (run_few(*p, p->a.data, p->b.data, c))
+        return 1;
+    if (!readable_a(p) || !readable_b(p))
+        return 0;
+    if (run_outer_product(*p, c))
+        return 1;
+    return run_product(*p, c) < 0 ? -1 : 1;
 }
 
 int check_operands(const fl_op *op, const fl_tensor *a, const fl_tensor *b) {
@@ -327,13 +378,13 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
     if (c->numel == 0)
         return 0;
     Product p;
-    if (inner_of_a(a) > 0 && plain_pair(a, b, c, &p))
-        return run_outer_product(p, c->data) ? 0 : run_product(p, c->data);
+    int status = 0;
+    if (inner_of_a(a) > 0 && plain_pair(a, b, c, &p) && (status = run_plain(&p, c->data)) != 0)
+        return status < 0 ? -1 : 0;
     int kind = fl_kind_of_dtype[c->dtype];
     Out out(c, kind);
     if (!out.ok())
         return -1;
-    int status = 0;
     if (inner_of_a(a) == 0)
         memset(out.as<char>(), 0, (size_t)c->numel * fl_kind_size[kind]);
     else if (kind == FL_K_I64)
