@@ -115,3 +115,21 @@ def test_no_process_is_left(leave):
         del batches, ring
         gc.collect()
     assert not children()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_errors_of_workers_leave_no_open_file():
+    def fail():
+        with pytest.raises(LookupError):
+            list(data.DataLoader(Failing(), 2, num_workers=2, workers="process"))
+
+    fail()
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            fail()
+        assert len(os.listdir("/proc/self/fd")) == before
+    finally:
+        gc.enable()

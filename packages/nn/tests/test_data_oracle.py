@@ -43,6 +43,12 @@ def both(make):
 COLLATED = [
     lambda t: [1, 2, 3],
     lambda t: [1.5, 2],
+    lambda t: [1, 2.5],
+    lambda t: [True, 2],
+    lambda t: [np.str_("a"), np.str_("b")],
+    lambda t: [np.array("a")],
+    lambda t: [range(2), range(2)],
+    lambda t: [None, None],
     lambda t: [True, False],
     lambda t: [np.float32(1), np.float32(2)],
     lambda t: [np.ones(2, "i2"), np.zeros(2, "i2")],

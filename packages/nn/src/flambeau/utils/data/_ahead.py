@@ -81,7 +81,10 @@ class Ahead:
             worker, outcome = self._arrived.pop(number)
             if isinstance(outcome, Failure):
                 self.close()
-                _raise(outcome)
+                try:
+                    raise _error_of(outcome)
+                finally:
+                    del outcome  # the traceback keeps this frame, which must not keep the error
             if outcome is END:  # noted now, not on arrival: what comes next must not depend on time
                 self._ended.add(worker)
             self._send_next()
@@ -179,12 +182,12 @@ class Ahead:
         raise RuntimeError(f"DataLoader {name} {what}") from None
 
 
-def _raise(failure: Failure) -> None:
-    """Raise a worker's exception, with the traceback of the other process as its cause."""
+def _error_of(failure: Failure) -> BaseException:
+    """A worker's exception, with the traceback of the other process as its cause."""
     error = failure.error
     if failure.traceback is not None:
         error.__cause__ = WorkerTraceback(failure.traceback)
-    raise error
+    return error
 
 
 def describe_exit(code: int | None) -> str:

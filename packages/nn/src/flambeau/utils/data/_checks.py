@@ -59,3 +59,15 @@ def check_batches(
         raise ValueError(
             "batch_sampler decides batch_size, shuffle, sampler and drop_last: leave these four out"
         )
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise ``ValueError`` for what is no whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise ValueError(f"{name} is a whole number of at least 1, not {value!r}")
+
+
+def check_switch(name: str, value: Any) -> None:
+    """Raise ``TypeError`` for what is neither ``True`` nor ``False``."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is True or False, not {value!r}")

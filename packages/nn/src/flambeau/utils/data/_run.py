@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +13,26 @@ from ._seeding import Streams
 class Progress:
     """How far a run through the data is; the loader keeps it, and not the run with its workers."""
 
-    __slots__ = ("finished", "seed", "start", "taken")
+    __slots__ = ("expected", "finished", "seed", "start", "taken")
 
-    def __init__(self, start: dict[str, Any], seed: int, taken: int) -> None:
+    def __init__(
+        self, start: dict[str, Any], seed: int, taken: int, expected: int | None = None
+    ) -> None:
         self.start = start
         self.seed = seed
         self.taken = taken
+        self.expected = expected  # batches, by the length that an iterable dataset gave
         self.finished = False
+
+    def count(self) -> None:
+        """One more batch was taken."""
+        self.taken += 1
+        if self.expected is not None and self.taken > self.expected:
+            warnings.warn(
+                f"the IterableDataset said that there are {self.expected} batches, but this is "
+                f"number {self.taken}: its __len__ is wrong, or every worker yields all samples",
+                stacklevel=3,
+            )
 
 
 class Run:
@@ -40,7 +54,7 @@ class Run:
         except StopIteration:
             self._progress.finished = True
             raise
-        self._progress.taken += 1
+        self._progress.count()
         return batch if self._pin is None else self._pin(batch)
 
 

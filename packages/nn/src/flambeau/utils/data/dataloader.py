@@ -11,7 +11,7 @@ from . import _checks, _epoch
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
 from ._run import Progress, Run, forever, load_here, number_jobs
-from .collate import default_collate, default_convert
+from .collate import default_collate, default_convert, stacks_tensors
 from .dataset import IterableDataset, Sample
 from .pin import pin_memory
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -19,6 +19,8 @@ from .sampler import BatchSampler, RandomSampler, SequentialSampler
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _FORMAT = 1
+# What the order and the batches were made of: a later change would be half a change.
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _SMALL_BATCH = 1 << 18  # bytes; gathering fewer takes less time than asking a thread to do it
 
 
@@ -130,6 +132,15 @@ class DataLoader(Generic[Sample]):
         self._resume: dict[str, Any] | None = None
         self._pool: Any = None
         self._served: Any = None  # a weak reference to the run that the kept workers serve
+        self._told_length: int | None = None  # of an iterable dataset, once somebody asked
+        self._made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and "_made" in self.__dict__:
+            raise ValueError(
+                f"{name} of a DataLoader cannot be changed: make another DataLoader with {name}=..."
+            )
+        super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
         resume, self._resume = self._resume, None
@@ -148,7 +159,7 @@ class DataLoader(Generic[Sample]):
             generator = self.generator
             indices = _epoch.begin(orders, generator, streams, resume and start, skip)
         self._runs += 1
-        self._current = progress = Progress(start, seed, skip)
+        self._current = progress = Progress(start, seed, skip, self._told_length)
         replayed = skip if mode == "next" and self.shard_iterable else 0
         batches = self._run(mode, indices, seed, skip - replayed)
         for _ in range(replayed):
@@ -160,9 +171,10 @@ class DataLoader(Generic[Sample]):
         if not self._is_iterable:
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
         size = len(self.dataset)
-        if self.batch_size is None:
-            return size
-        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
+        if self.batch_size is not None:
+            size = size // self.batch_size if self.drop_last else -(-size // self.batch_size)
+        self._told_length = size
+        return size
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is: the epoch, its random order, and how many batches were taken.
@@ -267,7 +279,8 @@ class DataLoader(Generic[Sample]):
             return "next"
         if self.batch_sampler is None:
             return "one"
-        whole = self.collate_fn is default_collate and gathers(self.dataset)
+        plain = self.collate_fn is default_collate and stacks_tensors()
+        whole = plain and gathers(self.dataset)
         return "rows" if whole else "batch"
 
     def _orders(self, mode: str) -> Callable[[], Iterator[Any]]:

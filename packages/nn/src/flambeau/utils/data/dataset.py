@@ -202,7 +202,7 @@ class ConcatDataset(Dataset[Any]):
         datasets: At least one, none of them an ``IterableDataset``.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is none, or a negative index lies before the first sample.
         TypeError: One is an ``IterableDataset``.
 
     Example:
@@ -217,12 +217,19 @@ class ConcatDataset(Dataset[Any]):
             raise ValueError("ConcatDataset() needs at least one dataset")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise TypeError("ConcatDataset() takes datasets with indices, not an IterableDataset")
-        self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Where every dataset ends."""
+        return list(accumulate(map(len, sequence)))
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, index: int) -> Any:
+        if index < -len(self):
+            raise ValueError(f"index {index} lies before the first of {len(self)} samples")
         index = check_index(index, len(self))
         which = bisect_right(self.cumulative_sizes, index)
         before = self.cumulative_sizes[which - 1] if which else 0

@@ -9,7 +9,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from .collate import collate
+from .collate import collate, default_collate_fn_map
 
 
 def pad_collate(
@@ -43,7 +43,9 @@ def pad_collate(
     if side not in ("left", "right"):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
     stack = partial(_stack, value=padding_value, left=side == "left", lengths=return_lengths)
-    return collate([_numbers_to_tensors(sample) for sample in batch], stack)
+    functions = {**default_collate_fn_map, Tensor: stack}
+    samples = [_numbers_to_tensors(sample) for sample in batch]
+    return collate(samples, collate_fn_map=functions)
 
 
 def _numbers_to_tensors(sample: Any) -> Any:
@@ -59,15 +61,17 @@ def _numbers_to_tensors(sample: Any) -> Any:
     return sample
 
 
-def _stack(tensors: list[Tensor], value: float, left: bool, lengths: bool) -> Any:
+def _stack(
+    tensors: Sequence[Tensor], *, value: float, left: bool, lengths: bool, collate_fn_map: Any
+) -> Any:
     """One tensor of all, each padded to the greatest size in every dimension."""
     shapes = [tuple(tensor.shape) for tensor in tensors]
     if len({len(shape) for shape in shapes}) > 1:
         raise ValueError(f"pad_collate() pads sizes, not dimensions; the shapes are {shapes}")
     if not shapes[0]:
-        return flambeau.stack(tensors)
+        return flambeau.stack(list(tensors))
     if len(set(shapes)) == 1:
-        made = flambeau.stack(tensors)
+        made = flambeau.stack(list(tensors))
     else:
         size = tuple(map(max, zip(*shapes, strict=True)))
         first = next((t for t in tensors if t.numel()), tensors[0])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import accumulate, chain, islice
+from math import inf
 from typing import Any, Generic, TypeVar
 
 import flambeau
 from flambeau import Tensor
+
+from ._checks import check_count, check_switch
 
 Index = TypeVar("Index", covariant=True)
 
@@ -83,7 +86,8 @@ class RandomSampler(_Ordered):
         generator: Where the random numbers come from.
 
     Raises:
-        ValueError: ``num_samples`` is not positive.
+        ValueError: ``num_samples`` is not positive, or there are no samples.
+        TypeError: ``replacement`` is neither ``True`` nor ``False``.
 
     Example:
         >>> import flambeau
@@ -99,11 +103,11 @@ class RandomSampler(_Ordered):
         num_samples: int | None = None,
         generator: Any = None,
     ) -> None:
-        if num_samples is not None and num_samples <= 0:
-            raise ValueError(f"num_samples is at least 1, not {num_samples}")
+        check_switch("replacement", replacement)
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
+        check_count("num_samples", self.num_samples)
         self.generator = generator
 
     @property
@@ -184,8 +188,8 @@ class WeightedRandomSampler(Sampler[int]):
         generator: Where the random numbers come from.
 
     Raises:
-        ValueError: ``num_samples`` is not positive, a weight is negative, or there are too few
-            positive weights.
+        ValueError: ``num_samples`` is not positive, a weight is negative, infinite or nan, or
+            there are too few positive weights.
 
     Example:
         >>> from flambeau.utils.data import WeightedRandomSampler
@@ -200,11 +204,10 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: bool = True,
         generator: Any = None,
     ) -> None:
-        self.weights = [float(weight) for weight in weights]
-        if num_samples <= 0:
-            raise ValueError(f"num_samples is at least 1, not {num_samples}")
-        if any(weight < 0 for weight in self.weights):
-            raise ValueError("weights are at least 0")
+        check_count("num_samples", num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement is True or False, not {replacement!r}")
+        self.weights = _read_weights(weights)
         positive = sum(weight > 0 for weight in self.weights)
         if positive < (1 if replacement else num_samples):
             raise ValueError(
@@ -255,8 +258,7 @@ class BatchSampler(Sampler[list[int]]):
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
-            raise ValueError(f"batch_size is a whole number of at least 1, not {batch_size!r}")
+        check_count("batch_size", batch_size)
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last is True or False, not {drop_last!r}")
         self.sampler = sampler
@@ -272,3 +274,17 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         size = len(self.sampler)  # type: ignore[arg-type]
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
+
+
+def _read_weights(weights: Iterable[float]) -> list[float]:
+    """The weights as numbers; ``ValueError`` for what is no row of weights."""
+    read = flambeau.as_tensor(
+        weights if isinstance(weights, Tensor) else list(weights), dtype=flambeau.float64
+    )
+    if read.ndim != 1:
+        raise ValueError(f"weights are a row of numbers, not of shape {tuple(read.shape)}")
+    listed: list[float] = read.tolist()
+    for i, weight in enumerate(listed):
+        if not 0 <= weight < inf:
+            raise ValueError(f"weights are at least 0 and finite, but weights[{i}] is {weight}")
+    return listed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -50,4 +51,10 @@ def _sizes(lengths: Sequence[int | float], total: int) -> list[int]:
     sizes = [math.floor(total * length) for length in lengths]
     for i in range(total - sum(sizes)):
         sizes[i % len(sizes)] += 1
+    for i, size in enumerate(sizes):
+        if size == 0:
+            warnings.warn(
+                f"lengths[{i}], {lengths[i]} of {total} samples, gives an empty dataset",
+                stacklevel=3,
+            )
     return sizes
