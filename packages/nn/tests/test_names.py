@@ -14,13 +14,10 @@ QUANTIZED = "quantized modules are not planned"
 ABSENT = {
     **dict.fromkeys(("Container", "NLLLoss2d"), DEPRECATED),
     **dict.fromkeys(("intrinsic", "qat", "quantizable", "quantized"), QUANTIZED),
-    "factory_kwargs": "a helper of PyTorch's own modules",
-    "grad": "gradients of convolutions as functions; backward() computes them",
 }
 #: Methods of torch.nn.Module that are not here -> why.
 ABSENT_METHODS = {
     **dict.fromkeys(("ipu", "mtia", "xpu"), "devices without a backend; to() takes any"),
-    "compile": "networks are compiled from outside, with flambeau.jit",
 }
 #: Files of torch.nn.modules that are not here -> why.
 ABSENT_FILES = {"_functions", "utils", "linear_cross_entropy", "linear_cross_entropy_options"}

@@ -1,6 +1,6 @@
 """Modules, layers and losses for building networks."""
 
-from . import attention, common_types, functional, init, modules, parallel, utils
+from . import attention, common_types, functional, grad, init, modules, parallel, utils
 from ._summary import LayerSummary, Summary, summary
 from .modules import _also
 from .modules.activation import (
@@ -149,7 +149,13 @@ from .modules.transformer import (
 from .modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from .modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from .parallel import DataParallel
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+    factory_kwargs,
+)
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -322,7 +328,9 @@ __all__ = [
     "ZeroPad3d",
     "attention",
     "common_types",
+    "factory_kwargs",
     "functional",
+    "grad",
     "init",
     "modules",
     "parallel",

@@ -294,3 +294,36 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 def is_lazy(param: Any) -> bool:
     """Whether this is a parameter or buffer whose shape is not known yet."""
     return isinstance(param, UninitializedTensorMixin)
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """What a module's ``**kwargs`` say to the functions that make its tensors.
+
+    Args:
+        kwargs: ``device``, ``dtype``, ``memory_format``, and a dict ``factory_kwargs`` of the
+            same for modules that have arguments of these names themselves.
+
+    Returns:
+        One dict of them.
+
+    Raises:
+        TypeError: Another name is given, or one twice.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn
+        >>> nn.factory_kwargs({"factory_kwargs": {"dtype": flambeau.float64}})
+        {'dtype': flambeau.float64}
+    """
+    given = dict(kwargs or {})
+    made = dict(given.pop("factory_kwargs", {}))
+    unknown = sorted(given.keys() - {"device", "dtype", "memory_format"})
+    if unknown:
+        raise TypeError(
+            f"unexpected keyword argument {unknown[0]!r}; tensors are made with device, dtype and "
+            "memory_format"
+        )
+    twice = sorted(given.keys() & made.keys())
+    if twice:
+        raise TypeError(f"{twice[0]} is given twice, by itself and in factory_kwargs")
+    return made | given

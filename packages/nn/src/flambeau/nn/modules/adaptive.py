@@ -88,13 +88,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for layer in (self.head, *(linear for cluster in self.tail for linear in cluster)):
             layer.reset_parameters()
 
-    def forward(self, input: Tensor, target: Tensor) -> _Result:
+    def forward(self, input_: Tensor, target_: Tensor) -> _Result:
         """Compute the log probability of each target, and the loss."""
-        _check_call(input, target, self.n_classes)
-        rows = input if target.ndim else input.unsqueeze(0)
-        wanted = target.reshape(-1)
+        _check_call(input_, target_, self.n_classes)
+        rows = input_ if target_.ndim else input_.unsqueeze(0)
+        wanted = target_.reshape(-1)
         columns = wanted.clone()
-        output = flambeau.zeros_like(wanted, dtype=input.dtype)
+        output = flambeau.zeros_like(wanted, dtype=input_.dtype)
         for i, (start, stop) in enumerate(pairwise(self.cutoffs)):
             places = ((wanted >= start) & (wanted < stop)).nonzero().squeeze(1)
             if places.numel():
@@ -105,7 +105,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 output = output.index_copy(0, places, chosen)
         head = F.log_softmax(self.head(rows), 1)
         output = output + head.gather(1, columns.unsqueeze(1)).squeeze(1)
-        return _Result(output.reshape(target.shape), -output.mean())
+        return _Result(output.reshape(target_.shape), -output.mean())
 
     def log_prob(self, input: Tensor) -> Tensor:
         """The log probabilities of all classes.

@@ -24,17 +24,17 @@ class _List(Module):
     def __contains__(self, module: object) -> bool:
         return any(module is member for member in self)
 
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return self._like(list(self)[index])
-        return self.__dict__[self._name_at(index)]
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            return self._like(list(self)[idx])
+        return self.__dict__[self._name_at(idx)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._name_at(index), module)
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._name_at(idx), module)
 
-    def __delitem__(self, index: int | slice) -> None:
+    def __delitem__(self, idx: int | slice) -> None:
         kept = list(self)
-        del kept[index]
+        del kept[idx]
         self._refill(kept)
 
     def append(self, module: Module) -> Any:
@@ -55,10 +55,10 @@ class _List(Module):
         self._refill(kept)
         return self
 
-    def pop(self, index: int | slice = -1) -> Any:
+    def pop(self, key: int | slice = -1) -> Any:
         """Take a module, or a slice of them, out and return it."""
-        module = self[index]
-        del self[index]
+        module = self[key]
+        del self[key]
         return module
 
     def _like(self, modules: list[Module]) -> Any:
@@ -113,11 +113,11 @@ class Sequential(_List):
             input = members[name](input)
         return input
 
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            names = list(self._module_names)[index]
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            names = list(self._module_names)[idx]
             return type(self)({name: self.__dict__[name] for name in names})
-        return super().__getitem__(index)
+        return super().__getitem__(idx)
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *_checked(other))
@@ -126,14 +126,14 @@ class Sequential(_List):
         self.extend(_checked(other))
         return self
 
-    def __mul__(self, times: int) -> Sequential:
+    def __mul__(self, other: int) -> Sequential:
         """The same modules several times over, one after another."""
-        return Sequential(*list(self) * _count(times))
+        return Sequential(*list(self) * _count(other))
 
     __rmul__ = __mul__
 
-    def __imul__(self, times: int) -> Sequential:
-        self.extend(list(self) * (_count(times) - 1))
+    def __imul__(self, other: int) -> Sequential:
+        self.extend(list(self) * (_count(other) - 1))
         return self
 
 
@@ -162,8 +162,8 @@ class ModuleList(_List):
         self.extend(modules)
         return self
 
-    def __add__(self, modules: Iterable[Module]) -> ModuleList:
-        return ModuleList([*self, *modules])
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
 
     def __repr__(self) -> str:
         lines = []
@@ -197,18 +197,18 @@ class ModuleDict(Module):
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._module_names:
-            raise KeyError(name)
-        return self.__dict__[name]
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._module_names:
+            raise KeyError(key)
+        return self.__dict__[key]
 
-    def __setitem__(self, name: str, module: Module) -> None:
-        self.add_module(name, module)
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
 
-    def __delitem__(self, name: str) -> None:
-        if name not in self._module_names:
-            raise KeyError(name)
-        delattr(self, name)
+    def __delitem__(self, key: str) -> None:
+        if key not in self._module_names:
+            raise KeyError(key)
+        delattr(self, key)
 
     def __len__(self) -> int:
         return len(self._module_names)
@@ -216,18 +216,18 @@ class ModuleDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self._module_names)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._module_names
+    def __contains__(self, key: object) -> bool:
+        return key in self._module_names
 
     def clear(self) -> None:
         """Take all modules out."""
         for name in list(self):
             del self[name]
 
-    def pop(self, name: str) -> Module:
+    def pop(self, key: str) -> Module:
         """Take a module out and return it."""
-        module: Module = self[name]
-        del self[name]
+        module: Module = self[key]
+        del self[key]
         return module
 
     def keys(self) -> Any:

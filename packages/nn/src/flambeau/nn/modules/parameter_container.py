@@ -54,13 +54,13 @@ class ParameterList(_Holder):
     def __iter__(self) -> Iterator[Any]:
         return iter([self.__dict__[str(i)] for i in range(self._size)])
 
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self.__dict__[self._name_at(index)]
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            return type(self)(list(self)[idx])
+        return self.__dict__[self._name_at(idx)]
 
-    def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name_at(index), _as_parameter(value))
+    def __setitem__(self, idx: int, param: Any) -> None:
+        setattr(self, self._name_at(idx), _as_parameter(param))
 
     def append(self, value: Any) -> ParameterList:
         """Add a parameter at the end, and return this list."""
@@ -83,8 +83,8 @@ class ParameterList(_Holder):
             self.append(value)
         return self
 
-    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
-        return self.extend(values)
+    def __iadd__(self, parameters: Iterable[Any]) -> ParameterList:
+        return self.extend(parameters)
 
     def extra_repr(self) -> str:
         return self._show(enumerate(self))

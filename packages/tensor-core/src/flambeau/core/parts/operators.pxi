@@ -75,6 +75,11 @@ cdef class Operator:
     def __text_signature__(self):
         return _full_signature(self, 0, "")
 
+    @property
+    def __signature__(self):
+        """What ``inspect.signature`` shows: the parameters of the first overload."""
+        return _inspected(self)
+
     def __repr__(self):
         return f"<operator {self._name}>"
 
@@ -91,6 +96,23 @@ cdef bint _chooses(Operator o):
 cdef str _full_signature(Operator o, int i, str name):
     text = _signature(o.overloads[i], name)
     return text.removesuffix(")") + ", inplace=False)" if _chooses(o) else text
+
+
+cdef object _inspected(Operator o):
+    from inspect import Parameter, Signature    # imported by whoever asks
+    cdef const fl_op *op = o.overloads[0]
+    cdef int i
+    shown = []
+    for i in range(op.nparams):
+        keyword = op.params[i].flags & FL_P_KEYWORD
+        given = op.params[i].flags & FL_P_DEFAULT
+        shown.append(Parameter(
+            op.params[i].name.decode(),
+            Parameter.KEYWORD_ONLY if keyword else Parameter.POSITIONAL_OR_KEYWORD,
+            default=fl_box(&op.params[i].fallback) if given else Parameter.empty))
+    if _chooses(o):
+        shown.append(Parameter("inplace", Parameter.POSITIONAL_OR_KEYWORD, default=False))
+    return Signature(shown)
 
 
 cdef str _op_key(const fl_op *op):

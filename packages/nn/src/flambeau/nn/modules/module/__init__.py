@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import flambeau
 from flambeau.core import scopes_wanted
 
 from ._calls import call_with_hooks
@@ -102,6 +103,32 @@ class Module(Conversion, State):
             "computation of this module"
         )
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Run ``forward`` as compiled graphs from now on; copies of the module do not.
+
+        Args:
+            args: Those of ``flambeau.compile`` after the function.
+            kwargs: See there.
+
+        Example:
+            >>> import flambeau
+            >>> from flambeau import nn
+            >>> layer = nn.Linear(2, 1)
+            >>> layer.compile()
+            >>> tuple(layer(flambeau.ones(3, 2)).shape)
+            (3, 1)
+        """
+        plain = self.__dict__.get("_plain_forward", self.forward)
+        compiled = flambeau.compile(plain, *args, **kwargs)
+        self.__dict__.update(forward=compiled, _plain_forward=plain)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, without a compiled ``forward``, which belongs to this one object."""
+        state = self.__dict__.copy()
+        if state.pop("_plain_forward", None) is not None:
+            del state["forward"]
+        return state
+
     def train(self: Self, mode: bool = True) -> Self:
         """Put this module and all below it in training mode, or in evaluation mode.
 
@@ -121,8 +148,9 @@ class Module(Conversion, State):
         """
         if not isinstance(mode, bool):
             raise ValueError(f"train() takes True or False, not {mode!r}")
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self: Self) -> Self:

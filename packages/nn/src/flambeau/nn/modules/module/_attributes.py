@@ -53,6 +53,10 @@ class Attributes:
     def _modules(self) -> Members:
         return Members(self._module_names, self.__dict__)
 
+    @property
+    def _non_persistent_buffers_set(self) -> frozenset[str]:
+        return frozenset(name for name, persistent in self._buffer_names.items() if not persistent)
+
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or reserve its name with ``None``.
 

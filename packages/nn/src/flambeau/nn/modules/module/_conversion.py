@@ -23,7 +23,8 @@ class Conversion(Tree):
         Args:
             args: A device, a floating or complex dtype, a device and a dtype, or a tensor whose
                 device and dtype are taken.
-            kwargs: ``device``, ``dtype``, ``non_blocking``, ``memory_format``.
+            kwargs: ``device``, ``dtype``, ``non_blocking``, and ``memory_format``, the order in
+                which parameters and buffers of four and five dimensions lie in memory.
 
         Returns:
             This module.
@@ -39,6 +40,7 @@ class Conversion(Tree):
             flambeau.float64
         """
         device, dtype = _parse(args, kwargs)
+        order = kwargs.get("memory_format")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"Module.to() converts weights to floating or complex dtypes, not to {dtype}; "
@@ -49,7 +51,8 @@ class Conversion(Tree):
             if tensor.is_meta and device is not None and flambeau.device(device).type != "meta":
                 raise NotImplementedError(_no_values(self, device))
             numeric = tensor.is_floating_point() or tensor.is_complex()
-            return tensor.to(device=device or tensor.device, dtype=dtype if numeric else None)
+            moved = tensor.to(device=device or tensor.device, dtype=dtype if numeric else None)
+            return moved.to(memory_format=order) if order and tensor.ndim in (4, 5) else moved
 
         return self._apply(convert)
 
@@ -100,14 +103,30 @@ class Conversion(Tree):
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def _apply(self: Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the values of every parameter, gradient and buffer by ``fn`` of them."""
-        modules: Any = self.modules() if recurse else (self,)
+        """Replace the values of every parameter, gradient and buffer by ``fn`` of them.
+
+        A class that keeps tensors elsewhere overrides it, and is asked wherever it stands.
+        """
+        once = fn if isinstance(fn, _Once) else _Once(fn)
+        if recurse:
+            for module in self.children():
+                module._apply(once)
         with flambeau.no_grad():
-            changed: dict[int, Any] = {}
-            for module in modules:
-                _apply_to_parameters(module, fn, changed)
-                _apply_to_buffers(module, fn, changed)
+            _apply_to_parameters(self, once)
+            _apply_to_buffers(self, once)
         return self
+
+
+class _Once:
+    """A conversion that knows what it changed, so that tied members stay tied."""
+
+    def __init__(self, fn: Callable[[Tensor], Tensor]) -> None:
+        self.fn = fn
+        self.parameters: dict[int, Tensor] = {}
+        self.buffers: dict[int, tuple[Tensor, Tensor]] = {}  # the old one, kept alive, and the new
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        return self.fn(tensor)
 
 
 def _no_values(module: Conversion, device: Any) -> str:
@@ -118,14 +137,12 @@ def _no_values(module: Conversion, device: Any) -> str:
     )
 
 
-def _apply_to_parameters(
-    module: Any, fn: Callable[[Tensor], Tensor], changed: dict[int, Any]
-) -> None:
+def _apply_to_parameters(module: Any, fn: _Once) -> None:
     for name in module._parameter_names:
         param = module.__dict__[name]
-        if param is None or id(param) in changed:
+        if param is None or id(param) in fn.parameters:
             continue
-        changed[id(param)] = param
+        fn.parameters[id(param)] = param
         if is_lazy(param):
             param.convert_(fn)
             continue
@@ -135,8 +152,7 @@ def _apply_to_parameters(
             param.grad = fn(grad.detach())
 
 
-def _apply_to_buffers(module: Any, fn: Callable[[Tensor], Tensor], changed: dict[int, Any]) -> None:
-    """Buffers are replaced; ``changed`` keeps (old, new), so that a shared one stays shared."""
+def _apply_to_buffers(module: Any, fn: _Once) -> None:
     for name in module._buffer_names:
         buffer = module.__dict__[name]
         if buffer is None:
@@ -144,9 +160,9 @@ def _apply_to_buffers(module: Any, fn: Callable[[Tensor], Tensor], changed: dict
         if is_lazy(buffer):
             buffer.convert_(fn)
             continue
-        if id(buffer) not in changed:
-            changed[id(buffer)] = (buffer, fn(buffer))
-        module.__dict__[name] = changed[id(buffer)][1]
+        if id(buffer) not in fn.buffers:
+            fn.buffers[id(buffer)] = (buffer, fn(buffer))
+        module.__dict__[name] = fn.buffers[id(buffer)][1]
 
 
 def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

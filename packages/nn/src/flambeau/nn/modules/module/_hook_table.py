@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 _ids = itertools.count()
@@ -39,6 +39,44 @@ class HookTable(dict[int, Hook]):
         self[handle.id] = hook
         self.update(older)
         return handle
+
+
+class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
+    """A live view of a module's hooks of one kind: functions by number."""
+
+    def __init__(self, module: Any, kind: str) -> None:
+        self._module = module
+        self._kind = kind
+
+    def _table(self) -> HookTable:
+        table: HookTable | None = self._module._hooks
+        return HookTable() if table is None else table
+
+    def __getitem__(self, number: int) -> Callable[..., Any]:
+        hook = self._table()[number]
+        if hook.kind != self._kind:
+            raise KeyError(number)
+        return hook.function
+
+    def __setitem__(self, number: int, function: Callable[..., Any]) -> None:
+        if self._module._hooks is None:
+            self._module._hooks = HookTable()
+        self._module._hooks[number] = Hook(self._kind, function)
+
+    def __delitem__(self, number: int) -> None:
+        self[number]  # one of this kind, or a KeyError
+        del self._table()[number]
+        if not self._table():
+            self._module._hooks = None
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([i for i, hook in self._table().items() if hook.kind == self._kind])
+
+    def __len__(self) -> int:
+        return len(self._table().list(self._kind))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 class RemovableHandle:

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._attributes import Attributes
-from ._hook_table import Hook, HookTable, RemovableHandle
+from ._hook_table import Hook, HooksOfKind, HookTable, RemovableHandle
+
+
+def _view(kind: str) -> Any:
+    """The hooks of one kind under PyTorch's name: to be counted, cleared or replaced."""
+
+    def get(self: Any) -> HooksOfKind:
+        return HooksOfKind(self, kind)
+
+    def put(self: Any, hooks: Mapping[int, Callable[..., Any]]) -> None:
+        kept = dict(hooks)
+        view = HooksOfKind(self, kind)
+        view.clear()
+        view.update(kept)
+
+    return property(get, put)
 
 
 class Hooks(Attributes):
     """Registers hooks."""
+
+    _forward_hooks = _view("forward")
+    _forward_pre_hooks = _view("forward_pre")
+    _backward_hooks = _view("backward")
+    _backward_pre_hooks = _view("backward_pre")
+    _state_dict_pre_hooks = _view("state_pre")
+    _load_state_dict_pre_hooks = _view("load_pre")
+    _load_state_dict_post_hooks = _view("load_post")
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

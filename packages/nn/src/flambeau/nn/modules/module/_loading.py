@@ -92,7 +92,7 @@ class Loading:
     def _metadata(self, prefix: str) -> dict[str, Any]:
         """What the state_dict says about a module, and how it is loaded."""
         known = self.versions.get(prefix[:-1], {})
-        return {**known, "assign_to_params_buffers": self.assign}
+        return {**known, "assign_to_params_buffers": True} if self.assign else dict(known)
 
     def unexpected(self) -> list[str]:
         """The keys nobody asked for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
@@ -50,7 +50,7 @@ class Tree(Attributes):
             >>> [name for name, _ in net.named_parameters()]
             ['0.weight', '0.bias']
         """
-        return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
+        return self._named_members(_parameters_of, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Iterate over the buffers, each once; ``recurse`` includes those of submodules."""
@@ -67,7 +67,7 @@ class Tree(Attributes):
             >>> [name for name, _ in nn.BatchNorm2d(4).named_buffers()]
             ['running_mean', 'running_var', 'num_batches_tracked']
         """
-        return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
+        return self._named_members(_buffers_of, prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
         """Iterate over the direct submodules, each once."""
@@ -206,16 +206,19 @@ class Tree(Attributes):
         return self._get_member(target, "buffer")
 
     def _named_members(
-        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Iterate over (path, member) of the members listed by the name dict ``kind``."""
+        """Iterate over (path, member) of what ``get_members_fn`` says of every module."""
         seen: set[int] = set()
         modules: Any = [(prefix, self)]
         if recurse:
             modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in modules:
-            for name in module.__dict__[kind]:
-                member = module.__dict__[name]
+            for name, member in get_members_fn(module):
                 if member is None or id(member) in seen:
                     continue
                 if remove_duplicate:
@@ -241,6 +244,16 @@ class Tree(Attributes):
                 + hint(name, names)
             )
         return module.__dict__[name]
+
+
+def _parameters_of(module: Tree) -> list[tuple[str, Any]]:
+    members = module.__dict__
+    return [(name, members[name]) for name in module._parameter_names]
+
+
+def _buffers_of(module: Tree) -> list[tuple[str, Any]]:
+    members = module.__dict__
+    return [(name, members[name]) for name in module._buffer_names]
 
 
 def join(prefix: str, name: str) -> str:
