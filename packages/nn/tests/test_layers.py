@@ -278,6 +278,24 @@ def test_dropout():
     assert layer.eval()(x).tolist() == x.tolist()
     with pytest.raises(ValueError, match="between 0 and 1, not 2"):
         nn.Dropout(2)
+    with pytest.raises(ValueError, match="between 0 and 1, not 'half'"):
+        nn.Dropout("half")
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: nn.Linear("4", 2), r"Linear\(\): in_features must be an int, not str"),
+        (lambda: nn.Linear(4, 2.5), r"Linear\(\): out_features must be an int, not float"),
+        (lambda: nn.Embedding(4, "2"), r"Embedding\(\): embedding_dim must be an int, not str"),
+        (lambda: nn.BatchNorm1d(None), r"BatchNorm1d\(\): num_features must be an int"),
+        (lambda: nn.Conv2d("3", 4, 1), r"Conv2d\(\): in_channels must be an int, not str"),
+        (lambda: nn.ModuleList(3), r"ModuleList\.extend\(\) takes an iterable of modules, not int"),
+    ],
+)
+def test_what_is_no_size_is_named(make, text):
+    with pytest.raises(TypeError, match=text):
+        make()
 
 
 def test_flatten_and_unflatten():

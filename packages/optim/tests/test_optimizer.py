@@ -238,8 +238,20 @@ def test_an_optimizer_of_one_s_own_may_override_step():
         optim.Optimizer([a], {}).step()
 
 
+def test_options_of_other_types_are_refused():
+    a = param(1.0)
+    with pytest.raises(TypeError, match="lr is a number, not str"):
+        optim.Adam([a], lr="0.1")
+    with pytest.raises(TypeError, match=r"betas is a pair of numbers such as .*, not 0\.9"):
+        optim.Adam([a], betas=0.9)
+    with pytest.raises(ValueError, match=r"betas is a pair of numbers such as .*, not 1"):
+        optim.RAdam([a], betas=(0.9,))
+
+
 def test_what_is_no_list_of_leaves_is_refused():
     a = param(1.0)
+    with pytest.raises(TypeError, match=r"not object: of a module write module\.parameters\(\)"):
+        optim.SGD(object(), lr=0.1)
     with pytest.raises(TypeError, match=r"write \[tensor\]"):
         optim.SGD(a, lr=0.1)
     with pytest.raises(ValueError, match="no parameters"):

@@ -120,7 +120,7 @@ GOLDEN = [
      "tensor(): could not infer dtype of str; give numbers, nested lists of numbers, an array or a "
      "tensor"),
     (lambda: flambeau.zeros(2, dtype="float32"), TypeError,
-     "empty(): argument 'dtype' must be flambeau.dtype or None, not str"),
+     "zeros(): argument 'dtype' must be flambeau.dtype or None, not str"),
     (lambda: flambeau.ones(2, dtype=flambeau.bfloat16).numpy(), TypeError,
      "NumPy has no dtype flambeau.bfloat16; write x.float().numpy()"),
     # ---- arguments
@@ -139,7 +139,7 @@ GOLDEN = [
     (lambda: ops.mse_loss(X, X, reduction="avg"), ValueError,
      "mse_loss(): avg is not a valid value for reduction; it is 'none', 'mean' or 'sum'"),
     (lambda: flambeau.ones(-1), ArgumentError,
-     "a tensor of shape [-1]: sizes must not be negative"),
+     "ones(): a tensor of shape [-1]: sizes must not be negative"),
     (lambda: flambeau.arange(0, 5, 0), RuntimeError,
      "arange(): start=0, end=5, step=0: step must be a number other than zero (in an integer dtype "
      "steps are truncated); give dtype=float32 for fractional steps"),

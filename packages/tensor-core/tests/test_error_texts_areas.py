@@ -197,6 +197,45 @@ GOLDEN = [
      "linalg.vector_norm: Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
     (lambda: linalg.vector_norm(M, dim=(0, -2)), RuntimeError,
      "linalg.vector_norm: dim [0, -2] names a dimension twice; name each once"),
+    (lambda: flambeau.addmm(M, M, M), RuntimeError,
+     "addmm(): in matmul(): self is [2, 3] and other is [2, 3]; the last dimension of self (3) "
+     "must equal the second-last of other (2)"),
+    (lambda: M.reshape(7), RuntimeError,
+     "reshape(): in view(): shape '[7]' is invalid for input of size 6 (shape [2, 3]); the product "
+     "of the sizes must stay the same"),
+    (lambda: flambeau.vander(M), RuntimeError,
+     "vander(): x must be a one-dimensional tensor, got shape [2, 3]"),
+    (lambda: flambeau.fft.fft("a"), TypeError,
+     "fft.fft(): argument 'input' must be Tensor, not str"),
+    (lambda: flambeau.arange("a"), TypeError,
+     "arange(): argument 'end' must be number, not str"),
+    (lambda: flambeau.zeros("a", 2), TypeError,
+     "zeros(): argument 'size' must be ints (shape), not tuple with str at position 0"),
+    (lambda: flambeau.randn(2, 1.5), TypeError,
+     "randn(): argument 'size' must be ints (shape), not tuple with float at position 1"),
+    # ---- of several forms, the error of the one that was meant
+    (lambda: flambeau.where(M > 0, M, "a"), TypeError,
+     "where(): argument 'other' must be Tensor or number, not str; its forms: where(condition, "
+     "self, other), where.places(condition)"),
+    (lambda: M.std(correction="a"), TypeError,
+     "std(): argument 'correction' must be number or None, not str; its forms: std(self, dim, "
+     "correction, keepdim), std.unbiased(self, unbiased), std.dim(self, dim, unbiased, keepdim)"),
+    # ---- functions that are no rows
+    (lambda: M["a"], IndexError,
+     "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid "
+     "indices (got str 'a')"),
+    (lambda: flambeau.promote_types(flambeau.int8, "a"), TypeError,
+     "promote_types(): argument 'b' must be flambeau.dtype such as flambeau.float32, not str"),
+    (lambda: flambeau.manual_seed("a"), ValueError,
+     "manual_seed(): seed must be an integer, not 'a'"),
+    (lambda: flambeau.set_num_threads("a"), TypeError,
+     "set_num_threads(): expects an int, but got str"),
+    (lambda: flambeau.save(M, 3), TypeError,
+     "save(): f must be a path or a file with a write() method, not int"),
+    (lambda: flambeau.load(3), TypeError,
+     "load(): f must be a path or a file with a read() method, not int"),
+    (lambda: nn.interpolate(flambeau.ones(1, 1, 4, 4), scale_factor="a"), TypeError,
+     "interpolate(): scale_factor is a number or one for each spatial dimension, not 'a'"),
 ]
 
 

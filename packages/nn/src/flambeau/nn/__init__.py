@@ -2,7 +2,7 @@
 
 from . import attention, common_types, functional, grad, init, modules, parallel, utils
 from ._summary import LayerSummary, Summary, summary
-from .modules import _also
+from .modules import _torch_layout
 from .modules.activation import (
     CELU,
     ELU,
@@ -338,4 +338,4 @@ __all__ = [
     "utils",
 ]
 
-_also.add(globals())
+_torch_layout.add(globals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor
@@ -25,19 +26,27 @@ def at_least_zero(**options: Any) -> None:
     """Refuse negative numbers and nan.
 
     Raises:
+        TypeError: It is no number.
         ValueError: Names the option.
     """
     for name, value in options.items():
+        if not hasattr(value, "__float__"):
+            raise TypeError(f"{name} is a number, not {type(value).__name__}")
         if not value >= 0:
             raise ValueError(f"{name} is at least 0, not {value}")
 
 
 def check_betas(betas: tuple[Any, Any]) -> None:
-    """Refuse decay rates outside ``[0, 1)``.
+    """Refuse what is no pair of decay rates in ``[0, 1)``.
 
     Raises:
-        ValueError: Names the position.
+        TypeError: It is no sequence.
+        ValueError: There are more or fewer than two, or names the position of the wrong one.
     """
+    if not isinstance(betas, Sequence):
+        raise TypeError(f"betas is a pair of numbers such as (0.9, 0.999), not {betas!r}")
+    if len(betas) != 2:
+        raise ValueError(f"betas is a pair of numbers such as (0.9, 0.999), not {len(betas)}")
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"betas[{i}] is at least 0 and less than 1, not {beta}")

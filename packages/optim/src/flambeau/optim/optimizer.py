@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any
@@ -85,6 +85,11 @@ class Optimizer:
         self.param_groups = []
         self._step_count = 0
         self._hooks = Hooks()
+        if not isinstance(params, Iterable):
+            raise TypeError(
+                f"an optimizer takes an iterable of tensors, not {type(params).__name__}: of a "
+                "module write module.parameters()"
+            )
         groups = list(params)
         if not groups:
             raise ValueError(

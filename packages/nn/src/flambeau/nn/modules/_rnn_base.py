@@ -214,7 +214,7 @@ class RNNBase(Module):
         """The states, zeros where none are given, after all checks."""
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                "input.size(-1) must be equal to input_size. Expected "
+                f"{self.mode}(): input.size(-1) must be equal to input_size. Expected "
                 f"{self.input_size}, got {input.shape[-1]}"
             )
         dtype = self._flat_weights[0].dtype

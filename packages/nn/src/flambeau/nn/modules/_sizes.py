@@ -8,6 +8,23 @@ from typing import Any
 Size = int | tuple[int, ...]
 
 
+def check_whole(owner: object, **sizes: Any) -> None:
+    """Refuse sizes that are no whole numbers, by the name that the user gave them.
+
+    Args:
+        owner: The module that is being made, for the error.
+        sizes: The arguments.
+
+    Raises:
+        TypeError: One is not a whole number.
+    """
+    for name, size in sizes.items():
+        if not hasattr(size, "__index__"):
+            raise TypeError(
+                f"{type(owner).__name__}(): {name} must be an int, not {type(size).__name__}"
+            )
+
+
 def spread(value: Any, count: int, name: str) -> tuple[Any, ...]:
     """``n`` repeated ``count`` times, or the ``count`` values given.
 

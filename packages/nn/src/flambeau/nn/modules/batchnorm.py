@@ -10,6 +10,7 @@ from flambeau import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._sizes import check_whole
 from .module import Module
 
 
@@ -38,6 +39,7 @@ class _NormBase(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        check_whole(self, num_features=num_features)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum

@@ -44,6 +44,11 @@ class _List(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end, and return this container."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.extend() takes an iterable of modules, not "
+                f"{type(modules).__name__}"
+            )
         for module in list(modules):
             self.append(module)
         return self

@@ -16,8 +16,8 @@ class _DropoutNd(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"the probability of dropping is between 0 and 1, not {p}")
+        if isinstance(p, str) or not 0 <= p <= 1:
+            raise ValueError(f"the probability of dropping is between 0 and 1, not {p!r}")
         self.p = p
         self.inplace = inplace
 

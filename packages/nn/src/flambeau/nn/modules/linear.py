@@ -10,6 +10,7 @@ from flambeau import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._sizes import check_whole
 from .module import Module
 
 
@@ -70,6 +71,7 @@ class Linear(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        check_whole(self, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         empty = flambeau.empty(out_features, in_features, device=device, dtype=dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +27,12 @@ class _OfFunctions(LRScheduler):
     ) -> None:
         check_optimizer(optimizer)
         self.lr_lambdas = each_group("lr_lambda", lr_lambda, optimizer)
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(
+                    "lr_lambda is a function of the epoch, or one for every group, not "
+                    f"{type(function).__name__}"
+                )
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -55,6 +62,7 @@ class LambdaLR(_OfFunctions):
         last_epoch: The last epoch of the training that is resumed; -1 to begin.
 
     Raises:
+        TypeError: ``lr_lambda`` is no function.
         ValueError: The number of functions is not that of the groups.
 
     Example:
@@ -83,6 +91,7 @@ class MultiplicativeLR(_OfFunctions):
         last_epoch: The last epoch of the training that is resumed; -1 to begin.
 
     Raises:
+        TypeError: ``lr_lambda`` is no function.
         ValueError: The number of functions is not that of the groups.
 
     Example:
@@ -135,6 +144,9 @@ class StepLR(_Multiplied):
         gamma: The factor.
         last_epoch: The last epoch of the training that is resumed; -1 to begin.
 
+    Raises:
+        ValueError: ``step_size`` is not a whole number of at least 1.
+
     Example:
         >>> import flambeau
         >>> from flambeau import optim
@@ -152,6 +164,8 @@ class StepLR(_Multiplied):
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
+        if not isinstance(step_size, Integral) or step_size < 1:
+            raise ValueError(f"step_size is a whole number of at least 1, not {step_size!r}")
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)

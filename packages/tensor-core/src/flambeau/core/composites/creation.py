@@ -32,8 +32,17 @@ def _kind(dtype, out, default=None):
     return default if out is None else out.dtype
 
 
-def _filled(args, size, number, dtype, device, out, requires_grad):
-    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=_where(device))
+def _blank(what, size, dtype, device):
+    """Memory to fill; errors name the function that was called."""
+    try:
+        return _empty(size, dtype=dtype, device=_where(device))
+    except (TypeError, ValueError, RuntimeError) as error:
+        error.args = (f"{what}(): {str(error).removeprefix('empty(): ')}",)
+        raise
+
+
+def _filled(what, args, size, number, dtype, device, out, requires_grad):
+    x = _blank(what, _size(args, size), _kind(dtype, out), device)
     return _place(_fill_(x, number), out, requires_grad)
 
 
@@ -57,7 +66,7 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         >>> flambeau.empty(2, 3).shape
         flambeau.Size([2, 3])
     """
-    x = _empty(_size(args, size), dtype=_kind(dtype, out), device=_where(device))
+    x = _blank("empty", _size(args, size), _kind(dtype, out), device)
     return _place(x, out, requires_grad)
 
 
@@ -96,7 +105,7 @@ def zeros(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         >>> flambeau.zeros(2)
         tensor([0., 0.])
     """
-    return _filled(args, size, 0, dtype, device, out, requires_grad)
+    return _filled("zeros", args, size, 0, dtype, device, out, requires_grad)
 
 
 def ones(*args, size=None, out=None, dtype=None, device=None, requires_grad=False, layout=None,
@@ -108,7 +117,7 @@ def ones(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fals
         >>> flambeau.ones(2, dtype=flambeau.int64)
         tensor([1, 1])
     """
-    return _filled(args, size, 1, dtype, device, out, requires_grad)
+    return _filled("ones", args, size, 1, dtype, device, out, requires_grad)
 
 
 def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=False, layout=None,
@@ -135,7 +144,7 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
     size = (size,) if isinstance(size, int) else size
     kind = _kind(dtype, out)
     if isinstance(fill_value, _core.Tensor):
-        x = _fill_(_empty(size, dtype=kind, device=_where(device)), fill_value)
+        x = _fill_(_blank("full", size, kind, device), fill_value)
     else:
         _expect_numbers("full", fill_value=fill_value)
         x = _op["full_of"](size, fill_value, dtype=kind, device=_where(device))
@@ -278,20 +287,22 @@ def eye(n, m=None, *, out=None, dtype=None, device=None, requires_grad=False, la
 
 
 # ---- random numbers ----------------------------------------------------------------------------
-def _drawn(draw, shape, scale, generator, out, dtype, device, requires_grad):
-    """Numbers of a distribution; complex ones are pairs, scaled to keep the variance."""
-    return _place(drawn(draw, shape, scale, generator, _kind(dtype, out), device), out,
-                  requires_grad)
+#: What fills the memory, and what keeps the variance where the two parts of a number are drawn.
+_DRAWN = {"rand": (_op["random_uniform_"], 1), "randn": (_op["random_normal_"], 0.5 ** 0.5)}
 
 
-def drawn(draw, shape, scale, generator, dtype, device):
-    """A new tensor filled by a random row."""
+def _drawn(what, shape, generator, out, dtype, device, requires_grad):
+    """A tensor of random numbers; ``what`` is ``rand`` or ``randn``."""
+    draw, scale = _DRAWN[what]
+    dtype = _kind(dtype, out)
     dtype = dtype if dtype is None else _core._as_dtype(dtype)
     if dtype is not None and dtype.is_complex:
         real = _core._dtype_named("float64" if dtype.name == "complex128" else "float32")
-        pairs = draw(_empty([*shape, 2], dtype=real, device=_where(device)), generator=generator)
-        return _op["view_as_complex"](pairs if scale == 1 else _op["mul_"](pairs, scale))
-    return draw(_empty(shape, dtype=dtype, device=_where(device)), generator=generator)
+        pairs = draw(_blank(what, [*shape, 2], real, device), generator=generator)
+        x = _op["view_as_complex"](pairs if scale == 1 else _op["mul_"](pairs, scale))
+    else:
+        x = draw(_blank(what, shape, dtype, device), generator=generator)
+    return _place(x, out, requires_grad)
 
 
 def rand(*args, size=None, generator=None, out=None, dtype=None, device=None, requires_grad=False,
@@ -309,15 +320,13 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, device=None, re
         layout: Accepted for compatibility.
         pin_memory: Accepted for compatibility.
     """
-    return _drawn(_op["random_uniform_"], _size(args, size), 1, generator, out, dtype, device,
-                  requires_grad)
+    return _drawn("rand", _size(args, size), generator, out, dtype, device, requires_grad)
 
 
 def randn(*args, size=None, generator=None, out=None, dtype=None, device=None,
           requires_grad=False, layout=None, pin_memory=False):
     """Normal random numbers of mean 0 and variance 1; arguments as for ``rand``."""
-    return _drawn(_op["random_normal_"], _size(args, size), 0.5 ** 0.5, generator, out, dtype,
-                  device, requires_grad)
+    return _drawn("randn", _size(args, size), generator, out, dtype, device, requires_grad)
 
 
 def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None, device=None,
@@ -342,7 +351,7 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
         low, high = 0, low
     if size is None:
         raise TypeError("randint() missing required argument 'size'; write randint(high, (2, 3))")
-    x = _empty(size, dtype=_kind(dtype, out, _core._dtype_named("int64")), device=_where(device))
+    x = _blank("randint", size, _kind(dtype, out, _core._dtype_named("int64")), device)
     return _place(_op["random_integers_"](x, low, high, generator=generator), out, requires_grad)
 
 

@@ -74,6 +74,9 @@ def _sizes(x, size, scale_factor, recompute):
         return _one_each(x, "size", list(size) * axes if len(size) == 1 else size), None
     several = isinstance(scale_factor, (list, tuple))
     factors = list(scale_factor) if several else [scale_factor] * axes
+    if any(isinstance(f, str) for f in factors):
+        raise TypeError(f"interpolate(): scale_factor is a number or one for each spatial "
+                        f"dimension, not {scale_factor!r}")
     factors = [float(f) for f in _one_each(x, "scale_factor", factors)]
     if not all(0 < f < float("inf") for f in factors):
         raise ValueError(f"interpolate(): scale factors must be positive, got {factors}")

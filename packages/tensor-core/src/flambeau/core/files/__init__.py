@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from flambeau.core.files import archive, checkpoint, npy, structure
 from flambeau.core.files.errors import FileError, fail
-from flambeau.core.files.paths import replace_atomically
+from flambeau.core.files.paths import path_of, replace_atomically
 from flambeau.core.files.safetensors import read_source, read_tensors, write_tensors
 from flambeau.core.files.sources import Source, open_source
 
@@ -52,7 +52,7 @@ def save(obj, f) -> None:
 
 def _writer(obj, f):
     """What writes ``obj`` to an open file; complains before any file is touched."""
-    ending = "" if hasattr(f, "write") else os.path.splitext(os.fspath(f))[1]
+    ending = "" if hasattr(f, "write") else os.path.splitext(path_of(f, "save", "write"))[1]
     if ending in (".npy", b".npy"):
         return npy.writer(obj)
     if ending in (".npz", b".npz"):

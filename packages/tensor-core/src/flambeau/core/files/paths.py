@@ -9,6 +9,20 @@ import time
 _YOUNG = 5.0    # seconds in which a temporary file may not have been locked by its writer yet
 
 
+def path_of(f, what: str, method: str):
+    """``f`` as a path. Numbers are none: ``open`` would take them for open files, and close them.
+
+    Raises:
+        TypeError: ``f`` is no path; ``what`` is the function that got it, and ``method`` what an
+            open file would have had.
+    """
+    try:
+        return os.fspath(f)
+    except TypeError:
+        raise TypeError(f"{what}(): f must be a path or a file with a {method}() method, not "
+                        f"{type(f).__name__}") from None
+
+
 def replace_atomically(path, write) -> None:
     """Call ``write(file)`` on a temporary file, flush it to disk, and rename it to ``path``.
 

@@ -11,6 +11,7 @@ import os
 from contextlib import contextmanager
 
 from flambeau.core.files.errors import fail
+from flambeau.core.files.paths import path_of
 
 
 class Source:
@@ -52,7 +53,7 @@ def open_source(f, mapped: bool):
     if hasattr(f, "read"):
         yield Source(memoryview(bytearray(f.read())))
         return
-    with open(os.fspath(f), "rb") as file:      # a number would be an open file's, and be closed
+    with open(path_of(f, "load", "read"), "rb") as file:
         if not mapped:
             yield FileSource(file)
         elif os.fstat(file.fileno()).st_size == 0:

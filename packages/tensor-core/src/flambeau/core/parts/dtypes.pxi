@@ -6,7 +6,7 @@ cdef class dtype:
     cdef readonly int code
     cdef readonly str name
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         raise TypeError("dtypes are not made; use flambeau.float32 and the like")
 
     @property
@@ -141,14 +141,23 @@ def get_promotion() -> str:
     return "array_api" if fl_promote_by_dtype else "pytorch"
 
 
-def promote_types(dtype a not None, dtype b not None):
+cdef dtype _expect_dtype(str what, str name, object given):
+    if not isinstance(given, dtype):
+        raise TypeError(f"{what}(): argument '{name}' must be flambeau.dtype such as "
+                        f"flambeau.float32, not {type(given).__name__}")
+    return given
+
+
+def promote_types(a, b):
     """The smallest dtype both convert to without loss of kind."""
-    return _dtypes[fl_promote(a.code, b.code)]
+    first, second = _expect_dtype("promote_types", "a", a), _expect_dtype("promote_types", "b", b)
+    return _dtypes[fl_promote(first.code, second.code)]
 
 
-def can_cast(dtype from_ not None, dtype to not None):
+def can_cast(from_, to):
     """Whether an in-place operator may store ``from_`` results in ``to``."""
-    return fl_can_cast(from_.code, to.code)
+    given = _expect_dtype("can_cast", "from_", from_)
+    return fl_can_cast(given.code, _expect_dtype("can_cast", "to", to).code)
 
 
 def result_type(a, b):

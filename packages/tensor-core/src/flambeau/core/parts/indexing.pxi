@@ -110,6 +110,9 @@ cdef object _index_entry(object i, Tensor like):
         return i
     if isinstance(i, Tensor):
         result = i
+    elif isinstance(i, (str, bytes, float, complex, dict)):
+        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and integer or bool "
+                         f"tensors are valid indices (got {type(i).__name__} {i!r:.40})")
     elif isinstance(i, (list, tuple)) and not i:
         result = tensor([], dtype=_dtypes[FL_I64], device="cpu")
     else:

@@ -4,6 +4,13 @@ cdef object _as_device(object value):
     return value if isinstance(value, device) else device(value)
 
 
+cdef object _whole_seed(object seed):
+    try:
+        return int(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"manual_seed(): seed must be an integer, not {seed!r}") from None
+
+
 cdef class Generator:
     """State of a random number stream (Philox 4x32-10, counter based).
 
@@ -20,7 +27,7 @@ cdef class Generator:
 
     def manual_seed(self, seed):
         """Start the stream of this seed."""
-        self.state.seed = <uint64_t>(int(seed) & 0xFFFFFFFFFFFFFFFF)
+        self.state.seed = <uint64_t>(_whole_seed(seed) & 0xFFFFFFFFFFFFFFFF)
         self.state.offset = 0
         return self
 
@@ -88,7 +95,7 @@ def manual_seed(seed):
         True
     """
     cdef fl_generator_state *s = fl_default_generator_state()
-    s.seed = <uint64_t>(int(seed) & 0xFFFFFFFFFFFFFFFF)
+    s.seed = <uint64_t>(_whole_seed(seed) & 0xFFFFFFFFFFFFFFFF)
     s.offset = 0
     return default_generator
 

@@ -325,8 +325,10 @@ def get_num_threads() -> int:
     return fl_get_num_threads()
 
 
-def set_num_threads(int count):
+def set_num_threads(count):
     """Set how many threads take part in one operator; at least 1."""
+    if not _is_integer(count):
+        raise TypeError(f"set_num_threads(): expects an int, but got {type(count).__name__}")
     if fl_set_num_threads(count) < 0:
         fl_raise()
 

@@ -94,16 +94,33 @@ const char *fl_role_name(int role) {
     return role >= 0 && role < 19 ? names[role] : "?";
 }
 
-static int refuse(const fl_op *op, const fl_param *p, PyObject *o) {
-    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %.100s",
-                     fl_op_called(op), p->name, fl_role_name(p->role),
-                     p->flags & FL_P_OPTIONAL ? " or None" : "", Py_TYPE(o)->tp_name);
-    }
-    return -1;
+static bool takes_ints(int role) {
+    return role == FL_R_DIMS || role == FL_R_SHAPE || role == FL_R_INTS;
 }
 
+/* " with str at position 1" for a sequence of something else than ints. */
+static void name_odd_element(PyObject *o, char *text, size_t room) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(o, i);
+        if (PyIndex_Check(item) && !fl_tensor_check(item))
+            continue;
+        snprintf(text, room, " with %.80s at position %zd", Py_TYPE(item)->tp_name, i);
+        return;
+    }
+}
+
+static int refuse(const fl_op *op, const fl_param *p, PyObject *o) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError))
+        return -1;
+    char odd[120] = "";
+    if (takes_ints(p->role) && (PyTuple_Check(o) || PyList_Check(o)))
+        name_odd_element(o, odd, sizeof odd);
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %.100s%s",
+                 fl_op_called(op), p->name, fl_role_name(p->role),
+                 p->flags & FL_P_OPTIONAL ? " or None" : "", Py_TYPE(o)->tp_name, odd);
+    return -1;
+}
 
 /* Python numbers, and NumPy's scalars, which are number-like without a length. */
 static int unbox_number(PyObject *o, fl_value *v) {

@@ -6,3 +6,6 @@ enum { FL_O_HELPER = 1 << 16 }; /* flags of rows that only the core knows, beyon
 
 /* The composite that runs on this thread; NULL outside. */
 extern __thread const fl_op *fl_caller __attribute__((tls_model("initial-exec")));
+
+/* Put the name of the composite that failed in front of the error's text, unless it is there. */
+void fl_name_in_error(const fl_op *op);

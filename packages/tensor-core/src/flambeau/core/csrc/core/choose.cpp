@@ -4,13 +4,6 @@
 
 static const char NAME[] = "inplace";
 
-static int positional_params(const fl_op *op) {
-    int n = 0;
-    while (n < op->nparams && !(op->params[n].flags & FL_P_KEYWORD))
-        n++;
-    return n;
-}
-
 /* Where `inplace` is among the keywords, or -1. */
 static Py_ssize_t find_keyword(PyObject *kwnames) {
     Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -56,7 +49,7 @@ static PyObject *call_without(fl_op *const *overloads, int count, PyObject *cons
 
 PyObject *fl_call_choosing(fl_op *const *overloads, int count, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames) {
-    Py_ssize_t last = positional_params(overloads[0]);
+    Py_ssize_t last = fl_count_positional(overloads[0]);
     if (nargs == last + 1 && PyBool_Check(args[last]))
         return call_without(overloads, count, args, nargs, kwnames, last);
     Py_ssize_t keyword = find_keyword(kwnames);

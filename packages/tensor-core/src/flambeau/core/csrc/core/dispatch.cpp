@@ -88,13 +88,15 @@ static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *ou
     return -1;
 }
 
-/* Errors of the helper rows that a composite calls are about the composite. */
+/* Errors of what a composite calls are about the composite that the user called. */
 static int call_named(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_op *outer = fl_caller;
     if (!(op->flags & FL_O_HELPER))
         fl_caller = op;
     int status = op->call(op, in, n, out);
     fl_caller = outer;
+    if (FL_UNLIKELY(status < 0) && !outer && !(op->flags & FL_O_HELPER))
+        fl_name_in_error(op);
     return status;
 }
 

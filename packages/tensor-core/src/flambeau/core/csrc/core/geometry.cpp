@@ -86,13 +86,23 @@ static bool is_on_planes(const fl_op *op) {
            (strstr(fl_caller->name, "1d") || strstr(fl_caller->name, "3d"));
 }
 
-/* Rows that users know by another name alone. */
+/* Rows that users know by another name alone, and rows of namespaces: linalg.inv, fft.fft. */
 const char *fl_op_called(const fl_op *op) {
     static const char *const aliases[][2] = {
-        {"im2col", "unfold"}, {"col2im", "fold"}, {"full_of", "full"}};
+        {"im2col", "unfold"}, {"col2im", "fold"}, {"full_of", "full"}, {"arange_of", "arange"},
+        {"eye_of", "eye"}, {"random_integers", "randint"}, {"inverse", "linalg.inv"}};
     for (auto &names : aliases)
         if (strcmp(op->name, names[0]) == 0)
             return names[1];
+    static const char *const spaces[] = {"linalg", "fft", "special"};
+    for (const char *space : spaces) {
+        size_t n = strlen(space);
+        if (strncmp(op->name, space, n) != 0 || op->name[n] != '_')
+            continue;
+        char *out = fl_text_buffer();
+        snprintf(out, FL_TEXT_ROOM, "%s.%.75s", space, op->name + n + 1);
+        return out;
+    }
     return op->name;
 }
 
@@ -105,10 +115,7 @@ const char *fl_op_title(const fl_op *op) {
         op = fl_caller;
     }
     char *out = fl_text_buffer();
-    const char *name = fl_op_called(op);
-    bool linalg = strncmp(name, "linalg_", 7) == 0;
-    snprintf(out, FL_TEXT_ROOM, "%s%.75s%s", linalg ? "linalg." : "",
-             name + (linalg ? 7 : 0), call);
+    snprintf(out, FL_TEXT_ROOM, "%.85s%s", fl_op_called(op), call);
     return out;
 }
 

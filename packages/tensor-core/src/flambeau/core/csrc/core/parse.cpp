@@ -63,13 +63,6 @@ static inline bool gathers(const fl_op *op, int i, int positional) {
            (i == positional - 1 && (role == FL_R_DIMS || role == FL_R_INTS));
 }
 
-static int count_positional(const fl_op *op) {
-    int n = 0;
-    while (n < op->nparams && !(op->params[n].flags & FL_P_KEYWORD))
-        n++;
-    return n;
-}
-
 /* Whether a keyword is this name. Keywords are ASCII as a rule, and differ in the first letter. */
 static inline bool is_named(PyObject *keyword, const char *name) {
     if (!PyUnicode_IS_COMPACT_ASCII(keyword))
@@ -109,7 +102,7 @@ static int missing(const fl_op *op, int i) {
 
 int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
              fl_value *values, fl_arena *arena, PyObject **out) {
-    int positional = count_positional(op);
+    int positional = fl_count_positional(op);
     uint32_t given = 0;
     Py_ssize_t at = 0;
     for (int i = 0; i < positional && at < nargs; i++, at++) {
@@ -163,114 +156,10 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
     return 0;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- overloads ---------------------------------------------------------------------------------- */
 
-PyObject *fl_results(const fl_op *op, fl_value *out) {
-    if (op->nouts == 1)
-        return out[0].o;
-    PyTypeObject *named = (PyTypeObject *)op->reserved[0];
-    PyObject *tuple = named ? named->tp_alloc(named, op->nouts) : PyTuple_New(op->nouts);
-    for (int i = 0; i < op->nouts; i++) {
-        if (tuple)
-            PyTuple_SET_ITEM(tuple, i, out[i].o);
-        else
-            Py_DECREF(out[i].o);
-    }
-    return tuple;
-}
-
-static int preset_out(const fl_op *op, PyObject *out, fl_value *results) {
-    if (op->nouts == 1 && fl_tensor_check(out)) {
-        results[0].tag = FL_TENSOR;
-        results[0].t = (fl_tensor *)out;
-        return 0;
-    }
-    if (op->nouts > 1 && PyTuple_Check(out) && PyTuple_GET_SIZE(out) == op->nouts) {
-        for (int i = 0; i < op->nouts; i++) {
-            PyObject *o = PyTuple_GET_ITEM(out, i);
-            if (!fl_tensor_check(o))
-                goto wrong;
-            results[i].tag = FL_TENSOR;
-            results[i].t = (fl_tensor *)o;
-        }
-        return 0;
-    }
-wrong:
-    PyErr_Format(PyExc_TypeError, "%s(): out must be %s, not %.100s", fl_op_called(op),
-                 op->nouts == 1 ? "a Tensor" : "a tuple of Tensors", Py_TYPE(out)->tp_name);
-    return -1;
-}
-
-/* A parsed call. */
-struct Parsed {
-    fl_value values[FL_MAX_PARAMS];
-    fl_arena arena;
-    PyObject *out = nullptr;
-};
-
-static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
-    fl_value results[FL_MAX_OUTS];
-    const fl_value *values = call.values;
-    for (int i = 0; i < op->nouts; i++)
-        results[i].tag = FL_NONE;
-    if (inplace)
-        results[0] = values[0];
-    else if (call.out && preset_out(op, call.out, results) < 0)
-        return nullptr;
-    if (inplace && values[0].tag != FL_TENSOR) {
-        PyErr_Format(PyExc_TypeError, "%s_() writes to its first argument, which must be a Tensor",
-                     fl_op_called(op));
-        return nullptr;
-    }
-    if (fl_dispatch(op, values, op->nparams, results) < 0)
-        return nullptr;
-    return fl_results(op, results);
-}
-
-static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames) {
-    Parsed call;
-    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
-        return nullptr;
-    return call_parsed(op, inplace, call);
-}
-
-static PyObject *none_fits(fl_op *const *overloads, int count) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *text = PyObject_Str(value ? value : Py_None);
-    PyObject *all = PyUnicode_FromFormat("%U; its forms:", text ? text : Py_None);
-    for (int i = 0; i < count && all; i++) {
-        PyObject *more = PyUnicode_FromFormat("%U %s%s%s(", all, overloads[i]->name,
-                                              overloads[i]->overload[0] ? "." : "",
-                                              overloads[i]->overload);
-        Py_DECREF(all);
-        all = more;
-        for (int p = 0; p < overloads[i]->nparams && all; p++) {
-            more = PyUnicode_FromFormat("%U%s%s", all, p ? ", " : "", overloads[i]->params[p].name);
-            Py_DECREF(all);
-            all = more;
-        }
-        if (!all)
-            break;
-        more = PyUnicode_FromFormat("%U%s", all, i + 1 < count ? ")," : ")");
-        Py_DECREF(all);
-        all = more;
-    }
-    if (all)
-        PyErr_SetObject(PyExc_TypeError, all);
-    Py_XDECREF(all);
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    return nullptr;
-}
-
-/* False only where fl_parse would fail: told from counts and from what is no tensor, since the
- * text of an error that nobody reads takes longer than the call. */
-static bool may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    int positional = count_positional(op), required = 0;
+bool fl_may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    int positional = fl_count_positional(op), required = 0;
     Py_ssize_t given = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     for (int i = 0; i < op->nparams; i++)
         required += !(op->params[i].flags & FL_P_DEFAULT);
@@ -284,77 +173,28 @@ static bool may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, Py
     return nargs <= positional && given >= required;
 }
 
-PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
-                         Py_ssize_t nargs, PyObject *kwnames) {
-    if (FL_LIKELY(count == 1))
-        return call_one(overloads[0], inplace, args, nargs, kwnames);
+/* Whether a form has parameters of all the names that were given. */
+static bool knows_keywords(const fl_op *op, PyObject *kwnames) {
+    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (!is_named(name, "out") && find_param(op, name) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Of the forms that know the keywords, the first that takes so many arguments. */
+const fl_op *fl_nearest_form(fl_op *const *overloads, int count, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames) {
+    const fl_op *knowing = nullptr;
     for (int i = 0; i < count; i++) {
         const fl_op *op = overloads[i];
-        if (!may_fit(op, args, nargs, kwnames))
+        if (!knows_keywords(op, kwnames))
             continue;
-        Parsed call;
-        call.arena.choosing = true;
-        if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) == 0)
-            return call_parsed(op, inplace, call);
-        if (!PyErr_ExceptionMatches(PyExc_TypeError))
-            return nullptr;
-        PyErr_Clear();
+        if (fl_may_fit(op, args, nargs, kwnames))
+            return op;
+        knowing = knowing ? knowing : op;
     }
-    Parsed last;
-    last.arena.choosing = true;
-    fl_parse(overloads[count - 1], args, nargs, kwnames, last.values, &last.arena, &last.out);
-    return none_fits(overloads, count);
-}
-
-static int operand(PyObject *o, const fl_op *op, int i, fl_value *v, fl_arena *arena) {
-    if (FL_LIKELY(fl_tensor_check(o))) {
-        v->tag = FL_TENSOR;
-        v->t = (fl_tensor *)o;
-        return 1;
-    }
-    if (op->params[i].role != FL_R_OPERAND)
-        return 0;
-    if (PyFloat_CheckExact(o)) {
-        v->tag = FL_FLOAT;
-        v->d = PyFloat_AS_DOUBLE(o);
-        return 1;
-    }
-    if (fl_unbox(o, op, &op->params[i], v, arena) == 0)
-        return 1;
-    if (!PyErr_ExceptionMatches(PyExc_TypeError))
-        return -1;
-    PyErr_Clear();
-    return 0;
-}
-
-PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
-    fl_value values[FL_MAX_PARAMS], results[1];
-    fl_arena arena;
-    int status = operand(a, op, 0, &values[0], &arena);
-    if (status == 1)
-        status = operand(b, op, 1, &values[1], &arena);
-    if (status == 0)
-        Py_RETURN_NOTIMPLEMENTED;
-    if (status < 0)
-        return nullptr;
-    for (int i = 2; i < op->nparams; i++)
-        values[i] = op->params[i].fallback;
-    results[0].tag = FL_NONE;
-    if (inplace)
-        results[0] = values[0];
-    if (fl_dispatch(op, values, op->nparams, results) < 0)
-        return nullptr;
-    return results[0].o;
-}
-
-PyObject *fl_unary(const fl_op *op, PyObject *a) {
-    fl_value values[FL_MAX_PARAMS], results[1];
-    values[0].tag = FL_TENSOR;
-    values[0].t = (fl_tensor *)a;
-    for (int i = 1; i < op->nparams; i++)
-        values[i] = op->params[i].fallback;
-    results[0].tag = FL_NONE;
-    if (fl_dispatch(op, values, op->nparams, results) < 0)
-        return nullptr;
-    return results[0].o;
+    return knowing ? knowing : overloads[0];
 }

@@ -151,9 +151,21 @@ struct fl_hooks {
 };
 extern fl_hooks fl_python;
 
+static inline int fl_count_positional(const fl_op *op) {
+    int n = 0;
+    while (n < op->nparams && !(op->params[n].flags & FL_P_KEYWORD))
+        n++;
+    return n;
+}
 /* Parse a vectorcall's arguments into op->nparams values (defaults filled in) and `out`. */
 int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
              fl_value *values, fl_arena *arena, PyObject **out);
+/* False only where fl_parse would fail: told from counts and from what is no tensor, since the
+ * text of an error that nobody reads takes longer than the call. */
+bool fl_may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+/* The overload whose error says most about a call that fits none. */
+const fl_op *fl_nearest_form(fl_op *const *overloads, int count, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames);
 /* Call a row from Python: overloads are tried in order. */
 PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
                          Py_ssize_t nargs, PyObject *kwnames);

@@ -1,0 +1,177 @@
+/* Calls from Python: arguments are read for the form that fits, results become objects. */
+#include "core/python.h"
+
+PyObject *fl_results(const fl_op *op, fl_value *out) {
+    if (op->nouts == 1)
+        return out[0].o;
+    PyTypeObject *named = (PyTypeObject *)op->reserved[0];
+    PyObject *tuple = named ? named->tp_alloc(named, op->nouts) : PyTuple_New(op->nouts);
+    for (int i = 0; i < op->nouts; i++) {
+        if (tuple)
+            PyTuple_SET_ITEM(tuple, i, out[i].o);
+        else
+            Py_DECREF(out[i].o);
+    }
+    return tuple;
+}
+
+static int preset_out(const fl_op *op, PyObject *out, fl_value *results) {
+    if (op->nouts == 1 && fl_tensor_check(out)) {
+        results[0].tag = FL_TENSOR;
+        results[0].t = (fl_tensor *)out;
+        return 0;
+    }
+    if (op->nouts > 1 && PyTuple_Check(out) && PyTuple_GET_SIZE(out) == op->nouts) {
+        for (int i = 0; i < op->nouts; i++) {
+            PyObject *o = PyTuple_GET_ITEM(out, i);
+            if (!fl_tensor_check(o))
+                goto wrong;
+            results[i].tag = FL_TENSOR;
+            results[i].t = (fl_tensor *)o;
+        }
+        return 0;
+    }
+wrong:
+    PyErr_Format(PyExc_TypeError, "%s(): out must be %s, not %.100s", fl_op_called(op),
+                 op->nouts == 1 ? "a Tensor" : "a tuple of Tensors", Py_TYPE(out)->tp_name);
+    return -1;
+}
+
+/* A parsed call. */
+struct Parsed {
+    fl_value values[FL_MAX_PARAMS];
+    fl_arena arena;
+    PyObject *out = nullptr;
+};
+
+static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
+    fl_value results[FL_MAX_OUTS];
+    const fl_value *values = call.values;
+    for (int i = 0; i < op->nouts; i++)
+        results[i].tag = FL_NONE;
+    if (inplace)
+        results[0] = values[0];
+    else if (call.out && preset_out(op, call.out, results) < 0)
+        return nullptr;
+    if (inplace && values[0].tag != FL_TENSOR) {
+        PyErr_Format(PyExc_TypeError, "%s_() writes to its first argument, which must be a Tensor",
+                     fl_op_called(op));
+        return nullptr;
+    }
+    if (fl_dispatch(op, values, op->nparams, results) < 0)
+        return nullptr;
+    return fl_results(op, results);
+}
+
+static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames) {
+    Parsed call;
+    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
+        return nullptr;
+    return call_parsed(op, inplace, call);
+}
+
+/* Append "view.dtype(self, dtype)" to a text, which is NULL after an error. */
+static void append_form(PyObject **text, const fl_op *op) {
+    const char *dot = op->overload[0] ? "." : "";
+    PyUnicode_AppendAndDel(text, PyUnicode_FromFormat("%s%s%s(", fl_op_called(op), dot,
+                                                      op->overload));
+    for (int i = 0; i < op->nparams; i++)
+        PyUnicode_AppendAndDel(text, PyUnicode_FromFormat("%s%s", i ? ", " : "",
+                                                          op->params[i].name));
+    PyUnicode_AppendAndDel(text, PyUnicode_FromString(")"));
+}
+
+/* Raise the error that is set as one that also names the forms there are. */
+static PyObject *none_fits(fl_op *const *overloads, int count) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = PyUnicode_FromFormat("%S; its forms:", value ? value : Py_None);
+    for (int i = 0; i < count; i++) {
+        PyUnicode_AppendAndDel(&text, PyUnicode_FromString(i ? ", " : " "));
+        append_form(&text, overloads[i]);
+    }
+    if (text)
+        PyErr_SetObject(PyExc_TypeError, text);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return nullptr;
+}
+
+PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames) {
+    if (FL_LIKELY(count == 1))
+        return call_one(overloads[0], inplace, args, nargs, kwnames);
+    for (int i = 0; i < count; i++) {
+        const fl_op *op = overloads[i];
+        if (!fl_may_fit(op, args, nargs, kwnames))
+            continue;
+        Parsed call;
+        call.arena.choosing = true;
+        if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) == 0)
+            return call_parsed(op, inplace, call);
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return nullptr;
+        PyErr_Clear();
+    }
+    Parsed nearest;
+    nearest.arena.choosing = true;
+    fl_parse(fl_nearest_form(overloads, count, args, nargs, kwnames), args, nargs, kwnames,
+             nearest.values, &nearest.arena, &nearest.out);
+    return none_fits(overloads, count);
+}
+
+static int operand(PyObject *o, const fl_op *op, int i, fl_value *v, fl_arena *arena) {
+    if (FL_LIKELY(fl_tensor_check(o))) {
+        v->tag = FL_TENSOR;
+        v->t = (fl_tensor *)o;
+        return 1;
+    }
+    if (op->params[i].role != FL_R_OPERAND)
+        return 0;
+    if (PyFloat_CheckExact(o)) {
+        v->tag = FL_FLOAT;
+        v->d = PyFloat_AS_DOUBLE(o);
+        return 1;
+    }
+    if (fl_unbox(o, op, &op->params[i], v, arena) == 0)
+        return 1;
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
+    fl_value values[FL_MAX_PARAMS], results[1];
+    fl_arena arena;
+    int status = operand(a, op, 0, &values[0], &arena);
+    if (status == 1)
+        status = operand(b, op, 1, &values[1], &arena);
+    if (status == 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (status < 0)
+        return nullptr;
+    for (int i = 2; i < op->nparams; i++)
+        values[i] = op->params[i].fallback;
+    results[0].tag = FL_NONE;
+    if (inplace)
+        results[0] = values[0];
+    if (fl_dispatch(op, values, op->nparams, results) < 0)
+        return nullptr;
+    return results[0].o;
+}
+
+PyObject *fl_unary(const fl_op *op, PyObject *a) {
+    fl_value values[FL_MAX_PARAMS], results[1];
+    values[0].tag = FL_TENSOR;
+    values[0].t = (fl_tensor *)a;
+    for (int i = 1; i < op->nparams; i++)
+        values[i] = op->params[i].fallback;
+    results[0].tag = FL_NONE;
+    if (fl_dispatch(op, values, op->nparams, results) < 0)
+        return nullptr;
+    return results[0].o;
+}
