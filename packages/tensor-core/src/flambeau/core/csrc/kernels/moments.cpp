@@ -57,8 +57,9 @@ template <class T> void moments_row(const void *x, int64_t n, double *mean, doub
     T m = sum(p, n) / (T)n;
     T first = 0;
     double second = (double)deviations(p, n, m, &first);
-    *mean = (double)m + (double)first / (double)n;
-    second -= (double)first * (double)first / (double)n;
+    const double off = (double)first / (double)n;
+    *mean = (double)m + off;
+    second -= (double)first * off;
     *m2 = second < 0 ? 0 : second;
 }
 

@@ -34,6 +34,7 @@ inline wide_lanes multiply_low(wide_lanes a, wide_lanes b) {
 }
 
 const int TILE_BLOCKS = 64;
+const int GROUP_BLOCKS = 16;        /* what a tile has at least: few numbers take no whole one */
 
 /* The words of TILE_BLOCKS blocks: word l of block b is w[l][b]. */
 struct philox_tile {
@@ -74,8 +75,8 @@ inline void philox_blocks(philox_tile *tile, int at, uint64_t block, uint64_t se
     store_words(tile->w[3] + at, c3);
 }
 
-inline void philox_fill(philox_tile *tile, uint64_t block, uint64_t seed) {
-    for (int at = 0; at < TILE_BLOCKS; at += 2 * PHILOX_LANES) {
+inline void philox_fill(philox_tile *tile, int blocks, uint64_t block, uint64_t seed) {
+    for (int at = 0; at < blocks; at += 2 * PHILOX_LANES) {
         philox_blocks(tile, at, block + (uint64_t)at, seed);
         philox_blocks(tile, at + PHILOX_LANES, block + (uint64_t)at + PHILOX_LANES, seed);
     }

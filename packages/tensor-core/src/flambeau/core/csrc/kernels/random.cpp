@@ -5,8 +5,10 @@
 
 namespace {
 
-/* Call make(words, values) for every tile and store the values in the order of the blocks, PER of
- * them from each. */
+typedef uint32_t tile_words[4][TILE_BLOCKS];
+
+/* Call make(words, values, first block) for groups of blocks, a tile of them at a time, and store
+ * the values in the order of the blocks, PER of them from each. */
 template <int PER, class T, class Make>
 inline void drive(T *out, int64_t n, fl_stream s, const Make &make) {
     const int64_t full = TILE_BLOCKS * PER;
@@ -14,10 +16,12 @@ inline void drive(T *out, int64_t n, fl_stream s, const Make &make) {
     alignas(64) T values[PER][TILE_BLOCKS];
     alignas(64) T last[TILE_BLOCKS * PER];
     for (int64_t i = 0; i < n; i += full, s.block += TILE_BLOCKS) {
-        philox_fill(&words, s.block, s.seed);
-        make(words.w, values);
+        const int blocks = n - i <= GROUP_BLOCKS * PER ? GROUP_BLOCKS : TILE_BLOCKS;
+        philox_fill(&words, blocks, s.block, s.seed);
+        for (int at = 0; at < blocks; at += GROUP_BLOCKS)
+            make(words.w, values, at);
         T *to = n - i >= full ? out + i : last;
-        for (int b = 0; b < TILE_BLOCKS; b++)
+        for (int b = 0; b < blocks; b++)
             for (int l = 0; l < PER; l++)
                 to[b * PER + l] = values[l][b];
         if (to == last)
@@ -27,9 +31,10 @@ inline void drive(T *out, int64_t n, fl_stream s, const Make &make) {
 
 /* One value of a word. */
 template <class T, class Of> inline void by_word(T *out, int64_t n, fl_stream s, const Of &of) {
-    drive<4>(out, n, s, [&](const uint32_t w[4][TILE_BLOCKS], T values[4][TILE_BLOCKS]) {
+    drive<4>(out, n, s, [&](const tile_words w, T values[4][TILE_BLOCKS], int at) {
         for (int l = 0; l < 4; l++)
-            for (int b = 0; b < TILE_BLOCKS; b++)
+#pragma GCC unroll 1    /* the loop becomes vectors, which its unrolled elements do not always */
+            for (int b = at; b < at + GROUP_BLOCKS; b++)
                 values[l][b] = of(w[l][b]);
     });
 }
@@ -38,9 +43,9 @@ inline uint64_t join(uint32_t low, uint32_t high) { return (uint64_t)high << 32 
 
 /* One value of two words. */
 template <class T, class Of> inline void by_pair(T *out, int64_t n, fl_stream s, const Of &of) {
-    drive<2>(out, n, s, [&](const uint32_t w[4][TILE_BLOCKS], T values[2][TILE_BLOCKS]) {
+    drive<2>(out, n, s, [&](const tile_words w, T values[2][TILE_BLOCKS], int at) {
         for (int l = 0; l < 2; l++)
-            for (int b = 0; b < TILE_BLOCKS; b++)
+            for (int b = at; b < at + GROUP_BLOCKS; b++)
                 values[l][b] = of(w[2 * l][b], w[2 * l + 1][b]);
     });
 }
@@ -66,9 +71,9 @@ void uniform_f64(double *out, int64_t n, fl_stream s, double low, double high) {
 }
 
 void normal_f32(float *out, int64_t n, fl_stream s, float mean, float std) {
-    drive<4>(out, n, s, [=](const uint32_t w[4][TILE_BLOCKS], float values[4][TILE_BLOCKS]) {
+    drive<4>(out, n, s, [=](const tile_words w, float values[4][TILE_BLOCKS], int at) {
         for (int l = 0; l < 4; l += 2)
-            for (int b = 0; b < TILE_BLOCKS; b++) {
+            for (int b = at; b < at + GROUP_BLOCKS; b++) {
                 float x, y;
                 box_muller(w[l][b], w[l + 1][b], &x, &y);
                 values[l][b] = fused(x, std, mean);
@@ -78,8 +83,8 @@ void normal_f32(float *out, int64_t n, fl_stream s, float mean, float std) {
 }
 
 void normal_f64(double *out, int64_t n, fl_stream s, double mean, double std) {
-    drive<2>(out, n, s, [=](const uint32_t w[4][TILE_BLOCKS], double values[2][TILE_BLOCKS]) {
-        for (int b = 0; b < TILE_BLOCKS; b++) {
+    drive<2>(out, n, s, [=](const tile_words w, double values[2][TILE_BLOCKS], int at) {
+        for (int b = at; b < at + GROUP_BLOCKS; b++) {
             double x, y;
             box_muller(join(w[0][b], w[1][b]), join(w[2][b], w[3][b]), &x, &y);
             values[0][b] = fused(x, std, mean);

@@ -18,6 +18,20 @@ struct fl_fold_source {
     int ndim;
     uint64_t mask;
     int64_t shape[FL_MAX_DIMS], strides[FL_MAX_DIMS];
+
+    fl_fold_source() {}
+    fl_fold_source(const fl_fold_source &other) { *this = other; }
+    /* Only the dimensions there are: all that there may be take longer than to fold a few numbers. */
+    fl_fold_source &operator=(const fl_fold_source &other) {
+        data = other.data;
+        dtype = other.dtype;
+        kind = other.kind;
+        ndim = other.ndim;
+        mask = other.mask;
+        memcpy(shape, other.shape, sizeof(int64_t) * (size_t)ndim);
+        memcpy(strides, other.strides, sizeof(int64_t) * (size_t)ndim);
+        return *this;
+    }
 };
 fl_fold_source fl_fold_source_of(const fl_tensor *t, int kind, uint64_t mask);
 

@@ -117,10 +117,10 @@ extern "C" int fl_infer_topk(const fl_op *op, const fl_value *in, int, fl_spec *
                         "dimension %d of shape %s has %lld elements", fl_op_title(op), (long long)k, dim,
                         fl_shape_text(self->shape, self->ndim), (long long)n);
     fl_spec_like(&outs[0], self);
-    if (self->ndim)
-        outs[0].shape[dim] = k;
-    outs[1] = outs[0];
+    fl_spec_like(&outs[1], self);
     outs[1].dtype = FL_I64;
+    if (self->ndim)
+        outs[0].shape[dim] = outs[1].shape[dim] = k;
     return 0;
 }
 
