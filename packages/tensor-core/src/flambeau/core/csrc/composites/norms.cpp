@@ -8,6 +8,8 @@ static bool read_power(const fl_value &v, double *p) {
     *p = 2;
     if (v.tag == FL_NONE)
         return true;
+    if (v.tag == FL_STRING)     /* the default */
+        return v.len == 3 && !memcmp(v.s, "fro", 3);
     if (v.tag != FL_OBJECT)
         return false;
     if (PyFloat_Check(v.o) || PyLong_Check(v.o)) {

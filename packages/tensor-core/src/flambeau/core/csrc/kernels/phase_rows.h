@@ -111,13 +111,16 @@ inline void split_plane(const fl_window &x, const PhaseRows &r, const T *plane, 
         split_phase<Even>(x, r, q, plane, height, width, out);
 }
 
+/* The quotient; dividing by 1, as most dilations are, takes longer than to see that. */
+inline int64_t divided(int64_t a, int64_t by) { return by == 1 ? a : a / by; }
+
 /* Kernel positions [first, last) of output `o` that lie inside `length` elements. */
 inline void taps_inside(const fl_window &w, int64_t o, int64_t length, int64_t *first,
                         int64_t *last) {
-    int64_t start = o * w.stride - w.padding;
-    *first = start < 0 ? (-start + w.dilation - 1) / w.dilation : 0;
+    int64_t start = o * w.stride - w.padding, d = w.dilation;
+    *first = start < 0 ? divided(-start + d - 1, d) : 0;
     int64_t room = length - 1 - start;
-    *last = room < 0 ? 0 : room / w.dilation + 1;
+    *last = room < 0 ? 0 : divided(room, d) + 1;
     if (*last > w.size)
         *last = w.size;
     if (*first > *last)

@@ -11,6 +11,13 @@ inline PhaseRows band(const fl_pool &p, int64_t begin, int64_t rows) {
     return phase_rows(p.y, p.x, p.ow, begin, rows);
 }
 
+/* So few taps that splitting the rows would take longer than to meet them one by one. */
+inline bool few_taps(const fl_pool &p, int64_t rows) {
+    const int64_t most = 64;
+    return rows * p.ow <= most && p.y.size * p.x.size <= most &&
+           rows * p.ow * p.y.size * p.x.size <= most;
+}
+
 template <class T> inline void fill(T *out, int64_t n, T value) {
     for (int64_t j = 0; j < n; j++)
         out[j] = value;
@@ -139,8 +146,21 @@ template <class T> inline void max_row_values(const MaxRow<T> &row, T *values) {
 }
 
 template <class T>
+void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
+             int64_t *indices) {
+    int64_t unwanted;
+    for (int64_t oy = begin; oy < end; oy++)
+        for (int64_t ox = 0; ox < p.ow; ox++) {
+            const int64_t at = oy * p.ow + ox;
+            max_one(p, plane, oy, ox, values + at, indices ? indices + at : &unwanted);
+        }
+}
+
+template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
+    if (few_taps(*p, end - begin))
+        return max_few(*p, (const T *)plane, begin, end, (T *)values, indices);
     PhaseRows rows = band(*p, begin, end - begin);
     prepare_padding(*p, rows, (T *)scratch, lowest<T>());
     split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
@@ -226,9 +246,38 @@ inline void avg_row_apart(const fl_pool &p, const T *from, int64_t rows, T heigh
     }
 }
 
+/* In the order in which avg_row sums. */
+template <class T>
+inline T sum_one(const fl_pool &p, const T *plane, int64_t oy, int64_t ox) {
+    int64_t ky0, ky1, kx0, kx1;
+    taps_inside(p.y, oy, p.h, &ky0, &ky1);
+    taps_inside(p.x, ox, p.w, &kx0, &kx1);
+    const T *corner = plane + (oy * p.y.stride - p.y.padding) * p.w + ox * p.x.stride - p.x.padding;
+    T sum = 0;
+    for (int64_t ky = ky0; ky < ky1; ky++)
+        for (int64_t kx = kx0; kx < kx1; kx++)
+            sum += corner[ky * p.y.dilation * p.w + kx * p.x.dilation];
+    return sum;
+}
+
+template <class T>
+void avg_few(const fl_pool &p, const fl_average &by, const T *plane, int64_t begin, int64_t end,
+             T *out) {
+    const bool all = by.include_padding != 0;
+    for (int64_t oy = begin; oy < end; oy++) {
+        const T height = (T)(by.fixed ? by.fixed : extent(p.y, oy, p.h, all));
+        for (int64_t ox = 0; ox < p.ow; ox++) {
+            const T width = by.fixed ? 1 : (T)extent(p.x, ox, p.w, all);
+            out[oy * p.ow + ox] = sum_one(p, plane, oy, ox) / (height * width);
+        }
+    }
+}
+
 template <class T>
 void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
               int64_t end, void *out, void *scratch) {
+    if (few_taps(*p, end - begin) && !wide_apart(*p))
+        return avg_few(*p, *by, (const T *)plane, begin, end, (T *)out);
     PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;
     column_divisors(*p, *by, widths);

@@ -1,6 +1,6 @@
 /* The reduction driver: which options there are, and how an input is laid out for the kernels. */
 #pragma once
-#include "core/core.h"
+#include "ops/few.h"
 
 /* Shared with table/rows/reductions.py: the row's option. */
 enum fl_reduction {
@@ -34,6 +34,18 @@ struct fl_fold_source {
     }
 };
 fl_fold_source fl_fold_source_of(const fl_tensor *t, int kind, uint64_t mask);
+
+/* A tensor as a fold takes it: where it lies, or, of few elements that lie out of order or are to
+ * be converted, a copy in order: to plan a walk over them takes longer than to fold them. */
+class FoldInput {
+  public:
+    FoldInput(const fl_tensor *t, int kind, uint64_t mask);
+    const fl_fold_source &source() const { return source_; }
+    FoldInput(const FoldInput &) = delete;
+  private:
+    fl_fold_source source_;
+    alignas(64) char room_[FL_FEW * 16];
+};
 
 /* What kernels see: outer x n x inner elements, the n folded. Either inner is 1 and the n lie
  * side by side (rows), or inner elements lie side by side and the n are `step` apart (columns). */

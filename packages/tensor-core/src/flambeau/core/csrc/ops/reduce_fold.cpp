@@ -296,7 +296,8 @@ int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, kind);
     if (!result.ok())
         return -1;
-    fl_fold_source s = fl_fold_source_of(self, kind, mask);
+    const FoldInput input(self, kind, mask);
+    const fl_fold_source &s = input.source();
     int64_t n = fl_fold_folded(s), count = out->numel;
     int status = 0;
     if (self->numel == 0)

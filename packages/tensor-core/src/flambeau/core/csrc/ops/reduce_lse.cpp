@@ -135,7 +135,8 @@ int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, kind);
     if (!result.ok())
         return -1;
-    fl_fold_source source = fl_fold_source_of(self, kind, mask);
+    const FoldInput input(self, kind, mask);
+    const fl_fold_source &source = input.source();
     if (self->numel == 0 && kind == FL_K_C64)
         fill<std::complex<float>>(result.as<void>(), out->numel, -INFINITY);
     else if (self->numel == 0 && kind == FL_K_C128)

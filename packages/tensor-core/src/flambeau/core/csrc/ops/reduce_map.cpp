@@ -125,7 +125,8 @@ int run(const Job &j, const fl_tensor *self, int kind, uint64_t mask, Out &resul
             fill(result.as<double>(), count, nothing);
         return 0;
     }
-    return fold_source(j, fl_fold_source_of(self, kind, mask), result.as<char>());
+    const FoldInput input(self, kind, mask);
+    return fold_source(j, input.source(), result.as<char>());
 }
 
 }  // namespace

@@ -112,6 +112,18 @@ fl_fold_source fl_fold_source_of(const fl_tensor *t, int kind, uint64_t mask) {
     return s;
 }
 
+FoldInput::FoldInput(const fl_tensor *t, int kind, uint64_t mask)
+    : source_(fl_fold_source_of(t, kind, mask)) {
+    int dtype = fl_dtype_of_kind[kind];
+    bool in_order = (t->flags & FL_CONTIGUOUS) && t->dtype == dtype;
+    if (in_order || t->numel > FL_FEW || t->numel == 0)
+        return;
+    fl_gather_few(room_, kind, t->data, t->dtype, fl_walk(t->ndim, t->shape, t->strides));
+    source_.data = room_;
+    source_.dtype = dtype;
+    fl_contiguous_strides(t->ndim, t->shape, source_.strides);
+}
+
 fl_plan_result fl_fold_make_plan(fl_fold_source *s, bool ordered, fl_fold_plan *plan) {
     bool is_complex = s->kind >= FL_K_C64;
     if (is_complex && s->dtype != fl_dtype_of_kind[s->kind])

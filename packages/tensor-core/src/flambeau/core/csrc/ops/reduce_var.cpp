@@ -170,7 +170,8 @@ int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, real);
     if (!result.ok())
         return -1;
-    fl_fold_source s = fl_fold_source_of(self, kind, mask);
+    const FoldInput input(self, kind, mask);
+    const fl_fold_source &s = input.source();
     int status = 0;
     if (self->numel == 0)
         fill_nan(real, result.as<void>(), out->numel);
