@@ -3,13 +3,12 @@
 from .base import LRScheduler
 from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .cycles import CyclicLR, OneCycleLR
+from .functions import LambdaLR, MultiplicativeLR
 from .plateau import ReduceLROnPlateau
 from .schedules import (
     ConstantLR,
     ExponentialLR,
-    LambdaLR,
     LinearLR,
-    MultiplicativeLR,
     MultiStepLR,
     PolynomialLR,
     StepLR,

@@ -97,6 +97,11 @@ class Row:
         return tuple(p for p in self.params if p.role in ("Scalar", "Float", "Int", "Bool"))
 
     @property
+    def refuses_whole_zeros(self) -> bool:
+        """Whether integers have no result where the second operand is 0."""
+        return self.call == "division"
+
+    @property
     def signature(self) -> str:
         """The signature in Python's terms, as shown by ``help``."""
         parts, starred = [], False

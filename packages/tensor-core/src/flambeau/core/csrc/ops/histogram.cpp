@@ -94,46 +94,53 @@ template <class T> struct Edges {
     }
 };
 
+/* A vector as contiguous numbers of the kind. */
+void copy_vector(const fl_tensor *t, int kind, void *to) {
+    const int64_t one = 1;
+    fl_copy_strided(fl_strided{(char *)to, fl_dtype_of_kind[kind], &one},
+                    fl_strided{t->data, t->dtype, t->strides}, 1, t->shape);
+}
+
+/* The bin of a point among all bins, -1 outside. */
+template <class T> int64_t place_of(const Edges<T> *axes, int64_t dims, const T *point) {
+    int64_t place = 0;
+    for (int64_t d = 0; d < dims; d++) {
+        int64_t bin = axes[d].bin_of(point[d]);
+        if (bin < 0)
+            return -1;
+        place = place * (axes[d].count - 1) + bin;
+    }
+    return place;
+}
+
 template <class T> int count_points(const fl_value *in, fl_tensor *target) {
     int kind = sizeof(T) == 4 ? FL_K_F32 : FL_K_F64;
     int64_t m = in[0].t->shape[0], dims = in[0].t->shape[1];
+    bool weighted = in[2].tag == FL_TENSOR;
     In points(in[0].t, kind);
     Out hist(target, kind);
     int64_t total = 0;
     for (int64_t d = 0; d < dims; d++)
         total += in[1].ts[d]->numel;
     Scratch memory((size_t)total * sizeof(T));
-    Scratch counts((size_t)(in[2].tag == FL_TENSOR ? m : 0) * sizeof(T));
+    Scratch counts((size_t)(weighted ? m : 0) * sizeof(T));
     if (!points.ok() || !hist.ok() || !memory.ok() || !counts.ok())
         return -1;
-    T *edges = memory.as<T>(), *weights = counts.as<T>();
-    for (int64_t d = 0, at = 0; d < dims; at += in[1].ts[d++]->numel) {
-        const int64_t one = 1;
-        const fl_tensor *e = in[1].ts[d];
-        fl_copy_strided(fl_strided{(char *)(edges + at), fl_dtype_of_kind[kind], &one},
-                        fl_strided{e->data, e->dtype, e->strides}, 1, e->shape);
-    }
-    if (in[2].tag == FL_TENSOR) {
-        const int64_t one = 1;
-        const fl_tensor *w = in[2].t;
-        fl_copy_strided(fl_strided{(char *)weights, fl_dtype_of_kind[kind], &one},
-                        fl_strided{w->data, w->dtype, w->strides}, 1, w->shape);
-    }
-    const T *x = points.as<T>();
-    T *out = hist.as<T>();
     Edges<T> axes[FL_MAX_DIMS];
-    for (int64_t d = 0; d < dims; edges += in[1].ts[d++]->numel)
+    T *edges = memory.as<T>(), *weights = counts.as<T>(), *out = hist.as<T>();
+    for (int64_t d = 0; d < dims; d++) {
+        copy_vector(in[1].ts[d], kind, edges);
         axes[d].set(edges, in[1].ts[d]->numel);
+        edges += in[1].ts[d]->numel;
+    }
+    if (weighted)
+        copy_vector(in[2].t, kind, weights);
     for (int64_t i = 0; i < target->numel; i++)
         out[i] = 0;
     for (int64_t i = 0; i < m; i++) {
-        int64_t place = 0;
-        for (int64_t d = 0; d < dims && place >= 0; d++) {
-            int64_t bin = axes[d].bin_of(x[i * dims + d]);
-            place = bin < 0 ? -1 : place * (axes[d].count - 1) + bin;
-        }
+        int64_t place = place_of(axes, dims, points.as<T>() + i * dims);
         if (place >= 0)
-            out[place] += in[2].tag == FL_TENSOR ? weights[i] : (T)1;
+            out[place] += weighted ? weights[i] : (T)1;
     }
     hist.commit();
     return 0;

@@ -67,12 +67,16 @@ static double upper_fraction(double a, double x, double eps) {
         double step = -k * (k - a), before = h;
         b += 2;
         double p2 = b * p1 + step * p0, q2 = b * q1 + step * q0;
-        p0 = p1, p1 = p2, q0 = q1, q1 = q2;
+        p0 = p1;
+        q0 = q1;
+        p1 = p2;
+        q1 = q2;
         h = p1 / q1;
         if (fabs(h - before) < 2 * eps * fabs(h))
             break;
-        if (fabs(q1) > large)
-            p0 /= large, p1 /= large, q0 /= large, q1 /= large;
+        if (fabs(q1) > large)       /* their ratio is all that counts */
+            for (double *part : {&p0, &p1, &q0, &q1})
+                *part /= large;
     }
     return density(a, x) * a * h;
 }
