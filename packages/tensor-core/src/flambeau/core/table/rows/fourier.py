@@ -12,7 +12,7 @@ _TEXT = {
 
 def _function(name: str, params: str, doc: str):
     return composite(f"fft_{name}(Tensor input, {params}, Str? norm=None)", forms=(), out=True,
-                     aliases=(f"fft.{name}",), doc=doc)
+                     aliases=(f"fft.{name}",), call="fft", doc=doc)
 
 
 ROWS = (
