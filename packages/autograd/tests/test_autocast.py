@@ -301,3 +301,8 @@ def test_dtypes_are_those_of_pytorch(fn, dtype):
     expected = result_dtype(torch, torch.nn.functional, fn, dtype)
     found = result_dtype(flambeau, nn.functional, fn, dtype)
     assert found == expected or expected == "error"
+
+
+def test_a_name_is_no_dtype():
+    with pytest.raises(TypeError, match="flambeau.bfloat16 or flambeau.float16, not 'bfloat16'"):
+        flambeau.autocast("cpu", dtype="bfloat16")

@@ -135,10 +135,13 @@ SCHEDULES = {
 }
 
 
+def two_groups(t):
+    groups = [{"params": [t.zeros(1)], "lr": 0.5}, {"params": [t.zeros(1)], "lr": 0.02}]
+    return t.optim.SGD(groups, lr=1.0, momentum=0.9)
+
+
 def rates(t, make):
-    params = [t.zeros(1), t.zeros(1)]
-    groups = [{"params": [params[0]], "lr": 0.5}, {"params": [params[1]], "lr": 0.02}]
-    optimizer = t.optim.SGD(groups, lr=1.0, momentum=0.9)
+    optimizer = two_groups(t)
     schedule = make(t.optim.lr_scheduler, optimizer)
     trace = []
     for _ in range(STEPS):
@@ -154,6 +157,32 @@ def rates(t, make):
 @pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
 def test_schedule(torch, make):
     np.testing.assert_allclose(rates(flambeau, make), rates(torch, make), rtol=1e-9, atol=1e-14)
+
+
+SIMPLE = [name for name in SCHEDULES if name not in ("chained", "nested", "sequential")]
+
+
+@pytest.mark.filterwarnings("ignore:.*optimizer.step")  # of schedules in schedules
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(SIMPLE, 2)))
+def test_chains(torch, first, second):
+    def make(s, o):
+        return s.ChainedScheduler([SCHEDULES[first](s, o), SCHEDULES[second](s, o)])
+
+    np.testing.assert_allclose(rates(flambeau, make), rates(torch, make), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*optimizer.step")  # of schedules in schedules
+@pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
+def test_states_of_schedules_have_the_names_of_pytorch(torch, make):
+    def names(state):
+        if isinstance(state, list):
+            return [names(each) for each in state]
+        return {k: names(v) for k, v in state.items()} if isinstance(state, dict) else None
+
+    mine, theirs = (
+        names(make(t.optim.lr_scheduler, two_groups(t)).state_dict()) for t in (flambeau, torch)
+    )
+    assert mine == theirs
 
 
 @pytest.mark.filterwarnings("ignore:.*optimizer.step")  # of schedules in schedules

@@ -363,3 +363,30 @@ def test_an_epoch_may_be_given():
     with pytest.warns(UserWarning, match="deprecated"):
         schedule.step(7)
     assert schedule.get_last_lr() == [0.25]
+
+
+def test_a_cosine_rises_from_where_the_rate_is():
+    p = flambeau.zeros(1)
+    optimizer = optim.SGD([p], lr=1.0)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, 2, 0.5)
+    for _ in range(2):
+        optimizer.step()
+        schedule.step()
+    optimizer.param_groups[0]["lr"] = 0.1  # as another schedule might at the bottom
+    optimizer.step()
+    schedule.step()
+    assert schedule.get_last_lr() == pytest.approx([0.1 + (1.0 - 0.5) / 2])
+
+
+def test_schedules_from_elsewhere_learn_who_calls_them():
+    seen = []
+
+    class Asking(optim.lr_scheduler.LRScheduler):
+        def get_lr(self):
+            seen.append(self._get_lr_called_within_step)
+            return [group["lr"] for group in self.optimizer.param_groups]
+
+    schedule = Asking(optim.SGD([flambeau.zeros(1)]))
+    schedule.get_lr()
+    assert seen == [True, False]
+    assert schedule.state_dict()["_get_lr_called_within_step"] is False

@@ -61,6 +61,9 @@ class autocast:
                  cache_enabled: bool | None = None) -> None:
         self.device = device_type
         self.fast_dtype = _DEFAULTS.get(device_type, flambeau.float16) if dtype is None else dtype
+        if not isinstance(self.fast_dtype, flambeau.dtype):
+            raise TypeError(f"autocast(dtype=...) is flambeau.bfloat16 or flambeau.float16, not "
+                            f"{dtype!r}")
         self._cache_enabled = True if cache_enabled is None else cache_enabled
         self._enabled = bool(enabled)
         self._open: list[AutocastBlock] = []

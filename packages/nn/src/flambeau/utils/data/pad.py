@@ -43,7 +43,7 @@ def pad_collate(
     if side not in ("left", "right"):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
     stack = partial(_stack, value=padding_value, left=side == "left", lengths=return_lengths)
-    functions = {**default_collate_fn_map, Tensor: stack}
+    functions: dict[Any, Any] = {**default_collate_fn_map, Tensor: stack}
     samples = [_numbers_to_tensors(sample) for sample in batch]
     return collate(samples, collate_fn_map=functions)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from flambeau import Tensor
@@ -44,6 +45,7 @@ class LRScheduler:
     last_epoch: int
 
     _is_initial = False
+    _get_lr_called_within_step = False  # schedules from elsewhere ask for it in their get_lr
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -98,11 +100,19 @@ class LRScheduler:
         """Enter the next epoch, or another one as if the rates had never been changed."""
         if epoch is None:
             self.last_epoch += 1
-            rates = self.get_lr()
+            rates = self._ask(self.get_lr)
         else:
             self.last_epoch = epoch  # type: ignore[assignment]
-            rates = self._get_closed_form_lr()
+            rates = self._ask(self._get_closed_form_lr)
         self._set_rates(rates)
+
+    def _ask(self, rates: Callable[[], list[Any]]) -> list[Any]:
+        """The rates, from a method that may look whether it is called by ``step``."""
+        self._get_lr_called_within_step = True
+        try:
+            return rates()
+        finally:
+            self._get_lr_called_within_step = False
 
     def _get_closed_form_lr(self) -> list[Any]:
         """The rates of epoch ``self.last_epoch`` from ``base_lrs`` alone."""

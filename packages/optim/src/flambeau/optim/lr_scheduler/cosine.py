@@ -43,10 +43,12 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return rates_of(self.optimizer)
         before = self._height(self.last_epoch - 1)
+        rates = rates_of(self.optimizer)
+        height = self._height(self.last_epoch)
         if before < 1e-12:  # at the bottom the ratio to the last rate is 0 / 0
-            return self._get_closed_form_lr()
-        ratio = self._height(self.last_epoch) / before
-        return [self.eta_min + (lr - self.eta_min) * ratio for lr in rates_of(self.optimizer)]
+            rises = [(base - self.eta_min) * height for base in self.base_lrs]
+            return [lr + rise for lr, rise in zip(rates, rises, strict=True)]
+        return [self.eta_min + (lr - self.eta_min) * (height / before) for lr in rates]
 
     def _height(self, epoch: float) -> float:
         return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
@@ -132,7 +134,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._go_to(epoch)
         self.last_epoch = math.floor(epoch)
-        self._set_rates(self.get_lr())
+        self._set_rates(self._ask(self.get_lr))
 
     def _go_on(self) -> None:
         self.T_cur += 1

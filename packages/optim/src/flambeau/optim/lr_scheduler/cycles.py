@@ -19,7 +19,10 @@ class _WithMomentum(LRScheduler):
     cycle_momentum: bool
     use_beta1: bool
 
-    def _start_momentum(self, base: Any, greatest: Any, last_epoch: int) -> None:
+    def _start_momentum(
+        self, base: Any, greatest: Any, last_epoch: int
+    ) -> tuple[list[Any], list[Any]]:
+        """Begin with the greatest momentum; the least and the greatest of every group."""
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError(
@@ -27,15 +30,14 @@ class _WithMomentum(LRScheduler):
                 "cycle_momentum=False"
             )
         self.use_beta1 = "betas" in optimizer.defaults
-        self.base_momentums = each_group("base_momentum", base, optimizer)
-        self.max_momentums = each_group("max_momentum", greatest, optimizer)
-        if last_epoch != -1:
-            return
-        pairs = zip(self.base_momentums, self.max_momentums, strict=True)
-        for group, (low, high) in zip(optimizer.param_groups, pairs, strict=True):
-            self._set_momentum(group, high)
-            group["max_momentum"] = high
-            group["base_momentum"] = low
+        lows = each_group("base_momentum", base, optimizer)
+        highs = each_group("max_momentum", greatest, optimizer)
+        if last_epoch == -1:
+            for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
+                self._set_momentum(group, high)
+                group["max_momentum"] = high
+                group["base_momentum"] = low
+        return lows, highs
 
     def _set_momentum(self, group: dict[str, Any], value: float) -> None:
         if self.use_beta1:
@@ -118,7 +120,8 @@ class CyclicLR(_WithMomentum):
         self.scale_mode = scale_mode if scale_fn is not None else _SCALE_MODES[mode]
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._start_momentum(base_momentum, max_momentum, last_epoch)
+            momenta = self._start_momentum(base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = momenta
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
