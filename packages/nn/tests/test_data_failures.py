@@ -3,12 +3,14 @@
 import gc
 import os
 import signal
+import threading
 
+import numpy as np
 import pytest
 from worker_sets import KINDS, Dies, Failing, Rows, Stuck, children, fail_awkwardly
 
 from flambeau.utils import data
-from flambeau.utils.data import _pool, _processes
+from flambeau.utils.data import _pool, _processes, _threads
 
 
 @pytest.fixture
@@ -115,6 +117,44 @@ def test_no_process_is_left(leave):
         del batches, ring
         gc.collect()
     assert not children()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupt_while_waiting_ends_the_workers(kind, monkeypatch):
+    def interrupt(pool, seconds):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    batches = iter(data.DataLoader(Rows(100), 2, num_workers=2, workers=kind))
+    monkeypatch.setattr(_processes.ProcessPool, "receive", interrupt)
+    monkeypatch.setattr(_threads.ThreadPool, "receive", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        next(batches)
+    assert not children()
+    assert threading.active_count() == before
+    assert list(batches) == []
+
+
+def test_workers_start_while_a_thread_holds_the_lock_of_numpy():
+    lock = np.random.get_bit_generator().lock
+    holds, done = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            holds.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holds.wait()
+    try:
+        loader = data.DataLoader(
+            Rows(4), 2, num_workers=1, timeout=20, multiprocessing_context="fork"
+        )
+        assert len(list(loader)) == 2
+    finally:
+        done.set()
+        thread.join()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")

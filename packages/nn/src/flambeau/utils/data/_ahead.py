@@ -76,7 +76,11 @@ class Ahead:
             if number is None:
                 break
             if number not in self._arrived:
-                self._await(number)
+                try:
+                    self._await(number)
+                except KeyboardInterrupt:  # its traceback would keep the workers
+                    self.close()
+                    raise
                 continue
             worker, outcome = self._arrived.pop(number)
             if isinstance(outcome, Failure):

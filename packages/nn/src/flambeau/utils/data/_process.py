@@ -80,7 +80,7 @@ class _Worker:
         flambeau.manual_seed(seed)
         random.seed(seed)
         if "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed(seed & 0xFFFFFFFF)
+            _start_numpy(sys.modules["numpy"].random, seed)
         dataset = setup.fetcher.dataset
         set_worker_info(WorkerInfo(self.worker, setup.told_count, seed, dataset, "process"))
         self.tick(-1)
@@ -162,3 +162,13 @@ class _Worker:
         error.__traceback__ = None
         error.__cause__ = error.__context__ = None
         return Failure(error, text)
+
+
+def _start_numpy(stream: Any, seed: int) -> None:
+    """Seed NumPy's global stream.
+
+    Its lock may have been held by another thread when this process was forked, and nobody would
+    open it here: a new generator has a new lock.
+    """
+    stream.set_bit_generator(stream.MT19937(0))
+    stream.seed(seed & 0xFFFFFFFF)
