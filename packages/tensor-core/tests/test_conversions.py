@@ -58,3 +58,20 @@ def test_conversion_to_bfloat16(source):
     few = [x[i:i + 200].to(flambeau.bfloat16) for i in range(0, MANY, 200)]
     assert flambeau.equal(x.to(flambeau.bfloat16), flambeau.cat(few))
     assert flambeau.equal(x.bfloat16().float(), x.float().bfloat16().float())
+
+
+@pytest.mark.parametrize("source", ("float16", "float32", "float64", "complex64"))
+@pytest.mark.parametrize("count", (1, 100))
+def test_numbers_that_int32_does_not_hold_become_its_least(source, count):
+    """As the processor's own conversion has it, and so NumPy and PyTorch."""
+    least, most = -2**31, 2**31 - 1
+    given = [float("nan"), float("inf"), -float("inf"), -1.5]
+    wanted = [least, least, least, -1]
+    if source != "float16":
+        given += [3e9, -3e9, 2.0**31, -2.0**31]
+        wanted += [least, least, least, least]
+    if source == "float64":
+        given += [2.0**31 - 0.5, -2.0**31 - 0.5]
+        wanted += [most, least]
+    x = flambeau.tensor(given * count, dtype=getattr(flambeau, source))
+    assert x.to(flambeau.int32).tolist() == wanted * count

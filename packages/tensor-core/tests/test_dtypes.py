@@ -114,12 +114,12 @@ def test_integers_wrap_into_narrower_ones(source, target):
 
 @pytest.mark.parametrize("source", ("float32", "float64"))
 def test_floats_out_of_range_have_one_meaning(source):
-    """Through int64, whose least number stands for NaN and everything that does not fit."""
+    """The least int64 or int32 stands for NaN and what does not fit; others go through int64."""
     x = flambeau.tensor([math.nan, math.inf, -math.inf, 1e30, -1e30, -1.9, 300.5],
                         dtype=_of(source))
     least = -2**63
     assert x.long().tolist() == [least] * 5 + [-1, 300]
-    assert x.int().tolist() == [0] * 5 + [-1, 300]
+    assert x.int().tolist() == [-2**31] * 5 + [-1, 300]
     assert x.char().tolist() == [0] * 5 + [-1, 44]
     assert x.byte().tolist() == [0] * 5 + [255, 44]
     assert x.bool().tolist() == [True] * 7
@@ -228,6 +228,18 @@ def test_half_precision_rounds_once(name):
     row = flambeau.tensor([[big, 0.5, 0.25]], dtype=dtype)
     assert flambeau.addmm(x, row, flambeau.ones(3, 1, dtype=dtype)).item() == 0.75
     assert flambeau.addbmm(x, row[None], flambeau.ones(1, 3, 1, dtype=dtype)).item() == 0.75
+
+
+@pytest.mark.parametrize("name", ("float16", "bfloat16"))
+@pytest.mark.parametrize("wide", ("float32", "float64"))
+def test_next_number_is_one_of_the_results_dtype(name, wide):
+    narrow = getattr(flambeau, name)
+    x, step = flambeau.ones(2, dtype=narrow), flambeau.finfo(narrow).eps
+    y = flambeau.nextafter(x, flambeau.tensor(3.0, dtype=getattr(flambeau, wide)))
+    assert y.dtype is x.dtype
+    assert y.tolist() == [1 + step] * 2
+    z = flambeau.nextafter(flambeau.tensor(1.0, dtype=getattr(flambeau, wide)), x * 0)
+    assert z.tolist() == [1 - step / 2] * 2
 
 
 @pytest.mark.parametrize("name", ("float16", "bfloat16"))

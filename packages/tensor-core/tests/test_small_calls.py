@@ -88,7 +88,8 @@ def test_masks_and_three_operands():
 def test_results_keep_the_order_of_a_transposed_operand(size):
     x = flambeau.rand(size, size + 1).t()
     assert (x + x).stride() == x.stride()
-    assert (x + x.contiguous()).is_contiguous()
+    assert (x + x.contiguous()).stride() == x.stride()
+    assert (x.contiguous() + x).is_contiguous()
     assert (x[:, :1].expand(size + 1, size) * 2).is_contiguous()
 
 

@@ -164,8 +164,13 @@ def _frozen():
     return array
 
 
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("kind", REFUSED)
+#: One number goes to all elements, so that some may be the same memory.
+FILLS = ("fill_", "zero_", "setitem")
+
+
+@pytest.mark.parametrize("kind, write", [
+    (kind, write) for kind in REFUSED for write in WRITES
+    if kind == "read-only" or write not in FILLS])
 def test_refused_targets(kind, write):
     made, text = REFUSED[kind]
     x = made()
@@ -174,6 +179,19 @@ def test_refused_targets(kind, write):
         WRITES[write](x)
     assert x._version == version
     assert x.tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize("write", FILLS)
+def test_one_number_fills_elements_that_share_memory(write):
+    number = 0.0 if write == "zero_" else 1.0
+    for made in (REFUSED["expanded"][0], REFUSED["overlapping"][0]):
+        x = made()
+        WRITES[write](x)
+        assert x.tolist() == [[number] * 3] * 2
+        assert x._version == 1
+    base = flambeau.ones(100000)
+    base[:50000].expand(3, 50000).fill_(2)
+    assert base.sum() == 150000
 
 
 @pytest.mark.parametrize(("target", "write"), [

@@ -58,7 +58,7 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         device: Where to put it; the default device when left out.
         requires_grad: Whether operations on it are recorded.
         layout: Accepted for compatibility.
-        memory_format: Accepted for compatibility.
+        memory_format: How the elements of an image batch lie in memory; in C order when left out.
         pin_memory: Accepted for compatibility.
 
     Example:
@@ -66,8 +66,21 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         >>> flambeau.empty(2, 3).shape
         flambeau.Size([2, 3])
     """
-    x = _blank("empty", _size(args, size), _kind(dtype, out), device)
+    shape, dtype = _size(args, size), _kind(dtype, out)
+    if memory_format in (None, "contiguous_format"):
+        x = _blank("empty", shape, dtype, device)
+    else:
+        x = _in_format(shape, memory_format, dtype, _where(device))
     return _place(x, out, requires_grad)
+
+
+def _in_format(shape, memory_format, dtype, device):
+    if memory_format == "preserve_format":
+        raise RuntimeError("empty(): unsupported memory format preserve_format; there is no tensor "
+                           "to take the order of, name the format that is wanted")
+    plain = _blank("empty", shape, None, "meta")
+    strides = _core.format_strides(plain, memory_format)
+    return _strided(plain.shape, strides, dtype, device)
 
 
 def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None,

@@ -50,7 +50,10 @@ def _formatted(x, memory_format):
     """In a memory format; None and "preserve_format" leave the order as it is."""
     if memory_format in (None, "preserve_format"):
         return x
-    return _op["contiguous"](x, memory_format=memory_format)
+    if memory_format == "contiguous_format":
+        return _op["contiguous"](x)
+    strides = _core.format_strides(x, memory_format)
+    return x if x.stride() == strides else _op["clone"](x, memory_format=memory_format)
 
 
 def _caster(name):

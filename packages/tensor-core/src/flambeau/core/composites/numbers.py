@@ -66,7 +66,7 @@ _NARROW = {"float16": (2.0**-24, 2.0**-14, 2**13, 2.0**16),
 
 
 def nextafter(x, other):
-    dtype = _core.promote_types(x.dtype, other.dtype)
+    dtype = _core.result_type(x, other)
     facts = _NARROW.get(dtype.name)
     if facts is None:
         return _op["nextafter_wide"](x, other)

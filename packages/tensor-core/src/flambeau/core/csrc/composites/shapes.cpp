@@ -112,7 +112,7 @@ static fl_tensor *contiguous(fl_tensor *x, const fl_value &format) {
     if (!name || !strcmp(name, "contiguous_format"))
         return x->flags & FL_CONTIGUOUS ? same(x)
                                         : fl_compose(FL_OP_contiguous_copy, fl_tensor_value(x));
-    if (!strcmp(name, "preserve_format")) {
+    if (!strcmp(name, "preserve_format") && !fl_has_format(x, name)) {
         PyErr_SetString(PyExc_RuntimeError, "contiguous(): preserve memory format is unsupported "
                         "by the contiguous operator; name the format that is wanted");
         return nullptr;

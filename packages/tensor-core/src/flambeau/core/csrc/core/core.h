@@ -94,9 +94,19 @@ static inline int64_t fl_numel_of(int ndim, const int64_t *shape) {
 }
 bool fl_is_contiguous(const fl_tensor *t);
 bool fl_has_format(const fl_tensor *t, const char *format);
-/* Strides of memory without gaps that a memory format asks for; "preserve_format" keeps a dense
- * order of t. 0 for C order, 1 for other strides, -1 after an error. */
+/* Strides of memory without gaps that a memory format asks for; "preserve_format" keeps the order
+ * of t. 0 for C order, 1 for other strides, -1 after an error. */
 int fl_format_strides(const fl_tensor *t, const char *format, int64_t *strides);
+/* The order of dimensions, fastest first, of memory that n operands walk along together: that of
+ * the first whose strides decide. Strides are 0 where an operand is broadcast. False for C order. */
+bool fl_memory_order(int ndim, const int64_t *shape, int n, const int64_t *const *strides,
+                     int *order);
+void fl_ordered_strides(int ndim, const int64_t *shape, const int *order, int64_t *strides);
+/* The format that results of networks' kernels take over from t, or NULL for C order. */
+const char *fl_suggested_format(const fl_tensor *t);
+void fl_spec_in_format(fl_spec *s, const char *format);
+/* The shape, dtype and device of t in memory without gaps, in the order of t. */
+void fl_spec_in_order_of(fl_spec *s, const fl_tensor *t);
 /* Whether t can be seen in this shape without a copy; the element counts must agree. */
 bool fl_view_possible(const fl_tensor *t, int nd, const int64_t *shape);
 int64_t fl_storage_offset(const fl_tensor *t);           /* elements of t's dtype */

@@ -39,26 +39,6 @@ bool has_shape(const fl_tensor *t, const fl_tensor *model) {
     return t->ndim == model->ndim && t->numel == model->numel;     /* as it broadcasts to it */
 }
 
-/* Whether the result lies in C order: see keep_order in ops/pointwise.cpp. */
-bool in_c_order(const fl_pointwise *pw, const fl_value *in, const fl_tensor *model) {
-    const fl_tensor *first = nullptr;
-    for (int k = 0; k < pw->n_in; k++) {
-        const fl_tensor *t = fl_t(in[pw->operand[k]]);
-        if (!t || !has_shape(t, model))
-            continue;
-        if (t->flags & FL_CONTIGUOUS)
-            return true;
-        first = first ? first : t;
-    }
-    bool descends = true;
-    for (int i = 0; first && i < first->ndim; i++) {
-        if (first->strides[i] == 0 && first->shape[i] != 1)
-            return true;
-        descends &= i == 0 || first->strides[i] <= first->strides[i - 1];
-    }
-    return descends;
-}
-
 /* The dtype computed in where kernels take it as it is, or FL_NO_DTYPE. */
 int direct_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
     const fl_value *operands[FL_PW_MAX_IN];
@@ -82,7 +62,8 @@ int fl_call_few(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (!model || pw->n_out != 1 || pw->writes[0] != 255)
         return fl_call_generic(op, in, n, out);
     int dtype = direct_dtype(op, pw, in);
-    if (dtype == FL_NO_DTYPE || !in_c_order(pw, in, model))
+    int order[FL_MAX_DIMS];
+    if (dtype == FL_NO_DTYPE || fl_pw_memory_order(pw, in, model->ndim, model->shape, order))
         return fl_call_generic(op, in, n, out);
     int kind = fl_kind_of_dtype[dtype];
     alignas(64) char tiles[FL_PW_MAX_IN][FL_FEW * 16];

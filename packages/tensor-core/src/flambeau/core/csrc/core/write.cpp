@@ -1,5 +1,6 @@
 /* The one check that every writing call passes before anything is written. */
 #include "core/python.h"
+#include "op_index.h"
 
 static void byte_range(const fl_tensor *t, const char **low, const char **high) {
     int64_t last = 0;
@@ -122,7 +123,7 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
                      fl_dtype_name(s->dtype), fl_dtype_name(t->dtype), op->name);
         return -1;
     }
-    if (self_overlap(t)) {
+    if (self_overlap(t) && op->index != FL_OP_fill) {     /* one number may be written twice */
         PyErr_Format(PyExc_RuntimeError, "%s(): unsupported operation: more than one element of the "
                      "written-to tensor refers to a single memory location (shape %s, stride %s, an "
                      "expanded tensor?). Please clone() the tensor before performing the operation.",

@@ -62,6 +62,18 @@ template <class T> struct close_as {
     static T of(fl_c128 x) { return of(x.re); }
     template <class I> static T of(I x) { return (T)x; }
 };
+/* What does not fit is the least int32, as the processor's own conversion has it. */
+template <> struct close_as<int32_t> {
+    static int32_t of(float x) {
+        return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN;
+    }
+    static int32_t of(double x) {
+        return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
+    }
+    static int32_t of(fl_c64 x) { return of(x.re); }
+    static int32_t of(fl_c128 x) { return of(x.re); }
+    template <class I> static int32_t of(I x) { return (int32_t)x; }
+};
 template <> struct close_as<uint64_t> {
     static uint64_t of(float x) { return of((double)x); }
     static uint64_t of(double x) {

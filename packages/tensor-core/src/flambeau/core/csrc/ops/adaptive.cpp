@@ -26,8 +26,11 @@ int infer(const fl_op *op, const fl_value *in, int64_t least, fl_spec *out) {
     fl_spec_like(out, t);
     out->shape[dim] = in[2].i;
     int64_t numel;
-    return fl_count_elements(t->ndim, out->shape, &numel)
-        ? 0 : fl_count_error(op->name, t->ndim, out->shape);
+    if (fl_count_elements(t->ndim, out->shape, &numel)) {
+        fl_spec_in_format(out, fl_suggested_format(t));
+        return 0;
+    }
+    return fl_count_error(op->name, t->ndim, out->shape);
 }
 
 /* The longer side seen along one dimension, and its windows, worked out once for all lines. */

@@ -65,6 +65,7 @@ extern "C" int fl_infer_avg_pool2d(const fl_op *op, const fl_value *in, int, fl_
         read_forward(op, in, &c, &by) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), c.nd, c.shape);
+    fl_spec_in_format(outs, fl_suggested_format(in[0].t));
     return 0;
 }
 

@@ -153,6 +153,13 @@ int fl_conv_read_weight_grad(const fl_op *op, const fl_value *in, int spatial, f
                         (int)in[2].len, in[2].is, c);
 }
 
+/* Results are channels_last where either operand is. */
+static void take_format(fl_spec *s, const fl_tensor *a, const fl_tensor *b) {
+    const char *format = fl_suggested_format(a);
+    if (!fl_is_complex(a->dtype) && b->numel > 0)
+        fl_spec_in_format(s, format ? format : fl_suggested_format(b));
+}
+
 int fl_conv_infer(const fl_op *op, const fl_value *in, int n, int spatial, fl_spec *outs) {
     const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
     fl_conv_nd c;
@@ -166,6 +173,7 @@ int fl_conv_infer(const fl_op *op, const fl_value *in, int n, int spatial, fl_sp
     int64_t shape[5];
     int nd = output_shape(c, shape);
     fl_spec_set(outs, input->dtype, fl_device_code(input), nd, shape);
+    take_format(outs, input, weight);
     return 0;
 }
 
@@ -176,5 +184,6 @@ int fl_conv_infer_grad(const fl_op *op, const fl_value *in, int n, int spatial, 
         read(op, in, spatial, &c) < 0 || check_grad(op, c, in[0].t) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
+    take_format(outs, in[0].t, in[1].t);
     return 0;
 }

@@ -58,7 +58,7 @@ extern "C" int fl_infer_flip(const fl_op *op, const fl_value *in, int, fl_spec *
     uint64_t mask;
     if (mask_of(op, in, &mask) < 0)
         return -1;
-    fl_spec_like(outs, in[0].t);
+    fl_spec_in_order_of(outs, in[0].t);
     return 0;
 }
 

@@ -23,8 +23,8 @@ extern "C" int fl_infer_frexp(const fl_op *op, const fl_value *in, int, fl_spec 
     const fl_tensor *self = in[0].t;
     if (fl_expect_dtype(op, "self", self, fl_floating, "a floating dtype") < 0)
         return -1;
-    fl_spec_like(&outs[0], self);
-    fl_spec_like(&outs[1], self);
+    fl_spec_in_order_of(&outs[0], self);
+    outs[1] = outs[0];
     outs[1].dtype = FL_I32;
     return 0;
 }

@@ -129,6 +129,17 @@ int all_tensors(const fl_op *op, const fl_value &list) {
     return 0;
 }
 
+/* The memory format that all tensors suggest; NULL for C order. */
+const char *shared_format(const fl_value &list) {
+    const char *format = nullptr;
+    for (uint32_t i = 0; i < list.len; i++) {
+        format = fl_suggested_format(list.ts[i]);
+        if (!format)
+            return nullptr;
+    }
+    return format;
+}
+
 }  // namespace
 
 extern "C" int fl_infer_cat(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
@@ -150,6 +161,7 @@ extern "C" int fl_infer_cat(const fl_op *op, const fl_value *in, int n, fl_spec 
     fl_spec_like(outs, model);
     outs->shape[dim] = total;
     outs->dtype = (uint8_t)joined_dtype(list);
+    fl_spec_in_format(outs, shared_format(list));
     return 0;
 }
 

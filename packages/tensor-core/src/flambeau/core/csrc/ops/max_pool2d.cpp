@@ -73,7 +73,9 @@ extern "C" int fl_infer_max_pool2d_with_indices(const fl_op *op, const fl_value 
         read_call(op, in, &c) < 0)
         return -1;
     fl_spec_set(&outs[0], in[0].t->dtype, fl_device_code(in[0].t), c.nd, c.shape);
-    fl_spec_set(&outs[1], FL_I64, fl_device_code(in[0].t), c.nd, c.shape);
+    fl_spec_in_format(&outs[0], fl_suggested_format(in[0].t));
+    outs[1] = outs[0];
+    outs[1].dtype = FL_I64;
     return 0;
 }
 

@@ -169,6 +169,7 @@ extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, i
         return fl_error(FL_VALUE_ERROR, "batch_norm(): Expected more than 1 value per channel when "
                         "training, got input size %s", fl_shape_text(input->shape, input->ndim));
     fl_spec_like(&outs[0], input);
+    fl_spec_in_format(&outs[0], fl_suggested_format(input));
     int dtype = fl_dtype_of_kind[fl_kind_of_dtype[input->dtype]];
     fl_spec_set(&outs[1], dtype, fl_device_code(input), 1, &input->shape[1]);
     outs[2] = outs[1];

@@ -73,6 +73,7 @@ extern "C" int fl_infer_native_group_norm(const fl_op *op, const fl_value *in, i
         fl_check_channels(op, "bias", in[2], input->shape[1]) < 0)
         return -1;
     fl_spec_like(&outs[0], input);
+    fl_spec_in_format(&outs[0], fl_suggested_format(input));
     int64_t shape[2] = {input->shape[0], in[3].i};
     int64_t count;
     if (!fl_count_elements(2, shape, &count))

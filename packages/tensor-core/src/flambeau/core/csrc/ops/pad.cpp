@@ -199,6 +199,7 @@ extern "C" int fl_infer_constant_pad_nd(const fl_op *op, const fl_value *in, int
         return fl_error(FL_RUNTIME_ERROR, "%s: value is complex, but self is %s", fl_op_title(op),
                         fl_dtype_name(self->dtype));
     fl_spec_set(outs, self->dtype, fl_device_code(self), self->ndim, shape);
+    fl_spec_in_format(outs, fl_suggested_format(self));
     return 0;
 }
 
@@ -232,6 +233,7 @@ extern "C" int fl_infer_pad_by(const fl_op *op, const fl_value *in, int, fl_spec
         check_reach(op, self, in[1], (int)in[2].i) < 0)
         return -1;
     fl_spec_set(outs, self->dtype, fl_device_code(self), self->ndim, shape);
+    fl_spec_in_format(outs, fl_suggested_format(self));
     return 0;
 }
 

@@ -110,35 +110,36 @@ static int operand_device(const fl_pointwise *pw, const fl_value *in) {
     return device;
 }
 
-/* Keep the memory order of the first operand that has the result's shape and is not C-contiguous:
- * a transposed input gives a transposed result, so that both stream. */
-static void keep_order(const fl_pointwise *pw, const fl_value *in, fl_spec *s) {
-    const fl_tensor *model = nullptr;
+bool fl_pw_memory_order(const fl_pointwise *pw, const fl_value *in, int ndim,
+                        const int64_t *shape, int *order) {
+    int64_t strides[FL_PW_MAX_IN][FL_MAX_DIMS];
+    const int64_t *each[FL_PW_MAX_IN];
+    int count = 0;
+    bool plain = true;
     for (int k = 0; k < pw->n_in; k++) {
         const fl_tensor *t = fl_t(in[pw->operand[k]]);
-        if (!t || t->ndim != s->ndim || memcmp(t->shape, s->shape, sizeof(int64_t) * s->ndim))
+        plain &= !t || t->flags & FL_CONTIGUOUS;
+    }
+    for (int k = 0; k < pw->n_in && !plain; k++) {
+        const fl_tensor *t = fl_t(in[pw->operand[k]]);
+        if (!t)
             continue;
-        if (t->flags & FL_CONTIGUOUS)
-            return;
-        if (!model)
-            model = t;
+        int pad = ndim - t->ndim;
+        for (int i = 0; i < ndim; i++)
+            strides[count][i] = i < pad || t->shape[i - pad] != shape[i] ? 0 : t->strides[i - pad];
+        each[count] = strides[count];
+        count++;
     }
-    if (!model)
-        return;
+    return !plain && fl_memory_order(ndim, shape, count, each, order);
+}
+
+/* Results lie in memory as the operands do: a transposed input gives a transposed result, so that
+ * both stream. */
+static void keep_order(const fl_pointwise *pw, const fl_value *in, fl_spec *s) {
     int order[FL_MAX_DIMS];
-    for (int i = 0; i < s->ndim; i++) {
-        if (model->strides[i] == 0 && s->shape[i] != 1)
-            return;
-        int j = i;
-        for (; j > 0 && model->strides[order[j - 1]] < model->strides[i]; j--)
-            order[j] = order[j - 1];
-        order[j] = i;
-    }
-    int64_t step = 1;
-    for (int i = s->ndim - 1; i >= 0; i--) {
-        s->strides[order[i]] = step;
-        step *= s->shape[order[i]] > 1 ? s->shape[order[i]] : 1;
-    }
+    if (!fl_pw_memory_order(pw, in, s->ndim, s->shape, order))
+        return;
+    fl_ordered_strides(s->ndim, s->shape, order, s->strides);
     s->layout = FL_L_STRIDED;
 }
 

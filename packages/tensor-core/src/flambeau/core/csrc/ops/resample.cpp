@@ -83,6 +83,7 @@ int resized_spec(const fl_op *op, const fl_tensor *t, const int64_t *size, fl_sp
     int64_t count;
     if (!fl_count_elements(out->ndim, out->shape, &count))
         return fl_count_error(op->name, out->ndim, out->shape);
+    fl_spec_in_format(out, fl_suggested_format(t));
     return 0;
 }
 

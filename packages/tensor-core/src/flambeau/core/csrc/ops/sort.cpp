@@ -19,8 +19,8 @@ extern "C" int fl_infer_sort(const fl_op *op, const fl_value *in, int, fl_spec *
     if (fl_expect_order(op, "self", self) < 0 ||
         fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
-    fl_spec_like(&outs[0], self);
-    fl_spec_like(&outs[1], self);
+    fl_spec_in_order_of(&outs[0], self);
+    outs[1] = outs[0];
     outs[1].dtype = FL_I64;
     return 0;
 }
