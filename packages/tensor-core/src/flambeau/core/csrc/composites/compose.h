@@ -80,6 +80,11 @@ class Made {
     Made(const Made &) = delete;
     explicit operator bool() const { return t_ != nullptr; }
     fl_tensor *get() const { return t_; }
+    void swap(Made &other) {
+        fl_tensor *t = t_;
+        t_ = other.t_;
+        other.t_ = t;
+    }
     fl_tensor *give() {
         fl_tensor *t = t_;
         t_ = nullptr;

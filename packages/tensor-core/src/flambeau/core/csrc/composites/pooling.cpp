@@ -1,38 +1,9 @@
 /* Pooling along lines by that over planes, and adaptive means by plain ones where windows lie side
  * by side. */
-#include "composites/windows.h"
+#include "composites/pooling.h"
 #include "core/history.h"
 
 namespace {
-
-/* Refuse what is not [batch,] channels and n dimensions that hold something. */
-int check_image(const fl_op *op, const fl_tensor *x, int n) {
-    bool fits = x->ndim == n + 1 || x->ndim == n + 2;
-    for (int d = x->ndim - n - 1; fits && d < x->ndim; d++)
-        fits = x->shape[d] != 0;
-    if (fits)
-        return 0;
-    fl_error(FL_RUNTIME_ERROR, "%s(): input has shape %s; expected %s, of which only the batch may "
-             "be empty", op->name, fl_shape_text(x->shape, x->ndim), fl_image_text(n));
-    return fl_raise();
-}
-
-bool is_left_out(const fl_value &v) {
-    return v.tag == FL_NONE || (v.tag == FL_INTS && v.len == 0);
-}
-
-/* The settings of a pooling along lines as those over planes of height 1. */
-struct Lines {
-    int64_t size[2] = {1}, stride[2] = {1}, padding[2] = {0}, dilation[2] = {1};
-};
-
-int read_lines(const fl_op *op, const fl_value *in, Lines *s) {
-    if (check_image(op, in[0].t, 1) < 0 || fl_spread(op, "kernel_size", in[1], 1, s->size + 1) < 0 ||
-        fl_spread(op, "padding", in[3], 1, s->padding + 1) < 0)
-        return -1;
-    s->stride[1] = s->size[1];
-    return is_left_out(in[2]) ? 0 : fl_spread(op, "stride", in[2], 1, s->stride + 1);
-}
 
 /* A single result of several, of which the others are dropped. */
 template <class... Values> fl_tensor *first_of_two(int row, Values... values) {
@@ -68,35 +39,7 @@ fl_tensor *best_of_planes(const fl_value &x, const fl_value &size, const fl_valu
     return first_of_two(FL_OP_max_pool2d_with_indices, x, size, stride, padding, dilation, ceil);
 }
 
-/* ---- blocks: planes, then what these leave along the depth -------------------------------------- */
-struct Blocks {
-    int64_t size[3], stride[3], padding[3], dilation[3] = {1, 1, 1};
-};
-
-int read_blocks(const fl_op *op, const fl_value *in, Blocks *s) {
-    if (check_image(op, in[0].t, 3) < 0 || fl_spread(op, "kernel_size", in[1], 3, s->size) < 0 ||
-        fl_spread(op, "padding", in[3], 3, s->padding) < 0)
-        return -1;
-    return fl_spread(op, is_left_out(in[2]) ? "kernel_size" : "stride",
-                     is_left_out(in[2]) ? in[1] : in[2], 3, s->stride);
-}
-
-/* [batch times channels, depth, height, width] */
-fl_tensor *as_planes(const fl_value &x) {
-    int nd = x.t->ndim;
-    const int64_t *image = x.t->shape + nd - 3;
-    int64_t shape[] = {1, image[0], image[1], image[2]};
-    for (int d = 0; d < nd - 3; d++)
-        shape[0] *= x.t->shape[d];
-    return fl_compose(FL_OP_reshape, x, fl_ints_value(shape, 4));
-}
-
-/* Planes over each other as one plane, whose columns go through the depth. */
-fl_tensor *as_towers(const Made &planes) {
-    const int64_t *of = planes.get()->shape;
-    int64_t shape[] = {of[0], 1, of[1], of[2] * of[3]};
-    return fl_compose(FL_OP_reshape, fl_tensor_value(planes), fl_ints_value(shape, 4));
-}
+/* ---- blocks ------------------------------------------------------------------------------------ */
 
 /* Pool the planes and then the towers; `pool(x, first)` says which settings are meant. */
 template <class Pool> fl_tensor *pool_blocks(const fl_value &x, Pool pool) {
@@ -117,27 +60,6 @@ template <class Pool> fl_tensor *pool_blocks(const fl_value &x, Pool pool) {
 
 /* ---- adaptive ---------------------------------------------------------------------------------- */
 
-/* The windows where they lie side by side: whole numbers that divide the image's sizes. Anything
- * else, errors too, is for the composite in Python. */
-bool even_windows(const fl_tensor *x, const fl_value &sizes, int n, int64_t *windows) {
-    PyObject *wanted = sizes.tag == FL_OBJECT ? sizes.o : Py_None;
-    bool several = PyTuple_CheckExact(wanted);
-    if (!fl_is_float(x->dtype) || (x->ndim != n + 1 && x->ndim != n + 2) || x->numel == 0 ||
-        (several && PyTuple_GET_SIZE(wanted) != n))
-        return false;
-    for (int i = 0; i < n; i++) {
-        PyObject *given = several ? PyTuple_GET_ITEM(wanted, i) : wanted;
-        int64_t length = x->shape[x->ndim - n + i];
-        int64_t size = given == Py_None ? length : PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
-        if (size == -1 && PyErr_Occurred())
-            PyErr_Clear();
-        if (size < 1 || length % size)
-            return false;
-        windows[i] = length / size;
-    }
-    return true;
-}
-
 bool is_whole(const fl_tensor *x, const int64_t *windows, int n) {
     bool whole = true;
     for (int i = 0; i < n; i++)
@@ -145,11 +67,34 @@ bool is_whole(const fl_tensor *x, const int64_t *windows, int n) {
     return whole;
 }
 
+/* One dimension after the other; some size is another than the image's. */
+fl_tensor *means_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
+    Made made(nullptr);
+    fl_value means = x;
+    for (int i = 0; i < dims; i++) {
+        if (wanted[i] == x.t->shape[x.t->ndim - dims + i])
+            continue;
+        Made next(fl_compose(FL_OP_adaptive_mean, means, fl_int_value(i - dims),
+                             fl_int_value(wanted[i])));
+        if (!next)
+            return nullptr;
+        made.swap(next);
+        means = fl_tensor_value(made);
+    }
+    return made.give();
+}
+
 int adaptive_mean(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
     static const int64_t LAST[] = {-1, -2, -3};
-    int64_t windows[3];
-    if (!even_windows(in[0].t, in[1], dims, windows))
+    int64_t wanted[3], windows[3];
+    bool twice = dims > 1 && fl_itemsize(in[0].t->dtype) == 2;      /* might be rounded twice */
+    if (!wanted_sizes(in[0].t, in[1], dims, wanted))
         return fl_call_composite(op, in, n, out);
+    bool even = even_windows(in[0].t, wanted, dims, windows);
+    if (twice && (!even || dims == 3))
+        return fl_call_composite(op, in, n, out);
+    if (!even)
+        return fl_compose_result(op, in, n, out, means_by_dimension(in[0], wanted, dims));
     fl_value sizes = fl_ints_value(windows, dims);
     if (is_whole(in[0].t, windows, dims))
         return fl_compose_result(op, in, n, out, fl_compose(FL_OP_mean, in[0],
@@ -167,20 +112,37 @@ fl_tensor *best_of_whole(const fl_value &x, int dims) {
         return nullptr;
     Made best(first_of_two(FL_OP_max__dim, dims == 1 ? x : fl_tensor_value(flat), fl_int_value(-1),
                            fl_int_value(1)));
-    if (dims == 1 || !best)
-        return best.give();
-    return fl_compose(FL_OP_unsqueeze, fl_tensor_value(best), fl_int_value(-1));
+    for (int i = 1; i < dims && best; i++) {
+        Made taller(fl_compose(FL_OP_unsqueeze, fl_tensor_value(best), fl_int_value(-1)));
+        best.swap(taller);
+    }
+    return best.give();
+}
+
+/* From the last dimension to the first. */
+fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
+    Made best(nullptr);
+    for (int i = dims - 1; i >= 0; i--) {
+        Made next(first_of_two(FL_OP_adaptive_best, best ? fl_tensor_value(best) : x,
+                               fl_int_value(i - dims), fl_int_value(wanted[i])));
+        if (!next)
+            return nullptr;
+        best.swap(next);
+    }
+    return best.give();
 }
 
 int adaptive_best(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
-    int64_t windows[3];
-    if (in[2].i || !even_windows(in[0].t, in[1], dims, windows))
+    int64_t wanted[3], windows[3];
+    if (in[2].i || !wanted_sizes(in[0].t, in[1], dims, wanted))
         return fl_call_composite(op, in, n, out);
+    if (!even_windows(in[0].t, wanted, dims, windows))
+        return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
     if (is_whole(in[0].t, windows, dims))
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
-    return fl_compose_result(op, in, n, out,
-                             fl_compose(dims == 1 ? FL_OP_max_pool1d : FL_OP_max_pool2d, in[0],
-                                        fl_ints_value(windows, dims)));
+    static const int ROWS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
+    return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0],
+                                                        fl_ints_value(windows, dims)));
 }
 
 }  // namespace
@@ -270,4 +232,12 @@ int fl_call_adaptive_max_pool1d(const fl_op *op, const fl_value *in, int n, fl_v
 
 int fl_call_adaptive_max_pool2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return adaptive_best(op, in, n, out, 2);
+}
+
+int fl_call_adaptive_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_mean(op, in, n, out, 3);
+}
+
+int fl_call_adaptive_max_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_best(op, in, n, out, 3);
 }

@@ -44,6 +44,7 @@ def _pools(n):
                     call=f"max_pool{n}d", doc=f"Maximum over windows of {words}.")
     if n != 2:
         yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_PLACES}", forms=_NN,
+                        call=f"max_pool{n}d_with_indices",
                         doc=f"Maximum over windows of {words}, and where it was.")
         yield composite(f"avg_pool{n}d(Tensor input, {average})",
                         call=f"avg_pool{n}d", forms=_BOTH if n == 1 else _NN,
@@ -52,17 +53,17 @@ def _pools(n):
                     " Ints? stride=None, Bool ceil_mode=False)", forms=_NN,
                     doc=f"Power mean, times the count, over windows of {words}.")
     yield composite(f"adaptive_avg_pool{n}d(Tensor input, Object output_size)",
-                    call=f"adaptive_avg_pool{n}d" if n < 3 else "",
+                    call=f"adaptive_avg_pool{n}d",
                     forms=_BOTH if n == 1 else _NN,
                     doc=f"Mean over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d(Tensor input, Object output_size,"
                     " Bool return_indices=False)", forms=_NN,
-                    call=f"adaptive_max_pool{n}d" if n < 3 else "",
+                    call=f"adaptive_max_pool{n}d",
                     doc=f"Maximum over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
-                    f"{_PLACES}", forms=_NN,
+                    f"{_PLACES}", forms=_NN, call=f"adaptive_max_pool{n}d_with_indices",
                     doc="Maximum over windows that give the wanted size, and where it was.")
-    yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN,
+    yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN, call=f"max_unpool{n}d",
                     doc="Zeros, but for the maxima of a pooling at the places they came from.")
     if n > 1:
         yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN,
