@@ -102,3 +102,19 @@ def test_odd_degrees():
     assert t(flambeau.tensor([1.0, -1.0]), 10**9 + 1).tolist() == [1.0, -1.0]
     with pytest.raises(RuntimeError, match=r"special\.bessel_j0\(\)|bessel_j0\(\): not impl"):
         flambeau.special.bessel_j0(flambeau.tensor(1j))
+
+
+def test_second_kind_modified_of_the_least_number():
+    least = numpy.array([5e-324])
+    numpy.testing.assert_allclose(_values("modified_bessel_k0", least), [744.55600343703964],
+                                  rtol=3e-15)
+    numpy.testing.assert_array_equal(_values("modified_bessel_k1", least), [INF])
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_second_kind_modified_around_the_change_of_series(order):
+    x = numpy.array([numpy.nextafter(1, 0), 1.0, numpy.nextafter(1, 2), 1e300])
+    numpy.testing.assert_allclose(
+        _values(f"scaled_modified_bessel_k{order}", x),
+        _expected(lambda v: mp.besselk(order, v) * mp.exp(v) if v < 2 else mp.sqrt(mp.pi / 2 / v),
+                  x), rtol=1e-15)

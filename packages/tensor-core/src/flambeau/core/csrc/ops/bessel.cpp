@@ -1,5 +1,6 @@
 /* Bessel functions and Airy's in double precision, one element after the other. */
 #include "ops/args.h"
+#include "ops/bessel_terms.h"
 #include "ops/raw.h"
 #include <math.h>
 
@@ -7,28 +8,32 @@ namespace {
 
 const double NOT = __builtin_nan(""), INF = __builtin_inf();
 const double EULER = 0.57721566490153286061, PI = 3.14159265358979323846;
+const double LOG_2 = 0.69314718055994530942;
 
 /* ---- of the second kind, modified ------------------------------------------------------------ */
 
-/* exp(x) K(x) of an order by the trapezoidal rule on the integral over t of
- * exp(x (1 - cosh t)) cosh(order t), whose error falls exponentially with the step (Temme, On the
- * numerical evaluation of the modified Bessel function of the third kind, 1975). For x >= 1. */
-double k_scaled(double order, double x) {
-    const double step = x < 9 ? 0.2 : 0.6 / sqrt(x);
-    double sum = 0.5;
-    for (int i = 1;; i++) {
-        double half = sinh(i * step / 2), term = exp(-2 * x * half * half) * cosh(order * i * step);
-        sum += term;
-        if (term < 1e-18 * sum)
-            return step * sum;
+/* exp(x) K(x) by its series in Chebyshev polynomials, added up from the last term on (Clenshaw, A
+ * note on the summation of Chebyshev series, 1955). For x >= from. */
+template <int N> double k_scaled(const double (&terms)[N], double from, double x) {
+    const double twice = 4 * from / x - 2;
+    double after = 0, next = 0;
+    for (int k = N - 1; k > 0; k--) {
+        const double now = terms[k] + twice * next - after;
+        after = next;
+        next = now;
     }
+    return (terms[0] + twice / 2 * next - after) / sqrt(x);
 }
+
+double k0_scaled(double x) { return k_scaled(K_ZERO, 1, x); }
+double k1_scaled(double x) { return k_scaled(K_ONE, 1, x); }
+double k_third_scaled(double x) { return k_scaled(K_THIRD, 1.5, x); }
 
 /* K of order 0 and 1 by their series, 0 < x < 1. */
 double k0_series(double x) {
-    const double q = x * x / 4, log_term = -log(x / 2) - EULER;
+    const double q = x * x / 4, log_term = LOG_2 - log(x) - EULER;
     double term = 1, harmonic = 0, sum = log_term;
-    for (int k = 1; k < 20; k++) {
+    for (int k = 1; term > 1e-18; k++) {
         term *= q / ((double)k * k);
         harmonic += 1.0 / k;
         sum += term * (log_term + harmonic);
@@ -37,9 +42,9 @@ double k0_series(double x) {
 }
 
 double k1_series(double x) {
-    const double q = x * x / 4, log_term = log(x / 2) + EULER;
+    const double q = x * x / 4, log_term = log(x) - LOG_2 + EULER;
     double term = x / 2, harmonic = 0, sum = 1 / x + term * (log_term - 0.5);
-    for (int k = 1; k < 20; k++) {
+    for (int k = 1; term > 1e-18; k++) {
         term *= q / ((double)k * (k + 1));
         harmonic += 1.0 / k;
         sum += term * (log_term - harmonic - 0.5 / (k + 1));
@@ -51,16 +56,16 @@ double k_outside(double x) { return x == 0 ? INF : x == INF ? 0 : NOT; }
 bool k_inside(double x) { return x > 0 && x < INF; }
 
 double k0(double x) {
-    return !k_inside(x) ? k_outside(x) : x < 1 ? k0_series(x) : exp(-x) * k_scaled(0, x);
+    return !k_inside(x) ? k_outside(x) : x < 1 ? k0_series(x) : exp(-x) * k0_scaled(x);
 }
 double k1(double x) {
-    return !k_inside(x) ? k_outside(x) : x < 1 ? k1_series(x) : exp(-x) * k_scaled(1, x);
+    return !k_inside(x) ? k_outside(x) : x < 1 ? k1_series(x) : exp(-x) * k1_scaled(x);
 }
 double scaled_k0(double x) {
-    return !k_inside(x) ? k_outside(x) : x < 1 ? exp(x) * k0_series(x) : k_scaled(0, x);
+    return !k_inside(x) ? k_outside(x) : x < 1 ? exp(x) * k0_series(x) : k0_scaled(x);
 }
 double scaled_k1(double x) {
-    return !k_inside(x) ? k_outside(x) : x < 1 ? exp(x) * k1_series(x) : k_scaled(1, x);
+    return !k_inside(x) ? k_outside(x) : x < 1 ? exp(x) * k1_series(x) : k1_scaled(x);
 }
 
 /* ---- of the library -------------------------------------------------------------------------- */
@@ -138,7 +143,7 @@ double airy_ai(double x) {
     if (x <= AIRY_TO)
         return airy_near(x);
     const double z = x * sqrt(x) * (2.0 / 3);
-    return z > 760 ? 0 : sqrt(x / 3) / PI * exp(-z) * k_scaled(1.0 / 3, z);
+    return z > 760 ? 0 : sqrt(x / 3) / PI * exp(-z) * k_third_scaled(z);
 }
 
 int run(const fl_value *in, fl_tensor *out, double (*function)(double)) {
