@@ -40,11 +40,11 @@ rule("col2im", self=lambda g, kernel_size, dilation, padding, stride:
      ops.im2col(g, kernel_size, dilation, padding, stride))
 
 # ---- pooling -----------------------------------------------------------------------------------
-rule("max_pool2d_with_indices", self=lambda g, self_shape, result1:
-     ops.max_pool2d_grad(g, result1, self_shape))
+for _name in ("max_pool2d_with_indices", "max_pool2d_places"):
+    rule(_name, self=lambda g, self_shape, result1: ops.max_pool2d_grad(g, result1, self_shape))
 rule("max_pool2d_values",
      self=lambda g, self, self_shape, kernel_size, stride, padding, dilation, ceil_mode:
-         ops.max_pool2d_grad(g, ops.max_pool2d_with_indices(
+         ops.max_pool2d_grad(g, ops.max_pool2d_places(
              self, kernel_size, stride, padding, dilation, ceil_mode)[1], self_shape))
 rule("max_pool2d_grad", grad=lambda g, indices: _from_planes(g, indices))
 rule("avg_pool2d",
@@ -66,7 +66,7 @@ rule("adaptive_best", self=lambda g, self_shape, dim, result1:
 
 def _from_planes(g, indices):
     """Pick from each plane the elements that were the maxima."""
-    flat = indices.reshape([*indices.shape[:-2], -1])
+    flat = indices.reshape([*indices.shape[:-2], -1]).to(flambeau.int64)
     return g.reshape([*g.shape[:-2], -1]).gather(-1, flat).reshape(indices.shape)
 
 

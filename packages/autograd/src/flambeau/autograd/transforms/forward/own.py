@@ -1,6 +1,7 @@
 """Rows whose tangents are shorter by hand."""
 from __future__ import annotations
 
+import flambeau
 from flambeau.core import ops
 
 __all__ = ["OWN"]
@@ -24,7 +25,7 @@ def _picked(op, primals, tangents, results):
 
 def _pooled(op, primals, tangents, results):
     indices = results[1]
-    flat = indices.reshape(*indices.shape[:-2], -1)
+    flat = indices.reshape(*indices.shape[:-2], -1).to(flambeau.int64)
     t = tangents[0].reshape(*tangents[0].shape[:-2], -1)
     return t.gather(-1, flat).reshape(indices.shape), None
 
@@ -95,7 +96,8 @@ def _filled(op, primals, tangents, results):
 
 OWN = dict.fromkeys(("max.dim", "min.dim", "sort", "topk", "kthvalue", "mode", "median.dim",
                      "nanmedian.dim", "cummax", "cummin", "adaptive_best"), _picked) | {
-    "max_pool2d_with_indices": _pooled, "softmax": _softmax, "log_softmax": _log_softmax,
-    "logsumexp": _logsumexp, "nll_loss_rows": _nll_rows, "ctc_loss_rows": _ctc,
+    "max_pool2d_with_indices": _pooled, "max_pool2d_places": _pooled,
+    "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp,
+    "nll_loss_rows": _nll_rows, "ctc_loss_rows": _ctc,
     "grid_sampler": _grid_sampler, "fill": _filled,
 }

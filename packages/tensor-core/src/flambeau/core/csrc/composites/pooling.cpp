@@ -27,16 +27,18 @@ PyObject *both_of(int row, const fl_value *in, int n) {
     return pair;
 }
 
-/* Whether a gradient, or a transform, will ask where the maxima were. */
-bool places_matter(const fl_tensor *x) {
-    return fl_requires_grad(x) || x->flags >> FL_LEVEL_SHIFT;
+/* The row for a maximum whose places only a gradient, or a transform, will ask for. */
+int row_of_maximum(const fl_tensor *x) {
+    bool places_matter = fl_requires_grad(x) || x->flags >> FL_LEVEL_SHIFT;
+    return places_matter ? FL_OP_max_pool2d_places : FL_OP_max_pool2d_values;
 }
 
 fl_tensor *best_of_planes(const fl_value &x, const fl_value &size, const fl_value &stride,
                           const fl_value &padding, const fl_value &dilation, const fl_value &ceil) {
-    if (!places_matter(x.t))
-        return fl_compose(FL_OP_max_pool2d_values, x, size, stride, padding, dilation, ceil);
-    return first_of_two(FL_OP_max_pool2d_with_indices, x, size, stride, padding, dilation, ceil);
+    int row = row_of_maximum(x.t);
+    if (row == FL_OP_max_pool2d_values)
+        return fl_compose(row, x, size, stride, padding, dilation, ceil);
+    return first_of_two(row, x, size, stride, padding, dilation, ceil);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------ */

@@ -70,13 +70,14 @@ struct fl_conv_block {
 
 /* The gradient of the weight, restricted to output channels [o0, o1), input channels [c0, c1) of
  * one group and images [n0, n1). Pointers are to the group's first channel in the first image;
- * `out` is the group's weight, and gets the sum over the images. */
+ * `out` is the group's weight, and gets the sum over the images, or has it added. */
 struct fl_conv_sum {
     const fl_conv *p;
     const void *grad, *input;
     void *out;
     int64_t input_step, grad_step, readable;    /* as input_step and so on of fl_conv_block */
     int64_t n0, n1, c0, c1, o0, o1;
+    bool add;
     void *scratch;
 };
 

@@ -179,8 +179,14 @@ template <class T> class ConvSum {
                 int64_t rows = min(L, count - o), cols = min(L, taps_ - t);
                 pack(block, L, sums_ + t * sums_row(s_) + o, 1, sums_row(s_), rows, cols);
                 for (int64_t r = 0; r < rows; r++)
-                    store_part(to + (o + r) * row + t, load(block + r * L), cols);
+                    put(to + (o + r) * row + t, block + r * L, cols);
             }
+    }
+
+    void put(T *to, T *from, int64_t count) {
+        for (int64_t i = 0; s_.add && i < count; i++)
+            from[i] = to[i] + from[i];
+        store_part(to, load(from), count);
     }
 
     const fl_conv_sum &s_;

@@ -6,11 +6,13 @@ namespace {
 const int64_t PIXELS = 768;     /* of a block, about, */
 const int64_t MANY = 8192;      /* when a pixel costs little, */
 const int64_t FEWEST = 256;     /* and at least, even when that makes few blocks */
-const int64_t SHARED = 8 << 20; /* bytes of strips that are gathered before multiplying */
+const int64_t SHARED = 8 << 20; /* bytes of strips worth gathering before multiplying, */
+const int64_t TOGETHER = 1 << 20;   /* and of those that are gathered at once, about */
 const int64_t CHANNELS = 256;   /* output channels of a block, at most, */
 const int64_t FEW = 28;         /* and at least when they are split for more blocks, */
 const int64_t SOME = 56;        /* or when each block has to gather for itself */
 const int64_t ENOUGH = 16;      /* blocks that keep all threads busy */
+const int64_t BALANCE = 2;      /* and as few, for every thread, when strips are gathered */
 
 int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
 
@@ -142,25 +144,42 @@ bool run_at_once(const Job &job) {
     });
 }
 
-/* All strips are gathered first, to serve all parts of the output channels. */
-bool run_in_steps(const Job &job, char *strips, int64_t strips_bytes) {
+/* The strips of pixel parts [first, last) are gathered, to serve all parts of the output
+ * channels. */
+bool run_some_in_steps(const Job &job, char *strips, int64_t strips_bytes, int64_t first,
+                       int64_t last) {
     int64_t slabs = job.at.slabs, parts = job.cut.channel_parts;
     int64_t pixels = job.cut.images * job.cut.rows * job.p.ow;
     int64_t taps = fl_conv_taps(job.p);
-    bool done = run_blocks(job, job.pixel_parts() * slabs, pixels * taps / slabs * 16,
+    bool done = run_blocks(job, (last - first) * slabs, pixels * taps / slabs * 16,
                            [&](int64_t i, fl_conv_block *b) {
-        *b = block_of(job.p, job.cut, job.at, i / slabs * parts);
+        *b = block_of(job.p, job.cut, job.at, (first + i / slabs) * parts);
         b->steps = FL_CONV_GATHER;
         b->first_slab = i % slabs;
         b->last_slab = i % slabs + 1;
         b->strips = strips + i / slabs * strips_bytes;
     });
-    return done && run_blocks(job, job.pixel_parts() * parts, pixels * taps * job.cut.channels,
+    return done && run_blocks(job, (last - first) * parts, pixels * taps * job.cut.channels,
                               [&](int64_t i, fl_conv_block *b) {
-        *b = block_of(job.p, job.cut, job.at, i);
+        *b = block_of(job.p, job.cut, job.at, first * parts + i);
         b->steps = FL_CONV_MULTIPLY;
         b->strips = strips + i / parts * strips_bytes;
     });
+}
+
+/* As many pixel parts at once as keep all threads busy. */
+bool run_in_steps(const Job &job, int64_t strips_bytes) {
+    int64_t all = job.pixel_parts();
+    int64_t busy = parts_of(BALANCE * fl_get_num_threads(), job.cut.channel_parts);
+    int64_t some = TOGETHER / strips_bytes > busy ? TOGETHER / strips_bytes : busy;
+    some = parts_of(all, parts_of(all, some));
+    Scratch strips((size_t)(strips_bytes * some));
+    bool done = strips.ok();
+    for (int64_t first = 0; done && first < all; first += some) {
+        int64_t last = all - first < some ? all : first + some;
+        done = run_some_in_steps(job, strips.as<char>(), strips_bytes, first, last);
+    }
+    return done;
 }
 
 bool run_job(const Job &job) {
@@ -169,8 +188,7 @@ bool run_job(const Job &job) {
     bytes += -bytes & 63;
     if (job.cut.channel_parts == 1 || bytes * job.pixel_parts() > SHARED)
         return run_at_once(job);
-    Scratch strips((size_t)(bytes * job.pixel_parts()));
-    return strips.ok() && run_in_steps(job, strips.as<char>(), bytes);
+    return run_in_steps(job, bytes);
 }
 
 }  // namespace

@@ -3,10 +3,11 @@
 
 namespace {
 
-const int64_t TAPS = 288;           /* of a block, about */
+const int64_t TAPS = 144;           /* of a block, about: its sums and strips fit in L2 */
 const int64_t CHANNELS = 256;       /* output channels of a block, at most */
 const int64_t ENOUGH = 16;          /* blocks that keep all threads busy */
 const int64_t PARTIAL = 4 << 20;    /* elements of partial sums, at most */
+const int64_t BALANCE = 2;          /* blocks for every thread, at least, when each has all images */
 
 struct Job {
     fl_conv p;
@@ -16,6 +17,7 @@ struct Job {
     char *out;
     int64_t c, c_parts, o, o_parts, n, n_parts;     /* sizes of blocks, and how many */
     int64_t weight() const { return p.groups * p.o * fl_conv_taps(p); }
+    int64_t blocks() const { return p.groups * o_parts * c_parts; }     /* of the same images */
 };
 
 int64_t parts_of(int64_t n, int64_t size) { return (n - 1) / size + 1; }
@@ -30,19 +32,18 @@ void cut(Job *job) {
     job->o_parts = parts_of(p.o, CHANNELS);
     job->o = parts_of(p.o, job->o_parts);
     job->o_parts = parts_of(p.o, job->o);
-    int64_t wanted = parts_of(ENOUGH, p.groups * job->c_parts * job->o_parts);
+    int64_t wanted = parts_of(ENOUGH, job->blocks());
     int64_t most = PARTIAL / job->weight() + 1;
     wanted = wanted < most ? wanted : most;
     job->n = parts_of(p.n, wanted < p.n ? wanted : p.n);
     job->n_parts = parts_of(p.n, job->n);
 }
 
-fl_conv_sum block_of(const Job &job, int64_t index, char *partial) {
+/* Block number `index` of the images of part `n`. */
+fl_conv_sum block_of(const Job &job, int64_t index, int64_t n, char *out) {
     const fl_conv &p = job.p;
     int64_t c = index % job.c_parts, o = index / job.c_parts % job.o_parts;
-    index /= job.c_parts * job.o_parts;
-    int64_t group = index % p.groups, n = index / p.groups;
-    char *out = n ? partial + (n - 1) * job.weight() * job.size : job.out;
+    int64_t group = index / (job.c_parts * job.o_parts);
     fl_conv_sum s = {};
     s.p = &p;
     s.input_step = p.groups * p.c * p.h * p.w;
@@ -70,34 +71,67 @@ template <class T> void add_partial(const Job &job, T *out, const T *partial) {
     });
 }
 
-int run_job(Job &job) {
-    cut(&job);
-    const fl_conv_dtype *kernels = fl_conv_kernels_of(job.dtype);
-    Scratch partial((size_t)((job.n_parts - 1) * job.weight() * job.size));
-    if (!partial.ok())
-        return -1;
-    fl_conv_sum first = block_of(job, 0, partial.as<char>());
+/* Run `count` pieces of work; run(i, scratch) does piece i, of about `work` products. */
+template <class Run>
+int run_pieces(const Job &job, const fl_conv_dtype *kernels, int64_t count, int64_t work,
+               const Run &run) {
+    fl_conv_sum first = block_of(job, 0, 0, job.out);
     size_t bytes = (size_t)kernels->sum_bytes(&first);
-    int64_t work = job.c * job.o * job.n * job.p.y.size * job.p.x.size * fl_conv_pixels(job.p);
     bool failed = false;
-    int64_t count = job.n_parts * job.p.groups * job.o_parts * job.c_parts;
     fl_parallel(count, (1 << 18) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         if (!scratch.ok())
             return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        for (int64_t i = begin; i < end; i++) {
-            fl_conv_sum s = block_of(job, i, partial.as<char>());
-            s.scratch = scratch.as<char>();
-            kernels->sum(&s);
-        }
+        for (int64_t i = begin; i < end; i++)
+            run(i, scratch.as<char>());
     });
     if (failed)
         return fl_error(FL_MEMORY_ERROR, "conv2d_weight_grad(): no memory for scratch");
+    return 0;
+}
+
+/* The parts of the images one after another, each added to those before: no partial sums. */
+int run_in_order(const Job &job, const fl_conv_dtype *kernels, int64_t work) {
+    return run_pieces(job, kernels, job.blocks(), work * job.n_parts, [&](int64_t i, char *scratch) {
+        for (int64_t n = 0; n < job.n_parts; n++) {
+            fl_conv_sum s = block_of(job, i, n, job.out);
+            s.add = n > 0;
+            s.scratch = scratch;
+            kernels->sum(&s);
+        }
+    });
+}
+
+/* The parts of the images at the same time; their sums are added in the same order. */
+int run_at_once(const Job &job, const fl_conv_dtype *kernels, int64_t work) {
+    int64_t size = job.weight() * job.size, blocks = job.blocks();
+    Scratch partial((size_t)((job.n_parts - 1) * size));
+    if (!partial.ok())
+        return -1;
+    int done = run_pieces(job, kernels, job.n_parts * blocks, work, [&](int64_t i, char *scratch) {
+        int64_t n = i / blocks;
+        char *out = n ? partial.as<char>() + (n - 1) * size : job.out;
+        fl_conv_sum s = block_of(job, i % blocks, n, out);
+        s.scratch = scratch;
+        kernels->sum(&s);
+    });
+    if (done < 0)
+        return -1;
     if (job.dtype == FL_F64)
         add_partial(job, (double *)job.out, partial.as<double>());
     else
         add_partial(job, (float *)job.out, partial.as<float>());
     return 0;
+}
+
+/* Both ways give the same bits. */
+int run_job(Job &job) {
+    cut(&job);
+    const fl_conv_dtype *kernels = fl_conv_kernels_of(job.dtype);
+    int64_t work = job.c * job.o * job.n * job.p.y.size * job.p.x.size * fl_conv_pixels(job.p);
+    bool enough = job.blocks() >= BALANCE * fl_get_num_threads();
+    return enough || job.n_parts == 1 ? run_in_order(job, kernels, work)
+                                      : run_at_once(job, kernels, work);
 }
 
 }  // namespace

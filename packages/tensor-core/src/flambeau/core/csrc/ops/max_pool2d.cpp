@@ -14,6 +14,25 @@ int read_call(const fl_op *op, const fl_value *in, fl_pool_call *c) {
                         c);
 }
 
+/* `Place` is the dtype of the places; there are none where `places` is NULL. */
+template <class T, class Place>
+int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *values,
+            Place *places) {
+    int64_t in_plane = c.p.h * c.p.w, out_plane = c.p.oh * c.p.ow;
+    bool failed = false;
+    bool done = fl_pool_bands<T>(c, [&](int64_t plane, int64_t first, int64_t last, T *scratch) {
+        int64_t begin = first * c.p.ow, count = places ? last * c.p.ow - begin : 0;
+        Scratch wide((size_t)count * sizeof(int64_t));
+        if (!wide.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        int64_t *at = places ? wide.as<int64_t>() - begin : nullptr;
+        pool(&c.p, input + plane * in_plane, first, last, values + plane * out_plane, at, scratch);
+        for (int64_t i = 0; i < count; i++)
+            places[plane * out_plane + begin + i] = (Place)wide.as<int64_t>()[i];
+    });
+    return done && !failed ? 0 : -1;
+}
+
 template <class T>
 int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *values,
             int64_t *indices) {
@@ -26,8 +45,8 @@ int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *value
 }
 
 /* Add every gradient to the place its maximum came from; the position of a bad index, or -1. */
-template <class T>
-int64_t scatter(const T *grad, const int64_t *indices, T *out, int64_t planes, int64_t in_plane,
+template <class T, class Place>
+int64_t scatter(const T *grad, const Place *indices, T *out, int64_t planes, int64_t in_plane,
                 int64_t out_plane) {
     int64_t bad = -1;
     fl_parallel(planes, FL_GRAIN / (in_plane + 1) + 1, [&](int64_t begin, int64_t end) {
@@ -43,6 +62,11 @@ int64_t scatter(const T *grad, const int64_t *indices, T *out, int64_t planes, i
         }
     });
     return bad;
+}
+
+/* The smallest dtype that holds every place of a plane. */
+int dtype_of_places(int64_t in_plane) {
+    return in_plane <= 1 << 8 ? FL_U8 : in_plane <= 1 << 16 ? FL_U16 : FL_I64;
 }
 
 int same_planes(const fl_op *op, const fl_value *in) {
@@ -62,7 +86,7 @@ int same_planes(const fl_op *op, const fl_value *in) {
                     fl_shape_text(size.is, (int)size.len));
 }
 
-bool is_int64(int dtype) { return dtype == FL_I64; }
+bool holds_places(int dtype) { return dtype == FL_I64 || dtype == FL_U16 || dtype == FL_U8; }
 
 }  // namespace
 
@@ -80,7 +104,8 @@ extern "C" int fl_infer_max_pool2d_with_indices(const fl_op *op, const fl_value 
 }
 
 /* `at` may be NULL. */
-static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, int64_t *at) {
+template <class Place>
+static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, Place *at) {
     fl_pool_call c;
     if (read_call(op, in, &c) < 0)
         return -1;
@@ -114,6 +139,27 @@ extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *i
     return 0;
 }
 
+extern "C" int fl_infer_max_pool2d_places(const fl_op *op, const fl_value *in, int n,
+                                          fl_spec *outs) {
+    if (fl_infer_max_pool2d_with_indices(op, in, n, outs) < 0)
+        return -1;
+    const int64_t *image = in[0].t->shape + in[0].t->ndim - 2;
+    outs[1].dtype = dtype_of_places(image[0] * image[1]);
+    return 0;
+}
+
+extern "C" int fl_run_max_pool2d_places(const fl_op *op, const fl_value *in, int n,
+                                        fl_tensor *const *outs) {
+    fl_tensor *places = outs[1];
+    if (places->dtype == FL_I64)
+        return fl_run_max_pool2d_with_indices(op, in, n, outs);
+    if (places->numel == 0)
+        return 0;
+    return places->dtype == FL_U8
+        ? run_values(op, in, outs[0], reinterpret_cast<uint8_t *>(places->data))
+        : run_values(op, in, outs[0], reinterpret_cast<uint16_t *>(places->data));
+}
+
 extern "C" int fl_infer_max_pool2d_values(const fl_op *op, const fl_value *in, int n,
                                           fl_spec *outs) {
     fl_spec both[2];
@@ -125,38 +171,58 @@ extern "C" int fl_infer_max_pool2d_values(const fl_op *op, const fl_value *in, i
 
 extern "C" int fl_run_max_pool2d_values(const fl_op *op, const fl_value *in, int,
                                         fl_tensor *const *outs) {
-    return outs[0]->numel == 0 ? 0 : run_values(op, in, outs[0], nullptr);
+    return outs[0]->numel == 0 ? 0 : run_values<int64_t>(op, in, outs[0], nullptr);
 }
 
 extern "C" int fl_infer_max_pool2d_grad(const fl_op *op, const fl_value *in, int n,
                                         fl_spec *outs) {
     if (fl_expect_dtype(op, "grad", in[0].t, fl_is_float, "floating") < 0 ||
-        fl_expect_dtype(op, "indices", in[1].t, is_int64, "int64") < 0 ||
+        fl_expect_dtype(op, "indices", in[1].t, holds_places, "int64, uint16 or uint8") < 0 ||
         fl_same_device(op, in, n) < 0 || same_planes(op, in) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
     return 0;
 }
 
+template <class T, class Place>
+static int run_grad(const fl_op *op, const fl_value *in, const T *grad, const Place *places,
+                    T *out) {
+    const fl_tensor *g = in[0].t;
+    const fl_value &size = in[2];
+    int nd = g->ndim;
+    int64_t bad = scatter(grad, places, out, fl_numel_of(nd - 2, g->shape),
+                          size.is[nd - 2] * size.is[nd - 1], g->shape[nd - 2] * g->shape[nd - 1]);
+    if (bad < 0)
+        return 0;
+    return fl_error(FL_INDEX_ERROR, "%s: index %lld lies outside a plane of input_size %s",
+                    fl_op_title(op), (long long)places[bad],
+                    fl_shape_text(size.is, (int)size.len));
+}
+
+/* Narrow places are read as they are, if they lie side by side. */
+template <class T>
+static int run_grad_of(const fl_op *op, const fl_value *in, const T *grad, T *out) {
+    const fl_tensor *places = in[1].t;
+    bool plain = fl_is_contiguous(places);
+    if (plain && places->dtype == FL_U8)
+        return run_grad(op, in, grad, reinterpret_cast<const uint8_t *>(places->data), out);
+    if (plain && places->dtype == FL_U16)
+        return run_grad(op, in, grad, reinterpret_cast<const uint16_t *>(places->data), out);
+    In at(places, FL_K_I64);
+    return at.ok() ? run_grad(op, in, grad, at.as<int64_t>(), out) : -1;
+}
+
 extern "C" int fl_run_max_pool2d_grad(const fl_op *op, const fl_value *in, int,
                                       fl_tensor *const *outs) {
-    const fl_tensor *grad = in[0].t;
-    int kind = fl_kind_of_dtype[grad->dtype], nd = grad->ndim;
-    In g(grad, kind), at(in[1].t, FL_K_I64);
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    In g(in[0].t, kind);
     Out out(outs[0], kind);
-    if (!g.ok() || !at.ok() || !out.ok())
+    if (!g.ok() || !out.ok())
         return -1;
-    int64_t planes = fl_numel_of(nd - 2, grad->shape);
-    int64_t in_plane = in[2].is[nd - 2] * in[2].is[nd - 1];
-    int64_t out_plane = grad->shape[nd - 2] * grad->shape[nd - 1];
-    const int64_t *places = at.as<int64_t>();
-    int64_t bad = kind == FL_K_F64
-        ? scatter(g.as<double>(), places, out.as<double>(), planes, in_plane, out_plane)
-        : scatter(g.as<float>(), places, out.as<float>(), planes, in_plane, out_plane);
-    if (bad >= 0)
-        return fl_error(FL_INDEX_ERROR, "%s: index %lld lies outside a plane of input_size %s",
-                        fl_op_title(op), (long long)places[bad],
-                        fl_shape_text(in[2].is, (int)in[2].len));
+    int status = kind == FL_K_F64 ? run_grad_of(op, in, g.as<double>(), out.as<double>())
+                                  : run_grad_of(op, in, g.as<float>(), out.as<float>());
+    if (status < 0)
+        return -1;
     out.commit();
     return 0;
 }

@@ -29,6 +29,8 @@ ROWS = (
     _k(f"max_pool2d_with_indices(Tensor self, {_POOL}) -> (Tensor values, Tensor indices)",
        forms=_NN,
        doc="Maximum over windows, and where it was (flat index in the plane)."),
+    _k(f"max_pool2d_places(Tensor self, {_POOL}) -> (Tensor values, Tensor indices)", forms=(),
+       doc="The same; places are of the smallest dtype that holds those of a plane."),
     _k(f"max_pool2d_values(Tensor self, {_POOL})", forms=(),
        doc="Maximum over windows, without where it was."),
     _k("max_pool2d_grad(Tensor grad, Tensor indices, Shape input_size)",

@@ -1,0 +1,94 @@
+"""What convolutions and their gradients take beside their results, and what maxima keep."""
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.core import memory_stats, ops, reset_peak_memory_stats
+
+
+def beside(call):
+    """Bytes that a call takes at most, beyond what it returns; and the result."""
+    call()
+    before = memory_stats()["live_bytes"]
+    reset_peak_memory_stats()
+    result = call()
+    peak = memory_stats()["peak_live_bytes"]
+    return peak - before - result.numel() * 4, result
+
+
+@pytest.fixture
+def threads():
+    before = flambeau.get_num_threads()
+    yield flambeau.set_num_threads
+    flambeau.set_num_threads(before)
+
+
+def operands(channels, size):
+    flambeau.manual_seed(0)
+    x = flambeau.randn(8, channels, size, size)
+    return x, flambeau.randn(8, channels, size, size), (channels, channels, 3, 3)
+
+
+@pytest.mark.parametrize(("channels", "size"), [(64, 16), (128, 8), (256, 4)])
+def test_the_weight_gradient_needs_no_partial_sums_on_few_threads(threads, channels, size):
+    threads(2)
+    x, g, shape = operands(channels, size)
+    extra, _ = beside(lambda: ops.conv2d_weight_grad(g, x, shape, 1, 1))
+    assert extra < 1e6
+
+
+@pytest.mark.parametrize(("channels", "size"), [(64, 32), (128, 16)])
+def test_strips_are_gathered_a_few_at_once(threads, channels, size):
+    threads(2)
+    x, _, shape = operands(channels, size)
+    weight = flambeau.randn(*shape)
+    extra, _ = beside(lambda: ops.conv2d(x, weight, None, 1, 1))
+    assert extra < 4e6
+
+
+@pytest.mark.parametrize("channels", [16, 64, 144])
+def test_the_number_of_threads_changes_no_bit(threads, channels):
+    x, g, shape = operands(channels, 9)
+    weight = flambeau.randn(*shape)
+    results = []
+    for count in (1, 2, 16):
+        threads(count)
+        results.append(
+            [
+                ops.conv2d_weight_grad(g, x, shape, 1, 1).numpy(),
+                ops.conv2d(x, weight, None, 1, 1).numpy(),
+            ]
+        )
+    for other in results[1:]:
+        for mine, theirs in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    ("side", "dtype"), [(16, "uint8"), (17, "uint16"), (256, "uint16"), (257, "int64")]
+)
+def test_places_of_maxima_take_the_smallest_dtype(side, dtype):
+    x = flambeau.randn(1, 2, side, side)
+    values, places = ops.max_pool2d_places(x, 3, 2, 1)
+    expected, indices = ops.max_pool2d_with_indices(x, 3, 2, 1)
+    assert str(places.dtype).endswith(dtype)
+    np.testing.assert_array_equal(values.numpy(), expected.numpy())
+    np.testing.assert_array_equal(places.numpy(), indices.numpy())
+    grad = flambeau.randn_like(values)
+    found = ops.max_pool2d_grad(grad, places, x.shape)
+    np.testing.assert_array_equal(
+        found.numpy(), ops.max_pool2d_grad(grad, indices, x.shape).numpy()
+    )
+    turned = places.transpose(2, 3).contiguous().transpose(2, 3)
+    np.testing.assert_array_equal(
+        found.numpy(), ops.max_pool2d_grad(grad, turned, x.shape).numpy()
+    )
+
+
+def test_places_outside_a_plane_are_refused():
+    places = flambeau.full((1, 1, 2, 2), 200, dtype=flambeau.uint8)
+    with pytest.raises(IndexError, match="index 200 lies outside"):
+        ops.max_pool2d_grad(flambeau.ones(1, 1, 2, 2), places, (1, 1, 4, 4))
+    with pytest.raises(RuntimeError, match="indices"):
+        ops.max_pool2d_grad(flambeau.ones(1, 1, 2, 2), places.to(flambeau.int32), (1, 1, 4, 4))
