@@ -15,23 +15,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from flambeau.core._core import find_op
+from flambeau.core.operator_docs import arguments as arguments_of
+from flambeau.core.operator_docs import errors, result
 from flambeau.core.table import rows
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
     from flambeau.core.table import Row
-
-RULES = {
-    "promote": "The promoted dtype of all operands.",
-    "float": "The promoted dtype of all operands; integers and bool give the default float dtype.",
-    "whole": "The promoted dtype of all operands; bool becomes int64.",
-    "bool": "Computed in the promoted dtype; the result is bool.",
-    "real": "The promoted dtype of all operands; complex gives its real counterpart.",
-    "first": "The dtype of the first operand.",
-    "custom": "",
-    "dynamic": "The shape of the result depends on values.",
-}
 
 
 def sections() -> Iterator[ModuleType]:
@@ -75,8 +67,11 @@ def entry(row: Row) -> list[str]:
     lines += ["   :no-index:", "", f"   {row.doc}", ""]
     for name, formula in row.formulas.items():
         lines.append(f"   :{name} formula: ``{formula}``")
-    if RULES[row.rule]:
-        lines.append(f"   :result: {RULES[row.rule]}")
+    known = find_op(row.key)
+    lines += [f"   :param {name}: {text}" for name, text in arguments_of(known)]
+    if returned := result(known):
+        lines.append(f"   :returns: {returned}")
+    lines += [f"   :raises {kind}: {text}" for kind, text in errors(known)]
     return [*lines, ""]
 
 

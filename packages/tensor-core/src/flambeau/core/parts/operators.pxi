@@ -65,10 +65,12 @@ cdef class Operator:
 
     @property
     def __doc__(self):
+        from flambeau.core.operator_docs import details
         name, text = self._name, []
         for i in range(self.count):
             text.append(_full_signature(self, i, name))
-        text.append("\n" + self.overloads[0].doc.decode())
+        rows = [_op_object(self.overloads[i]) for i in range(self.count)]
+        text += ["", self.overloads[0].doc.decode(), "", details(rows, self.inplace)]
         return "\n".join(text)
 
     @property

@@ -124,6 +124,30 @@ cdef class OpHandle:
         return tuple([self._op.params[i].name.decode() for i in range(self._op.nparams)])
 
     @property
+    def parameters(self):
+        """Name of each parameter, what it accepts in words, and whether None will do."""
+        from flambeau.core.operator_docs import Parameter
+        cdef int i
+        found = []
+        for i in range(self._op.nparams):
+            kind = fl_role_name(self._op.params[i].role).decode()
+            optional = bool(self._op.params[i].flags & FL_P_OPTIONAL)
+            found.append(Parameter(self._op.params[i].name.decode(), kind, optional))
+        return found
+
+    @property
+    def dtype_rule(self) -> str:
+        """How the dtype of the result follows from the operands."""
+        return ("promote", "float", "bool", "real", "first", "custom", "dynamic",
+                "whole")[self._op.dtype_rule]
+
+    @property
+    def fields(self) -> tuple:
+        """Names of the results where there are several."""
+        named = self._op.reserved[0]
+        return (<object><PyObject *><uintptr_t>named)._fields if named else ()
+
+    @property
     def category(self) -> str:
         return ("pointwise", "reduction", "view", "kernel", "composite")[self._op.category]
 
