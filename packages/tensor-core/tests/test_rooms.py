@@ -85,6 +85,17 @@ def test_installed_is_false_for_an_absent_room(absent_room):
     assert not rooms.installed("attic")
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("utils.tensorboard", "tensorboardX"), ("hub", "flambeau.load"), ("utils.bottleneck", "prof")],
+)
+def test_modules_that_are_not_made_say_what_to_use(name, instead):
+    with pytest.raises(
+        ModuleNotFoundError, match=f"^No module named 'flambeau.{name}'; .*{instead}"
+    ):
+        importlib.import_module(f"flambeau.{name}")
+
+
 def test_other_names_are_left_alone():
     with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
         flambeau.no_such_name  # noqa: B018

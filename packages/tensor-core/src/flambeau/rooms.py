@@ -98,6 +98,12 @@ RESERVED = {
     **dict.fromkeys(("nested", "masked"),
                     "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
+    "utils.tensorboard": "curves are numbers: give loss.item() to the writer of a package such as "
+                         "tensorboardX",
+    "utils.model_zoo": "no weights are downloaded: use flambeau.load on a safetensors file",
+    "utils.bottleneck": "use flambeau.profiler.profile",
+    "utils.cpp_extension": "use flambeau.core.register_op, or compile against the header in "
+                           "flambeau.core.get_include()",
     "Tensor.to_sparse": "there are no sparse tensors: use dense ones",
     "Tensor.share_memory_": "tensors are not shared between processes: they are pickled by value",
 }
@@ -216,9 +222,14 @@ class _AbsentRooms:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> None:
-        """Raise for a room that is not installed; leave every other name alone."""
-        if name.startswith(PREFIX) and name[len(PREFIX) :] in ROOMS:
-            raise missing(name[len(PREFIX) :])
+        """Raise for a room that is not installed, or not made; leave every other name alone."""
+        key = name.removeprefix(PREFIX)
+        if not name.startswith(PREFIX):
+            return
+        if key in ROOMS:
+            raise missing(key)
+        if key in RESERVED:
+            raise ModuleNotFoundError(f"No module named {name!r}; {RESERVED[key]}", name=name)
 
 
 def explain_absent_rooms() -> None:
