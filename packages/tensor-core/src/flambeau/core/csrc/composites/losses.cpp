@@ -108,3 +108,38 @@ int fl_call_cross_entropy(const fl_op *op, const fl_value *in, int n, fl_value *
     return fl_compose_result(op, in, n, out,
                              of_rows(fl_tensor_value(scores), in, read_reduction(in[6])));
 }
+
+/* ---- scores of classes ----------------------------------------------------------------------- */
+
+/* max(0, margin - x[target] + x)^p of all classes but the target's, by row. */
+static fl_tensor *margin_terms(const fl_value *in) {
+    const fl_tensor *x = in[0].t;
+    const int64_t column[] = {x->shape[0], 1}, classes = 1;
+    const fl_value dim = fl_int_value(1);
+    Made place(fl_compose(FL_OP_reshape, in[1], fl_ints_value(column, 2)));
+    Made own(place ? fl_compose(FL_OP_gather, in[0], dim, fl_tensor_value(place)) : nullptr);
+    Made wider(own ? fl_compose(FL_OP_add, in[0], in[3]) : nullptr);
+    Made excess(wider ? fl_compose(FL_OP_sub, fl_tensor_value(wider), fl_tensor_value(own))
+                      : nullptr);
+    Made hinge(excess ? fl_compose(FL_OP_relu, fl_tensor_value(excess)) : nullptr);
+    Made power(hinge && in[2].i == 2 ? fl_compose(FL_OP_square, fl_tensor_value(hinge)) : nullptr);
+    if (!hinge || (in[2].i == 2 && !power))
+        return nullptr;
+    Made others(fl_compose(FL_OP_scatter__value, fl_tensor_value(in[2].i == 2 ? power : hinge), dim,
+                           fl_tensor_value(place), fl_int_value(0)));
+    return others ? fl_compose(FL_OP_mean, fl_tensor_value(others), fl_ints_value(&classes, 1))
+                  : nullptr;
+}
+
+/* (input, target, p, margin, weight, size_average, reduce, reduction) */
+int fl_call_multi_margin_loss(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_tensor *x = in[0].t, *target = in[1].t;
+    Reduction reduction = read_reduction(in[7]);
+    bool plain = are_none(in[4], in[5], in[6]) && reduction != UNKNOWN &&
+                 (in[2].i == 1 || in[2].i == 2) && fl_is_float(x->dtype) && x->ndim == 2 &&
+                 x->numel > 0 && target->dtype == FL_I64 && target->ndim == 1 &&
+                 target->numel == x->shape[0];
+    if (!fl_is_short(out, plain))
+        return fl_call_composite(op, in, n, out);
+    return fl_compose_result(op, in, n, out, reduced(margin_terms(in), reduction));
+}

@@ -97,11 +97,13 @@ ROWS = (
               doc="Powers of numbers, side by side, the highest first."),
     # ---- norms
     _linalg("linalg_vector_norm(Tensor x, Float ord=2, Dims? dim=None, Bool keepdim=False, *,"
-            " DType? dtype=None)", out=True, doc="The norm of vectors."),
+            " DType? dtype=None)", out=True, call="linalg_vector_norm", doc="The norm of vectors."),
     _linalg("linalg_matrix_norm(Tensor A, Object ord='fro', Ints dim=(-2, -1),"
-            " Bool keepdim=False, *, DType? dtype=None)", out=True, doc="The norm of matrices."),
+            " Bool keepdim=False, *, DType? dtype=None)", out=True, call="linalg_matrix_norm",
+            doc="The norm of matrices."),
     _linalg("linalg_norm(Tensor A, Object ord=None, Dims? dim=None, Bool keepdim=False, *,"
-            " DType? dtype=None)", out=True, doc="The norm of vectors or matrices."),
+            " DType? dtype=None)", out=True, call="linalg_norm",
+            doc="The norm of vectors or matrices."),
     # ---- distances
     composite("cdist(Tensor x1, Tensor x2, Float p=2.0, Object compute_mode=None)",
               forms=("function",), doc="Distances between all pairs of rows."),

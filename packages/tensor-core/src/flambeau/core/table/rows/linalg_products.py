@@ -37,7 +37,7 @@ ROWS = (
          "addbmm"),
     composite("tensordot(Tensor self, Tensor other, Object dims=2)", out=True, forms=("function",),
               call="tensordot", doc="Contracts several dimensions of two tensors."),
-    composite("linalg_multi_dot(Tensors tensors)", out=True, forms=(),
+    composite("linalg_multi_dot(Tensors tensors)", out=True, forms=(), call="linalg_multi_dot",
               aliases=("linalg.multi_dot",), doc="Product of several matrices in the best order."),
     composite("linalg_vecdot(Tensor x, Tensor y, *, Dim dim=-1)", out=True, forms=(),
               aliases=("linalg.vecdot",), doc="Inner products along a dimension."),

@@ -34,7 +34,8 @@ ROWS = (
     # ---- classes
     _loss("multi_margin_loss(Tensor input, Tensor target, Int p=1, Float margin=1.0,"
           f" Tensor? weight=None, {_LEGACY})",
-          "Mean over the classes of ``max(0, margin - input[target] + input)**p``."),
+          "Mean over the classes of ``max(0, margin - input[target] + input)**p``.",
+          "multi_margin_loss"),
     _loss(f"multilabel_margin_loss(Tensor input, Tensor target, {_LEGACY})",
           "Hinges between the classes that ``target`` lists before its first -1 and all others."),
     _loss("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None,"
