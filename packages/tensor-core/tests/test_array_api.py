@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import inspect
+import math
 import subprocess
 import sys
 
@@ -342,3 +343,51 @@ def test_transforms():
     numpy.testing.assert_allclose(given.numpy(), numpy.fft.rfftn(x, axes=(1, 0), norm="ortho"),
                                   atol=1e-12)
     assert xp.fft.fftfreq(4, d=0.5, dtype=xp.float64).tolist() == numpy.fft.fftfreq(4, 0.5).tolist()
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+def test_operators_divide_by_the_standard(standard_operators, dtype):
+    inf = math.inf
+    x = flambeau.tensor([inf, -inf, 2.0, -2.0], dtype=getattr(flambeau, dtype))
+    y = flambeau.tensor([2.0, 2.0, -inf, inf], dtype=x.dtype)
+    _same(x // y, numpy.array([inf, -inf, -0.0, -0.0], dtype))
+    assert numpy.signbit((x // y).numpy()).tolist() == [False, True, True, True]
+    assert (x // 3).tolist() == [inf, -inf, 0, -1]
+    assert (3 // y).tolist() == [1, 1, -0.0, 0]
+    zero = flambeau.tensor([0.0, -0.0], dtype=x.dtype)
+    remainders = zero % flambeau.tensor([-2.0, 2.0], dtype=x.dtype)
+    assert numpy.signbit(remainders.numpy()).tolist() == [True, False]
+    assert numpy.signbit((zero % 2).numpy()).tolist() == [False, False]
+
+
+def test_operators_divide_in_place_by_the_standard(standard_operators):
+    x = flambeau.tensor([math.inf, 5.0])
+    view = x[:1]
+    same = x
+    same //= 2
+    assert same is x and x.tolist() == [math.inf, 2.0] and view.tolist() == [math.inf]
+    same %= -2
+    assert same is x and numpy.signbit(x.numpy())[1]
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        whole = flambeau.tensor([5])
+        whole //= flambeau.tensor([2.0])
+    whole //= 2
+    assert whole.tolist() == [2] and (whole % 2).dtype is flambeau.int64
+
+
+def test_operators_divide_as_pytorch_does_by_default():
+    x = flambeau.tensor([math.inf, -2.0])
+    assert str((x // flambeau.tensor([2.0, math.inf])).tolist()) == "[nan, -1.0]"
+
+
+@pytest.mark.parametrize("dtype", ("complex64", "complex128"))
+def test_tanh_at_infinity_has_the_sign_of_the_imaginary_part(dtype):
+    inf = math.inf
+    x = xp.asarray([complex(inf, 2), complex(inf, -2), complex(-inf, 2), complex(inf, inf), 1 + 2j],
+                   dtype=getattr(xp, dtype))
+    got = xp.tanh(x).numpy()
+    assert got.dtype == dtype
+    assert got[:4].tolist() == [1, 1, -1, 1]
+    assert numpy.signbit(got.imag[:3]).tolist() == [False, True, False]
+    numpy.testing.assert_allclose(got[4], numpy.tanh(1 + 2j), rtol=1e-6)
+    assert xp.tanh(xp.asarray([-inf, 0.0])).tolist() == [-1.0, 0.0]

@@ -13,6 +13,7 @@ import pytest
 from checkpoint_files import Call, Name, Stored, archive, code, program, tensor
 
 import flambeau
+from flambeau import rooms
 from flambeau.core.files import FileError
 
 F4 = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
@@ -86,7 +87,10 @@ def test_parameters_and_requires_grad():
     pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     parameter = Call(Name("torch._utils", "_rebuild_parameter"), PLAIN, True,
                      Call(Name("collections", "OrderedDict")))
-    assert load(archive(parameter, {"0": F4})).tolist() == [[0, 1, 2], [3, 4, 5]]
+    loaded = load(archive(parameter, {"0": F4}))
+    assert loaded.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert loaded.requires_grad and loaded.is_leaf
+    assert type(loaded).__name__ == ("Parameter" if rooms.installed("nn") else "Tensor")
 
 
 def test_untyped_storages():
@@ -109,8 +113,7 @@ REFUSED = {
     "system": Call(Name("os", "system"), "true"), "eval": Call(Name("builtins", "eval"), "1"),
     "getattr": Call(Name("builtins", "getattr"), "a", "upper"),
     "model": Call(Name("torch.nn.modules.linear", "Linear")),
-    "numpy": Call(Name("numpy._core.multiarray", "scalar")),
-    "sparse": Call(Name("torch._utils", "_rebuild_sparse_tensor"), 0, ()),
+    "function": Call(Name("torch._utils", "_rebuild_device_tensor_from_numpy"), 0, ()),
 }
 
 
@@ -119,6 +122,20 @@ def test_what_is_not_data_is_refused_by_name(name):
     asked = REFUSED[name].name.code[1:-1].replace(b"\n", b".").decode()
     with pytest.raises(FileError, match=f"asks for '{asked}', which is not data.*state_dict"):
         load(archive(REFUSED[name]))
+
+
+@pytest.mark.parametrize("module, name, text", [
+    ("torch._utils", "_rebuild_sparse_tensor", r"a sparse tensor.*save x.to_dense\(\)"),
+    ("torch._utils", "_rebuild_qtensor", r"a quantized tensor.*save x.dequantize\(\)"),
+    ("torch._utils", "_rebuild_meta_tensor_no_storage", "the meta device.*no numbers"),
+    ("torch._tensor", "_rebuild_from_type_v2", r"attributes of its own.*save x.detach\(\)"),
+    ("numpy._core.multiarray", "scalar", r"NumPy array or number.*number.item\(\)"),
+    ("numpy.core.multiarray", "_reconstruct", r"NumPy array or number.*from_numpy"),
+    ("torch", "float8_e4m3fn", r"a dtype that is not known.*x.float\(\)"),
+])
+def test_what_checkpoints_hold_and_is_not_read_says_what_to_save(module, name, text):
+    with pytest.raises(FileError, match=text):
+        load(archive(Call(Name(module, name), 0, ())))
 
 
 def test_no_instruction_imports_or_calls_anything(path):

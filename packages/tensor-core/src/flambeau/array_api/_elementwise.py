@@ -11,7 +11,7 @@ _OF_ONE = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "conj", "cos",
     "cosh", "exp", "imag", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2",
     "logical_not", "negative", "positive", "real", "reciprocal", "signbit", "sin", "sinh",
-    "sqrt", "square", "tan", "tanh")
+    "sqrt", "square", "tan")
 _ROUNDING = ("ceil", "floor", "round", "trunc")
 _OF_TWO = (
     "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
@@ -93,6 +93,18 @@ def expm1(x: Any, /) -> Any:
     return flambeau.complex(result.real + 0.0, result.imag) if x.is_complex() else result
 
 
+def tanh(x: Any, /) -> Any:
+    """``tanh`` of every element; at infinity the zero imaginary part has the sign of that of ``x``.
+
+    In C, NumPy and PyTorch that sign is the one of ``sin(2 * imag(x))``.
+    """
+    result = flambeau.tanh(x)
+    if not x.is_complex():
+        return result
+    at_infinity = flambeau.isinf(x.real) & flambeau.isfinite(x.imag)
+    return flambeau.complex(result.real, flambeau.where(at_infinity, x.imag * 0, result.imag))
+
+
 def sign(x: Any, /) -> Any:
     """The sign of every element; NaN for NaN, where PyTorch has 0."""
     signs = flambeau.sgn(x)
@@ -107,7 +119,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The quotient rounded down.
 
     With infinite operands it is ``floor(x1 / x2)``, as the standard prefers; ``x1 // x2`` gives
-    what Python and PyTorch do, NaN or -1.
+    what Python and PyTorch do, NaN or -1, but under ``set_promotion("array_api")``.
     """
     x1, x2 = as_arrays(x1, x2)
     result = flambeau.floor_divide(x1, x2)
@@ -121,5 +133,5 @@ globals().update({name: _of_one(name) for name in _OF_ONE})
 globals().update({name: _rounding(name) for name in _ROUNDING})
 globals().update({name: _of_two(name) for name in _OF_TWO})
 
-__all__ = ["clip", "expm1", "floor_divide", "remainder", "sign"]
+__all__ = ["clip", "expm1", "floor_divide", "remainder", "sign", "tanh"]
 __all__.extend(_OF_ONE + _ROUNDING + _OF_TWO)

@@ -9,11 +9,12 @@ import codecs
 from collections import Counter, OrderedDict
 from zipfile import ZipInfo
 
+from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.files import archive, pickles
 from flambeau.core.files.errors import fail
 from flambeau.core.files.memory import over_bytes
-from flambeau.core.files.pickles import Named
+from flambeau.core.files.pickles import Named, Refused
 from flambeau.core.files.sources import Source
 from flambeau.core.size import Size
 
@@ -101,16 +102,18 @@ class _Checkpoint:
     def read(self):
         return pickles.run(bytes(self._part("data.pkl")), self._names(), self._stored, _attach)
 
-    def _names(self) -> dict[str, Named]:
+    def _names(self) -> dict[str, Named | Refused]:
         names = {f"torch.{name}Storage": dtype for name, dtype in _STORAGES.items()}
         names["torch.storage.UntypedStorage"] = _UNTYPED
-        table = {name: Named(dtype) for name, dtype in names.items()}
+        table: dict[str, Named | Refused] = {
+            name: Named(dtype) for name, dtype in names.items()}
         table |= {f"torch.{name}": _core._dtype_named(name) for name in _DTYPES}
         builders = {**_BUILDERS, "torch._utils._rebuild_tensor": self._tensor,
                     "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                     "torch._utils._rebuild_tensor_v3": self._tensor_v3,
                     "torch._utils._rebuild_parameter": _parameter}
-        return table | {name: Named(name, build) for name, build in builders.items()}
+        table |= {name: Named(name, build) for name, build in builders.items()}
+        return table | {name: Refused(text) for name, text in _REFUSED.items()}
 
     # ---- storages and tensors
 
@@ -192,6 +195,8 @@ def _parameter(data, requires_grad, hooks):
     _refuse_hooks(hooks)
     if not isinstance(data, _core.Tensor):
         fail("a parameter of the checkpoint is not a tensor; the file is damaged")
+    if rooms.installed("nn"):
+        return rooms.enter("nn").Parameter(data.detach(), requires_grad is True)
     return data.detach().requires_grad_(requires_grad is True)
 
 
@@ -256,4 +261,34 @@ _BUILDERS = {
     **{f"{module}.{name}": build for module in ("builtins", "__builtin__") for name, build in (
         ("set", _members(set)), ("frozenset", _members(frozenset)), ("complex", _complex),
         ("bytearray", _bytearray), ("bytes", lambda: b""))},
+}
+
+
+def _refused(what: str, instead: str) -> str:
+    return f"the checkpoint holds {what}, which {instead}"
+
+
+_NUMPY = _refused("a NumPy array or number", "is not read; in PyTorch save torch.from_numpy(array) "
+                  "or number.item() instead")
+_NARROW = _refused("a tensor of a dtype that is not known here",
+                   "can be read after x.float() in PyTorch")
+
+#: What checkpoints of PyTorch may hold beside dense tensors and containers.
+_REFUSED = {
+    "torch._utils._rebuild_sparse_tensor": _refused(
+        "a sparse tensor", "is not read; in PyTorch save x.to_dense() instead"),
+    "torch._utils._rebuild_qtensor": _refused(
+        "a quantized tensor", "is not read; in PyTorch save x.dequantize() instead"),
+    "torch._utils._rebuild_nested_tensor": _refused(
+        "a nested tensor", "is not read; in PyTorch save x.unbind() instead"),
+    "torch._utils._rebuild_meta_tensor_no_storage": _refused(
+        "a tensor on the meta device", "has no numbers to read; save one with memory"),
+    "torch._tensor._rebuild_from_type_v2": _refused(
+        "a tensor of a subclass or with attributes of its own",
+        "is not read; in PyTorch save x.detach() of a plain tensor instead"),
+    "torch.complex32": _NARROW,
+    **{f"torch.float8_{name}": _NARROW
+       for name in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")},
+    **{f"numpy.{module}.multiarray.{name}": _NUMPY
+       for module in ("core", "_core") for name in ("scalar", "_reconstruct")},
 }

@@ -25,7 +25,14 @@ class Named:
         self.build = build
 
 
-def run(program: bytes, names: dict[str, Named], persistent, attach) -> object:
+class Refused:
+    """Something that programs may name but that is not built, and what to write instead."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def run(program: bytes, names: dict[str, Named | Refused], persistent, attach) -> object:
     """The object that ``program`` builds.
 
     Args:
@@ -55,7 +62,7 @@ def _pass_on(error: Exception, at: int) -> NoReturn:
 class _Machine:
     """Program, stack and memory. An instruction is a function in ``_INSTRUCTIONS``."""
 
-    def __init__(self, program: bytes, names: dict[str, Named], persistent,
+    def __init__(self, program: bytes, names: dict[str, Named | Refused], persistent,
                  attach) -> None:
         self.program = program
         self.at = 0
@@ -140,7 +147,10 @@ def _find(m, module: str, name: str) -> None:
         fail(f"the file asks for {full!r}, which is not data. Containers, numbers, strings and "
              "tensors are read; in PyTorch write torch.save(model.state_dict(), path) instead of "
              "saving objects")
-    m.push(m.names[full])
+    found = m.names[full]
+    if isinstance(found, Refused):
+        fail(found.text)
+    m.push(found)
 
 
 def _stack_global(m):

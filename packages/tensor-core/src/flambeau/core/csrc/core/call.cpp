@@ -1,5 +1,6 @@
 /* Calls from Python: arguments are read for the form that fits, results become objects. */
 #include "core/python.h"
+#include "op_index.h"
 
 PyObject *fl_results(const fl_op *op, fl_value *out) {
     if (op->nouts == 1)
@@ -144,6 +145,29 @@ static int operand(PyObject *o, const fl_op *op, int i, fl_value *v, fl_arena *a
     return 0;
 }
 
+/* Under the array API's rule x // y and x % y of floats are its own: what it wants of infinities and
+ * of the sign of zero is not what PyTorch gives. */
+static bool standard_differs(const fl_op *op, const fl_value *v, bool inplace) {
+    if (FL_LIKELY(!fl_promote_by_dtype) ||
+        (op->index != FL_OP_floor_divide && op->index != FL_OP_remainder))
+        return false;
+    bool floats[2];
+    for (int i = 0; i < 2; i++)
+        floats[i] = v[i].tag == FL_TENSOR ? fl_is_float(v[i].t->dtype) : v[i].tag == FL_FLOAT;
+    return inplace ? floats[0] : floats[0] || floats[1];
+}
+
+static PyObject *by_the_standard(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
+    PyObject *module = PyImport_ImportModule("flambeau.array_api");
+    PyObject *result = module ? PyObject_CallMethod(module, op->name, "OO", a, b) : nullptr;
+    Py_XDECREF(module);
+    if (!result || !inplace)
+        return result;
+    PyObject *written = PyObject_CallMethod(a, "copy_", "O", result);
+    Py_DECREF(result);
+    return written;
+}
+
 PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
     fl_value values[FL_MAX_PARAMS], results[1];
     fl_arena arena;
@@ -154,6 +178,8 @@ PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
         Py_RETURN_NOTIMPLEMENTED;
     if (status < 0)
         return nullptr;
+    if (standard_differs(op, values, inplace))
+        return by_the_standard(op, a, b, inplace);
     for (int i = 2; i < op->nparams; i++)
         values[i] = op->params[i].fallback;
     results[0].tag = FL_NONE;
