@@ -45,6 +45,38 @@ def test_mixed_numbers_lose_nothing(samples, values, dtype):
     assert batch.dtype == getattr(flambeau, dtype)
 
 
+def test_arrays_are_copied_side_by_side():
+    whole = np.arange(24.0).reshape(2, 3, 4)
+    batch = data.default_collate([whole[0].T, whole[1].T])
+    assert batch.tolist() == whole.transpose(0, 2, 1).tolist()
+    whole[:] = 0
+    assert batch[0, 0].tolist() == [0.0, 4.0, 8.0]
+    mixed = data.default_collate([np.ones(2, "f4"), np.ones(2, "f8")])
+    assert mixed.dtype == flambeau.float64
+    locked = np.ones(2)
+    locked.flags.writeable = False
+    assert data.default_collate([locked]).tolist() == [[1, 1]]
+    with pytest.raises(RuntimeError, match="equal size") as error:
+        data.default_collate([np.ones(2), np.ones(3)])
+    assert "pad_collate" in error.value.__notes__[0]
+    padded = data.pad_collate([np.ones(2), np.ones(3)])
+    assert padded.tolist() == [[1, 1, 0], [1, 1, 1]]
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 2, "workers": "thread"}], ids=str)
+def test_a_tensor_is_read_a_batch_at_a_time(options, monkeypatch):
+    rows = flambeau.arange(10).reshape(5, 2)
+    order = [4, 0, 2, -1]
+    expected = [[[8, 9], [0, 1]], [[4, 5], [8, 9]]]
+    monkeypatch.setattr("flambeau.utils.data._fetch.Fetcher._read_each", None)
+    loader = data.DataLoader(rows, 2, sampler=order, **options)
+    assert [batch.tolist() for batch in loader] == expected
+    loader = data.DataLoader(data.Subset(rows, order), 2, **options)
+    assert [batch.tolist() for batch in loader] == expected
+    flat = data.DataLoader(flambeau.arange(3), 2, num_workers=options.get("num_workers", 0))
+    assert [batch.tolist() for batch in flat] == [[0, 1], [2]]
+
+
 def test_strings_of_numpy_are_strings():
     labels = np.array(["cat", "dog"])
     assert data.default_collate(list(labels)) == ["cat", "dog"]

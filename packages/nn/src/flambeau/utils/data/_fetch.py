@@ -11,9 +11,16 @@ from flambeau import Tensor
 
 from ._seeding import COLLATE, Streams
 from .collate import default_collate, default_convert
-from .dataset import ConcatDataset, StackDataset, Subset, TensorDataset, check_index
+from .dataset import (
+    ConcatDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    check_index,
+    rows_of,
+)
 
-Gather = Callable[[Tensor], list[Tensor]]
+Gather = Callable[[Tensor], Tensor | list[Tensor]]
 Tick = Callable[[int], None]  # told the place in the batch of what is loaded next
 
 
@@ -52,7 +59,7 @@ def gathers(dataset: Any) -> bool:
     """
     if type(dataset) is Subset:
         return gathers(dataset.dataset)
-    return type(dataset) is TensorDataset
+    return type(dataset) in (TensorDataset, Tensor)
 
 
 def gather_of(dataset: Any) -> Gather | None:
@@ -61,6 +68,8 @@ def gather_of(dataset: Any) -> Gather | None:
         return None
     if type(dataset) is TensorDataset:
         return dataset.gather
+    if type(dataset) is Tensor:
+        return lambda index: rows_of(dataset, index)
     gather = gather_of(dataset.dataset)
     assert gather is not None
     chosen = flambeau.as_tensor(dataset.indices, dtype=flambeau.int64)
@@ -77,7 +86,9 @@ def runs_own_code(dataset: Any) -> bool:
     if type(dataset) is StackDataset:
         parts = dataset.datasets
         return any(map(runs_own_code, parts.values() if isinstance(parts, dict) else parts))
-    return type(dataset) not in (TensorDataset, list, tuple, range, str, dict)
+    kind = type(dataset)
+    is_array = kind.__module__ == "numpy" and kind.__name__ == "ndarray"
+    return not is_array and kind not in (TensorDataset, Tensor, list, tuple, range, str, dict)
 
 
 class Fetcher:

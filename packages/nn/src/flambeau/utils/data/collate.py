@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -116,9 +117,21 @@ def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Functions | No
 
 
 def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Any:
-    """Arrays, and numbers of NumPy's, are collated as the tensors they become."""
+    """Arrays, and numbers of NumPy's, are collated as the tensors they become.
+
+    Arrays that are alike are copied side by side at once.
+    """
+    first = batch[0]
+    plain = collate_fn_map is not None and collate_fn_map.get(Tensor) is collate_tensor_fn
+    if plain and first.ndim and all(_alike(first, sample) for sample in batch):
+        return flambeau.from_numpy(sys.modules["numpy"].array(batch))
     tensors = [flambeau.as_tensor(sample) for sample in batch]
     return collate(tensors, collate_fn_map=collate_fn_map)
+
+
+def _alike(first: Any, sample: Any) -> bool:
+    same = type(sample) is type(first) and sample.dtype == first.dtype
+    return bool(same and sample.shape == first.shape)
 
 
 def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Tensor:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic
 
+from flambeau import Tensor
+
 from . import _checks, _epoch
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
@@ -29,8 +31,8 @@ class DataLoader(Generic[Sample]):
 
     The batches are the same for any number of workers of either kind: the order is drawn in the
     calling thread, batches come in that order, and every sample has a random stream of its own.
-    A ``TensorDataset``, or a ``Subset`` of one, with the default ``collate_fn`` is read a batch
-    at a time.
+    A ``TensorDataset`` or a tensor, or a ``Subset`` of one, with the default ``collate_fn`` is read
+    a batch at a time.
 
     Args:
         dataset: Anything with ``__getitem__`` and ``__len__``, or an ``IterableDataset``.
@@ -344,7 +346,8 @@ class DataLoader(Generic[Sample]):
         if mode != "rows":
             return "process"
         sample = self.dataset[0] if len(self.dataset) else ()
-        size = sum(row.nbytes for row in sample) * (self.batch_size or 1)
+        rows = (sample,) if isinstance(sample, Tensor) else sample
+        size = sum(row.nbytes for row in rows) * (self.batch_size or 1)
         return "thread" if size > _SMALL_BATCH else None
 
     def _find_pool(self, fetcher: Fetcher, kind: str, count: int, seed: int) -> Any:

@@ -111,10 +111,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def gather(self, index: Tensor) -> list[Tensor]:
         """The rows that ``index`` names, of every tensor: a whole batch at once."""
-        return [
-            tensor.index_select(0, index if tensor.is_cpu else index.to(tensor.device))
-            for tensor in self.tensors
-        ]
+        return [rows_of(tensor, index) for tensor in self.tensors]
 
 
 class StackDataset(Dataset[Any]):
@@ -265,6 +262,11 @@ class ChainDataset(IterableDataset[Any]):
 
     def __len__(self) -> int:
         return sum(len(dataset) for dataset in self.datasets)
+
+
+def rows_of(tensor: Tensor, index: Tensor) -> Tensor:
+    """The rows that ``index``, which lies on the CPU, names."""
+    return tensor.index_select(0, index if tensor.is_cpu else index.to(tensor.device))
 
 
 def check_index(index: int, size: int) -> int:
