@@ -69,6 +69,8 @@ SAMPLES = {
             (3, 3), (2, 3, 3))],
     "linalg_invert": [*_both(lambda a: ops.linalg_invert(_square(a), True)[0], (3, 3)),
                       *_both(lambda a: ops.linalg_invert(_square(a), True)[0], (2, 2, 2))],
+    "cdist_of": [lambda p=p: (lambda x, y: ops.cdist_of(x, y, p), (reals(2, 4, 3), reals(2, 5, 3)))
+                 for p in (2.0, 1.0, float("inf"))],
     "pdist_euclidean": [lambda: (ops.pdist_euclidean, (reals(5, 3),))],
     "linalg_det_lu": [*_both(lambda a: ops.linalg_det_lu(a)[0], (3, 3)),
                       *_both(lambda a: ops.linalg_det_lu(a)[0], (2, 2, 2))],

@@ -211,7 +211,7 @@ CALLS = {
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {
     "repeat_places": "repeat_interleave.places", "row_order": "unique",
-    "isin_of": "isin", "pdist_euclidean": "pdist",
+    "isin_of": "isin", "pdist_euclidean": "pdist", "cdist_of": "cdist",
     "pad_by": "pad", "pad_by_grad": "autograd's gradcheck", "randint_like": "test_movement.py",
     "randint_like.low": "test_movement.py",
 }

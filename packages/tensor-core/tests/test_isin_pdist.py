@@ -58,3 +58,32 @@ def test_pdist_of_few_rows_and_columns():
     x = flambeau.tensor([[1.0, NAN], [2.0, 1.0], [4.0, 1.0]])
     numpy.testing.assert_array_equal(ops.pdist(x, 2.0).numpy(), [NAN, NAN, 2.0])
     assert ops.pdist(x[1:].half(), 2.0).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shapes", (((3, 2), (5, 2)), ((2, 65, 7), (64, 7)), ((0, 3), (4, 3)),
+                                    ((4, 300), (2, 3, 300)), ((1, 1), (130, 1)), ((3, 0), (2, 0))))
+@pytest.mark.parametrize("p", (1.0, 2.0, float("inf")))
+def test_cdist_without_products(shapes, dtype, p):
+    rng = numpy.random.default_rng(2)
+    x, y = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
+    gaps = numpy.abs(x.astype("float64")[..., :, None, :] - y.astype("float64")[..., None, :, :])
+    expected = (gaps.sum(-1) if p == 1 else numpy.sqrt((gaps ** 2).sum(-1)) if p == 2
+                else gaps.max(-1, initial=0))
+    given = flambeau.cdist(flambeau.tensor(x), flambeau.tensor(y), p,
+                           "donot_use_mm_for_euclid_dist")
+    assert given.dtype is flambeau.tensor(x).dtype
+    numpy.testing.assert_allclose(given.numpy(), expected,
+                                  rtol=3e-6 if dtype == "float32" else 1e-14, atol=1e-30)
+    turned = flambeau.tensor(numpy.ascontiguousarray(x.swapaxes(-1, -2))).transpose(-1, -2)
+    again = flambeau.cdist(turned, flambeau.tensor(y), p, "donot_use_mm_for_euclid_dist")
+    numpy.testing.assert_array_equal(again.numpy(), given.numpy())
+
+
+@pytest.mark.parametrize("p", (1.0, 2.0, float("inf")))
+def test_cdist_of_what_is_not_finite(p):
+    x = flambeau.tensor([[NAN, 1.0, 0.0], [1.0, 1.0, NAN], [float("inf"), 0.0, 0.0],
+                         [2.0, 1.0, 0.0]])
+    given = flambeau.cdist(x, x[3:], p).reshape(-1)
+    numpy.testing.assert_array_equal(given.numpy(), [NAN, NAN, float("inf"), 0.0])
+    assert flambeau.cdist(x[3:].half(), x[3:].half() + 1, p=1.0).tolist() == [[3.0]]

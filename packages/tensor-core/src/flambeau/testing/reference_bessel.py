@@ -103,3 +103,11 @@ kernel("legendre_polynomial_p")(_polynomial(
 def pdist_euclidean(x):
     first, second = np.triu_indices(len(x), 1)
     return np.sqrt(((x[first] - x[second]) ** 2).sum(1))
+
+
+@kernel("cdist_of")
+def cdist_of(x1, x2, p):
+    gaps = np.abs(x1[:, :, None] - x2[:, None])
+    if p == 1:
+        return gaps.sum(-1)
+    return np.sqrt((gaps ** 2).sum(-1)) if p == 2 else gaps.max(-1, initial=0)

@@ -186,7 +186,7 @@ FLOATING = set((
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
     "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
     "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
-FLOATING |= {"amp_unscale", *_POLYNOMIALS}
+FLOATING |= {"amp_unscale", "cdist_of", *_POLYNOMIALS}
 
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
@@ -236,6 +236,8 @@ BY_KEY = {
     "flip": lambda m: [(m.array(3, 5), dims) for dims in ((0,), (0, 1))],
     "sort": lambda m: _sorting(m, (False, True), (True, True)),
     "topk": _topk,
+    "cdist_of": lambda m: [(m.array(2, 4, 3), m.array(2, 5, 3), p) for p in (1.0, 2.0, np.inf)]
+    + [(m.array(1, 4, 3), m.array(1, 0, 3), 1.0)],
     "tril": lambda m: [(m.array(4, 5), d) for d in (-1, 0, 2)] + [(m.array(2, 5, 4), 0)],
     "triu": lambda m: [(m.array(4, 5), d) for d in (-1, 0, 2)] + [(m.array(2, 5, 4), 0)],
     "one_hot_rows": lambda m: [(m.index(4, 5), 4)] if m.dtype == "int64" else [],

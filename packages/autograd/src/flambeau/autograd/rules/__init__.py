@@ -5,6 +5,7 @@ Most pointwise operators are not here: their derivatives follow from their formu
 from flambeau.autograd.rules import (
     arithmetic,
     attention,
+    distances,
     fourier,
     indexing,
     linalg,
@@ -23,6 +24,6 @@ from flambeau.autograd.rules import (
     without,
 )
 
-__all__ = ["arithmetic", "attention", "fourier", "indexing", "linalg", "matrix", "movement",
-           "network", "normalization", "places", "recurrent", "reductions", "resampling",
-           "sampling", "special", "statistics", "views", "without"]
+__all__ = ["arithmetic", "attention", "distances", "fourier", "indexing", "linalg", "matrix",
+           "movement", "network", "normalization", "places", "recurrent", "reductions",
+           "resampling", "sampling", "special", "statistics", "views", "without"]

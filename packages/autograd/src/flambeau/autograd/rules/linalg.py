@@ -367,17 +367,3 @@ def _matrix_exp(g, self):
 
 
 rule("matrix_exp", self=_matrix_exp)
-
-
-# ---- distances ---------------------------------------------------------------------------------
-def _pdist(g, self, result):
-    """The sum over j of ``g_ij (x_i - x_j) / d_ij``; 0 where the distance is."""
-    n = self.shape[0]
-    pairs = ops.nonzero(ops.full_of((n, n), 1, dtype=self.dtype, device=self.device).triu(1))
-    shares = ops.where(result == 0, 0, g / ops.where(result == 0, 1, result))
-    above = ops.index_put(zeros((n, n), self), [pairs.select(1, 0), pairs.select(1, 1)], shares)
-    both = above + above.transpose(0, 1)
-    return both.sum(1, True) * self - both @ self
-
-
-rule("pdist_euclidean", self=_pdist)

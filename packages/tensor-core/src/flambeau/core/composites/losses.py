@@ -53,13 +53,7 @@ def _reduction(what, size_average, reduce, reduction):
 def nll_loss(x, target, weight, size_average, ignore_index, reduce, reduction):
     reduction = _reduction("nll_loss", size_average, reduce, reduction)
     code = _code("nll_loss", reduction)
-    target = _class_numbers(target)
-    if x.ndim <= 2:
-        return _op["nll_loss_rows"](x, target, weight, code, ignore_index)[0]
-    rows = _op["reshape"](_op["movedim"](x, 1, -1), (-1, x.shape[1]))
-    flat = _op["reshape"](target, (-1,))
-    loss = _op["nll_loss_rows"](rows, flat, weight, code, ignore_index)[0]
-    return _op["reshape"](loss, target.shape) if code == 0 else loss
+    return _op["nll_loss_rows"](x, _class_numbers(target), weight, code, ignore_index)[0]
 
 
 def _class_numbers(target):

@@ -3,7 +3,10 @@
 Where a norm is zero its gradient is zero too: a value that would make it infinite is replaced
 by another before the root is taken, and the result masked.
 """
+from math import prod
+
 from flambeau.core import _core
+from flambeau.core.composites.joins import broadcast_shape
 
 _op = _core.operators()
 _INF = float("inf")
@@ -226,6 +229,15 @@ def _distances_by_product(x, y):
     return _safe_root(_op["clamp_min"](total, 0), 0.5)
 
 
+def _distances_of_stacks(x, y, p):
+    """Both broadcast to one stack of matrices."""
+    batch = broadcast_shape("cdist", [x.shape[:-2], y.shape[:-2]])
+    stacks = [_op["expand"](t, (*batch, *t.shape[-2:])) for t in (x, y)]
+    one, other = [_op["reshape"](t, (prod(batch), *t.shape[-2:])) for t in stacks]
+    distances = _op["cdist_of"](one, other, p)
+    return _op["reshape"](distances, (*batch, x.shape[-2], y.shape[-2]))
+
+
 _MODES = {None: "auto", "use_mm_for_euclid_dist_if_necessary": "auto",
           "use_mm_for_euclid_dist": "always", "donot_use_mm_for_euclid_dist": "never",
           0: "auto", 1: "always", 2: "never"}
@@ -247,6 +259,8 @@ def cdist(x1, x2, p, compute_mode):
     large = x1.shape[-2] > 25 or x2.shape[-2] > 25
     if p == 2 and x1.shape[-1] and (mode == "always" or (mode == "auto" and large)):
         return _distances_by_product(x1, x2)
+    if p in (1, 2, _INF) and x1.dtype is x2.dtype and x1.is_floating_point():
+        return _distances_of_stacks(x1, x2, p)
     gaps = _op["sub"](_op["unsqueeze"](x1, -2), _op["unsqueeze"](x2, -3))
     return _distance(gaps, p, -1, False)
 

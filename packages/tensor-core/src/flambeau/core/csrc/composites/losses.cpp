@@ -85,16 +85,18 @@ static fl_tensor *of_rows(const fl_value &scores, const fl_value *in, Reduction 
                             in[4]);
 }
 
-/* (input, target, weight, size_average, ignore_index, reduce, reduction, ...): one row per class
- * number. */
-static bool has_rows(const fl_value *in) {
+/* (input, target, weight, size_average, ignore_index, reduce, reduction, ...) */
+static bool has_numbers(const fl_value *in) {
     int dtype = in[1].t->dtype;
     return fl_is_none(in[3]) && fl_is_none(in[5]) && read_reduction(in[6]) != UNKNOWN &&
-           (dtype == FL_I64 || dtype == FL_I32) && in[0].t->ndim >= 1 && in[0].t->ndim <= 2;
+           (dtype == FL_I64 || dtype == FL_I32) && in[0].t->ndim >= 1;
 }
 
+/* One row per class number. */
+static bool has_rows(const fl_value *in) { return has_numbers(in) && in[0].t->ndim <= 2; }
+
 int fl_call_nll_loss(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, has_rows(in)))
+    if (!fl_is_short(out, has_numbers(in)))
         return fl_call_composite(op, in, n, out);
     return fl_compose_result(op, in, n, out, of_rows(in[0], in, read_reduction(in[6])));
 }

@@ -121,10 +121,13 @@ fl_tensor *best_of_whole(const fl_value &x, int dims) {
     return best.give();
 }
 
-/* From the last dimension to the first. */
+/* One dimension after the other: the last one first where places matter, so that the first of equal
+ * maxima wins, else last, so that the others are read by rows. */
 fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
+    const bool last_first = places_matter(x.t);
     Made best(nullptr);
-    for (int i = dims - 1; i >= 0; i--) {
+    for (int step = 0; step < dims; step++) {
+        const int i = last_first ? dims - 1 - step : step;
         Made next(first_of_two(FL_OP_adaptive_best, best ? fl_tensor_value(best) : x,
                                fl_int_value(i - dims), fl_int_value(wanted[i])));
         if (!next)
@@ -134,14 +137,18 @@ fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims)
     return best.give();
 }
 
+/* Windows as wide as this are read faster dimension by dimension. */
+const int64_t WIDE = 8;
+
 int adaptive_best(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
     int64_t wanted[3], windows[3];
     if (in[2].i || !wanted_sizes(in[0].t, in[1], dims, wanted))
         return fl_call_composite(op, in, n, out);
-    if (!even_windows(in[0].t, wanted, dims, windows))
-        return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
-    if (is_whole(in[0].t, windows, dims))
+    bool even = even_windows(in[0].t, wanted, dims, windows);
+    if (even && is_whole(in[0].t, windows, dims))
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
+    if (!even || windows[dims - 1] >= WIDE)
+        return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
     static const int ROWS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
     return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0],
                                                         fl_ints_value(windows, dims)));

@@ -17,10 +17,11 @@
 
 /* ---- compute kinds: what kernels see ------------------------------------------------------ */
 enum fl_kind { FL_K_F32 = 0, FL_K_F64 = 1, FL_K_I64 = 2, FL_K_BOOL = 3, FL_K_C64 = 4, FL_K_C128 = 5,
-               FL_KIND_COUNT = 6 };
+               FL_KIND_COUNT = 6,
+               FL_K_RAW16 = 6 /* for copies only: two bytes that are moved as they are */ };
 extern const uint8_t fl_kind_of_dtype[FL_DTYPE_COUNT];   /* f16, bf16 -> f32; ints -> i64 */
-extern const uint8_t fl_dtype_of_kind[FL_KIND_COUNT];
-extern const uint8_t fl_kind_size[FL_KIND_COUNT];
+extern const uint8_t fl_dtype_of_kind[FL_KIND_COUNT + 1];
+extern const uint8_t fl_kind_size[FL_KIND_COUNT + 1];
 
 static inline bool fl_is_float(int d) { return d >= FL_F16 && d <= FL_F64; }
 static inline bool fl_is_complex(int d) { return d == FL_C64 || d == FL_C128; }

@@ -44,14 +44,15 @@ typedef const fl_pw_fn (*fl_pw_table)[FL_KERNEL_COUNT];
 extern fl_pw_table fl_pw_kernels;
 
 /* Movement of tiles between strided memory of any dtype and contiguous memory of a kind:
- * `rows` x `cols` elements, element strides s1 (rows) and s0 (columns). Per ISA level. */
+ * `rows` x `cols` elements, element strides s1 (rows) and s0 (columns). Per ISA level. FL_K_RAW16
+ * goes with FL_I16 alone. */
 typedef void (*fl_gather_fn)(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1,
                              int64_t s0);
 typedef void (*fl_scatter_fn)(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1,
                               int64_t s0);
 struct fl_tile_moves {
-    fl_gather_fn gather[FL_DTYPE_COUNT][FL_KIND_COUNT];
-    fl_scatter_fn scatter[FL_KIND_COUNT][FL_DTYPE_COUNT];
+    fl_gather_fn gather[FL_DTYPE_COUNT][FL_KIND_COUNT + 1];
+    fl_scatter_fn scatter[FL_KIND_COUNT + 1][FL_DTYPE_COUNT];
 };
 extern const fl_tile_moves *fl_moves;
 fl_pw_fn fl_bytecode_interpreter(bool streams);     /* streams: operands come from memory */

@@ -156,28 +156,52 @@ void refold_line(T *__restrict zr, T *__restrict zi, const T *__restrict yr, con
         refold_one(zr[k], zi[k], yr[k], yi[k], yr[h - k], yi[h - k], wr[k], wi[k]);
 }
 
+/* Of blocks: one register of lanes after the other. */
+template <class T>
+FL_TIGHT void unfold_row(const fl_split<T> &y, const fl_split<T> &z, int64_t k, int64_t a,
+                         int64_t b, int64_t lanes, T wr, T wi) {
+    typedef typename Pair<T>::reg reg;
+    const reg half = (T)0.5 - reg{}, c = wr * half, s = wi * half;
+    for (int64_t l = 0; l < lanes; l += WIDTH<T>) {
+        const Pair<T> one = load_pair(z, a + l), other = load_pair(z, b + l);
+        const reg dr = one.re - other.re, di = one.im + other.im;
+        store_pair(y, k + l, {fused(one.re + other.re, half, fused(di, c, dr * s)),
+                              fused(one.im - other.im, half, fused(di, s, -(dr * c)))});
+    }
+}
+
+template <class T>
+FL_TIGHT void refold_row(const fl_split<T> &z, const fl_split<T> &y, int64_t a, int64_t b,
+                         int64_t lanes, T wr, T wi) {
+    typedef typename Pair<T>::reg reg;
+    const reg c = wr - reg{}, s = wi - reg{};
+    for (int64_t l = 0; l < lanes; l += WIDTH<T>) {
+        const Pair<T> one = load_pair(y, a + l), other = load_pair(y, b + l);
+        const reg dr = one.re - other.re, di = one.im + other.im;
+        store_pair(z, a + l, {(one.re + other.re) + fused(dr, s, -(di * c)),
+                              (one.im - other.im) + fused(dr, c, di * s)});
+    }
+}
+
 template <class T>
 void unfold(fl_split<T> y, fl_split<T> z, const T *wr, const T *wi, int64_t h, int64_t lanes) {
-    if (lanes == 1)
-        unfold_line(y.re, y.im, z.re, z.im, wr, wi, h);
-    for (int64_t k = 0; k <= h; k += lanes == 1 ? h : 1) {
-        const int64_t a = (k == h ? 0 : k) * lanes, b = (k == 0 ? 0 : h - k) * lanes;
-        for (int64_t l = 0; l < lanes; l++)
-            unfold_one(y.re[k * lanes + l], y.im[k * lanes + l], z.re[a + l], z.im[a + l],
-                       z.re[b + l], z.im[b + l], wr[k], wi[k]);
+    if (lanes > 1) {
+        for (int64_t k = 0; k <= h; k++)
+            unfold_row(y, z, k * lanes, (k == h ? 0 : k) * lanes, (k == 0 ? 0 : h - k) * lanes,
+                       lanes, wr[k], wi[k]);
+        return;
     }
+    unfold_line(y.re, y.im, z.re, z.im, wr, wi, h);
+    for (int64_t k = 0; k <= h; k += h)
+        unfold_one(y.re[k], y.im[k], z.re[0], z.im[0], z.re[0], z.im[0], wr[k], wi[k]);
 }
 
 template <class T>
 void refold(fl_split<T> z, fl_split<T> y, const T *wr, const T *wi, int64_t h, int64_t lanes) {
     if (lanes == 1)
         return refold_line(z.re, z.im, y.re, y.im, wr, wi, h);
-    for (int64_t k = 0; k < h; k++) {
-        const int64_t a = k * lanes, b = (h - k) * lanes;
-        for (int64_t l = 0; l < lanes; l++)
-            refold_one(z.re[a + l], z.im[a + l], y.re[a + l], y.im[a + l], y.re[b + l],
-                       y.im[b + l], wr[k], wi[k]);
-    }
+    for (int64_t k = 0; k < h; k++)
+        refold_row(z, y, k * lanes, (h - k) * lanes, lanes, wr[k], wi[k]);
 }
 
 }  // namespace

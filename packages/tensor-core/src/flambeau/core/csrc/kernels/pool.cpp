@@ -145,6 +145,40 @@ template <class T> inline void max_row_values(const MaxRow<T> &row, T *values) {
     }
 }
 
+/* Windows that step by one and never leave the image are read where it lies: vectors of outputs,
+ * of which the last is moved back to end with the row. */
+inline bool reads_in_place(const fl_pool &p, int64_t lanes) {
+    return p.x.stride == 1 && inside(p.x, p.ow, p.w) && p.ow >= lanes;
+}
+
+template <class T>
+inline void max_row_in_place(const fl_pool &p, const T *row, int64_t rows, T *values) {
+    typedef typename register_of<T>::type reg;
+    const int64_t lanes = FL_REGISTER / sizeof(T), last = p.ow - lanes;
+    for (int64_t ox = 0; ox < p.ow; ox += lanes) {
+        const int64_t at = ox < last ? ox : last;
+        reg best = lowest<T>() - reg{};
+        for (int64_t ky = 0; ky < rows; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                reg v;
+                memcpy(&v, row + ky * p.y.dilation * p.w + kx * p.x.dilation + at, sizeof v);
+                best = (v > best) | (v != v) ? v : best;
+            }
+        memcpy(values + at, &best, sizeof best);
+    }
+}
+
+template <class T>
+inline void max_pool_in_place(const fl_pool &p, const T *plane, int64_t begin, int64_t end,
+                              T *values) {
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p.y, oy, p.h, &ky0, &ky1);
+        const int64_t y = oy * p.y.stride - p.y.padding + ky0 * p.y.dilation;
+        max_row_in_place(p, plane + y * p.w, ky1 - ky0, values + oy * p.ow);
+    }
+}
+
 template <class T>
 void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
              int64_t *indices) {
@@ -161,6 +195,8 @@ void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, v
               int64_t *indices, void *scratch) {
     if (few_taps(*p, end - begin))
         return max_few(*p, (const T *)plane, begin, end, (T *)values, indices);
+    if (!indices && reads_in_place(*p, FL_REGISTER / sizeof(T)))
+        return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
     PhaseRows rows = band(*p, begin, end - begin);
     prepare_padding(*p, rows, (T *)scratch, lowest<T>());
     split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);

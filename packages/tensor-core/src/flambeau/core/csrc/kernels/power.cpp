@@ -3,25 +3,29 @@
 
 namespace {
 
-template <class T>
-void square(const void *, const void *const *in, void *const *out, const fl_scalar *, int64_t n) {
+template <class T, class Function>
+inline void each(const void *const *in, void *const *out, int64_t n, Function function) {
     const T *x = (const T *)in[0];
     T *y = (T *)out[0];
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] * x[i];
+        y[i] = function(x[i]);
 }
 
-template <class T>
-void cube(const void *, const void *const *in, void *const *out, const fl_scalar *, int64_t n) {
-    const T *x = (const T *)in[0];
-    T *y = (T *)out[0];
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] * x[i] * x[i];
-}
+#define POWER(name, expression)                                                                  \
+    template <class T>                                                                           \
+    void name(const void *, const void *const *in, void *const *out, const fl_scalar *,          \
+              int64_t n) {                                                                       \
+        each<T>(in, out, n, [](T x) { return expression; });                                     \
+    }
+POWER(square, x * x)
+POWER(cube, x * x * x)
+POWER(inverse, 1 / x)
+POWER(inverse_square, 1 / (x * x))
 
 }  // namespace
 
-extern const fl_power_kernels FL_LEVEL(fl_power_kernels) = {{square<float>, square<double>},
-                                                            {cube<float>, cube<double>}};
+#define BOTH(name) {name<float>, name<double>}
+
+extern const fl_power_kernels FL_LEVEL(fl_power_kernels) = {
+    BOTH(square), BOTH(cube), BOTH(inverse), BOTH(inverse_square)};

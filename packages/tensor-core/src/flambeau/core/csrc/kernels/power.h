@@ -4,7 +4,8 @@
 #include "kernels/level.h"
 
 struct fl_power_kernels {
-    fl_pw_fn square[2], cube[2];        /* float and double; they read the first operand alone */
+    /* float and double; they read the first operand alone */
+    fl_pw_fn square[2], cube[2], inverse[2], inverse_square[2];
 };
 extern "C" {
 FL_LEVELS(fl_power_kernels);

@@ -73,6 +73,37 @@ inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t row
             out[r * cols + c] = in[r + c * step];
 }
 
+/* 8 x 8 blocks of 2-byte elements: three rounds in which rows four, two and one apart are woven. */
+typedef int16_t eight __attribute__((vector_size(16)));
+
+inline void transpose_block(unit<uint16_t> *out, int64_t cols, const unit<uint16_t> *in,
+                            int64_t step) {
+    eight a[8], b[8];
+    for (int c = 0; c < 8; c++)
+        memcpy(&a[c], in + c * step, sizeof(eight));
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            b[2 * i] = __builtin_shuffle(a[i], a[i + 4], eight{0, 8, 1, 9, 2, 10, 3, 11});
+            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], eight{4, 12, 5, 13, 6, 14, 7, 15});
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int r = 0; r < 8; r++)
+        memcpy(out + r * cols, &a[r], sizeof(eight));
+}
+
+template <>
+inline void transpose(unit<uint16_t> *out, const unit<uint16_t> *in, int64_t rows, int64_t cols,
+                      int64_t step) {
+    const int64_t whole_rows = rows & ~(int64_t)7, whole_cols = cols & ~(int64_t)7;
+    for (int64_t r = 0; r < whole_rows; r += 8)
+        for (int64_t c = 0; c < whole_cols; c += 8)
+            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+            out[r * cols + c] = in[r + c * step];
+}
+
 /* Strided elements, side by side. Every second element has a loop of its own where that is made of
  * shuffles. */
 template <class U>
@@ -277,9 +308,9 @@ void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1
     scatter_by(conversion<D, K>, dst, tile, rows, cols, s1, s0);
 }
 
-#define GATHERS(S)                                                                               \
+#define GATHERS(S, ...)                                                                          \
     { gather<S, float>, gather<S, double>, gather<S, int64_t>, gather<S, fl_bool>,               \
-      gather<S, fl_c64>, gather<S, fl_c128> }
+      gather<S, fl_c64>, gather<S, fl_c128>, __VA_ARGS__ }
 #define SCATTERS(K)                                                                              \
     { scatter<K, fl_bool>, scatter<K, uint8_t>, scatter<K, int8_t>, scatter<K, int16_t>,         \
       scatter<K, int32_t>, scatter<K, int64_t>, scatter<K, uint16_t>, scatter<K, uint32_t>,      \
@@ -290,8 +321,10 @@ void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1
 
 extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA);
 extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA) = {
-    {GATHERS(fl_bool), GATHERS(uint8_t), GATHERS(int8_t), GATHERS(int16_t), GATHERS(int32_t),
-     GATHERS(int64_t), GATHERS(uint16_t), GATHERS(uint32_t), GATHERS(uint64_t), GATHERS(fl_f16),
+    {GATHERS(fl_bool), GATHERS(uint8_t), GATHERS(int8_t),
+     GATHERS(int16_t, gather<int16_t, int16_t>), GATHERS(int32_t), GATHERS(int64_t), GATHERS(uint16_t), GATHERS(uint32_t), GATHERS(uint64_t), GATHERS(fl_f16),
      GATHERS(fl_bf16), GATHERS(float), GATHERS(double), GATHERS(fl_c64), GATHERS(fl_c128)},
     {SCATTERS(float), SCATTERS(double), SCATTERS(int64_t), SCATTERS(fl_bool), SCATTERS(fl_c64),
-     SCATTERS(fl_c128)}};
+     SCATTERS(fl_c128),
+     {nullptr, nullptr, nullptr, scatter<int16_t, int16_t>}}};
+static_assert(FL_I16 == 3, "the place of int16 in the last line");

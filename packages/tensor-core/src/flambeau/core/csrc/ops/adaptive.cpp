@@ -1,7 +1,11 @@
 /* Windows that cover a dimension, as equal as they can be: means, their gradient, maxima. */
+#include "kernels/fold.h"
 #include "ops/args.h"
 
 namespace {
+
+const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
+const fl_best_kernels *const bests = FL_PICK(fl_best_kernels);
 
 /* Window i of `count` over `n` elements: neighbours share an element where n does not divide. */
 struct Span {
@@ -59,24 +63,44 @@ int dim_of(const fl_op *op, const fl_value *in) {
 template <class Body> void each_window(const Job &job, const Body &body) {
     int64_t work = (job.m.n / job.count + 1) * job.m.inner;
     fl_parallel(job.m.outer * job.count, fl_row_grain(work), [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; i++)
-            body(i / job.count, i % job.count);
+        int64_t o = b / job.count, i = b % job.count;
+        for (int64_t at = b; at < e; at++) {
+            body(o, i);
+            if (++i == job.count) {
+                i = 0;
+                o++;
+            }
+        }
     });
 }
 
-template <class T> void means(const Job &job, const T *x, T *out) {
+const int64_t SHORT = 16;       /* fewer elements are read faster than a kernel is called */
+
+template <class T> T total_of_line(const T *x, int64_t n, int kind) {
+    T total = 0;
+    if (n >= SHORT) {
+        folds->row[FL_FOLD_SUM][kind](x, n, &total);
+        return total;
+    }
+    for (int64_t k = 0; k < n; k++)
+        total += x[k];
+    return total;
+}
+
+template <class T> void means(const Job &job, int kind, const T *x, T *out) {
     int64_t n = job.m.n, inner = job.m.inner;
     each_window(job, [&](int64_t o, int64_t i) {
         Span s = job.windows[i];
-        const T *from = x + o * n * inner;
+        const T *from = x + (o * n + s.begin) * inner;
         T *to = out + (o * job.count + i) * inner;
+        const T size = (T)(s.end - s.begin);
+        if (inner == 1) {
+            *to = total_of_line(from, s.end - s.begin, kind) / size;
+            return;
+        }
+        folds->columns[FL_FOLD_SUM][kind](from, s.end - s.begin, inner, inner, to);
         for (int64_t j = 0; j < inner; j++)
-            to[j] = from[s.begin * inner + j];
-        for (int64_t k = s.begin + 1; k < s.end; k++)
-            for (int64_t j = 0; j < inner; j++)
-                to[j] += from[k * inner + j];
-        for (int64_t j = 0; j < inner; j++)
-            to[j] /= (T)(s.end - s.begin);
+            to[j] /= size;
     });
 }
 
@@ -97,34 +121,47 @@ template <class T> void spread(const Job &job, const T *grad, T *out) {
     });
 }
 
-/* The first of equal maxima; a NaN is greater than all. */
-template <class T> void best_of_line(const T *x, Span s, T *value, int64_t *place) {
-    T best = x[s.begin];
+/* The first of equal maxima; the last NaN is greater than all. */
+template <class T>
+void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *place) {
+    T best = x[s.begin * step];
     int64_t at = s.begin;
     for (int64_t k = s.begin + 1; k < s.end; k++) {
-        bool better = x[k] > best || x[k] != x[k];
-        best = better ? x[k] : best;
-        at = better ? k : at;
+        T v = x[k * step];
+        if (v > best || v != v) {
+            best = v;
+            at = k;
+        }
     }
     *value = best;
     *place = at;
 }
 
-template <class T> void best(const Job &job, const T *x, T *values, int64_t *places) {
+template <class T>
+void best_of_line(const T *x, Span s, int kind, T *value, int64_t *place) {
+    if (s.end - s.begin < SHORT)
+        return best_of_few(x, s, 1, value, place);
+    bests->row[0][kind](x + s.begin, s.end - s.begin, value, place);
+    if (*value != *value)
+        return best_of_few(x, s, 1, value, place);
+    *place += s.begin;
+}
+
+template <class T> void best(const Job &job, int kind, const T *x, T *values, int64_t *places) {
     int64_t n = job.m.n, inner = job.m.inner;
     each_window(job, [&](int64_t o, int64_t i) {
         Span s = job.windows[i];
+        const T *from = x + o * n * inner;
         T *value = values + (o * job.count + i) * inner;
         int64_t *place = places + (o * job.count + i) * inner;
         if (inner == 1)
-            return best_of_line(x + o * n, s, value, place);
-        for (int64_t k = s.begin; k < s.end; k++) {
-            const T *from = x + (o * n + k) * inner;
-            for (int64_t j = 0; j < inner; j++) {
-                bool better = k == s.begin || from[j] > value[j] || from[j] != from[j];
-                value[j] = better ? from[j] : value[j];
-                place[j] = better ? k : place[j];
-            }
+            return best_of_line(from, s, kind, value, place);
+        bests->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0, value,
+                                place);
+        for (int64_t j = 0; j < inner; j++) {
+            place[j] += s.begin;
+            if (value[j] != value[j])
+                best_of_few(from + j, s, inner, value + j, place + j);
         }
     });
 }
@@ -148,9 +185,9 @@ extern "C" int fl_run_adaptive_mean(const fl_op *op, const fl_value *in, int,
     if (!job.room.ok() || !x.ok() || !out.ok())
         return -1;
     if (kind == FL_K_F64)
-        means(job, x.as<double>(), out.as<double>());
+        means(job, kind, x.as<double>(), out.as<double>());
     else
-        means(job, x.as<float>(), out.as<float>());
+        means(job, kind, x.as<float>(), out.as<float>());
     out.commit();
     return 0;
 }
@@ -210,11 +247,11 @@ extern "C" int fl_run_adaptive_best(const fl_op *op, const fl_value *in, int,
     if (!job.room.ok() || !x.ok() || !values.ok() || !places.ok())
         return -1;
     if (kind == FL_K_F64)
-        best(job, x.as<double>(), values.as<double>(), places.as<int64_t>());
+        best(job, kind, x.as<double>(), values.as<double>(), places.as<int64_t>());
     else if (kind == FL_K_F32)
-        best(job, x.as<float>(), values.as<float>(), places.as<int64_t>());
+        best(job, kind, x.as<float>(), values.as<float>(), places.as<int64_t>());
     else
-        best(job, x.as<int64_t>(), values.as<int64_t>(), places.as<int64_t>());
+        best(job, kind, x.as<int64_t>(), values.as<int64_t>(), places.as<int64_t>());
     values.commit();
     places.commit();
     return 0;

@@ -14,6 +14,7 @@ void move_kernel(const void *, const void *const *in, void *const *out, const fl
 fl_pw_fn mover(int bytes) {
     switch (bytes) {
     case 1: return move_kernel<uint8_t>;
+    case 2: return move_kernel<uint16_t>;
     case 4: return move_kernel<uint32_t>;
     case 8: return move_kernel<uint64_t>;
     default: return move_kernel<fl_scalar>;
@@ -51,6 +52,11 @@ static int plain_dtype(int dtype) {
     case 8: return FL_I64;
     default: return FL_C128;
     }
+}
+
+/* The kind in which elements of a plain dtype are moved. */
+static int plain_kind(int dtype) {
+    return dtype == FL_I16 ? (int)FL_K_RAW16 : fl_kind_of_dtype[dtype];
 }
 
 /* Through contiguous memory of the kind, unless that is where the copy goes. */
@@ -162,7 +168,7 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
     bool same = dst.dtype == src.dtype;
     int from = same ? plain_dtype(src.dtype) : src.dtype;
     int to = same ? from : dst.dtype;
-    int kind = same ? fl_kind_of_dtype[from] : passage(from, to);
+    int kind = same ? plain_kind(from) : passage(from, to);
     int64_t n = fl_numel_of(ndim, shape);
     if (n == 0)
         return;

@@ -1,4 +1,5 @@
 /* Tensors made from numbers: full_of, arange_of, linspace, eye_of. */
+#include "core/pointwise.h"
 #include "ops/args.h"
 #include <math.h>
 
@@ -38,18 +39,6 @@ int no_kernel(const fl_op *op, int dtype) {
                     "convert the result with .to()", title(op), fl_dtype_name(dtype));
 }
 
-template <class T> void repeat(void *out, const void *value, int64_t n) {
-    T one;
-    memcpy(&one, value, sizeof(T));
-    T *p = (T *)out;
-    fl_parallel(n, FL_GRAIN * 4, [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-            p[i] = one;
-    });
-}
-
-struct wide { uint64_t words[2]; };
-
 void clear(void *out, int64_t bytes) {
     fl_parallel(bytes, FL_GRAIN * 16, [=](int64_t begin, int64_t end) {
         memset((char *)out + begin, 0, (size_t)(end - begin));
@@ -61,13 +50,14 @@ void repeat_element(void *out, const void *value, int64_t size, int64_t n) {
     static const char zeros[16] = {0};
     if (!memcmp(value, zeros, (size_t)size))
         return clear(out, n * size);
-    switch (size) {
-    case 1: return repeat<uint8_t>(out, value, n);
-    case 2: return repeat<uint16_t>(out, value, n);
-    case 4: return repeat<uint32_t>(out, value, n);
-    case 8: return repeat<uint64_t>(out, value, n);
-    default: return repeat<wide>(out, value, n);
-    }
+    fl_gather_fn fill = size == 1   ? fl_moves->gather[FL_BOOL][FL_K_BOOL]
+                        : size == 2 ? fl_moves->gather[FL_I16][FL_K_RAW16]
+                        : size == 4 ? fl_moves->gather[FL_F32][FL_K_F32]
+                        : size == 8 ? fl_moves->gather[FL_I64][FL_K_I64]
+                                    : fl_moves->gather[FL_C128][FL_K_C128];
+    fl_parallel(n, FL_GRAIN * 4, [=](int64_t begin, int64_t end) {
+        fill((char *)out + begin * size, value, 1, end - begin, 0, 0);
+    });
 }
 
 /* A number as one element of a dtype. */

@@ -52,6 +52,18 @@ inline void fetch_next(const fl_operand &o, const void *used, int64_t n) {
     fetch_rows((const char *)used + bytes, 1, bytes, 0);
 }
 
+/* Values for some rows from row r on, each `chunk` times: several short rows at once. */
+void fill_row_values(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
+                     int64_t r, int64_t rows, int64_t chunk) {
+    for (int k = 0; k < L.n_in; k++) {
+        const fl_operand &o = L.ops[k];
+        if (access[k] == ROW_VALUE)
+            fl_moves->gather[o.dtype][o.kind](
+                ptr[k], origin[k] + r * o.strides[1] * fl_itemsize(o.dtype), rows, chunk,
+                o.strides[1], 0);
+    }
+}
+
 /* One kernel call per row, or per chunk of a row where an operand has one value per row or a
  * result is streamed. */
 void call_rows(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
@@ -62,18 +74,17 @@ void call_rows(const Loop &L, const Access *access, void *const *ptr, char *cons
             chunk = CHUNK;
     if (L.piece && chunk > L.piece)
         chunk = L.piece;
+    const int64_t group = chunk < CHUNK / 2 ? CHUNK / chunk : 1;
     void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int64_t r = 0; r < rows; r++) {
-        for (int k = 0; k < L.n_in; k++) {
-            const fl_operand &o = L.ops[k];
-            if (access[k] == ROW_VALUE)
-                fl_moves->gather[o.dtype][o.kind](
-                    ptr[k], origin[k] + r * o.strides[1] * fl_itemsize(o.dtype), 1, chunk, 0, 0);
-        }
+        if (r % group == 0)
+            fill_row_values(L, access, ptr, origin, r, rows - r < group ? rows - r : group, chunk);
         for (int64_t c = 0; c < cols; c += chunk) {
             for (int k = 0; k < L.n_all; k++) {
                 bool moves_on = access[k] == DIRECT || access[k] == MOVED;
-                int64_t across = moves_on ? c * fl_kind_size[L.ops[k].kind] : 0;
+                int64_t size = fl_kind_size[L.ops[k].kind], across = moves_on ? c * size : 0;
+                if (access[k] == ROW_VALUE)
+                    across = r % group * chunk * size;
                 at[k] = (char *)ptr[k] + r * step[k] + across;
             }
             int64_t n = cols - c < chunk ? cols - c : chunk;

@@ -5,7 +5,7 @@
 namespace {
 
 const int64_t BLOCK_BYTES = 2 << 20;        /* the most for lines in lanes, */
-const int64_t SHORT_BYTES = 96 << 10;       /* and where they are lines one after the other */
+const int64_t SHORT_BYTES = 160 << 10;       /* and where they are lines one after the other */
 
 /* Split arrays for the work on one line or one block of lines. */
 template <class T> class Arrays {

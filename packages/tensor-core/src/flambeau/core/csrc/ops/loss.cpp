@@ -73,24 +73,37 @@ template <class Body> void each_target(const Loss &l, const Body &body) {
         }
 }
 
+/* Four sums side by side: one addition need not wait for the other. */
+class Total {
+  public:
+    void add(int64_t i, double x) { part_[i & 3] += x; }
+    double get() const { return (part_[0] + part_[1]) + (part_[2] + part_[3]); }
+  private:
+    double part_[4] = {0, 0, 0, 0};
+};
+
 template <class T>
 void forward(const Loss &l, const void *xs, const void *ws, void *out, void *total) {
     const T *x = (const T *)xs, *w = (const T *)ws;
-    double loss = 0, weights = 0;
+    Total loss, weights;
+    int64_t counted = 0;
     each_target(l, [&](int64_t i, int64_t t, int64_t place) {
         T each = 0;
         if (t >= 0) {
-            T weight = w ? w[t] : (T)1;
-            each = -x[place] * weight;
-            weights += (double)weight;
-            loss += (double)each;
+            each = w ? -x[place] * w[t] : -x[place];
+            counted++;
+            if (w)
+                weights.add(i, (double)w[t]);
         }
         if (l.reduction == NONE)
             ((T *)out)[i] = each;
+        else
+            loss.add(i, (double)each);
     });
-    *(T *)total = (T)weights;
+    double sum = w ? weights.get() : (double)counted;
+    *(T *)total = (T)sum;
     if (l.reduction != NONE)
-        *(T *)out = (T)(l.reduction == MEAN ? loss / weights : loss);
+        *(T *)out = (T)(l.reduction == MEAN ? loss.get() / sum : loss.get());
 }
 
 template <class T>

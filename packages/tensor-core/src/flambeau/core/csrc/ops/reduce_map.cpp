@@ -56,6 +56,33 @@ int fold_rows(const Job &j, const fl_fold_plan &plan, char *out) {
     return 0;
 }
 
+/* Columns of the plan: strips of a few rows at a time, prepared in a buffer whose first row is what
+ * the rows before came to. */
+int fold_columns(const Job &j, const fl_fold_plan &plan, char *out) {
+    const int64_t WIDTH = 256, ROWS = 8, size = fl_kind_size[j.kind];
+    const int64_t strips = fl_chunk_count(plan.inner, WIDTH);
+    fl_fold_columns_fn fold = folds->columns[j.fold][j.kind];
+    fl_parallel(plan.outer * strips, fl_row_grain(plan.n * WIDTH), [&](int64_t b, int64_t e) {
+        alignas(64) char rows[(ROWS + 1) * WIDTH * 8], buffer[WIDTH * 8], folded[WIDTH * 8];
+        for (int64_t t = b; t < e; t++) {
+            int64_t o = t / strips, begin = t % strips * WIDTH;
+            int64_t width = plan.inner - begin < WIDTH ? plan.inner - begin : WIDTH;
+            for (int64_t r = 0; r < plan.n; r += ROWS) {
+                int64_t n = plan.n - r < ROWS ? plan.n - r : ROWS;
+                for (int64_t i = 0; i < n; i++) {
+                    int64_t at = o * plan.outer_step + (r + i) * plan.step + begin;
+                    j.prepare(fl_fold_load(plan, at, width, buffer),
+                              rows + (i + 1) * WIDTH * size, width);
+                }
+                fold(rows + (r ? 0 : WIDTH * size), n + (r > 0), WIDTH, width, folded);
+                memcpy(rows, folded, (size_t)(width * size));
+            }
+            memcpy(out + (o * plan.inner + begin) * size, rows, (size_t)(width * size));
+        }
+    });
+    return 0;
+}
+
 /* Everything prepared in memory of its own, lines last. */
 int fold_prepared(const Job &j, const fl_fold_source &s, char *out) {
     int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s), size = fl_kind_size[s.kind];
@@ -91,12 +118,17 @@ bool lies_in_order(const fl_fold_source &s) {
            fl_geometry_contiguous(s.ndim, s.shape, s.strides);
 }
 
+/* Columns that have to be converted are FL_PLAN_GATHER for want of a kernel that does; here they
+ * are prepared in a buffer anyway. */
 int fold_source(const Job &j, fl_fold_source s, char *out) {
     fl_fold_source original = s;
     fl_fold_plan plan;
-    if (s.kind < FL_K_C64 && fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY &&
-        plan.inner == 1)
+    fl_plan_result result = s.kind < FL_K_C64 ? fl_fold_make_plan(&s, false, &plan)
+                                              : FL_PLAN_GATHER;
+    if (result == FL_PLAN_READY && plan.inner == 1)
         return fold_rows(j, plan, out);
+    if (s.kind < FL_K_C64 && result != FL_PLAN_STAGES && plan.inner > 1)
+        return fold_columns(j, plan, out);
     if (lies_in_order(original))
         return fold_in_order(j, original, out);
     return fold_prepared(j, original, out);

@@ -107,6 +107,8 @@ ROWS = (
     # ---- distances
     composite("cdist(Tensor x1, Tensor x2, Float p=2.0, Object compute_mode=None)",
               forms=("function",), doc="Distances between all pairs of rows."),
+    kernel("cdist_of(Tensor x1, Tensor x2, Float p=2.0)", forms=(), out=False,
+           doc="Distances between all pairs of rows of two stacks, for ``p`` of 1, 2 or inf."),
     kernel("pdist_euclidean(Tensor self)", forms=(), out=False,
            doc="Euclidean distances between the pairs of rows of a matrix."),
     composite("pdist(Tensor input, Float p=2.0)", forms=("function", "nn"),
