@@ -1,5 +1,6 @@
 """Arguments, defaults and public names are those of PyTorch."""
 
+import importlib
 import inspect
 
 import pytest
@@ -26,7 +27,7 @@ CLASSES = [
     *((lr_scheduler, "optim.lr_scheduler", name) for name in sorted(lr_scheduler.__all__)),
     *((swa_utils, "optim.swa_utils", name) for name in ("SWALR", "get_ema_avg_fn")),
 ]
-ELSEWHERE = {"GradScaler", "SparseAdam"}
+ELSEWHERE = {"GradScaler"}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,13 @@ def test_names(torch):
     assert set(torch.optim.__all__) <= set(optim.__all__)
     assert set(torch.optim.lr_scheduler.__all__) <= set(lr_scheduler.__all__)
     assert set(torch.optim.swa_utils.__all__) <= set(swa_utils.__all__)
+
+
+def test_names_of_files(torch):
+    for name in ("adamw.AdamW", "adam.Adam", "sgd.SGD", "optimizer.ParamsT", "optimizer.required"):
+        module, _, member = name.partition(".")
+        for library in ("flambeau", "torch"):
+            assert hasattr(importlib.import_module(f"{library}.optim.{module}"), member)
 
 
 def test_methods(torch):

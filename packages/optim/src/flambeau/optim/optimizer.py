@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeAlias
 
 import flambeau
 from flambeau import Tensor
@@ -23,11 +23,16 @@ from ._state import by_name, from_names, pack_state, unpack_state
 
 __all__ = [
     "Optimizer",
+    "ParamsT",
     "RemovableHandle",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
     "required",
 ]
+
+
+#: What an optimizer is made of: parameters, groups of them, or pairs of names and parameters.
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 class _Required:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau import Tensor
+
 from .optimizer import Optimizer
 
 
@@ -16,8 +18,11 @@ class SparseAdam(Optimizer):
     gradient as they are.
 
     Args:
-        params: Not used.
-        options: Not used.
+        params: Not used, like all that follow.
+        lr: As of ``Adam``.
+        betas: As of ``Adam``.
+        eps: As of ``Adam``.
+        maximize: As of ``Adam``.
 
     Raises:
         NotImplementedError: Always.
@@ -30,7 +35,14 @@ class SparseAdam(Optimizer):
         NotImplementedError: SparseAdam: gradients are dense here, also those of nn.Embedding...
     """
 
-    def __init__(self, params: Any, *args: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
         raise NotImplementedError(
             "SparseAdam: gradients are dense here, also those of nn.Embedding(sparse=True). Use "
             "optim.Adam; or optim.SGD or optim.Adagrad, which leave rows with a zero gradient as "

@@ -63,6 +63,9 @@ class StepLR(_Multiplied):
         [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
+    step_size: int
+    gamma: float
+
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
