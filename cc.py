@@ -1,7 +1,14 @@
 
-import os,sys,time,threading
+import os
+import sys
+import threading
+import time
+
 import numpy as np
+
 from flambeau.utils.data import *
+
+
 class DS(Dataset):
     def __len__(s): return 100000
     def __getitem__(s,i): time.sleep(.005); return np.full(30000,i,dtype=np.float32)

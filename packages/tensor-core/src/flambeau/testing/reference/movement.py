@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from flambeau.testing.reference import kernel
-from flambeau.testing.reference_indexing import _added, _along, _source
+from flambeau.testing.reference.indexing import _added, _along, _source
 
 
 @kernel("repeat_places")

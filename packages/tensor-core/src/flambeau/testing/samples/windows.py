@@ -1,4 +1,4 @@
-"""Sample arguments of the rows of windows; see ``samples_by_key.py``."""
+"""Sample arguments of the rows of windows; see ``by_key.py``."""
 from __future__ import annotations
 
 

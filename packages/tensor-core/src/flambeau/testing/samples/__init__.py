@@ -1,7 +1,7 @@
 """Sample inputs for rows: NumPy arrays and numbers, in every layout that kernels must handle.
 
 Pointwise rows and reductions follow from the roles of their parameters; other rows are in the
-table of ``samples_by_key.py``.
+table of ``by_key.py``.
 """
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def samples(row: Row, dtype: str) -> Iterator[Sample]:
     Yields:
         Positional arguments in the row's order, tensors as arrays; and keyword arguments.
     """
-    from flambeau.testing.samples_by_key import BY_KEY, FLOATING
-    from flambeau.testing.samples_linalg import BY_KEY as LINALG
+    from flambeau.testing.samples.by_key import BY_KEY, FLOATING
+    from flambeau.testing.samples.linalg import BY_KEY as LINALG
 
     make = Maker(dtype, row.key, row.domain)
     if row.key in LINALG:

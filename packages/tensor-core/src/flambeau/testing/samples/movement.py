@@ -1,4 +1,4 @@
-"""Sample arguments of rows that move, pad, write by position and search; see samples_by_key."""
+"""Sample arguments of rows that move, pad, write by position and search; see by_key."""
 from __future__ import annotations
 
 import numpy as np

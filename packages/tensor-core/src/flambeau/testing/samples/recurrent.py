@@ -1,4 +1,4 @@
-"""Sample arguments of the rows of recurrent layers; see ``samples_by_key.py``."""
+"""Sample arguments of the rows of recurrent layers; see ``by_key.py``."""
 from __future__ import annotations
 
 _GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}

@@ -1,4 +1,4 @@
-"""Sample arguments of Fourier transforms (see ``samples_by_key.py``)."""
+"""Sample arguments of Fourier transforms (see ``by_key.py``)."""
 from __future__ import annotations
 
 

@@ -3,8 +3,8 @@
 It shows that devices swap, and is the template for a backend of your own: memory, copies, and
 one ``run`` that finds the kernel of a row. Kernels are functions from arrays to arrays:
 
-- pointwise rows need no code: their formula is evaluated (``reference_pointwise.py``);
-- the others are looked up by key in ``KERNELS``, filled by the ``reference_*`` modules.
+- pointwise rows need no code: their formula is evaluated (``pointwise.py``);
+- the others are looked up by key in ``KERNELS``, filled by the modules beside this one.
 
 What is in neither is answered with NotImplemented; the core then says so to the user.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from flambeau.core import _core
 from flambeau.core.backends import Backend
 from flambeau.testing import arrays
-from flambeau.testing.reference_pointwise import run_pointwise
+from flambeau.testing.reference.pointwise import run_pointwise
 
 #: Kernels by key. An ordinary one takes the row's arguments, tensors as arrays, and returns the
 #: output or a tuple of them.
@@ -79,27 +79,24 @@ class ReferenceBackend(Backend):
             arrays.store(out, result)
 
 
-from flambeau.testing import (  # noqa: E402  (they register kernels here)
-    reference_bessel,
-    reference_create,
-    reference_fourier,
-    reference_images,
-    reference_indexing,
-    reference_linalg,
-    reference_matrix,
-    reference_movement,
-    reference_network,
-    reference_numbers,
-    reference_pool,
-    reference_recurrent,
-    reference_reduce,
-    reference_statistics,
-    reference_windows,
+from flambeau.testing.reference import (  # noqa: E402  (they register kernels here)
+    bessel,
+    create,
+    fourier,
+    images,
+    indexing,
+    linalg,
+    matrix,
+    movement,
+    network,
+    numbers,
+    pool,
+    recurrent,
+    reduce,
+    statistics,
+    windows,
 )
 
-__all__ = ["KERNELS", "ReferenceBackend", "kernel", "raw_kernel", "reference_bessel",
-           "reference_create",
-           "reference_fourier", "reference_images", "reference_indexing", "reference_linalg",
-           "reference_matrix", "reference_movement", "reference_network", "reference_numbers",
-           "reference_pool", "reference_recurrent", "reference_reduce", "reference_statistics",
-           "reference_windows"]
+__all__ = ["KERNELS", "ReferenceBackend", "bessel", "create", "fourier", "images", "indexing",
+           "kernel", "linalg", "matrix", "movement", "network", "numbers", "pool", "raw_kernel",
+           "recurrent", "reduce", "statistics", "windows"]

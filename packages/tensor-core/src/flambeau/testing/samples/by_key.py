@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from flambeau.testing import samples_fourier, samples_movement, samples_statistics
-from flambeau.testing.samples import layouts
-from flambeau.testing.samples_images import FLOATING as FLOATING_IMAGES
-from flambeau.testing.samples_images import IMAGES
-from flambeau.testing.samples_recurrent import FLOATING as FLOATING_RECURRENT
-from flambeau.testing.samples_recurrent import RECURRENT
-from flambeau.testing.samples_windows import FLOATING_WINDOWS, WINDOWS
+from flambeau.testing.samples import fourier, layouts, movement, statistics
+from flambeau.testing.samples.images import FLOATING as FLOATING_IMAGES
+from flambeau.testing.samples.images import IMAGES
+from flambeau.testing.samples.recurrent import FLOATING as FLOATING_RECURRENT
+from flambeau.testing.samples.recurrent import RECURRENT
+from flambeau.testing.samples.windows import FLOATING_WINDOWS, WINDOWS
 
 
 def _softmax(m):
@@ -267,7 +266,7 @@ BY_KEY = {
     "random_permutation": lambda m: [],
     **WINDOWS,
 }
-BY_KEY |= samples_fourier.BY_KEY
-BY_KEY |= samples_movement.BY_KEY
-BY_KEY |= samples_statistics.BY_KEY
+BY_KEY |= fourier.BY_KEY
+BY_KEY |= movement.BY_KEY
+BY_KEY |= statistics.BY_KEY
 BY_KEY |= IMAGES | RECURRENT
