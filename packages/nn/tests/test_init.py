@@ -220,3 +220,11 @@ def test_gains_against_torch():
     for slope in (None, 0.3, 2):
         gain = init.calculate_gain("leaky_relu", slope)
         assert gain == torch.nn.init.calculate_gain("leaky_relu", slope)
+
+
+def test_the_fan_of_a_mode():
+    weight = flambeau.empty(3, 4, 5, 5)
+    assert init._calculate_correct_fan(weight, "fan_in") == 100
+    assert init._calculate_correct_fan(weight, "FAN_OUT") == 75
+    with pytest.raises(ValueError, match="fan_in"):
+        init._calculate_correct_fan(weight, "fan")

@@ -81,9 +81,18 @@ def test_places_of_maxima_take_the_smallest_dtype(side, dtype):
         found.numpy(), ops.max_pool2d_grad(grad, indices, x.shape).numpy()
     )
     turned = places.transpose(2, 3).contiguous().transpose(2, 3)
-    np.testing.assert_array_equal(
-        found.numpy(), ops.max_pool2d_grad(grad, turned, x.shape).numpy()
-    )
+    np.testing.assert_array_equal(found.numpy(), ops.max_pool2d_grad(grad, turned, x.shape).numpy())
+
+
+@pytest.mark.parametrize("side", [12, 20])
+def test_places_of_channels_last(side):
+    x = flambeau.randn(2, 3, side, side)
+    turned = x.to(memory_format=flambeau.channels_last)
+    for mine, theirs in zip(
+        ops.max_pool2d_places(turned, 3, 2, 1), ops.max_pool2d_places(x, 3, 2, 1), strict=True
+    ):
+        np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+        assert mine.dtype is theirs.dtype
 
 
 def test_places_outside_a_plane_are_refused():

@@ -363,11 +363,16 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * area, tensor.shape[0] * area
 
 
-def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """The fan that a mode names; under PyTorch's name, which programs call."""
     fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor), strict=True))
     if mode.lower() not in fans:
         raise ValueError(f'mode is "fan_in" or "fan_out", not {mode!r}')
-    fan = fans[mode.lower()]
+    return fans[mode.lower()]
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan) if fan else 0.0
 
 

@@ -151,7 +151,7 @@ extern "C" int fl_infer_max_pool2d_places(const fl_op *op, const fl_value *in, i
 extern "C" int fl_run_max_pool2d_places(const fl_op *op, const fl_value *in, int n,
                                         fl_tensor *const *outs) {
     fl_tensor *places = outs[1];
-    if (places->dtype == FL_I64)
+    if (places->dtype == FL_I64 || !fl_is_contiguous(places))
         return fl_run_max_pool2d_with_indices(op, in, n, outs);
     if (places->numel == 0)
         return 0;
