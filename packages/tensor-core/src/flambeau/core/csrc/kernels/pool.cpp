@@ -11,13 +11,6 @@ inline PhaseRows band(const fl_pool &p, int64_t begin, int64_t rows) {
     return phase_rows(p.y, p.x, p.ow, begin, rows);
 }
 
-/* So few taps that splitting the rows would take longer than to meet them one by one. */
-inline bool few_taps(const fl_pool &p, int64_t rows) {
-    const int64_t most = 64;
-    return rows * p.ow <= most && p.y.size * p.x.size <= most &&
-           rows * p.ow * p.y.size * p.x.size <= most;
-}
-
 template <class T> inline void fill(T *out, int64_t n, T value) {
     for (int64_t j = 0; j < n; j++)
         out[j] = value;
@@ -193,7 +186,7 @@ void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *va
 template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
-    if (few_taps(*p, end - begin))
+    if (fl_pool_few(*p, end - begin))
         return max_few(*p, (const T *)plane, begin, end, (T *)values, indices);
     if (!indices && reads_in_place(*p, FL_REGISTER / sizeof(T)))
         return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
@@ -312,7 +305,7 @@ void avg_few(const fl_pool &p, const fl_average &by, const T *plane, int64_t beg
 template <class T>
 void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
               int64_t end, void *out, void *scratch) {
-    if (few_taps(*p, end - begin) && !wide_apart(*p))
+    if (fl_pool_few(*p, end - begin) && !wide_apart(*p))
         return avg_few(*p, *by, (const T *)plane, begin, end, (T *)out);
     PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;

@@ -14,6 +14,14 @@ struct fl_average {
     int64_t include_padding;
 };
 
+/* So few taps in so many rows of output that splitting the rows would take longer than to meet the
+ * taps one by one, which needs no scratch but for wide means. */
+static inline bool fl_pool_few(const fl_pool &p, int64_t rows) {
+    const int64_t most = 64;
+    return rows * p.ow <= most && p.y.size * p.x.size <= most &&
+           rows * p.ow * p.y.size * p.x.size <= most;
+}
+
 /* Output rows [begin, end) of a plane; indices may be NULL. `scratch` holds scratch_elements
  * elements. */
 typedef void (*fl_max_pool_fn)(const fl_pool *p, const void *plane, int64_t begin, int64_t end,

@@ -186,6 +186,13 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
 }
 
 void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src) {
+    const int64_t FEW_BYTES = 4096;
+    int64_t bytes = dst->numel * fl_itemsize(dst->dtype);
+    if (bytes <= FEW_BYTES && dst->numel == src->numel && dst->dtype == src->dtype &&
+        dst->flags & src->flags & FL_CONTIGUOUS) {
+        memmove(dst->data, src->data, (size_t)bytes);
+        return;
+    }
     fl_strided d = {dst->data, dst->dtype, dst->strides};
     int64_t strides[FL_MAX_DIMS];
     int pad = dst->ndim - src->ndim;
