@@ -120,3 +120,27 @@ int fl_call_fft(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         return fl_call_composite(op, in, n, out);
     return fl_compose_result(op, in, n, out, transformed(in[0], t.form, t.forward, d, scale));
 }
+
+/* ---- order of the terms ------------------------------------------------------------------------ */
+
+/* (input, dim): half of each dimension, rounded down, or up to undo that. */
+static int shift(const fl_op *op, const fl_value *in, int n, fl_value *out, int64_t round) {
+    const fl_tensor *x = in[0].t;
+    int64_t shifts[FL_MAX_DIMS];
+    Dims d;
+    if (!fl_is_short(out, read_dims(x, in[1], &d)))
+        return fl_call_composite(op, in, n, out);
+    for (int i = 0; i < d.count; i++)
+        shifts[i] = (x->shape[d.dim[i]] + round) / 2;
+    return fl_compose_result(op, in, n, out, fl_compose(FL_OP_roll, in[0],
+                                                        fl_ints_value(shifts, d.count),
+                                                        fl_ints_value(d.dim, d.count)));
+}
+
+int fl_call_fft_fftshift(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return shift(op, in, n, out, 0);
+}
+
+int fl_call_fft_ifftshift(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return shift(op, in, n, out, 1);
+}

@@ -31,8 +31,10 @@ ROWS = (
     *(_function(f"{name}n", "Ints? s=None, Ints? dim=None", f"{text}, over several dimensions.")
       for name, text in _TEXT.items()),
     composite("fft_fftshift(Tensor input, Ints? dim=None)", forms=(), aliases=("fft.fftshift",),
+              call="fft_fftshift",
               doc="Terms in the order of their frequencies, zero in the middle."),
     composite("fft_ifftshift(Tensor input, Ints? dim=None)", forms=(), aliases=("fft.ifftshift",),
+              call="fft_ifftshift",
               doc="Undoes fftshift."),
     composite("stft(Tensor input, Int n_fft, Int? hop_length=None, Int? win_length=None,"
               " Tensor? window=None, Bool center=True, Str pad_mode='reflect',"
