@@ -131,6 +131,20 @@ def test_other_parameters_are_named(path):
             path, model, Optimizer(([model.tensors["a"]], 1.0), ([model.tensors["b"]], 1.0)))
 
 
+def test_another_class_is_refused_before_anything_is_changed(path):
+    class Other(Count):
+        pass
+
+    saved = Count(3)
+    flambeau.save_training_state(path, scaler=saved, scheduler=[saved, saved])
+    given = Count(), Other()
+    before = [each.state_dict() for each in given]
+    with pytest.raises(ValueError, match=r"scheduler\[1\] was saved by Count, but Other is given"):
+        flambeau.load_training_state(path, scheduler=list(given))
+    assert [each.state_dict() for each in given] == before
+    flambeau.load_training_state(path, scaler=Other())
+
+
 def test_several_of_a_kind(path):
     models = {"g": make()[0], "d": make()[0]}
     optimizers = [Optimizer((models[key].tensors.values(), 1.0)) for key in "gd"]

@@ -23,6 +23,7 @@ _FORMAT = "flambeau.training-state"
 _VERSION = "1"
 _TREE = "flambeau.tree"
 _PARTS = ("model", "optimizer", "scheduler", "scaler", "loader")
+_BY_KIND = ("optimizer", "scheduler")  # another class reads the same state in another way
 _ROOMS = ("tensor-core", "autograd", "nn", "optim", "jit", "cuda-backend")
 
 
@@ -96,10 +97,11 @@ def save_training_state(
     """
     given = dict(zip(_PARTS, (model, optimizer, scheduler, scaler, loader), strict=True))
     names = optimizer_names.names_of(model)
-    states = {part: _state_of(part, obj, part, names) for part, obj in given.items()
+    kinds: dict[str, str] = {}
+    states = {part: _state_of(part, obj, part, names, kinds) for part, obj in given.items()
               if obj is not None}
     content = {
-        "states": states, "step": step, "extra": extra, "versions": _versions(),
+        "states": states, "kinds": kinds, "step": step, "extra": extra, "versions": _versions(),
         "random": _random_states(generators or {}, python_random, numpy_random)}
     tree, tensors = structure.encode(content)
     metadata = {"format": _FORMAT, "version": _VERSION,
@@ -139,7 +141,8 @@ def load_training_state(
 
     Raises:
         FileError: The file is cut off, damaged, or not a training state.
-        ValueError: The file does not have a part that is given, or parameters differ.
+        ValueError: The file does not have a part that is given, parameters differ, or an
+            optimizer or scheduler is of another class than the saved one.
     """
     content = _read(path)
     states = content["states"]
@@ -150,8 +153,9 @@ def load_training_state(
             raise ValueError(f"{path} has no {part}; it has {', '.join(states) or 'none'}")
     names = optimizer_names.names_of(model)
     loads: list[Callable[[], None]] = []
+    kinds = content.get("kinds", {})  # files of earlier releases do not tell
     for part, obj in wanted.items():
-        _plan_loads(part, obj, states[part], part, names, loads)
+        _plan_loads(part, obj, states[part], part, names, kinds, loads)
     for load in loads:
         load()
     _restore_random(content["random"], generators or {}, random_states, path)
@@ -181,21 +185,27 @@ def _versions() -> dict[str, str]:
 # ---- things with a state --------------------------------------------------------------
 
 
-def _state_of(part: str, obj: Any, place: str, names: dict[int, str]) -> Any:
+def _state_of(
+    part: str, obj: Any, place: str, names: dict[int, str], kinds: dict[str, str]
+) -> Any:
     if isinstance(obj, dict):
-        return {key: _state_of(part, each, f"{place}[{key!r}]", names)
+        return {key: _state_of(part, each, f"{place}[{key!r}]", names, kinds)
                 for key, each in obj.items()}
     if isinstance(obj, (list, tuple)):
-        return [_state_of(part, each, f"{place}[{i}]", names) for i, each in enumerate(obj)]
+        return [_state_of(part, each, f"{place}[{i}]", names, kinds)
+                for i, each in enumerate(obj)]
     if not callable(getattr(obj, "state_dict", None)):
         raise TypeError(f"save_training_state(): {place} is a {type(obj).__name__}, which has no "
                         "state_dict()")
     state = obj.state_dict()
+    if part in _BY_KIND:
+        kinds[place] = type(obj).__name__
     return optimizer_names.to_names(obj, state, names) if part == "optimizer" else state
 
 
 def _plan_loads(
-    part: str, obj: Any, state: Any, place: str, names: dict[int, str], loads: list
+    part: str, obj: Any, state: Any, place: str, names: dict[int, str], kinds: dict[str, str],
+    loads: list,
 ) -> None:
     """Append to ``loads`` what puts each state back, once all are known to fit."""
     if isinstance(obj, (dict, list, tuple)):
@@ -204,11 +214,16 @@ def _plan_loads(
         if isinstance(obj, dict) != isinstance(state, dict) or set(keys) != set(saved):
             raise ValueError(f"{place} was saved with {saved}, but {keys} are given")
         for key in keys:
-            _plan_loads(part, obj[key], state[key], f"{place}[{key!r}]", names, loads)
+            _plan_loads(part, obj[key], state[key], f"{place}[{key!r}]", names, kinds,
+                        loads)
         return
     if not callable(getattr(obj, "load_state_dict", None)):
         raise TypeError(f"load_training_state(): {place} is a {type(obj).__name__}, which has no "
                         "load_state_dict()")
+    kind = type(obj).__name__
+    if kinds.get(place, kind) != kind:
+        raise ValueError(f"{place} was saved by {kinds[place]}, but {kind} is given, to which the "
+                         "state means something else: make the same, or leave it out")
     if part == "optimizer":
         state = optimizer_names.from_names(obj, state, names, place)
     loads.append(lambda: obj.load_state_dict(state))
