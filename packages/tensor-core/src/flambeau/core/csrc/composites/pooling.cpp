@@ -27,10 +27,13 @@ PyObject *both_of(int row, const fl_value *in, int n) {
     return pair;
 }
 
-/* The row for a maximum whose places only a gradient, or a transform, will ask for. */
+/* Whether a gradient, or a transform, will ask where the maxima were. */
+bool places_matter(const fl_tensor *x) {
+    return fl_requires_grad(x) || x->flags >> FL_LEVEL_SHIFT;
+}
+
 int row_of_maximum(const fl_tensor *x) {
-    bool places_matter = fl_requires_grad(x) || x->flags >> FL_LEVEL_SHIFT;
-    return places_matter ? FL_OP_max_pool2d_places : FL_OP_max_pool2d_values;
+    return places_matter(x) ? FL_OP_max_pool2d_places : FL_OP_max_pool2d_values;
 }
 
 fl_tensor *best_of_planes(const fl_value &x, const fl_value &size, const fl_value &stride,
