@@ -12,7 +12,7 @@ from flambeau.nn import functional as F
 ADAPTED = {"softmax", "log_softmax"}
 #: The same, without a row.
 WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward", "linear_cross_entropy",
-           "conv_tbc"}
+           "conv_tbc", "grouped_mm"}
 #: Second names, and the rows they are of.
 RENAMED = {"native_channel_shuffle": "channel_shuffle"}
 
@@ -98,7 +98,7 @@ ABSENT = {
     **dict.fromkeys(("assert_int_or_pair", "boolean_dispatch", "handle_torch_function"), HELPERS),
     **dict.fromkeys(("has_torch_function", "has_torch_function_unary"), HELPERS),
     "has_torch_function_variadic": HELPERS,
-    **dict.fromkeys(("grouped_mm", "scaled_mm", "scaled_grouped_mm"), GPU),
+    **dict.fromkeys(("scaled_mm", "scaled_grouped_mm"), GPU),
 }
 #: Parameters that are not here -> why.
 LACKING = {

@@ -19,6 +19,7 @@ from flambeau import Tensor
 from flambeau.core import namespaces
 
 from ._core import ops
+from ._grouped import grouped_mm as grouped_mm
 from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from ._multihead import multi_head_attention_forward as multi_head_attention_forward
 
