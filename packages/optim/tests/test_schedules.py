@@ -390,3 +390,19 @@ def test_schedules_from_elsewhere_learn_who_calls_them():
     schedule.get_lr()
     assert seen == [True, False]
     assert schedule.state_dict()["_get_lr_called_within_step"] is False
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o: optim.lr_scheduler.StepLR(o, 2),
+        lambda o: optim.lr_scheduler.LambdaLR(o, lambda epoch: 1.0),
+        lambda o: optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 2),
+        lambda o: optim.lr_scheduler.OneCycleLR(o, 1.0, total_steps=9),
+        lambda o: optim.swa_utils.SWALR(o, 0.1),
+    ],
+)
+def test_get_lr_is_for_steps(make):
+    schedule = make(optim.SGD([flambeau.zeros(1)], momentum=0.9))
+    with pytest.warns(UserWarning, match=r"get_last_lr\(\) gives those in force"):
+        schedule.get_lr()

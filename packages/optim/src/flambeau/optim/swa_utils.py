@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau import Tensor
 
-from .lr_scheduler.base import LRScheduler, each_group
+from .lr_scheduler.base import LRScheduler, each_group, within_step
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -167,6 +167,7 @@ class SWALR(LRScheduler):
         self._anneal_strategy = anneal_strategy
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         step = self._step_count - 1

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from flambeau import Tensor
 
 from ..optimizer import Optimizer
+
+
+def within_step(get_lr: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
+    """Decorate a ``get_lr`` that goes on from the rates in force, and so means a step alone."""
+
+    @wraps(get_lr)
+    def ask(self: Any) -> list[Any]:
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "get_lr() computes the rates of the step under way: get_last_lr() gives those in "
+                "force",
+                stacklevel=2,
+            )
+        return get_lr(self)
+
+    return ask
 
 
 class LRScheduler:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, rates_of
+from .base import LRScheduler, rates_of, within_step
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -38,6 +38,7 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         if self._is_initial:
@@ -108,6 +109,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, check_optimizer, each_group, set_option
+from .base import LRScheduler, check_optimizer, each_group, set_option, within_step
 
 Scale = Callable[[float], float]
 
@@ -133,6 +133,7 @@ class CyclicLR(_WithMomentum):
             return 1.0
         return 0.5 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this batch; sets the momentum."""
         height = self._height()
@@ -254,6 +255,7 @@ class OneCycleLR(_WithMomentum):
             self._start_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this batch; sets the momentum."""
         if self.last_epoch > self.total_steps:

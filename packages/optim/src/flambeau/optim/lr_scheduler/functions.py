@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, check_optimizer, each_group, rates_of
+from .base import LRScheduler, check_optimizer, each_group, rates_of, within_step
 
 Factor = Callable[[int], float]
 
@@ -69,6 +69,7 @@ class LambdaLR(_OfFunctions):
         [0.5]
     """
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
@@ -98,6 +99,7 @@ class MultiplicativeLR(_OfFunctions):
         [0.5]
     """
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         rates = rates_of(self.optimizer)

@@ -13,12 +13,13 @@ from numbers import Integral
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, rates_of
+from .base import LRScheduler, rates_of, within_step
 
 
 class _Multiplied(LRScheduler):
     """A schedule that multiplies the rates in force by ``_ratio()`` in every epoch."""
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         ratio = self._ratio()
@@ -198,6 +199,7 @@ class ConstantLR(_Multiplied):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
+    @within_step
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         if self.factor == 0 and self.last_epoch == self.total_iters:
