@@ -157,3 +157,27 @@ def test_lgamma_of_single_precision_keeps_its_digits_next_to_its_zeros():
         expected = numpy.array([float(mp.log(abs(mp.gamma(mp.mpf(float(v)))))) for v in x])
     step = numpy.spacing(numpy.abs(expected).astype("float32"))
     assert (numpy.abs(given - expected) <= 0.75 * step).all()
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16"))
+@pytest.mark.parametrize("count", (1, 5000))
+def test_powers_that_are_roots_and_inverses(dtype, count):
+    """As in PyTorch also at the ends, where IEEE's power of -0 and -inf is another."""
+    ends = flambeau.tensor([0.0, -0.0, INF, -INF, 4.0, -4.0], dtype=getattr(flambeau, dtype))
+    x = ends.repeat(count)
+    for exponent, expected in ((0.5, [0.0, -0.0, INF, NAN, 2.0, NAN]),
+                               (-0.5, [INF, -INF, 0.0, NAN, 0.5, NAN]),
+                               (-1, [INF, -INF, 0.0, -0.0, 0.25, -0.25])):
+        assert str((x**exponent).tolist()) == str(expected * count)
+    positive = flambeau.rand(count, dtype=f64) + 0.1
+    numpy.testing.assert_allclose((positive**-0.5).numpy(), positive.numpy() ** -0.5, rtol=1e-15)
+
+
+def test_the_standards_power_of_infinity_is_no_root():
+    x = flambeau.tensor([-INF, -0.0])
+    assert str(flambeau.array_api.pow(x, 0.5).tolist()) == "[inf, 0.0]"
+    flambeau.set_promotion("array_api")
+    try:
+        assert str((x**0.5).tolist()) == "[inf, 0.0]"
+    finally:
+        flambeau.set_promotion("pytorch")

@@ -22,8 +22,8 @@ _OF_TWO = (
 #: Names of the standard whose function has another name here.
 _OTHER_NAMES = {"bitwise_invert": "bitwise_not", "equal": "eq"}
 
-#: Functions that take two tensors and no numbers.
-_OF_TENSORS = ("logaddexp", "nextafter")
+#: Functions that take two tensors and no numbers, or do something of their own with numbers.
+_OF_TENSORS = ("logaddexp", "nextafter", "pow")
 
 
 def _operator(name: str) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 /* Small whole powers: see power.h. */
 #include "kernels/power.h"
+#include <cmath>
 
 namespace {
 
@@ -22,10 +23,13 @@ POWER(square, x * x)
 POWER(cube, x * x * x)
 POWER(inverse, 1 / x)
 POWER(inverse_square, 1 / (x * x))
+POWER(root, std::sqrt(x))
+POWER(inverse_root, 1 / std::sqrt(x))
 
 }  // namespace
 
 #define BOTH(name) {name<float>, name<double>}
 
 extern const fl_power_kernels FL_LEVEL(fl_power_kernels) = {
-    BOTH(square), BOTH(cube), BOTH(inverse), BOTH(inverse_square)};
+    BOTH(square), BOTH(cube), BOTH(inverse), BOTH(inverse_square),
+    BOTH(root), BOTH(inverse_root)};

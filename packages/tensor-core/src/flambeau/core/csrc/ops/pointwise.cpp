@@ -200,18 +200,22 @@ void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl
     }
 }
 
-/* Floats to the power of a small whole number are products, as in compiled formulas. */
+/* Floats to the power of a small whole number are products, to that of a half roots. Roots give what
+ * PyTorch gives of -0 and -inf, which is not what the array API wants of powers. */
 static fl_pw_fn short_power(const fl_value &exponent, int kind) {
     if (exponent.tag == FL_TENSOR || (kind != FL_K_F32 && kind != FL_K_F64))
         return nullptr;
     const fl_power_kernels *kernels = FL_PICK(fl_power_kernels);
     double p = fl_as_double(exponent);
     bool wide = kind == FL_K_F64;
-    return p == 2    ? kernels->square[wide]
-           : p == 3  ? kernels->cube[wide]
-           : p == -1 ? kernels->inverse[wide]
-           : p == -2 ? kernels->inverse_square[wide]
-                     : nullptr;
+    bool roots = !fl_promote_by_dtype;
+    return p == 2               ? kernels->square[wide]
+           : p == 3             ? kernels->cube[wide]
+           : p == -1            ? kernels->inverse[wide]
+           : p == -2            ? kernels->inverse_square[wide]
+           : roots && p == 0.5  ? kernels->root[wide]
+           : roots && p == -0.5 ? kernels->inverse_root[wide]
+                                : nullptr;
 }
 
 fl_pw_fn fl_pw_kernel(const fl_op *op, const fl_pointwise *pw, int kind, const fl_value *in) {
