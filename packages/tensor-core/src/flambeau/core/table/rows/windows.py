@@ -50,7 +50,7 @@ def _pools(n):
                         call=f"avg_pool{n}d", forms=_BOTH if n == 1 else _NN,
                         doc=f"Mean over windows of {words}.")
     yield composite(f"lp_pool{n}d(Tensor input, Scalar norm_type, Ints kernel_size,"
-                    " Ints? stride=None, Bool ceil_mode=False)", forms=_NN,
+                    " Ints? stride=None, Bool ceil_mode=False)", forms=_NN, call=f"lp_pool{n}d",
                     doc=f"Power mean, times the count, over windows of {words}.")
     yield composite(f"adaptive_avg_pool{n}d(Tensor input, Object output_size)",
                     call=f"adaptive_avg_pool{n}d",
