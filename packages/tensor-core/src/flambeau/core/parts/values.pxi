@@ -1,0 +1,79 @@
+# Elements as Python numbers: item(), tolist(), and who wants to know of reads.
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident()
+
+
+cdef dict _read_hooks = {}     # thread -> what its interposer wants to know of reads
+
+
+cdef int _about_to_read(Tensor t, str what) except -1:
+    if _read_hooks:
+        hook = _read_hooks.get(PyThread_get_thread_ident())
+        if hook is not None:
+            hook(t, what)
+    return 0
+
+
+cdef Tensor _on_cpu(Tensor t):
+    if t._device_type == FL_CPU:
+        return t
+    if t._device_type == FL_META:
+        raise NotImplementedError("a meta tensor has no values; make one with real memory, e.g. "
+                                  "flambeau.empty_like(x, device='cpu')")
+    return _operators["to_device"](t, "cpu")
+
+
+cdef object _item(Tensor t, str what):
+    if t._numel != 1:
+        raise RuntimeError(f"a Tensor with {t._numel} elements cannot be converted to Scalar "
+                           f"({what} of shape {list(t.shape)}); index one element, or use "
+                           "x.tolist()")
+    _about_to_read(t, what)
+    return _read_element(_on_cpu(t)._data, t._dtype)
+
+
+cdef object _real_item(Tensor t, str what):
+    """The only element; a complex one must be real."""
+    value = _item(t, what)
+    if not fl_is_complex(t._dtype):
+        return value
+    if value.imag != 0:
+        raise RuntimeError(f"{what}: {value} has an imaginary part; read x.real or x.imag, or use "
+                           "complex(x)")
+    return value.real
+
+
+cdef object _read_element(const char *p, int code):
+    cdef double wide[2]
+    cdef int64_t whole
+    cdef int64_t one = 1
+    cdef fl_strided src, dst
+    if code == FL_F32:
+        return (<const float *>p)[0]
+    if code == FL_F64:
+        return (<const double *>p)[0]
+    if code == FL_I64:
+        return (<const int64_t *>p)[0]
+    if code == FL_BOOL:
+        return p[0] != 0
+    if code == FL_U64:
+        return (<const uint64_t *>p)[0]
+    src.data, src.dtype, src.strides = <char *>p, code, &one
+    dst.strides = &one
+    if fl_is_int(code):
+        dst.data, dst.dtype = <char *>&whole, FL_I64
+        fl_copy_strided(dst, src, 1, &one)
+        return whole
+    dst.data = <char *>wide
+    dst.dtype = FL_C128 if fl_is_complex(code) else FL_F64
+    fl_copy_strided(dst, src, 1, &one)
+    return complex(wide[0], wide[1]) if fl_is_complex(code) else wide[0]
+
+
+cdef object _to_list(Tensor t, int dim=0, int64_t offset=0):
+    cdef int64_t i
+    cdef int size = fl_itemsize(t._dtype)
+    if dim == t._ndim:
+        return _read_element(t._data + offset * size, t._dtype)
+    return [_to_list(t, dim + 1, offset + i * t._strides[dim]) for i in range(t._shape[dim])]
