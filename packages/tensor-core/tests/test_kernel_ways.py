@@ -165,3 +165,52 @@ def test_real_transforms_of_many_rows(n):
         size = np.abs(np.fft.rfft(x)).max()
         np.testing.assert_allclose(terms.numpy(), np.fft.rfft(x), atol=close * size)
         np.testing.assert_allclose(flambeau.fft.irfft(terms, n).numpy(), x, atol=close * 4)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "int64", "int32", "bfloat16", "complex64"))
+@pytest.mark.parametrize("cols", (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 100, 129, 1500))
+def test_every_second_element(cols, dtype):
+    rng = np.random.default_rng(7)
+    kind = "float32" if dtype == "bfloat16" else dtype
+    x = rng.integers(-100, 100, (37, 2 * cols - 1)).astype(kind)
+    t = flambeau.tensor(x).to(getattr(flambeau, dtype))
+    given, expected = t[:, ::2], x[:, ::2]
+    np.testing.assert_array_equal(given.to(getattr(flambeau, kind)).numpy(), expected)
+    np.testing.assert_array_equal((given + given).to(getattr(flambeau, kind)).numpy(),
+                                  expected + expected)
+    np.testing.assert_array_equal(given.sum(1).to(getattr(flambeau, kind)).numpy(),
+                                  flambeau.tensor(expected.copy()).to(t.dtype).sum(1)
+                                  .to(getattr(flambeau, kind)).numpy())
+    target = t.clone()
+    target[:, ::2] = given + 1
+    changed = x.copy()
+    changed[:, ::2] += np.asarray(1, kind)
+    np.testing.assert_array_equal(target.to(getattr(flambeau, kind)).numpy(), changed)
+
+
+def test_nansum_of_permuted_and_strided_tensors():
+    x = np.random.default_rng(8).standard_normal((9, 20, 34)).astype("float32")
+    x[::2, 3] = NAN
+    t = flambeau.tensor(x)
+    for given, expected in ((t.permute(2, 0, 1), x.transpose(2, 0, 1)), (t[:, ::2, ::2],
+                            x[:, ::2, ::2]), (t[::3].transpose(0, 2), x[::3].transpose(2, 1, 0)),
+                            (t[:1].expand(4, 20, 34), np.broadcast_to(x[:1], (4, 20, 34)))):
+        for dims in (0, 1, 2, (0, 2), (0, 1), (1, 2), (0, 1, 2)):
+            np.testing.assert_allclose(given.nansum(dims).numpy(), np.nansum(expected, dims),
+                                       rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(
+                ops.linalg_vector_norm(given.nan_to_num(), 1, dims).numpy(),
+                np.abs(np.nan_to_num(expected)).sum(dims), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ("int64", "float32", "bool", "int8"))
+def test_runs_of_equal_elements(dtype):
+    x = np.repeat(np.random.default_rng(9).integers(0, 3, 500), 3).astype(dtype)
+    t = flambeau.tensor(x)
+    expected = x[np.flatnonzero(np.r_[True, x[1:] != x[:-1]])]
+    np.testing.assert_array_equal(flambeau.unique_consecutive(t).numpy(), expected)
+    np.testing.assert_array_equal(flambeau.unique_consecutive(t.reshape(50, 30)).numpy(), expected)
+    assert flambeau.unique_consecutive(t[:0]).shape == (0,)
+    if dtype == "float32":
+        odd = flambeau.unique_consecutive(flambeau.tensor([NAN, NAN, 0.0, -0.0, 1.0]))
+        np.testing.assert_array_equal(odd.numpy(), [NAN, NAN, 0.0, 1.0])

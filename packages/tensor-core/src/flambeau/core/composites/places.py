@@ -153,6 +153,8 @@ def _without_repeats(x, dim, order, shape, return_inverse, return_counts):
     """Slices that differ from the one before; order: where each stood in the caller's tensor."""
     n = x.shape[dim]
     firsts = _first_flags(x, dim, n)
+    if x.ndim == 1 and not (return_inverse or return_counts):
+        return _op["masked_select"](x, firsts)
     starts = _op["view"](_op["nonzero"](firsts), (-1,))
     results = [_op["index_select"](x, dim, starts)]
     if return_inverse:

@@ -2,6 +2,7 @@
  * a compute kind, and scattered back. All dtype conversions of the core happen here. */
 #include "core/pointwise.h"
 #include "kernels/convert.h"
+#include "kernels/even_lanes.h"
 #ifdef __F16C__
 #include <immintrin.h>
 #endif
@@ -118,9 +119,9 @@ inline void collect_units(U *__restrict out, const U *__restrict in, int64_t row
     } else if (s1 == 1 && rows > 1) {
         transpose(out, in, rows, cols, s0);
     } else if (s0 == 2 && (sizeof(U) == 4 || sizeof(U) == 8)) {
+        using T = std::conditional_t<sizeof(U) == 4, float, double>;
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = in[r * s1 + c * 2];
+            TakeEvenLanes::run((T *)(out + r * cols), (const T *)(in + r * s1), cols, 2 * cols - 1);
     } else {
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < cols; c++)

@@ -15,11 +15,12 @@ struct Loop {
     int64_t rows, cols;                 /* of a full tile */
     int64_t tiles_0, tiles_1, tiles;
     bool row_calls;                     /* one kernel call per row of the tile */
-    bool crosswise;                     /* rows of some operand lie across the tile's */
+    bool crosswise;                     /* elements of a row of some operand lie lines apart */
     int64_t piece;                      /* elements streamed at once, 0: results are stored */
 };
 
 static const int64_t PIECE_BYTES = 1024;
+static const int64_t CACHE_LINE = 64;   /* bytes */
 
 inline void swap_dims(Loop &L, int a, int b) {
     int64_t s = L.shape[a];
@@ -144,7 +145,8 @@ int64_t choose_piece(const Loop &L, int64_t n) {
 void choose_tile(Loop &L) {
     L.crosswise = false;
     for (int k = 0; k < L.n_all; k++)
-        L.crosswise |= L.ops[k].strides[0] > 1 && L.shape[1] > 1;
+        L.crosswise |= L.shape[1] > 1 &&
+                       L.ops[k].strides[0] * fl_itemsize(L.ops[k].dtype) >= CACHE_LINE;
     int widest = widest_kind(L);
     int64_t tile = widest > 8 ? FL_TILE / 2 : 8 * FL_TILE / (widest < 4 ? 4 : widest);
     int64_t n0 = L.shape[0], n1 = L.shape[1];

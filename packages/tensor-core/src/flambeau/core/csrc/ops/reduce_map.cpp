@@ -83,7 +83,7 @@ int fold_columns(const Job &j, const fl_fold_plan &plan, char *out) {
     return 0;
 }
 
-/* Everything prepared in memory of its own, lines last. */
+/* Magnitudes of complex numbers in memory of their own, lines last. */
 int fold_prepared(const Job &j, const fl_fold_source &s, char *out) {
     int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s), size = fl_kind_size[s.kind];
     Scratch memory((size_t)(kept * n * size));
@@ -92,30 +92,44 @@ int fold_prepared(const Job &j, const fl_fold_source &s, char *out) {
     fl_fold_plan plan;
     fl_fold_gather(s, memory.as<void>(), &plan);
     char *x = memory.as<char>();
-    if (s.kind >= FL_K_C64)
-        maps->magnitude[j.kind](x, x, kept * n, 0);
+    maps->magnitude[j.kind](x, x, kept * n, 0);
     plan = fl_fold_plan{x, fl_dtype_of_kind[j.kind], j.kind, kept, n, 1, n, 1};
     return fold_rows(j, plan, out);
 }
 
-/* Contiguous memory prepared in the order it lies in, so that columns stay columns. */
+/* Dense strides in the order in which the dimensions of a source lie. */
+void dense_strides(const fl_fold_source &s, int64_t *strides) {
+    int order[FL_MAX_DIMS];
+    for (int d = 0; d < s.ndim; d++) {
+        int at = d;
+        for (; at > 0 && s.strides[order[at - 1]] < s.strides[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+    int64_t step = 1;
+    for (int i = s.ndim - 1; i >= 0; i--) {
+        strides[order[i]] = step;
+        step *= s.shape[order[i]];
+    }
+}
+
+/* Everything prepared in memory of its own, in the order it lies in: columns stay columns. */
 int fold_in_order(const Job &j, const fl_fold_source &s, char *out) {
     int64_t n = fl_numel_of(s.ndim, s.shape), size = fl_kind_size[j.kind];
     Scratch memory((size_t)(n * size));
     if (!memory.ok())
         return -1;
     char *to = memory.as<char>();
+    fl_fold_source dense = s;
+    dense.data = to;
+    dense.dtype = fl_dtype_of_kind[j.kind];
+    dense_strides(s, dense.strides);
+    fl_copy_strided(fl_strided{to, dense.dtype, dense.strides},
+                    fl_strided{(char *)s.data, s.dtype, s.strides}, s.ndim, s.shape);
     fl_parallel(n, FL_GRAIN, [&](int64_t b, int64_t e) {
-        j.prepare(s.data + b * size, to + b * size, e - b);
+        j.prepare(to + b * size, to + b * size, e - b);
     });
-    fl_fold_source prepared = s;
-    prepared.data = to;
-    return fl_fold_all(prepared, j.fold, out);
-}
-
-bool lies_in_order(const fl_fold_source &s) {
-    return s.kind < FL_K_C64 && s.dtype == fl_dtype_of_kind[s.kind] &&
-           fl_geometry_contiguous(s.ndim, s.shape, s.strides);
+    return fl_fold_all(dense, j.fold, out);
 }
 
 /* Columns that have to be converted are FL_PLAN_GATHER for want of a kernel that does; here they
@@ -129,9 +143,7 @@ int fold_source(const Job &j, fl_fold_source s, char *out) {
         return fold_rows(j, plan, out);
     if (s.kind < FL_K_C64 && result != FL_PLAN_STAGES && plan.inner > 1)
         return fold_columns(j, plan, out);
-    if (lies_in_order(original))
-        return fold_in_order(j, original, out);
-    return fold_prepared(j, original, out);
+    return s.kind < FL_K_C64 ? fold_in_order(j, original, out) : fold_prepared(j, original, out);
 }
 
 template <class T> void roots(T *x, int64_t n, double p) {
