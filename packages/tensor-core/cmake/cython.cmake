@@ -1,21 +1,30 @@
-# flambeau_cython_module(target source module destination): one extension module.
-#
-# The module name is passed to Cython because it would otherwise be guessed from folders with
-# an __init__.py, and rooms of the flambeau namespace have none above them. -P keeps the build
-# folder off the path of Cython, where composites such as `random` would hide Python's own.
-function(flambeau_cython_module target source module destination)
-  set(cpp ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp)
+# flambeau_cythonize(targets sources modules): C++ of these modules, by one process of Cython, as
+# `cython/<target>.cpp`. -P keeps the build folder off the path, where composites such as `random`
+# would hide Python's own modules.
+function(flambeau_cythonize targets sources modules)
+  foreach(target source module IN ZIP_LISTS targets sources modules)
+    set(cpp ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp)
+    list(APPEND outputs ${cpp})
+    list(APPEND words ${module} ${source} ${cpp})
+  endforeach()
+  if(sources MATCHES "\\.pyx$") # one that includes others, and stands alone
+    set(depfile DEPFILE ${outputs}.dep)
+  endif()
+  set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/cythonize.py)
   add_custom_command(
-    OUTPUT ${cpp}
-    COMMAND ${Python_EXECUTABLE} -P -m cython --cplus -3 -M -I ${GEN} -I ${CORE}
-      --module-name ${module} ${source} -o ${cpp}
-    DEPENDS ${source} ${GENERATED_OTHER}
-    DEPFILE ${cpp}.dep
-    COMMENT "Cythonizing ${module}" VERBATIM)
-  set_property(GLOBAL APPEND PROPERTY CYTHON_OUTPUTS ${cpp})
-  python_add_library(${target} MODULE ${cpp} WITH_SOABI)
+    OUTPUT ${outputs}
+    COMMAND ${Python_EXECUTABLE} -P ${script} -I ${GEN} -I ${CORE} ${words}
+    DEPENDS ${sources} ${GENERATED_OTHER} ${script} ${depfile}
+    COMMENT "Cythonizing ${modules}" VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY CYTHON_OUTPUTS ${outputs})
+endfunction()
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cython ${GEN})
+
+# flambeau_cython_module(target destination flags): one extension module of translated C++.
+function(flambeau_cython_module target destination flags)
+  python_add_library(${target} MODULE ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp WITH_SOABI)
   flambeau_target(${target})
-  target_compile_options(${target} PRIVATE ${CYTHON_FLAGS})
+  target_compile_options(${target} PRIVATE ${flags} ${CYTHON_FLAGS})
   target_link_options(${target} PRIVATE ${SANITIZE_FLAGS})
   install(TARGETS ${target} DESTINATION ${destination})
   if(FLAMBEAU_INPLACE)
@@ -23,4 +32,3 @@ function(flambeau_cython_module target source module destination)
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/src/${destination})
   endif()
 endfunction()
-file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cython ${GEN})

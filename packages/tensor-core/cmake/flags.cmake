@@ -2,33 +2,47 @@
 # layouts, thread counts and ISA levels that have FMA.
 set(FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 set(WARNING_FLAGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
-set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
 set(KERNEL_FLAGS -O3 ${FLOAT_FLAGS})
-set(CYTHON_FLAGS -O2 ${FLOAT_FLAGS})
-# Code that runs once, or is glue between calls: -O2 takes two to eight times as long to compile
-# and nobody sees a difference. The warning is a false one of -O1 in Cython's own helpers.
+# Of what -O2 adds to -O1, that which calls gain by; the rest takes half as long again to compile.
+# The two warnings are false ones of -O1.
+set(CALL_FLAGS -O2)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(CALL_FLAGS -O1 -finline-functions -finline-small-functions -findirect-inlining
+    -fpartial-inlining -foptimize-sibling-calls -fstrict-aliasing -fipa-ra -fcaller-saves
+    -freorder-functions -freorder-blocks-algorithm=stc -freorder-blocks-and-partition
+    -falign-functions -falign-jumps -falign-loops -fgcse -fcse-follow-jumps -fschedule-insns2
+    -fpeephole2 -fcrossjumping
+    -Wno-stringop-overread -Wno-maybe-uninitialized)
+endif()
+set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
+set(CYTHON_FLAGS ${FLOAT_FLAGS})
+# -O3's vectors, without its many copies of loops.
+set(VECTOR_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
+# Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster.
+set(WRITTEN_OUT conv gemm gemm_pairs narrow)
+# Code that runs once, or is glue between calls: more takes longer to compile, and nobody sees it.
 set(GLUE_FLAGS -O1 -Wno-stringop-overread)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_LEVELS v2 v3 v4)
-  # v2 is for processors from before 2013: vectors, without -O3's many copies of each loop.
-  set(ISA_FLAGS_v2 -march=x86-64-v2 -O2 -ftree-vectorize -fvect-cost-model=dynamic)
+  # v2 is for processors from before 2013, on which compiling should not spend what it can save.
+  set(ISA_FLAGS_v2 -march=x86-64-v2 ${CALL_FLAGS} ${VECTOR_FLAGS})
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   # Kernel files that are hardly faster at v4 than at v3, which serves there as well.
-  set(NOT_FOR_v4 accumulate grid transpose pw_complex_grad_0 pw_complex_grad_1)
+  set(NOT_FOR_v4 accumulate grid transpose pw_rare_0 pw_rare_1 pw_rare_2 pw_rare_3)
   list(APPEND BASE_FLAGS -march=x86-64-v2)
   list(APPEND CYTHON_FLAGS -march=x86-64-v2)
 else()
   set(ISA_LEVELS neon) # one baseline; sources ask for __x86_64__
 endif()
 
-# The level whose kernels a level has for complex derivatives.
+# The level whose kernels a level has for functions that are seldom called.
 foreach(level IN LISTS ISA_LEVELS)
-  set(COMPLEX_GRAD_ISA_${level} ${level})
+  set(RARE_ISA_${level} ${level})
 endforeach()
-if(pw_complex_grad_0 IN_LIST NOT_FOR_v4)
-  set(COMPLEX_GRAD_ISA_v4 v3)
+if(pw_rare_0 IN_LIST NOT_FOR_v4)
+  set(RARE_ISA_v4 v3)
 endif()
 
 if(FLAMBEAU_SANITIZE)

@@ -2,8 +2,8 @@
 # the build folder's gen/ is named here, relative to gen/.
 set(GENERATED_BASE_NAMES ops_table.cpp)    # compiled once
 set(GENERATED_KERNEL_NAMES
-  pw_0.cpp pw_1.cpp pw_2.cpp pw_3.cpp pw_4.cpp pw_complex_grad_0.cpp
-  pw_complex_grad_1.cpp pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level
+  pw_0.cpp pw_1.cpp pw_2.cpp pw_3.cpp pw_4.cpp pw_rare_0.cpp pw_rare_1.cpp
+  pw_rare_2.cpp pw_rare_3.cpp pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level
 set(GENERATED_OTHER_NAMES op_index.h op_index.pxi pw_helpers.h tensor.pxi)   # headers and .pxi files, included by others
 set(GENERATED_STUB_NAMES stubs/core/ops.pyi)    # .pyi files, installed into flambeau/
 
@@ -11,9 +11,9 @@ set(GENERATED_BASE ${GENERATED_BASE_NAMES})
 set(GENERATED_KERNELS ${GENERATED_KERNEL_NAMES})
 set(GENERATED_OTHER ${GENERATED_OTHER_NAMES})
 set(GENERATED_STUBS ${GENERATED_STUB_NAMES})
-set(GENERATED_COMPLEX_GRADS ${GENERATED_KERNELS})
-list(FILTER GENERATED_COMPLEX_GRADS INCLUDE REGEX "^pw_complex_grad_")
-foreach(list GENERATED_BASE GENERATED_KERNELS GENERATED_COMPLEX_GRADS GENERATED_OTHER
+set(GENERATED_RARE ${GENERATED_KERNELS})
+list(FILTER GENERATED_RARE INCLUDE REGEX "^pw_rare_")
+foreach(list GENERATED_BASE GENERATED_KERNELS GENERATED_RARE GENERATED_OTHER
     GENERATED_STUBS)
   list(TRANSFORM ${list} PREPEND ${GEN}/)
 endforeach()

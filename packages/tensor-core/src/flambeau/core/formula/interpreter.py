@@ -6,6 +6,7 @@ The text needs ``helpers('c++')`` and a union ``fl_scalar`` with members ``doubl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
 
 from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS, NEVER
@@ -27,11 +28,15 @@ _MEMORY = {
 }
 
 
-def bytecode_interpreter_source(name: str, streams: str) -> str:
+def bytecode_interpreter_source(
+    name: str, streams: str, kernels: Mapping[tuple[str, str], str] | None = None
+) -> str:
     """The interpreter: a function ``name(code, in, out, scalars, n)`` over packed bytecode.
 
     ``streams`` names another one, for operands that do not lie in a cache. ``in`` and ``out`` are
     contiguous arrays; an output may be the memory of an input of the same element size.
+    ``kernels`` names functions that do what an opcode does, by its operation and type, which are
+    called instead of being compiled again and have the arguments of the interpreter.
     """
     runtime = resources.files(__package__).joinpath("include", "interpreter.h").read_text()
     constants = {
@@ -45,19 +50,25 @@ def bytecode_interpreter_source(name: str, streams: str) -> str:
         "FL_BC_STREAMS": streams,
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
-    table = list(opcodes().values())
-    loops = "".join(_loop(number, opcode) for number, opcode in enumerate(table))
+    table = opcodes()
+    loops = "".join(
+        _loop(number, opcode, (kernels or {}).get(key))
+        for number, (key, opcode) in enumerate(table.items())
+    )
     names = ",\n".join(f"    fl_bc_loop{number}" for number in range(len(table)))
     before, after = runtime.split("/* OPCODES */\n")
     array = f"static const fl_bc_fn fl_bc_table[] = {{\n{names},\n}};\n"
     return defines + before + loops + array + after
 
 
-def _loop(number: int, opcode: Opcode) -> str:
+def _loop(number: int, opcode: Opcode, kernel: str | None) -> str:
+    title = f"/* {opcode.op} {opcode.type} */\n"
+    if kernel:
+        return f"{title}FL_BC_CALL({number}, {len(opcode.args)}, {kernel})\n"
     kinds = dict(zip(ARGUMENTS, opcode.args, strict=False))
     kinds = {name: "bool" if kind == "b" else kind for name, kind in kinds.items()}
     compute = "f64" if opcode.type in ("f64", "i64") else "f32"
     text = render_function(f"fl_bc_{number}", [opcode.expr], kinds, (), compute)
     types = ", ".join(_MEMORY[t] for t in (opcode.result, *opcode.args))
     loop = f"FL_BC_LOOP{len(opcode.args)}({number}, {types})"
-    return f"/* {opcode.op} {opcode.type} */\n{text}{loop}\n"
+    return f"{title}{text}{loop}\n"

@@ -1,14 +1,16 @@
 """Pointwise kernels: one loop per row and compute kind, compiled once per ISA level."""
 from __future__ import annotations
 
+from flambeau.core.formula.expr import param
 from flambeau.core.formula.interpreter import bytecode_interpreter_source
+from flambeau.core.formula.opcodes import FUNCTIONS
 from flambeau.core.formula.parse import parse
 from flambeau.core.formula.render_c import helpers, render_function
 from flambeau.core.gen.plan import PointwisePlan, pointwise_rows
 from flambeau.core.table.row import KINDS
 
 FILES = 5       # compiled side by side
-GRAD_FILES = 2  # of complex derivatives, which are not compiled for every level
+RARE_FILES = 4  # of kernels that are seldom called, which are not compiled for every level
 # Bools in memory are read as bytes: GCC does not vectorize loads of bool.
 _C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "uint8_t", "c64": "fl_c64",
       "c128": "fl_c128"}
@@ -26,30 +28,48 @@ def files() -> dict[str, str]:
     texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table(),
              "pw_bytecode.cpp": _interpreter()}
     plans = pointwise_rows()
-    usual = [text for plan in plans if (text := _kernels(plan, complex_grad=False))]
-    grad = [text for plan in plans if (text := _kernels(plan, complex_grad=True))]
+    usual = [text for plan in plans if (text := _kernels(plan, rare=False))]
+    rare = [text for plan in plans if (text := _kernels(plan, rare=True))]
     for i in range(FILES):
         texts[f"pw_{i}.cpp"] = HEAD + "".join(usual[i::FILES])
-    for i in range(GRAD_FILES):
-        texts[f"pw_complex_grad_{i}.cpp"] = HEAD + "".join(grad[i::GRAD_FILES])
+    for i in range(RARE_FILES):
+        texts[f"pw_rare_{i}.cpp"] = HEAD + "".join(rare[i::RARE_FILES])
     return texts
 
 
 def _interpreter() -> str:
     names = [f"FL_CAT(fl_{verb}_bytecode_, FL_ISA)" for verb in ("run", "stream")]
+    kernels = {key: f"FL_CAT({name}, FL_ISA)" for key, name in _opcode_kernels().items()}
+    declarations = "".join(map(_declaration, (*names, *kernels.values())))
+    return HEAD + declarations + bytecode_interpreter_source(*names, kernels)
+
+
+def _opcode_kernels() -> dict[tuple[str, str], str]:
+    """Names of kernels by the opcode whose loop they are."""
+    found = {}
+    for plan in pointwise_rows():
+        operands = [p.name for p in plan.row.operands]
+        for kind in {"f32", "f64"}.intersection(plan.kinds):
+            expr, *others = parse(plan.formula(kind), operands, [p.name for p in plan.row.scalars])
+            is_call = expr.op in FUNCTIONS and expr.args == tuple(map(param, operands))
+            if is_call and not others and not plan.row.scalars and not plan.is_rare(kind):
+                found[expr.op, kind] = _name(plan, kind)
+    return found
+
+
+def _declaration(name: str) -> str:
     arguments = "const void *, const void *const *, void *const *, const fl_scalar *, int64_t"
-    declarations = "".join(f"void {name}({arguments});\n" for name in names)
-    return HEAD + declarations + bytecode_interpreter_source(*names)
+    return f"void {name}({arguments});\n"
 
 
 def _name(plan: PointwisePlan, kind: str) -> str:
     return f"fl_k_{plan.row.symbol}_{kind}_"
 
 
-def _kernels(plan: PointwisePlan, complex_grad: bool) -> str:
-    kinds = [kind for kind in plan.kinds if plan.is_complex_grad(kind) == complex_grad]
+def _kernels(plan: PointwisePlan, rare: bool) -> str:
+    kinds = [kind for kind in plan.kinds if plan.is_rare(kind) == rare]
     own = "".join(_kernel(plan, kind, kind) for kind in kinds)
-    unsigned = plan.has_unsigned and not complex_grad
+    unsigned = plan.has_unsigned and not rare
     return own + (_kernel(plan, "i64", "unsigned") if unsigned else "")
 
 
@@ -146,10 +166,9 @@ def _table() -> str:
             if kind not in kinds:
                 cells.append("nullptr")
                 continue
-            level = "FL_COMPLEX_GRAD_ISA" if plan.is_complex_grad(kind) else "FL_ISA"
+            level = "FL_RARE_ISA" if plan.is_rare(kind) else "FL_ISA"
             name = f"FL_CAT({_name(plan, kind)}, {level})"
-            lines.append(f"void {name}(const void *, const void *const *, void *const *, "
-                         "const fl_scalar *, int64_t);\n")
+            lines.append(_declaration(name))
             cells.append(name)
         rows.append(f"    {{{', '.join(cells)}}},\n")
     lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT];\n')

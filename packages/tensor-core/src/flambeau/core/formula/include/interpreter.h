@@ -63,6 +63,15 @@ typedef void (*fl_bc_fn)(const fl_bc_line *line, void *const *registers, int64_t
     FL_BC_BODY(N, (a[i], b[i], c[i], e[i], f[i]))                                                \
     }
 
+/* An opcode that is a kernel of its own. */
+#define FL_BC_CALL(N, ARITY, KERNEL)                                                             \
+    static void fl_bc_loop##N(const fl_bc_line *line, void *const *r, int64_t n) {               \
+        const void *in[ARITY];                                                                   \
+        for (int i = 0; i < ARITY; i++) in[i] = r[line->arg[i]];                                 \
+        void *const out[] = {r[line->target]};                                                   \
+        KERNEL(nullptr, in, out, nullptr, n);                                                    \
+    }
+
 /* OPCODES */
 
 enum { FL_BC_CONST, FL_BC_SCALAR, FL_BC_PART, FL_BC_PAIR };
