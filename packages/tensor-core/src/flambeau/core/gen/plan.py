@@ -11,10 +11,6 @@ from flambeau.core.table.wide import in_double
 
 _REAL = {"c64": "f32", "c128": "f64"}
 
-#: Real functions whose kernels are long and seldom called.
-_SPECIAL = frozenset(
-    "digamma erfcx erfinv i0 i0e i1 i1e lgamma log_ndtr ndtr ndtri trigamma".split()
-)
 #: Complex functions beyond arithmetic: powers, and what is made of exponentials and logarithms.
 _COMPLEX = frozenset(
     "acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 log log10 log1p log2 logaddexp pow "
@@ -37,9 +33,7 @@ class PointwisePlan:
 
     def is_rare(self, kind: str) -> bool:
         """Whether a kernel is long and seldom called: few levels have code of their own for it."""
-        if kind in _REAL:
-            return self.index >= _written() or self.row.symbol in _COMPLEX
-        return self.row.symbol in _SPECIAL
+        return kind in _REAL and (self.index >= _written() or self.row.symbol in _COMPLEX)
 
     @property
     def has_unsigned(self) -> bool:

@@ -186,7 +186,7 @@ void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *va
 template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
-    if (fl_pool_few(*p, end - begin))
+    if (p->few)
         return max_few(*p, (const T *)plane, begin, end, (T *)values, indices);
     if (!indices && reads_in_place(*p, FL_REGISTER / sizeof(T)))
         return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
@@ -305,7 +305,7 @@ void avg_few(const fl_pool &p, const fl_average &by, const T *plane, int64_t beg
 template <class T>
 void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
               int64_t end, void *out, void *scratch) {
-    if (fl_pool_few(*p, end - begin) && !wide_apart(*p))
+    if (p->few && !wide_apart(*p))
         return avg_few(*p, *by, (const T *)plane, begin, end, (T *)out);
     PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;

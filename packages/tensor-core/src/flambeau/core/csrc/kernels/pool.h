@@ -6,6 +6,7 @@
 struct fl_pool {
     int64_t h, w, oh, ow;
     fl_window y, x;
+    bool few;       /* taps in all planes: splitting rows would take longer than to meet each tap */
 };
 
 /* What an average is divided by: `fixed` when it is not 0, else the window's area. */
@@ -13,14 +14,6 @@ struct fl_average {
     int64_t fixed;
     int64_t include_padding;
 };
-
-/* So few taps in so many rows of output that splitting the rows would take longer than to meet the
- * taps one by one, which needs no scratch but for wide means. */
-static inline bool fl_pool_few(const fl_pool &p, int64_t rows) {
-    const int64_t most = 64;
-    return rows * p.ow <= most && p.y.size * p.x.size <= most &&
-           rows * p.ow * p.y.size * p.x.size <= most;
-}
 
 /* Output rows [begin, end) of a plane; indices may be NULL. `scratch` holds scratch_elements
  * elements. */

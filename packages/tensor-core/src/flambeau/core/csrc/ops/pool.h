@@ -23,7 +23,7 @@ int64_t fl_pool_band(const fl_pool &p);
 /* Call body(plane, first row, end row, scratch) for all bands of all planes; false when memory
  * ran out (the error is stored). */
 template <class T, class Body> bool fl_pool_bands(const fl_pool_call &c, const Body &body) {
-    bool few = fl_pool_few(c.p, c.p.oh) && c.p.x.size < 4;
+    const bool few = c.p.few && c.p.x.size < 4;    /* wider means take scratch */
     int64_t rows = few ? c.p.oh : fl_pool_band(c.p), bands = few ? 1 : (c.p.oh - 1) / rows + 1;
     double work = (double)(rows * c.p.ow) * (double)c.p.y.size * (double)c.p.x.size + 1;
     const int64_t elements = few ? 0 : FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, rows);

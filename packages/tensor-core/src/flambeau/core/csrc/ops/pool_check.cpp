@@ -36,6 +36,16 @@ static int check_padding(const fl_op *op, const int64_t padding[2], const fl_poo
 
 static bool absent(const fl_value &v) { return v.tag == FL_NONE || (v.tag == FL_INTS && !v.len); }
 
+static bool meets_few_taps(const fl_pool &p, int64_t planes) {
+    int64_t taps = 1;
+    for (int64_t n : {planes, p.oh, p.ow, p.y.size, p.x.size}) {
+        if (n > 64 || taps > 64)
+            return false;
+        taps *= n;
+    }
+    return taps <= 64;
+}
+
 int fl_pool_read(const fl_op *op, const fl_value *in, int at, const int64_t dilation[2],
                  bool ceil_mode, const char *input_name, int nd, const int64_t *input,
                  fl_pool_call *c) {
@@ -49,7 +59,7 @@ int fl_pool_read(const fl_op *op, const fl_value *in, int at, const int64_t dila
     c->nd = nd;
     c->p = fl_pool{input[nd - 2], input[nd - 1], 0, 0,
                    {size[0], stride[0], padding[0], dilation[0]},
-                   {size[1], stride[1], padding[1], dilation[1]}};
+                   {size[1], stride[1], padding[1], dilation[1]}, false};
     if (check_padding(op, padding, c->p) < 0)
         return -1;
     c->p.oh = positions(c->p.y, c->p.h, ceil_mode);
@@ -62,6 +72,7 @@ int fl_pool_read(const fl_op *op, const fl_value *in, int at, const int64_t dila
     memcpy(c->shape, input, sizeof(int64_t) * (size_t)(nd - 2));
     c->shape[nd - 2] = c->p.oh;
     c->shape[nd - 1] = c->p.ow;
+    c->p.few = meets_few_taps(c->p, c->planes);
     return 0;
 }
 
