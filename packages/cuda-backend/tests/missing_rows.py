@@ -7,7 +7,7 @@ MISSING = {
     "bucketize", "col2im", "constant_pad_nd", "conv2d", "conv2d_input_grad",
     "conv2d_weight_grad", "conv3d", "conv3d_input_grad", "conv3d_weight_grad", "ctc_loss_grad",
     "ctc_loss_rows", "cummax", "cummin", "cumprod", "eig_values", "eigh_values",
-    "embedding_bag_rows", "fft_c2c", "fft_c2r", "fft_r2c", "frexp", "gcd", "geqrf",
+    "embedding_bag_rows", "fft_c2c", "fft_c2r", "fft_r2c", "fractional_places", "frexp", "gcd", "geqrf",
     "grid_sampler", "grid_sampler_grad", "group_norm_grad", "histc", "histogram_of", "igamma",
     "igammac", "im2col", "index_copy", "index_fill", "kthvalue", "lcm", "linalg_cholesky_ex",
     "linalg_det_lu", "linalg_eig", "linalg_eigh", "linalg_householder_product",

@@ -121,6 +121,28 @@ def test_fractional_max_pool_draws_windows_that_end_with_the_image(n):
     assert values.flatten(2)[..., -1].tolist() == x.flatten(2)[..., -1].tolist()
 
 
+def test_fractional_max_pool_takes_the_last_nan_and_the_first_of_equals():
+    x = flambeau.tensor([[[1.0, 1.0, float("nan")], [float("nan"), 1.0, 0.0], [2.0, 2.0, 2.0]]])
+    samples = flambeau.zeros(1, 1, 2)
+    _, places = ops.fractional_max_pool2d(x, 2, output_size=2, return_indices=True,
+                                          _random_samples=samples)
+    assert places.tolist() == [[[3, 2], [3, 6 + 1]]]
+
+
+def test_fractional_max_pool_of_no_images():
+    values, places = ops.fractional_max_pool2d(flambeau.zeros(0, 2, 5, 5), 2, output_size=2,
+                                               return_indices=True)
+    assert values.shape == places.shape == (0, 2, 2, 2)
+
+
+@pytest.mark.parametrize("sample", [float("nan"), float("inf"), 1e30])
+def test_fractional_max_pool_refuses_samples_that_lead_outside(sample):
+    samples = flambeau.full((1, 2, 2), sample)
+    with pytest.raises(RuntimeError, match=r"samples must lie in \[0, 1\)"):
+        ops.fractional_max_pool2d(flambeau.zeros(1, 2, 6, 6), 2, output_size=4,
+                                  _random_samples=samples)
+
+
 def test_unpooling_puts_values_back():
     x = flambeau.tensor([[[1.0, 5.0, 2.0, 3.0, 9.0]]])
     values, indices = ops.max_pool1d(x, 2, return_indices=True)

@@ -29,4 +29,4 @@ no_derivative("random_uniform", "random_normal", "random_integers", "random_bern
 
 # ---- searches, and bytes seen as other numbers -------------------------------------------------
 no_derivative("searchsorted", "bucketize", "row_order", "repeat_places", "isin_of", "amp_unscale",
-              "view.dtype")
+              "view.dtype", "fractional_places")

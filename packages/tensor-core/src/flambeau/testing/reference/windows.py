@@ -1,6 +1,7 @@
 """Convolution of blocks, columns of images, windows of about equal sizes, with NumPy."""
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -142,3 +143,27 @@ def adaptive_best(x, dim, count):
     values = np.stack([w.max(0) for w in windows])
     places = np.stack([w.argmax(0) + s for w, s in zip(windows, starts, strict=True)])
     return np.moveaxis(values, 0, dim), np.moveaxis(places, 0, dim)
+
+
+def _random_starts(size, kernel, count, sample):
+    """Where windows begin: about evenly, shifted by the sample, the last at the end."""
+    step = sample.dtype.type(size - kernel) / sample.dtype.type(max(count - 1, 1))
+    moved = (np.arange(count - 1, dtype=sample.dtype) + sample) * step
+    return [*(moved.astype(np.int64) - int(sample * step)), size - kernel]
+
+
+@kernel("fractional_places")
+def fractional_places(x, samples, kernel_size, output_size):
+    n = len(kernel_size)
+    sizes = x.shape[-n:]
+    places = np.empty((*x.shape[:2], *output_size), np.int64)
+    numbers = np.arange(math.prod(sizes)).reshape(sizes)
+    for plane in np.ndindex(x.shape[:2]):
+        drawn = samples[plane][::-1] if n == 2 else samples[plane]
+        starts = [_random_starts(*each) for each in
+                  zip(sizes, kernel_size, output_size, drawn, strict=True)]
+        for window in np.ndindex(*output_size):
+            at = tuple(slice(s[i], s[i] + k) for s, i, k in
+                       zip(starts, window, kernel_size, strict=True))
+            places[plane][window] = numbers[at].flat[x[plane][at].argmax()]
+    return places

@@ -36,8 +36,14 @@ def _distinct(m):
     return [(m.distinct(2, 3, 5), d, count) for d, count in ((-1, 3), (1, 2), (0, 4))]
 
 
+def _fractional(m):
+    return [(m.distinct(2, 3, 5, 6), abs(m.array(2, 3, 2)) / 4, (2, 3), (3, 2)),
+            (m.distinct(1, 2, 4, 4, 5), abs(m.array(1, 2, 3)) / 4, (2, 1, 2), (2, 1, 4))]
+
+
 #: Rows that only take real floating tensors.
-FLOATING_WINDOWS = {"conv3d_input_grad", "conv3d_weight_grad", "adaptive_mean_grad"}
+FLOATING_WINDOWS = {"conv3d_input_grad", "conv3d_weight_grad", "adaptive_mean_grad",
+                    "fractional_places"}
 
 WINDOWS = {
     "conv3d": _conv3d,
@@ -46,4 +52,5 @@ WINDOWS = {
     "im2col": _columns, "col2im": _images,
     "adaptive_mean": _adaptive, "adaptive_mean_grad": _adaptive,
     "adaptive_best": lambda m: [] if m.dtype in ("bool", "complex64") else _distinct(m),
+    "fractional_places": _fractional,
 }

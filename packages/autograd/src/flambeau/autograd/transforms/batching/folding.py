@@ -19,7 +19,8 @@ _RANKS = {"max_pool2d_with_indices": 4, "max_pool2d_grad": 4, "max_pool2d_values
           "max_pool2d_places": 4,
           "avg_pool2d": 4, "avg_pool2d_grad": 4, "im2col": 4, "col2im": 3, "resample": None,
           "resample_grad": None, "grid_sampler": None, "grid_sampler_grad": None,
-          "pad_by": None, "pad_by_grad": None, "attention": None, "attention_grad": None}
+          "pad_by": None, "pad_by_grad": None, "attention": None, "attention_grad": None,
+          "fractional_places": None}
 
 
 def _fold(x):

@@ -30,6 +30,8 @@ FL_REGISTER_OF(float, int32_t);
 FL_REGISTER_OF(double, int64_t);
 FL_REGISTER_OF(int64_t, int64_t);
 FL_REGISTER_OF(uint64_t, int64_t);
+FL_REGISTER_OF(uint32_t, int32_t);
+FL_REGISTER_OF(uint16_t, int16_t);
 FL_REGISTER_OF(int32_t, int32_t);
 FL_REGISTER_OF(uint8_t, int8_t);
 #undef FL_REGISTER_OF

@@ -1,56 +1,91 @@
-/* Integer products: tiles of four rows by two sets of lanes are summed in registers. */
+/* Products of whole numbers: tiles of four rows by two sets of lanes are summed in registers. */
 #include "kernels/whole_product.h"
 #include "kernels/lanes.h"
 
 namespace {
 
-typedef Lanes<uint64_t> Whole;
 constexpr int ROWS = 4, SETS = 2;
-constexpr int64_t COLS = SETS * Whole::COUNT;
 
-template <int COUNT> void tile(const fl_whole_product &p, int64_t i, int64_t j) {
+template <class T> struct Operands {
+    const T *a, *b, *bias;
+    T *c;
+    explicit Operands(const fl_whole_product &p)
+        : a((const T *)p.a), b((const T *)p.b), bias((const T *)p.bias), c((T *)p.c) {}
+};
+
+/* `bias` has the width of a tile. */
+template <class T, int COUNT>
+void tile(const fl_whole_product &p, const T *a, const T *b, const T *bias, T *c, int64_t left) {
+    typedef Lanes<T> Whole;
     Whole sums[COUNT][SETS];
     for (int r = 0; r < COUNT; r++)
         for (int s = 0; s < SETS; s++)
-            sums[r][s] = Whole::fill(0);
-    const uint64_t *a = p.a + i * p.k, *b = p.b + j;
-    for (int64_t q = 0; q < p.k; q++, b += p.n) {
+            sums[r][s] = Whole::load(bias + s * Whole::COUNT);
+    for (int64_t q = 0; q < p.k; q++, b += SETS * Whole::COUNT) {
         Whole y[SETS];
         for (int s = 0; s < SETS; s++)
             y[s] = Whole::load(b + s * Whole::COUNT);
         for (int r = 0; r < COUNT; r++) {
-            Whole x = Whole::fill(a[r * p.k + q]);
+            Whole x = Whole::fill(a[r * p.lda + q]);
             for (int s = 0; s < SETS; s++)
                 sums[r][s] = sums[r][s] + x * y[s];
         }
     }
     for (int r = 0; r < COUNT; r++)
-        for (int s = 0; s < SETS; s++)
-            sums[r][s].store(p.c + (i + r) * p.n + j + s * Whole::COUNT);
+        for (int s = 0; s < SETS && s * Whole::COUNT < left; s++) {
+            T *to = c + r * p.n + s * Whole::COUNT;
+            if (left < (s + 1) * Whole::COUNT)
+                sums[r][s].store_part(to, left - s * Whole::COUNT);
+            else
+                sums[r][s].store(to);
+        }
 }
 
-/* Columns that fill no tile. */
-void edge(const fl_whole_product &p, int64_t i, int64_t first) {
-    for (int64_t j = first; j < p.n; j++) {
-        uint64_t sum = 0;
-        for (int64_t q = 0; q < p.k; q++)
-            sum += p.a[i * p.k + q] * p.b[q * p.n + j];
-        p.c[i * p.n + j] = sum;
+template <class T> void tiles(const fl_whole_product *p, int64_t begin, int64_t end) {
+    constexpr int64_t COLS = SETS * Lanes<T>::COUNT;
+    static_assert(COLS * sizeof(T) == FL_WHOLE_TILE, "the width of a panel");
+    Operands<T> o(*p);
+    for (int64_t j = 0; j < p->n; j += COLS, o.b += p->k * COLS) {
+        int64_t left = p->n - j, i = begin;
+        T bias[COLS] = {};
+        for (int64_t s = 0; o.bias && s < COLS && s < left; s++)
+            bias[s] = o.bias[j + s];
+        for (; i + ROWS <= end; i += ROWS)
+            tile<T, ROWS>(*p, o.a + i * p->lda, o.b, bias, o.c + i * p->n + j, left);
+        for (; i < end; i++)
+            tile<T, 1>(*p, o.a + i * p->lda, o.b, bias, o.c + i * p->n + j, left);
     }
 }
 
-void rows(const fl_whole_product *p, int64_t begin, int64_t end) {
-    int64_t whole = p->n - p->n % COLS, i = begin;
-    for (; i + ROWS <= end; i += ROWS)
-        for (int64_t j = 0; j < whole; j += COLS)
-            tile<ROWS>(*p, i, j);
-    for (; i < end; i++)
-        for (int64_t j = 0; j < whole; j += COLS)
-            tile<1>(*p, i, j);
-    for (i = begin; i < end; i++)
-        edge(*p, i, whole);
+template <class T> T dot(const T *x, const T *y, int64_t k) {
+    typedef Lanes<T> Whole;
+    Whole sums[SETS] = {Whole::fill(0), Whole::fill(0)};
+    int64_t q = 0;
+    for (; q + SETS * Whole::COUNT <= k; q += SETS * Whole::COUNT)
+        for (int s = 0; s < SETS; s++) {
+            int64_t at = q + s * Whole::COUNT;
+            sums[s] = sums[s] + Whole::load(x + at) * Whole::load(y + at);
+        }
+    T lane[Whole::COUNT], total = 0;
+    (sums[0] + sums[1]).store(lane);
+    for (int i = 0; i < Whole::COUNT; i++)
+        total = (T)(total + lane[i]);
+    for (; q < k; q++)
+        total = (T)(total + (uint64_t)x[q] * y[q]);
+    return total;
+}
+
+template <class T> void dots(const fl_whole_product *p, int64_t begin, int64_t end) {
+    Operands<T> o(*p);
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            T sum = dot<T>(o.a + i * p->lda, o.b + j * p->k, p->k);
+            o.c[i * p->n + j] = (T)(sum + (o.bias ? o.bias[j] : 0));
+        }
 }
 
 }  // namespace
 
-extern const fl_whole_kernels FL_LEVEL(fl_whole_kernels) = {rows};
+extern const fl_whole_kernels FL_LEVEL(fl_whole_kernels) = {
+    {tiles<uint16_t>, tiles<uint32_t>, tiles<uint64_t>},
+    {dots<uint16_t>, dots<uint32_t>, dots<uint64_t>}};

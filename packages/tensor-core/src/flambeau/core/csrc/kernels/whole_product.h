@@ -1,16 +1,26 @@
-/* Products of matrices of 64-bit integers, which wrap. */
+/* Products of matrices of whole numbers, which wrap. */
 #pragma once
 #include "kernels/level.h"
 #include <stdint.h>
 
+/* Bytes of the columns that a tile is wide. */
+#define FL_WHOLE_TILE 128
+
+/* c = a b + bias: `b` lies in panels of a tile's columns, each k rows of that width; for `dots`,
+ * it lies column by column. */
 struct fl_whole_product {
     int64_t n, k;
-    const uint64_t *a, *b;      /* row-major: rows of k, k rows of n */
-    uint64_t *c;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    void *c;                    /* rows of n */
+    const void *bias;           /* of n elements, or NULL */
 };
+enum fl_whole_width { FL_WHOLE_16, FL_WHOLE_32, FL_WHOLE_64, FL_WHOLE_WIDTHS };
+/* These rows of c. */
+typedef void (*fl_whole_fn)(const fl_whole_product *, int64_t begin, int64_t end);
 struct fl_whole_kernels {
-    /* These rows of c. */
-    void (*rows)(const fl_whole_product *, int64_t begin, int64_t end);
+    fl_whole_fn tiles[FL_WHOLE_WIDTHS], dots[FL_WHOLE_WIDTHS];
 };
 extern "C" {
 FL_LEVELS(fl_whole_kernels);

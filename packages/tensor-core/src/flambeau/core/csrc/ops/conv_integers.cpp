@@ -1,7 +1,10 @@
-/* Convolutions of integers, tap by tap: rows of the output gather multiples of rows of the input,
+/* Convolutions of integers, by products with unfolded images where these are not too large, else
+ * tap by tap: rows of the output gather multiples of rows of the input,
  * or the other way round. */
+#include "kernels/whole_product.h"
 #include "ops/args.h"
 #include "ops/conv2d.h"
+#include "ops/whole.h"
 
 namespace {
 
@@ -33,11 +36,61 @@ template <class Body> void each_row(const Sizes &s, int64_t tap, const Body &bod
         }
 }
 
+const int64_t COLUMNS_MOST = 1 << 23;   /* elements of the windows of an image as columns */
+const int64_t PANEL = FL_WHOLE_TILE / sizeof(uint64_t);
+
+/* The windows of one group of an image as columns, in panels; false when memory ran out. */
+bool unfold(const Sizes &s, const uint64_t *image, uint64_t *panels) {
+    int64_t k = s.c.p.c * s.taps, stride = s.c.p.x.stride;
+    bool memory = true;
+    fl_parallel(k, fl_row_grain(s.output), [&](int64_t begin, int64_t end) {
+        Scratch line(fl_bytes(s.output + PANEL, sizeof(uint64_t)));
+        if (!line.ok())
+            return __atomic_store_n(&memory, false, __ATOMIC_RELAXED);
+        uint64_t *row = line.as<uint64_t>();
+        for (int64_t i = begin; i < end; i++) {
+            const uint64_t *from = image + i / s.taps * s.input;
+            memset(row, 0, (size_t)(s.output + PANEL) * sizeof(uint64_t));
+            each_row(s, i % s.taps, [&](int64_t at_out, int64_t at_in, int64_t n) {
+                for (int64_t j = 0; j < n; j++)
+                    row[at_out + j] = from[at_in + j * stride];
+            });
+            for (int64_t j = 0; j < s.output; j += PANEL)
+                memcpy(panels + j * k + i * PANEL, row + j, FL_WHOLE_TILE);
+        }
+    });
+    return memory;
+}
+
+/* By products of the weight with unfolded images; false where memory does not allow it. */
+bool by_columns(const Sizes &s, const uint64_t *x, const uint64_t *w, const int64_t *bias,
+                uint64_t *out) {
+    const fl_conv &p = s.c.p;
+    int64_t k = p.c * s.taps, groups = p.n * p.groups;
+    if (p.o < 2 || k > COLUMNS_MOST / (s.output + PANEL))
+        return false;
+    Scratch panels(fl_bytes((s.output + PANEL) * k, sizeof(uint64_t)));
+    if (!panels.ok())
+        return false;
+    for (int64_t i = 0; i < groups; i++) {
+        int64_t first = i % p.groups * p.o;
+        uint64_t *to = out + i * p.o * s.output;
+        if (!unfold(s, x + i * p.c * s.input, panels.as<uint64_t>()))
+            return false;
+        fl_whole_panels(FL_I64, p.o, s.output, k, w + first * k, panels.as<char>(), nullptr, to);
+        for (int64_t j = 0; bias && j < p.o * s.output; j++)
+            to[j] += (uint64_t)bias[first + j / s.output];
+    }
+    return true;
+}
+
 }  // namespace
 
 void fl_conv_integers(const fl_conv_nd &c, const int64_t *input, const int64_t *weight,
                       const int64_t *bias, int64_t *out) {
     Sizes s(c);
+    if (by_columns(s, (const uint64_t *)input, (const uint64_t *)weight, bias, (uint64_t *)out))
+        return;
     const uint64_t *x = (const uint64_t *)input, *w = (const uint64_t *)weight;
     int64_t grain = fl_row_grain(s.output * s.taps * c.p.c), stride = c.p.x.stride;
     fl_parallel(c.p.n * s.out_channels, grain, [&](int64_t b, int64_t e) {

@@ -2,6 +2,7 @@
 #include "kernels/gemm.h"
 #include "ops/matrix.h"
 #include "ops/pairs.h"
+#include "ops/whole.h"
 
 namespace {
 
@@ -101,20 +102,31 @@ int run_pairs(Rows r, const fl_tensor *input, const fl_tensor *weight, const voi
 }
 
 int run_integer(const Rows &r, const fl_tensor *input, const fl_tensor *weight,
-                const uint64_t *bias, uint64_t *c) {
-    In x(input, FL_K_I64), w(weight, FL_K_I64);
-    if (!x.ok() || !w.ok())
+                const fl_tensor *bias, fl_tensor *c) {
+    int dtype = c->dtype, wide = fl_whole_dtype(dtype);
+    fl_whole_matrix x = {(const char *)input->data, r.k, input->strides[input->ndim - 1]};
+    bool even = fl_collapse(input->ndim - 1, input->shape, input->strides, r.k, &x.row);
+    int64_t size = fl_itemsize(dtype), contiguous[FL_MAX_DIMS];
+    Scratch tight(even ? 0 : fl_bytes(input->numel, (size_t)size));
+    Scratch row(bias ? fl_bytes(r.n, (size_t)fl_itemsize(wide)) : 0);
+    WholeOut out(c);
+    if (!tight.ok() || !row.ok() || !out.ok())
         return -1;
-    const uint64_t *a = x.as<uint64_t>(), *b = w.as<uint64_t>();
-    fl_parallel(r.m, 32768 / (r.n * r.k + 1) + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-            for (int64_t j = 0; j < r.n; j++) {
-                uint64_t sum = bias ? bias[j] : 0;
-                for (int64_t q = 0; q < r.k; q++)
-                    sum += a[i * r.k + q] * b[j * r.k + q];
-                c[i * r.n + j] = sum;
-            }
-    });
+    if (!even) {
+        fl_contiguous_strides(input->ndim, input->shape, contiguous);
+        fl_copy_strided(fl_strided{tight.as<char>(), dtype, contiguous},
+                        fl_strided{(char *)input->data, dtype, input->strides}, input->ndim,
+                        input->shape);
+        x = fl_whole_matrix{tight.as<char>(), r.k, 1};
+    }
+    if (bias)
+        spread_bias(bias, wide, r.n, row.as<char>());
+    int64_t step = weight->ndim > 1 ? weight->strides[0] : r.k;
+    fl_whole_matrix w = {(const char *)weight->data, weight->strides[weight->ndim - 1], step};
+    if (fl_whole_multiply(dtype, r.m, r.n, r.k, x, w, bias ? row.as<char>() : nullptr,
+                          out.data()) < 0)
+        return -1;
+    out.commit();
     return 0;
 }
 
@@ -214,6 +226,8 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
         return product(r, input->dtype, input->data, weight->data, bias ? bias->data : nullptr, 0,
                        c->data);
     int kind = fl_kind_of_dtype[c->dtype];
+    if (kind == FL_K_I64 && r.k > 0)
+        return run_integer(r, input, weight, bias, c);
     int64_t size = fl_kind_size[kind];
     Scratch row(bias ? (size_t)(r.n * size) : 0);
     Out out(c, kind);
@@ -225,8 +239,6 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
     int status = 0;
     if (r.k == 0)
         fill_rows(r, b, size, out.as<char>());
-    else if (kind == FL_K_I64)
-        status = run_integer(r, input, weight, (const uint64_t *)b, out.as<uint64_t>());
     else if (fl_goes_by_pairs(input, weight, r.k))
         status = run_pairs(r, input, weight, b, out.as<char>());
     else

@@ -4,11 +4,11 @@
  * batch dimension with a fixed stride. Transposed operands are read where they lie. */
 #include "kernels/gemm.h"
 #include "kernels/norm.h"
-#include "kernels/whole_product.h"
 #include "ops/args.h"
 #include "ops/matrix.h"
 #include "ops/pairs.h"
 #include "ops/pool_error.h"
+#include "ops/whole.h"
 
 namespace {
 
@@ -201,8 +201,9 @@ void set_product(const fl_tensor *a, const fl_tensor *b, Product *p) {
     fl_broadcast_shape("matmul", na, a->shape, nb, b->shape, &p->nbatch, p->batch);
 }
 
-void view_both(const fl_tensor *a, const ProductInput &ia, const fl_tensor *b,
-               const ProductInput &ib, Product *p) {
+template <class Input>
+void view_both(const fl_tensor *a, const Input &ia, const fl_tensor *b, const Input &ib,
+               Product *p) {
     set_product(a, b, p);
     view_operand(a, ia, true, *p, &p->a);
     view_operand(b, ib, false, *p, &p->b);
@@ -255,27 +256,33 @@ int run_pairs(const fl_tensor *a, const fl_tensor *b, char *c) {
     return run_product(p, c);
 }
 
-int run_integer(const fl_tensor *a, const fl_tensor *b, uint64_t *c) {
-    ProductInput ia(a), ib(b);
-    if (!ia.ok() || !ib.ok() || !ia.copy() || !ib.copy())
+/* A tensor's own memory, whatever its dtype. */
+struct OwnInput {
+    const char *data;
+    const int64_t *strides;
+    explicit OwnInput(const fl_tensor *t) : data((const char *)t->data), strides(t->strides) {}
+};
+
+int run_integer(const fl_tensor *a, const fl_tensor *b, fl_tensor *c) {
+    WholeOut out(c);
+    if (!out.ok())
         return -1;
     Product p;
-    set_product(a, b, &p);
-    view_operand(a, ia, true, p, &p.a);
-    view_operand(b, ib, false, p, &p.b);
+    p.dtype = c->dtype;
+    view_both(a, OwnInput(a), b, OwnInput(b), &p);
     p.batch[p.nbatch++] = 1;    /* outer_offsets leaves the last dimension to its caller */
-    int64_t count = fl_numel_of(p.nbatch, p.batch);
-    int64_t grain = (32768 / (p.n * p.k + 1) + 4) / 4 * 4;
-    const fl_whole_kernels *kernel = FL_PICK(fl_whole_kernels);
+    int64_t count = fl_numel_of(p.nbatch, p.batch), size = fl_itemsize(p.dtype);
+    int64_t step = p.m * p.n * fl_itemsize(fl_whole_dtype(p.dtype));
     for (int64_t i = 0; i < count; i++) {
         int64_t oa, ob;
         outer_offsets(p, i, &oa, &ob);
-        fl_whole_product product = {p.n, p.k, (const uint64_t *)p.a.data + oa,
-                                    (const uint64_t *)p.b.data + ob, c + i * p.m * p.n};
-        fl_parallel(p.m, grain, [&](int64_t begin, int64_t end) {
-            kernel->rows(&product, begin, end);
-        });
+        fl_whole_matrix left = {p.a.data + oa * size, p.a.row, p.a.col};
+        fl_whole_matrix right = {p.b.data + ob * size, p.b.row, p.b.col};
+        if (fl_whole_multiply(p.dtype, p.m, p.n, p.k, left, right, nullptr,
+                              out.data() + i * step) < 0)
+            return -1;
     }
+    out.commit();
     return 0;
 }
 
@@ -382,13 +389,13 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
     if (inner_of_a(a) > 0 && plain_pair(a, b, c, &p) && (status = run_plain(&p, c->data)) != 0)
         return status < 0 ? -1 : 0;
     int kind = fl_kind_of_dtype[c->dtype];
+    if (kind == FL_K_I64 && inner_of_a(a) > 0)
+        return run_integer(a, b, c);
     Out out(c, kind);
     if (!out.ok())
         return -1;
     if (inner_of_a(a) == 0)
         memset(out.as<char>(), 0, (size_t)c->numel * fl_kind_size[kind]);
-    else if (kind == FL_K_I64)
-        status = run_integer(a, b, out.as<uint64_t>());
     else if (fl_goes_by_pairs(a, b, inner_of_a(a)))
         status = run_pairs(a, b, out.as<char>());
     else
