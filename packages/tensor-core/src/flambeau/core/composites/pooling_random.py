@@ -1,4 +1,5 @@
 """Fractional max pooling: windows whose steps are drawn at random, plane by plane."""
+
 import math
 
 from flambeau.core import _core
@@ -8,27 +9,33 @@ _op = _core.operators()
 
 
 def fractional_max_pool2d(x, kernel_size, output_size, output_ratio, return_indices, samples):
-    both = _fractional("fractional_max_pool2d", 2, x, kernel_size, output_size, output_ratio,
-                       samples)
+    both = _fractional(
+        "fractional_max_pool2d", 2, x, kernel_size, output_size, output_ratio, samples
+    )
     return both if return_indices else both[0]
 
 
-def fractional_max_pool2d_with_indices(x, kernel_size, output_size, output_ratio, return_indices,
-                                       samples):
-    return _fractional("fractional_max_pool2d", 2, x, kernel_size, output_size, output_ratio,
-                       samples)
+def fractional_max_pool2d_with_indices(
+    x, kernel_size, output_size, output_ratio, return_indices, samples
+):
+    return _fractional(
+        "fractional_max_pool2d", 2, x, kernel_size, output_size, output_ratio, samples
+    )
 
 
 def fractional_max_pool3d(x, kernel_size, output_size, output_ratio, return_indices, samples):
-    both = _fractional("fractional_max_pool3d", 3, x, kernel_size, output_size, output_ratio,
-                       samples)
+    both = _fractional(
+        "fractional_max_pool3d", 3, x, kernel_size, output_size, output_ratio, samples
+    )
     return both if return_indices else both[0]
 
 
-def fractional_max_pool3d_with_indices(x, kernel_size, output_size, output_ratio, return_indices,
-                                       samples):
-    return _fractional("fractional_max_pool3d", 3, x, kernel_size, output_size, output_ratio,
-                       samples)
+def fractional_max_pool3d_with_indices(
+    x, kernel_size, output_size, output_ratio, return_indices, samples
+):
+    return _fractional(
+        "fractional_max_pool3d", 3, x, kernel_size, output_size, output_ratio, samples
+    )
 
 
 def _fractional(name, n, x, kernel_size, output_size, output_ratio, samples):
@@ -37,9 +44,11 @@ def _fractional(name, n, x, kernel_size, output_size, output_ratio, samples):
     sizes = _fraction_sizes(name, n, x, output_size, output_ratio)
     for length, k, out in zip(x.shape[-n:], size, sizes, strict=True):
         if k < 1 or out < 1 or out + k - 1 > length:
-            raise RuntimeError(f"{name}(): kernel_size {size} and output sizes {sizes} do not fit "
-                               f"an input of shape {list(x.shape)}; each input size must be at "
-                               "least output size + kernel size - 1, and all at least 1")
+            raise RuntimeError(
+                f"{name}(): kernel_size {size} and output sizes {sizes} do not fit "
+                f"an input of shape {list(x.shape)}; each input size must be at "
+                "least output size + kernel size - 1, and all at least 1"
+            )
     samples = _drawn(name, n, x, samples)
     images = x if x.ndim == n + 2 else _op["unsqueeze"](x, 0)
     places = _op["fractional_places"](images, samples, size, sizes)
@@ -61,19 +70,24 @@ def _fraction_sizes(name, n, x, output_size, output_ratio):
     several = isinstance(output_ratio, (tuple, list))
     ratios = list(output_ratio) if several else [output_ratio] * n
     if len(ratios) != n or not all(0 < r < 1 for r in ratios):
-        raise ValueError(f"{name}(): output_ratio must be one number or {n}, each between 0 and 1, "
-                         f"got {output_ratio}")
+        raise ValueError(
+            f"{name}(): output_ratio must be one number or {n}, each between 0 and 1, "
+            f"got {output_ratio}"
+        )
     return [int(length * r) for length, r in zip(x.shape[-n:], ratios, strict=True)]
 
 
 def _drawn(name, n, x, samples):
     batch, channels = x.shape[0] if x.ndim == n + 2 else 1, x.shape[-n - 1]
     if samples is None:
-        return _op["random_uniform_"](_op["empty"]([batch, channels, n], dtype=x.dtype,
-                                                   device=x.device))
+        return _op["random_uniform_"](
+            _op["empty"]([batch, channels, n], dtype=x.dtype, device=x.device)
+        )
     enough = samples.ndim == 3 and samples.shape[0] >= batch
     if not enough or list(samples.shape[1:]) != [channels, n] or samples.dtype is not x.dtype:
-        raise RuntimeError(f"{name}(): _random_samples must be {x.dtype} of shape "
-                           f"{[batch, channels, n]} or of more samples, got {samples.dtype} of "
-                           f"shape {list(samples.shape)}")
+        raise RuntimeError(
+            f"{name}(): _random_samples must be {x.dtype} of shape "
+            f"{[batch, channels, n]} or of more samples, got {samples.dtype} of "
+            f"shape {list(samples.shape)}"
+        )
     return samples[:batch]
