@@ -288,8 +288,6 @@ class TestModules:
         module, x = Scale(2.0), flambeau.ones(1)
         with pytest.raises(RuntimeError, match="missing key.*'shift'.*unexpected key.*'facto'"):
             func.functional_call(module, {"factor": x, "facto": x}, x, strict=True)
-        with pytest.raises(AttributeError, match="no parameter or buffer 'facto'"):
-            func.functional_call(module, {"facto": x}, x)
         with pytest.raises(ValueError, match="several dictionaries"):
             func.functional_call(module, [{"factor": x}, {"factor": x}], x)
         with pytest.raises(RuntimeError, match="at least one model"):
@@ -309,3 +307,34 @@ class TestFunctional:
             A.jacobian(lambda a: a, x, strict=True, vectorize=True)
         with pytest.raises(RuntimeError, match="a single element"):
             A.hvp(lambda a: a * 2, x, x)
+
+
+class _Shift:
+    """A module of one parameter and one tensor that is none."""
+
+    def __init__(self):
+        self._parameters = {"by": flambeau.ones(1)}
+        self.extra = flambeau.zeros(1)
+
+    def named_parameters(self, remove_duplicate=True):
+        return self._parameters.items()
+
+    def named_buffers(self, remove_duplicate=True):
+        return ()
+
+    def __call__(self, x):
+        return x + self._parameters["by"] + self.extra
+
+
+def test_functional_call_takes_names_that_the_module_lacks():
+    module, x = _Shift(), flambeau.ones(1)
+    values = {"nothing": x, "extra": 5 * x}
+    assert flambeau.func.functional_call(module, values, (x,)).tolist() == [7.0]
+    assert module(x).tolist() == [2.0]
+    assert not hasattr(module, "nothing")
+    with pytest.raises(RuntimeError, match="unexpected"):
+        flambeau.func.functional_call(module, values, (x,), strict=True)
+    with pytest.raises(TypeError, match="'named_buffers' is given a tensor, but in _Shift"):
+        flambeau.func.functional_call(module, {"named_buffers": x}, (x,))
+    with pytest.raises(AttributeError, match="inner"):
+        flambeau.func.functional_call(module, {"inner.weight": x}, (x,))

@@ -256,3 +256,15 @@ def test_against_torch():
             net(package.ones(5, 3, requires_grad=True)).sum().backward()
         logs.append(log)
     assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize("kinds", [("", "full_"), ("full_", "")])
+def test_a_module_has_one_kind_of_backward_hooks(kinds):
+    layer = nn.Linear(2, 2)
+    first, second = (getattr(layer, f"register_{kind}backward_hook") for kind in kinds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        first(lambda *_: None).remove()
+        first(lambda *_: None)
+        with pytest.raises(RuntimeError, match="both regular backward hooks and full"):
+            second(lambda *_: None)

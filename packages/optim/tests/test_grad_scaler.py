@@ -208,3 +208,16 @@ def test_scales_are_those_of_pytorch():
     assert mine[0] == theirs[0]
     assert mine[1] == pytest.approx(theirs[1], rel=1e-5)
     assert mine[2] == theirs[2]
+
+
+@pytest.mark.parametrize("unscale_first", [False, True])
+def test_a_step_without_any_gradient_is_refused(unscale_first):
+    idle = optim.SGD([flambeau.ones(2, requires_grad=True)], lr=0.1)
+    scaler = flambeau.amp.GradScaler("cpu")
+    scaler.scale(flambeau.ones(()))
+    if unscale_first:
+        scaler.unscale_(idle)
+    with pytest.raises(AssertionError, match=r"No inf checks were recorded for this optimizer"):
+        scaler.step(idle)
+    with pytest.raises(AssertionError, match=r"No inf checks were recorded prior to update"):
+        scaler.update()

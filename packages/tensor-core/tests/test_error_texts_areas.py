@@ -25,8 +25,8 @@ GOLDEN = [
      "avg_pool1d(), on planes: self has shape [1, 2, 1, 3], which is smaller than the window "
      "[1, 9]; the output would be empty"),
     (lambda: ops.avg_pool3d(flambeau.ones(1, 2, 3, 3, 3), 9), RuntimeError,
-     "avg_pool3d(), on planes: self has shape [2, 3, 3, 3], which is smaller than the window "
-     "[9, 9]; the output would be empty"),
+     "avg_pool3d(): input has shape [1, 2, 3, 3, 3], which is smaller than the window [9, 9, 9]; "
+     "make the window smaller, or pad the input by pad()"),
     (lambda: ops.max_pool2d(flambeau.ones(1, 2, 3, 3), 2, padding=2), RuntimeError,
      "max_pool2d(): padding [2, 2] should be at most half of the effective kernel size [2, 2]"),
     (lambda: ops.max_pool3d(M, 2), RuntimeError,

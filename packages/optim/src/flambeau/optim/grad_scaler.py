@@ -24,6 +24,10 @@ class OptState(Enum):
     STEPPED = 2
 
 
+class NoGradientsError(RuntimeError, AssertionError):
+    """There were no gradients to look at: an ``AssertionError``, as in PyTorch."""
+
+
 class GradScaler:
     """Multiplies losses by a scale, and divides gradients by it before the optimizer's step.
 
@@ -126,7 +130,9 @@ class GradScaler:
             )
         if stage is OptState.STEPPED:
             raise RuntimeError("unscale_() after step(): call update() first")
-        self._found_inf[id(optimizer)] = unscale(_gradients(optimizer), 1.0 / self._scale)
+        gradients = _gradients(optimizer)
+        if gradients:
+            self._found_inf[id(optimizer)] = unscale(gradients, 1.0 / self._scale)
         self._stages[id(optimizer)] = OptState.UNSCALED
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -143,6 +149,7 @@ class GradScaler:
         Raises:
             RuntimeError: A step was taken since the last ``update``, nothing was scaled, or there
                 is a closure.
+            NoGradientsError: No parameter has a gradient.
         """
         if not self._enabled:
             return _report(optimizer.step(*args, **kwargs))
@@ -157,6 +164,12 @@ class GradScaler:
             raise RuntimeError("step() was already called since the last update()")
         if stage is OptState.READY:
             self.unscale_(optimizer)
+        if id(optimizer) not in self._found_inf:
+            raise NoGradientsError(
+                "step(): No inf checks were recorded for this optimizer: none of its parameters "
+                "has a gradient. Call scaler.scale(loss).backward() before, and see that the loss "
+                "depends on these parameters"
+            )
         self._stages[id(optimizer)] = OptState.STEPPED
         if self._found_inf[id(optimizer)]:
             return False
@@ -169,7 +182,7 @@ class GradScaler:
             new_scale: The scale to go on with, instead.
 
         Raises:
-            RuntimeError: No gradients were checked since the last ``update``.
+            NoGradientsError: No gradients were checked since the last ``update``.
             ValueError: ``new_scale`` is a tensor with more than one element.
         """
         if not self._enabled:
@@ -178,7 +191,10 @@ class GradScaler:
         if new_scale is not None:
             self._scale = _number(new_scale)
         elif not self._found_inf:
-            raise RuntimeError("update(): no gradients were checked; call step(optimizer) before")
+            raise NoGradientsError(
+                "update(): No inf checks were recorded prior to update: no gradients were checked; "
+                "call step(optimizer) before"
+            )
         elif any(self._found_inf.values()):
             self._scale *= self._backoff_factor
             self._growth_tracker = 0

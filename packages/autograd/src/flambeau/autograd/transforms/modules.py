@@ -7,6 +7,8 @@ from flambeau.core import Tensor, ops
 
 __all__ = ["functional_call", "stack_module_state"]
 
+_ABSENT = object()      # stands for a value where there was none
+
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *,
                     tie_weights: bool = True, strict: bool = False):
@@ -15,7 +17,8 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     Args:
         module: the module; it is as before afterwards.
         parameter_and_buffer_dicts: tensors by name, one dict or several; names that are left out
-            keep the module's own.
+            keep the module's own, and names that the module does not have are attributes of it
+            during the call.
         args: the arguments, a tuple, or one argument.
         kwargs: keyword arguments.
         tie_weights: a parameter that the module has under several names is replaced under all.
@@ -26,6 +29,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
 
     Raises:
         RuntimeError: ``strict`` and names are missing or unknown.
+        TypeError: a name is that of something else than a tensor.
         ValueError: tied names are given different tensors, or two dicts the same name.
 
     Example:
@@ -57,7 +61,10 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
         return module(*args, **(kwargs or {}))
     finally:
         for store, key, before in reversed(changed):
-            store[key] = before
+            if before is _ABSENT:
+                del store[key]
+            else:
+                store[key] = before
 
 
 def _merged(dicts) -> dict:
@@ -122,8 +129,19 @@ def _swap(module, name: str, value):
             before = store[key]
             store[key] = value
             return store, key, before
-    raise AttributeError(f"functional_call(): {type(owner).__name__} has no parameter or buffer "
-                         f"{key!r} (given as {name!r})")
+    return _swap_attribute(owner, key, value, name)
+
+
+def _swap_attribute(owner, key: str, value, name: str):
+    """Likewise for what is neither parameter nor buffer, perhaps not there at all."""
+    before = getattr(owner, key, _ABSENT)
+    if before is not _ABSENT and before is not None and not isinstance(before, Tensor):
+        raise TypeError(f"functional_call(): {name!r} is given a tensor, but in "
+                        f"{type(owner).__name__} it is a {type(before).__name__}")
+    store = vars(owner)
+    before = store.get(key, _ABSENT)
+    store[key] = value
+    return store, key, before
 
 
 def stack_module_state(models):

@@ -155,15 +155,25 @@ def _matrix_norm(what, x, ord, dim, keepdim):
         if ord == "nuc":
             result = _op["sum"](values, -1)
         else:
-            result = _op["amax" if ord > 0 else "amin"](values, -1)
+            result = _extreme(what, x, values, ord, -1, False)
         return _restore(result, first, second) if keepdim else result
     if not _is_number(ord) or abs(ord) not in (1, _INF):
         raise RuntimeError(f"{what}: Order {ord!r} not supported; it is 'fro', 'nuc', 1, -1, 2, "
                            "-2, inf or -inf")
     summed, compared = (first, second) if abs(ord) == 1 else (second, first)
     sums = _op["sum"](_op["abs"](x), summed, True)
-    result = _op["amax" if ord > 0 else "amin"](sums, compared, True)
+    result = _extreme(what, x, sums, ord, compared, True)
     return result if keepdim else _op["squeeze"](result, (first, second))
+
+
+def _extreme(what, x, sizes, ord, dim, keepdim):
+    """The greatest or least of sizes. The greatest of none is 0, as no size is less."""
+    if sizes.shape[dim] > 0:
+        return _op["amax" if ord > 0 else "amin"](sizes, dim, keepdim)
+    if ord > 0:
+        return _op["sum"](sizes, dim, keepdim)
+    raise IndexError(f"{what}: ord={ord} is the least of no values: x has shape {list(x.shape)}; "
+                     "give a matrix that is not empty")
 
 
 def _restore(result, first, second):
@@ -181,6 +191,9 @@ def linalg_matrix_norm(x, ord, dim, keepdim, dtype):
 def linalg_norm(x, ord, dim, keepdim, dtype):
     what = "linalg.norm"
     _expect_floating(what, x)
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"{what}: If dim is specified, it must be of length 1 or 2. Got "
+                           f"{list(dim)}; linalg.vector_norm takes any number")
     if ord is None:
         flat = _op["reshape"](x, (-1,)) if dim is None and not keepdim else x
         return linalg_vector_norm(flat, 2, dim, keepdim, dtype)

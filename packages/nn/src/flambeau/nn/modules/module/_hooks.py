@@ -28,6 +28,8 @@ def _view(kind: str) -> Any:
 class Hooks(Attributes):
     """Registers hooks."""
 
+    _is_full_backward_hook: bool | None = None  # which kind of backward hooks was registered
+
     _forward_hooks = _view("forward")
     _forward_pre_hooks = _view("forward_pre")
     _backward_hooks = _view("backward")
@@ -129,6 +131,9 @@ class Hooks(Attributes):
         Returns:
             A handle whose ``remove()`` takes the hook out.
 
+        Raises:
+            RuntimeError: There was a hook by ``register_backward_hook``.
+
         Example:
             >>> import flambeau
             >>> from flambeau import nn
@@ -137,17 +142,34 @@ class Hooks(Attributes):
             >>> layer(flambeau.ones(2, requires_grad=True)).sum().backward()
             (tensor([1., 1.]),)
         """
+        self._choose_backward_hooks(True)
         return self._add_hook(Hook("backward", hook), prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Deprecated name of ``register_full_backward_hook``."""
+        """Deprecated name of ``register_full_backward_hook``.
+
+        Raises:
+            RuntimeError: A hook was registered by the other name: PyTorch's hooks differ, and a
+                module has one kind of them.
+        """
+        self._choose_backward_hooks(False)
         warnings.warn(
             "register_backward_hook() is deprecated, and here the same as "
             "register_full_backward_hook(); write that",
             FutureWarning,
             stacklevel=2,
         )
-        return self.register_full_backward_hook(hook)
+        return self._add_hook(Hook("backward", hook))
+
+    def _choose_backward_hooks(self, full: bool) -> None:
+        """Refuse a second kind of backward hooks, as PyTorch does."""
+        if self._is_full_backward_hook not in (None, full):
+            raise RuntimeError(
+                f"{type(self).__name__}: Cannot use both regular backward hooks and full backward "
+                "hooks on a single Module. Please use only one of them: "
+                "register_full_backward_hook()"
+            )
+        self._is_full_backward_hook = full
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""

@@ -1,6 +1,7 @@
 /* Composites that are another row with other arguments: its results, targets and history are
  * theirs. */
 #include "composites/compose.h"
+#include "ops/args.h"
 #include <math.h>
 
 template <class... Values>
@@ -120,6 +121,9 @@ static bool keeps_dtype(const fl_value &v, int dtype) {
 
 /* Values of the tensor's own dtype here; others, and errors, in Python. */
 int fl_call_masked_fill(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (in[2].tag != FL_TENSOR &&
+        fl_check_number(fl_op_title(op), "value", in[2], in[0].t->dtype) < 0)
+        return fl_raise();
     if (in[1].t->dtype != FL_BOOL || !keeps_dtype(in[2], in[0].t->dtype))
         return fl_call_composite(op, in, n, out);
     return forward(FL_OP_where, out, in[1], in[2], in[0]);

@@ -1,5 +1,6 @@
 /* New tensors of the shape, dtype and device of another: empty_like and its kin. */
 #include "composites/compose.h"
+#include "ops/args.h"
 
 /* What the rows have in common: (self, ..., dtype, device, requires_grad, memory_format). */
 struct Wanted {
@@ -82,7 +83,13 @@ int fl_call_ones_like(const fl_op *op, const fl_value *in, int n, fl_value *out)
 }
 
 int fl_call_full_like(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return like(op, in, n, out, in[1]);
+    Wanted w;
+    if (read(in, n, &w) < 0)
+        return -1;
+    int dtype = w.dtype.tag == FL_NONE ? w.x->dtype : w.dtype.i;
+    if (fl_check_number(fl_op_title(op), "fill_value", in[1], dtype) < 0)
+        return fl_raise();
+    return finish(op, in, n, out, w, filled(w, in[1]));
 }
 
 /* Numbers of a distribution. Complex ones are drawn as pairs, whose parts have the variance

@@ -49,7 +49,9 @@ int fl_call_linalg_vector_norm(const fl_op *op, const fl_value *in, int n, fl_va
 
 /* Without an order the elements are one vector. */
 int fl_call_linalg_norm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return fl_is_none(in[1]) ? euclidean(op, in, n, out) : fl_call_composite(op, in, n, out);
+    bool named = fl_is_none(in[2]) || in[2].len == 1 || in[2].len == 2;
+    return fl_is_none(in[1]) && named ? euclidean(op, in, n, out)
+                                      : fl_call_composite(op, in, n, out);
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */

@@ -212,13 +212,25 @@ int fl_call_avg_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out
         fl_ints_value(s.padding, 2), in[4], in[5])));
 }
 
+/* Refuse blocks smaller than the window, padded or not, as PyTorch does for these means only. */
+static int check_holds_window(const fl_op *op, const fl_tensor *x, const int64_t *size) {
+    const int64_t *shape = x->shape + x->ndim - 3;
+    if (shape[0] >= size[0] && shape[1] >= size[1] && shape[2] >= size[2])
+        return 0;
+    fl_error(FL_RUNTIME_ERROR, "%s: input has shape %s, which is smaller than the window [%lld, "
+             "%lld, %lld]; make the window smaller, or pad the input by pad()", fl_op_title(op),
+             fl_shape_text(x->shape, x->ndim), (long long)size[0], (long long)size[1],
+             (long long)size[2]);
+    return fl_raise();
+}
+
 /* A divisor takes the place of the counts of both steps. */
 int fl_call_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    Blocks s;
+    if (read_blocks(op, in, &s) < 0 || check_holds_window(op, in[0].t, s.size) < 0)
+        return -1;
     if (!fl_is_float(in[0].t->dtype))
         return fl_call_composite(op, in, n, out);
-    Blocks s;
-    if (read_blocks(op, in, &s) < 0)
-        return -1;
     auto pool = [&](const fl_value &x, bool planes) {
         const int64_t along[3][2] = {{s.size[0], 1}, {s.stride[0], 1}, {s.padding[0], 0}};
         fl_value divisor = planes || fl_is_none(in[6]) ? in[6] : fl_int_value(1);

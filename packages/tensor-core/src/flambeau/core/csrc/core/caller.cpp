@@ -20,7 +20,8 @@ static const char *text_of(PyObject *error) {
     bool known = false;
     for (PyObject *kind : kinds)
         known |= PyErr_GivenExceptionMatches(error, kind) != 0;
-    PyObject *args = known ? PyObject_GetAttrString(error, "args") : nullptr;
+    static PyObject *name = PyUnicode_InternFromString("args");  /* Python's caches keep names */
+    PyObject *args = known && name ? PyObject_GetAttr(error, name) : nullptr;
     const char *text = nullptr;
     if (args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) == 1 &&
         PyUnicode_Check(PyTuple_GET_ITEM(args, 0)))

@@ -1,7 +1,9 @@
 /* Integer calls of pointwise rows that have no answer: division by zero, powers of negative
- * exponents. Floating operands pass after a look at their dtype. */
+ * exponents, numbers that the dtype of the result cannot hold. Floating operands pass after a look
+ * at their dtype. */
 #include "core/python.h"
 #include "core/core.h"
+#include "ops/args.h"
 #include "op_index.h"
 
 namespace {
@@ -122,6 +124,32 @@ bool is_bool_power(const fl_value &base, const fl_value &exponent) {
     return exponent.tag == FL_BOOLEAN && base.tag == FL_TENSOR && base.t->dtype == FL_BOOL;
 }
 
+/* The dtype of whole tensors that say what a number becomes; -1 where there are none, or several
+ * dtypes. Conditions, which are bool, say nothing. */
+int dtype_of_whole(const fl_value *in, int n) {
+    int dtype = -1;
+    for (int i = 0; i < n; i++) {
+        if (in[i].tag != FL_TENSOR || in[i].t->dtype == FL_BOOL)
+            continue;
+        if (!fl_is_int(in[i].t->dtype) || (dtype >= 0 && dtype != in[i].t->dtype))
+            return -1;
+        dtype = in[i].t->dtype;
+    }
+    return dtype;
+}
+
+/* Whole numbers from parameter `first` on would become others in the dtype of the tensors. */
+int check_numbers(const fl_op *op, const fl_value *in, int n, int first) {
+    for (int i = first; i < n; i++) {
+        if (in[i].tag != FL_INT || (in[i].i >= INT8_MIN && in[i].i <= INT8_MAX))
+            continue;       /* small ones fit all dtypes, or are negative ones of unsigned dtypes */
+        int dtype = dtype_of_whole(in, n);
+        if (dtype >= 0 && fl_check_number(fl_op_title(op), op->params[i].name, in[i], dtype) < 0)
+            return fl_raise();
+    }
+    return 0;
+}
+
 int negative_power(const fl_op *op, const fl_value *in) {
     PyErr_Format(PyExc_RuntimeError,
                  "%s: Integers to negative integer powers are not allowed: got a tensor of dtype "
@@ -140,10 +168,19 @@ int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out) 
     return fl_call_pointwise(op, in, n, out);
 }
 
+/* Rows that choose among elements and numbers: a number that wraps would be a wrong choice. */
+int fl_call_choice(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (FL_UNLIKELY(check_numbers(op, in, n, 0) < 0))
+        return -1;
+    return fl_call_pointwise(op, in, n, out);
+}
+
 int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_value &exponent = in[1];
     if (exponent.tag == FL_INT && exponent.i < 0 && in[0].tag == FL_TENSOR && is_whole(in[0]))
         return negative_power(op, in);
+    if (FL_UNLIKELY(check_numbers(op, in, n, 1) < 0))
+        return -1;
     if (FL_UNLIKELY(is_bool_power(in[0], exponent))) {
         const fl_op *either = &fl_builtin_ops[FL_OP_bitwise_or];
         fl_value both[2] = {in[0], exponent};

@@ -111,6 +111,8 @@ extern "C" int fl_infer_scatter__src(const fl_op *op, const fl_value *in, int n,
 }
 
 extern "C" int fl_infer_scatter__value(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    if (fl_check_number(fl_op_title(op), "value", in[3], in[0].t->dtype) < 0)
+        return -1;
     return infer_scatter(op, in, n, outs, nullptr);
 }
 

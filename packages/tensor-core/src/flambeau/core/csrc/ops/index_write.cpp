@@ -116,6 +116,9 @@ extern "C" int fl_infer_index_fill(const fl_op *op, const fl_value *in, int n, f
     if (complex && !fl_is_complex(in[0].t->dtype))
         return fl_error(FL_RUNTIME_ERROR, "%s: value is complex, but self is %s; convert self to "
                         "complex64 first", fl_op_title(op), fl_dtype_name(in[0].t->dtype));
+    if (in[3].tag != FL_TENSOR &&
+        fl_check_number(fl_op_title(op), "value", in[3], in[0].t->dtype) < 0)
+        return -1;
     fl_spec_like(outs, in[0].t);
     return 0;
 }

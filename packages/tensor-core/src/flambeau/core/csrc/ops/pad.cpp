@@ -198,6 +198,8 @@ extern "C" int fl_infer_constant_pad_nd(const fl_op *op, const fl_value *in, int
     if (in[2].tag == FL_COMPLEX && !fl_is_complex(self->dtype))
         return fl_error(FL_RUNTIME_ERROR, "%s: value is complex, but self is %s", fl_op_title(op),
                         fl_dtype_name(self->dtype));
+    if (fl_check_number(fl_op_title(op), "value", in[2], self->dtype) < 0)
+        return -1;
     fl_spec_set(outs, self->dtype, fl_device_code(self), self->ndim, shape);
     fl_spec_in_format(outs, fl_suggested_format(self));
     return 0;

@@ -30,7 +30,7 @@ ROWS = (
               inplace=True, call="hardtanh", doc="Restricts values to an interval."),
     pointwise("hardtanh_between(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
               float="min_val if self <= min_val else max_val if self >= max_val else self",
-              int="clamp(self, min_val, max_val)", forms=(),
+              int="clamp(self, min_val, max_val)", forms=(), call="choice",
               doc="Restricts values to an interval."),
     pointwise("logsigmoid(Tensor self)",
               float="logsigmoid(self)", forms=_NN,
@@ -56,7 +56,7 @@ ROWS = (
               doc="``x`` above the threshold, ``value`` elsewhere."),
     pointwise("threshold_at(Tensor self, Scalar threshold=0, Scalar value=0)",
               float="value if self <= threshold else self",
-              int="value if self <= threshold else self", forms=(),
+              int="value if self <= threshold else self", forms=(), call="choice",
               doc="``x`` above the threshold, ``value`` elsewhere."),
     # ---- exponentials
     composite("celu(Tensor self, Scalar alpha=1.0)", forms=_BOTH, inplace=True,
