@@ -338,3 +338,11 @@ def test_functional_call_takes_names_that_the_module_lacks():
         flambeau.func.functional_call(module, {"named_buffers": x}, (x,))
     with pytest.raises(AttributeError, match="inner"):
         flambeau.func.functional_call(module, {"inner.weight": x}, (x,))
+
+
+@pytest.mark.parametrize("name", ["grad", "grad_and_value", "value_and_grad", "vjp", "jvp",
+                                  "jacrev", "jacfwd", "hessian", "linearize", "vmap"])
+def test_what_cannot_be_called_is_named(name):
+    more = ((flambeau.ones(1),), (flambeau.ones(1),)) if name == "jvp" else ()
+    with pytest.raises(TypeError, match=rf"{name}\(\): argument 'func' must be a function"):
+        getattr(func, name)(3, *more)

@@ -224,3 +224,8 @@ def test_memory_is_given_back():
         assert flambeau.core.memory_stats()["live_bytes"] <= before + 1000
     finally:
         gc.enable()
+
+
+def test_what_cannot_be_called_is_named():
+    with pytest.raises(TypeError, match=r"jit.compile\(\): argument 'model' .*, not int"):
+        jit.compile(3)

@@ -46,6 +46,9 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     Returns:
         A callable with the same arguments and result; other attributes are those of ``model``.
 
+    Raises:
+        TypeError: ``model`` cannot be called.
+
     Example:
         >>> import flambeau
         >>> from flambeau import jit
@@ -57,6 +60,9 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     """
     if model is None:
         return partial(compile, disable=disable)
+    if not callable(model):
+        raise TypeError(f"jit.compile(): argument 'model' must be a function or a module, not "
+                        f"{type(model).__name__}")
     return model if disable else Compiled(model)
 
 

@@ -125,6 +125,10 @@ def gumbel_softmax(
         >>> gumbel_softmax(flambeau.tensor([-1e9, 0.0, -1e9]), hard=True)
         tensor([0., 1., 0.])
     """
+    if not isinstance(logits, Tensor):
+        raise TypeError(
+            f"gumbel_softmax(): argument 'logits' must be a Tensor, not {type(logits).__name__}"
+        )
     noise = -ops.log(ops.empty_like(logits).exponential_())
     shares = ops.softmax((logits + noise) / tau, dim)
     if not hard:

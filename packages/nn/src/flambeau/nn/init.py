@@ -18,6 +18,8 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
+from ._fans import _calculate_correct_fan, _calculate_fan_in_and_fan_out, expect_tensor
+
 _GAINS = {
     "linear": 1.0,
     "conv1d": 1.0,
@@ -58,12 +60,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with uniform numbers in ``[a, b)``."""
+    expect_tensor("uniform_", tensor)
     with flambeau.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
+    expect_tensor("normal_", tensor)
     with flambeau.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -94,6 +98,7 @@ def trunc_normal_(
         >>> bool((trunc_normal_(flambeau.empty(100)).abs() <= 2).all())
         True
     """
+    expect_tensor("trunc_normal_", tensor)
     _check_interval(mean, std, a, b)
     if tensor.is_meta:  # which holds no numbers to look at
         return tensor
@@ -109,17 +114,20 @@ def trunc_normal_(
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
+    expect_tensor("constant_", tensor)
     with flambeau.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
+    expect_tensor("ones_", tensor)
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
+    expect_tensor("zeros_", tensor)
     return constant_(tensor, 0.0)
 
 
@@ -135,6 +143,7 @@ def eye_(tensor: Tensor) -> Tensor:
         tensor([[1., 0.],
                 [0., 1.]])
     """
+    expect_tensor("eye_", tensor)
     if tensor.ndim != 2:
         raise ValueError(f"eye_() fills a matrix, not a tensor of shape {tuple(tensor.shape)}")
     rows, columns = tensor.shape
@@ -149,6 +158,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     Raises:
         ValueError: The tensor has fewer than two dimensions.
     """
+    expect_tensor("xavier_uniform_", tensor)
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
@@ -160,6 +170,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Raises:
         ValueError: The tensor has fewer than two dimensions.
     """
+    expect_tensor("xavier_normal_", tensor)
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
 
@@ -189,6 +200,7 @@ def kaiming_uniform_(
         >>> bool((weight.abs() <= 2 ** 0.5).all())
         True
     """
+    expect_tensor("kaiming_uniform_", tensor)
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -204,6 +216,7 @@ def kaiming_normal_(
 
     The arguments are those of ``kaiming_uniform_``.
     """
+    expect_tensor("kaiming_normal_", tensor)
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
@@ -226,6 +239,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         >>> bool((q @ q.T - flambeau.eye(3)).abs().max() < 1e-5)
         True
     """
+    expect_tensor("orthogonal_", tensor)
     if tensor.ndim < 2:
         raise ValueError(f"orthogonal_() needs two dimensions or more, not {tuple(tensor.shape)}")
     if tensor.numel() == 0:
@@ -258,6 +272,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         >>> (sparse_(flambeau.empty(4, 2), 0.5) == 0).sum(0)
         tensor([2, 2])
     """
+    expect_tensor("sparse_", tensor)
     if tensor.ndim != 2:
         raise ValueError(f"sparse_() fills a matrix, not a tensor of shape {tuple(tensor.shape)}")
     if not 0 <= sparsity <= 1:
@@ -291,6 +306,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
                 [[0., 0., 0.],
                  [0., 1., 0.]]])
     """
+    expect_tensor("dirac_", tensor)
     if tensor.ndim not in (3, 4, 5):
         raise ValueError(
             "dirac_() fills a weight of three, four or five dimensions, not a tensor of shape "
@@ -347,28 +363,6 @@ def fan_in_uniform_(weight: Tensor, bias: Tensor | None) -> None:
     uniform_(weight, -bound, bound)
     if bias is not None:
         uniform_(bias, -bound, bound)
-
-
-def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs reach an output, and how many outputs an input reaches.
-
-    The name is PyTorch's: many initializations outside it call this function.
-    """
-    if tensor.ndim < 2:
-        raise ValueError(
-            "the fan in and out are defined for two dimensions or more, not for shape "
-            f"{tuple(tensor.shape)}"
-        )
-    area = math.prod(tensor.shape[2:])
-    return tensor.shape[1] * area, tensor.shape[0] * area
-
-
-def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    """The fan that a mode names; under PyTorch's name, which programs call."""
-    fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor), strict=True))
-    if mode.lower() not in fans:
-        raise ValueError(f'mode is "fan_in" or "fan_out", not {mode!r}')
-    return fans[mode.lower()]
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:

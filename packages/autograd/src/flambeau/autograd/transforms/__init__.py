@@ -9,5 +9,6 @@ forward/     what each operator does with tangents
 vectorize    ``vmap``
 reverse      ``grad``, ``vjp`` and their kin
 tangents     ``jvp``, ``jacfwd``, ``linearize``
+functions    what is asked of the function that is transformed
 modules      ``functional_call``, ``stack_module_state``
 """

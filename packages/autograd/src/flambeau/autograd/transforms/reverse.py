@@ -16,6 +16,7 @@ from flambeau.autograd._engine import (
     only_leads_to,
     run_grad,
 )
+from flambeau.autograd.transforms.functions import expect_function
 from flambeau.autograd.transforms.stack import (
     has_history,
     has_history_below,
@@ -120,6 +121,8 @@ def grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable:
         >>> flambeau.func.grad(flambeau.func.grad(cube))(flambeau.tensor(2.0))
         tensor(12.)
     """
+    expect_function(func, "grad")
+
     @functools.wraps(func)
     def gradient(*args, **kwargs):
         grads, (_, aux) = _grad_and_value(func, argnums, has_aux, args, kwargs, "grad")
@@ -144,6 +147,8 @@ def grad_and_value(func: Callable, argnums=0, has_aux: bool = False) -> Callable
         >>> flambeau.func.grad_and_value(lambda x: x ** 3)(flambeau.tensor(2.0))
         (tensor(12.), tensor(8.))
     """
+    expect_function(func, "grad_and_value")
+
     @functools.wraps(func)
     def gradient(*args, **kwargs):
         grads, (value, aux) = _grad_and_value(func, argnums, has_aux, args, kwargs,
@@ -169,6 +174,8 @@ def value_and_grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable
         >>> flambeau.func.value_and_grad(lambda x: x ** 3)(flambeau.tensor(2.0))
         (tensor(8.), tensor(12.))
     """
+    expect_function(func, "value_and_grad")
+
     @functools.wraps(func)
     def gradient(*args, **kwargs):
         grads, (value, aux) = _grad_and_value(func, argnums, has_aux, args, kwargs,
@@ -265,6 +272,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
         >>> pull(flambeau.tensor([1.0, 1.0]))
         (tensor([2., 4.]),)
     """
+    expect_function(func, "vjp")
     outer = is_grad_enabled()
     with enable_grad():
         variables = Variables(primals, "vjp")
@@ -310,6 +318,7 @@ def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int 
         tensor([[2., 0.],
                 [0., 4.]])
     """
+    expect_function(func, "jacrev")
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 

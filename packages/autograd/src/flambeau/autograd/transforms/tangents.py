@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
 from flambeau.autograd.transforms.dual import DualLevel
+from flambeau.autograd.transforms.functions import expect_function
 from flambeau.autograd.transforms.reverse import (
     Variables,
     _argnum,
@@ -44,6 +45,7 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False
         >>> flambeau.func.jvp(lambda x: x * x, (x,), (flambeau.ones(2),))
         (tensor([1., 4.]), tensor([2., 4.]))
     """
+    expect_function(func, "jvp")
     values, directions, spec = _checked_pairs(primals, tangents)
     with DualLevel() as level:
         duals = [level.wrap(x, t) for x, t in zip(values, directions, strict=True)]
@@ -118,6 +120,8 @@ def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str 
         tensor([[2., 0.],
                 [0., 4.]])
     """
+    expect_function(func, "jacfwd")
+
     @functools.wraps(func)
     def jacobian(*args, **kwargs):
         from flambeau.autograd.transforms.vectorize import vmap
@@ -180,6 +184,7 @@ def hessian(func: Callable, argnums=0) -> Callable:
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
+    expect_function(func, "hessian")
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -202,6 +207,7 @@ def linearize(func: Callable, *primals):
         >>> push(flambeau.ones(2))
         tensor([2., 4.])
     """
+    expect_function(func, "linearize")
     outer = is_grad_enabled()
     with enable_grad():
         variables = Variables(primals, "linearize")

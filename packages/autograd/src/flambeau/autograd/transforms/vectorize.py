@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 
 from flambeau.autograd.transforms.batch import BatchLevel
+from flambeau.autograd.transforms.functions import expect_function
 from flambeau.core import Tensor, ops
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 
@@ -39,6 +40,7 @@ def vmap(func: Callable, in_dims=0, out_dims=0, randomness: str = "error", *,
         >>> dot(flambeau.ones(2, 3), flambeau.ones(2, 3))
         tensor([3., 3.])
     """
+    expect_function(func, "vmap")
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or "
                            f"'same'. Got {randomness}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flambeau.core._core import ArgumentError
+
 Size = int | tuple[int, ...]
 
 
 def check_whole(owner: object, **sizes: Any) -> None:
-    """Refuse sizes that are no whole numbers, by the name that the user gave them.
+    """Refuse sizes that are no whole numbers of at least 0, by the name that the user gave them.
 
     Args:
         owner: The module that is being made, for the error.
@@ -17,12 +19,16 @@ def check_whole(owner: object, **sizes: Any) -> None:
 
     Raises:
         TypeError: One is not a whole number.
+        ArgumentError: One is negative; it is a ``ValueError`` and, as in PyTorch, a
+            ``RuntimeError``.
     """
     for name, size in sizes.items():
         if not hasattr(size, "__index__"):
             raise TypeError(
                 f"{type(owner).__name__}(): {name} must be an int, not {type(size).__name__}"
             )
+        if size.__index__() < 0:
+            raise ArgumentError(f"{type(owner).__name__}(): {name} is {size}; it must be 0 or more")
 
 
 def spread(value: Any, count: int, name: str) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from flambeau import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._sizes import check_whole
 from .module import Module
 
 
@@ -68,7 +69,7 @@ class LayerNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _as_shape(normalized_shape)
+        self.normalized_shape = _as_shape(self, normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         learned = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
@@ -118,7 +119,7 @@ class RMSNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _as_shape(normalized_shape)
+        self.normalized_shape = _as_shape(self, normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         made = {"device": device, "dtype": dtype}
@@ -175,6 +176,7 @@ class GroupNorm(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        check_whole(self, num_groups=num_groups, num_channels=num_channels)
         if num_groups <= 0 or num_channels % num_groups:
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
@@ -279,5 +281,9 @@ class CrossMapLRN2d(_ResponseNorm):
         )
 
 
-def _as_shape(given: int | Iterable[int]) -> tuple[int, ...]:
-    return tuple(given) if isinstance(given, Iterable) else (given,)
+def _as_shape(owner: Module, given: int | Iterable[int]) -> tuple[int, ...]:
+    sizes = isinstance(given, Iterable) and not isinstance(given, str)
+    shape: tuple[int, ...] = tuple(given) if sizes else (given,)  # type: ignore[arg-type,assignment]
+    for size in shape:
+        check_whole(owner, normalized_shape=size)
+    return shape

@@ -33,7 +33,7 @@ def get_total_norm(
         >>> get_total_norm([flambeau.tensor([3.0]), flambeau.tensor([4.0])])
         tensor(5.)
     """
-    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    listed = _tensors("get_total_norm", "tensors", tensors)
     if not listed:
         return flambeau.tensor(0.0)
     order, device = float(norm_type), listed[0].device
@@ -82,7 +82,7 @@ def clip_grad_norm_(
         >>> p.grad
         tensor([0.6000, 0.8000])
     """
-    listed = _listed(parameters)
+    listed = _listed("clip_grad_norm_", parameters)
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
     return total
@@ -113,7 +113,7 @@ def clip_grads_with_norm_(
     """
     with flambeau.no_grad():
         scale = flambeau.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-        for grad in _grads(_listed(parameters)):
+        for grad in _grads(_listed("clip_grads_with_norm_", parameters)):
             grad.mul_(scale.to(device=grad.device, dtype=grad.dtype))
 
 
@@ -152,14 +152,25 @@ def clip_grad_value_(
     """
     limit = float(clip_value)
     with flambeau.no_grad():
-        for grad in _grads(_listed(parameters)):
+        for grad in _grads(_listed("clip_grad_value_", parameters)):
             grad.clamp_(-limit, limit)
 
 
-def _listed(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    if isinstance(parameters, Tensor):
-        return [parameters]
-    listed = list(parameters)
+def _tensors(name: str, argument: str, given: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    if isinstance(given, Tensor):
+        return [given]
+    listed = list(given) if isinstance(given, Iterable) else [given]
+    for each in listed:
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{argument}' must be a Tensor or Tensors, as "
+                f"module.parameters() gives them, not {type(each).__name__}"
+            )
+    return listed
+
+
+def _listed(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    listed = _tensors(name, "parameters", parameters)
     if not listed and isinstance(parameters, types.GeneratorType):
         warnings.warn(
             "the generator of parameters is empty, no gradient is clipped; one that was used "

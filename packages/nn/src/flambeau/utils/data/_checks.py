@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 
+def check_dataset(dataset: Any) -> None:
+    """Raise ``TypeError`` for what has no samples."""
+    if not hasattr(dataset, "__getitem__") and not hasattr(dataset, "__getitems__"):
+        raise TypeError(
+            f"DataLoader(): argument 'dataset' must have __getitem__ and __len__, or be an "
+            f"IterableDataset; {type(dataset).__name__} is neither"
+        )
+
+
 def check_workers(
     count: int, timeout: float, prefetch: int | None, persistent: bool, kind: str | None
 ) -> None:

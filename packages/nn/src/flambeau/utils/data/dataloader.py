@@ -66,6 +66,7 @@ class DataLoader(Generic[Sample]):
             number of workers. Otherwise one worker reads it all.
 
     Raises:
+        TypeError: The dataset has no samples.
         ValueError: Arguments that exclude each other, or numbers out of range.
 
     Example:
@@ -101,6 +102,8 @@ class DataLoader(Generic[Sample]):
         shard_iterable: bool = False,
     ) -> None:
         self._is_iterable = isinstance(dataset, IterableDataset)
+        if not self._is_iterable:
+            _checks.check_dataset(dataset)
         _checks.check_workers(num_workers, timeout, prefetch_factor, persistent_workers, workers)
         _checks.check_context(num_workers, multiprocessing_context, workers)
         _checks.check_order(self._is_iterable, shuffle, sampler, batch_sampler)
