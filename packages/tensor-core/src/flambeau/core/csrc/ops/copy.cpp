@@ -36,7 +36,7 @@ int passage(int from, int to) {
         return fl_kind_of_dtype[to];
     if (from == FL_U64 && (fl_is_float(to) || fl_is_complex(to)))
         return fl_kind_of_dtype[fl_real_dtype(to)];
-    if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128 || fl_is_int(to)))
+    if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128))
         return FL_K_F64;
     return k;
 }

@@ -1,5 +1,6 @@
 /* Contiguous integers narrower than 64 bits, and half precision: see narrow.h. */
 #include "ops/narrow.h"
+#include "kernels/divide.h"
 #include "kernels/half.h"
 #include "kernels/narrow.h"
 #include "op_index.h"
@@ -15,6 +16,7 @@ int kernel_of(uint32_t index) {
     case FL_OP_maximum: return FL_NARROW_MAX;
     case FL_OP_minimum: return FL_NARROW_MIN;
     case FL_OP_clamp_min: return FL_NARROW_MAX;
+    case FL_OP_relu: return FL_NARROW_MAX;
     case FL_OP_clamp_max: return FL_NARROW_MIN;
     case FL_OP_bitwise_and: return FL_NARROW_AND;
     case FL_OP_bitwise_or: return FL_NARROW_OR;
@@ -151,6 +153,31 @@ bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *ou
     return true;
 }
 
+/* Whole numbers divided by a number; int64 too. */
+bool run_division(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
+    const fl_value &by = in[pw->operand[1]];
+    int column = dtype == FL_I64 ? (int)FL_NARROW_DTYPES : column_of(dtype);
+    Side x;
+    if (column < 0 || by.tag != FL_INT || by.i == 0 ||
+        (dtype != FL_I64 && !fits(by.i, dtype)) || in[pw->operand[0]].tag != FL_TENSOR ||
+        out->dtype != dtype || !(out->flags & FL_CONTIGUOUS) ||
+        !x.set(in[pw->operand[0]], dtype, out))
+        return false;
+    auto floors = FL_PICK(fl_divide_kernels)->floors[column];
+    const int64_t size = fl_itemsize(dtype);
+    fl_parallel(out->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
+        floors(x.from(begin, size), by.i, out->data + begin * size, end - begin);
+    });
+    return true;
+}
+
+/* relu of integers is the greater of them and 0. */
+fl_value zero() {
+    fl_value v = {};
+    v.tag = FL_INT;
+    return v;
+}
+
 }  // namespace
 
 bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
@@ -160,13 +187,16 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         return run_sign(op, in[pw->operand[0]], dtype, out);
     if (op->index == FL_OP_clamp_both)
         return run_clamp(pw, in, dtype, out);
+    if (op->index == FL_OP_floor_divide)
+        return run_division(pw, in, dtype, out);
+    bool above_zero = op->index == FL_OP_relu;
     int column = half ? dtype == FL_BF16 : column_of(dtype);
     int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
     bool compares = !half && kernel >= FL_NARROW_EQ;
     Side a, b;
-    if (kernel < 0 || pw->n_in != 2 || !(out->flags & FL_CONTIGUOUS) ||
+    if (kernel < 0 || pw->n_in != (above_zero ? 1 : 2) || !(out->flags & FL_CONTIGUOUS) ||
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
-        !a.set(in[pw->operand[0]], dtype, out) || !b.set(in[pw->operand[1]], dtype, out))
+        !a.set(in[pw->operand[0]], dtype, out) || !b.set(above_zero ? zero() : in[pw->operand[1]], dtype, out))
         return false;
     fl_narrow_fn run = function_of(kernel, kernel, dtype);
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
