@@ -7,7 +7,16 @@ import flambeau
 from flambeau.core import ops
 
 DTYPES = [np.int64, np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32, np.uint64]
-SIZES = [(1, 1, 1), (1, 70, 5), (2, 3, 130), (3, 33, 1), (4, 1, 64), (7, 65, 17), (33, 129, 40)]
+SIZES = [
+    (1, 1, 1),
+    (1, 70, 5),
+    (3, 40, 6),
+    (2, 3, 130),
+    (3, 33, 1),
+    (4, 1, 64),
+    (7, 65, 17),
+    (33, 129, 40),
+]
 
 
 def drawn(rng, dtype, *shape):

@@ -84,8 +84,42 @@ template <class T> void dots(const fl_whole_product *p, int64_t begin, int64_t e
         }
 }
 
+/* c += x[0] b[0] + ... + x[3] b[3] for four rows of b. A product of 16 bits is one of ints, which
+ * do not overflow where they are unsigned. */
+template <class T> void add_rows(const T *x, const T *b, int64_t ldb, T *c, int64_t n) {
+    typedef decltype(T() + 0u) Factor;
+    const T *b1 = b + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb;
+    const Factor x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; j++)
+        c[j] = (T)(c[j] + x0 * b[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j]);
+}
+
+template <class T> void sums(const fl_whole_product *p, int64_t begin, int64_t end) {
+    Operands<T> o(*p);
+    for (int64_t i = 0; i < p->m; i++) {
+        const T *a = o.a + i * p->lda, *b = o.b + begin;
+        T *c = o.c + i * p->n + begin;
+        for (int64_t j = 0; j < end - begin; j++)
+            c[j] = o.bias ? o.bias[begin + j] : 0;
+        int64_t q = 0;
+        for (; q + ROWS <= p->k; q += ROWS)
+            add_rows(a + q, b + q * p->ldb, p->ldb, c, end - begin);
+        for (; q < p->k; q++) {
+            const T single[ROWS] = {a[q]};
+            add_rows(single, b + q * p->ldb, 0, c, end - begin);
+        }
+    }
+}
+
+void widen(const uint8_t *__restrict x, uint16_t *__restrict to, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        to[i] = x[i];
+}
+
 }  // namespace
 
 extern const fl_whole_kernels FL_LEVEL(fl_whole_kernels) = {
     {tiles<uint16_t>, tiles<uint32_t>, tiles<uint64_t>},
-    {dots<uint16_t>, dots<uint32_t>, dots<uint64_t>}};
+    {dots<uint16_t>, dots<uint32_t>, dots<uint64_t>},
+    {sums<uint16_t>, sums<uint32_t>, sums<uint64_t>}, widen};

@@ -9,6 +9,12 @@ const fl_whole_kernels *const kernels = FL_PICK(fl_whole_kernels);
 
 void copy(const fl_whole_matrix &from, int dtype, int64_t rows, int64_t cols, char *to,
           int to_dtype, int64_t ld) {
+    if (fl_itemsize(dtype) == 1 && from.col == 1) {     /* the sign does not reach the low byte */
+        for (int64_t r = 0; r < rows; r++)
+            kernels->widen((const uint8_t *)from.data + r * from.row, (uint16_t *)to + r * ld,
+                           cols);
+        return;
+    }
     const int64_t shape[] = {rows, cols}, in[] = {from.row, from.col}, out[] = {ld, 1};
     fl_copy_strided(fl_strided{to, to_dtype, out},
                     fl_strided{const_cast<char *>(from.data), dtype, in}, 2, shape);
@@ -69,7 +75,7 @@ int fl_whole_dtype(int dtype) {
 void fl_whole_panels(int dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *panels,
                      const void *bias, void *c) {
     run(kernels->tiles[width_of(fl_whole_dtype(dtype))],
-        fl_whole_product{n, k, a, k, panels, c, bias}, m);
+        fl_whole_product{n, k, a, k, panels, c, bias, m, 0}, m);
 }
 
 int fl_whole_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_whole_matrix &a,
@@ -78,13 +84,24 @@ int fl_whole_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_whole
     Lines rows(a, dtype, m, k, false);
     if (!rows.ok())
         return -1;
-    fl_whole_product p = {n, k, rows.data, rows.ld, nullptr, c, bias};
-    if (n < THIN || (m < THIN && b.row == 1)) {
+    fl_whole_product p = {n, k, rows.data, rows.ld, nullptr, c, bias, m, 0};
+    if (n < THIN || (m < THIN && b.row == 1 && b.col != 1)) {
         Lines columns(fl_whole_matrix{b.data, b.col, b.row}, dtype, n, k, true);
         if (!columns.ok())
             return -1;
         p.b = columns.data;
         run(kernels->dots[width], p, m);
+        return 0;
+    }
+    if (m < THIN) {
+        Lines lines(b, dtype, k, n, false);
+        if (!lines.ok())
+            return -1;
+        p.b = lines.data;
+        p.ldb = lines.ld;
+        fl_parallel(n, 32768 / (m * k + 1) + 64, [&](int64_t begin, int64_t end) {
+            kernels->sums[width](&p, begin, end);
+        });
         return 0;
     }
     int64_t cols = FL_WHOLE_TILE / fl_itemsize(wide);
