@@ -15,6 +15,8 @@ from typing import Any
 import flambeau
 from flambeau.core import exchange_own_generator
 
+from ._python_stream import PythonStream
+
 _MASK = (1 << 64) - 1
 COLLATE = (1 << 32) - 1  # the place of ``collate_fn``, after those of all samples
 
@@ -41,7 +43,7 @@ class Streams:
         self._everywhere = everywhere
         self._restore = everywhere and restore
         self._former: Any = None
-        self._python: Any = None
+        self._python = PythonStream()
         self._numpy: Any = None
         self._own_numpy: Any = None
         self._first = 0
@@ -49,14 +51,14 @@ class Streams:
     def __enter__(self) -> Streams:
         self._former = exchange_own_generator(self._generator)
         if self._restore:
-            self._python = random.getstate()
+            self._python.save()
             self._numpy = self._exchange_numpy()
         return self
 
     def __exit__(self, *_: object) -> None:
         exchange_own_generator(self._former)
         if self._restore:
-            random.setstate(self._python)
+            self._python.restore()
             if self._numpy is not None:
                 sys.modules["numpy"].random.set_bit_generator(self._numpy)
 

@@ -60,7 +60,7 @@ class DataLoader(Generic[Sample]):
             gathered by compiled code (and the calling thread alone where they are small),
             processes elsewhere.
         seed_samples: Give every sample its own random stream. ``False`` saves some
-            30 µs per batch; random numbers drawn inside samples then depend on who loads what.
+            10 µs per batch; random numbers drawn inside samples then depend on who loads what.
         shard_iterable: Let every worker iterate over an ``IterableDataset`` of its own, which
             takes its share by ``get_worker_info()``, as PyTorch does. Batches then depend on the
             number of workers. Otherwise one worker reads it all.
