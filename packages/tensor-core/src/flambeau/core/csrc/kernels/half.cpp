@@ -51,6 +51,13 @@ inline void one_run(const T *a, bool walk_a, const T *b, bool walk_b, T *out, fl
     narrow_run(x + RUN, out);
 }
 
+template <class T> inline void clamp_run(const T *in, float low, float high, T *out, float *x) {
+    widen_run(in, x);
+    for (int i = 0; i < RUN; i++)
+        x[i] = Min::of(Max::of(x[i], low), high);
+    narrow_run(x, out);
+}
+
 #ifdef __F16C__
 constexpr int WIDE = 8;
 inline __m256 load(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128((__m128i *)p)); }
@@ -66,7 +73,25 @@ inline void one_run(const fl_f16 *a, bool walk_a, const fl_f16 *b, bool walk_b, 
         store(out + i, Op::of(walk_a ? load(a + i) : load_wide(x), walk_b ? load(b + i)
                                                                           : load_wide(y)));
 }
+inline void clamp_run(const fl_f16 *in, float low, float high, fl_f16 *out, float *) {
+    const __m256 least = _mm256_set1_ps(low), most = _mm256_set1_ps(high);
+    for (int i = 0; i < RUN; i += WIDE)
+        store(out + i, Min::of(Max::of(load(in + i), least), most));
+}
 #endif
+
+template <class T> void clamp(const void *in, float low, float high, void *to, int64_t n) {
+    const T *x = (const T *)in;
+    T *out = (T *)to;
+    alignas(64) float wide[RUN];
+    int64_t i = 0;
+    for (; i + RUN <= n; i += RUN)
+        clamp_run(x + i, low, high, out + i, wide);
+    T last[RUN] = {};
+    memcpy(last, x + i, (size_t)(n - i) * sizeof(T));
+    clamp_run(last, low, high, last, wide);
+    memcpy(out + i, last, (size_t)(n - i) * sizeof(T));
+}
 
 template <class Op, class T>
 void run(const void *left, int step_a, const void *right, int step_b, void *to, int64_t n) {
@@ -109,4 +134,4 @@ void bits(const void *x, void *to, int64_t n, uint16_t keep, uint16_t flip) {
 
 extern const fl_half_kernels FL_LEVEL(fl_half_kernels) = {
     {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)},
-    bits};
+    {clamp<fl_f16>, clamp<fl_bf16>}, bits};

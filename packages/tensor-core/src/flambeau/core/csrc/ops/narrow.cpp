@@ -127,6 +127,13 @@ bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_t
     fl_narrow_fn raise = function_of(FL_NARROW_MAX, FL_HALF_MAX, dtype);
     fl_narrow_fn lower = function_of(FL_NARROW_MIN, FL_HALF_MIN, dtype);
     const int64_t size = fl_itemsize(dtype);
+    if (x.step > 0 && low.step < 0 && high.step < 0) {
+        auto clamp = FL_PICK(fl_half_kernels)->clamp[dtype == FL_BF16];
+        fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+            clamp(x.from(begin, size), low.wide, high.wide, out->data + begin * size, end - begin);
+        });
+        return true;
+    }
     fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i += NEAR) {
             int64_t n = end - i < NEAR ? end - i : NEAR;
@@ -196,7 +203,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
     Side a, b;
     if (kernel < 0 || pw->n_in != (above_zero ? 1 : 2) || !(out->flags & FL_CONTIGUOUS) ||
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
-        !a.set(in[pw->operand[0]], dtype, out) || !b.set(above_zero ? zero() : in[pw->operand[1]], dtype, out))
+        !a.set(in[pw->operand[0]], dtype, out) ||
+        !b.set(above_zero ? zero() : in[pw->operand[1]], dtype, out))
         return false;
     fl_narrow_fn run = function_of(kernel, kernel, dtype);
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
