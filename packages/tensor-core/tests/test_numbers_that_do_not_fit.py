@@ -113,3 +113,11 @@ def test_arithmetic_and_comparisons_take_all_numbers(number):
     assert (x < number).tolist() == [number > 0] * 3
     assert (x // 256).tolist() == [0, 0, 0]
     assert ops.remainder(x, 256).tolist() == [1, 2, 3]
+
+
+def test_lists_hold_the_whole_range_of_int64():
+    edges = [2 ** 63 - 1, -2 ** 63, 0, -1, True]
+    assert flambeau.tensor(edges).tolist() == edges
+    for beyond in (2 ** 63, -2 ** 63 - 1, 2 ** 70):
+        with pytest.raises(RuntimeError, match=f"value {beyond} cannot be converted"):
+            flambeau.tensor([0, beyond])

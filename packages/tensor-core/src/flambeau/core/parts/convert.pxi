@@ -65,6 +65,7 @@ cdef int _write_number(char *p, int code, object value) except -1:
     cdef double wide[2]
     cdef int64_t whole
     cdef int64_t one = 1
+    cdef int beyond = 0
     cdef fl_strided src, dst
     if isinstance(value, Tensor):
         value = _item(value, "tensor()")
@@ -77,6 +78,10 @@ cdef int _write_number(char *p, int code, object value) except -1:
     if code == FL_BOOL:
         p[0] = 1 if value else 0
         return 0
+    if code == FL_I64 and type(value) is int:
+        (<long long *>p)[0] = PyLong_AsLongLongAndOverflow(value, &beyond)
+        if not beyond:
+            return 0
     dst.data, dst.dtype, dst.strides = p, code, &one
     src.strides = &one
     if fl_is_int(code):

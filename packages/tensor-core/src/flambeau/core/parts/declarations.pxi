@@ -8,6 +8,7 @@ from cpython.buffer cimport (
     PyBUF_STRIDES,
     PyBUF_WRITABLE,
 )
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyTypeObject, _Py_REFCNT
