@@ -212,7 +212,7 @@ def test_scales_are_those_of_pytorch():
 
 @pytest.mark.parametrize("unscale_first", [False, True])
 def test_a_step_without_any_gradient_is_refused(unscale_first):
-    idle = optim.SGD([flambeau.ones(2, requires_grad=True)], lr=0.1)
+    idle = optim.SGD([flambeau.ones(2)], lr=0.1)
     scaler = flambeau.amp.GradScaler("cpu")
     scaler.scale(flambeau.ones(()))
     if unscale_first:

@@ -38,10 +38,10 @@ def files() -> dict[str, str]:
 
 
 def _interpreter() -> str:
-    names = [f"FL_CAT(fl_{verb}_bytecode_, FL_ISA)" for verb in ("run", "stream")]
+    run, stream = (f"FL_CAT(fl_{verb}_bytecode_, FL_ISA)" for verb in ("run", "stream"))
     kernels = {key: f"FL_CAT({name}, FL_ISA)" for key, name in _opcode_kernels().items()}
-    declarations = "".join(map(_declaration, (*names, *kernels.values())))
-    return HEAD + declarations + bytecode_interpreter_source(*names, kernels)
+    declarations = "".join(map(_declaration, (run, stream, *kernels.values())))
+    return HEAD + declarations + bytecode_interpreter_source(run, stream, kernels)
 
 
 def _opcode_kernels() -> dict[tuple[str, str], str]:
