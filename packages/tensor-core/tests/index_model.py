@@ -29,8 +29,10 @@ def _spread(index: tuple, ndim: int) -> list:
 
 
 def _expect_fit(part: np.ndarray, sizes: tuple) -> None:
-    """NumPy lets a mask without elements pass for dimensions of any size."""
-    if part.dtype == bool and part.shape != sizes[:part.ndim]:
+    """A mask's sizes are those of the tensor, or 0; NumPy looks at none if there is a 0."""
+    if part.dtype == bool and (
+        part.ndim > len(sizes) or any(m not in (n, 0) for m, n in zip(part.shape, sizes))
+    ):
         raise IndexError("a mask of another shape")
 
 
