@@ -30,9 +30,10 @@ def _spread(index: tuple, ndim: int) -> list:
 
 def _expect_fit(part: np.ndarray, sizes: tuple) -> None:
     """A mask's sizes are those of the tensor, or 0; NumPy looks at none if there is a 0."""
-    if part.dtype == bool and (
-        part.ndim > len(sizes) or any(m not in (n, 0) for m, n in zip(part.shape, sizes))
-    ):
+    if part.dtype != bool:
+        return
+    fits = [m in (n, 0) for m, n in zip(part.shape, sizes, strict=False)]
+    if part.ndim > len(sizes) or not all(fits):
         raise IndexError("a mask of another shape")
 
 
