@@ -1,5 +1,6 @@
 /* Incomplete gamma functions: a power series below the mean, a continued fraction above it. */
 #include "ops/gamma.h"
+#include <initializer_list>
 #include <math.h>
 
 static const double NOT = __builtin_nan("");

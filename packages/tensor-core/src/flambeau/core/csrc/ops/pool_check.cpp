@@ -1,5 +1,6 @@
 /* Arguments and sizes of the pooling rows. */
 #include "ops/pool.h"
+#include <initializer_list>
 
 /* Positions of the window; in ceil mode the last one may reach past the input, but must start
  * inside it or its left padding. */
