@@ -22,13 +22,19 @@ def _x(*shape):
     lambda x: x.tensor_split(2, 1)[1], lambda x: x.hsplit([1])[0], lambda x: x.ravel(),
     lambda x: x.movedim(0, 1), lambda x: x.swapaxes(0, 1), lambda x: x.unfold(1, 2, 1),
     lambda x: x.split_with_sizes([1, 2], 1)[0], lambda x: flambeau.broadcast_tensors(x, x)[0],
-    lambda x: flambeau.atleast_3d(x), lambda x: x.view(flambeau.int32),
-    lambda x: x.unflatten(1, (3, 1)),
+    lambda x: flambeau.atleast_3d(x), lambda x: x.unflatten(1, (3, 1)),
 ])
 def test_views_share_memory(view):
     x = _x(2, 3)
     assert view(x)._base is x
     assert flambeau.core.storage_id(view(x)) == flambeau.core.storage_id(x)
+
+
+def test_another_dtype_shares_memory_but_has_no_base():
+    x = _x(2, 3)
+    y = x.view(flambeau.int32)
+    assert y._base is None and not y._is_view() and y[0]._base is y
+    assert flambeau.core.storage_id(y) == flambeau.core.storage_id(x)
 
 
 @pytest.mark.parametrize("copy", [

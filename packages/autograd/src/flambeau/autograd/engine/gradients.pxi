@@ -11,6 +11,7 @@ cdef struct known_ops:       # rows the engine itself calls
     const fl_op *clone
     const fl_op *expand
     const fl_op *as_strided
+    const fl_op *view_as_complex
 
 cdef known_ops OPS
 
@@ -25,6 +26,7 @@ cdef int find_known_ops() except -1:
     OPS.clone = FL.find_op(b"clone")
     OPS.expand = FL.find_op(b"expand")
     OPS.as_strided = FL.find_op(b"as_strided")
+    OPS.view_as_complex = FL.find_op(b"view_as_complex")
     return 0
 
 

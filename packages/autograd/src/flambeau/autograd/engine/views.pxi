@@ -23,33 +23,56 @@ cdef int refresh_view(fl_tensor *v) except -1:
 
 
 cdef int attach_as_view(fl_tensor *v, fl_tensor *base) except -1:
-    """Make ``v`` the as_strided of its base's present history; of a base that was detached and
-    then written to, the end of the graph."""
-    cdef rule_plan *plan = plan_of(OPS.as_strided)
+    """Make ``v`` a view of its base's present history by its geometry; of a base that was detached
+    and then written to, the end of the graph."""
     cdef fl_value values[4]
-    cdef fl_value out
-    cdef Node node
-    values[0].tag = FL_TENSOR
-    values[0].t = base
-    values[1].tag = FL_INTS
-    values[1].len = v.ndim
-    values[1].is_ = v.shape
-    values[2].tag = FL_INTS
-    values[2].len = v.ndim
-    values[2].is_ = v.strides
-    values[3].tag = FL_INT
-    values[3].i = storage_offset(v)
-    node = new_node(plan.ninputs, plan.nslots)
-    node.op = OPS.as_strided
+    cdef uint32_t mode
+    if v.dtype == base.dtype:
+        put_geometry(values, base, v)
+        return attach_view(v, OPS.as_strided, values, 4)
+    mode = FL.get_mode()
+    FL.set_mode(mode | FL_M_GRAD)
+    try:
+        if base.dtype >= FL_C64:
+            pairs = ops.view_as_real(<object><PyObject *>base)
+            put_geometry(values, <fl_tensor *><PyObject *>pairs, v)
+            return attach_view(v, OPS.as_strided, values, 4)
+        pairs = pairs_of(<object><PyObject *>base, shape_of(v), strides_of(v),
+                         2 * storage_offset(v))
+        put_tensor(&values[0], <PyObject *>pairs)
+        return attach_view(v, OPS.view_as_complex, values, 1)
+    finally:
+        FL.set_mode(mode)
+
+
+cdef int put_geometry(fl_value *values, fl_tensor *source, fl_tensor *v) except -1:
+    """The arguments of as_strided() that make a view like ``v`` of ``source``."""
+    put_tensor(&values[0], <PyObject *>source)
+    put_ints(&values[1], v.shape, v.ndim)
+    put_ints(&values[2], v.strides, v.ndim)
+    put_int(&values[3], FL_INT, storage_offset(v))
+    return 0
+
+
+cdef int attach_view(fl_tensor *v, const fl_op *op, const fl_value *values, int n) except -1:
+    """Let ``v`` be the result of a view row, called at its present version."""
+    cdef rule_plan *plan = plan_of(op)
+    cdef Node node = new_node(plan.ninputs, plan.nslots)
+    node.op = op
     node.plan = plan
-    if requires_grad(base):
-        connect(&node.edges[0], base)
+    if requires_grad(values[0].t):
+        connect(&node.edges[0], values[0].t)
         node.needs = 1
         stay_youngest(node)
-    save_arguments(node, OPS.as_strided, values, 4)
+    save_arguments(node, op, values, n)
     node.flags |= N_VIEW
     node.version = version_of(v)
     return attach(v, node, 0)
+
+
+cdef object pairs_of(object source, tuple shape, tuple strides, int64_t offset):
+    """Real numbers under a complex view, as pairs in the last dimension."""
+    return ops.as_strided(source, (*shape, 2), (*[2 * s for s in strides], 1), offset)
 
 
 cdef int64_t storage_offset(fl_tensor *t) except -1:
@@ -220,17 +243,31 @@ cdef class CopySlices(NodeFunction):
 
     cdef Node inner
     cdef tuple base_shape, base_strides, shape, strides
-    cdef int64_t offset                 # of the view from its base, in elements
+    cdef int64_t offset                 # of the view from its base, in the base's real numbers
+    cdef bint as_real, as_complex       # the view shows complex numbers as pairs, or pairs as them
 
     cpdef tuple run(self, Node node, tuple grads, tuple needs):
-        whole = new_strided(self.base_shape, self.base_strides, grads[0])
-        ops.copy_(whole, grads[0])
-        part = ops.as_strided(whole, self.shape, self.strides,
-                              whole.storage_offset() + self.offset)
-        inner = evaluate_inner(self.inner, ops.clone(part), needs)
-        if needs[0]:
-            ops.copy_(part, inner[0] if inner[0] is not None else ops.mul(part, 0))
-        return (whole, *inner[1:])
+        total = new_strided(self.base_shape, self.base_strides, grads[0])
+        ops.copy_(total, grads[0])
+        part = self.part_of(total)
+        grad = ops.clone(part)
+        inner = evaluate_inner(self.inner, ops.view_as_complex(grad) if self.as_complex else grad,
+                               needs)
+        if not needs[0]:
+            return (total, *inner[1:])
+        if inner[0] is None:
+            ops.zero_(part)
+        else:
+            ops.copy_(part, ops.view_as_real(inner[0]) if self.as_complex else inner[0])
+        return (total, *inner[1:])
+
+    cdef object part_of(self, total):
+        """Where the view looks; under a complex view of real numbers, their pairs."""
+        source = ops.view_as_real(total) if self.as_real else total
+        offset = source.storage_offset() + self.offset
+        if self.as_complex:
+            return pairs_of(source, self.shape, self.strides, offset)
+        return ops.as_strided(source, self.shape, self.strides, offset)
 
     cpdef release(self):
         if self.inner.flags & N_FUNCTION:
@@ -269,5 +306,8 @@ cdef CopySlices new_copy_slices(Node inner, fl_tensor *v, fl_tensor *base):
     function.base_strides = strides_of(base)
     function.shape = shape_of(v)
     function.strides = strides_of(v)
-    function.offset = storage_offset(v) - storage_offset(base)
+    function.as_real = v.dtype < FL_C64 <= base.dtype
+    function.as_complex = base.dtype < FL_C64 <= v.dtype
+    function.offset = (storage_offset(v) << function.as_complex) \
+        - (storage_offset(base) << function.as_real)
     return function

@@ -62,7 +62,8 @@ def _unfold(g, self_shape, dimension, size, step):
 
 
 def _as_strided(g, self_geometry, size, stride, storage_offset):
-    """Elements are numbered by their place in the memory that the base spans."""
+    """Elements are numbered by their place in the memory that the base spans. Elements of the
+    base that share memory share what arrives there: the view which made them adds it up again."""
     shape, strides, start = self_geometry
     if 0 in g.shape:
         return zeros(shape, g)
@@ -73,7 +74,20 @@ def _as_strided(g, self_geometry, size, stride, storage_offset):
     length = max(span, reach) - first
     index = ops.as_strided(_numbers(length, g), size, stride, offset - first)
     flat = _add_through(g, length, index)
+    if _overlaps(shape, strides):
+        own = ops.as_strided(_numbers(length, g), shape, strides, -first).reshape(-1)
+        flat = flat / own.bincount(minlength=length).clamp_min(1)
     return ops.as_strided(flat, shape, strides, -first)
+
+
+def _overlaps(shape, strides):
+    """Whether elements may share memory."""
+    reach = 0
+    for step, n in sorted([(s, n) for n, s in zip(shape, strides, strict=True) if n != 1]):
+        if step <= reach:
+            return True
+        reach += (n - 1) * step
+    return False
 
 
 rule("unfold", self=_unfold)
