@@ -21,8 +21,8 @@ PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
 OWN_MODULES = ("accelerator", "amp", "array_api", "backends", "distributed", "fft", "linalg",
-               "multiprocessing", "random", "serialization", "signal", "special", "storage",
-               "testing", "types", "utils", "version")
+               "multiprocessing", "random", "return_types", "serialization", "signal", "special",
+               "storage", "testing", "types", "utils", "version")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {

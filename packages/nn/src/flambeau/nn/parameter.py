@@ -51,7 +51,7 @@ class Parameter(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return type(self), (self.detach(), self.requires_grad)
+        return _reduced(self, self.requires_grad)
 
 
 class Buffer(Tensor):
@@ -88,7 +88,7 @@ class Buffer(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _rebuild_buffer, (type(self), self.detach(), self.persistent)
+        return _reduced(self, False)
 
 
 def _wrap(cls: Any, data: Tensor | None, requires_grad: bool) -> Any:
@@ -102,8 +102,10 @@ def _wrap(cls: Any, data: Tensor | None, requires_grad: bool) -> Any:
     return Tensor._make_subclass(cls, data, requires_grad)
 
 
-def _rebuild_buffer(cls: type[Buffer], data: Tensor, persistent: bool) -> Buffer:
-    return cls(data, persistent=persistent)
+def _reduced(tensor: Tensor, requires_grad: bool) -> tuple[Any, ...]:
+    """What pickle needs: the values, and the attributes, ``persistent`` of buffers among them."""
+    state = (dict(tensor.__dict__),) if tensor.__dict__ else ()
+    return _wrap, (type(tensor), tensor.detach(), requires_grad), *state
 
 
 # What tensors without values can do: be asked what does not depend on values or shape, and change.

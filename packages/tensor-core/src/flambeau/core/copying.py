@@ -2,13 +2,15 @@
 
 A pickle holds every storage once, and tensors as views of it: what shared memory shares it again,
 with the same strides and offsets. Tensors of other devices are pickled by their elements, and
-come back on the CPU.
+come back on the CPU; those of ``meta`` have no elements, and stay there.
 """
 from __future__ import annotations
 
-import copyreg
-
 from flambeau.core import _core
+
+TYPE_CHECKING = False  # the import of types would cost time
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def _new_storage(raw: bytes):
@@ -21,11 +23,9 @@ def _new_storage(raw: bytes):
     return _core._storage_of(flat)
 
 
-def _reduce_storage(storage):
+def reduce_storage(storage):
+    """What pickle and copy need of a storage (``Storage.__reduce__``)."""
     return _new_storage, (_core._storage_bytes(storage),)
-
-
-copyreg.pickle(type(_core._storage_of(_core.operators()["empty"]((0,)))), _reduce_storage)
 
 
 def rebuild_view(cls, storage, dtype, shape: tuple[int, ...], strides: tuple[int, ...],
@@ -42,6 +42,13 @@ def rebuild(cls, raw: bytes, dtype, shape: tuple[int, ...], requires_grad: bool)
     return _finished(cls, flat.view(shape), requires_grad)
 
 
+def rebuild_meta(cls, dtype, shape: tuple[int, ...], strides: tuple[int, ...],
+                 requires_grad: bool):
+    """Make a tensor that has a geometry and no elements."""
+    x = _core.operators()["empty_strided"](shape, strides, dtype=dtype, device="meta")
+    return _finished(cls, x, requires_grad)
+
+
 def _finished(cls, x, requires_grad: bool):
     if cls is not _core.Tensor:
         return _core.Tensor._make_subclass(cls, x, requires_grad)
@@ -50,14 +57,49 @@ def _finished(cls, x, requires_grad: bool):
 
 def reduce_tensor(x):
     """What pickle and copy.copy need (``Tensor.__reduce_ex__``)."""
+    if x.requires_grad:
+        _check_graph(x)
     plain = x.detach()
     state = (dict(x.__dict__),) if x.__dict__ else ()
+    if x.is_meta:
+        return rebuild_meta, (type(x), x.dtype, tuple(x.shape), tuple(x.stride()),
+                              x.requires_grad), *state
     if not x.is_cpu:
         raw = _core.raw_bytes(plain.cpu().contiguous())
         return rebuild, (type(x), raw, x.dtype, tuple(x.shape), x.requires_grad), *state
     place = _core._place_in_storage(plain)
     return rebuild_view, (type(x), _core._storage_of(plain), x.dtype, tuple(x.shape),
                           tuple(x.stride()), place, x.requires_grad), *state
+
+
+def _check_graph(x) -> None:
+    """Warn of hooks, which stay behind; refuse what would lose its graph on the way."""
+    if not x.is_leaf and _sends_to_process():
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd "
+            "does not support crossing process boundaries: its gradient would not come back. "
+            "Send x.detach() for the values")
+    for hook in (x._backward_hooks or {}).values():
+        if not hasattr(hook, "__flambeau_unserializable__"):
+            import warnings
+
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, "
+                "decorate the function with flambeau.utils.hooks.unserializable_hook", stacklevel=4)
+
+
+def _sends_to_process() -> bool:
+    """Whether multiprocessing is what pickles: its pickler tells nobody else."""
+    import sys
+
+    module = sys.modules.get("multiprocessing.reduction")
+    if module is None:
+        return False
+    codes = (module.ForkingPickler.dumps.__code__, module.dump.__code__)
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code not in codes:
+        frame = frame.f_back
+    return frame is not None
 
 
 def deepcopy_tensor(x, memo: dict):

@@ -1,9 +1,8 @@
 """Every operator by name, the internal ones included: ``ops.mul``, ``ops.softmax_grad``."""
 from __future__ import annotations
 
-from collections import namedtuple
-
 from flambeau.core import _core
+from flambeau.core.named_outputs import NamedOutputs, named_outputs
 
 globals().update(_core.operators())
 
@@ -11,21 +10,17 @@ globals().update(_core.operators())
 #: Rows whose outputs PyTorch returns as a plain tuple.
 _UNNAMED = ("std_mean", "var_mean")
 
-
-def _lines(outputs) -> str:
-    """Several outputs as PyTorch prints them, one below the other."""
-    shown = ",\n".join(f"{name}={x!r}" for name, x in zip(outputs._fields, outputs, strict=True))
-    return f"flambeau.return_types.{type(outputs).__name__}(\n{shown})"
+#: Types of outputs by the name of their operator.
+OUTPUT_TYPES: dict[str, type[NamedOutputs]] = {}
 
 
 def name_outputs() -> None:
-    """Let rows with several outputs return named tuples (``values, indices``)."""
+    """Let rows with several outputs return tuples with names (``values, indices``)."""
     classes = {}
     for key, name, outputs in _core.pending_outputs():
         if name in _UNNAMED:
             continue
-        kind = namedtuple(name, outputs, module="flambeau.core.ops")  # type: ignore[misc]
-        kind.__repr__ = _lines  # type: ignore[method-assign]
-        globals()[f"{name}_outputs"] = kind
-        classes[key] = kind
+        if name not in OUTPUT_TYPES:
+            OUTPUT_TYPES[name] = named_outputs(name, tuple(outputs.split(",")))
+        classes[key] = OUTPUT_TYPES[name]
     _core._name_outputs(classes)

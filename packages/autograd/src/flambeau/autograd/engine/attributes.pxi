@@ -182,6 +182,16 @@ def register_hook(tensor, hook):
     return RemovableHandle(extras.tensor_hooks.setdefault(t.output_nr, {}), hook)
 
 
+def get_backward_hooks(tensor):
+    """``Tensor._backward_hooks``: those of register_hook by their handle's number, or None."""
+    cdef fl_tensor *t = pointer(tensor)
+    if is_leaf_record(t.autograd):
+        return (<AccumulateGrad>t.autograd).hooks
+    if not is_node(t.autograd) or (<Node>t.autograd).extras is None:
+        return None
+    return (extras_of(<Node>t.autograd).tensor_hooks or {}).get(t.output_nr)
+
+
 cdef object leaf_hook(AccumulateGrad leaf, hook):
     if leaf.hooks is None:
         leaf.hooks = {}
@@ -224,6 +234,7 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False, input
 
 #: What the core puts on Tensor when this package is imported.
 TENSOR_ATTRIBUTES = {
+    "_backward_hooks": property(get_backward_hooks),
     "backward": backward,
     "detach_": detach_,
     "grad": property(get_grad, set_grad, delete_grad),

@@ -171,6 +171,10 @@ cdef class Node:
     def __repr__(self):
         return f"<{node_name(self)} object at {<size_t><void *>self:#x}>"
 
+    def __reduce__(self):
+        raise TypeError(f"cannot pickle {node_name(self)!r} object: graphs are not copied; keep "
+                        "x.detach() in what is pickled")
+
 
 @cython.final
 cdef class AccumulateGrad:
@@ -225,6 +229,10 @@ cdef class AccumulateGrad:
 
     def __repr__(self):
         return f"<AccumulateGrad object at {<size_t><void *>self:#x}>"
+
+    def __reduce__(self):
+        raise TypeError("cannot pickle 'AccumulateGrad' object: graphs are not copied; pickle the "
+                        "leaf")
 
 
 cdef uint64_t _next_sequence = 1

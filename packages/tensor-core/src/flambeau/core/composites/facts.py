@@ -18,7 +18,7 @@ def _asked(name):
         _expect(name, input)
         return getattr(input, name)()
 
-    ask.__name__ = name
+    ask.__module__, ask.__name__, ask.__qualname__ = "flambeau", name, name
     ask.__doc__ = f"The same as ``input.{name}()``."
     return ask
 

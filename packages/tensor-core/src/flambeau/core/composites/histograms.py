@@ -1,10 +1,9 @@
 """Composite rows that count. The size of what they make may depend on values."""
-from collections import namedtuple
-
 from flambeau.core import _core
+from flambeau.core.named_outputs import named_outputs
 
 _op = _core.operators()
-Histogramdd = namedtuple("histogramdd", ("hist", "bin_edges"))     # type: ignore[name-match]
+Histogramdd = named_outputs("histogramdd", ("hist", "bin_edges"))
 
 
 def bincount(x, weights, minlength):

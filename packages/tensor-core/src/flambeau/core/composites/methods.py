@@ -56,14 +56,21 @@ def _formatted(x, memory_format):
     return x if x.stride() == strides else _op["clone"](x, memory_format=memory_format)
 
 
-def _caster(name):
+def _as_method(function, name):
+    """Name a function that another one made as a method of Tensor, which pickles look up."""
+    function.__module__, function.__name__ = "flambeau", name
+    function.__qualname__ = f"Tensor.{name}"
+    return function
+
+
+def _caster(called, name):
     target = _core._dtype_named(name)
 
     def cast(self, memory_format=None):
         return _formatted(self if self.dtype is target else _cast(self, target), memory_format)
 
     cast.__doc__ = f"The tensor as {name}."
-    return cast
+    return _as_method(cast, called)
 
 
 def type_as(self, other):
@@ -282,9 +289,8 @@ def _in_place_view(name):
     def change(self, *args, **kwargs):
         return _core.become_view(self, view(self, *args, **kwargs))
 
-    change.__name__ = f"{name}_"
     change.__doc__ = f"The tensor itself as {name}() shows it."
-    return change
+    return _as_method(change, f"{name}_")
 
 
 def real(input):
@@ -368,7 +374,7 @@ ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     __array_namespace__, to_device, new_empty, new_empty_strided, new_zeros, new_ones, new_full,
     new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, index_put, index_put_,
     is_conj, is_neg, is_nonzero, type)}
-ATTRIBUTES |= {name: _caster(dtype) for name, dtype in (
+ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
     ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}

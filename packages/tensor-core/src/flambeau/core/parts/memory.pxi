@@ -34,10 +34,8 @@ def _on_storage(storage not None, dtype not None, tuple shape not None, tuple st
         raise ArgumentError(f"{len(strides)} strides for {n} dimensions; {FL_MAX_DIMS} are the "
                             "limit")
     last = sum([(a - 1) * b for a, b in zip(shape, strides, strict=True)]) + 1
-    if 0 in shape:
-        last = 0
     if place < 0 or min(shape, default=0) < 0 or min(strides, default=0) < 0 \
-            or place + last * fl_itemsize(code) > s.nbytes:
+            or 0 not in shape and place + last * fl_itemsize(code) > s.nbytes:
         raise ArgumentError(f"shape {shape} and strides {strides} reach outside the storage")
     for i in range(n):
         sizes[i] = shape[i]

@@ -45,6 +45,7 @@ cdef class Operator:
     cdef int count
     cdef bint inplace
     cdef str _name
+    cdef str _space                         # "linalg" for flambeau.linalg.norm, "" for most
 
     def __init__(self):
         raise TypeError("operators are added with flambeau.core.register_op")
@@ -86,7 +87,7 @@ cdef class Operator:
         return f"<operator {self._name}>"
 
     def __reduce__(self):
-        return (_functional_named if _chooses(self) else _operator_named), (self._name,)
+        return _operator_named, ((self._name, self._space) if self._space else (self._name,))
 
 
 # Functions, not methods: a method would give the class a table before its members.
@@ -139,20 +140,20 @@ cdef str _signature(const fl_op *op, str name):
 fl_operator_type_setup(<PyTypeObject *>Operator)
 
 
-cdef Operator _new_operator(str name, list ops, bint inplace):
+cdef Operator _new_operator(str name, list ops, bint inplace, str space=""):
     cdef Operator o = Operator.__new__(Operator)
     o.vectorcall = fl_operator_vectorcall
     o.count = len(ops)
     for i in range(o.count):
         o.overloads[i] = <fl_op *><uintptr_t>ops[i]
     o.inplace = inplace
-    o._name = name
+    o._name, o._space = name, space
     return o
 
 
 cdef Operator _new_choosing(str name, list ops):
     """The form of ``nn.functional``, with an argument ``inplace``."""
-    cdef Operator o = _new_operator(name, ops, False)
+    cdef Operator o = _new_operator(name, ops, False, "nn.functional")
     o.vectorcall = fl_operator_choosing
     return o
 
@@ -160,12 +161,13 @@ cdef Operator _new_choosing(str name, list ops):
 cdef dict _operators = {}
 
 
-def _operator_named(str name):
-    return _operators[name]
-
-
-def _functional_named(str name):
-    return namespaces["nn.functional"][name]
+def _operator_named(str name, str space=""):
+    """The operator that a pickle names; two of one name differ by their namespace."""
+    found = namespaces[space] if space else _operators
+    if name not in found:
+        raise AttributeError(f"there is no operator {name!r} in this process: import the module "
+                             "that registers it before unpickling")
+    return found[name]
 
 
 # ---- composite rows: Python functions, found by the row's name -------------------------------

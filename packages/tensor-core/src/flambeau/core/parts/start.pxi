@@ -55,7 +55,7 @@ cdef int _install(str name, list ops, int forms, bint inplace) except -1:
     cdef Operator o
     space, _, short = name.rpartition(".")
     if space:
-        namespaces.setdefault(space, {})[short] = _new_operator(short, ops, False)
+        namespaces.setdefault(space, {})[short] = _new_operator(short, ops, False, space)
         return 0
     o = _new_operator(name, ops, inplace)
     _operators[name] = o

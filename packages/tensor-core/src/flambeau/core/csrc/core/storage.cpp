@@ -12,6 +12,21 @@ static void storage_dealloc(PyObject *self) {
         PyObject_Free(s);
 }
 
+/* A method, not an entry of copyreg: picklers may have a dispatch table of their own, or a copy of
+ * copyreg's that was taken before the first tensor came by, as multiprocessing's do. */
+static PyObject *storage_reduce(PyObject *self, PyObject *) {
+    PyObject *copying = PyImport_ImportModule("flambeau.core.copying");
+    if (!copying)
+        return nullptr;
+    PyObject *reduced = PyObject_CallMethod(copying, "reduce_storage", "O", self);
+    Py_DECREF(copying);
+    return reduced;
+}
+
+static PyMethodDef storage_methods[] = {
+    {"__reduce__", storage_reduce, METH_NOARGS, "What pickle and copy need."},
+    {nullptr, nullptr, 0, nullptr}};
+
 PyTypeObject fl_storage_type = {PyVarObject_HEAD_INIT(NULL, 0)};
 fl_storage *fl_empty_storage = nullptr;
 
@@ -20,6 +35,7 @@ int fl_storage_init(void) {
     fl_storage_type.tp_basicsize = sizeof(fl_storage);
     fl_storage_type.tp_dealloc = storage_dealloc;
     fl_storage_type.tp_flags = Py_TPFLAGS_DEFAULT;
+    fl_storage_type.tp_methods = storage_methods;
     fl_storage_type.tp_doc = "Memory shared by a tensor and its views.";
     if (PyType_Ready(&fl_storage_type) < 0)
         return -1;
