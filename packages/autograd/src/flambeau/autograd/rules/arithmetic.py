@@ -45,9 +45,10 @@ def _not_negative(exponent):
 def _pow_exponent(g, self, exponent, result):
     """``result * log(self)``, and 0 where both are: 0**0 is 1 on both sides."""
     if not is_tensor(self):
+        slope = result * ops.full_of((), self, dtype=result.dtype).log()
         if self == 0:
-            return ops.where(_not_negative(exponent), zeros_like(g), g * float("nan"))
-        return g * conj(result * ops.full_of((), self, dtype=result.dtype).log())
+            return g * conj(ops.where(_not_negative(exponent), 0, slope))
+        return g * conj(slope)
     return g * conj(ops.where((self == 0) & _not_negative(exponent), 0, result * self.log()))
 
 

@@ -26,7 +26,7 @@ def _cdist(g, x1, x2, p, result):
     else:
         slopes = gaps.sign() * g.unsqueeze(-1)
     if p == float("inf"):
-        slopes = ops.where(gaps.abs() == result.unsqueeze(-1), slopes, 0)
+        slopes = ops.where(gaps.abs() == result.unsqueeze(-1), slopes, gaps * 0)
     return slopes
 
 

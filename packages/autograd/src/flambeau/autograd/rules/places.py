@@ -111,7 +111,7 @@ def _extreme(g, self, src, dim, index, include_self, result):
     if not include_self:
         from_self = _zero_at(from_self, dim, index)
     count = from_self.scatter_add(dim, index, from_src)
-    share = g / count.masked_fill(count == 0, 1)
+    share = g / count.masked_fill(count == 0, float("nan"))     # where the result is NaN
     return share * from_self, _padded(share.gather(dim, index) * from_src, src.shape, g)
 
 

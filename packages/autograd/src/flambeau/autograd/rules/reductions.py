@@ -76,10 +76,16 @@ rule("prod", self=_prod)
 
 # ---- extremes ----------------------------------------------------------------------------------
 def _extreme(g, self, result, self_shape, dim, keepdim):
-    """Equal parts to all elements that attain the extreme."""
-    best = self == unreduced(result, self_shape, dim, keepdim)
-    g = unreduced(g, self_shape, dim, keepdim)
-    return ops.where(best, g / best.sum(dim, keepdim=True), 0) if self_shape else g
+    """Equal parts to all elements that attain the extreme. Where that is NaN, the NaNs do if it is
+    the only one, which is max() and min(); along dimensions all gradients are NaN."""
+    if not self_shape:
+        return g
+    result = unreduced(result, self_shape, dim, keepdim)
+    best = self == result
+    if dim is None and not keepdim:
+        best = best | (self.isnan() & result.isnan())
+    count = best.sum(dim, keepdim=True)
+    return ops.where(best, unreduced(g, self_shape, dim, keepdim) / count, 0.0 / count)
 
 
 def _to_places(g, self_shape, dim, indices):

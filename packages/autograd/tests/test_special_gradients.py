@@ -1,0 +1,53 @@
+"""Gradients at ties, NaN, zero and infinity: the values are PyTorch's."""
+
+import math
+
+import pytest
+
+import flambeau
+
+nan, inf = math.nan, math.inf
+HERE = (-inf, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 2.0, inf, nan)
+
+
+def gradient(function, *data):
+    x = flambeau.tensor(data, dtype=flambeau.float64, requires_grad=True)
+    function(x).sum().backward()
+    return x.grad.tolist()
+
+
+@pytest.mark.parametrize(("data", "expected"), [
+    ((1.0, nan), [0.0, 1.0]), ((nan, nan, 1.0), [0.5, 0.5, 0.0]), ((2.0, 2.0), [0.5, 0.5]),
+])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extreme_of_all(name, data, expected):
+    assert gradient(lambda x: getattr(x, name)(), *data) == expected
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.amax(0), lambda x: x.amin(0, keepdim=True), lambda x: x.aminmax(dim=0)[0],
+    lambda x: flambeau.zeros(3, dtype=x.dtype).scatter_reduce(0, x.isnan().long() * 0, x, "amax"),
+    lambda x: flambeau.zeros(3, dtype=x.dtype).index_reduce(0, x.isnan().long() * 0, x, "amin"),
+    lambda x: flambeau.cdist(x[:, None], x[:, None], inf),
+], ids=["amax", "amin", "aminmax", "scatter_reduce", "index_reduce", "cdist"])
+def test_nan_is_seen_along_dimensions(function):
+    assert all(math.isnan(g) for g in gradient(function, 1.0, nan))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.max(0)[0], lambda x: x.cummax(0)[0][-1:], lambda x: x.sort()[0][-1:],
+    lambda x: x.median(), lambda x: x.topk(1)[0],
+], ids=["max", "cummax", "sort", "median", "topk"])
+def test_nan_is_picked_by_index(function):
+    assert gradient(function, 1.0, nan) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("base", "expected"), [
+    (0.0, [-inf] * 4 + [0.0] * 5 + [nan]),
+    (-0.0, [-inf, -inf, inf, -inf] + [0.0] * 5 + [nan]),
+])
+@pytest.mark.parametrize("power", [
+    lambda base, x: base ** x, flambeau.float_power, flambeau.pow,
+], ids=["operator", "float_power", "pow"])
+def test_powers_of_zero(base, expected, power):
+    assert str(gradient(lambda x: power(base, x), *HERE)) == str(expected)
