@@ -224,6 +224,34 @@ def test_out_of_another_shape_is_refused_unless_empty():
         flambeau.exp(x, out=flambeau.empty(4))
 
 
+@pytest.mark.parametrize(("dtype", "out", "call", "expected"), [
+    ("float16", "float64", lambda x, y: flambeau.mul(x, x, out=y), [float("inf"), 9.0]),
+    ("float16", "float32", lambda x, y: flambeau.add(x, 0.0001, out=y), [60000.0, 3.0]),
+    ("bfloat16", "float32", lambda x, y: flambeau.square(x, out=y), [3590324224.0, 9.0]),
+    ("int8", "int64", lambda x, y: flambeau.mul(x, 50, out=y), [-64, -106]),
+    ("int8", "float32", lambda x, y: flambeau.sub(x, 125, out=y), [-29.0, -122.0]),
+    ("uint8", "int32", lambda x, y: flambeau.sub(x, 97, out=y), [255, 162]),
+])
+def test_out_of_a_wider_dtype_takes_results_as_the_operands_dtype_holds_them(
+        dtype, out, call, expected):
+    x = flambeau.tensor([60000.0, 3.0] if "float" in dtype else [96, 3],
+                        dtype=getattr(flambeau, dtype))
+    y = flambeau.empty(2, dtype=getattr(flambeau, out))
+    assert call(x, y).tolist() == expected
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), [
+    ("sum", (0,), [120000.0]), ("nansum", (0,), [120000.0]), ("prod", (0,), [3600000000.0]),
+    ("cumsum", (0,), [[60000.0], [120000.0]]), ("cumprod", (0,), [[60000.0], [3600000000.0]]),
+])
+def test_sums_and_products_accumulate_in_the_dtype_of_out(name, arguments, expected):
+    x = flambeau.tensor([[60000.0], [60000.0]], dtype=flambeau.float16)
+    call = getattr(flambeau, name)
+    assert call(x, *arguments, out=flambeau.empty(0, dtype=flambeau.float32)).tolist() == expected
+    with pytest.raises(RuntimeError, match="dtype"):
+        call(x, *arguments, dtype=flambeau.float16, out=flambeau.empty(0))
+
+
 # ---- versions
 
 

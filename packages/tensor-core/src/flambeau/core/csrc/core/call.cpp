@@ -38,6 +38,29 @@ wrong:
     return -1;
 }
 
+/* Sums and products are accumulated in the dtype of out=, and a dtype named beside it must be that
+ * one. */
+static int accumulate_in_out(const fl_op *op, fl_value *values, const fl_tensor *out) {
+    switch (op->index) {
+    case FL_OP_sum: case FL_OP_nansum: case FL_OP_prod: case FL_OP_cumsum: case FL_OP_cumprod:
+        break;
+    default:
+        return 0;
+    }
+    fl_value &dtype = values[op->nparams - 1];
+    if (dtype.tag == FL_DTYPE && dtype.i != out->dtype) {
+        PyErr_Format(PyExc_RuntimeError, "%s(): dtype=%s but out is %s; leave out dtype, or give out= "
+                     "a tensor of that dtype", fl_op_called(op), fl_dtype_name((int)dtype.i),
+                     fl_dtype_name(out->dtype));
+        return -1;
+    }
+    if (dtype.tag == FL_NONE && fl_can_cast(values[0].t->dtype, out->dtype)) {
+        dtype.tag = FL_DTYPE;
+        dtype.i = out->dtype;
+    }
+    return 0;
+}
+
 /* A parsed call. */
 struct Parsed {
     fl_value values[FL_MAX_PARAMS];
@@ -47,12 +70,14 @@ struct Parsed {
 
 static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
     fl_value results[FL_MAX_OUTS];
-    const fl_value *values = call.values;
+    fl_value *values = call.values;
     for (int i = 0; i < op->nouts; i++)
         results[i].tag = FL_NONE;
     if (inplace)
         results[0] = values[0];
     else if (call.out && preset_out(op, call.out, results) < 0)
+        return nullptr;
+    else if (call.out && accumulate_in_out(op, values, results[0].t) < 0)
         return nullptr;
     if (inplace && values[0].tag != FL_TENSOR) {
         PyErr_Format(PyExc_TypeError, "%s_() writes to its first argument, which must be a Tensor",

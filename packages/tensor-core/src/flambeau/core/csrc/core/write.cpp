@@ -88,6 +88,17 @@ static int resize_empty(const fl_spec *s, fl_tensor *t) {
     return status;
 }
 
+/* Whether a pointwise kernel may write results of one dtype to a tensor of another. Kernels compute
+ * in the widest dtype of a kind, so that what the dtype of the result would round or wrap reaches
+ * the tensor as it is; that is of no account where the tensor's dtype wraps further. */
+static bool converts_directly(int result, int target) {
+    if (result == target)
+        return true;
+    if (fl_is_int(result) && fl_is_int(target))
+        return fl_itemsize(target) <= fl_itemsize(result);
+    return result != FL_C64 && fl_dtype_of_kind[fl_kind_of_dtype[result]] == result;
+}
+
 /* 0: write directly; 1: compute into a temporary and copy; -1: refused. */
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s, fl_tensor *t) {
     bool inplace = is_input(in, n, t);
@@ -140,5 +151,6 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
             if (in[i].ts[k] && overlap(t, in[i].ts[k]))
                 return 1;
     }
-    return op->category != FL_POINTWISE && t->dtype != s->dtype;
+    return op->category == FL_POINTWISE ? !converts_directly(s->dtype, t->dtype)
+                                        : t->dtype != s->dtype;
 }
