@@ -141,3 +141,11 @@ def test_an_index_that_takes_everything_gives_a_view_of_its_own(shape, index):
     assert x.tolist() == flambeau.ones(shape).tolist()
     y.unsqueeze_(0)
     assert x.shape == shape
+
+def test_the_method_where_chooses_between_its_tensor_and_another():
+    x, condition = flambeau.tensor([True, False]), flambeau.tensor([False, True])
+    assert x.where(condition, flambeau.tensor([True, True])).tolist() == [True, False]
+    y = flambeau.tensor([1.0, 2.0])
+    assert y.where(condition, flambeau.tensor([3.0, 4.0])).tolist() == [3.0, 2.0]
+    assert y.where(condition=condition, other=9).tolist() == [9.0, 2.0]
+    assert flambeau.where(condition, y, 9).tolist() == [9.0, 2.0]

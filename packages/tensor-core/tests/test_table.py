@@ -76,6 +76,7 @@ NO_ROW_METHODS = {
         "bfloat16", "int", "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
     "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
+    "the row where, whose first argument is not the tensor": {"where"},
     "always false: nothing is put off": {"is_conj", "is_neg"},
     "view rows that change the tensor itself": {
         "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"},

@@ -305,6 +305,21 @@ def imag(input):
     return _op["select"](_op["view_as_real"](input), -1, 1)
 
 
+def where(self, condition, other):
+    """The tensor's elements where a condition holds, those of ``other`` elsewhere.
+
+    Args:
+        condition: A bool tensor.
+        other: A tensor or a number.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.tensor([1, 2]).where(flambeau.tensor([True, False]), 0)
+        tensor([1, 0])
+    """
+    return _op["where"](condition, self, other)
+
+
 def index_put(input, indices, values, accumulate=False):
     """A copy with values written through advanced indexing.
 
@@ -372,7 +387,7 @@ def type(self, dtype=None, non_blocking=False):
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
     __array_namespace__, to_device, new_empty, new_empty_strided, new_zeros, new_ones, new_full,
-    new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, index_put, index_put_,
+    new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, where, index_put, index_put_,
     is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),

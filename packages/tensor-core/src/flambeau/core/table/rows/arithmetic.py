@@ -115,6 +115,6 @@ ROWS = (
               forms=(), derive=False, doc="The real part."),
     pointwise("where(Mask condition, Operand self, Operand other)",
               "self if condition else other", bool="self if condition else other",
-              derive=False, call="choice",
+              derive=False, call="choice", forms=("function",),
               doc="``self`` where the condition holds, ``other`` elsewhere."),
 )
