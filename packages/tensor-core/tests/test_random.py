@@ -104,6 +104,35 @@ def test_likes():
     assert flambeau.randn_like(x).shape == (3, 4)
 
 
+@pytest.mark.parametrize(("dtype", "low", "high"), [
+    ("float32", -3e38, 3e38), ("float32", -1e39, 1e39), ("complex64", -3e38, 3e38),
+    ("float16", -6e4, 6e4), ("float16", 0, 7e4), ("bfloat16", -3e38, 3e38),
+    ("float64", -1.7e308, 1.7e308), ("float32", 0, float("inf")), ("float32", 0, float("nan")),
+])
+def test_uniform_intervals_that_the_dtype_cannot_hold_are_refused(dtype, low, high):
+    with pytest.raises(RuntimeError, match="low="):
+        flambeau.empty(3, dtype=getattr(flambeau, dtype)).uniform_(low, high)
+
+
+def test_wide_uniform_intervals_are_covered():
+    x = flambeau.empty(1000, dtype=flambeau.float64).uniform_(-3e38, 3e38)
+    assert x.min() < -2.9e38 and x.max() > 2.9e38
+
+
+@pytest.mark.parametrize("std", [-1.0, float("nan")])
+def test_negative_deviations_are_refused(std):
+    deviations = flambeau.tensor([1.0, std])
+    for mean in (0.0, flambeau.zeros(2)):
+        with pytest.raises(RuntimeError, match="std >= 0"):
+            flambeau.normal(mean, deviations)
+
+
+def test_random_integers_from_a_bound_to_all_that_fit():
+    assert flambeau.empty(500, dtype=flambeau.int8).random_(100, None).min() >= 100
+    assert flambeau.empty(500, dtype=flambeau.int64).random_(-2 ** 63, None).min() < -2 ** 60
+    assert flambeau.empty(500, dtype=flambeau.int8).random_(3).max() < 3
+
+
 # Philox 4x32-10: counter (0, 0, 0, 0), key (0, 0) gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8
 # (Salmon et al. 2011, known-answer tests of Random123).
 PHILOX = (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)

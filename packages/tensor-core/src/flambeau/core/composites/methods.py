@@ -242,12 +242,22 @@ _WHOLE_UP_TO = {"bool": 2, "uint8": 1 << 8, "int8": 1 << 7, "int16": 1 << 15, "i
                 "bfloat16": (1 << 8) + 1, "float32": (1 << 24) + 1, "float64": (1 << 53) + 1}
 
 
-def random_(self, low=None, to=None, *, generator=None):
-    """Fill with integers from ``low`` to ``to``, ``to`` excluded; all that fit by default."""
-    if low is None:
-        low, to = 0, _WHOLE_UP_TO.get(self.dtype.name, (1 << 63) - 1) if to is None else to
-    elif to is None:
-        low, to = 0, low
+def random_(self, *bounds, low=0, to=None, generator=None):
+    """Fill with integers.
+
+    Args:
+        bounds: ``to``, or ``low, to``.
+        low: The least integer.
+        to: One more than the greatest integer; as far as the dtype holds all of them by default.
+        generator: The stream to use; the default one when left out.
+    """
+    if len(bounds) > 2:
+        raise TypeError(f"random_() takes at most 2 positional arguments (low, to), but "
+                        f"{len(bounds)} were given")
+    if bounds:
+        low, to = bounds if len(bounds) == 2 else (low, bounds[0])
+    if to is None:
+        to = _WHOLE_UP_TO.get(self.dtype.name, (1 << 63) - 1)
     return _op["random_integers_"](self, low, to, generator=generator)
 
 

@@ -33,8 +33,18 @@ def _standard(shape, like, generator):
     return _op["random_normal_"](x, 0.0, 1.0, generator=generator)
 
 
+def _expect_deviations(std):
+    """Refuse what cannot be a standard deviation, where the values can be read."""
+    if std.device.type == "meta" or _core.level_of(std):
+        return
+    if not _op["all"](_op["ge"](std, 0)).item():
+        raise RuntimeError("normal(): expects all elements of std >= 0.0, but found "
+                           f"{_op['amin'](std).item()}; give std.abs(), or std.clamp(min=0)")
+
+
 def normal(mean, std, generator):
     if isinstance(std, _core.Tensor):
+        _expect_deviations(std)
         shape = _op["add"](_op["expand"](_op["empty"](()), mean.shape),
                            _op["expand"](_op["empty"](()), std.shape)).shape
         return _op["add"](_op["mul"](_standard(shape, std, generator), std), mean)
@@ -44,6 +54,7 @@ def normal(mean, std, generator):
 
 
 def normal__std(mean, std, generator):
+    _expect_deviations(std)
     return _op["add"](_op["mul"](_standard(std.shape, std, generator), std), mean)
 
 

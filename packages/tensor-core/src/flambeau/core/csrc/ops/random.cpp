@@ -6,6 +6,7 @@
 #include "core/generator.h"
 #include "ops/args.h"
 #include "ops/complex_parts.h"
+#include <float.h>
 #include <math.h>
 
 namespace {
@@ -35,6 +36,29 @@ int expect_floating(const fl_op *op, const fl_tensor *self) {
                         fl_op_title(op), FL_MAX_DIMS - 1);
     return fl_expect_dtype(op, "self", self, fl_floating_or_complex,
                            "floating or complex; make integers with randint or random_");
+}
+
+double greatest(int dtype) {
+    switch (fl_real_dtype(dtype)) {
+    case FL_F16: return 65504.0;
+    case FL_BF16: return 0x1.fep127;
+    case FL_F32: return FLT_MAX;
+    default: return DBL_MAX;
+    }
+}
+
+/* Kernels compute low + (high - low) * u in the dtype, which must hold the width as well. */
+int check_interval(const fl_op *op, double low, double high, int dtype) {
+    if (!(low <= high))
+        return fl_error(FL_RUNTIME_ERROR, "%s: low=%g must not be above high=%g", fl_op_title(op),
+                        low, high);
+    double last = greatest(dtype);
+    if (!(low >= -last && high <= last && high - low <= last))
+        return fl_error(FL_RUNTIME_ERROR, "%s: low=%g, high=%g and the distance between them must "
+                        "lie within the finite numbers of %s, up to %g; draw from a narrower "
+                        "interval, or in float64", fl_op_title(op), low, high,
+                        fl_dtype_name(dtype), last);
+    return 0;
 }
 
 /* Bits of a uniform number that the dtype holds exactly. */
@@ -105,12 +129,9 @@ void shuffle(int64_t *order, int64_t n, fl_stream s) {
 }  // namespace
 
 extern "C" int fl_infer_random_uniform(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
-    if (expect_floating(op, in[0].t) < 0)
+    if (expect_floating(op, in[0].t) < 0 ||
+        check_interval(op, fl_as_double(in[1]), fl_as_double(in[2]), in[0].t->dtype) < 0)
         return -1;
-    double low = fl_as_double(in[1]), high = fl_as_double(in[2]);
-    if (!(low <= high) || !isfinite(high - low))
-        return fl_error(FL_RUNTIME_ERROR, "%s: low=%g and high=%g must be finite, and low not "
-                        "above high", fl_op_title(op), low, high);
     fl_spec_like(outs, in[0].t);
     return 0;
 }
