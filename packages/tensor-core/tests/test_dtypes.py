@@ -90,6 +90,22 @@ def test_default_dtype(name):
 # ---- conversions ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("default", "wide"), [
+    ("float16", "complex64"), ("float32", "complex64"), ("float64", "complex128")])
+def test_full_takes_the_kind_of_a_number_and_the_precision_of_the_default(default, wide):
+    one = flambeau.ones((), dtype=flambeau.float64)
+    flambeau.set_default_dtype(_of(default))
+    try:
+        for number in (1j, numpy.complex128(1j), one * 1j):
+            assert flambeau.full((1,), number).dtype is _of(wide)
+        assert flambeau.full((1,), one).dtype is _of(default)
+        assert flambeau.full((1,), one.int()).dtype is flambeau.int64
+        assert flambeau.full((1,), one.bool()).dtype is flambeau.bool
+        assert flambeau.logspace(0, 1j, 2).dtype is _of(wide)
+    finally:
+        flambeau.set_default_dtype(flambeau.float32)
+
+
 def test_every_pair_of_dtypes_converts():
     numbers = {"bool": [True, False], **dict.fromkeys(DTYPES[1:], [0, 1, 100])}
     for source in DTYPES:

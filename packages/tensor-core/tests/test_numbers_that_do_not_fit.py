@@ -121,3 +121,17 @@ def test_lists_hold_the_whole_range_of_int64():
     for beyond in (2 ** 63, -2 ** 63 - 1, 2 ** 70):
         with pytest.raises(RuntimeError, match=f"value {beyond} cannot be converted"):
             flambeau.tensor([0, beyond])
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.add(1, alpha=1j), lambda x: flambeau.addcmul(x, x, x, value=1j),
+    lambda x: flambeau.addmm(x, x, x, alpha=1j), lambda x: x.add_(x, alpha=1j),
+    lambda x: flambeau.histc(x, 2, 1j, 2), lambda x: flambeau.arange(0, 1j),
+], ids=["add", "addcmul", "addmm", "add_", "histc", "arange"])
+def test_complex_numbers_have_no_place_in_real_results(call):
+    with pytest.raises(RuntimeError, match="without overflow"):
+        call(flambeau.ones(2, 2))
+
+
+def test_complex_numbers_without_an_imaginary_part_are_real():
+    assert flambeau.ones(1).add(2, alpha=3 + 0j).tolist() == [7.0]

@@ -152,11 +152,10 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
         >>> flambeau.full((2,), 7)
         tensor([7, 7])
     """
-    if dtype is None and out is None:
-        dtype = _dtype_of(fill_value)
     size = (size,) if isinstance(size, int) else size
     kind = _kind(dtype, out)
     if isinstance(fill_value, _core.Tensor):
+        kind = kind or _default_of(fill_value)
         x = _fill_(_blank("full", size, kind, device), fill_value)
     else:
         _expect_numbers("full", fill_value=fill_value)
@@ -171,10 +170,16 @@ def _expect_numbers(what, **arguments):
                             f"{type(value).__name__}")
 
 
-def _dtype_of(number):
-    if isinstance(number, _core.Tensor):
-        return number.dtype
-    return type(number) if isinstance(number, (bool, int, complex)) else None
+def _default_of(x):
+    """The dtype of a number of the same kind as the elements of a tensor."""
+    if x.is_complex():
+        return _default_complex()
+    whole = not x.is_floating_point() and x.dtype.name != "bool"
+    return _core._dtype_named("int64") if whole else None if x.is_floating_point() else x.dtype
+
+
+def _default_complex():
+    return _core.promote_types(_core.get_default_dtype(), _core._dtype_named("complex64"))
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None,
@@ -273,8 +278,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
     exponents = _op["linspace"](*numbers[:2], steps, dtype=wide, device=_where(device))
     x = _op["pow"](numbers[2], exponents)
     if kind is None:
-        kind = _core.get_default_dtype()
-        kind = _op["view_as_complex"](_empty((2,), dtype=kind)).dtype if is_complex else kind
+        kind = _default_complex() if is_complex else _core.get_default_dtype()
     if whole:       # rounding must not take a whole power below itself
         x = _op["mul"](x, 1.0 + 2.0 ** -51)
     x = _op["cast"](x, kind)

@@ -252,6 +252,21 @@ static int check_all_escaped(const fl_op *op, const fl_value *in, int n) {
     return 0;
 }
 
+/* A complex number among the arguments, such as the alpha of an addition, has no meaning for a real
+ * result. Numbers that are operands make the result complex. */
+static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, const fl_spec *result) {
+    for (int i = 0; i < n; i++) {
+        if (FL_LIKELY(in[i].tag != FL_COMPLEX) || in[i].c[1] == 0 || fl_is_complex(result->dtype) ||
+            op->params[i].role != FL_R_SCALAR)
+            continue;
+        PyErr_Format(PyExc_RuntimeError, "%s: value of argument '%s' cannot be converted to %s "
+                     "without overflow, since it is complex; give a real number, or complex "
+                     "tensors", fl_op_title(op), op->params[i].name, fl_dtype_name(result->dtype));
+        return -1;
+    }
+    return 0;
+}
+
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_spec specs[FL_MAX_OUTS];
     if (FL_UNLIKELY(fl_level_escaped != nullptr) && check_all_escaped(op, in, n) < 0)
@@ -261,6 +276,8 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         return -1;
     if (op->infer(op, in, n, specs) < 0)
         return fl_raise();
+    if (FL_UNLIKELY(check_complex_numbers(op, in, n, specs) < 0))
+        return -1;
     int made = 0, status = 0;
     for (; made < op->nouts; made++) {
         fl_tensor *target = out[made].tag == FL_TENSOR ? out[made].t : nullptr;
