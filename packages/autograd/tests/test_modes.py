@@ -161,3 +161,54 @@ def test_backward_restores_the_mode():
     y.backward(create_graph=True)
     assert modes == [False, True]
     assert flambeau.is_grad_enabled() and x.grad.requires_grad
+
+
+class TestCallsInsideBlocks:
+    """set_grad_enabled() called as a function switches until the block around it ends."""
+
+    @pytest.mark.parametrize("block", [
+        lambda: flambeau.set_grad_enabled(False), flambeau.no_grad, flambeau.inference_mode])
+    def test_block_goes_back(self, block):
+        with block():
+            flambeau.set_grad_enabled(True)
+            assert flambeau.is_grad_enabled()
+            with flambeau.no_grad():
+                assert not flambeau.is_grad_enabled()
+            assert flambeau.is_grad_enabled()
+        assert flambeau.is_grad_enabled() and not flambeau.is_inference_mode_enabled()
+
+    def test_nested_blocks_of_one_object(self):
+        mode = flambeau.no_grad()
+        with mode:
+            flambeau.set_grad_enabled(True)
+            with mode:
+                assert not flambeau.is_grad_enabled()
+            assert flambeau.is_grad_enabled()
+        assert flambeau.is_grad_enabled()
+
+    def test_a_suspended_block_is_still_noticed(self):
+        def steps():
+            with flambeau.no_grad():
+                yield 1
+
+        made = steps()
+        next(made)
+        with flambeau.set_grad_enabled(True), pytest.raises(RuntimeError, match="did not switch"):
+            next(made, None)
+        flambeau.set_grad_enabled(True)
+
+
+class TestNumpy:
+    def test_only_a_recorded_read_is_refused(self):
+        x = flambeau.ones(2, requires_grad=True)
+        base = flambeau.zeros(3)
+        early = base[:2]
+        base[:2] = x
+        for tensor in (x, base, early):
+            with pytest.raises(RuntimeError, match=r"requires grad. Use tensor.detach\(\)"):
+                tensor.numpy()
+            with flambeau.no_grad():
+                assert tensor.numpy()[0] == 1.0 and tensor.__array__()[1] == 1.0
+                assert memoryview(tensor)[0] == 1.0
+        with flambeau.inference_mode():
+            assert x.numpy().tolist() == [1.0, 1.0]

@@ -1,6 +1,9 @@
 # Gradient modes: context managers that are decorators too. A mode is a bit in the core's
 # thread-local word, so entering and leaving one is two calls through the function table.
 
+cdef uint64_t _switches = 0             # calls of set_grad_enabled() that began no block
+
+
 @cython.final
 @cython.freelist(16)
 cdef class Mode:
@@ -9,32 +12,40 @@ cdef class Mode:
     cdef uint32_t set_bits, clear_bits
     cdef uint32_t before                # the mode to go back to
     cdef list outer                     # the same, of blocks around this one
+    cdef uint64_t switches              # _switches when the block began
     cdef int depth
     cdef bint entered                   # set_grad_enabled() switches before its block begins
 
     def __enter__(self):
+        global _switches
         if self.entered:
             self.entered = False
+            _switches -= 1
+            self.switches = _switches
             return
         if self.depth > 0:
-            self.outer = (self.outer or []) + [self.before]
+            self.outer = (self.outer or []) + [(self.before, self.switches)]
         self.depth += 1
         self.before = FL.get_mode()
+        self.switches = _switches
         FL.set_mode((self.before | self.set_bits) & ~self.clear_bits)
 
     def __exit__(self, kind, value, traceback):
         cdef uint32_t left = (self.before | self.set_bits) & ~self.clear_bits
         cdef uint32_t found = FL.get_mode()
+        cdef bint switched = self.switches != _switches
         FL.set_mode(self.before)
         self.depth -= 1
         if self.depth > 0:
-            self.before = self.outer.pop()
-        if (left ^ found) & (FL_M_GRAD | FL_M_INFERENCE) and kind is None:
+            self.before, self.switches = self.outer.pop()
+        if (left ^ found) & (FL_M_GRAD | FL_M_INFERENCE) and kind is None and not switched:
             raise_other_mode(left, found)
 
     def __call__(self, function):
+        global _switches
         if self.entered:
             self.entered = False
+            _switches -= 1
             self.__exit__(None, None, None)
         return decorated(self, function)
 
@@ -49,7 +60,7 @@ cdef int raise_other_mode(uint32_t left, uint32_t found) except -1:
         f"in the mode {mode_text(left)} and ends in {mode_text(found)}: something inside switched "
         "the mode and did not switch it back. In a generator or coroutine a yield or await hands "
         "the block's mode to the caller: decorate the function (@flambeau.no_grad()) instead, "
-        "which switches at each suspension; write set_grad_enabled() as a with block")
+        "which switches at each suspension")
 
 
 cdef str mode_text(uint32_t mode):
@@ -121,9 +132,11 @@ def set_grad_enabled(bint mode):
         ...     flambeau.is_grad_enabled()
         False
     """
+    global _switches
     switch = new_mode(FL_M_GRAD if mode else 0, 0 if mode else FL_M_GRAD)
     switch.__enter__()
     switch.entered = True
+    _switches += 1
     return switch
 
 

@@ -308,6 +308,14 @@ def real(input):
     return _op["select"](_op["view_as_real"](input), -1, 0) if input.is_complex() else input
 
 
+def _set_real(self, value):
+    real(self)[...] = value
+
+
+def _set_imag(self, value):
+    imag(self)[...] = value
+
+
 def imag(input):
     """The imaginary parts, as a view of complex numbers."""
     if not input.is_complex():
@@ -409,4 +417,5 @@ ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
 ATTRIBUTES |= {"__cuda_array_interface__": property(_core._cuda_array_interface)}
 ATTRIBUTES |= {"T": property(_transposed), "mT": property(_matrix_transposed),
                "H": property(_adjoint_of_matrix), "mH": property(_adjoint),
-               "real": property(real), "imag": property(imag), "__array_priority__": 1000}
+               "real": property(real, _set_real), "imag": property(imag, _set_imag),
+               "__array_priority__": 1000}

@@ -22,7 +22,7 @@ def new(self, *arguments, device=None):
 
 
 def as_subclass(self, cls):
-    """The tensor as one of a Python subclass, over the same memory and without history.
+    """A view of the tensor that is of a Python subclass; gradients pass through it.
 
     Args:
         cls: A subclass of ``Tensor``.
@@ -32,7 +32,7 @@ def as_subclass(self, cls):
     """
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): expected a subclass of Tensor, got {cls!r}")
-    return Tensor._make_subclass(cls, self.detach(), self.requires_grad)
+    return _core.as_subclass(cls, _core.operators()["alias"](self))
 
 
 def untyped_storage(self):

@@ -177,6 +177,10 @@ cdef extern from "core/python.h":
     void fl_count_write(const fl_op *, fl_tensor *)
     int fl_api_pop(const fl_interposer *) except -1
 
+cdef extern from "core/history.h":
+    bint fl_requires_grad(const fl_tensor *) noexcept
+
+
 cdef extern from "core/core.h":
     int64_t fl_itemsize(int) noexcept nogil
     const char *fl_dtype_name(int) noexcept nogil

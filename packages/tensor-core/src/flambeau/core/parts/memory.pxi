@@ -61,7 +61,7 @@ cdef int _fill_buffer(Tensor t, Py_buffer *view, int flags) except -1:
     cdef int i
     if t._device_type != FL_CPU:
         raise BufferError(f"a tensor on {t.device} has no memory here; write x.cpu()")
-    if t._flags & FL_REQUIRES_GRAD:
+    if fl_thread.mode & FL_M_GRAD and fl_requires_grad(<fl_tensor *><PyObject *>t):
         raise BufferError("a tensor that requires grad is not shared; write x.detach()")
     if t._dtype not in _format_of_code:
         raise BufferError(f"buffers have no format for {t.dtype}; write x.float()")

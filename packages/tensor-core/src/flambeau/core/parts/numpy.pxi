@@ -163,7 +163,7 @@ def _array_interface(Tensor t not None):
     """The array-interface dict of a CPU tensor."""
     if t._device_type != FL_CPU:
         raise TypeError(f"can't convert a tensor on {t.device} to numpy; write x.cpu() first")
-    if t._flags & FL_REQUIRES_GRAD:
+    if fl_thread.mode & FL_M_GRAD and fl_requires_grad(<fl_tensor *><PyObject *>t):
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                            "tensor.detach().numpy() instead.")
     if t._dtype not in _typestr:
