@@ -63,6 +63,7 @@ def test_a_name_changes_its_kind():
     net.x = 3
     net.x = nn.Parameter(flambeau.zeros(1))
     assert names(net) == ["x"]
+    del net.x
     net.x = nn.ReLU()
     assert names(net) == []
     assert [name for name, _ in net.named_children()] == ["x"]

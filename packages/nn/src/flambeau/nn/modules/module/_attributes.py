@@ -22,8 +22,9 @@ class Attributes:
 
     training: bool
     _parameter_names: dict[str, bool]
-    _buffer_names: dict[str, bool]  # the value says whether state_dict contains the buffer
+    _buffer_names: dict[str, bool]
     _module_names: dict[str, bool]
+    _non_persistent_buffers_set: set[str]  # names of buffers that state_dict leaves out
     _hooks: Any
 
     call_super_init = False  # whether __init__ passes its arguments on, for multiple inheritance
@@ -37,6 +38,7 @@ class Attributes:
             _parameter_names={},
             _buffer_names={},
             _module_names={},
+            _non_persistent_buffers_set=set(),
         )
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -52,10 +54,6 @@ class Attributes:
     @property
     def _modules(self) -> Members:
         return Members(self._module_names, self.__dict__)
-
-    @property
-    def _non_persistent_buffers_set(self) -> frozenset[str]:
-        return frozenset(name for name, persistent in self._buffer_names.items() if not persistent)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or reserve its name with ``None``.
@@ -103,7 +101,7 @@ class Attributes:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(_wrong_value(self, name, tensor, "buffer"))
         _check_name(self, name, self._names_of("buffer"), "buffer")
-        self._put(name, tensor, "buffer", persistent)
+        self._put_buffer(name, tensor, persistent)
 
     def register_module(self, name: str, module: Any) -> None:
         """Add a submodule, or reserve its name with ``None``; alias of ``add_module``."""
@@ -136,9 +134,11 @@ class Attributes:
         if isinstance(value, Parameter):
             self._put(name, value, "parameter")
         elif isinstance(value, Attributes):
+            self._refuse_over(name, value, "parameter")
             self._put(name, value, "module")
         elif isinstance(value, Buffer):
-            self._put(name, value, "buffer", value.persistent)
+            self._refuse_over(name, value, "parameter", "module")
+            self._put_buffer(name, value, value.persistent)
         else:
             self._set_other(name, value)
 
@@ -155,15 +155,17 @@ class Attributes:
 
     def _set_other(self, name: str, value: Any) -> None:
         """Assign what is no member itself, though it may take a member's place."""
-        members = self.__dict__
-        if value is not None and name in members.get("_parameter_names", ()):
-            raise TypeError(_wrong_value(self, name, value, "parameter"))
-        if value is not None and name in members.get("_module_names", ()):
-            raise TypeError(_wrong_value(self, name, value, "module"))
-        is_buffer = name in members.get("_buffer_names", ())
-        if value is not None and is_buffer and not isinstance(value, Tensor):
-            raise TypeError(_wrong_value(self, name, value, "buffer"))
+        if value is not None:
+            self._refuse_over(name, value, "parameter", "module")
+            if not isinstance(value, Tensor):
+                self._refuse_over(name, value, "buffer")
         object.__setattr__(self, name, value)
+
+    def _refuse_over(self, name: str, value: Any, *kinds: str) -> None:
+        """Raise if the name is that of a member of one of these kinds."""
+        for kind in kinds:
+            if name in self.__dict__.get(f"_{kind}_names", ()):
+                raise TypeError(_wrong_value(self, name, value, kind))
 
     def _names_of(self, kind: str) -> dict[str, bool]:
         names: dict[str, bool] | None = self.__dict__.get(f"_{kind}_names")
@@ -175,18 +177,24 @@ class Attributes:
             )
         return names
 
-    def _put(self, name: str, value: Any, kind: str, persistent: bool = True) -> None:
+    def _put_buffer(self, name: str, value: Tensor | None, persistent: bool) -> None:
+        self._put(name, value, "buffer")
+        left_out = self._non_persistent_buffers_set
+        (left_out.discard if persistent else left_out.add)(name)
+
+    def _put(self, name: str, value: Any, kind: str) -> None:
         names = self._names_of(kind)
         if REGISTRATION:
             value = registered(self, kind, name, value)
         if name not in names:
             self._forget(name)
-            names[name] = persistent
+            names[name] = True
         self.__dict__[name] = value
 
     def _forget(self, name: str) -> None:
         for names in (self._parameter_names, self._buffer_names, self._module_names):
             names.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
 
 
 class Members(MutableMapping[str, Any]):
@@ -204,7 +212,9 @@ class Members(MutableMapping[str, Any]):
         return self._values[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._names.setdefault(name, True)
+        if name not in self._names:
+            self._check_free(name)
+            self._names[name] = True
         self._values[name] = value
 
     def __delitem__(self, name: str) -> None:
@@ -213,6 +223,15 @@ class Members(MutableMapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
+
+    def _check_free(self, name: str) -> None:
+        """Raise if a member of another kind has the name: there is one value per name."""
+        for kind in ("parameter", "buffer", "module"):
+            if name in self._values[f"_{kind}_names"]:
+                raise KeyError(
+                    f"{name!r} is a {kind} of this module already; delete it first: "
+                    f"del module._{kind}s[{name!r}]"
+                )
 
     def __len__(self) -> int:
         return len(self._names)

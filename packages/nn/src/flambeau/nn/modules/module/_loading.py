@@ -162,7 +162,8 @@ class Loading:
 
 def own_state(module: Any) -> Iterator[tuple[str, Tensor]]:
     """Parameters and persistent buffers of this one module."""
-    persistent = [name for name, kept in module._buffer_names.items() if kept]
+    left_out = module._non_persistent_buffers_set
+    persistent = [name for name in module._buffer_names if name not in left_out]
     for name in (*module._parameter_names, *persistent):
         tensor = module.__dict__[name]
         if tensor is not None:
