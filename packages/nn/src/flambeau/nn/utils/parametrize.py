@@ -8,6 +8,7 @@ gets a class of its own, whose attribute ``weight`` computes.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -274,11 +275,19 @@ class _Computing:
         return _rebuild, (layer, names), self.__dict__.copy()
 
 
+_classes: weakref.WeakValueDictionary[Any, type] = weakref.WeakValueDictionary()
+
+
 def _computing_class(layer: type, names: list[str]) -> Any:
-    """A class like ``layer`` in which attributes of these names compute."""
-    members: dict[str, Any] = {name: property(_reader(name)) for name in names}
-    members["_parametrized"] = names
-    return type(f"Parametrized{layer.__name__}", (_Computing, layer), members)
+    """A class like ``layer`` in which attributes of these names compute; copies share it."""
+    key = layer, tuple(names)
+    made = _classes.get(key)
+    if made is None:
+        members: dict[str, Any] = {name: property(_reader(name)) for name in names}
+        members["_parametrized"] = names
+        made = type(f"Parametrized{layer.__name__}", (_Computing, layer), members)
+        made = _classes.setdefault(key, made)
+    return made
 
 
 def _reader(name: str) -> Any:

@@ -32,13 +32,13 @@ class HookTable(dict[int, Hook]):
 
     def add(self, hook: Hook, first: bool = False, owner: Any = None) -> RemovableHandle:
         """Register a hook behind the others, or before them."""
+        number = next(number for number in _ids if number not in self)  # others were unpickled
         older = dict(self) if first else {}
         if first:
             self.clear()
-        handle = RemovableHandle(self, owner)
-        self[handle.id] = hook
+        self[number] = hook
         self.update(older)
-        return handle
+        return RemovableHandle(self, number, owner)
 
 
 class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
@@ -92,10 +92,17 @@ class RemovableHandle:
         >>> _ = layer(1)
     """
 
-    def __init__(self, hooks: HookTable, owner: Any = None) -> None:
+    def __init__(self, hooks: HookTable, number: int, owner: Any = None) -> None:
         self._hooks = hooks
         self._owner = None if owner is None else weakref.ref(owner)
-        self.id = next(_ids)
+        self.id = number
+
+    def __getstate__(self) -> tuple[HookTable, int, Any]:
+        """The module itself for the weak reference, so that a copy belongs to the copied module."""
+        return self._hooks, self.id, None if self._owner is None else self._owner()
+
+    def __setstate__(self, state: tuple[HookTable, int, Any]) -> None:
+        RemovableHandle.__init__(self, *state)
 
     def remove(self) -> None:
         """Take the hook out; doing it twice is harmless."""

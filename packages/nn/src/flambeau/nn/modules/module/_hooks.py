@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._attributes import Attributes
 from ._hook_table import Hook, HooksOfKind, HookTable, RemovableHandle
@@ -23,6 +23,15 @@ def _view(kind: str) -> Any:
         view.update(kept)
 
     return property(get, put)
+
+
+class _WithoutModule(NamedTuple):
+    """A hook that does not take the module as its first argument; a class, to be pickled."""
+
+    hook: Callable[..., Any]
+
+    def __call__(self, module: Any, *rest: Any) -> None:
+        self.hook(*rest)
 
 
 class Hooks(Attributes):
@@ -205,13 +214,8 @@ class Hooks(Attributes):
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         """``register_load_state_dict_pre_hook`` of a hook that may not take the module."""
-        if with_module:
-            return self.register_load_state_dict_pre_hook(hook)
-
-        def without_module(module: Any, *rest: Any) -> None:
-            hook(*rest)
-
-        return self.register_load_state_dict_pre_hook(without_module)
+        wanted = hook if with_module else _WithoutModule(hook)
+        return self.register_load_state_dict_pre_hook(wanted)
 
     def _add_hook(self, hook: Hook, first: bool = False) -> RemovableHandle:
         if self._hooks is None:
