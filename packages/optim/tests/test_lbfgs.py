@@ -141,3 +141,54 @@ def test_options_are_checked():
         optim.LBFGS([p], line_search_fn="armijo")
     with pytest.raises(TypeError, match="pass a function"):
         optim.LBFGS([p]).step()
+
+
+@pytest.mark.parametrize(
+    ("options", "evaluations"),
+    [
+        ({}, 3),
+        ({"tolerance_grad": -1}, 3),
+        ({"tolerance_grad": -1, "line_search_fn": "strong_wolfe"}, 3),
+        ({"tolerance_grad": -1, "tolerance_change": -1}, 60),
+    ],
+)
+def test_no_gradient_moves_nothing(options, evaluations):
+    """The evaluations are PyTorch's."""
+    param = leaf(flambeau.tensor([1.0, 2.0]))
+    optimizer = optim.LBFGS([param], **options)
+
+    def closure():
+        param.grad = flambeau.zeros(2)
+        return flambeau.tensor(5.0)
+
+    for _ in range(3):
+        assert optimizer.step(closure) == 5
+    assert param.tolist() == [1, 2]
+    assert optimizer.state[param]["func_evals"] == evaluations
+
+
+def test_a_gradient_that_is_no_number_is_not_remembered():
+    param = leaf(flambeau.tensor([1.0, 2.0]))
+    optimizer = optim.LBFGS([param], lr=0.1, max_iter=1)
+    slopes = [flambeau.tensor([1.0, 1.0]), flambeau.tensor([float("nan"), 1.0])]
+    for slope in slopes:
+
+        def closure(slope=slope):
+            param.grad = slope.clone()
+            return flambeau.tensor(1.0)
+
+        optimizer.step(closure)
+    assert optimizer.state[param]["ro"] == []
+
+
+def test_a_search_along_a_straight_line_goes_as_far_as_it_may():
+    """Ten times the step each time, as in PyTorch: 0.5, 5, 50."""
+    param = leaf(flambeau.tensor([1.0]))
+    optimizer = optim.LBFGS([param], line_search_fn="strong_wolfe", max_eval=3, max_iter=1)
+
+    def closure():
+        param.grad = flambeau.tensor([2.0])
+        return 2 * param.detach()[0]
+
+    optimizer.step(closure)
+    assert param.tolist() == [-99]

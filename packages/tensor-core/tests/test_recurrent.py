@@ -22,7 +22,7 @@ def layer(mode, sizes, packed=None, projection=0, seed=0):
     shapes = [(sum(packed), features) if packed else (steps, batch, features), (batch, state),
               (batch, hidden), (rows, features), (rows, state), (rows,), (rows,),
               (projection, hidden)]
-    made = [draw.standard_normal(shape) * (0.3 if i < 3 else hidden ** -0.5)
+    made = [draw.standard_normal(shape) * (0.3 if i < 3 else max(hidden, 1) ** -0.5)
             for i, shape in enumerate(shapes)]
     made[2] = made[2] if mode == "lstm" else None
     made[7] = made[7] if projection else None
@@ -128,6 +128,18 @@ def test_no_sequences():
     grads = ops.recurrent_grad(*gradient(mine, (None, "lstm", False), results, (None,) * 3))
     assert grads[3].shape == (24, 5)
     assert not grads[3].any()
+
+
+@pytest.mark.parametrize("mode", ["tanh", "relu", "gru", "lstm"])
+def test_no_hidden_units(mode):
+    arrays = layer(mode, (4, 3, 5, 0))
+    results = ops.recurrent(*tensors(arrays), None, mode)
+    assert results[0].shape == (4, 3, 0)
+    assert results[1].shape == (3, 0)
+    rest = None, mode, False
+    grads = ops.recurrent_grad(*gradient(tensors(arrays), rest, results, (None,) * 3))
+    assert grads[0].shape == (4, 3, 5)
+    assert not grads[0].any()
 
 
 def test_extreme_sums():

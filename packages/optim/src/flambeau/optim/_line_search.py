@@ -10,6 +10,7 @@ from flambeau import Tensor
 
 ARMIJO = 1e-4  # how much of the descent that the slope promises has to come true
 CURVATURE = 0.9  # how much of the slope may remain
+TOLERANCE = 1e-9  # the least difference of parameters that counts
 
 
 class Point(NamedTuple):
@@ -25,7 +26,7 @@ Evaluate = Callable[[float], Point]
 
 
 def strong_wolfe(
-    evaluate: Evaluate, start: Point, t: float, scale: float, tolerance: float, limit: int
+    evaluate: Evaluate, start: Point, t: float, scale: float, limit: int
 ) -> tuple[Point, int]:
     """Find a step length, first by going further until it is between two, then between them.
 
@@ -34,7 +35,6 @@ def strong_wolfe(
         start: The point at 0, with a negative slope.
         t: The first length to try.
         scale: The greatest element of the direction.
-        tolerance: The least difference of parameters that counts.
         limit: Evaluations besides the first.
 
     Returns:
@@ -43,11 +43,11 @@ def strong_wolfe(
     before, new = start, evaluate(t)
     for evaluations in range(1, limit + 1):
         if _is_too_high(new, start) or (evaluations > 2 and new.loss >= before.loss):
-            return _zoom(evaluate, start, [before, new], scale, tolerance, evaluations, limit)
+            return _zoom(evaluate, start, [before, new], scale, evaluations, limit)
         if abs(new.slope) <= -CURVATURE * start.slope:
             return new, evaluations
         if new.slope >= 0:
-            return _zoom(evaluate, start, [before, new], scale, tolerance, evaluations, limit)
+            return _zoom(evaluate, start, [before, new], scale, evaluations, limit)
         bounds = new.t + 0.01 * (new.t - before.t), 10 * new.t
         t = cubic_minimum(before, new, bounds)
         before, new = new, evaluate(t)
@@ -64,14 +64,13 @@ def _zoom(
     start: Point,
     bracket: list[Point],
     scale: float,
-    tolerance: float,
     evaluations: int,
     limit: int,
 ) -> tuple[Point, int]:
     """Narrow a bracket around a minimum down to a point that satisfies the conditions."""
     low = _lower(bracket)
     stalled = False
-    while evaluations <= limit and abs(bracket[1].t - bracket[0].t) * scale >= tolerance:
+    while evaluations <= limit and abs(bracket[1].t - bracket[0].t) * scale >= TOLERANCE:
         t, stalled = _trial(bracket[0], bracket[1], stalled)
         new = evaluate(t)
         evaluations += 1
@@ -114,8 +113,8 @@ def cubic_minimum(one: Point, other: Point, bounds: tuple[float, float]) -> floa
     if not square >= 0:
         return (lower + upper) / 2
     root = math.sqrt(square)
-    width = right.slope - left.slope + 2 * root
-    if width == 0:
-        return (lower + upper) / 2
-    t = right.t - (right.t - left.t) * (right.slope + root - mean) / width
+    rise, width = right.slope + root - mean, right.slope - left.slope + 2 * root
+    if width == 0:  # a straight line, whose lower end is as far off as may be
+        return upper if rise < 0 else lower
+    t = right.t - (right.t - left.t) * rise / width
     return min(max(t, lower), upper)

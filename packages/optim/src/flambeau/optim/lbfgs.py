@@ -141,7 +141,7 @@ class _Descent:
             self.direction = self.newton_direction()
         state["d"] = self.direction
         state["prev_flat_grad"], state["prev_loss"] = self.grad, self.loss
-        t = min(1.0, 1.0 / float(self.grad.abs().sum())) * lr if is_first else lr
+        t = lr * self.first_length() if is_first else lr
         state["t"] = t
         slope = _dot(self.grad, self.direction)
         if slope > -self.options["tolerance_change"]:
@@ -154,13 +154,18 @@ class _Descent:
             self.evaluate()
         return True
 
+    def first_length(self) -> float:
+        """At most 1, and less where the gradient is large: no curvature is known yet."""
+        total = float(self.grad.abs().sum())
+        return min(1.0, 1.0 / total) if total else 1.0
+
     def remember(self) -> None:
         """Take in what the last iteration showed of the curvature."""
         state = self.state
         y = self.grad.sub(state["prev_flat_grad"])
         s = state["d"].mul(float(state["t"]))
         curvature = _dot(y, s)
-        if curvature <= 1e-10:
+        if not curvature > 1e-10:  # nan teaches nothing either
             return
         if len(state["old_dirs"]) == self.options["history_size"]:
             for name in ("old_dirs", "old_stps", "ro"):
@@ -200,9 +205,8 @@ class _Descent:
 
         start = Point(0.0, self.loss, self.grad, slope)
         scale = float(self.direction.abs().max())
-        tolerance = self.options["tolerance_change"]
         limit = self.options["max_eval"] - self.evaluations
-        best, evaluations = strong_wolfe(at, start, t, scale, tolerance, limit)
+        best, evaluations = strong_wolfe(at, start, t, scale, limit)
         self.loss, self.grad = best.loss, best.grad
         self.state["t"] = best.t
         self.count(evaluations)

@@ -1,4 +1,6 @@
 """Composite rows of losses."""
+import math
+
 from flambeau.core import _core
 
 _op = _core.operators()
@@ -88,14 +90,19 @@ def _soft_cross_entropy(scores, target, weight, reduction, smoothing, dim):
     _same_shape("cross_entropy", scores, target)
     classes = scores.shape[dim]
     if smoothing:
-        target = _op["add"](_op["mul"](target, 1.0 - smoothing), smoothing / classes)
+        target = _op["add"](_op["mul"](target, 1.0 - smoothing), _share(smoothing, classes))
     terms = _op["mul"](scores, target)
     if weight is not None:
         terms = _op["mul"](terms, _per_class(weight, scores, dim))
     loss = _op["neg"](_op["sum"](terms, dim))
-    if _code("cross_entropy", reduction) == 1:
-        return _op["div"](_op["sum"](loss), max(1, scores.numel() // classes))
+    if _code("cross_entropy", reduction) == 1 and classes == 0:
+        return _op["mul"](_op["sum"](loss), math.nan)
     return _reduce("cross_entropy", loss, reduction)
+
+
+def _share(smoothing, classes):
+    """What label smoothing gives to each class."""
+    return smoothing / classes if classes else math.inf
 
 
 def _per_class(weight, scores, dim):
@@ -114,14 +121,15 @@ def _smoothed(scores, target, weight, ignore_index, reduction, smoothing, loss, 
     if code == 2:
         smooth = _op["sum"](smooth)
     elif code == 1:
-        if weight is None:
+        if weight is None or classes == 0:
             total = _op["sum"](kept, dtype=scores.dtype)
         else:
             chosen = _op["index_select"](weight, 0, _op["reshape"](
                 _op["where"](kept, target, 0), (-1,)))
             total = _op["sum"](_op["mul"](chosen, _op["reshape"](kept, (-1,))))
         smooth = _op["div"](_op["sum"](smooth), total)
-    return _op["add"](_op["mul"](loss, 1.0 - smoothing), _op["mul"](smooth, smoothing / classes))
+    smooth = _op["mul"](smooth, _share(smoothing, classes))
+    return _op["add"](_op["mul"](loss, 1.0 - smoothing), smooth)
 
 
 def mse_loss(x, target, size_average, reduce, reduction, weight):

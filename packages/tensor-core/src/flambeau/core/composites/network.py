@@ -17,7 +17,7 @@ def layer_norm(x, normalized_shape, weight, bias, eps):
 def batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps):
     if x.ndim == 1 and x.numel() == 0:
         return _op["clone"](x)
-    if training and x.ndim >= 2 and x.numel() == x.shape[1]:
+    if training and x.ndim >= 2 and x.numel() == x.shape[1] > 0:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size "
                          f"{list(x.shape)}")
     return _op["native_batch_norm"](x, weight, bias, running_mean, running_var, training, momentum,

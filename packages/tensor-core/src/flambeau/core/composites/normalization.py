@@ -21,7 +21,7 @@ def instance_norm(x, running_mean, running_var, weight, bias, use_input_stats, m
     if not use_input_stats or running_mean is not None or running_var is not None:
         return _instance_norm_tracked(x, running_mean, running_var, weight, bias, use_input_stats,
                                       momentum, eps)
-    return _op["native_group_norm"](x, weight, bias, channels, eps)[0]
+    return _op["native_group_norm"](x, weight, bias, max(channels, 1), eps)[0]
 
 
 def _instance_norm_tracked(x, running_mean, running_var, weight, bias, use_input_stats, momentum,

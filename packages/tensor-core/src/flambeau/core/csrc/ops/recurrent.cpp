@@ -314,7 +314,7 @@ extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_ten
     fl_recurrent r;
     if (read_call(op, in, &r) < 0)
         return -1;
-    if (r.rows == 0)
+    if (r.empty())
         return 0;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     bool keep = in[11].i != 0;

@@ -21,6 +21,8 @@ struct fl_recurrent {
     /* Numbers kept, or slopes, for each unit of a row: GRU's third gate has two parts. */
     int64_t parts() const { return mode == FL_GRU ? 4 : gates(); }
     bool plain() const { return mode == FL_RNN_TANH || mode == FL_RNN_RELU; }
+    /* No result has an element. */
+    bool empty() const { return rows == 0 || hidden == 0; }
     int64_t count(int64_t step) const { return packed ? sizes[step] : batch; }
 };
 

@@ -91,7 +91,8 @@ static int read_weights(const fl_op *op, const fl_recurrent_args &a, fl_recurren
     if (r->mode == FL_LSTM && !a.cx)
         return fl_error(FL_RUNTIME_ERROR, "%s: mode \"lstm\" needs cx, the initial cell state",
                         fl_op_title(op));
-    if (rows != r->gates() * r->hidden || r->hidden < 1 || r->output < 1)
+    bool nothing = r->projected && (r->hidden < 1 || r->output < 1);
+    if (rows != r->gates() * r->hidden || nothing)
         return fl_error(FL_RUNTIME_ERROR, "%s: expected weight_hh of shape [%lld, %lld] for a "
                         "hidden state of %lld, got %s", fl_op_title(op),
                         (long long)(r->gates() * r->hidden), (long long)r->output,

@@ -232,7 +232,7 @@ extern "C" int fl_run_recurrent_grad(const fl_op *op, const fl_value *in, int,
     fl_recurrent r;
     if (read_call(op, in, &r) < 0)
         return -1;
-    if (r.rows == 0) {
+    if (r.empty()) {
         for (int i = 0; i < 8; i++)
             memset(outs[i]->data, 0, (size_t)(outs[i]->numel * fl_itemsize(outs[i]->dtype)));
         return 0;
