@@ -100,6 +100,15 @@ def oracle(session: nox.Session) -> None:
     steps.run_suites(session, {**suites, "oracle-integration": ROOT / "integration-tests"})
 
 
+@nox.session(requires=["build"], default=False)
+def torch_suite(session: nox.Session) -> None:
+    """PyTorch's own tests: `-- FOLDER test_torch.py ...`, where FOLDER is its `test/`."""
+    if not session.posargs:
+        session.skip("say where PyTorch's test/ lies")
+    install_all(session, "torch-suite")
+    session.run("python", "-m", "tools.torch_suite", *session.posargs)
+
+
 @nox.session(tags=["nightly"], requires=["build"])
 def array_api(session: nox.Session) -> None:
     """The public suite of the array API standard; what may fail is listed with the reason."""

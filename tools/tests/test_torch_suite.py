@@ -1,0 +1,83 @@
+"""The adapter for PyTorch's own tests: its causes, its counting, its stubs, its chunks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from torch_suite import causes, driver, names, report, scope, stubs
+
+
+@pytest.mark.parametrize(("kind", "message", "cause"), [
+    ("Unsupported", "Unsupported: torch.fx.Node", "absent: torch.fx.Node"),
+    ("AttributeError", "module 'flambeau' has no attribute 'lobpcg'", "absent: torch.lobpcg"),
+    ("AttributeError", "module 'flambeau.nn' has no attribute 'X'", "absent: torch.nn.X"),
+    ("AttributeError", "'Tensor' object has no attribute 'coalesce'", "absent: Tensor.coalesce"),
+    ("ImportError", "cannot import name 'f' from 'torch.fx' (x.py)", "absent: torch.fx.f"),
+    ("TypeError", "dtype must be a dtype, not <absent torch.qint8>", "absent: torch.qint8"),
+    ("ValueError", "sizes (2, 3) and (4,)\nmore", "ValueError: sizes (..) and (..)"),
+    ("AssertionError", "", "AssertionError"),
+])
+def test_failures_are_grouped_by_cause(kind, message, cause):
+    assert causes.cause(kind, message) == cause
+
+
+@pytest.mark.parametrize(("cause", "test", "inside"), [
+    ("absent: torch.lobpcg", "TestX.test_lobpcg_cpu", True),
+    ("AssertionError: Scalars are not equal!", "TestX.test_sum_cpu", True),
+    ("absent: torch._C._jit_set", "TestX.test_y", False),
+    ("absent: Tensor.to_sparse", "TestX.test_y", False),
+    ("absent: torch.qint8", "TestX.test_y", False),
+])
+def test_scope(cause, test, inside):
+    assert (scope.reason(cause, test) is None) == inside
+
+
+def test_chunks_go_on_behind_the_test_that_ended_a_process():
+    assert driver.chunks(["a", "b", "c"], 2) == [["a", "b"], ["c"]]
+    lines = [{"start": "a"}, {"id": "a"}, {"start": "b"}]
+    assert driver.remaining(["a", "b", "c"], lines) == (["c"], "b")
+    assert driver.remaining(["a"], lines[:2]) == ([], None)
+
+
+def test_counts():
+    records: list[report.Record] = [
+        {"id": "T.a", "outcome": "passed", "words": ["..."]},
+        {"id": "T.b", "outcome": "skipped"},
+        {"id": "T.c", "outcome": "failed", "type": "E", "message": "1"},
+        {"id": "T.d", "outcome": "failed", "type": "E", "message": "2"},
+        {"id": "T.e", "outcome": "failed", "type": "U", "message": "Unsupported: torch.fx.X"},
+    ]
+    passed, failed = {"outcome": "passed"}, {"outcome": "failed"}
+    report.judge(records, {"T.c": passed, "T.d": failed})
+    assert report.counts(records) == {
+        "collected": 5, "skipped": 1, "run": 4, "fails in PyTorch too": 1, "out of scope": 1,
+        "in scope": 2, "passed": 1, "passed, an error in other words": 1, "failed": 1,
+    }
+    assert "50.00% of what is in scope" in report.text("test_x.py", records)
+
+
+def test_stubs_serve_at_import_and_refuse_in_tests(monkeypatch):
+    stub: Any = stubs.absent("torch.fx.wrap")
+
+    @stub
+    def f():
+        return 3
+
+    class Node(stub):
+        pass
+
+    assert f() == 3 and not stub and not isinstance(3, stub) and list(stub) == []
+    with pytest.raises(stubs.Unsupported, match="torch.fx.wrap"):
+        Node()
+    monkeypatch.setattr(stubs.Clock, "running", True)
+    with pytest.raises(stubs.Unsupported, match="torch.fx.wrap"):
+        stub(3)
+    with pytest.raises(stubs.Unsupported, match="torch.fx.Graph"):
+        stubs.absent("torch.fx.Graph")
+
+
+def test_names():
+    assert names.flambeau_name("torch.nn.functional") == "flambeau.nn.functional"
+    assert names.is_source("torch.testing._internal.common_utils")
+    assert not names.is_source("torch.testing_more")

@@ -1,0 +1,84 @@
+"""Run files of PyTorch's own test suite against Flambeau.
+
+Nothing is fetched and nothing of PyTorch is kept here: FOLDER is its `test/`, of any version; the
+library of the tests is taken from `torch/testing` beside it, else from the installed wheel.
+Failures are run again against the installed PyTorch; what fails there too does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from . import driver, report
+
+
+def main() -> int:
+    """Return 0 when every test that is in scope passed."""
+    options = parse()
+    failed = 0
+    for name in options.files:
+        records = one_file(options, options.folder / name)
+        print(report.text(name, records), flush=True)
+        failed += report.counts(records)["failed"]
+        if options.json:
+            options.json.mkdir(parents=True, exist_ok=True)
+            stem = options.json / name.replace("/", "-").removesuffix(".py")
+            content = {"file": name, "counts": report.counts(records), "tests": records}
+            stem.with_suffix(".json").write_text(json.dumps(content, indent=1))
+            stem.with_suffix(".txt").write_text(report.text(name, records))
+    return 1 if failed else 0
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="torch_suite", description=__doc__)
+    parser.add_argument("folder", type=Path, help="PyTorch's test/")
+    parser.add_argument("files", nargs="+", help="test_torch.py functorch/test_vmap.py ...")
+    parser.add_argument("-k", default="", help="only ids that hold this text")
+    parser.add_argument("--chunk", type=int, default=100, help="tests in one process")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds that a test may take")
+    parser.add_argument("--json", type=Path, help="folder for FILE.json and FILE.txt")
+    parser.add_argument("--no-pytorch", action="store_true", help="do not rerun failures")
+    return parser.parse_args()
+
+
+def one_file(options: argparse.Namespace, file: Path) -> list[report.Record]:
+    """Run one file; return a record a test."""
+    beside = options.folder.resolve().parent
+    sources = beside if (beside / "torch" / "testing").is_dir() else None
+    flambeau = driver.Engine("flambeau", sources, options.limit)
+    file = file.resolve()
+    ids = [each for each in driver.collect(flambeau, file) if options.k in each]
+    records = driver.run(flambeau, file, ids, options.chunk, options.jobs)
+    failures = [record["id"] for record in records if record["outcome"] == "failed"]
+    judged: dict[str, report.Record] = {}
+    if failures and not options.no_pytorch:
+        judged = in_pytorch(options, file, sources, failures)
+    report.judge(records, judged)
+    return records
+
+
+def in_pytorch(
+    options: argparse.Namespace, file: Path, sources: Path | None, ids: list[str]
+) -> dict[str, report.Record]:
+    """Run tests in PyTorch, with the tests' library beside them if that works, else its own."""
+    for library in dict.fromkeys((sources, None)):
+        engine = driver.Engine("torch", library, options.limit)
+        try:
+            known = set(driver.collect(engine, file))
+        except driver.CannotCollect as error:
+            print(f"{file.name} in PyTorch, library {library}: {str(error)[-300:]}",
+                  file=sys.stderr)
+            continue
+        asked = [each for each in ids if each in known]
+        records = driver.run(engine, file, asked, options.chunk, options.jobs)
+        return {record["id"]: record for record in records}
+    return {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

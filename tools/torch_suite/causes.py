@@ -1,0 +1,34 @@
+"""The cause of a failure, in words that group failures of one cause."""
+
+from __future__ import annotations
+
+import re
+
+ABSENT = (
+    (re.compile(r"Unsupported: ([\w.\[\]()]+)"), "{0}"),
+    (re.compile(r"<absent ([\w.\[\]()]+)>"), "{0}"),
+    (re.compile(r"module 'flambeau\.?([\w.]*)' has no attribute '(\w+)'"), "torch.{0}.{1}"),
+    (re.compile(r"No module named 'flambeau\.?([\w.]*)'"), "torch.{0}"),
+    (re.compile(r"'(?:Tensor|Parameter|flambeau\.core\._core\.Tensor)' (?:object )?has no "
+                r"attribute '(\w+)'"), "Tensor.{0}"),
+)
+FROM = re.compile(r"cannot import name '(\w+)' from '((?:torch|functorch)[\w.]*)'")
+NOISE = (
+    (re.compile(r"0x[0-9a-f]+"), "0x.."),
+    (re.compile(r"[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?j?"), "N"),
+    (re.compile(r"\((?:N(?:, N)*,?)?\)|\[(?:N(?:, N)*)?\]"), "(..)"),
+    (re.compile(r"\b(?:float|bfloat|int|uint|complex)N?\b|\bbool\b"), "DTYPE"),
+)
+
+
+def cause(kind: str, message: str) -> str:
+    """Return what groups failures: the absent name, or the error with its numbers taken out."""
+    for pattern, form in ABSENT:
+        if match := pattern.search(message):
+            return "absent: " + form.format(*match.groups()).replace("..", ".")
+    if match := FROM.search(message):
+        return f"absent: {match[2]}.{match[1]}"
+    text = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    for pattern, stands_for in NOISE:
+        text = pattern.sub(stands_for, text)
+    return f"{kind}: {text[:140]}" if text else kind

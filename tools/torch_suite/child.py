@@ -1,0 +1,97 @@
+"""One process of the suite: collect the tests of a file, or run some of them.
+
+`python -m torch_suite.child ENGINE FILE OUT LIMIT SOURCES` with the ids on stdin, one a line;
+none: write the ids of all tests. ENGINE is `flambeau` or `torch`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+import unittest
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+
+from . import judge
+
+# Names that NumPy 2 dropped and PyTorch's tests of their time use.
+NUMPY_NAMES = {"float_": "float64", "complex_": "complex128", "product": "prod", "in1d": "isin",
+               "unicode_": "str_", "trapz": "trapezoid", "cumproduct": "cumprod", "bool8": "bool_"}
+
+
+def main() -> None:
+    """Collect or run."""
+    engine, file, out, limit, sources = sys.argv[1:]
+    wanted = sys.stdin.read().split()
+    path = Path(file)
+    sys.argv = [str(path)]
+    sys.path[:0] = list(dict.fromkeys([str(path.parent), str(suite_folder(path))]))
+    restore_numpy_names()
+    prepare(engine, Path(sources) if sources else None)
+    tests = dict(collect(load(path)))
+    with open(out, "a") as lines:
+        if wanted:
+            run([tests[each] for each in wanted if each in tests], judge.Recorder(
+                lines, float(limit)))
+        else:
+            print(json.dumps(list(tests)), file=lines)
+
+
+def suite_folder(path: Path) -> Path:
+    """Return the folder `test/` that a file lies in, at whatever depth."""
+    return next((p for p in path.parents if (p / "test_torch.py").is_file()), path.parent)
+
+
+def restore_numpy_names() -> None:
+    import numpy
+
+    for old, new in NUMPY_NAMES.items():
+        if old not in numpy.__dict__:
+            setattr(numpy, old, getattr(numpy, new))
+
+
+def prepare(engine: str, sources: Path | None) -> None:
+    """Make `torch` what it shall be; PyTorch itself gets the tests' library of their version."""
+    torch = importlib.import_module("torch")
+    if engine == "flambeau":
+        judge.accept_other_words()
+    elif sources:
+        for name in [name for name in sys.modules if name.startswith("torch.testing._internal")]:
+            del sys.modules[name]
+        torch.testing.__path__.insert(0, str(sources / "torch" / "testing"))
+
+
+def load(path: Path) -> ModuleType:
+    """Import a test file under its own name."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def collect(module: ModuleType) -> Iterator[tuple[str, unittest.TestCase]]:
+    """Yield the tests of a module by `TestClass.test_method`."""
+    loader = unittest.TestLoader()
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and issubclass(value, unittest.TestCase):
+            for name in loader.getTestCaseNames(value):
+                test = value(name)
+                yield judge.short_id(test), test
+
+
+def run(tests: list[unittest.TestCase], recorder: judge.Recorder) -> None:
+    """Run tests, with the fixtures of their classes."""
+    judge.watch()
+    judge.running(True)
+    for _, same_class in groupby(tests, key=type):
+        unittest.TestSuite(same_class).run(recorder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The adapter's tables: private or renamed names of PyTorch's, and what stands for them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from .stubs import AbsentValue
+
+# Modules executed from PyTorch's own text: the tests' library, and plain Python over public names.
+SOURCES = (
+    "torch.testing",
+    "torch._functorch.make_functional",
+    "torch.nn.utils._named_member_accessor",
+    "torchgen.utils",
+)
+
+# Module of PyTorch -> module of Flambeau, where the two differ by more than the first word.
+MODULES = {
+    "functorch": "flambeau.func",
+    "torch.autograd.gradcheck": "flambeau.autograd",
+    "torch.functional": "flambeau",
+}
+
+
+class Made:
+    """A value of the table that is made when it is asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+class Path:
+    """A value of the table that is a dotted name of Flambeau's."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class Missing:
+    """An entry of the table for a name that PyTorch does not have either."""
+
+
+def no(*args: Any, **kwargs: Any) -> bool:
+    """Answer False."""
+    return False
+
+
+def yes(*args: Any, **kwargs: Any) -> bool:
+    """Answer True."""
+    return True
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """Do nothing."""
+
+
+class SparseInvariants:
+    """The switch that every test's set-up asks for and sets back."""
+
+    is_enabled = staticmethod(no)
+    enable = disable = staticmethod(nothing)
+
+
+# Name of PyTorch -> a value, or a callable without arguments in `Made` that makes it.
+NAMES: dict[str, Any] = {
+    "torch._C._DisableFuncTorch": contextlib.nullcontext,
+    "torch._C._DisableTorchDispatch": contextlib.nullcontext,
+    "torch._C._get_privateuse1_backend_name": lambda: "privateuseone",
+    "torch.sparse.check_sparse_tensor_invariants": SparseInvariants,
+    "torch._foreach_copy": Missing(),
+    "torch._foreach_zero": Missing(),
+    "torch._C.has_lapack": True,
+    "torch._C.has_spectral": True,
+}
+# Private method of Tensor -> Flambeau's method that does it.
+METHODS = {
+    "__rdiv__": "__rtruediv__",
+}
+
+# Values that tables and comparisons mention and Flambeau does not have, by their type.
+ABSENT_VALUES = {
+    "dtype": ("chalf", "complex32", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+              "float8_e5m2fnuz", "qint8", "qint32", "quint8", "quint4x2", "quint2x4",
+              "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16"),
+    "layout": ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn",
+               "jagged"),
+}
+
+
+def absent_value(kind: str, name: str) -> AbsentValue:
+    """Return the stub of a dtype or layout."""
+    return AbsentValue(f"torch.{name}", getattr(importlib.import_module("flambeau"), kind))
+
+
+for _kind, _names in ABSENT_VALUES.items():
+    for _name in _names:
+        NAMES[f"torch.{_name}"] = Made(functools.cache(
+            functools.partial(absent_value, _kind, _name)))
+
+
+def has_below(module: str) -> bool:
+    """Say whether the table has names below a module, which the alias must then have too."""
+    return any(full.startswith(module + ".") for full in NAMES)
+
+
+def is_source(name: str) -> bool:
+    """Say whether a module is executed from PyTorch's own text."""
+    return any(name == source or name.startswith(source + ".") for source in SOURCES)
+
+
+def flambeau_name(name: str) -> str:
+    """Return the name of Flambeau's module."""
+    return MODULES.get(name, "flambeau" + name.removeprefix("torch"))
+
+
+def value(full: str) -> Any:
+    """Return what the table says about a name."""
+    entry = NAMES[full]
+    if isinstance(entry, Made):
+        return entry.make()
+    if isinstance(entry, Path):
+        module, _, name = entry.path.rpartition(".")
+        return getattr(importlib.import_module(module), name)
+    if isinstance(entry, Missing):
+        raise AttributeError(full)
+    return entry
+

@@ -1,0 +1,66 @@
+"""What Flambeau does not set out to do: the short list behind the words "out of scope".
+
+A failure is out of scope when its cause (or, where said, its test id) matches. Everything that is
+public, documented and runs on the CPU is in scope, however much of it is absent.
+"""
+
+from __future__ import annotations
+
+import re
+
+# (reason, pattern of causes, pattern of test ids); an empty pattern matches nothing.
+RULES: tuple[tuple[str, str, str], ...] = (
+    (
+        "private: names of torch._C and of other modules with an underscore are no interface",
+        r"absent: (?:torch|functorch)\.(?:\w+\.)*_\w|absent: Tensor\._[a-z]",
+        r"",
+    ),
+    (
+        "sparse tensors: refused with advice (Flambeau has dense tensors only)",
+        r"absent: .*sparse|there are no sparse tensors",
+        r"[Ss]parse",
+    ),
+    (
+        "quantized tensors: refused with advice",
+        r"absent: .*(?:quant|qint|torch\.ao\b)|there is no quantization",
+        r"[Qq]uantiz",
+    ),
+    (
+        "named tensors: an experiment that PyTorch no longer develops",
+        r"absent: .*(?:refine_names|align_to|align_as|rename_?|names)\b|'names'",
+        r"[Nn]amed_?[Tt]ensor|named_(?:inference|any)",
+    ),
+    (
+        "TorchScript, FX, export, dynamo and ONNX: Flambeau has its own tracer",
+        r"absent: torch\.(?:jit|fx|export|onnx|compile|package)\b",
+        r"torchscript|_script_|fx_proxy|dynamo",
+    ),
+    (
+        "other devices: CUDA, MPS, XLA, lazy and user-made ones are not on the test machine",
+        r"absent: torch\.(?:cuda|mps|xpu|lazy|backends\.\w+)\b",
+        r"_cuda\b|CUDA",
+    ),
+    (
+        "dispatch to tensor subclasses (__torch_function__, __torch_dispatch__) and its modes",
+        r"absent: torch\.(?:overrides|library|utils\._python_dispatch)\b|__torch_(?:function|disp)",
+        r"torch_dispatch|torch_function",
+    ),
+    (
+        "dtypes without kernels: complex32, float8 and bit types",
+        r"absent: torch\.(?:chalf|complex32|float8\w*|bits\w+)|there is no such dtype yet",
+        r"",
+    ),
+    (
+        "nested and masked tensors, distributions, hub, mobile: not part of Flambeau",
+        r"absent: torch\.(?:nested|masked|distributions|hub|futures|utils\.mobile\w*)\b",
+        r"[Nn]ested_?[Tt]ensor",
+    ),
+)
+
+
+def reason(cause: str, test: str) -> str | None:
+    """Return why a failure is out of scope, or None when it counts."""
+    for text, causes, tests in RULES:
+        if (causes and re.search(causes, cause)) or (tests and re.search(tests, test)):
+            return text
+    return None
