@@ -6,7 +6,7 @@ from typing import Any
 from flambeau.autograd._engine import NodeFunction, attach_function, needs_grad
 from flambeau.autograd.transforms.forward import tangents_of
 from flambeau.autograd.transforms.level import Level, as_tuple
-from flambeau.autograd.transforms.stack import empty_strided_at_levels, level_of
+from flambeau.autograd.transforms.stack import STATE, empty_strided_at_levels, level_of
 from flambeau.core import Tensor, _core, is_grad_enabled, ops
 
 __all__ = ["DualLevel"]
@@ -33,10 +33,36 @@ class DualLevel(Level):
             facts["_seen"] = _tangent(base if base._base is None else base._base)
         return _core.make_level(primal, self.number, False, facts, base)
 
+    def is_mine(self, value) -> bool:
+        """Also adopts a view of what became a tensor of this level after it was taken."""
+        if not isinstance(value, Tensor):
+            return False
+        if self._has(value):
+            return True
+        if value._base is None or not self._has(value._base):
+            return False
+        self._adopt(value)
+        return True
+
+    def _has(self, tensor: Tensor) -> bool:
+        return not _is_of_the_past(tensor) and super().is_mine(tensor)
+
+    def _adopt(self, tensor: Tensor) -> None:
+        """Let a tensor be one of this level from now on, a constant or a view of its base."""
+        STATE.depth, before = self.number - 1, STATE.depth
+        try:
+            inner = _without_past(tensor)
+            inner = ops.alias(inner) if inner.requires_grad else inner.detach()
+        finally:
+            STATE.depth = before
+        facts = {"_level": self, "_inner": inner, "_tangent": None, "_seen": None,
+                 "_has_room": False}
+        _core.retarget_level(tensor, inner, self.number, False, facts)
+
     def unwrap(self, value):
         """The value and its tangent, None for constants."""
         if not self.is_mine(value):
-            return value, None
+            return _without_past(value) if isinstance(value, Tensor) else value, None
         return value.__dict__["_inner"], _tangent(value)
 
     def lift(self, tensor: Tensor) -> Tensor:
@@ -118,11 +144,9 @@ class DualLevel(Level):
         if base is not None:
             self._make_room(base)
         if not self.is_mine(target):
-            inner = ops.alias(target) if target.requires_grad else target.detach()
-            facts = {"_level": self, "_inner": inner, "_tangent": None, "_seen": None}
-            _core.retarget_level(target, inner, self.number, False, facts)
+            self._adopt(target)
         facts = target.__dict__
-        if base is None and "_has_room" not in facts:
+        if base is None and not facts.get("_has_room"):
             inner, before = facts["_inner"], facts["_tangent"]
             room = empty_strided_at_levels(inner.shape, inner.stride(), inner)
             if before is None:
@@ -138,9 +162,35 @@ def _tangent(value: Tensor) -> Any:
     base = value._base
     if base is None or level_of(base) != level_of(value):
         return facts["_tangent"]
-    whole = _tangent(base)
-    if whole is not facts["_seen"]:
-        offset = value.storage_offset() - base.storage_offset() + whole.storage_offset()
-        facts["_tangent"] = ops.as_strided(whole, value.shape, value.stride(), offset)
-        facts["_seen"] = whole
+    tangent = _tangent(base)
+    if tangent is not facts["_seen"]:
+        facts["_tangent"] = _seen_through(value, base, tangent)
+        facts["_seen"] = tangent
     return facts["_tangent"]
+
+
+def _seen_through(view: Tensor, base: Tensor, tangent: Tensor) -> Tensor:
+    """The base's tangent as the view shows the base, which may be of another dtype."""
+    offset, start, first = (t.storage_offset() for t in (view, base, tangent))
+    if view.is_complex() and not base.is_complex():
+        pairs = ops.as_strided(tangent, (*view.shape, 2), (*[2 * s for s in view.stride()], 1),
+                               2 * offset - start + first)
+        return ops.view_as_complex(pairs)
+    if base.is_complex() and not view.is_complex():
+        start, first, tangent = 2 * start, 2 * first, ops.view_as_real(tangent)
+    return ops.as_strided(tangent, view.shape, view.stride(), offset - start + first)
+
+
+def _without_past(value: Tensor) -> Tensor:
+    """What a tensor of forward modes that have ended stands for."""
+    while _is_of_the_past(value):
+        value = value.__dict__["_inner"]
+    return value
+
+
+def _is_of_the_past(value: Tensor) -> bool:
+    """Whether a tensor belongs to a forward mode that has ended: it is a constant now."""
+    if not level_of(value):
+        return False
+    level = value.__dict__["_level"]
+    return isinstance(level, DualLevel) and level not in STATE.levels

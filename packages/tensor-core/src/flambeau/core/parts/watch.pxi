@@ -76,20 +76,29 @@ cdef int _call_interposer(void *ctx, const fl_op *op, const fl_value *args, int 
     return 0
 
 
+cdef inline bint _is_of_level(const fl_tensor *t, uint32_t level) noexcept:
+    """Whether a tensor, or what it is a view of, is of a transform level. A view that was taken
+    before its base became of the level does not know of it yet."""
+    if t.flags >> FL_LEVEL_SHIFT == level:
+        return True
+    base = (<Tensor><PyObject *>t)._base_tensor
+    return base is not None and (<Tensor>base)._flags >> FL_LEVEL_SHIFT == level
+
+
 cdef bint _has_level(uint32_t level, const fl_op *op, const fl_value *args, int n,
                      fl_value *out) noexcept:
     """Whether a tensor of the call is of this transform level."""
     cdef int i
     cdef uint32_t k
     for i in range(n):
-        if args[i].tag == FL_TENSOR and args[i].t.flags >> FL_LEVEL_SHIFT == level:
+        if args[i].tag == FL_TENSOR and _is_of_level(args[i].t, level):
             return True
         if args[i].tag == FL_TENSORS:
             for k in range(args[i].len):
-                if args[i].ts[k] != NULL and args[i].ts[k].flags >> FL_LEVEL_SHIFT == level:
+                if args[i].ts[k] != NULL and _is_of_level(args[i].ts[k], level):
                     return True
     for i in range(op.nouts):
-        if out[i].tag == FL_TENSOR and out[i].t.flags >> FL_LEVEL_SHIFT == level:
+        if out[i].tag == FL_TENSOR and _is_of_level(out[i].t, level):
             return True
     return False
 
