@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import copy
 import gc
 import pickle
@@ -263,3 +264,38 @@ def test_numbers_of_numpy_keep_their_dtype(data, dtype):
     made = flambeau.tensor(data)
     assert made.dtype.name == dtype
     assert made.tolist() == numpy.asarray(data).tolist()
+
+
+@pytest.mark.parametrize(("make", "dtype", "expected"), [
+    (lambda: bytearray(b"\1\2\3\4"), "uint8", [9, 2, 3, 4]),
+    (lambda: bytearray(b"\1\2\3\4"), "int16", [521, 1027]),
+    (lambda: array.array("f", [1, 2]), None, [9, 2]),
+    (lambda: array.array("d", [1, 2]), "float64", [9, 2]),
+    (lambda: memoryview(array.array("d", [1, 2])), "float64", [9, 2]),
+    (lambda: memoryview(numpy.ones((2, 1))), "float64", [9, 1]),
+    (lambda: numpy.ones(2), None, [9, 1]),
+])
+def test_asarray_shares_the_memory_of_buffers(make, dtype, expected):
+    source = make()
+    dtype = None if dtype is None else getattr(flambeau, dtype)
+    shared = flambeau.asarray(source, dtype=dtype, copy=False)
+    alike, copied = flambeau.asarray(source, dtype=dtype), flambeau.asarray(
+        source, dtype=dtype, copy=True)
+    before = shared.tolist()
+    source[(0,) * memoryview(source).ndim if isinstance(source, memoryview) else 0] = 9
+    assert shared.tolist() == alike.tolist() == expected
+    assert copied.tolist() == before
+
+
+def test_asarray_reads_bytes_in_the_default_dtype():
+    assert flambeau.asarray(bytes(8)).tolist() == [0.0, 0.0]
+    assert flambeau.asarray(bytes(8)).is_readonly
+    with pytest.raises(ValueError, match="whole number"):
+        flambeau.asarray(bytearray(3), dtype=flambeau.int16)
+
+
+def test_a_tensor_of_one_element_is_a_number_among_numbers():
+    one = flambeau.ones(1, dtype=flambeau.float64)
+    assert flambeau.tensor([one, one]).tolist() == [1.0, 1.0]
+    assert flambeau.tensor([2.0, one.view(1, 1)]).tolist() == [2.0, 1.0]
+    assert flambeau.tensor([one]).dtype is flambeau.float64

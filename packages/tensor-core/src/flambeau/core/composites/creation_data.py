@@ -7,15 +7,18 @@ from flambeau.core.composites.creation import _expect_numbers, _kind, _place
 _op, _where = _core.operators(), _core._where
 
 
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     """Data as a tensor, sharing its memory where that is possible and ``copy`` is not true.
 
     Args:
-        obj: A tensor, an array, a DLPack capsule's owner, a buffer, a number or nested sequences.
+        obj: A tensor, an array, an object with DLPack or with Python's buffer protocol, a number
+            or nested sequences. The bytes of a buffer are read as one row of elements of ``dtype``,
+            which is the default floating dtype when left out, whatever the buffer says of them.
         dtype: Element type; that of the data when left out.
         device: Where to put it; where the data is when left out.
         copy: True copies always, False refuses to, None copies where it must.
-        requires_grad: Whether operations on it are recorded.
+        requires_grad: Whether operations on it are recorded; as for ``obj`` when left out. False
+            switches a leaf off, and detaches what was computed.
 
     Raises:
         ValueError: ``copy`` is False and the memory cannot be shared.
@@ -26,6 +29,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         >>> flambeau.asarray(x) is x
         True
     """
+    if _is_buffer(obj):
+        obj = _core.frombuffer(obj, dtype=_kind(dtype, None, _core.get_default_dtype()))
     x = _core.as_tensor(obj, dtype=dtype, device=device)
     shares = isinstance(obj, _core.Tensor) and _core.storage_id(obj) == _core.storage_id(x)
     shares = shares or _shows(obj, x)
@@ -33,10 +38,22 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         raise ValueError(f"asarray(): {type(obj).__name__} as {x.dtype} on {x.device} needs a "
                          "copy, but copy=False was given")
     if copy and shares:
-        x = _op["clone"](x.detach())
-    elif requires_grad and x is obj:
-        x = x.detach()
-    return x.requires_grad_(requires_grad) if requires_grad else x
+        x = _op["clone"](x)
+    if requires_grad is None:
+        return x
+    return x.requires_grad_(requires_grad) if requires_grad or x.is_leaf else x.detach()
+
+
+def _is_buffer(obj):
+    """Whether an object has only Python's buffer protocol to show its memory with."""
+    if isinstance(obj, _core.Tensor) or hasattr(obj, "__array_interface__") or \
+            hasattr(obj, "__dlpack__"):
+        return False
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
 
 
 def _shows(obj, x):

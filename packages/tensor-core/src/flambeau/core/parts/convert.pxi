@@ -184,7 +184,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memor
 
 
 cdef object _scalars(object data):
-    """An array as nested lists of NumPy's numbers, which keep its dtype."""
+    """An array as nested lists of NumPy's numbers, which keep its dtype. A tensor of one element,
+    whatever its shape, is a number."""
+    if isinstance(data, Tensor) and (<Tensor>data)._numel == 1:
+        return data
     if isinstance(data, Tensor) or not hasattr(data, "__array_interface__"):
         return data.tolist() if hasattr(data, "tolist") else data
     return [_scalars(x) for x in data] if getattr(data, "shape", ()) else data
@@ -194,7 +197,7 @@ cdef object _listed(object data):
     """Sequences of arrays or of tensors with dimensions become nested lists."""
     if isinstance(data, (list, tuple)):
         for item in data:
-            if isinstance(item, Tensor) and (<Tensor>item)._ndim or \
+            if isinstance(item, Tensor) and (<Tensor>item)._numel != 1 or \
                     not isinstance(item, (list, tuple, int, float, complex, Tensor)) and \
                     _is_array(item) and not _is_array_scalar(item):
                 return [_scalars(x) for x in data]

@@ -115,7 +115,8 @@ def from_numpy(array):
     return _from_host_interface(array)
 
 
-def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0):
+def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0,
+               bint requires_grad=False):
     """A one-dimensional tensor over the memory of a buffer.
 
     Args:
@@ -123,6 +124,7 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
         dtype: Element type.
         count: Number of elements; all that fit by default.
         offset: Bytes to skip.
+        requires_grad: Whether operations on it are recorded.
     """
     cdef int code = _unbox_dtype(<PyObject *>dtype)
     view = memoryview(buffer)
@@ -140,7 +142,8 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
         count = room // size
     if count * size > room:
         raise ValueError(f"frombuffer(): {count} elements of {size} bytes do not fit {room} bytes")
-    return _over_buffer(flat, code, count, offset)
+    made = _over_buffer(flat, code, count, offset)
+    return made.requires_grad_() if requires_grad else made
 
 
 cdef object _over_buffer(object view, int code, int64_t count, Py_ssize_t offset):
