@@ -9,6 +9,8 @@ import flambeau
 from flambeau import channels_last
 from flambeau.core import ops
 
+NAN = float("nan")
+
 
 def _x(*shape):
     return flambeau.arange(1.0 * flambeau.Size(shape).numel()).reshape(shape).clone()
@@ -201,3 +203,40 @@ def test_pieces_under_the_names_of_autograd():
     assert [p.tolist() for p in flambeau.unsafe_split(x, 4)] == [[0, 1, 2, 3], [4, 5]]
     assert [p.tolist() for p in x.unsafe_split_with_sizes([1, 5])] == [[0], [1, 2, 3, 4, 5]]
     assert [p.tolist() for p in flambeau.unsafe_chunk(x, 3)] == [[0, 1], [2, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
+def test_nothing_joins_along_any_dimension(dim):
+    joined = flambeau.cat([flambeau.empty(0), flambeau.empty(0)], dim)
+    assert joined.shape == (0,)
+
+
+def test_functions_of_several_tensors_take_none():
+    assert flambeau.block_diag().shape == (1, 0)
+    assert list(flambeau.broadcast_tensors()) == list(flambeau.atleast_1d()) == []
+    assert list(flambeau.atleast_2d()) == list(flambeau.atleast_3d()) == []
+    with pytest.raises(RuntimeError, match="non-empty"):
+        flambeau.cartesian_prod()
+
+
+def test_reversed_flips_the_first_dimension():
+    flipped = reversed(flambeau.tensor([[1, 2], [3, 4]]))
+    assert flipped.tolist() == [[3, 4], [1, 2]]
+    assert reversed(flambeau.tensor(3)).tolist() == 3
+    assert reversed(flambeau.empty(0, 2)).shape == (0, 2)
+
+
+# NaN is neither less nor greater than a number: what std::sort makes of that is what PyTorch gives.
+@pytest.mark.parametrize(("rows", "expected", "inverse"), [
+    ([3.0, NAN, 0.0, NAN, 2.0, 1.0], [0.0, 3.0, NAN, NAN, 1.0, 2.0], [1, 2, 0, 3, 5, 4]),
+    ([NAN, 1.0, NAN, 0.0, 1.0], [NAN, 1.0, NAN, 0.0, 1.0], [0, 1, 2, 3, 4]),
+    ([[NAN, 1.0], [NAN, 1.0], [0.0, 1.0]], [[NAN, 1.0], [NAN, 1.0], [0.0, 1.0]], [0, 1, 2]),
+    ([[1.0, NAN], [1.0, 2.0], [1.0, NAN], [0.0, NAN], [1.0, 1.0]],
+     [[0.0, NAN], [1.0, NAN], [1.0, 2.0], [1.0, NAN], [1.0, 1.0]], [1, 2, 3, 0, 4]),
+])
+def test_unique_rows_with_nan_are_ordered_as_in_pytorch(rows, expected, inverse):
+    found, places, counts = flambeau.unique(flambeau.tensor(rows), return_inverse=True,
+                                            return_counts=True, dim=0)
+    numpy.testing.assert_array_equal(found.numpy(), numpy.float32(expected))
+    assert places.tolist() == inverse
+    assert counts.tolist() == [1] * len(expected)

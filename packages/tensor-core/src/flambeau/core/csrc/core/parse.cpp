@@ -149,6 +149,11 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
     for (int i = 0; i < op->nparams; i++) {
         if (given >> i & 1)
             continue;
+        if (op->params[i].flags & FL_P_VARIADIC) {      /* broadcast_tensors() */
+            if (collect_tensors(op, i, args, nargs, nargs, &values[i], arena) < 0)
+                return -1;
+            continue;
+        }
         if (!(op->params[i].flags & FL_P_DEFAULT))
             return missing(op, i);
         values[i] = op->params[i].fallback;
@@ -162,7 +167,7 @@ bool fl_may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObje
     int positional = fl_count_positional(op), required = 0;
     Py_ssize_t given = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     for (int i = 0; i < op->nparams; i++)
-        required += !(op->params[i].flags & FL_P_DEFAULT);
+        required += !(op->params[i].flags & (FL_P_DEFAULT | FL_P_VARIADIC));
     for (int i = 0; i < positional; i++) {
         if (gathers(op, i, positional) || (op->params[i].flags & FL_P_VARIADIC))
             return true;

@@ -47,6 +47,10 @@ int join_dim(const fl_op *op, const fl_value *in, int *dim) {
     if (model->ndim == 0)
         return fl_error(FL_RUNTIME_ERROR, "%s: zero-dimensional tensors cannot be concatenated; "
                         "use stack(), which adds a dimension", fl_op_title(op));
+    if (skipped(model)) {       /* nothing is joined: any dimension will do, as in PyTorch */
+        *dim = 0;
+        return 0;
+    }
     return fl_wrap_dim(op, in[1].i, model->ndim, dim);
 }
 

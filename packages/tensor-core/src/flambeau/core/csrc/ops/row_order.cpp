@@ -1,7 +1,8 @@
-/* row_order: the stable order that sorts the rows of a matrix, compared from the first column. */
+/* row_order: the order that sorts the rows of a matrix, compared from the first column. NaN is
+ * neither less nor greater than any number, as in PyTorch: rows that hold it stay about where they
+ * are, and where exactly is decided by std::sort, which is PyTorch's sort as well. */
 #include "ops/args.h"
 #include "ops/raw.h"
-#include "ops/sort_line.h"
 #include "ops/unsigned_order.h"
 #include <algorithm>
 
@@ -12,11 +13,12 @@ template <class T> void order_rows(const char *data, int64_t n, int64_t width, i
     std::sort(places, places + n, [=](int64_t i, int64_t j) {
         const T *a = x + i * width, *b = x + j * width;
         for (int64_t k = 0; k < width; k++) {
-            auto p = fl_sort_key(a[k]), q = fl_sort_key(b[k]);
-            if (p != q)
-                return p < q;
+            if (a[k] < b[k])
+                return true;
+            if (a[k] > b[k])
+                return false;
         }
-        return i < j;
+        return false;
     });
 }
 

@@ -41,7 +41,8 @@ ROWS = (
            " Bool right=False)", forms=_FUNCTION, differentiable=False,
            doc="Between which sorted boundaries numbers lie."),
     kernel("row_order(Tensor self)", forms=(), differentiable=False, out=False,
-           doc="The order that sorts the rows of a matrix, compared from the first column."),
+           doc="The order that sorts the rows of a matrix, compared from the first column; "
+               "NaN is neither less nor greater than any number."),
     composite("unique(Tensor self, Bool sorted=True, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
               doc="The different elements or slices, sorted; also where each went and how many."),
