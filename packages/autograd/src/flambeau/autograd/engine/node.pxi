@@ -190,6 +190,7 @@ cdef class AccumulateGrad:
     cdef dict notes
     cdef bint busy                      # a thread is adding to grad
     cdef bint detached                  # by detach_(): nodes older than this knew a history
+    cdef bint ended                     # a variable of a transform that is over: see end_variables
     cdef uint64_t sequence
     cdef uint64_t task
     cdef uint32_t entry

@@ -121,7 +121,10 @@ cdef int store_captured(Task task, Capture capture, object grad) except -1:
 
 
 def only_leads_to(outputs, own):
-    """Whether the history of tensors ends at leaves among ``own`` and nowhere else."""
+    """Whether the history of tensors ends at leaves among ``own`` and nowhere else.
+
+    Variables of transforms that are over count for nothing: nobody asks for their gradients.
+    """
     cdef vector[PyObject *] stack
     cdef PyObject *target
     cdef int i
@@ -143,12 +146,23 @@ def only_leads_to(outputs, own):
         if <size_t>target in seen or <size_t>target in ends:
             continue
         if not is_node(target):
+            if (<AccumulateGrad>target).ended:
+                continue
             return False
         seen.add(<size_t>target)
         for i in range((<Node>target).nedges):
             if (<Node>target).edges[i].node is not NULL:
                 stack.push_back((<Node>target).edges[i].node)
     return True
+
+
+def end_variables(tensors):
+    """Tell the tape that nobody outside asks for gradients by these leaves."""
+    cdef fl_tensor *t
+    for tensor in tensors:
+        t = <fl_tensor *><PyObject *>tensor
+        if requires_grad(t) and not is_node(t.autograd):
+            leaf_of(t).ended = True
 
 
 def record_of(tensor):

@@ -229,11 +229,17 @@ cdef int rebase_view(Node inner, fl_tensor *v, fl_tensor *base) except -1:
     return attach_as_view(v, base)
 
 
+cdef object _transforms = None          # flambeau.autograd.transforms.stack
+
+
 cdef object new_strided(tuple shape, tuple strides, like):
     """Memory for a gradient; inside transforms each sample has its own."""
-    if (<fl_tensor *><PyObject *>like).flags >> FL_LEVEL_SHIFT:
-        from flambeau.autograd.transforms.stack import empty_strided_at_levels
-        return empty_strided_at_levels(shape, strides, like)
+    global _transforms
+    if _transforms is None:
+        from flambeau.autograd.transforms import stack
+        _transforms = stack
+    if _transforms.STATE.depth:
+        return _transforms.empty_strided_at_levels(shape, strides, like)
     return ops.empty_strided(shape, strides, dtype=like.dtype, device=like.device)
 
 

@@ -3,7 +3,14 @@
 A kernel such as ``layer_norm_grad`` is itself differentiable (double backward needs it). Its
 formula is a few lines of operators; running them on the tape gives derivatives of any order.
 """
-from flambeau.autograd._engine import alias_of, enable_grad, is_grad_enabled, needs_grad, run_grad
+from flambeau.autograd._engine import (
+    alias_of,
+    enable_grad,
+    end_variables,
+    is_grad_enabled,
+    needs_grad,
+    run_grad,
+)
 from flambeau.autograd.transforms.stack import lifted
 from flambeau.core import ops
 
@@ -27,6 +34,7 @@ def vjp_of(function, inputs, cotangents, needs):
     outputs = [y for y, _ in pairs if needs_grad(y)]
     weights = [c for y, c in pairs if needs_grad(y)]
     grads = iter(run_grad(outputs, weights, wanted, further, further))
+    end_variables(wanted)
     return tuple([next(grads) if need else None for need in needs])
 
 

@@ -1,19 +1,22 @@
 """Small functions that the rules share."""
 from math import prod
 
-from flambeau.autograd._engine import conj, is_grad_enabled, reshaped, spread, sum_to_shape
-from flambeau.autograd.transforms.stack import STATE, has_tangents, zeros_at_levels
+from flambeau.autograd._engine import conj, reshaped, spread, sum_to_shape
+from flambeau.autograd.transforms.stack import STATE, is_differentiated, zeros_at_levels
 from flambeau.core import Tensor, ops
 
 __all__ = ["conj", "count_of", "full_shape", "is_differentiated", "is_tensor",
-           "matrix_transpose", "normal_dims", "reshaped", "scaled", "spread", "sum_to_shape",
-           "unreduced", "zeros", "zeros_like"]
+           "matrix_transpose", "normal_dims", "not_implemented", "reshaped", "scaled", "spread",
+           "sum_to_shape", "unreduced", "zeros", "zeros_like"]
 
 
-def is_differentiated():
-    """Whether what a rule computes will be differentiated: by another backward pass, or by
-    forward mode around it. Only then is a formula needed that is exact to the next order."""
-    return is_grad_enabled() or (STATE.depth and has_tangents())
+def not_implemented(key, name):
+    """The rule of an input whose derivative nobody has written: zeros would be wrong."""
+    def refuse(g):
+        raise NotImplementedError(
+            f"the derivative of {key}() by its argument '{name}' is not implemented: leave it out "
+            "of what is differentiated by, or pass it as a constant, x.detach()")
+    return refuse
 
 
 def is_tensor(value):

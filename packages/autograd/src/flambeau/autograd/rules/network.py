@@ -1,7 +1,7 @@
 """Convolution, pooling, embedding, losses."""
 import flambeau
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import conj, zeros
+from flambeau.autograd.rules._help import conj, not_implemented, zeros
 from flambeau.core import ops
 
 
@@ -97,7 +97,8 @@ def _times_looked_up(indices, rows):
 rule("binary_cross_entropy_terms",
      self=lambda g, self, target: g * (self - target) / (self * (1 - self)).clamp_min(1e-12),
      target=lambda g, self: g * ((-self).log1p().clamp_min(-100) - self.log().clamp_min(-100)))
-rule("nll_loss_rows", self=lambda g, self, target, weight, reduction, ignore_index, result1:
-     ops.nll_loss_grad(g, self, target, weight, reduction, ignore_index, result1))
+rule("nll_loss_rows", weight=not_implemented("nll_loss", "weight"),
+     self=lambda g, self, target, weight, reduction, ignore_index, result1:
+         ops.nll_loss_grad(g, self, target, weight, reduction, ignore_index, result1))
 rule("nll_loss_grad", grad=lambda g, target, weight, reduction, ignore_index:
      ops.nll_loss_rows(g, target, weight, reduction, ignore_index)[0])

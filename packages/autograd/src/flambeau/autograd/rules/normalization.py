@@ -1,6 +1,8 @@
 """Layer and batch normalization."""
+from flambeau.autograd._moments import centre
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._compose import vjp_of
+from flambeau.autograd.rules._help import not_implemented
 from flambeau.core import ops
 
 # ---- layers ------------------------------------------------------------------------------------
@@ -14,7 +16,7 @@ def _layer_formula(axes, rstd):
     dims = tuple(range(-axes, 0))
 
     def formula(grad, input, weight):
-        centred, scale = _centre(input, dims, _like_kept(rstd, input, axes))
+        centred, scale = centre(input, dims, _like_kept(rstd, input, axes))
         xhat = centred * scale
         lead = tuple(range(input.ndim - axes))
         scaled = grad if weight is None else grad * weight
@@ -26,14 +28,6 @@ def _layer_formula(axes, rstd):
 def _like_kept(t, input, axes):
     """Statistics with size 1 in the normalized dimensions."""
     return t.reshape([*input.shape[:input.ndim - axes], *[1] * axes])
-
-
-def _centre(input, dims, rstd):
-    """``x - mean`` and ``1 / sqrt(var + eps)``; eps is what the statistics leave over."""
-    centred = input - input.mean(dims, keepdim=True)
-    variance = centred.square().mean(dims, keepdim=True)
-    eps = (rstd ** -2 - variance).detach()
-    return centred, (variance + eps).rsqrt()
 
 
 def _project(g, xhat, scale, dims):
@@ -53,7 +47,9 @@ rule("layer_norm_grad", ("grad", "input", "weight"),
 # ---- batches -----------------------------------------------------------------------------------
 rule("native_batch_norm", ("input", "weight", "bias"),
      lambda g, input, weight, result1, result2, training:
-         ops.batch_norm_grad(g, input, weight, result1, result2, training))
+         ops.batch_norm_grad(g, input, weight, result1, result2, training),
+     running_mean=not_implemented("batch_norm", "running_mean"),
+     running_var=not_implemented("batch_norm", "running_var"))
 
 
 def _batch_formula(mean, rstd, training):
@@ -62,7 +58,7 @@ def _batch_formula(mean, rstd, training):
         dims = (0, *range(2, input.ndim))
         sizes = [1, -1, *[1] * (input.ndim - 2)]
         if training:
-            centred, scale = _centre(input, dims, rstd.reshape(sizes))
+            centred, scale = centre(input, dims, rstd.reshape(sizes))
         else:
             centred, scale = input - mean.reshape(sizes), rstd.reshape(sizes)
         xhat = centred * scale
@@ -87,7 +83,7 @@ def _group_formula(rstd, groups):
     def formula(grad, input, weight):
         channels = [1, -1, *[1] * (input.ndim - 2)]
         rows = [input.shape[0], groups, -1]
-        centred, scale = _centre(input.reshape(rows), (-1,), rstd.unsqueeze(-1))
+        centred, scale = centre(input.reshape(rows), (-1,), rstd.unsqueeze(-1))
         xhat = centred * scale
         scaled = grad if weight is None else grad * weight.reshape(channels)
         first = _project(scaled.reshape(rows), xhat, scale, (-1,)).reshape(input.shape)

@@ -2,7 +2,7 @@
 import math
 
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import conj, zeros_like
+from flambeau.autograd.rules._help import conj, not_implemented, zeros_like
 from flambeau.core import ops
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -11,15 +11,18 @@ _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 rule("lgamma", self=lambda g, self: g * ops.digamma(self))
 rule("digamma", self=lambda g, self: g * ops.trigamma(self))
 rule("trigamma", self=lambda g, self: g * -2 * ops.zeta(3, self))
-rule("zeta", other=lambda g, self, other: g * -self * ops.zeta(self + 1, other))
+rule("zeta", self=not_implemented("zeta", "self"),
+     other=lambda g, self, other: g * -self * ops.zeta(self + 1, other))
 
 
 def _gamma_density(a, x):
     return ((a - 1) * x.log() - x - ops.lgamma(a)).exp()
 
 
-rule("igamma", other=lambda g, self, other: g * _gamma_density(_tensor(self, g), other))
-rule("igammac", other=lambda g, self, other: -g * _gamma_density(_tensor(self, g), other))
+rule("igamma", self=not_implemented("igamma", "self"),
+     other=lambda g, self, other: g * _gamma_density(_tensor(self, g), other))
+rule("igammac", self=not_implemented("igammac", "self"),
+     other=lambda g, self, other: -g * _gamma_density(_tensor(self, g), other))
 
 
 def _tensor(value, like):

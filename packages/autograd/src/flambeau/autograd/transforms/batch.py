@@ -4,7 +4,7 @@ from __future__ import annotations
 from flambeau.autograd.transforms.batching import find_batch_rule
 from flambeau.autograd.transforms.batching.basics import align
 from flambeau.autograd.transforms.batching.random import RANDOM, random_rule
-from flambeau.autograd.transforms.level import Level, as_tuple
+from flambeau.autograd.transforms.level import Level, as_tuple, tensors_of
 from flambeau.autograd.transforms.stack import level_of
 from flambeau.core import Tensor, _core, ops
 
@@ -57,11 +57,19 @@ class BatchLevel(Level):
         """Memory that was made for this level."""
         return self.wrap(inner, True)
 
+    def blank(self, inner: Tensor, batched: bool) -> Tensor:
+        """The same, for one sample or for each."""
+        return self.wrap(inner, batched)
+
     def alias(self, tensor: Tensor) -> Tensor:
         return self.wrap(tensor.__dict__["_inner"], tensor.__dict__["_batched"])
 
     def detached(self, tensor: Tensor) -> Tensor:
         return self.wrap(tensor.__dict__["_inner"].detach(), tensor.__dict__["_batched"])
+
+    def copied(self, tensor: Tensor) -> Tensor:
+        inner, batched = self.unwrap(tensor)
+        return self.wrap(inner.clone(), batched)
 
     def on_read(self, tensor: Tensor, what: str) -> None:
         if self.is_mine(tensor) and tensor.__dict__["_batched"]:
@@ -109,6 +117,21 @@ class BatchLevel(Level):
         for target, result in zip(outs, results, strict=True):
             self._store(op, target, result, batched)
 
+    def check_targets(self, op, args, outs) -> None:
+        if op.key in RANDOM or not any(self.unwrap(t)[1] for t in tensors_of(args)):
+            return
+        for target in outs:
+            if not self.unwrap(target)[1]:
+                self._refuse_target(op, target)
+
+    def _refuse_target(self, op, target):
+        raise RuntimeError(
+            f"vmap: inplace arithmetic is not possible here: {op.name}() would write a "
+            f"different value for each of the {self.size} samples into one tensor of shape "
+            f"{list(target.shape)} that all of them share. Use the operator that returns a "
+            f"new tensor (x = x.{op.name}(...)), or make the target from a batched tensor "
+            "(flambeau.zeros_like(batched), batched.new_zeros(...))")
+
     def _store(self, op, target, result, batched) -> None:
         inner, target_batched = self.unwrap(target)
         if batched and op.key in RANDOM and _is_fresh(target):
@@ -116,12 +139,7 @@ class BatchLevel(Level):
             _core.retarget_level(target, result, self.number, True, facts)
             return
         if batched and not target_batched:
-            raise RuntimeError(
-                f"vmap: inplace arithmetic is not possible here: {op.name}() would write a "
-                f"different value for each of the {self.size} samples into one tensor of shape "
-                f"{list(target.shape)} that all of them share. Use the operator that returns a "
-                f"new tensor (x = x.{op.name}(...)), or make the target from a batched tensor "
-                "(flambeau.zeros_like(batched), batched.new_zeros(...))")
+            self._refuse_target(op, target)
         ops.copy_(inner, align(result, inner.ndim - 1) if batched else result)
 
 

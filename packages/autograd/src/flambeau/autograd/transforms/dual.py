@@ -73,6 +73,10 @@ class DualLevel(Level):
         return self.wrap(inner, ops.mul(inner, 0) if inner.is_floating_point()
                          or inner.is_complex() else None)
 
+    def blank(self, inner: Tensor, batched: bool) -> Tensor:
+        """The same, constant until something is written to it."""
+        return self.wrap(inner, None)
+
     def with_history(self, primal: Tensor, tangent: Tensor) -> Tensor:
         """A tensor of this level that is differentiated by where its value is."""
         dual = self.wrap(primal, tangent)
@@ -82,6 +86,10 @@ class DualLevel(Level):
 
     def alias(self, tensor: Tensor) -> Tensor:
         return self.wrap(tensor.__dict__["_inner"], _tangent(tensor))
+
+    def copied(self, tensor: Tensor) -> Tensor:
+        inner, tangent = self.unwrap(tensor)
+        return self.wrap(inner.clone(), None if tangent is None else tangent.clone())
 
     def detached(self, tensor: Tensor) -> Tensor:
         return self.wrap(tensor.__dict__["_inner"].detach(), None)

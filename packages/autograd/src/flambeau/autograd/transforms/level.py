@@ -6,15 +6,24 @@ tangent; and one that is taken outside sees the operators on the whole.
 """
 from __future__ import annotations
 
-from flambeau.autograd.transforms.stack import STATE, level_of
+from flambeau.autograd.transforms.stack import STATE, has_history, has_history_below, level_of
 from flambeau.core import Tensor, _core, interpose, is_grad_enabled
 
-__all__ = ["Level", "as_tuple"]
+__all__ = ["Level", "as_tuple", "tensors_of"]
 
 
 def as_tuple(result) -> tuple:
     """The results of a call as a tuple."""
     return (result,) if isinstance(result, Tensor) else tuple(result)
+
+
+def tensors_of(values):
+    """The tensors among arguments, also those in lists."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_of(value)
 
 
 class Level:
@@ -93,14 +102,26 @@ class Level:
     def _write(self, op, args, outs):
         """A call that writes to tensors."""
         _core.check_write(op, args, outs)
+        self.check_targets(op, args, outs)
         if not is_grad_enabled() or not self._any_requires([*args, *outs]):
-            self.write(op, args, outs)
+            self.write(op, self._apart(op, args, outs), outs)
             return outs
         lifted = [self._lifted(a) for a in args]
         token = self._on_tape(_core.tape_prepare, op, lifted, outs)
-        self.write(op, args, outs)
+        self.write(op, self._apart(op, args, outs), outs)
         self._on_tape(_core.tape_commit, token, op, lifted, outs)
         return outs
+
+    def _apart(self, op, args, outs):
+        """The arguments with copies of those that are targets, where the call below is recorded:
+        what it saves must not be written to."""
+        if op.key == "copy" or not is_grad_enabled() or not any(
+                has_history_below(t) if level_of(t) == self.number else has_history(t)
+                for t in tensors_of((*args, *outs))):
+            return args
+        targets = {id(t) for t in outs}
+        return [self.copied(a) if id(a) in targets and level_of(a) == self.number else a
+                for a in args]
 
     def _on_tape(self, step, *args):
         """The tape works on tensors of this level, as code inside the transform does."""
@@ -109,6 +130,13 @@ class Level:
             return step(*args)
         finally:
             STATE.depth = self.number - 1
+
+    def check_targets(self, op, args, outs) -> None:
+        """Refuse a write that the targets have no room for."""
+
+    def copied(self, tensor: Tensor) -> Tensor:
+        """A tensor of this level with memory of its own."""
+        raise NotImplementedError
 
     def compute(self, op, args) -> tuple[Tensor, ...]:
         """Results of an operator, tensors of this level."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from flambeau.autograd._engine import (
     enable_grad,
+    end_variables,
     is_grad_enabled,
     needs_grad,
     only_leads_to,
@@ -44,6 +45,10 @@ class Variables:
     def trees(self):
         """The trees, of variables."""
         return tree_unflatten(self.tensors, self.spec)
+
+    def end(self) -> None:
+        """The function has returned: what leads here alone has no history for anyone else."""
+        end_variables(self.own)
 
     def belongs_outside(self, outputs) -> bool:
         """Whether outputs depend on something else that is being differentiated by."""
@@ -189,6 +194,7 @@ def _grad_and_value(func, argnums, has_aux, args, kwargs, what):
     with enable_grad():
         variables, inside = _at_argnums(args, argnums, what)
         output = func(*inside, **kwargs)
+        variables.end()
         output, aux = _with_aux(output, has_aux, what)
         _check_scalar(output, what)
     with _mode(outer):
@@ -277,6 +283,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
     with enable_grad():
         variables = Variables(primals, "vjp")
         outputs, aux = _with_aux(func(*variables.trees()), has_aux, "vjp")
+        variables.end()
         flat, spec = tree_flatten(outputs)
         for value in flat:
             if not isinstance(value, Tensor):
@@ -328,6 +335,7 @@ def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int 
         with enable_grad():
             variables, inside = _at_argnums(args, argnums, "jacrev")
             outputs, aux = _with_aux(func(*inside, **kwargs), has_aux, "jacrev")
+            variables.end()
             flat, spec = tree_flatten(outputs)
             _check_outputs(flat, "jacrev")
         with _mode(outer):

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from _thread import _local
 
-from flambeau.core import Tensor, _core, ops
+from flambeau.core import Tensor, _core, is_grad_enabled, ops
 
 __all__ = ["STATE", "alias_again", "empty_strided_at_levels", "has_history", "has_history_below",
-           "has_tangents", "innermost", "level_of", "lifted", "plain", "zeros_at_levels"]
+           "innermost", "is_differentiated", "level_of", "lifted", "plain", "zeros_at_levels"]
 
 level_of = _core.level_of
 
@@ -28,9 +28,11 @@ def innermost():
     return STATE.levels[STATE.depth - 1] if STATE.depth else None
 
 
-def has_tangents() -> bool:
-    """Whether the thread is inside forward mode."""
-    return any(level.size is None for level in STATE.levels[:STATE.depth])
+def is_differentiated() -> bool:
+    """Whether what a rule computes will be differentiated: by another backward pass, or by
+    forward mode around it. Only then is a formula needed that is exact to the next order."""
+    return is_grad_enabled() or bool(STATE.depth) and any(
+        level.size is None for level in STATE.levels[:STATE.depth])
 
 
 def lifted(tensor: Tensor) -> Tensor:
@@ -85,27 +87,49 @@ def zeros_at_levels(shape, like: Tensor) -> Tensor:
     levels = STATE.levels[:STATE.depth]
     sizes = [level.size for level in levels if level.size is not None]
     whole = ops.full_of((*sizes, *shape), 0, dtype=like.dtype, device=like.device)
-    return _wrapped(whole, levels)
-
-
-def empty_strided_at_levels(shape, strides, like: Tensor) -> Tensor:
-    """The same for memory with strides, not filled."""
-    levels = STATE.levels[:STATE.depth]
-    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
-    sizes = [level.size for level in levels if level.size is not None]
-    steps = []
-    for size in reversed(sizes):
-        steps.append(span)
-        span *= size
-    whole = ops.empty_strided((*sizes, *shape), (*reversed(steps), *strides), dtype=like.dtype,
-                              device=like.device)
-    return _wrapped(whole, levels)
-
-
-def _wrapped(whole: Tensor, levels: list) -> Tensor:
     for level in levels:
         whole = level.own(whole)
     return whole
 
 
-_core.set_level_functions(alias_again, _detached, _text)
+def empty_strided_at_levels(shape, strides, like: Tensor) -> Tensor:
+    """The same for memory with strides, not filled."""
+    levels = STATE.levels[:STATE.depth]
+    sizes = [level.size for level in levels if level.size is not None]
+    whole = _empty(sizes, shape, strides, like.dtype, like.device)
+    for level in levels:
+        whole = level.own(whole)
+    return whole
+
+
+def _empty(sizes, shape, strides, dtype, device) -> Tensor:
+    """Memory for batches of these sizes; the strides are those of one sample."""
+    if strides is None:
+        return ops.empty((*sizes, *shape), dtype=dtype, device=device)
+    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+    steps: list[int] = []
+    for size in reversed(sizes):
+        steps.insert(0, span)
+        span *= size
+    return ops.empty_strided((*sizes, *shape), (*steps, *strides), dtype=dtype, device=device)
+
+
+def _blank(tensors, shape, strides, dtype, device) -> Tensor:
+    """Memory of all levels of the tensors, with room for each sample where one is a batch."""
+    levels: dict[int, tuple] = {}
+    for tensor in tensors:
+        while level_of(tensor):
+            facts = tensor.__dict__
+            before = levels.get(level_of(tensor), (None, False))[1]
+            batched = before or facts.get("_batched", False)
+            levels[level_of(tensor)] = facts["_level"], batched
+            tensor = facts["_inner"]
+    chosen = [levels[number] for number in sorted(levels)]
+    whole = _empty([level.size for level, batched in chosen if batched], shape, strides, dtype,
+                   device)
+    for level, batched in chosen:
+        whole = level.blank(whole, batched)
+    return whole
+
+
+_core.set_level_functions(alias_again, _detached, _text, _blank)

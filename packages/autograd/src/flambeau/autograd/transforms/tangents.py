@@ -216,6 +216,7 @@ def linearize(func: Callable, *primals):
         roots = [y for y in flat if needs_grad(y)]
         seeds = [lifted(ops.zeros_like(y.detach())).requires_grad_() for y in roots]
         variables.own.extend(seeds)
+        variables.end()
         grads = run_grad(roots, seeds, variables.tensors, True, True) if roots else \
             [None] * len(variables.tensors)
 

@@ -135,7 +135,11 @@ def block_diag(tensors):
                                f"{list(t.shape)} at position {i}")
         blocks.append(atleast_2d(t))
     shape = [sum([b.shape[d] for b in blocks]) for d in (0, 1)]
-    whole = _op["full_of"](shape, 0, dtype=promoted(tensors), device=tensors[0].device)
+    dtype, device = promoted(tensors), tensors[0].device
+    if any(_core.level_of(t) for t in tensors):
+        whole = _op["fill_"](_core.blank_at_levels(tensors, shape, None, dtype, device), 0)
+    else:
+        whole = _op["full_of"](shape, 0, dtype=dtype, device=device)
     row = column = 0
     for b in blocks:
         place = _op["narrow"](_op["narrow"](whole, 0, row, b.shape[0]), 1, column, b.shape[1])

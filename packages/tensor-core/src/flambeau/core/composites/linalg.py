@@ -17,8 +17,16 @@ def _mt(x):
 
 
 def _watched(x):
-    """Whether gradients will be asked for: then vectors are needed beside values."""
-    return x.requires_grad and _core.is_grad_enabled()
+    """Whether derivatives will be asked for, by the tape or by a transform at whatever level:
+    then vectors are needed beside values."""
+    while not (x.requires_grad and _core.is_grad_enabled()):
+        if not _core.level_of(x):
+            return False
+        facts = x.__dict__
+        if facts.get("_tangent") is not None:
+            return True
+        x = facts["_inner"]
+    return True
 
 
 def _expect_square(what, x):

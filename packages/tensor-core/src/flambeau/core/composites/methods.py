@@ -165,15 +165,20 @@ def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=
               pin_memory=False):
     """Uninitialized memory of this dtype and device."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
-    x = _op["empty"](size, dtype=dtype or self.dtype, device=device or self.device)
+    dtype, device = dtype or self.dtype, device or self.device
+    x = _op["empty"](size, dtype=dtype, device=device) if not _core.level_of(self) else \
+        _core.blank_at_levels((self,), size, None, dtype, device)
     return _made(x, requires_grad)
 
 
 def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False,
                       layout=None, pin_memory=False):
     """Uninitialized memory of this dtype and device, with given strides."""
-    return creation.empty_strided(size, stride, dtype=dtype or self.dtype,
-                                  device=device or self.device, requires_grad=requires_grad)
+    dtype, device = dtype or self.dtype, device or self.device
+    if _core.level_of(self):
+        return _made(_core.blank_at_levels((self,), size, stride, dtype, device), requires_grad)
+    return creation.empty_strided(size, stride, dtype=dtype, device=device,
+                                  requires_grad=requires_grad)
 
 
 def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None,

@@ -51,8 +51,15 @@ def split_with_sizes_copy(x, split_sizes, dim):
 
 
 # ---- copies with a view written ------------------------------------------------------------------
+def _own_copy(x, src):
+    """A copy of ``x`` that ``src`` can be written to, for each sample of a vmap if it must."""
+    if not _core.level_of(src):
+        return _op["clone"](x)
+    return _op["copy_"](_core.blank_at_levels((x, src), x.shape, None, x.dtype, x.device), x)
+
+
 def _scattered(what, x, src, view):
-    result = _op["clone"](x)
+    result = _own_copy(x, src)
     place = view(result)
     if place.shape != src.shape:
         raise RuntimeError(f"{what}(): expected src to have the shape of the view it replaces, "

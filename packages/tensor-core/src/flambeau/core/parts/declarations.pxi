@@ -146,6 +146,7 @@ cdef extern from "core/python.h":
     fl_tensor *fl_tensor_alias(fl_tensor *) except NULL
     fl_tensor *fl_tensor_alias_from(fl_tensor *, int) except NULL
     PyObject *fl_level_alias
+    PyObject *fl_level_blank
     PyObject *fl_level_escaped
     const fl_tape *fl_the_tape
     fl_tensor *fl_tensor_on(fl_storage *, int, int, const int64_t *, const int64_t *, int64_t) \

@@ -4,7 +4,7 @@
 # dtype and device of that, and shows the memory of `inner`, without its first dimension where that
 # is a batch. What it stands for is in its `__dict__`; the level's interposer works with that.
 
-cdef object _level_functions = None     # (alias, detach, text)
+cdef object _level_functions = None     # (alias, detach, text, blank)
 
 
 def make_level(Tensor inner not None, int number, bint batched, dict facts not None,
@@ -50,12 +50,27 @@ def retarget_level(Tensor t not None, Tensor inner not None, int number, bint ba
     (<object>t).__dict__.update(facts)
 
 
-def set_level_functions(alias, detach, text):
-    """What aliases, detaches and prints tensors of a level; from the package that makes them."""
+def set_level_functions(alias, detach, text, blank):
+    """What aliases, detaches and prints tensors of a level, and makes memory for results of
+    theirs; from the package that makes them."""
     global _level_functions
-    global fl_level_alias
-    _level_functions = (alias, detach, text)
+    global fl_level_alias, fl_level_blank
+    _level_functions = (alias, detach, text, blank)
     fl_level_alias = <PyObject *>alias
+    fl_level_blank = <PyObject *>blank
+
+
+def blank_at_levels(tensors, shape, strides, dtype, device):
+    """Memory that is of all levels that one of the tensors is of; one of them must be.
+
+    Args:
+        tensors: What will be written to the memory.
+        shape: As the function sees it.
+        strides: None for a contiguous tensor.
+        dtype: Of the elements.
+        device: Where.
+    """
+    return _level_functions[3](tensors, shape, strides, dtype, device)
 
 
 cdef object _escaped = None

@@ -1,8 +1,10 @@
 """Normalization and losses."""
 from __future__ import annotations
 
+from flambeau.autograd._moments import standardized
 from flambeau.autograd.transforms.batching.basics import align, call, front, fronts
 from flambeau.autograd.transforms.batching.loop import loop
+from flambeau.autograd.transforms.stack import is_differentiated
 
 __all__ = ["LAYER_RULES"]
 
@@ -36,7 +38,8 @@ def _layer_norm_grad(level, op, args, flags, seen):
         "mul", (grad, align(weight, rank) if flags[4] else weight))
     by_input = call(op, (scaled, x, mean, rstd, None, axes))[0]
     shape = [*x.shape[:x.ndim - axes], *[1] * axes]
-    xhat = (x - mean.reshape(shape)) * rstd.reshape(shape)
+    xhat = standardized(x, tuple(range(-axes, 0)), mean.reshape(shape), rstd.reshape(shape),
+                        is_differentiated())
     lead = list(range(1, rank - axes + 1))
     return by_input, _sum(grad * xhat, lead), _sum(grad, lead)
 
@@ -78,7 +81,8 @@ def _group_norm_grad(level, op, args, flags, seen):
     by_input = by_input.reshape(x.shape)
     sizes = [level.size, count, groups, 1]
     grouped = x.reshape(level.size, count, groups, -1)
-    xhat = ((grouped - mean.reshape(sizes)) * rstd.reshape(sizes)).reshape(x.shape)
+    xhat = standardized(grouped, (-1,), mean.reshape(sizes), rstd.reshape(sizes),
+                        is_differentiated()).reshape(x.shape)
     rest = [1, *range(3, x.ndim)]
     return by_input, _sum(grad * xhat, rest), _sum(grad, rest)
 

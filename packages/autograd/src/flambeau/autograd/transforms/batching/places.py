@@ -1,6 +1,7 @@
 """Indexing: batches of indices pick from their own sample."""
 from __future__ import annotations
 
+import flambeau
 from flambeau.autograd.transforms.batching.basics import align, call, front, shifted
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.core import Tensor, _core
@@ -76,15 +77,20 @@ def _index_fill(level, op, args, flags, seen):
     if not flags[2] and not flags[3]:
         result = call(op, (x, dim, index, value))
     else:
-        places = _spread_index(level, index, flags[2], x, dim)
-        places = call("where", (places < 0, places + x.shape[dim], places))
-        if isinstance(value, Tensor):
-            value = call("cast", (value, x.dtype))
-            value = align(value, x.ndim - 1) if flags[3] else value
-            result = call("scatter.src", (x, dim, places, call("expand", (value, places.shape))))
-        else:
-            result = call("scatter.value", (x, dim, places, value))
+        result = _filled(level, x, dim, index, value, flags[2:4])
     return result if seen[0].ndim else call("squeeze", (result, [1]))
+
+
+def _filled(level, x, dim, index, value, flags):
+    """A tensor is chosen by mask: an index that occurs twice counts once for its gradient."""
+    places = _spread_index(level, index, flags[0], x, dim)
+    places = call("where", (places < 0, places + x.shape[dim], places))
+    if not isinstance(value, Tensor):
+        return call("scatter.value", (x, dim, places, value))
+    blank = call("filled_like", (x, 0, flambeau.bool))
+    mask = call("scatter.value", (blank, dim, places, True))
+    value = call("cast", (value, x.dtype))
+    return call("where", (mask, align(value, x.ndim - 1) if flags[1] else value, x))
 
 
 # ---- several dimensions at once ----------------------------------------------------------------

@@ -9,11 +9,11 @@ __all__ = ["LINEAR", "PRODUCTS", "linear_tangents", "product_tangents"]
 _SELF = ("self",)
 #: Row -> the inputs that it is linear in, taken together.
 LINEAR: dict[str, tuple[str, ...]] = dict.fromkeys((
-    # views and copies
-    "view", "as_strided", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "select",
-    "slice", "narrow", "diagonal", "unfold", "alias", "view_as_real", "view_as_complex", "clone",
-    "contiguous_copy", "cast", "to_device", "flip", "tril", "triu", "constant_pad_nd", "pad_by",
-    "index_select", "gather", "index", "masked_select", "scatter.value", "adaptive_mean",
+    # views, for any strides, and copies
+    "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "select", "slice", "narrow",
+    "diagonal", "unfold", "alias", "view_as_real", "clone", "contiguous_copy", "cast",
+    "to_device", "flip", "tril", "triu", "constant_pad_nd", "pad_by", "index_select",
+    "gather", "index", "masked_select", "scatter.value", "adaptive_mean",
     # sums
     "sum", "mean", "cumsum", "im2col", "col2im", "avg_pool2d", "fft_c2c", "fft_r2c", "fft_c2r",
     "neg", "positive", "conj", "real_part"), _SELF) | {
@@ -26,6 +26,8 @@ LINEAR: dict[str, tuple[str, ...]] = dict.fromkeys((
 }
 #: Parameters whose value belongs to a constant part, and what takes its place.
 _CONSTANT_PARTS = {"constant_pad_nd": ("value", 0), "scatter.value": ("value", 0)}
+#: Row -> inputs that it does not depend on, or only through others that have no tangent then.
+_FLAT = {"nll_loss_grad": ("self", "total_weight")}
 #: Row -> factors that it is linear in one by one, and a summand.
 PRODUCTS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "matmul": (("self", "other"), None), "linear": (("input", "weight"), "bias"),
@@ -49,13 +51,13 @@ def linear_tangents(op, primals, tangents, results):
             args[i] = _filled(primals[i], tangents[i])
         elif name == _CONSTANT_PARTS.get(op.key, ("",))[0]:
             args[i] = _CONSTANT_PARTS[op.key][1]
-    if op.key == "nll_loss_grad" or not _moves_other(op, names, tangents):
+    if not _moves_other(op, (*names, *_FLAT.get(op.key, ())), tangents):
         return (_core.call(op, args),)
     return None
 
 
 def _moves_other(op, names, tangents) -> bool:
-    """Whether another input has a tangent, in which the row is not linear."""
+    """Whether another input has a tangent."""
     return any(t is not None and name not in names
                for name, t in zip(op.params, tangents, strict=True))
 

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import flambeau
+from flambeau.autograd.rules._help import not_implemented
+from flambeau.autograd.transforms.stack import empty_strided_at_levels
 from flambeau.core import ops
 
 __all__ = ["OWN"]
@@ -9,6 +11,30 @@ __all__ = ["OWN"]
 
 def _value(op, primals, name):
     return primals[op.params.index(name)]
+
+
+# ---- views that depend on strides: a tangent may have others than its value --------------------
+def _view(op, primals, tangents, results):
+    return (ops.reshape(tangents[0], results[0].shape),)
+
+
+def _as_strided(op, primals, tangents, results):
+    x, size, stride, offset = primals
+    t = _with_strides(tangents[0], x)
+    if offset is not None:
+        offset += t.storage_offset() - x.storage_offset()
+    return (ops.as_strided(t, size, stride, offset),)
+
+
+def _with_strides(tangent, like):
+    if tangent.stride() == like.stride():
+        return tangent
+    room = empty_strided_at_levels(like.shape, like.stride(), like)
+    return ops.copy_(room, tangent)
+
+
+def _view_as_complex(op, primals, tangents, results):
+    return (ops.view_as_complex(_with_strides(tangents[0], primals[0])),)
 
 
 # ---- choices: the tangent at the places that were picked ---------------------------------------
@@ -58,6 +84,8 @@ def _logsumexp(op, primals, tangents, results):
 # ---- losses and sampling, whose gradients are differentiable once ------------------------------
 def _nll_rows(op, primals, tangents, results):
     """Linear in the log-probabilities."""
+    if tangents[2] is not None:
+        not_implemented("nll_loss", "weight")(tangents[2])
     return ops.nll_loss_rows(tangents[0], *primals[1:])[0], None
 
 
@@ -97,6 +125,7 @@ def _filled(op, primals, tangents, results):
 OWN = dict.fromkeys(("max.dim", "min.dim", "sort", "topk", "kthvalue", "mode", "median.dim",
                      "nanmedian.dim", "cummax", "cummin", "adaptive_best"), _picked) | {
     "max_pool2d_with_indices": _pooled, "max_pool2d_places": _pooled,
+    "view": _view, "as_strided": _as_strided, "view_as_complex": _view_as_complex,
     "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp,
     "nll_loss_rows": _nll_rows, "ctc_loss_rows": _ctc,
     "grid_sampler": _grid_sampler, "fill": _filled,

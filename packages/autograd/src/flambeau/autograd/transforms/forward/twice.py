@@ -6,7 +6,14 @@ differentiable itself. It is the same for every ``u``; zeros are what no rule ob
 """
 from __future__ import annotations
 
-from flambeau.autograd._engine import alias_of, enable_grad, is_grad_enabled, needs_grad, run_grad
+from flambeau.autograd._engine import (
+    alias_of,
+    enable_grad,
+    end_variables,
+    is_grad_enabled,
+    needs_grad,
+    run_grad,
+)
 from flambeau.autograd.transforms.level import as_tuple
 from flambeau.autograd.transforms.stack import has_history, lifted
 from flambeau.core import Tensor, _core, ops
@@ -31,6 +38,7 @@ def jvp_by_gradients(function, primals, tangents):
             return (None,) * len(outputs)
         inputs = [x for x, _ in pairs]
         grads = run_grad([outputs[i] for i in wanted], seeds, inputs, True, True)
+        end_variables([*inputs, *seeds])
         used = [(g, t) for g, (_, t) in zip(grads, pairs, strict=True)
                 if g is not None and needs_grad(g)]
     if not used:

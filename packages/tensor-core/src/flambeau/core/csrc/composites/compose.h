@@ -126,6 +126,11 @@ template <class... Values> int fl_compose_into(int row, fl_tensor *target, Value
 /* fl_compose of tensors that own results. */
 static inline fl_value fl_tensor_value(const Made &made) { return fl_tensor_value(made.get()); }
 
+/* Memory of a shape (and strides, or none) that results of x can be written to: where transforms
+ * are at work, of the levels that x is of. */
+fl_tensor *fl_compose_blank(const fl_tensor *x, const fl_value &shape, const fl_value &strides,
+                            const fl_value &dtype, const fl_value &device);
+
 /* Hand a composite's result over: as the output, or copied to the target that the caller gave.
  * Takes the reference; NULL is an error that was raised. */
 int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *result);

@@ -4,6 +4,16 @@
 
 /* ---- diagonals --------------------------------------------------------------------------------- */
 
+static fl_tensor *zeros(const fl_tensor *x, const fl_value &shape) {
+    fl_value dtype = fl_dtype_value(x->dtype), device = fl_device_value(x);
+    if (!(x->flags >> FL_LEVEL_SHIFT))
+        return fl_compose(FL_OP_full_of, shape, fl_int_value(0), dtype, device);
+    Made whole(fl_compose_blank(x, shape, fl_none_value(), dtype, device));
+    if (!whole || fl_compose_into(FL_OP_fill, whole.get(), fl_int_value(0)) < 0)
+        return nullptr;
+    return whole.give();
+}
+
 static fl_tensor *embedded(const fl_value &x, int64_t offset, int a, int b) {
     const fl_tensor *t = x.t;
     int64_t shape[FL_MAX_DIMS + 1], length;
@@ -16,8 +26,7 @@ static fl_tensor *embedded(const fl_value &x, int64_t offset, int a, int b) {
     }
     for (int d = 0; d <= t->ndim; d++)
         shape[d] = d == a || d == b ? length : t->shape[from++];
-    Made whole(fl_compose(FL_OP_full_of, fl_ints_value(shape, t->ndim + 1), fl_int_value(0),
-                          fl_dtype_value(t->dtype), fl_device_value(t)));
+    Made whole(zeros(t, fl_ints_value(shape, t->ndim + 1)));
     if (!whole)
         return nullptr;
     Made place(fl_compose(FL_OP_diagonal, fl_tensor_value(whole), fl_int_value(offset),

@@ -19,6 +19,29 @@ static int read(const fl_value *in, int n, Wanted *w) {
     return !w->format && PyErr_Occurred() ? -1 : 0;
 }
 
+/* What fl_level_blank gives for x; the other arguments as Python objects. */
+static fl_tensor *blank_at_levels(const fl_tensor *x, const fl_value (&facts)[4]) {
+    PyObject *args[5] = {PyTuple_Pack(1, x)}, *made = nullptr;
+    int count = args[0] ? 1 : 0;
+    for (; count && count < 5; count++)
+        if (!(args[count] = fl_box(&facts[count - 1])))
+            break;
+    if (count == 5)
+        made = PyObject_Vectorcall(fl_level_blank, args, 5, nullptr);
+    while (count > 0)
+        Py_DECREF(args[--count]);
+    return (fl_tensor *)made;
+}
+
+fl_tensor *fl_compose_blank(const fl_tensor *x, const fl_value &shape, const fl_value &strides,
+                            const fl_value &dtype, const fl_value &device) {
+    if (FL_UNLIKELY(x->flags >> FL_LEVEL_SHIFT) && fl_level_blank)
+        return blank_at_levels(x, {shape, strides, dtype, device});
+    if (fl_is_none(strides))
+        return fl_compose(FL_OP_empty, shape, dtype, device);
+    return fl_compose(FL_OP_empty_strided, shape, strides, dtype, device);
+}
+
 /* The order of x in memory where that is dense, or that of a memory format. */
 static fl_tensor *blank(const Wanted &w) {
     fl_value dtype = w.dtype.tag == FL_DTYPE ? w.dtype : fl_dtype_value(w.x->dtype);
@@ -30,9 +53,8 @@ static fl_tensor *blank(const Wanted &w) {
         return nullptr;
     }
     fl_value shape = fl_shape_value(w.x);
-    if (!ordered)
-        return fl_compose(FL_OP_empty, shape, dtype, device);
-    return fl_compose(FL_OP_empty_strided, shape, fl_ints_value(strides, w.x->ndim), dtype, device);
+    fl_value order = ordered ? fl_ints_value(strides, w.x->ndim) : fl_none_value();
+    return fl_compose_blank(w.x, shape, order, dtype, device);
 }
 
 /* Memory of one number, or of nothing in particular where it is None. */

@@ -222,7 +222,7 @@ int fl_call_roll(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 template <class... Values>
 static int scattered(const fl_op *op, const fl_value *in, int n, fl_value *out, int row,
                      Values... values) {
-    if (!fl_is_short(out, true))
+    if (!fl_is_short(out, true) || in[1].t->flags >> FL_LEVEL_SHIFT)
         return fl_call_composite(op, in, n, out);
     Made copy(fl_compose(FL_OP_clone, in[0]));
     if (!copy)

@@ -59,6 +59,7 @@ fl_tensor *fl_tensor_alias(fl_tensor *t);      /* same memory, no history */
 /* The same without the dimensions before `first`: of those, index 0. */
 fl_tensor *fl_tensor_alias_from(fl_tensor *t, int first);
 extern PyObject *fl_level_escaped;             /* called with tensors of a level, and a name */
+extern PyObject *fl_level_blank;               /* makes memory at the levels of tensors, or NULL */
 extern PyObject *fl_level_alias;               /* makes aliases of tensors with a level, or NULL */
 fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t *shape,
                         const int64_t *strides, int64_t offset_bytes);

@@ -161,6 +161,7 @@ fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t 
 }
 
 PyObject *fl_level_alias = nullptr;
+PyObject *fl_level_blank = nullptr;
 
 fl_tensor *fl_tensor_alias(fl_tensor *source) {
     if (FL_UNLIKELY(source->flags >> FL_LEVEL_SHIFT) && fl_level_alias)
