@@ -9,6 +9,8 @@ def pytest_configure(config):
     # Tests define datasets inside functions, which only forked processes can have. Python's own
     # default differs between versions.
     multiprocessing.set_start_method("fork", force=True)
+    # Few workers are many on a small machine.
+    config.addinivalue_line("filterwarnings", "ignore:num_workers=. is more than the")
     config.addinivalue_line("markers", "oracle: compares with PyTorch, which must be installed")
 
 

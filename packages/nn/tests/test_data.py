@@ -54,7 +54,7 @@ def test_concat_and_subset():
     assert joined[-1]["y"] == 1
     with pytest.raises(IndexError, match="index 5 is out of range for 5"):
         joined[5]
-    with pytest.raises(TypeError, match="IterableDataset"):
+    with pytest.raises(AssertionError, match="IterableDataset"):
         data.ConcatDataset([Stream(2)])
     part = data.Subset(joined, [4, 0])
     assert len(part) == 2

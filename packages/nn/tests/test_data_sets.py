@@ -39,7 +39,7 @@ def test_chain():
     chain = Count(2) + Count(3)
     assert list(chain) == [0, 1, 0, 1, 2]
     assert len(chain) == 5
-    with pytest.raises(TypeError, match="ConcatDataset"):
+    with pytest.raises(AssertionError, match="ConcatDataset"):
         list(data.ChainDataset([Count(1), [1]]))
 
 

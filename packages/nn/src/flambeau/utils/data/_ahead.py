@@ -57,6 +57,7 @@ class Ahead:
         self._ended: set[int] = set()  # workers whose iterable dataset is at its end
         self._sent = 0
         self._epoch = -1
+        self._broken: str | None = None  # which worker is lost, and how
         self.finished = False
         self.superseded = False
         for _ in range(ahead):
@@ -71,6 +72,8 @@ class Ahead:
                 "another loop over this DataLoader has begun, and persistent workers serve one at "
                 "a time; make a second DataLoader, or leave out persistent_workers"
             )
+        if self._broken is not None:
+            raise RuntimeError(f"the loop cannot go on: {self._broken}")
         while not self.finished:
             number = self._next_number()
             if number is None:
@@ -84,11 +87,12 @@ class Ahead:
                 continue
             worker, outcome = self._arrived.pop(number)
             if isinstance(outcome, Failure):
-                self.close()
+                self._send_next()  # the loop may go on with the next batch
+                del self  # the traceback keeps this frame, which must keep neither the workers
                 try:
                     raise _error_of(outcome)
                 finally:
-                    del outcome  # the traceback keeps this frame, which must not keep the error
+                    del outcome  # nor the error
             if outcome is END:  # noted now, not on arrival: what comes next must not depend on time
                 self._ended.add(worker)
             self._send_next()
@@ -180,10 +184,10 @@ class Ahead:
         )
 
     def _fail(self, worker: int, what: str) -> None:
-        name = self._pool.name(worker)
+        self._broken = f"DataLoader {self._pool.name(worker)} {what}"
         self._keep = False
         self.close()
-        raise RuntimeError(f"DataLoader {name} {what}") from None
+        raise RuntimeError(self._broken) from None
 
 
 def _error_of(failure: Failure) -> BaseException:

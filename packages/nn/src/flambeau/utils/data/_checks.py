@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from typing import Any
 
 
@@ -30,6 +32,19 @@ def check_workers(
         raise ValueError("persistent_workers=True needs num_workers of at least 1")
     if kind not in (None, "thread", "process"):
         raise ValueError(f"workers is 'thread', 'process' or None, not {kind!r}")
+    if kind != "thread" and count > _cpus():
+        warnings.warn(
+            f"num_workers={count} is more than the {_cpus()} CPUs that this process may use: "
+            "excessive workers slow loading down and take memory; write num_workers="
+            f"{_cpus()} or less",
+            stacklevel=3,
+        )
+
+
+def _cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def check_context(count: int, context: Any, kind: str | None) -> None:

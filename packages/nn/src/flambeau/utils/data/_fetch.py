@@ -231,6 +231,7 @@ class Fetcher:
                 error.add_note(f"while loading sample {place} of batch {number} of {kind}")
                 raise
             if sample is END:
+                self._stream = iter(())  # asked again, some iterators do not stay at their end
                 break
             samples.append(sample)
         return samples

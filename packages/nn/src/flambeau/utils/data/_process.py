@@ -5,10 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
-import random
 import select
 import signal
-import sys
 import traceback
 from typing import Any
 
@@ -20,6 +18,7 @@ from ._info import WorkerInfo, set_worker_info
 from ._pool import Abandoned, Failure, Setup
 from ._seeding import Streams
 from ._shared import Packed, make_file, map_file
+from ._worker_seeds import initialize, start_process
 
 FIELDS = 4  # numbers per worker on the board: ticks, batch, place, whether to stop
 _STEP = 1 << 16  # sizes of slots are multiples of this, so that similar batches fit the same
@@ -58,10 +57,11 @@ class _Worker:
     def run(self) -> None:
         """Start, then answer jobs until the main process or this one ends."""
         parent = os.getppid()  # with a fork server this is the server, which ends with the main one
-        self._start()
         poll = select.poll()
         poll.register(self.channel.fileno(), select.POLLIN)
-        with Streams(everywhere=True, restore=False) as streams:
+        default = flambeau.default_generator
+        with Streams(everywhere=True, restore=False, generator=default) as streams:
+            self._start(streams)
             while True:
                 while not poll.poll(1000):
                     if os.getppid() != parent:
@@ -73,22 +73,18 @@ class _Worker:
                 self._drop(drop)
                 self._answer(job, free, streams)
 
-    def _start(self) -> None:
+    def _start(self, streams: Streams) -> None:
         setup = self.setup
         seed = setup.seed + self.worker
         flambeau.set_num_threads(1)
-        flambeau.manual_seed(seed)
-        random.seed(seed)
-        if "numpy" in sys.modules:
-            _start_numpy(sys.modules["numpy"].random, seed)
+        start_process(seed, setup.init)
         dataset = setup.fetcher.dataset
         set_worker_info(WorkerInfo(self.worker, setup.told_count, seed, dataset, "process"))
         self.tick(-1)
         if setup.init is not None:
             try:
-                setup.init(self.worker)
+                streams.leave(initialize(setup.init, self.worker, everywhere=True))
             except Exception as error:
-                error.add_note(f"in worker_init_fn({self.worker})")
                 self.failure = self._failure(error)
 
     def tick(self, place: int) -> None:
@@ -162,13 +158,3 @@ class _Worker:
         error.__traceback__ = None
         error.__cause__ = error.__context__ = None
         return Failure(error, text)
-
-
-def _start_numpy(stream: Any, seed: int) -> None:
-    """Seed NumPy's global stream.
-
-    Its lock may have been held by another thread when this process was forked, and nobody would
-    open it here: a new generator has a new lock.
-    """
-    stream.set_bit_generator(stream.MT19937(0))
-    stream.seed(seed & 0xFFFFFFFF)

@@ -38,21 +38,29 @@ class Progress:
 class Run:
     """One run through the data, which counts the batches that were taken."""
 
-    __slots__ = ("__weakref__", "_batches", "_pin", "_progress")
+    __slots__ = ("__weakref__", "_batches", "_failed", "_pin", "_progress")
 
     def __init__(self, batches: Iterator[Any], progress: Progress, pin: Any) -> None:
         self._batches = batches
         self._progress = progress
         self._pin = pin
+        self._failed = False
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
+        if self._failed:  # who asks for the next batch has given up the one that failed
+            self._progress.taken += 1
+            self._failed = False
         try:
             batch = next(self._batches)
         except StopIteration:
             self._progress.finished = True
+            raise
+        except Exception:
+            self._failed = True
+            del self  # the traceback keeps this frame, which must not keep the workers
             raise
         self._progress.count()
         return batch if self._pin is None else self._pin(batch)
@@ -70,15 +78,25 @@ def number_jobs(indices: Iterator[Any], run: int, seed: int, skip: int) -> Itera
         yield Job(run, number, seed, each, skip)
 
 
-def load_here(fetcher: Fetcher, jobs: Iterator[Job]) -> Iterator[Any]:
-    """Batches made by the calling thread."""
-    streams = Streams(everywhere=True, restore=True)
-    for job in jobs:
-        if fetcher.seeded:
-            with streams:
-                batch = fetcher.load(job, streams)
+class LoadHere:
+    """Batches made by the calling thread; an error in one of them does not end the loop."""
+
+    def __init__(self, fetcher: Fetcher, jobs: Iterator[Job]) -> None:
+        self._fetcher = fetcher
+        self._jobs = jobs
+        self._streams = Streams(everywhere=True, restore=True)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        job = next(self._jobs)
+        if self._fetcher.seeded:
+            with self._streams as streams:
+                batch = self._fetcher.load(job, streams)
         else:
-            batch = fetcher.load(job, streams)
+            batch = self._fetcher.load(job, self._streams)
         if batch is END:
-            return
-        yield batch
+            self._jobs = iter(())
+            raise StopIteration
+        return batch

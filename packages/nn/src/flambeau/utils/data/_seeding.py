@@ -3,14 +3,14 @@
 The default generator is seeded for every sample, from the seed of the epoch and from the sample's
 place in it (number of the batch, place in the batch), so that a sample that is drawn twice is
 augmented in two ways. Python's and NumPy's global streams, which take longer to seed, are seeded
-for every batch.
+for every batch. A stream that ``worker_init_fn`` has seeded is left to the user.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau
 from flambeau.core import exchange_own_generator
@@ -18,6 +18,7 @@ from flambeau.core import exchange_own_generator
 from ._python_stream import PythonStream
 
 _MASK = (1 << 64) - 1
+_SEED_MASK = (1 << 63) - 1  # a seed fits into int64: samples put their initial_seed() into tensors
 COLLATE = (1 << 32) - 1  # the place of ``collate_fn``, after those of all samples
 
 
@@ -29,6 +30,14 @@ def mix(seed: int, place: int) -> int:
     return z ^ (z >> 31)
 
 
+class SeededStreams(NamedTuple):
+    """Which of the streams ``worker_init_fn`` has seeded."""
+
+    generator: bool
+    python: bool
+    numpy: bool
+
+
 class Streams:
     """The streams that samples may draw from; ``with`` gives them to the thread that loads.
 
@@ -36,10 +45,12 @@ class Streams:
         everywhere: Seed Python's and NumPy's global streams too. Threads cannot: they share
             those with the rest of the program.
         restore: Put the global streams back where they were; a worker process need not.
+        generator: The default generator meanwhile; one of its own when left out.
     """
 
-    def __init__(self, everywhere: bool, restore: bool) -> None:
-        self._generator = flambeau.Generator()
+    def __init__(self, everywhere: bool, restore: bool, generator: Any = None) -> None:
+        self._generator = flambeau.Generator() if generator is None else generator
+        self._left = SeededStreams(False, False, False)
         self._everywhere = everywhere
         self._restore = everywhere and restore
         self._former: Any = None
@@ -65,14 +76,19 @@ class Streams:
     def start(self, seed: int, number: int) -> None:
         """Start the streams of a batch in the epoch of this seed."""
         self._first = mix(seed, number)
-        if self._everywhere:
+        if self._everywhere and not self._left.python:
             random.seed(self._first)
-            if "numpy" in sys.modules:
-                sys.modules["numpy"].random.seed(self._first & 0xFFFFFFFF)
+        if self._everywhere and not self._left.numpy and "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(self._first & 0xFFFFFFFF)
 
     def place(self, place: int) -> None:
         """Start the stream of a sample in this batch."""
-        self._generator.manual_seed(self._first + place)
+        if not self._left.generator:
+            self._generator.manual_seed((self._first + place) & _SEED_MASK)
+
+    def leave(self, seeded: SeededStreams) -> None:
+        """Start these streams no more: the user has seeded them."""
+        self._left = seeded
 
     def _exchange_numpy(self) -> Any:
         """Give NumPy's global functions a bit generator of ours; returns the one they had.

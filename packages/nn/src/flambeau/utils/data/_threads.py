@@ -10,12 +10,12 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from flambeau import Generator
-from flambeau.random import use_generator
 
 from ._fetch import Fetcher
 from ._info import WorkerInfo, set_worker_info
 from ._pool import Abandoned, Failure, Message, Setup, Watch
 from ._seeding import Streams
+from ._worker_seeds import initialize
 
 _PATIENCE = 0.3  # seconds to end
 
@@ -110,9 +110,8 @@ def _work(
     seed = setup.seed + worker
     set_worker_info(WorkerInfo(worker, setup.told_count, seed, fetcher.dataset, "thread"))
     own = Generator().manual_seed(seed)
-    with Streams(everywhere=False, restore=False) as streams:
-        with use_generator(own):
-            failure = _initialize(setup.init, worker)
+    with Streams(everywhere=False, restore=False, generator=own) as streams:
+        failure = _initialize(setup.init, worker, streams)
         while (job := jobs.get()) is not None:
             board.number = job.number
             try:
@@ -131,13 +130,14 @@ def _copy(fetcher: Fetcher) -> Fetcher:
     return copy
 
 
-def _initialize(init: Callable[[int], Any] | None, worker: int) -> Failure | None:
+def _initialize(
+    init: Callable[[int], Any] | None, worker: int, streams: Streams
+) -> Failure | None:
     if init is None:
         return None
     try:
-        init(worker)
+        streams.leave(initialize(init, worker, everywhere=False))
     except Exception as error:
-        error.add_note(f"in worker_init_fn({worker})")
         return Failure(error)
     return None
 

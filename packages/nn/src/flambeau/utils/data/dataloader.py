@@ -12,7 +12,7 @@ from flambeau import Tensor
 from . import _checks, _epoch
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
-from ._run import Progress, Run, forever, load_here, number_jobs
+from ._run import LoadHere, Progress, Run, forever, number_jobs
 from .collate import default_collate, default_convert, stacks_tensors
 from .dataset import IterableDataset, Sample
 from .pin import pin_memory
@@ -128,8 +128,7 @@ class DataLoader(Generic[Sample]):
         if self.batch_size is not None and not self._is_iterable:
             batch_sampler = BatchSampler(self.sampler, self.batch_size, drop_last)
         self.batch_sampler: Any = batch_sampler
-        batched = batch_size is not None or batch_sampler is not None
-        default = default_collate if batched else default_convert
+        default = default_collate if self._auto_collation else default_convert
         self.collate_fn = default if collate_fn is None else collate_fn
         self._epoch = 0  # epochs begun
         self._runs = 0
@@ -172,9 +171,19 @@ class DataLoader(Generic[Sample]):
         pin = partial(pin_memory, device=self.pin_memory_device) if self.pin_memory else None
         return Run(batches, progress, pin)
 
+    @property
+    def _auto_collation(self) -> bool:
+        """Whether samples are grouped into batches."""
+        return self.batch_size is not None or self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        """What yields the indices of one batch, or of one sample."""
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
     def __len__(self) -> int:
         if not self._is_iterable:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+            return len(self._index_sampler)
         size = len(self.dataset)
         if self.batch_size is not None:
             size = size // self.batch_size if self.drop_last else -(-size // self.batch_size)
@@ -316,7 +325,7 @@ class DataLoader(Generic[Sample]):
         jobs = number_jobs(indices, self._runs, seed, skip)
         fetcher = Fetcher(self.dataset, self.collate_fn, mode, size, drop, self.seed_samples)
         if kind is None:
-            return map(fetcher.gather, indices) if mode == "rows" else load_here(fetcher, jobs)
+            return map(fetcher.gather, indices) if mode == "rows" else LoadHere(fetcher, jobs)
         from ._ahead import Ahead
         from ._processes import UNDER_WAY
 

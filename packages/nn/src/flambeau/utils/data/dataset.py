@@ -200,7 +200,7 @@ class ConcatDataset(Dataset[Any]):
 
     Raises:
         ValueError: There is none, or a negative index lies before the first sample.
-        TypeError: One is an ``IterableDataset``.
+        AssertionError: One is an ``IterableDataset``.
 
     Example:
         >>> from flambeau.utils.data import ConcatDataset
@@ -213,7 +213,10 @@ class ConcatDataset(Dataset[Any]):
         if not self.datasets:
             raise ValueError("ConcatDataset() needs at least one dataset")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise TypeError("ConcatDataset() takes datasets with indices, not an IterableDataset")
+            raise AssertionError(
+                "ConcatDataset() takes datasets with indices, not an IterableDataset; for those "
+                "use ChainDataset()"
+            )
         self.cumulative_sizes = self.cumsum(self.datasets)
 
     @staticmethod
@@ -239,6 +242,9 @@ class ChainDataset(IterableDataset[Any]):
     Args:
         datasets: Any number of ``IterableDataset``.
 
+    Raises:
+        AssertionError: One that is reached is another kind of dataset.
+
     Example:
         >>> from flambeau.utils.data import ChainDataset, IterableDataset
         >>> class Count(IterableDataset):
@@ -254,7 +260,7 @@ class ChainDataset(IterableDataset[Any]):
     def __iter__(self) -> Iterator[Any]:
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
-                raise TypeError(
+                raise AssertionError(
                     f"ChainDataset() takes IterableDataset, not {type(dataset).__name__}; for "
                     "datasets with indices use ConcatDataset()"
                 )

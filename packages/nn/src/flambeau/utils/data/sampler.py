@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from math import inf
 from typing import Any, Generic, TypeVar
 
@@ -50,7 +50,7 @@ class _Ordered(Sampler[int]):
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.order().tolist())
+        yield from self.order().tolist()  # drawn when the first is asked for
 
 
 class SequentialSampler(_Ordered):
@@ -122,10 +122,12 @@ class RandomSampler(_Ordered):
 
     def __iter__(self) -> Iterator[int]:
         if not self.is_long:
-            return super().__iter__()
+            yield from super().__iter__()
+            return
         own = flambeau.Generator()
         own.manual_seed(int(flambeau.randint(1 << 62, (), generator=self.generator)))
-        return chain.from_iterable(piece.tolist() for piece in self._pieces(own))
+        for piece in self._pieces(own):
+            yield from piece.tolist()
 
     def _pieces(self, generator: Any) -> Iterator[Tensor]:
         """The order, a piece at a time."""
@@ -171,8 +173,8 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        order = flambeau.randperm(len(self.indices), generator=self.generator).tolist()
-        return (self.indices[i] for i in order)
+        for i in flambeau.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -218,7 +220,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._with_replacement() if self.replacement else self._without())
+        yield from self._with_replacement() if self.replacement else self._without()
 
     def __len__(self) -> int:
         return self.num_samples
