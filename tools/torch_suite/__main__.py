@@ -65,7 +65,8 @@ def one_file(options: argparse.Namespace, file: Path) -> list[report.Record]:
 def in_pytorch(
     options: argparse.Namespace, file: Path, sources: Path | None, ids: list[str]
 ) -> dict[str, report.Record]:
-    """Run tests in PyTorch, with the tests' library beside them if that works, else its own."""
+    """Run tests in PyTorch, with the library beside them and, what does not pass, with its own."""
+    found: dict[str, report.Record] = {}
     for library in dict.fromkeys((sources, None)):
         engine = driver.Engine("torch", library, options.limit)
         try:
@@ -74,10 +75,14 @@ def in_pytorch(
             print(f"{file.name} in PyTorch, library {library}: {str(error)[-300:]}",
                   file=sys.stderr)
             continue
-        asked = [each for each in ids if each in known]
-        records = driver.run(engine, file, asked, options.chunk, options.jobs)
-        return {record["id"]: record for record in records}
-    return {}
+        open_ids = [each for each in ids if each in known and not _passed(found.get(each))]
+        for record in driver.run(engine, file, open_ids, options.chunk, options.jobs):
+            found[record["id"]] = record
+    return found
+
+
+def _passed(record: report.Record | None) -> bool:
+    return record is not None and record["outcome"] == "passed"
 
 
 if __name__ == "__main__":

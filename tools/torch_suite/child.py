@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
-from . import judge
+from . import judge, tolerant
 
 # Names that NumPy 2 dropped and PyTorch's tests of their time use.
 NUMPY_NAMES = {"float_": "float64", "complex_": "complex128", "product": "prod", "in1d": "isin",
@@ -31,7 +31,7 @@ def main() -> None:
     sys.argv = [str(path)]
     sys.path[:0] = list(dict.fromkeys([str(path.parent), str(suite_folder(path))]))
     restore_numpy_names()
-    prepare(engine, Path(sources) if sources else None)
+    prepare(engine, suite_folder(path), Path(sources) if sources else None)
     tests = dict(collect(load(path)))
     with open(out, "a") as lines:
         if wanted:
@@ -54,15 +54,13 @@ def restore_numpy_names() -> None:
             setattr(numpy, old, getattr(numpy, new))
 
 
-def prepare(engine: str, sources: Path | None) -> None:
-    """Make `torch` what it shall be; PyTorch itself gets the tests' library of their version."""
-    torch = importlib.import_module("torch")
+def prepare(engine: str, suite: Path, sources: Path | None) -> None:
+    """Make `torch` what it shall be."""
+    importlib.import_module("torch")
     if engine == "flambeau":
         judge.accept_other_words()
-    elif sources:
-        for name in [name for name in sys.modules if name.startswith("torch.testing._internal")]:
-            del sys.modules[name]
-        torch.testing.__path__.insert(0, str(sources / "torch" / "testing"))
+    else:
+        tolerant.install(suite, sources)
 
 
 def load(path: Path) -> ModuleType:

@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from . import stand_ins
 from .stubs import AbsentValue
 
 # Modules executed from PyTorch's own text: the tests' library, and plain Python over public names.
@@ -22,6 +23,7 @@ SOURCES = (
 MODULES = {
     "functorch": "flambeau.func",
     "torch.autograd.gradcheck": "flambeau.autograd",
+    "torch._C._nn": "flambeau.nn.functional",
     "torch.functional": "flambeau",
 }
 
@@ -44,38 +46,33 @@ class Missing:
     """An entry of the table for a name that PyTorch does not have either."""
 
 
-def no(*args: Any, **kwargs: Any) -> bool:
-    """Answer False."""
-    return False
-
-
-def yes(*args: Any, **kwargs: Any) -> bool:
-    """Answer True."""
-    return True
-
-
-def nothing(*args: Any, **kwargs: Any) -> None:
-    """Do nothing."""
-
-
-class SparseInvariants:
-    """The switch that every test's set-up asks for and sets back."""
-
-    is_enabled = staticmethod(no)
-    enable = disable = staticmethod(nothing)
-
-
 # Name of PyTorch -> a value, or a callable without arguments in `Made` that makes it.
 NAMES: dict[str, Any] = {
     "torch._C._DisableFuncTorch": contextlib.nullcontext,
     "torch._C._DisableTorchDispatch": contextlib.nullcontext,
+    "torch._C._functions.DelayedError": stand_ins.DelayedError,
+    "torch._C._functions.UndefinedGrad": stand_ins.UndefinedGrad,
+    "torch._C._functorch._debug_only_are_vmap_fallback_warnings_enabled": stand_ins.no,
+    "torch._C._functorch._debug_only_display_vmap_fallback_warnings": stand_ins.nothing,
+    "torch._C._functorch._is_vmap_fallback_enabled": stand_ins.no,
+    "torch._C._functorch._set_vmap_fallback_enabled": stand_ins.nothing,
     "torch._C._get_privateuse1_backend_name": lambda: "privateuseone",
-    "torch.sparse.check_sparse_tensor_invariants": SparseInvariants,
-    "torch._foreach_copy": Missing(),
-    "torch._foreach_zero": Missing(),
+    "torch._C._set_grad_enabled": Path("flambeau.set_grad_enabled"),
     "torch._C.has_lapack": True,
     "torch._C.has_spectral": True,
+    "torch._C.is_grad_enabled": Path("flambeau.is_grad_enabled"),
+    "torch._foreach_copy": Missing(),
+    "torch._foreach_zero": Missing(),
+    "torch._utils.ExceptionWrapper": stand_ins.ExceptionWrapper,
+    "torch._utils._element_size": stand_ins.element_size,
+    "torch._vmap_internals._vmap": Path("flambeau.func.vmap"),
+    "torch.autograd.forward_ad._current_level": Made(stand_ins.forward_level),
+    "torch.autograd.kineto_available": stand_ins.no,
+    "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
+    "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
+    "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
 }
+
 # Private method of Tensor -> Flambeau's method that does it.
 METHODS = {
     "__rdiv__": "__rtruediv__",
@@ -98,8 +95,8 @@ def absent_value(kind: str, name: str) -> AbsentValue:
 
 for _kind, _names in ABSENT_VALUES.items():
     for _name in _names:
-        NAMES[f"torch.{_name}"] = Made(functools.cache(
-            functools.partial(absent_value, _kind, _name)))
+        _make = functools.partial(absent_value, _kind, _name)
+        NAMES[f"torch.{_name}"] = Made(functools.cache(_make))
 
 
 def has_below(module: str) -> bool:
@@ -110,6 +107,11 @@ def has_below(module: str) -> bool:
 def is_source(name: str) -> bool:
     """Say whether a module is executed from PyTorch's own text."""
     return any(name == source or name.startswith(source + ".") for source in SOURCES)
+
+
+def is_missing(full: str) -> bool:
+    """Say whether PyTorch of the tests' time had no such name, which a test file relies on."""
+    return isinstance(NAMES.get(full), Missing)
 
 
 def flambeau_name(name: str) -> str:

@@ -11,14 +11,9 @@ import re
 # (reason, pattern of causes, pattern of test ids); an empty pattern matches nothing.
 RULES: tuple[tuple[str, str, str], ...] = (
     (
-        "private: names of torch._C and of other modules with an underscore are no interface",
-        r"absent: (?:torch|functorch)\.(?:\w+\.)*_\w|absent: Tensor\._[a-z]",
-        r"",
-    ),
-    (
         "sparse tensors: refused with advice (Flambeau has dense tensors only)",
         r"absent: .*sparse|there are no sparse tensors",
-        r"[Ss]parse",
+        r"[Ss]parse(?!_False)",
     ),
     (
         "quantized tensors: refused with advice",
@@ -42,8 +37,14 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "dispatch to tensor subclasses (__torch_function__, __torch_dispatch__) and its modes",
-        r"absent: torch\.(?:overrides|library|utils\._python_dispatch)\b|__torch_(?:function|disp)",
+        r"absent: torch\.(?:overrides|library|utils\._python_dispatch|_subclasses)\b"
+        r"|__torch_(?:function|disp)|_make_wrapper_subclass",
         r"torch_dispatch|torch_function",
+    ),
+    (
+        "torch.ops: the registry of C++ operators",
+        r"absent: torch\.ops\b",
+        r"",
     ),
     (
         "dtypes without kernels: complex32, float8 and bit types",
@@ -54,6 +55,11 @@ RULES: tuple[tuple[str, str, str], ...] = (
         "nested and masked tensors, distributions, hub, mobile: not part of Flambeau",
         r"absent: torch\.(?:nested|masked|distributions|hub|futures|utils\.mobile\w*)\b",
         r"[Nn]ested_?[Tt]ensor",
+    ),
+    (
+        "private: names of torch._C and of other modules with an underscore are no interface",
+        r"absent: (?:torch|functorch)\.(?:\w+\.)*_\w|absent: Tensor\._[a-z]",
+        r"",
     ),
 )
 

@@ -1,0 +1,91 @@
+"""Small private helpers of PyTorch that its tests use, in Flambeau's public names."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import traceback
+from typing import Any
+
+
+def no(*args: Any, **kwargs: Any) -> bool:
+    """Answer False."""
+    return False
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """Do nothing."""
+
+
+class SparseInvariants:
+    """The switch that every test's set-up asks for and sets back."""
+
+    is_enabled = staticmethod(no)
+    enable = disable = staticmethod(nothing)
+
+
+class ExceptionWrapper:
+    """An error of another process, as `torch._utils.ExceptionWrapper` carries it."""
+
+    def __init__(self, exc_info: Any, where: str = "in background") -> None:
+        self.exc_type, self.where = exc_info[0], where
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+
+    def reraise(self) -> None:
+        raise self.exc_type(f"Caught {self.exc_type.__name__} {self.where}.\n{self.exc_msg}")
+
+
+class DelayedError:
+    """Passes tensors on and raises in backward."""
+
+    def __init__(self, message: str, count: int) -> None:
+        self.message = message
+
+    def __call__(self, *tensors: Any) -> Any:
+        def fail() -> None:
+            raise RuntimeError(self.message)
+
+        return _identity(fail).apply(*tensors)
+
+
+class UndefinedGrad:
+    """Passes tensors on and gives no gradient."""
+
+    def __call__(self, *tensors: Any) -> Any:
+        return _identity(nothing).apply(*tensors)
+
+
+def _identity(in_backward: Any) -> Any:
+    function = importlib.import_module("flambeau.autograd").Function
+
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        outputs = tuple(tensor.view_as(tensor) for tensor in tensors)
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        in_backward()
+        return (None,) * len(grads)
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type("Identity", (function,), methods)
+
+
+def element_size(dtype: Any) -> int:
+    """`torch._utils._element_size`."""
+    return int(dtype.itemsize)
+
+
+def forward_level() -> int:
+    """`forward_ad._current_level`: there is one level, 0, or none, -1."""
+    module = importlib.import_module("flambeau.autograd.forward_ad")
+    return -1 if module._open_level() is None else 0
+
+
+@functools.cache
+def storage_types() -> dict[Any, str]:
+    """`torch.storage._dtype_to_storage_type_map()`."""
+    flambeau = importlib.import_module("flambeau")
+    names = {"double": "Double", "float": "Float", "half": "Half", "long": "Long", "int": "Int",
+             "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+             "bfloat16": "BFloat16", "cdouble": "ComplexDouble", "cfloat": "ComplexFloat"}
+    return {getattr(flambeau, dtype): f"{name}Storage" for dtype, name in names.items()}
