@@ -54,7 +54,24 @@ def index_reduce(x, dim, index, source, reduce, include_self):
 def take(x, index):
     if x.numel() == 0 and index.numel() > 0:
         raise IndexError(f"take(): tried to take from an empty tensor of shape {list(x.shape)}")
-    return _op["index"](_op["reshape"](x, (-1,)), [_positions("take", index)])
+    index = _positions("take", index)
+    if x.is_contiguous() or index.numel() * _TAKEN > x.numel():
+        return _op["index"](_op["reshape"](x, (-1,)), [index])
+    return _op["index"](x, _coordinates(index, x.shape))
+
+
+#: Elements of a strided tensor for each that is taken, from which on it is not flattened first.
+_TAKEN = 16
+
+
+def _coordinates(index, shape):
+    """Flat places as one tensor per dimension. What lies outside, and the sign of places that count
+    from the end, show in the first."""
+    places = []
+    for size in shape[:0:-1]:
+        places.append(_op["remainder"](index, size))
+        index = _op["floor_divide"](index, size)
+    return [index, *places[::-1]]
 
 
 def put(x, index, source, accumulate):

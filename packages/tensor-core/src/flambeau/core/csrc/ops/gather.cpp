@@ -1,6 +1,7 @@
 /* gather and scatter: one position along a dimension for every element of the index. */
 #include "ops/add.h"
 #include "ops/args.h"
+#include "ops/named_slices.h"
 #include "ops/raw.h"
 #include "ops/rows.h"
 #include "ops/walk.h"
@@ -207,6 +208,13 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
     int dim, kind = fl_kind_of_dtype[in[0].t->dtype];
     if (fl_dim_of(op, in, &dim) < 0)
         return -1;
+    if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), fl_dtype_of_kind[kind])) {
+        In places(index, FL_K_I64);
+        if (fl_check_places(op, places, index, in[0].t, dim) < 0)
+            return -1;
+        fl_start_from(outs[0], in[0].t);
+        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), index->shape, nullptr);
+    }
     if (names_blocks(in[0].t, index, src, dim))
         return add_blocks(op, in, dim, outs[0]);
     In places(index, FL_K_I64), from(src, kind);

@@ -3,6 +3,7 @@
 #include "ops/add.h"
 #include "ops/args.h"
 #include "ops/index.h"
+#include "ops/named_slices.h"
 #include "ops/raw.h"
 
 namespace {
@@ -133,9 +134,46 @@ void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, in
     });
 }
 
+/* The same on the slices that the indices name, where they are few and the memory is not as sums are
+ * made in. The points are one dimension there, and one index tensor says which they are. */
+int add_to_slices(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shape &shape,
+                  int64_t *offsets) {
+    fl_slice_places places;
+    if (fl_index_offsets(op, in[0].t, out->strides, in[1], shape, offsets) < 0)
+        return -1;
+    fl_start_from(out, in[0].t);
+    places.offsets = offsets;
+    places.n = fl_numel_of(shape.n_points, shape.points);
+    places.ndim = 0;
+    places.before = shape.n_before;
+    for (int i = 0; i < shape.n_before + shape.n_after; i++) {
+        int d = i < shape.n_before ? shape.before[i] : shape.after[i - shape.n_before];
+        places.shape[places.ndim] = out->shape[d];
+        places.strides[places.ndim++] = out->strides[d];
+    }
+    NamedSlices slices(out, places);
+    if (!slices.ok())
+        return -1;
+    fl_tensor *target = slices.tensor(), *indices[FL_MAX_DIMS + 1] = {};
+    const fl_tensor *like = nullptr;
+    for (uint32_t i = 0; i < in[1].len && !like; i++)
+        like = in[1].ts[i];
+    indices[shape.n_before] = slices.index(like, shape.n_points, shape.points);
+    fl_value args[4] = {in[0], in[1], in[2], in[3]};
+    args[0].t = target;
+    args[1].ts = indices;
+    args[1].len = (uint32_t)shape.n_before + 1;
+    if (op->run_cpu(op, args, 4, &target) < 0)
+        return -1;
+    slices.put_back();
+    return 0;
+}
+
 int put_added(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shape &shape,
               int64_t *offsets) {
     int kind = fl_kind_of_dtype[out->dtype];
+    if (fl_names_few(out, fl_numel_of(shape.ndim, shape.shape), fl_dtype_of_kind[kind]))
+        return add_to_slices(op, in, out, shape, offsets);
     int64_t strides[FL_MAX_DIMS];
     fl_contiguous_strides(out->ndim, out->shape, strides);
     if (fl_index_offsets(op, in[0].t, strides, in[1], shape, offsets) < 0)

@@ -1,4 +1,5 @@
 /* index_select and index_add: slices along a dimension, named by an index. */
+#include "ops/named_slices.h"
 #include "ops/raw.h"
 #include "ops/rows.h"
 #include "ops/slices.h"
@@ -51,6 +52,8 @@ extern "C" int fl_run_index_select(const fl_op *op, const fl_value *in, int,
         return -1;
     if (outs[0]->numel == 0)
         return 0;
+    if (fl_names_few(self, outs[0]->numel, self->dtype))
+        return fl_run_on_slices(op, in, self, dim, places.as<int64_t>(), nullptr, outs);
     RawIn x(self, self->dtype);
     RawOut out(outs[0], self->dtype);
     if (!x.ok() || !out.ok())
@@ -86,6 +89,8 @@ extern "C" int fl_run_index_add(const fl_op *op, const fl_value *in, int, fl_ten
     if (check_places(op, places, index, m.n, dim) < 0 || !source.ok())
         return -1;
     fl_start_from(outs[0], self);
+    if (fl_names_few(outs[0], in[3].t->numel, fl_dtype_of_kind[kind]))
+        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), nullptr, nullptr);
     Out out(outs[0], kind, true);
     if (!out.ok())
         return -1;

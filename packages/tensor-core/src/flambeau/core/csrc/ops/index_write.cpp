@@ -1,4 +1,5 @@
 /* index_copy and index_fill: whole slices along a dimension replaced, the last of equals wins. */
+#include "ops/named_slices.h"
 #include "ops/raw.h"
 #include "ops/slices.h"
 
@@ -70,10 +71,15 @@ int write(const fl_op *op, const fl_value *in, fl_tensor *out, bool negative, co
         return -1;
     fl_middle m = fl_middle_of(self, dim);
     In places(index, FL_K_I64);
-    RawOut room(out, out->dtype);
-    if (!places.ok() || !room.ok() ||
+    if (!places.ok() ||
         fl_check_index_range(op, FL_INDEX_ERROR, places.as<int64_t>(), index->numel, m.n, dim,
                              negative) < 0)
+        return -1;
+    if (out->data == self->data &&
+        fl_names_few(out, index->numel * m.outer * m.inner, out->dtype))
+        return fl_run_on_slices(op, in, out, dim, places.as<int64_t>(), nullptr, nullptr);
+    RawOut room(out, out->dtype);
+    if (!room.ok())
         return -1;
     fl_load_out(room, out, self);
     if (index->numel && out->numel)

@@ -1,6 +1,7 @@
 /* scatter_reduce: elements folded into the places named by an index, in the index's order. */
 #include "ops/add.h"
 #include "ops/args.h"
+#include "ops/named_slices.h"
 #include "ops/raw.h"
 #include "ops/walk.h"
 #include <limits>
@@ -159,10 +160,14 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
     int dim, fold, kind = fl_kind_of_dtype[in[0].t->dtype];
     if (fl_dim_of(op, in, &dim) < 0 || fold_of(op, in[4], &fold) < 0)
         return -1;
+    /* A mean counts all elements of its memory: none is as it wants it. */
+    int wanted = fold == MEAN ? (int)FL_NO_DTYPE : (int)fl_dtype_of_kind[kind];
     In places(index, FL_K_I64), from(src, kind);
     if (!from.ok() || fl_check_places(op, places, index, in[0].t, dim) < 0)
         return -1;
     fl_start_from(outs[0], in[0].t);
+    if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), wanted))
+        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), index->shape, nullptr);
     Out out(outs[0], kind, true);
     int64_t n = outs[0]->numel;
     Scratch count(fold == MEAN ? (size_t)n * 8 : 0);

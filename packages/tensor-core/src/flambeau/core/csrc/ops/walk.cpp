@@ -51,6 +51,17 @@ void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by) {
     }
 }
 
+int64_t fl_most_named(const fl_tensor *self, const fl_tensor *index, int dim) {
+    int64_t slices = index->numel, each = 1;
+    if (self->ndim == 0 || index->ndim != self->ndim)
+        return 0;
+    if (slices > self->shape[dim])
+        slices = self->shape[dim];
+    for (int d = 0; d < index->ndim; d++)
+        each *= d == dim ? 1 : index->shape[d];
+    return slices * each;
+}
+
 int fl_dim_of(const fl_op *op, const fl_value *in, int *dim) {
     return fl_wrap_dim(op, in[1].i, in[0].t->ndim, dim);
 }

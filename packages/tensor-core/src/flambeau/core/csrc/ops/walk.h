@@ -36,6 +36,9 @@ template <class Body> void fl_walk_writers(const fl_walk &w, const Body &body) {
 int fl_check_aligned(const fl_op *op, const fl_tensor *self, const fl_tensor *index, int dim,
                      const char *name, bool skip_dim);
 
+/* Elements of the slices along a dimension that an index may name, within its other sizes. */
+int64_t fl_most_named(const fl_tensor *self, const fl_tensor *index, int dim);
+
 /* Argument 1, the dimension, counted from the front. */
 int fl_dim_of(const fl_op *op, const fl_value *in, int *dim);
 

@@ -16,14 +16,15 @@ ROWS = (
            doc="Folds elements into the places named by an index: 'sum', 'prod', 'mean', 'amax',"
                " 'amin'."),
     composite("scatter[reduce](Tensor self, Dim dim, Tensor index, Tensor src, *, Str reduce)",
-              inplace=True, doc="Adds ('add') or multiplies ('multiply') into places."),
+              inplace=True, call="scatter_folded",
+              doc="Adds ('add') or multiplies ('multiply') into places."),
     composite("scatter[value_reduce](Tensor self, Dim dim, Tensor index, Scalar value, *,"
-              " Str reduce)", inplace=True,
+              " Str reduce)", inplace=True, call="scatter_folded_number",
               doc="Adds ('add') or multiplies ('multiply') a number into places."),
     kernel("masked_scatter(Tensor self, Tensor mask, Tensor source)", inplace=True,
            doc="Elements of ``source``, in order, where the mask holds."),
     composite("put(Tensor self, Tensor index, Tensor source, Bool accumulate=False)", inplace=True,
-              doc="Writes elements to places of the flattened tensor."),
+              call="put", doc="Writes elements to places of the flattened tensor."),
     composite("take(Tensor self, Tensor index)", doc="Elements of the flattened tensor."),
     composite("take_along_dim(Tensor self, Tensor indices, Dim? dim=None)",
               call="take_along_dim",
