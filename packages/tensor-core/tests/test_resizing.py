@@ -42,7 +42,7 @@ def test_set_shows_the_memory_of_another():
     assert x.set_().numel() == 0
     with pytest.raises(RuntimeError, match=r"set_\(\): source is flambeau.int64"):
         flambeau.zeros(1).set_(flambeau.tensor([1]))
-    with pytest.raises(TypeError, match="must be a tensor, not list"):
+    with pytest.raises(TypeError, match="must be a tensor or a storage, not list"):
         flambeau.zeros(1).set_([1])
 
 

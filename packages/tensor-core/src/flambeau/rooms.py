@@ -75,7 +75,8 @@ NAMES = {
 OLDER = {
     "__version__": "version",
     **dict.fromkeys(("OutOfMemoryError", "is_storage", "layout", "memory_format",
-                     "set_default_tensor_type", "typename", "UntypedStorage", "TypedStorage"),
+                     "set_default_tensor_type", "typename", "UntypedStorage", "TypedStorage",
+                     "from_file"),
                     "core.older_names"),
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"), "core.lowrank"),
 }
@@ -210,6 +211,10 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
             tensor_type = import_module("flambeau.core.typed").named(name)
             if tensor_type is not None:
                 return tensor_type
+        if not prefix and name.endswith("Storage"):
+            storage_type = import_module("flambeau.core.typed_storages").named_class(name)
+            if storage_type is not None:
+                return storage_type
         hint = f"; {RESERVED[key]}" if key in RESERVED else ""
         raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name,
                              obj=sys.modules[package])

@@ -5,18 +5,19 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core.layouts import layout, memory_format
-from flambeau.core.storages import TypedStorage, UntypedStorage
+from flambeau.core.storages import Storage, UntypedStorage
 from flambeau.core.typed import TensorType, named
+from flambeau.core.typed_storages import TypedStorage, from_file
 
 OutOfMemoryError = MemoryError  # CuPy's error of the same name is one too
 
-__all__ = ["OutOfMemoryError", "TypedStorage", "UntypedStorage", "is_storage", "layout",
-           "memory_format", "set_default_tensor_type", "typename"]
+__all__ = ["OutOfMemoryError", "TypedStorage", "UntypedStorage", "from_file", "is_storage",
+           "layout", "memory_format", "set_default_tensor_type", "typename"]
 
 
 def is_storage(obj: Any) -> bool:
     """Whether an object is the memory of a tensor: what ``x.storage()`` gives."""
-    return isinstance(obj, UntypedStorage)
+    return isinstance(obj, Storage)
 
 
 def set_default_tensor_type(t: Any, /) -> None:

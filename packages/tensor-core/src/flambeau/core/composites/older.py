@@ -39,14 +39,22 @@ def untyped_storage(self):
     """The memory that this tensor and its views share; see ``core.storages.UntypedStorage``."""
     from flambeau.core.storages import UntypedStorage
 
-    return UntypedStorage(self)
+    return UntypedStorage._of(self)
 
 
 def storage(self):
     """The memory that this tensor and its views share, as elements of its dtype."""
-    from flambeau.core.storages import TypedStorage
+    from flambeau.core.storages import UntypedStorage
+    from flambeau.core.typed_storages import TypedStorage
 
-    return TypedStorage(self)
+    return TypedStorage(wrap_storage=UntypedStorage._of(self), dtype=self.dtype)
+
+
+def storage_type(self):
+    """The class of ``x.storage()`` by dtype: ``flambeau.FloatStorage`` for float32."""
+    from flambeau.core.typed_storages import storage_class
+
+    return storage_class(self.dtype)
 
 
 def pin_memory(self, device=None):
@@ -59,4 +67,4 @@ def pin_memory(self, device=None):
 
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
-    new, as_subclass, untyped_storage, storage, pin_memory)}
+    new, as_subclass, untyped_storage, storage, storage_type, pin_memory)}

@@ -68,10 +68,11 @@ def resize_as_(self, the_template, *, memory_format=None):
 
 
 def set_(self, source=None, storage_offset=None, size=None, stride=None):
-    """Show the memory of another tensor.
+    """Show the memory of another tensor, or a storage.
 
     Args:
-        source: A tensor of the same dtype and device; no memory when left out.
+        source: A tensor or typed storage of the same dtype and device, or an untyped storage;
+            no memory when left out.
         storage_offset: Elements from the start of that memory; those of source when left out.
         size: The shape; that of source when left out.
         stride: Steps in elements; those of C order when left out.
@@ -82,9 +83,11 @@ def set_(self, source=None, storage_offset=None, size=None, stride=None):
     _expect_free(self, "set_")
     if source is None:
         source = _op["empty"]((0,), dtype=self.dtype, device=self.device)
+    if hasattr(source, "_as_tensor"):   # a storage
+        source = source._as_tensor(self.dtype)
     if not isinstance(source, Tensor):
-        raise TypeError(f"set_(): source must be a tensor, not {type(source).__name__}; storages "
-                        "are not objects here, pass a tensor that shows the memory")
+        raise TypeError(f"set_(): source must be a tensor or a storage, not "
+                        f"{type(source).__name__}")
     if source.dtype is not self.dtype or source.device != self.device:
         raise RuntimeError(f"set_(): source is {source.dtype} on {source.device}, the tensor "
                            f"{self.dtype} on {self.device}; convert with source.to(x)")

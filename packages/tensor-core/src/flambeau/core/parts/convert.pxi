@@ -176,6 +176,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memor
         result = _operators["clone"](_from_array(data))
         if code >= 0 or place >= 0:
             result = result.to(device=device, dtype=dtype)
+    elif not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "_as_tensor"):
+        result = _operators["clone"](data._as_tensor(dtype))    # a storage
+        if place >= 0:
+            result = result.to(device=device)
     else:
         result = _from_numbers(_listed(data), code, 0 if place < 0 else place)
     if requires_grad:
