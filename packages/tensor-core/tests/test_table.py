@@ -69,7 +69,8 @@ NO_ROW_METHODS = {
     "other memory and loops in Python": {
         "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
     "older names and the memory itself": {
-        "as_subclass", "new", "pin_memory", "storage", "untyped_storage"},
+        "as_subclass", "new", "pin_memory", "storage", "storage_type",
+        "untyped_storage"},
     "the row alias": {"detach", "data", "detach_"},
     "the rows cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",
