@@ -150,6 +150,7 @@ def _entry(index: int, row: Row) -> str:
     flags = " | ".join(name for name, on in (
         ("FL_O_DIFFERENTIABLE", row.differentiable), ("FL_O_LIST", row.list_output),
         ("FL_O_HELPER", not row.forms and not row.aliases),
+        ("FL_O_EXACT_OUT", row.exact_out),
         *((flag, flag in _AUTOCAST[row.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
     return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {_RULE[row.rule]}, {len(row.params)}, '
             f'{len(row.outputs)}, "{row.name}", "{row.overload}", {json.dumps(row.doc)}, '

@@ -70,6 +70,7 @@ class Row:
     differentiable: bool = True
     list_output: bool = False
     derive: bool = True     # whether derivative rows are compiled for a pointwise row
+    exact_out: bool = False     # out= has to be of the result's dtype: see out_dtypes.py
     autocast: str = ""      # "lower", "float32", "promote", "float32 on gpu": see autocast.py
 
     @property

@@ -2,7 +2,11 @@
 #pragma once
 #include "flambeau/abi.h"
 
-enum { FL_O_HELPER = 1 << 16 }; /* flags of rows that only the core knows, beyond fl_op_flags */
+/* Flags of rows that only the core knows, beyond fl_op_flags. */
+enum {
+    FL_O_HELPER = 1 << 16,
+    FL_O_EXACT_OUT = 1 << 17    /* out= has to be of the result's dtype */
+};
 
 /* The composite that runs on this thread; NULL outside. */
 extern __thread const fl_op *fl_caller __attribute__((tls_model("initial-exec")));

@@ -1,4 +1,5 @@
 /* The one check that every writing call passes before anything is written. */
+#include "core/caller.h"
 #include "core/python.h"
 #include "op_index.h"
 
@@ -99,6 +100,28 @@ static bool converts_directly(int result, int target) {
     return result != FL_C64 && fl_dtype_of_kind[fl_kind_of_dtype[result]] == result;
 }
 
+/* What the user called decides: a composite hands its out= on to operators that may convert. */
+static int check_dtype(const fl_op *op, bool inplace, const fl_spec *s, const fl_tensor *t) {
+    op = fl_caller ? fl_caller : op;
+    const char *result = fl_dtype_name(s->dtype), *target = fl_dtype_name(t->dtype);
+    if (!fl_can_cast(s->dtype, t->dtype))
+        PyErr_Format(PyExc_RuntimeError, "%s(): result type %s can't be cast to the desired output "
+                     "type %s; write x = x.%s(...) to get a new tensor", op->name, result, target,
+                     op->name);
+    else if (!(op->flags & FL_O_EXACT_OUT))
+        return 0;
+    else if (inplace)
+        PyErr_Format(PyExc_RuntimeError, "%s_(): the result is %s, which a tensor of dtype %s does "
+                     "not take: %s does not convert; write x = x.%s(...)", op->name, result, target,
+                     op->name, op->name);
+    else
+        PyErr_Format(PyExc_RuntimeError, "%s(): expected out to have dtype %s, that of the result, "
+                     "but got %s: %s does not convert; give out= a tensor of dtype %s, or convert "
+                     "the result with .to(flambeau.%s)", op->name, result, target, op->name, result,
+                     target);
+    return -1;
+}
+
 /* 0: write directly; 1: compute into a temporary and copy; -1: refused. */
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s, fl_tensor *t) {
     bool inplace = is_input(in, n, t);
@@ -128,12 +151,8 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
         if (resize_empty(s, t) < 0)
             return -1;
     }
-    if (!fl_can_cast(s->dtype, t->dtype)) {
-        PyErr_Format(PyExc_RuntimeError, "%s(): result type %s can't be cast to the desired output "
-                     "type %s; write x = x.%s(...) to get a new tensor", op->name,
-                     fl_dtype_name(s->dtype), fl_dtype_name(t->dtype), op->name);
+    if (FL_UNLIKELY(t->dtype != s->dtype) && check_dtype(op, inplace, s, t) < 0)
         return -1;
-    }
     if (self_overlap(t) && op->index != FL_OP_fill) {     /* one number may be written twice */
         PyErr_Format(PyExc_RuntimeError, "%s(): unsupported operation: more than one element of the "
                      "written-to tensor refers to a single memory location (shape %s, stride %s, an "

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from flambeau.core.table.autocast import with_policies
+from flambeau.core.table.out_dtypes import with_exact_outs
 from flambeau.core.table.row import Row
 from flambeau.core.table.rows import (
     activations,
@@ -41,8 +42,8 @@ _MODULES = (arithmetic, comparison, numbers, complex, transcendental, special, a
             windows, margins, normalization, resize, sampling, fourier,
             recurrent)
 
-ROWS: tuple[Row, ...] = with_policies(
-    tuple(row for module in _MODULES for row in module.ROWS))
+ROWS: tuple[Row, ...] = with_exact_outs(with_policies(
+    tuple(row for module in _MODULES for row in module.ROWS)))
 
 
 def by_name(key: str) -> Row:
