@@ -145,9 +145,9 @@ def test_options_are_checked():
     with pytest.raises(ValueError, match="size_average is True, False or None, not 'sum'"):
         nn.MSELoss("sum")
     x = flambeau.ones(2)
-    with pytest.raises(ValueError, match="beta is at least 0"):
+    with pytest.raises(RuntimeError, match="beta must be at least 0"):
         F.smooth_l1_loss(x, x, beta=-1)
-    with pytest.raises(ValueError, match="delta is greater than 0"):
+    with pytest.raises(RuntimeError, match="delta must be greater than 0"):
         F.huber_loss(x, x, delta=0)
     with pytest.raises(ValueError, match="reduction"):
         F.huber_loss(x, x, reduction="average")

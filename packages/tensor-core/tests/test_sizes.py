@@ -43,7 +43,7 @@ REFUSED = {
     "view_hole": (lambda: X.view(MOST, MOST, -1), r"view\(\): " + COUNT),
     "reshape": (lambda: X.reshape([1, LEAST, -7]), "invalid shape dimension -9223372036854775808"),
     "repeat": (lambda: X.repeat([MOST, 3]), COUNT),
-    "narrow": (lambda: X.narrow(0, LEAST, 2), "exceeds dimension size"),
+    "narrow": (lambda: X.narrow(0, LEAST, 2), "start out of range"),
     "contiguous": (lambda: wide(MOST).contiguous(), BYTES),
     "broadcast": (lambda: wide(MOST, 1) + wide(1, MOST), r"add\(\): " + COUNT),
     "outer_product": (lambda: wide(MOST, 1) @ wide(1, MOST), BYTES),
@@ -73,7 +73,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_refused(name):
     call, text = REFUSED[name]
-    with pytest.raises(RuntimeError, match=text):
+    with pytest.raises((RuntimeError, IndexError), match=text):
         call()
 
 

@@ -202,7 +202,7 @@ def _check_probabilities(what, x, loss):
 def smooth_l1_loss(x, target, size_average, reduce, reduction, beta):
     reduction = _reduction("smooth_l1_loss", size_average, reduce, reduction)
     if beta < 0:
-        raise ValueError(f"smooth_l1_loss(): beta is at least 0, not {beta}")
+        raise RuntimeError(f"smooth_l1_loss(): beta must be at least 0, not {beta}")
     _same_shape("smooth_l1_loss", x, target)
     if beta == 0:
         loss = _op["abs"](_op["sub"](x, target))
@@ -214,7 +214,7 @@ def smooth_l1_loss(x, target, size_average, reduce, reduction, beta):
 def huber_loss(x, target, reduction, delta, weight):
     _code("huber_loss", reduction)
     if delta <= 0:
-        raise ValueError(f"huber_loss(): delta is greater than 0, not {delta}")
+        raise RuntimeError(f"huber_loss(): delta must be greater than 0, not {delta}")
     _same_shape("huber_loss", x, target)
     loss = _op["huber_terms"](x, target, delta)
     if weight is not None:    # the mean is over all terms here: PyTorch's, unlike mse_loss's

@@ -165,6 +165,9 @@ def multi_margin_loss(x, target, p, margin, weight, size_average, reduce, reduct
     if weight is not None and (weight.ndim != 1 or weight.numel() != rows.shape[1]):
         raise ValueError(f"{what}(): weight must be one-dimensional, one number for each of the "
                          f"{rows.shape[1]} classes, got shape {list(weight.shape)}")
+    if weight is not None and weight.dtype is not x.dtype:
+        raise RuntimeError(f"{what}(): expected weight to have dtype {x.dtype}, that of the input, "
+                           f"but got {weight.dtype}; write weight.to(input.dtype)")
     excess = _op["sub"](_op["add"](rows, margin), _op["gather"](rows, 1, place))
     loss = _op["relu"](excess)
     loss = loss if p == 1 else _op["square"](loss)

@@ -20,6 +20,9 @@ def batch_norm(x, running_mean, running_var, weight, bias, training, momentum, e
     if training and x.ndim >= 2 and x.numel() == x.shape[1] > 0:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size "
                          f"{list(x.shape)}")
+    if training and eps <= 0:
+        raise ValueError(f"batch_norm(): eps must be positive during training, got {eps}: it keeps "
+                         "a channel whose values are all equal from being divided by 0")
     return _op["native_batch_norm"](x, weight, bias, running_mean, running_var, training, momentum,
                                     eps)[0]
 

@@ -34,6 +34,9 @@ def roll(x, shifts, dims):
     if len(shifts) != len(dims):
         raise RuntimeError(f"roll(): shifts and dimensions must align. shifts: {len(shifts)}, "
                            f"dims: {len(dims)}")
+    if x.ndim == 0:
+        raise IndexError(f"roll(): Dimension specified as {dims[0]} but the tensor has no "
+                         "dimensions; leave out dims")
     result = x
     for shift, dim in zip(shifts, dims, strict=True):
         result = _roll_one(result, shift, _wrap(dim, x.ndim, "roll"))

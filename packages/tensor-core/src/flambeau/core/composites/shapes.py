@@ -62,19 +62,26 @@ def masked_fill(x, mask, value):
     if isinstance(value, _core.Tensor) and value.ndim > 0:
         raise RuntimeError(f"masked_fill(): value must be a number or a 0-d tensor, got shape "
                            f"{list(value.shape)}")
+    if _is_read_as_number(x, value):
+        return _op["masked_fill"](x, mask, value.item())
     return _op["where"](mask, _in_dtype_of(x, value), x)
+
+
+def _is_read_as_number(x, value):
+    """Whether a value of another dtype is a constant: as a number it is checked to fit."""
+    return (isinstance(value, _core.Tensor) and value.dtype is not x.dtype
+            and not value.requires_grad and _core.may_read(value))
 
 
 def _in_dtype_of(x, value):
     """A number or 0-d tensor that does not change the dtype of what it is written into."""
     if isinstance(value, _core.Tensor):
         return value if value.dtype is x.dtype else _op["cast"](value, x.dtype)
-    if _core.result_type(x, value) is x.dtype:
-        return value
-    if isinstance(value, complex):
-        raise RuntimeError(f"masked_fill(): value {value} is complex, but self is {x.dtype}; write "
-                           "x.to(flambeau.complex64) first")
-    return bool(value) if x.dtype.name == "bool" else int(value)
+    if x.dtype.name == "bool":
+        return bool(value)
+    if isinstance(value, complex) and not x.is_complex():
+        value = value.real      # its imaginary part is 0, or it would have been refused
+    return value if _core.result_type(x, value) is x.dtype else int(value)
 
 
 def _finish(result, requires_grad):

@@ -72,6 +72,10 @@ def _check_weights(name, weights, observations, whole):
     if _is_whole(weights) != whole:
         raise RuntimeError(f"cov(): {name} must have {'an integer' if whole else 'a floating'} "
                            f"dtype, not {weights.dtype}")
+    if _core.may_read(weights) and _op["any"](_op["lt"](weights, 0)).item():
+        raise RuntimeError(f"cov(): {name} cannot be negative, but the least is "
+                           f"{_op['amin'](weights).item()}: a weight counts how often, or how "
+                           "much, an observation is seen")
 
 
 def _weights(fweights, aweights):

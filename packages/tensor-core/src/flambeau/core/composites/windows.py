@@ -9,9 +9,23 @@ from flambeau.core import _core
 _op = _core.operators()
 
 
-def _check(name, count, dtype):
+def _check_length(name, count):
     if count < 0:
         raise ValueError(f"{name}() requires non-negative window length, got M={count}")
+
+
+def _check(name, count, dtype):
+    """What the functions of ``signal.windows`` ask."""
+    _check_length(name, count)
+    dtype = dtype or _core.get_default_dtype()
+    if dtype.name not in ("float32", "float64"):
+        raise ValueError(f"{name}() expects dtype float32 or float64, got {dtype}; convert the "
+                         f"window: {name}(M, dtype=flambeau.float32).to({dtype})")
+
+
+def _check_older(name, count, dtype):
+    """What PyTorch's older names ask: they also give half precision."""
+    _check_length(name, count)
     if dtype is not None and not dtype.is_floating_point:
         raise ValueError(f"{name}() expects a floating dtype, got {dtype}; write dtype="
                          "flambeau.float32")
@@ -166,12 +180,16 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
 
 
 # ---- PyTorch's older names ---------------------------------------------------------------------
+def _in_double(new, count, periodic, **shape):
+    return new(count, sym=not periodic, dtype=_core._dtype_named("float64"), **shape)
+
+
 def _older(name, new, doc):
     def window(window_length, periodic=True, *, dtype=None, layout=None, device=None,
                pin_memory=False, requires_grad=False):
-        _check(name, window_length, dtype)
-        return new(window_length, sym=not periodic, dtype=dtype, device=device,
-                   requires_grad=requires_grad)
+        _check_older(name, window_length, dtype)
+        result = _in_double(new, window_length, periodic)
+        return _finish(result, window_length, dtype, device, requires_grad)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = doc
@@ -188,17 +206,17 @@ bartlett_window = _older("bartlett_window", bartlett,
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None,
                    device=None, pin_memory=False, requires_grad=False):
     """``alpha - beta cos(2 pi n / N)``; periodic unless asked otherwise."""
-    _check("hamming_window", window_length, dtype)
-    return general_cosine(window_length, a=[alpha, beta], sym=not periodic, dtype=dtype,
-                          device=device, requires_grad=requires_grad)
+    _check_older("hamming_window", window_length, dtype)
+    result = _in_double(general_cosine, window_length, periodic, a=[alpha, beta])
+    return _finish(result, window_length, dtype, device, requires_grad)
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None,
                   pin_memory=False, requires_grad=False):
     """Kaiser's window; periodic unless asked otherwise."""
-    _check("kaiser_window", window_length, dtype)
-    return kaiser(window_length, beta=beta, sym=not periodic, dtype=dtype, device=device,
-                  requires_grad=requires_grad)
+    _check_older("kaiser_window", window_length, dtype)
+    result = _in_double(kaiser, window_length, periodic, beta=beta)
+    return _finish(result, window_length, dtype, device, requires_grad)
 
 
 WINDOWS = {f"signal.windows.{f.__name__}": f for f in (

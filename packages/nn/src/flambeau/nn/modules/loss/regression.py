@@ -104,6 +104,7 @@ class HuberLoss(Loss):
         delta: Where the parabola meets the line.
 
     Raises:
+        TypeError: ``delta`` is no real number.
         ValueError: The shapes differ (when called).
 
     Example:
@@ -115,6 +116,8 @@ class HuberLoss(Loss):
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
+        if not isinstance(delta, float | int):
+            raise TypeError(f"HuberLoss(): delta must be a float or int, not {delta!r}")
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -47,6 +47,12 @@ static fl_value limit(const fl_tensor *x, const fl_value &number) {
 
 int fl_call_hardtanh(const fl_op *, const fl_value *in, int, fl_value *out) {
     const fl_tensor *x = in[0].t;
+    double low = fl_as_double(in[1]), high = fl_as_double(in[2]);
+    if (low > high) {
+        fl_error(FL_VALUE_ERROR, "hardtanh(): min_val cannot be greater than max_val, got %g and "
+                 "%g; exchange them", low, high);
+        return fl_raise();
+    }
     return forward(FL_OP_hardtanh_between, out, in[0], limit(x, in[1]), limit(x, in[2]));
 }
 

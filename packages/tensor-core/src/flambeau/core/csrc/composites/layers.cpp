@@ -30,7 +30,8 @@ int fl_call_group_norm(const fl_op *op, const fl_value *in, int n, fl_value *out
 /* (input, running_mean, running_var, weight, bias, training, momentum, eps) */
 int fl_call_batch_norm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_tensor *x = in[0].t;
-    bool plain = x->ndim >= 2 && !(in[5].i && x->numel == x->shape[1]);
+    bool plain = x->ndim >= 2 &&
+                 !(in[5].i && (x->numel == x->shape[1] || !(in[7].d > 0)));
     if (!fl_is_short(out, plain))
         return fl_call_composite(op, in, n, out);
     return fl_compose_result(op, in, n, out,

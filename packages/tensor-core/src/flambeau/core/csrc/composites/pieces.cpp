@@ -24,7 +24,7 @@ static fl_tensor *narrowed(const fl_value &x, int dim, int64_t start, int64_t le
 static int unbound_dim(const fl_op *op, const fl_value *in, int *dim) {
     const fl_tensor *x = in[0].t;
     if (x->ndim == 0) {
-        PyErr_Format(PyExc_RuntimeError, "%s(): a 0-d tensor has no dimension to unbind", op->name);
+        PyErr_Format(PyExc_IndexError, "%s(): a 0-d tensor has no dimension to unbind", op->name);
         return -1;
     }
     return fl_wrap_dim(op, in[1].i, x->ndim, dim) < 0 ? fl_raise() : 0;

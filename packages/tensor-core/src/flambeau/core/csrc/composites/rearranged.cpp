@@ -209,7 +209,7 @@ int fl_call_roll(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     bool plain = flat ? in[1].len == 1 : in[1].len > 0 && in[1].len == in[2].len;
     for (uint32_t i = 0; plain && !flat && i < in[2].len; i++) {
         int dim;
-        plain = wrap(in[2].is[i], in[0].t->ndim, &dim);
+        plain = in[0].t->ndim > 0 && wrap(in[2].is[i], in[0].t->ndim, &dim);
     }
     if (!fl_is_short(out, plain))
         return fl_call_composite(op, in, n, out);

@@ -174,12 +174,17 @@ static int unbox_number(PyObject *o, fl_value *v) {
     return 0;
 }
 
+/* True is not a size, nor a dimension: who writes it means another parameter. */
+static bool is_truth(PyObject *o) {
+    return PyBool_Check(o) || (fl_tensor_check(o) && ((fl_tensor *)o)->dtype == FL_BOOL);
+}
+
 static int unbox_int(PyObject *o, int64_t *out) {
-    if (PyLong_CheckExact(o) || PyBool_Check(o)) {
+    if (PyLong_CheckExact(o)) {
         *out = PyLong_AsLongLong(o);
         return *out == -1 && PyErr_Occurred() ? -1 : 1;
     }
-    if (PyFloat_Check(o) || PyUnicode_Check(o) || !PyIndex_Check(o))
+    if (PyFloat_Check(o) || PyUnicode_Check(o) || !PyIndex_Check(o) || is_truth(o))
         return 0;
     PyObject *i = PyNumber_Index(o);
     if (!i) {
@@ -195,7 +200,7 @@ static int unbox_ints(PyObject *o, fl_value *v, fl_arena *arena) {
     int64_t one;
     v->tag = FL_INTS;
     if (!PyList_Check(o) && !PyTuple_Check(o)) {
-        int status = PyBool_Check(o) ? 0 : unbox_int(o, &one);
+        int status = unbox_int(o, &one);
         if (status == 1) {
             v->len = 1;
             v->is = arena->words(1);
@@ -218,7 +223,42 @@ static int unbox_ints(PyObject *o, fl_value *v, fl_arena *arena) {
     if (!v->is)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        int status = unbox_int(PySequence_Fast_GET_ITEM(fast, i), &v->is[i]);
+        PyObject *item = PySequence_Fast_GET_ITEM(fast, i);
+        if (i > 0 && PyBool_Check(item)) {      /* PyTorch looks at the first one alone */
+            v->is[i] = item == Py_True;
+            continue;
+        }
+        int status = unbox_int(item, &v->is[i]);
+        if (status != 1)
+            return status;
+    }
+    return 1;
+}
+
+/* True and False, Python's or NumPy's: an int in their place is one meant for a neighbour. */
+static int unbox_bool(PyObject *o, int64_t *out) {
+    *out = o == Py_True;
+    if (PyBool_Check(o))
+        return 1;
+    const char *type = Py_TYPE(o)->tp_name;
+    if (strcmp(type, "numpy.bool") != 0 && strcmp(type, "numpy.bool_") != 0)
+        return 0;
+    int truth = PyObject_IsTrue(o);
+    *out = truth > 0;
+    return truth < 0 ? -1 : 1;
+}
+
+static int unbox_bools(PyObject *o, fl_value *v, fl_arena *arena) {
+    if (!PyList_Check(o) && !PyTuple_Check(o))
+        return 0;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    v->tag = FL_BOOLS;
+    v->len = (uint32_t)n;
+    v->is = arena->words(n);
+    if (!v->is)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int status = unbox_bool(PySequence_Fast_GET_ITEM(o, i), &v->is[i]);
         if (status != 1)
             return status;
     }
@@ -270,7 +310,7 @@ static int unbox_tensors(PyObject *o, fl_value *v, fl_arena *arena) {
 static int unbox_scalar(PyObject *o, fl_value *v, fl_arena *arena) {
     if (!fl_tensor_check(o))
         return unbox_number(o, v);
-    if (((fl_tensor *)o)->numel != 1)
+    if (((fl_tensor *)o)->ndim != 0)
         return 0;
     PyObject *item = PyObject_CallMethod(o, "item", nullptr);
     if (!item)
@@ -310,19 +350,11 @@ static int unbox_role(PyObject *o, int role, fl_value *v, fl_arena *arena) {
         return status;
     case FL_R_BOOL:
         v->tag = FL_BOOLEAN;
-        v->i = o == Py_True;
-        if (o == Py_True || o == Py_False)
-            return 1;
-        status = unbox_int(o, &i);
-        v->i = i != 0;
-        return status;
+        return unbox_bool(o, &v->i);
     case FL_R_DIMS:
     case FL_R_SHAPE:
     case FL_R_INTS: return unbox_ints(o, v, arena);
-    case FL_R_BOOLS:
-        status = unbox_ints(o, v, arena);
-        v->tag = FL_BOOLS;
-        return status;
+    case FL_R_BOOLS: return unbox_bools(o, v, arena);
     case FL_R_FLOATS: return unbox_floats(o, v, arena);
     case FL_R_DTYPE:
         v->tag = FL_DTYPE;

@@ -1,4 +1,5 @@
 /* Calls from Python: arguments are read for the form that fits, results become objects. */
+#include "core/caller.h"
 #include "core/python.h"
 #include "op_index.h"
 
@@ -68,11 +69,37 @@ struct Parsed {
     PyObject *out = nullptr;
 };
 
+/* Two numbers make a tensor in the five operations of arithmetic alone, as in PyTorch: elsewhere
+ * they show that a tensor was forgotten, or that Python's own operator is meant. */
+static bool takes_numbers_alone(const fl_op *op) {
+    static const uint32_t arithmetic[] = {FL_OP_add, FL_OP_sub, FL_OP_mul, FL_OP_div,
+                                          FL_OP_div__mode, FL_OP_floor_divide};
+    for (uint32_t index : arithmetic)
+        if (op->index == index)
+            return true;
+    return op->flags & FL_O_HELPER;
+}
+
+static int check_has_tensor(const fl_op *op, const fl_value *values) {
+    for (int i = 0; i < op->nparams; i++)
+        if (values[i].tag == FL_TENSOR)
+            return 0;
+    if (takes_numbers_alone(op))
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be Tensor where '%s' is a number; for "
+                 "numbers alone use Python's own operators, or write flambeau.tensor(number)",
+                 fl_op_called(op), op->params[0].name, op->params[1].name);
+    return -1;
+}
+
 static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
     fl_value results[FL_MAX_OUTS];
     fl_value *values = call.values;
     for (int i = 0; i < op->nouts; i++)
         results[i].tag = FL_NONE;
+    if (FL_UNLIKELY(op->params[0].role == FL_R_OPERAND && values[0].tag != FL_TENSOR) &&
+        check_has_tensor(op, values) < 0)
+        return nullptr;
     if (inplace)
         results[0] = values[0];
     else if (call.out && preset_out(op, call.out, results) < 0)

@@ -129,11 +129,27 @@ extern "C" int fl_infer_index_fill(const fl_op *op, const fl_value *in, int n, f
     return 0;
 }
 
+/* The number in a 0-d tensor. */
+static fl_value number_in(const fl_tensor *t) {
+    static const int64_t none[1] = {0};
+    fl_value v;
+    bool whole = fl_is_int(t->dtype) || t->dtype == FL_BOOL, complex = fl_is_complex(t->dtype);
+    v.tag = whole ? FL_INT : complex ? FL_COMPLEX : FL_FLOAT;
+    void *number = whole ? (void *)&v.i : complex ? (void *)v.c : (void *)&v.d;
+    int dtype = whole ? FL_I64 : complex ? FL_C128 : FL_F64;
+    fl_copy_strided(fl_strided{(char *)number, dtype, none}, fl_strided{t->data, t->dtype, none}, 0,
+                    none);
+    return v;
+}
+
 extern "C" int fl_run_index_fill(const fl_op *op, const fl_value *in, int,
                                  fl_tensor *const *outs) {
     static const int64_t none[1] = {0};
     alignas(16) char element[16];
     int dtype = outs[0]->dtype;
+    if (in[3].tag == FL_TENSOR && in[3].t->dtype != dtype &&
+        fl_check_number(fl_op_title(op), "value", number_in(in[3].t), dtype) < 0)
+        return -1;
     if (in[3].tag == FL_TENSOR)
         fl_copy_strided(fl_strided{element, dtype, none},
                         fl_strided{in[3].t->data, in[3].t->dtype, none}, 0, none);

@@ -43,7 +43,14 @@ int check_target(const fl_op *op, const fl_tensor *self, const fl_tensor *target
 
 int check_weight(const fl_op *op, const fl_tensor *self, const fl_value &v) {
     int64_t classes = rows_of(self).classes;
-    return fl_t(v) ? fl_expect_shape(op, "weight", fl_t(v), 1, &classes) : 0;
+    const fl_tensor *weight = fl_t(v);
+    if (!weight)
+        return 0;
+    if (weight->dtype != self->dtype)
+        return fl_error(FL_RUNTIME_ERROR, "nll_loss(): expected weight to have dtype %s, that of the "
+                        "input, but got %s; write weight.to(input.dtype)",
+                        fl_dtype_name(self->dtype), fl_dtype_name(weight->dtype));
+    return fl_expect_shape(op, "weight", weight, 1, &classes);
 }
 
 int check_classes(const fl_op *op, const int64_t *target, const Rows &r, int64_t ignore) {

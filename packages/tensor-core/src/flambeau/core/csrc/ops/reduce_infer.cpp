@@ -44,7 +44,8 @@ int refuse_empty(const fl_op *op, const fl_tensor *self, uint64_t mask, const fl
     if (self->numel != 0)
         return 0;
     if (fl_is_none(dim))
-        return fl_error(FL_INDEX_ERROR, "%s: Expected reduction dim to be specified for "
+        return fl_error(strncmp(op->name, "arg", 3) ? FL_RUNTIME_ERROR : FL_INDEX_ERROR,
+                        "%s: Expected reduction dim to be specified for "
                         "input.numel() == 0: a tensor of shape %s has no element to choose",
                         fl_op_title(op), fl_shape_text(self->shape, self->ndim));
     for (int i = 0; i < self->ndim; i++)

@@ -193,9 +193,16 @@ extern "C" int fl_infer_narrow(const fl_op *op, const fl_value *in, int, fl_spec
         fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
         return -1;
     int64_t size = t->shape[d], start = in[2].i, length = in[3].i;
+    if (start < -size || start > size)
+        return fl_error(FL_INDEX_ERROR, "narrow(): start out of range: start=%lld for dimension %d "
+                        "of size %lld (expected to be in range of [%lld, %lld])", (long long)start,
+                        d, (long long)size, (long long)-size, (long long)size);
     if (start < 0)
         start += size;
-    if (start < 0 || length < 0 || start > size - length)
+    if (length < 0)
+        return fl_error(FL_RUNTIME_ERROR, "narrow(): length must be non-negative, got %lld",
+                        (long long)length);
+    if (start > size - length)
         return fl_error(FL_RUNTIME_ERROR, "narrow(): start (%lld) + length (%lld) exceeds dimension "
                         "size (%lld) of dimension %d", (long long)in[2].i, (long long)length,
                         (long long)size, d);

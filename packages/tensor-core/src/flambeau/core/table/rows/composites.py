@@ -45,7 +45,7 @@ ROWS = (
               call="allclose", doc="Whether all elements are close, as a Python bool."),
     composite("clamp(Tensor self, Operand? min=None, Operand? max=None)", inplace=True,
               aliases=("clip",), call="clamp", doc="Restricts values to an interval."),
-    composite("div[mode](Tensor self, Operand other, *, Str? rounding_mode)",
+    composite("div[mode](Operand self, Operand other, *, Str? rounding_mode)",
               doc="Division with rounding: None, 'trunc' or 'floor'."),
     composite("stack(Tensors tensors, Dim dim=0)", forms=("function",),
               call="stack", doc="Joins tensors along a new dimension."),
