@@ -68,6 +68,7 @@ NAMES: dict[str, Any] = {
     "torch._vmap_internals._vmap": Path("flambeau.func.vmap"),
     "torch.autograd.forward_ad._current_level": Made(stand_ins.forward_level),
     "torch.autograd.kineto_available": stand_ins.no,
+    "torch.save": Made(stand_ins.save),
     "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
