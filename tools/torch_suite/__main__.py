@@ -20,7 +20,12 @@ def main() -> int:
     options = parse()
     failed = 0
     for name in options.files:
-        records = one_file(options, options.folder / name)
+        try:
+            records = one_file(options, options.folder / name)
+        except driver.CannotCollect as error:
+            print(f"{name} cannot be imported:\n{error}", file=sys.stderr)
+            failed += 1
+            continue
         print(report.text(name, records), flush=True)
         failed += report.counts(records)["failed"]
         if options.json:

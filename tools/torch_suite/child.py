@@ -90,9 +90,9 @@ def allow_empty_lists() -> None:
 def none_of_empty(instances: Any) -> Any:
     """Wrap a generator of test instances that raises for an empty list."""
 
-    def tolerant(*args: Any) -> Iterator[Any]:
+    def tolerant(*args: Any, **kwargs: Any) -> Iterator[Any]:
         try:
-            yield from instances(*args)
+            yield from instances(*args, **kwargs)
         except ValueError as error:
             if "An empty " not in str(error):
                 raise

@@ -67,6 +67,7 @@ NAMES: dict[str, Any] = {
     "torch._utils._element_size": stand_ins.element_size,
     "torch._vmap_internals._vmap": Path("flambeau.func.vmap"),
     "torch.autograd.forward_ad._current_level": Made(stand_ins.forward_level),
+    "torch.autograd.torch": Made(lambda: importlib.import_module("torch")),
     "torch.autograd.kineto_available": stand_ins.no,
     "torch.save": Made(stand_ins.save),
     "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,

@@ -45,7 +45,8 @@ class Stub:
         return Stub(f"{self.__name__}()")
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        return (absent_class(self.__name__),)
+        plain = all(type(base) in (type, Stub) for base in bases)
+        return (absent_class(self.__name__, AbsentType if plain else type),)
 
     def __instancecheck__(self, instance: object) -> bool:
         return False
@@ -137,13 +138,26 @@ def absent(name: str) -> Any:
     return Stub(name)
 
 
-def absent_class(name: str) -> type:
+class AbsentType(type):
+    """The type of base classes that are absent: what they would bring is refused by name."""
+
+    absent_name = ""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return absent(f"{cls.absent_name}.{name}")
+
+
+def absent_class(name: str, kind: type[type]) -> type:
     """Return a base class of that name, whose instances cannot be made."""
 
     def refuse(self: object, *args: Any, **kwargs: Any) -> None:
         raise Unsupported(name)
 
-    return type(name.rpartition(".")[2], (), {"__init__": refuse, "__module__": "torch_suite"})
+    methods = {"__init__": refuse, "__enter__": refuse, "__exit__": refuse}
+    return kind(name.rpartition(".")[2], (),
+                {**methods, "__module__": "torch_suite", "absent_name": name})
 
 
 def _is_code(value: object) -> bool:
