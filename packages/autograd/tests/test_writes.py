@@ -137,6 +137,23 @@ class TestRefusals:
             w[0] = 7.0
         assert w.tolist() == [7.0, 3.0] and w.is_leaf and w.requires_grad
 
+    @pytest.mark.parametrize("take", [
+        lambda b: b.unbind(), lambda b: b.split(1), lambda b: b.split([1, 1]),
+        lambda b: b.chunk(2), list, lambda b: [v[:1] for v in b],
+    ], ids=["unbind", "split", "lengths", "chunk", "iteration", "view of one"])
+    def test_one_of_several_views(self, take):
+        base = leaf(1.0, 2.0).reshape(2, 1).clone()
+        view = take(base)[0]
+        with pytest.raises(RuntimeError, match="returns multiple views.*index instead"):
+            view.mul_(2)
+        base.mul_(3)
+        assert view.tolist() in ([3.0], [[3.0]]) and view.requires_grad
+        with flambeau.no_grad():
+            view.mul_(2)
+        with pytest.raises(RuntimeError, match="returns multiple views"):
+            take(flambeau.zeros(2, 1))[1].add_(leaf(1.0))
+        take(flambeau.zeros(2, 1))[1].add_(1)
+
     def test_out(self):
         out = flambeau.zeros(1)
         with pytest.raises(RuntimeError, match="out=.* don't support automatic differentiation"):

@@ -35,8 +35,57 @@ cdef int finish(Task task) except -1:
     return 0
 
 
+cdef enum:
+    MAX_NESTED_PASSES = 40              # then a new thread, with a stack of its own, goes on
+
+
 cdef int run_task(Task task, tuple roots, tuple grads) except -1:
-    """Send the gradients of the roots down the graph."""
+    """Send the gradients of the roots down the graph. Passes that rules begin are nested in the
+    one that called the rule, as deep as there are functions that call backward()."""
+    if fl_nested_passes >= MAX_NESTED_PASSES and not in_transform():
+        return run_in_thread(NestedPass(task, roots, grads, FL.get_mode()))
+    set_nested_passes(fl_nested_passes + 1)
+    try:
+        return run_pass(task, roots, grads)
+    finally:
+        set_nested_passes(fl_nested_passes - 1)
+
+
+cdef bint in_transform() except -1:
+    """Whether this thread is inside a transform, whose levels another one would not know."""
+    from flambeau.autograd.transforms.stack import STATE
+
+    return STATE.depth > 0
+
+
+@cython.final
+cdef class NestedPass:
+    """A pass, for another thread to run in the mode of this one."""
+
+    cdef Task task
+    cdef tuple roots, grads
+    cdef uint32_t mode
+
+    def __cinit__(self, Task task, tuple roots, tuple grads, uint32_t mode):
+        self.task = task
+        self.roots = roots
+        self.grads = grads
+        self.mode = mode
+
+    def __call__(self):
+        FL.set_mode(self.mode)
+        run_task(self.task, self.roots, self.grads)
+
+
+cdef int run_in_thread(NestedPass nested) except -1:
+    """Run a pass in a thread of its own, and wait for it."""
+    from flambeau.autograd._nested import run_in_thread as run
+
+    run(nested)
+    return 0
+
+
+cdef int run_pass(Task task, tuple roots, tuple grads) except -1:
     global _passes, _pass_number
     cdef uint32_t mode = FL.get_mode()
     cdef fl_tensor *t
@@ -108,7 +157,8 @@ cdef int deliver(Task task, PyObject *target, uint32_t output_nr, PyObject *grad
 
 cdef inline bint takes_at_once(Task task, AccumulateGrad leaf) noexcept:
     """A leaf whose gradient nobody wants to see as a whole before it is stored."""
-    return not task.selective and leaf.hooks is None and leaf.post_hooks is None
+    return not task.selective and leaf.hooks is None and leaf.post_hooks is None \
+        and leaf.node_hooks is None
 
 
 cdef int deliver_other(Task task, uint32_t number, uint32_t output_nr, PyObject *grad) except -1:
@@ -140,7 +190,11 @@ cdef int run_node(Task task, Node node, entry_t *entry) except -1:
         capture_node(task, node, entry)
         needs = wanted_edges(task, node)
         if not needs:
-            return 0
+            if not (watches_run(node) and captures_into_grad(task, node)):
+                return 0
+            needs = node.needs
+    if node.extras is not None:
+        call_pre_hooks(node, entry)
     if node.flags & N_FUNCTION:
         return run_function(task, node, entry)
     if node.plan.is_part and node.extras is None and not task.create_graph \
@@ -245,12 +299,11 @@ cdef int run_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
         entry.shared = 1
     if task.selective and not capture_leaf(task, leaf, entry):
         return 0
+    before_storing(leaf, entry)
     grad = entry.grad
-    entry.grad = NULL
+    if leaf.node_hooks is None and leaf.post_hooks is None:
+        entry.grad = NULL
+        return accumulate(leaf, grad, entry.shared)
+    Py_INCREF(grad)
     accumulate(leaf, grad, entry.shared)
-    if leaf.post_hooks is not None:
-        owner = leaf.owner()
-        if owner is not None:
-            for hook in list(leaf.post_hooks.values()):
-                hook(owner)
-    return 0
+    return after_storing(leaf, <object>grad)

@@ -52,6 +52,14 @@ cdef int refuse_constant_view(const fl_op *op, fl_tensor *t) except -1:
         "write into no_grad() too")
 
 
+cdef int refuse_multi_view(const fl_op *op, fl_tensor *t) except -1:
+    raise RuntimeError(
+        "A view is being modified inplace. This view is the output of a function that returns "
+        "multiple views. Such functions do not allow the output views to be modified inplace. "
+        f"{op.name.decode()}_() would write to {describe(t)} that unbind(), split(), chunk() or "
+        "iteration gave: index instead (x[0].mul_(2), x[:, :2].mul_(2)), or write to a clone()")
+
+
 cdef int refuse_out(const fl_op *op) except -1:
     name = op.name.decode()
     raise RuntimeError(

@@ -9,7 +9,6 @@ cdef class RemovableHandle:
 
     cdef dict hooks
     cdef readonly uint64_t id
-    cdef RemovableHandle partner        # goes together with this one
 
     def __init__(self, dict hooks, hook):
         global _next_hook
@@ -23,8 +22,6 @@ cdef class RemovableHandle:
     def remove(self):
         """Take the hook away. Does nothing the second time."""
         self.hooks.pop(self.id, None)
-        if self.partner is not None:
-            self.partner.remove()
 
     def __enter__(self):
         return self
@@ -63,7 +60,7 @@ cdef int replace_grad(PyObject **place, object grad) except -1:
 
 
 cdef int before_node(Node node, entry_t *entry) except -1:
-    """Tensor hooks, kept gradients and prehooks, in this order."""
+    """Tensor hooks and kept gradients, in this order."""
     cdef NodeExtras extras = node.extras
     if extras.tensor_hooks is not None:
         for output_nr, hooks in list(extras.tensor_hooks.items()):
@@ -71,9 +68,17 @@ cdef int before_node(Node node, entry_t *entry) except -1:
     if extras.kept_grads is not None:
         for output_nr in list(extras.kept_grads):
             keep_grad(extras, entry, output_nr)
-    if extras.pre_hooks is not None:
-        call_pre_hooks(node, extras, entry)
     return 0
+
+
+cdef int outputs_of(Node node) except -1:
+    """How many outputs a node has gradients of."""
+    cdef NodeExtras extras = node.extras
+    if node.plan is not NULL:
+        return node.plan.outputs
+    if extras is not None and extras.output_shapes is not None:
+        return len(extras.output_shapes)
+    return 1
 
 
 cdef object grad_of_output(entry_t *entry, int output_nr):
@@ -88,7 +93,14 @@ cdef int set_grad_of_output(entry_t *entry, int output_nr, object grad) except -
     entry.shared = 1
     if output_nr == 0:
         return replace_grad(&entry.grad, grad)
-    (<list>entry.others)[output_nr - 1] = grad
+    if entry.others is NULL:
+        others = []
+        Py_INCREF(<PyObject *>others)
+        entry.others = <PyObject *>others
+    others = <list>entry.others
+    while len(others) < output_nr:
+        others.append(None)
+    others[output_nr - 1] = grad
     return 0
 
 
@@ -109,16 +121,32 @@ cdef int keep_grad(NodeExtras extras, entry_t *entry, int output_nr) except -1:
     return 0
 
 
-cdef int call_pre_hooks(Node node, NodeExtras extras, entry_t *entry) except -1:
-    cdef int i, count = 1 if entry.others is NULL else 1 + len(<list>entry.others)
+cdef tuple grads_of_outputs(Node node, entry_t *entry):
+    """The gradients that arrived at a node, None for outputs without one."""
+    cdef int i
+    return tuple([grad_of_output(entry, i) for i in range(outputs_of(node))])
+
+
+cdef int call_pre_hooks(Node node, entry_t *entry) except -1:
+    """Hooks of the node before it runs: they may replace what arrived."""
+    cdef NodeExtras extras = node.extras
+    cdef int i
+    if extras.pre_hooks is None:
+        return 0
     for hook in list(extras.pre_hooks.values()):
-        result = hook(tuple([grad_of_output(entry, i) for i in range(count)]))
+        result = hook(grads_of_outputs(node, entry))
         if result is None:
             continue
-        for i in range(count):
-            if result[i] is not None:
-                set_grad_of_output(entry, i, result[i])
+        for i, grad in enumerate(result):
+            if grad is not None:
+                set_grad_of_output(entry, i, grad)
     return 0
+
+
+cdef inline bint watches_run(Node node) noexcept:
+    """Whether hooks of the node itself want to see it run."""
+    cdef NodeExtras extras = node.extras
+    return extras is not None and (extras.pre_hooks is not None or extras.post_hooks is not None)
 
 
 cdef int after_node(Node node, entry_t *entry, PyObject **results) except -1:
@@ -129,8 +157,7 @@ cdef int after_node(Node node, entry_t *entry, PyObject **results) except -1:
         return 0
     outgoing = tuple([<object>results[i] if results[i] is not NULL else None
                       for i in range(node.nedges)])
-    incoming = (<object>entry.grad if entry.grad is not NULL else None,)
-    changed = call_post_hooks(extras.post_hooks, outgoing, incoming)
+    changed = call_post_hooks(extras.post_hooks, outgoing, grads_of_outputs(node, entry))
     if changed is outgoing:
         return 0
     for i in range(node.nedges):
@@ -149,39 +176,42 @@ cdef tuple call_post_hooks(dict hooks, tuple outgoing, tuple incoming):
 
 # ---- hooks of leaf records -----------------------------------------------------------------------
 cdef object leaf_prehook(AccumulateGrad leaf, hook):
-    """A node's prehook in the shape of a tensor hook."""
-    require_callable(hook)
-
-    def before(grad):
-        result = hook((grad,))
-        return result[0] if isinstance(result, (tuple, list)) else result
-    if leaf.hooks is None:
-        leaf.hooks = {}
-    return RemovableHandle(leaf.hooks, before)
+    """A hook before the gradient is stored; it may replace it."""
+    if leaf.node_hooks is None:
+        leaf.node_hooks = {}
+    if leaf.pre_hooks is None:
+        leaf.pre_hooks = {}
+    return RemovableHandle(leaf.pre_hooks, hook)
 
 
 cdef object leaf_posthook(AccumulateGrad leaf, hook):
-    """A node's hook: sees the gradient that was stored, once it was."""
-    require_callable(hook)
-    seen = []
-
-    def look(grad):
-        seen.append(grad)
-
-    def after(owner):
-        if seen:
-            hook((), (seen.pop(),))
-    if leaf.hooks is None:
-        leaf.hooks = {}
-    if leaf.post_hooks is None:
-        leaf.post_hooks = {}
-    first = RemovableHandle(leaf.hooks, look)
-    second = RemovableHandle(leaf.post_hooks, after)
-    second.partner = first
-    return second
+    """A hook that sees the gradient that was stored, once it was."""
+    if leaf.node_hooks is None:
+        leaf.node_hooks = {}
+    return RemovableHandle(leaf.node_hooks, hook)
 
 
-cdef int require_callable(hook) except -1:
-    if not callable(hook):
-        raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+cdef int before_storing(AccumulateGrad leaf, entry_t *entry) except -1:
+    """Hooks of the record, once its gradient is known to be stored."""
+    if leaf.pre_hooks is None:
+        return 0
+    for hook in list(leaf.pre_hooks.values()):
+        result = hook((<object>entry.grad,))
+        if result is not None:
+            result = result[0] if isinstance(result, (tuple, list)) else result
+            check_replacement(hook, <object>entry.grad, result)
+            replace_grad(&entry.grad, result)
+            entry.shared = 1
+    return 0
+
+
+cdef int after_storing(AccumulateGrad leaf, object grad) except -1:
+    """Hooks that were promised the leaf, then those of the record."""
+    owner = leaf.owner()
+    if owner is not None and leaf.post_hooks is not None:
+        for hook in list(leaf.post_hooks.values()):
+            hook(owner)
+    if leaf.node_hooks is not None:
+        for hook in list(leaf.node_hooks.values()):
+            hook((), (grad,))
     return 0

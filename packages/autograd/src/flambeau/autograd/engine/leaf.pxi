@@ -10,10 +10,7 @@ cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
     try:
         old = leaf.grad
         if old is None:
-            if recording or shared or not may_write(grad):
-                leaf.grad = clone(<object>grad)
-            else:
-                leaf.grad = <object>grad
+            leaf.grad = first_grad(leaf, grad, recording or shared or not may_write(grad))
         elif recording:
             leaf.grad = ops.add(old, <object>grad)
         else:
@@ -22,6 +19,65 @@ cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
         leaf.busy = False
         Py_DECREF(grad)
     return 0
+
+
+cdef object first_grad(AccumulateGrad leaf, PyObject *grad, bint copies):
+    """The first gradient, in the leaf's layout: its strides if it is dense, else contiguous."""
+    cdef fl_tensor *g = <fl_tensor *>grad
+    cdef PyObject *owner = referent(<PyObject *>leaf.owner)
+    cdef bint fits = owner is NULL or g.flags >> FL_LEVEL_SHIFT != 0 \
+        or has_layout_of(g, <fl_tensor *>owner)
+    held = None
+    if owner is not NULL:
+        held = <object>owner
+        Py_DECREF(owner)
+    if fits:
+        return clone(<object>grad) if copies else <object>grad
+    result = laid_out_like(<fl_tensor *>owner, <object>grad)
+    ops.copy_(result, <object>grad)
+    return result
+
+
+cdef object laid_out_like(fl_tensor *t, grad):
+    """Memory for a gradient of ``t``."""
+    if is_dense(t):
+        return ops.empty_strided(shape_of(t), strides_of(t), dtype=grad.dtype, device=grad.device)
+    return ops.empty(shape_of(t), dtype=grad.dtype, device=grad.device)
+
+
+cdef bint has_layout_of(fl_tensor *g, fl_tensor *t) noexcept:
+    cdef int d
+    if t.flags & g.flags & FL_CONTIGUOUS:
+        return True
+    if not is_dense(t):
+        return g.flags & FL_CONTIGUOUS != 0
+    for d in range(t.ndim):
+        if t.shape[d] != 1 and t.strides[d] != g.strides[d]:
+            return False
+    return True
+
+
+cdef bint is_dense(fl_tensor *t) noexcept:
+    """Whether the elements fill their memory without gaps or overlaps, in any order."""
+    cdef int64_t step = 1
+    cdef int d, found, left = 0
+    cdef uint64_t taken = 0
+    if t.flags & FL_CONTIGUOUS or t.numel <= 1:
+        return True
+    for d in range(t.ndim):
+        left += t.shape[d] != 1
+    while left > 0:
+        found = -1
+        for d in range(t.ndim):
+            if t.shape[d] != 1 and not taken >> d & 1 and t.strides[d] == step:
+                found = d
+                break
+        if found < 0:
+            return False
+        taken |= <uint64_t>1 << found
+        step *= t.shape[found]
+        left -= 1
+    return True
 
 
 # Adding releases the GIL for large tensors, so passes in several threads take turns at a leaf.

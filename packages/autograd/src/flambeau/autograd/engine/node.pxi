@@ -187,6 +187,8 @@ cdef class AccumulateGrad:
     cdef object owner                   # weak reference to the leaf
     cdef dict hooks                     # tensor hooks: may replace the gradient
     cdef dict post_hooks                # called with the leaf after its gradient was stored
+    cdef dict pre_hooks                 # of the record: before the gradient is stored
+    cdef dict node_hooks                # of the record: after; set where pre_hooks is
     cdef dict notes
     cdef bint busy                      # a thread is adding to grad
     cdef bint detached                  # by detach_(): nodes older than this knew a history

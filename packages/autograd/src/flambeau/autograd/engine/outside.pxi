@@ -14,6 +14,18 @@ cdef extern from *:
     static inline void set_node_in_hand(PyObject *node) { fl_node_in_hand = node; }
     static thread_local PyObject *fl_task_in_hand = NULL;   /* borrowed: the pass that runs */
     static inline void set_task_in_hand(PyObject *task) { fl_task_in_hand = task; }
+    static thread_local int fl_nested_passes = 0;           /* each called by a rule of the one
+                                                             * around it */
+    static inline void set_nested_passes(int count) { fl_nested_passes = count; }
+    static inline PyObject *referent(PyObject *ref) {       /* a new reference, or NULL */
+#if PY_VERSION_HEX >= 0x030D0000
+        PyObject *o = NULL;
+        return PyWeakref_GetRef(ref, &o) == 1 ? o : NULL;
+#else
+        PyObject *o = PyWeakref_GET_OBJECT(ref);
+        return o == Py_None ? NULL : Py_NewRef(o);
+#endif
+    }
     static PyObject *PyErr_GetRaisedException_(void) {      /* of 3.12, for 3.11 too */
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
@@ -38,6 +50,9 @@ cdef extern from *:
     void set_node_in_hand(PyObject *) noexcept
     PyObject *fl_task_in_hand
     void set_task_in_hand(PyObject *) noexcept
+    int fl_nested_passes
+    void set_nested_passes(int) noexcept
+    PyObject *referent(PyObject *) noexcept
     PyObject *PyErr_GetRaisedException_() noexcept
     void PyErr_SetRaisedException_(PyObject *) noexcept
 

@@ -104,6 +104,17 @@ cdef int capture_node(Task task, Node node, entry_t *entry) except -1:
     return 0
 
 
+cdef bint captures_into_grad(Task task, Node node) except -1:
+    """Whether backward(inputs=...) names an output of the node."""
+    cdef Capture capture
+    cdef int i
+    for i in range(outputs_of(node)):
+        capture = task.captures.get((<size_t><void *>node, i))
+        if capture is not None and capture.into_grad:
+            return True
+    return False
+
+
 cdef bint capture_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
     """Store a leaf's gradient; true when it is to be added to ``grad`` as well."""
     cdef Capture capture = task.captures.get((<size_t><void *>leaf, 0))

@@ -116,6 +116,8 @@ cdef int check_target(const fl_op *op, fl_tensor *target, const fl_value *values
         refuse_leaf(op, target)
     if target.flags & FL_CONSTANT_VIEW:
         refuse_constant_view(op, target)
+    if target.flags & FL_MULTI_VIEW:
+        refuse_multi_view(op, target)
     if target.flags & FL_VIEW:
         base = FL.base(target)
         if base is not NULL and (<fl_tensor *>base).flags & FL_REQUIRES_GRAD \

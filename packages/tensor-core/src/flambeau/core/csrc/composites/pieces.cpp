@@ -16,9 +16,15 @@ template <class Make> static PyObject *tuple_of(int64_t count, Make make) {
     return tuple;
 }
 
+static fl_tensor *one_of_several(fl_tensor *view) {
+    if (view && view->flags & FL_VIEW)
+        view->flags |= FL_MULTI_VIEW;
+    return view;
+}
+
 static fl_tensor *narrowed(const fl_value &x, int dim, int64_t start, int64_t length) {
-    return fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
-                      fl_int_value(length));
+    return one_of_several(fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
+                                     fl_int_value(length)));
 }
 
 static int unbound_dim(const fl_op *op, const fl_value *in, int *dim) {
@@ -35,7 +41,7 @@ int fl_call_unbind(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (unbound_dim(op, in, &dim) < 0)
         return -1;
     PyObject *slices = tuple_of(in[0].t->shape[dim], [&](int64_t i) {
-        return fl_compose(FL_OP_select, in[0], fl_int_value(dim), fl_int_value(i));
+        return one_of_several(fl_compose(FL_OP_select, in[0], fl_int_value(dim), fl_int_value(i)));
     });
     return fl_compose_result(op, in, n, out, slices);
 }

@@ -183,7 +183,7 @@ static fl_tensor *view_of(const fl_op *op, const fl_spec *s, fl_tensor *source) 
     fl_tensor *v = fl_tensor_view(source, s->dtype, s->ndim, s->shape, s->strides,
                                   fl_wrapping_mul(s->offset, fl_itemsize(source->dtype)));
     if (v && FL_UNLIKELY(!(op->flags & FL_O_DIFFERENTIABLE))) {
-        v->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW);
+        v->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
         Py_INCREF(Py_None);
         Py_SETREF(((fl_tensor_full *)v)->base, Py_None);
     }

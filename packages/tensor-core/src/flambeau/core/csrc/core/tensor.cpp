@@ -149,7 +149,8 @@ fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t 
     t->dtype = (uint8_t)dtype;
     t->device_type = source->device_type;
     t->device_index = source->device_index;
-    t->flags |= FL_VIEW | (source->flags & (FL_READONLY | FL_INFERENCE | FL_CONSTANT_VIEW));
+    t->flags |= FL_VIEW | (source->flags & (FL_READONLY | FL_INFERENCE | FL_CONSTANT_VIEW |
+                                            FL_MULTI_VIEW));
     if (FL_UNLIKELY(!(fl_thread.mode & FL_M_GRAD)))
         t->flags |= FL_CONSTANT_VIEW;
     PyObject *base = ((fl_tensor_full *)source)->base;

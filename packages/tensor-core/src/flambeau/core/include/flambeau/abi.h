@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define FL_ABI_MAJOR 1
-#define FL_ABI_MINOR 1
+#define FL_ABI_MINOR 2
 #define FL_CAPSULE "flambeau.core._core._C_API"
 #define FL_MAX_DIMS 32
 #define FL_MAX_PARAMS 16
@@ -38,6 +38,8 @@ enum fl_tensor_flags {
     FL_VIEW = 8,            /* shares storage with a base */
     FL_CONTIGUOUS = 16,     /* C-contiguous (kept up to date by the core) */
     FL_CONSTANT_VIEW = 32,  /* a view taken with grad mode off: has no part in its base's history */
+    FL_MULTI_VIEW = 64,     /* one of several views that a call made, such as unbind(), or a view of
+                             * one: not written to while recording (1.2) */
     FL_LEVEL_SHIFT = 24     /* top byte: transform level id (vmap, jvp), 0 for none */
 };
 
