@@ -1,7 +1,7 @@
 """Modules as functions of their parameters, by duck typing: ``flambeau.nn`` is not needed."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 
 from flambeau.core import Tensor, ops
 
@@ -18,7 +18,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
         module: the module; it is as before afterwards.
         parameter_and_buffer_dicts: tensors by name, one dict or several; names that are left out
             keep the module's own, and names that the module does not have are attributes of it
-            during the call.
+            during the call. If it is one dict, it gets what the module assigns to these names.
         args: the arguments, a tuple, or one argument.
         kwargs: keyword arguments.
         tie_weights: a parameter that the module has under several names is replaced under all.
@@ -48,23 +48,28 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
         tensor([3., 3.])
     """
     values = _merged(parameter_and_buffer_dicts)
-    names = _names_by_tensor(module)
-    if strict:
-        _check_names(names, values)
-    if tie_weights:
-        values = _tied(names, values)
+    if tie_weights or strict:
+        names = _names_by_tensor(module)
+        values = _tied(names, values) if tie_weights else values
+        if strict:
+            _check_names(names, values)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    changed: list = []
+    swaps: list[_Swap] = []
     try:
         for name, value in values.items():
-            changed.append(_swap(module, name, value))
+            swaps.append(_Swap(module, name, value))
         return module(*args, **(kwargs or {}))
     finally:
-        for store, key, before in reversed(changed):
-            if before is _ABSENT:
-                del store[key]
-            else:
-                store[key] = before
+        left = {swap.name: swap.undo() for swap in reversed(swaps)}
+        if isinstance(parameter_and_buffer_dicts, MutableMapping):
+            _give_back(parameter_and_buffer_dicts, left)
+
+
+def _give_back(given, left) -> None:
+    """Put into the caller's dict what the module has assigned to its names."""
+    for name, value in left.items():
+        if name in given and value is not _ABSENT and value is not given[name]:
+            given[name] = value
 
 
 def _merged(dicts) -> dict:
@@ -93,8 +98,6 @@ def _names_by_tensor(module) -> dict[str, int]:
 def _check_names(names, values) -> None:
     missing = [n for n in names if n not in values]
     unknown = [n for n in values if n not in names]
-    given = {names[n] for n in values if n in names}
-    missing = [n for n in missing if names[n] not in given]
     if missing or unknown:
         raise RuntimeError(f"functional_call(strict=True): missing key(s): {missing}, unexpected "
                            f"key(s): {unknown}")
@@ -118,30 +121,50 @@ def _tied(names, values) -> dict:
     return whole
 
 
-def _swap(module, name: str, value):
-    """Put a tensor in place; gives what undoes it."""
-    path, _, key = name.rpartition(".")
-    owner = module
-    for part in path.split(".") if path else ():
-        owner = getattr(owner, part)
-    for store in (getattr(owner, "_parameters", {}), getattr(owner, "_buffers", {})):
-        if key in store:
-            before = store[key]
-            store[key] = value
-            return store, key, before
-    return _swap_attribute(owner, key, value, name)
+class _Swap:
+    """A tensor in the place of a parameter, a buffer or an attribute, until it is undone."""
 
+    def __init__(self, module, name: str, value):
+        path, _, self.key = name.rpartition(".")
+        self.name, self.owner = name, module
+        for part in path.split(".") if path else ():
+            self.owner = getattr(self.owner, part)
+        self.store = self._find_store()
+        if self.store is not None:
+            self.before = self.store[self.key]
+            self.store[self.key] = value
+            return
+        self.before = self._checked(getattr(self.owner, self.key, _ABSENT))
+        self.is_own = self.key in vars(self.owner)
+        setattr(self.owner, self.key, value)
 
-def _swap_attribute(owner, key: str, value, name: str):
-    """Likewise for what is neither parameter nor buffer, perhaps not there at all."""
-    before = getattr(owner, key, _ABSENT)
-    if before is not _ABSENT and before is not None and not isinstance(before, Tensor):
-        raise TypeError(f"functional_call(): {name!r} is given a tensor, but in "
-                        f"{type(owner).__name__} it is a {type(before).__name__}")
-    store = vars(owner)
-    before = store.get(key, _ABSENT)
-    store[key] = value
-    return store, key, before
+    def _find_store(self):
+        """The dict of parameters or of buffers that has the name, if one has."""
+        for store in (getattr(self.owner, "_parameters", {}), getattr(self.owner, "_buffers", {})):
+            if self.key in store:
+                return store
+        return None
+
+    def _checked(self, before):
+        if before is _ABSENT or before is None or isinstance(before, Tensor):
+            return before
+        raise TypeError(f"functional_call(): {self.name!r} is given a tensor, but in "
+                        f"{type(self.owner).__name__} it is a {type(before).__name__}")
+
+    def undo(self):
+        """Put back what was there; gives what the module has left."""
+        if self.store is not None:
+            left = self.store.get(self.key, _ABSENT)
+            self.store[self.key] = self.before
+            return left
+        left = getattr(self.owner, self.key, _ABSENT)
+        if self.key in vars(self.owner):
+            delattr(self.owner, self.key)
+            if self.is_own:
+                vars(self.owner)[self.key] = self.before
+        elif self.before is not _ABSENT:    # computed by the class, as a parametrized tensor is
+            setattr(self.owner, self.key, self.before)
+        return left
 
 
 def stack_module_state(models):
