@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import functools
 import json
 import signal
 import sys
@@ -128,6 +129,25 @@ def accept_other_words() -> None:
     case: Any = unittest.case
     for context in (case._AssertRaisesContext, case._AssertWarnsContext):
         context.__exit__ = _tolerant(context.__exit__)
+
+
+def read_names_as_pytorch(case: Any) -> None:
+    """Let texts that a test compares say `flambeau.float32` for `torch.float32`."""
+    for name in ("assertEqual", "assertExpectedInline", "assertIn", "assertRegex"):
+        setattr(case, name, _renaming(getattr(case, name)))
+
+
+def _renaming(assertion: Any) -> Any:
+    @functools.wraps(assertion)
+    def renamed(self: Any, *texts: Any, **kwargs: Any) -> Any:
+        inline = assertion.__name__ == "assertExpectedInline"
+        if texts and (inline or isinstance(texts[0], str)):
+            texts = (str(texts[0]).replace("flambeau.", "torch."), *texts[1:])
+        if inline:
+            kwargs["skip"] = kwargs.get("skip", 0) + 1  # frames up to the test
+        return assertion(self, *texts, **kwargs)
+
+    return renamed
 
 
 def _tolerant(exit: Any) -> Any:

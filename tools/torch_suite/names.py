@@ -92,7 +92,10 @@ ABSENT_VALUES = {
 
 def absent_value(kind: str, name: str) -> AbsentValue:
     """Return the stub of a dtype or layout."""
-    return AbsentValue(f"torch.{name}", getattr(importlib.import_module("flambeau"), kind))
+    full = f"torch.{name}"
+    of_its_own = type(f"<absent {full}>", (AbsentValue,), {})  # errors name the type
+    made: AbsentValue = of_its_own(full, getattr(importlib.import_module("flambeau"), kind))
+    return made
 
 
 for _kind, _names in ABSENT_VALUES.items():

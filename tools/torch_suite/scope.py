@@ -17,8 +17,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "quantized tensors: refused with advice",
-        r"absent: .*(?:quant|qint|torch\.ao\b)|there is no quantization",
-        r"[Qq]uantiz",
+        r"absent: .*(?:quant|qu?int|torch\.ao\b)|there is no quantization",
+        r"[Qq]uantiz|_qu?int\d",
     ),
     (
         "named tensors: an experiment that PyTorch no longer develops",
@@ -58,7 +58,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "private: names of torch._C and of other modules with an underscore are no interface",
-        r"absent: (?:torch|functorch)\.(?:\w+\.)*_\w|absent: Tensor\._[a-z]",
+        r"absent: (?:torch|functorch)\.(?:\w+\.)*_(?!_)\w|absent: Tensor\._[a-z]",
         r"",
     ),
 )
