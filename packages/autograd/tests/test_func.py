@@ -9,6 +9,7 @@ import flambeau
 from flambeau import func
 from flambeau.autograd import forward_ad
 from flambeau.autograd._table import NO_DERIVATIVE, load_rules
+from flambeau.autograd.functional import hessian, jacobian
 from flambeau.autograd.transforms.batching import batch_way
 from flambeau.autograd.transforms.forward import forward_way
 from flambeau.autograd.transforms.stack import STATE
@@ -98,6 +99,8 @@ class TestGrad:
         (lambda x: func.grad(lambda x: x * 2)(x), "scalar tensor, got tensor with 1 dims"),
         (lambda x: func.grad(lambda x: 3)(x), "to return a Tensor, got int"),
         (lambda x: func.grad(lambda x: x.sum(), argnums=1)(x), "only 1 positional"),
+        (lambda x: func.grad(lambda x: x.sum(), argnums=[0])(x), "int or Tuple"),
+        (lambda x: func.jacfwd(lambda x: x.sum(), argnums=())(x), "must be non-empty"),
         (lambda x: func.grad(lambda x: x.sum())(x.long()), "floating-point and complex"),
         (lambda x: func.grad(lambda x: x.sum(), has_aux=True)(x), "should be a tuple"),
         (lambda x: func.jvp(lambda x: x, x, x), "primals to be a tuple"),
@@ -111,7 +114,47 @@ class TestGrad:
             call(reals(3).detach())
 
 
+    @pytest.mark.parametrize("argnums", [(0, 0), (0, -2), (-1, 1, 0)])
+    @pytest.mark.parametrize("transform", [func.grad, func.grad_and_value, func.value_and_grad,
+                                           func.jacrev, func.jacfwd, func.hessian])
+    def test_an_argument_named_twice(self, transform, argnums):
+        one = flambeau.tensor(1.0)
+        with pytest.raises(RuntimeError, match="argnums elements must be unique"):
+            transform(lambda x, y: x * y, argnums)(one, one)
+
+
+class TestNumbers:
+    """Inputs and outputs of no dimensions."""
+
+    @pytest.mark.parametrize(("transform", "expected"), [
+        (func.jacrev, 12), (func.jacfwd, 12), (func.hessian, 12),
+        (lambda f: func.jacrev(f, chunk_size=1), 12), (lambda f: func.jacfwd(f, chunk_size=1), 12),
+        *[(lambda f, v=v, s=s: lambda x: jacobian(f, x, vectorize=v, strategy=s), 12)
+          for v, s in ((False, "reverse-mode"), (True, "reverse-mode"), (True, "forward-mode"))],
+        *[(lambda f, v=v, s=s: lambda x: hessian(f, x, vectorize=v, outer_jacobian_strategy=s), 12)
+          for v, s in ((False, "reverse-mode"), (True, "reverse-mode"), (True, "forward-mode"))],
+    ])
+    def test_derivatives(self, transform, expected):
+        found = transform(lambda x: x ** 3)(flambeau.tensor(2.0))
+        assert (found.shape, found.item()) == ((), expected)
+
+    def test_structures(self):
+        two, x = flambeau.tensor(2.0), flambeau.tensor([1.0, 2.0])
+        for transform in (func.jacrev, func.jacfwd):
+            found = transform(lambda a, b: {"u": a * b.sum(), "v": a * b}, (0, 1))(two, x)
+            assert [t.tolist() for t in found["u"]] == [3, [2, 2]]
+            assert [t.tolist() for t in found["v"]] == [[1, 2], [[2, 0], [0, 2]]]
+            assert func.vmap(transform(lambda a: a ** 3))(x).tolist() == [3, 12]
+
+
 class TestVmap:
+    def test_out_dims_in_a_tuple(self):
+        x = flambeau.arange(6).reshape(2, 3)
+        assert func.vmap(lambda r: r, out_dims=(1,))(x).tolist() == x.t().tolist()
+        assert func.vmap(lambda r: r, out_dims=(-1,), chunk_size=1)(x).tolist() == x.t().tolist()
+        with pytest.raises(ValueError, match="out_dims is not compatible"):
+            func.vmap(lambda r: (r,), out_dims=(1, 0))(x)
+
     def test_the_function_sees_one_sample(self):
         seen = []
 

@@ -288,7 +288,7 @@ def _rows(outputs, xs, create_graph, strict):
         if not rows:
             yield tuple([ops.full_of((*y.shape, *x.shape), 0, dtype=x.dtype) for x in xs])
             continue
-        yield tuple([ops.stack(list(column)).reshape(*y.shape, *x.shape)
+        yield tuple([ops.stack(list(column)).reshape((*y.shape, *x.shape))
                      for column, x in zip(zip(*rows, strict=True), xs, strict=True)])
 
 
@@ -304,7 +304,7 @@ def _vectorized_rows(outputs, xs, create_graph, strict):
         def pull(seed, y=y):
             return _filled(_grads((y,), xs, (seed,), create_graph), xs, False, False, "jacobian")
         columns = vmap(pull, randomness="same")(*basis([y]))
-        yield tuple([c.reshape(*y.shape, *x.shape) for c, x in zip(columns, xs, strict=True)])
+        yield tuple([c.reshape((*y.shape, *x.shape)) for c, x in zip(columns, xs, strict=True)])
 
 
 def _forward_jacobian(func, inputs, given):

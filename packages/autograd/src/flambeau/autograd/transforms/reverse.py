@@ -220,7 +220,7 @@ def _closed(variables, value, outer: bool):
 def _at_argnums(args, argnums, what):
     """Variables for the chosen arguments, and all arguments with those put in."""
     single = isinstance(argnums, int)
-    chosen = [_argnum(n, len(args), what) for n in ((argnums,) if single else argnums)]
+    chosen = chosen_argnums(argnums, len(args), what)
     trees = args[chosen[0]] if single else tuple([args[n] for n in chosen])
     variables = Variables(trees, what)
     inside = list(args)
@@ -230,9 +230,25 @@ def _at_argnums(args, argnums, what):
     return variables, inside
 
 
+def chosen_argnums(argnums, count: int, what: str) -> list[int]:
+    """The positions of the arguments to differentiate by, counted from the first."""
+    if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"{what}: argnums must be int or Tuple[int, ...], got: {argnums!r}; "
+                           "write argnums=(0, 1) for two arguments")
+    if argnums == ():
+        raise RuntimeError(f"{what}: argnums must be non-empty: it says by which arguments to "
+                           "differentiate")
+    chosen = [_argnum(n, count, what)
+              for n in (argnums if isinstance(argnums, tuple) else (argnums,))]
+    if len(set(chosen)) < len(chosen):
+        raise RuntimeError(f"{what}: argnums elements must be unique, got {argnums} of {count} "
+                           "arguments: name each argument once")
+    return chosen
+
+
 def _argnum(n, count, what) -> int:
     if not isinstance(n, int) or isinstance(n, bool):
-        raise RuntimeError(f"{what}: argnums must be an int or a tuple of ints, got {n!r}")
+        raise RuntimeError(f"{what}: argnum must be int, got: {n!r}, an element of argnums")
     if not -count <= n < count:
         raise RuntimeError(f"{what}: Got argnum={n}, but only {count} positional inputs: the "
                            "arguments to differentiate by are given by position")
@@ -371,7 +387,7 @@ def _rows(variables, flat, chunk_size):
     else:
         columns = vmap(pull, chunk_size=chunk_size, randomness="same")(*basis(flat))
     parts = [column.split([y.numel() for y in flat], 0) for column in columns]
-    return [[part[i].reshape(*y.shape, *x.shape)
+    return [[part[i].reshape((*y.shape, *x.shape))
              for part, x in zip(parts, variables.tensors, strict=True)]
             for i, y in enumerate(flat)]
 

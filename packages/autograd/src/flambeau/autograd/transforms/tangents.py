@@ -9,10 +9,10 @@ from flambeau.autograd.transforms.dual import DualLevel
 from flambeau.autograd.transforms.functions import expect_function
 from flambeau.autograd.transforms.reverse import (
     Variables,
-    _argnum,
     _check_outputs,
     _with_aux,
     basis,
+    chosen_argnums,
     jacrev,
 )
 from flambeau.autograd.transforms.stack import has_history, has_history_below, lifted
@@ -127,7 +127,7 @@ def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str 
         from flambeau.autograd.transforms.vectorize import vmap
 
         single = isinstance(argnums, int)
-        chosen = [_argnum(n, len(args), "jacfwd") for n in ((argnums,) if single else argnums)]
+        chosen = chosen_argnums(argnums, len(args), "jacfwd")
         tree = args[chosen[0]] if single else tuple([args[n] for n in chosen])
         inputs, spec = tree_flatten(tree)
         known: dict = {}
@@ -164,7 +164,7 @@ def _by_inputs(column, inputs):
     """A stack of tangents, one per element of the inputs, as Jacobians by each input."""
     shape = column.shape[1:]
     parts = column.split([x.numel() for x in inputs], 0)
-    return [part.movedim(0, -1).reshape(*shape, *x.shape)
+    return [part.movedim(0, -1).reshape((*shape, *x.shape))
             for part, x in zip(parts, inputs, strict=True)]
 
 

@@ -154,7 +154,8 @@ def _run(func, randomness, out_dims, values, dims, spec, size, kwargs):
                   for v, d in zip(values, dims, strict=True)]
         outputs = func(*tree_unflatten(inside, spec), **kwargs)
         flat, out_spec = tree_flatten(outputs)
-        places = _spread(out_dims, outputs)
+        alone = isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
+        places = _spread(out_dims[0] if alone else out_dims, outputs)
         if places is None or len(places) != len(flat):
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with "
