@@ -91,7 +91,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         A tensor that operators give tangents to, inside the block.
 
     Raises:
-        RuntimeError: outside ``dual_level()``, or shapes or dtypes differ.
+        RuntimeError: outside ``dual_level()``, shapes or dtypes differ, or one of them has a
+            tangent already.
 
     Example:
         >>> import flambeau
@@ -112,6 +113,16 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             f"make_dual(): expected a tangent of shape {list(tensor.shape)} and dtype "
             f"{tensor.dtype}, got {list(tangent.shape)} and {tangent.dtype}")
+    tensor, before = opened.unwrap(tensor)
+    if before is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported: take unpack_dual(x).primal, or add the tangents")
+    tangent, second = opened.unwrap(tangent)
+    if second is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not "
+            "supported: nest flambeau.func.jvp for second derivatives")
     return opened.with_history(tensor, tangent)
 
 

@@ -54,10 +54,10 @@ class _Backward(NodeFunction):
             if ctx.materialize_grads:
                 grads = _materialized(grads, node._output_shapes)
             if ctx._hidden is None or not is_grad_enabled():
-                result = self.cls.backward(ctx, *grads)
+                result = _backward_of(self.cls)(ctx, *grads)
             else:
                 with _hidden_shown(ctx):
-                    result = self.cls.backward(ctx, *grads)
+                    result = _backward_of(self.cls)(ctx, *grads)
         finally:
             ctx._node = before
         result = result if isinstance(result, tuple) else (result,)
@@ -66,6 +66,25 @@ class _Backward(NodeFunction):
     def release(self) -> None:
         if self.ctx._saved:
             self.ctx._saved = None
+
+
+def _backward_of(cls: type[Function]) -> Callable:
+    """The method that gives a custom function's gradients: ``backward``, or ``vjp``.
+
+    Args:
+        cls: the custom function.
+
+    Raises:
+        RuntimeError: it has both.
+    """
+    if cls.vjp is Function.vjp:
+        return cls.backward
+    if cls.backward is not Function.backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            f"should only implement one of them: they are two names of one method, and "
+            f"{cls.__name__} would ignore one; remove it")
+    return cls.vjp
 
 
 def _materialized(grads: tuple, shapes: Sequence) -> tuple:
@@ -103,8 +122,13 @@ class Function:
     def backward(ctx: FunctionCtx, *grads):
         """Gradients of the inputs from the gradients of the outputs."""
         raise NotImplementedError(
-            "this Function has no backward: write a static method backward(ctx, *grads) that "
-            "returns one gradient (or None) for each argument of forward")
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD: a static method "
+            "backward(ctx, *grads) that returns one gradient (or None) for each argument of "
+            "forward")
+
+    #: Another name of ``backward``; a function has one of them.
+    vjp = backward
 
     @staticmethod
     def jvp(ctx: FunctionCtx, *tangents):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd._engine import is_grad_enabled, needs_grad
-from flambeau.autograd.function import Function, _applied, _tie
+from flambeau.autograd.function import Function, _applied, _backward_of, _tie
 from flambeau.autograd.transforms.batch import BatchLevel
 from flambeau.autograd.transforms.forward.twice import jvp_by_gradients
 from flambeau.autograd.transforms.stack import STATE, has_history_below, level_of
@@ -155,7 +155,7 @@ def _generated(cls, level, dims, kwargs):
 
             def one(*values):
                 context = _Context(ctx.inner, values[count:])
-                return cls.backward(context, *values[:count])
+                return _backward_of(cls)(context, *values[:count])
             flat, _ = inside(one, _Nothing(), (*grads, *saved), [True] * count + ctx.saved_flags)
             return tuple([g if g is None or d == 0 else g.sum(0)
                           for g, d in zip(flat, dims, strict=False)])

@@ -8,9 +8,9 @@ _op = _core.operators()
 Tensor = _core.Tensor
 
 
-def _expect_free(self, what):
+def _expect_free(self, what, leaf_too=True):
     """Refuse tensors whose history knows their shape, and read-only ones."""
-    if self.requires_grad:
+    if self.requires_grad and (leaf_too or not self.is_leaf):
         raise RuntimeError(f"{what}(): cannot resize variables that require grad; write "
                            "x.data or x.detach() first, or make a new tensor")
     if self.is_readonly:
@@ -80,7 +80,11 @@ def set_(self, source=None, storage_offset=None, size=None, stride=None):
     Returns:
         The tensor itself.
     """
-    _expect_free(self, "set_")
+    if not self.is_leaf or not _core.is_grad_enabled():
+        _expect_free(self, "set_", leaf_too=False)
+    elif self.requires_grad:
+        raise RuntimeError("set_(): a leaf Variable that requires grad is being used in an "
+                           "in-place operation; write x.set_(...) under flambeau.no_grad()")
     if source is None:
         source = _op["empty"]((0,), dtype=self.dtype, device=self.device)
     if hasattr(source, "_as_tensor"):   # a storage
