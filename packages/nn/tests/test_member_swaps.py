@@ -107,3 +107,14 @@ def test_an_item_cannot_take_the_name_of_another_kind():
     with pytest.raises(KeyError, match="'a' is a buffer of this module already; delete it first"):
         module._parameters["a"] = None
     assert module.a.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("made", [nn.Parameter, nn.Buffer])
+@pytest.mark.parametrize("name", ["a.b", "", "forward"])
+def test_names_that_an_assignment_refuses(made, name):
+    module = nn.Module()
+    with pytest.raises(KeyError, match="dot|empty|already exists"):
+        setattr(module, name, made(flambeau.zeros(1)))
+    assert not module.state_dict()
+    with pytest.raises(KeyError, match="dot"):
+        nn.ParameterDict({"a.b": nn.Parameter(flambeau.zeros(1))})

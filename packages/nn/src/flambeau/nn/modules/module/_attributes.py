@@ -132,12 +132,14 @@ class Attributes:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
+            self._check_new(name, "parameter")
             self._put(name, value, "parameter")
         elif isinstance(value, Attributes):
             self._refuse_over(name, value, "parameter")
             self._put(name, value, "module")
         elif isinstance(value, Buffer):
             self._refuse_over(name, value, "parameter", "module")
+            self._check_new(name, "buffer")
             self._put_buffer(name, value, value.persistent)
         else:
             self._set_other(name, value)
@@ -166,6 +168,13 @@ class Attributes:
         for kind in kinds:
             if name in self.__dict__.get(f"_{kind}_names", ()):
                 raise TypeError(_wrong_value(self, name, value, kind))
+
+    def _check_new(self, name: str, kind: str) -> None:
+        """Raise if the name is none for a parameter or buffer, or that of a method, say."""
+        if name not in self._names_of(kind):
+            _check_spelling(name, kind)
+            if hasattr(type(self), name):
+                raise KeyError(_taken(self, name))
 
     def _names_of(self, kind: str) -> dict[str, bool]:
         names: dict[str, bool] | None = self.__dict__.get(f"_{kind}_names")
@@ -241,6 +250,16 @@ class Members(MutableMapping[str, Any]):
 
 
 def _check_name(module: Attributes, name: str, names: dict[str, bool], kind: str) -> None:
+    _check_spelling(name, kind)
+    if hasattr(module, name) and name not in names:
+        raise KeyError(_taken(module, name))
+
+
+def _taken(module: Attributes, name: str) -> str:
+    return f"attribute {name!r} already exists in {type(module).__name__}"
+
+
+def _check_spelling(name: str, kind: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"the name of a {kind} is a string, not {type(name).__name__}")
     if name == "":
@@ -250,8 +269,6 @@ def _check_name(module: Attributes, name: str, names: dict[str, bool], kind: str
             f"the name of a {kind} cannot contain a dot: {name!r}; dots separate the levels of "
             f"a path, so add the {kind} to the submodule it belongs to"
         )
-    if hasattr(module, name) and name not in names:
-        raise KeyError(f"attribute {name!r} already exists in {type(module).__name__}")
 
 
 def _too_many(module: Attributes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
