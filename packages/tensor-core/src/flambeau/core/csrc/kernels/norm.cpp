@@ -2,16 +2,23 @@
  *
  * Statistics take two passes: the mean, then squared deviations from it. A row of a layer norm
  * stays in the nearest cache in between. */
+#include "kernels/moments.h"
 #include "kernels/norm.h"
-#include "kernels/folds.h"
+#include "kernels/row_moments.h"
 #include <math.h>
 
 namespace {
 
-constexpr int SETS = 4;
+/* Rows are summed in pieces, whose sums are added in double precision: a long sum in single
+ * precision loses digits of the mean. */
+constexpr int64_t PIECE = 1024;
+/* Elements of a row that is read twice; longer ones leave the nearest cache in between. */
+constexpr int64_t CACHED = 8192;
 
-template <class T> FL_TIGHT T tree(const Lanes<T> *s) {
-    return fold_lanes<Sum<T>, T>((s[0] + s[1]) + (s[2] + s[3]));
+/* Call body(first element, elements) for the pieces of a row. */
+template <class Body> FL_TIGHT void pieces(int64_t n, const Body &body) {
+    for (int64_t at = 0; at < n; at += PIECE)
+        body(at, n - at < PIECE ? n - at : PIECE);
 }
 
 /* Call body(i, count) for whole sets of lanes and for the rest of a run. */
@@ -35,20 +42,7 @@ template <class T> FL_TIGHT void put(const Lanes<T> &v, T *p, int64_t n) {
         v.store_part(p, n);
 }
 
-template <class T> FL_TIGHT T mean_of(const T *x, int64_t n) {
-    constexpr int COUNT = Lanes<T>::COUNT;
-    Lanes<T> set[SETS];
-    for (int s = 0; s < SETS; s++)
-        set[s] = Lanes<T>::fill(0);
-    int64_t i = 0;
-    for (; i + SETS * COUNT <= n; i += SETS * COUNT)
-        for (int s = 0; s < SETS; s++)
-            set[s] = set[s] + Lanes<T>::load(x + i + s * COUNT);
-    each<T>(n - i, [&](int64_t at, int64_t left) { set[0] = set[0] + get(x + i + at, left); });
-    return tree(set) / (T)n;
-}
-
-template <class T> FL_TIGHT T variance_of(const T *x, int64_t n, T mean) {
+template <class T> FL_TIGHT T squares(const T *x, int64_t n, T mean) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const Lanes<T> m = Lanes<T>::fill(mean);
     Lanes<T> set[SETS];
@@ -64,7 +58,39 @@ template <class T> FL_TIGHT T variance_of(const T *x, int64_t n, T mean) {
         Lanes<T> d = get(x + i + at, left, mean) - m;
         set[0] = set[0] + d * d;
     });
-    return tree(set) / (T)n;
+    return tree(set);
+}
+
+/* Every piece is read twice before the next is read. */
+template <class T> void joined_moments(const T *x, int64_t n, T *mean_out, T *variance_out) {
+    double mean = 0, m2 = 0;
+    pieces(n, [&](int64_t at, int64_t count) {
+        const T m = sum(x + at, count) / (T)count;
+        T first = 0;
+        const double second = (double)deviations(x + at, count, m, &first);
+        const double off = (double)first / (double)count, part = second - (double)first * off;
+        fl_join_moments(at, &mean, &m2, count, (double)m + off, part < 0 ? 0 : part);
+    });
+    *mean_out = (T)mean;
+    *variance_out = (T)(m2 / (double)n);
+}
+
+template <class T> void long_moments(const T *x, int64_t n, T *mean, T *variance) {
+    double total = 0, m2 = 0;
+    pieces(n, [&](int64_t at, int64_t count) { total += (double)sum(x + at, count); });
+    const T m = (T)(total / (double)n);
+    pieces(n, [&](int64_t at, int64_t count) { m2 += (double)squares(x + at, count, m); });
+    *mean = m;
+    *variance = (T)(m2 / (double)n);
+}
+
+template <class T> FL_TIGHT void moments_of(const T *x, int64_t n, T *mean, T *variance) {
+    if (n > CACHED)
+        return joined_moments(x, n, mean, variance);
+    if (n > PIECE)
+        return long_moments(x, n, mean, variance);
+    *mean = sum(x, n) / (T)n;
+    *variance = squares(x, n, *mean) / (T)n;
 }
 
 template <class T>
@@ -72,8 +98,9 @@ void layer_norm(const void *xs, const void *ws, const void *bs, void *ys, int64_
                 void *mean_out, void *rstd_out) {
     const T *x = (const T *)xs, *w = (const T *)ws, *b = (const T *)bs;
     T *y = (T *)ys;
-    const T mean = mean_of(x, n);
-    const T rstd = (T)(1 / sqrt((double)variance_of(x, n, mean) + eps));
+    T mean, variance;
+    moments_of(x, n, &mean, &variance);
+    const T rstd = (T)(1 / sqrt((double)variance + eps));
     const Lanes<T> m = Lanes<T>::fill(mean), r = Lanes<T>::fill(rstd);
     *(T *)mean_out = mean;
     *(T *)rstd_out = rstd;
@@ -102,17 +129,23 @@ void layer_norm_grad(const void *gs, const void *xs, const void *ws, double mean
     const T *g = (const T *)gs, *x = (const T *)xs, *w = (const T *)ws;
     T *dx = (T *)dxs, *dw = (T *)dws, *db = (T *)dbs;
     const Lanes<T> m = Lanes<T>::fill((T)mean), r = Lanes<T>::fill((T)rstd);
-    Lanes<T> a = Lanes<T>::fill(0), b = a;
-    each<T>(n, [&](int64_t i, int64_t left) {
-        Lanes<T> gi = get(g + i, left), hat = (get(x + i, left, (T)mean) - m) * r;
-        put(get(dw + i, left) + gi * hat, dw + i, left);
-        put(get(db + i, left) + gi, db + i, left);
-        Lanes<T> gw = w ? gi * get(w + i, left) : gi;
-        a = a + gw;
-        b = b + gw * hat;
+    double sum_g = 0, sum_gx = 0;
+    pieces(n, [&](int64_t at, int64_t count) {
+        Lanes<T> a = Lanes<T>::fill(0), b = a;
+        each<T>(count, [&](int64_t j, int64_t left) {
+            const int64_t i = at + j;
+            Lanes<T> gi = get(g + i, left), hat = (get(x + i, left, (T)mean) - m) * r;
+            put(get(dw + i, left) + gi * hat, dw + i, left);
+            put(get(db + i, left) + gi, db + i, left);
+            Lanes<T> gw = w ? gi * get(w + i, left) : gi;
+            a = a + gw;
+            b = b + gw * hat;
+        });
+        sum_g += (double)fold_lanes<Sum<T>, T>(a);
+        sum_gx += (double)fold_lanes<Sum<T>, T>(b);
     });
-    const Lanes<T> mean_g = Lanes<T>::fill(fold_lanes<Sum<T>, T>(a) / (T)n);
-    const Lanes<T> mean_gx = Lanes<T>::fill(fold_lanes<Sum<T>, T>(b) / (T)n);
+    const Lanes<T> mean_g = Lanes<T>::fill((T)sum_g / (T)n);
+    const Lanes<T> mean_gx = Lanes<T>::fill((T)sum_gx / (T)n);
     each<T>(n, [&](int64_t i, int64_t left) {
         Lanes<T> hat = (get(x + i, left) - m) * r;
         Lanes<T> gw = w ? get(g + i, left) * get(w + i, left) : get(g + i, left);
