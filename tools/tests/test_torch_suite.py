@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from torch_suite import causes, driver, names, report, scope, stubs
+from torch_suite import causes, driver, names, report, scope, stubs, table
 
 
 @pytest.mark.parametrize(("kind", "message", "cause"), [
@@ -81,3 +82,13 @@ def test_names():
     assert names.flambeau_name("torch.nn.functional") == "flambeau.nn.functional"
     assert names.is_source("torch.testing._internal.common_utils")
     assert not names.is_source("torch.testing_more")
+
+
+def test_table(tmp_path):
+    count = dict.fromkeys(table.COLUMNS, 4) | {"passed": 3}
+    for name in ("a", "b"):
+        text = json.dumps({"file": f"test_{name}.py", "counts": count})
+        (tmp_path / f"{name}.json").write_text(text)
+    lines = table.table(tmp_path).splitlines()
+    assert lines[2] == "| test_a.py | 4 | 4 | 4 | 4 | 3 | 4 | 75.00% | 75.00% |"
+    assert lines[4].startswith("| all | 8 | 8 | 8 | 8 | 6 | 8 | 75.00%")

@@ -14,14 +14,13 @@ from .stubs import AbsentValue
 # Modules executed from PyTorch's own text: the tests' library, and plain Python over public names.
 SOURCES = (
     "torch.testing",
-    "torch._functorch.make_functional",
-    "torch.nn.utils._named_member_accessor",
     "torchgen.utils",
 )
 
 # Module of PyTorch -> module of Flambeau, where the two differ by more than the first word.
 MODULES = {
     "functorch": "flambeau.func",
+    "functorch.experimental": "flambeau.func",
     "torch.autograd.gradcheck": "flambeau.autograd",
     "torch._C._nn": "flambeau.nn.functional",
     "torch.functional": "flambeau",

@@ -27,7 +27,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "TorchScript, FX, export, dynamo and ONNX: Flambeau has its own tracer",
-        r"absent: torch\.(?:jit|fx|export|onnx|compile|package)\b",
+        r"absent: torch\.(?:jit|fx|export|onnx|compile|package)\b"
+        r"|absent: (?:functorch|torch\.func)\.(?:\w+\.)?(?:functionalize|make_fx)\b",
         r"torchscript|_script_|fx_proxy|dynamo",
     ),
     (
@@ -55,6 +56,12 @@ RULES: tuple[tuple[str, str, str], ...] = (
         "nested and masked tensors, distributions, hub, mobile: not part of Flambeau",
         r"absent: torch\.(?:nested|masked|distributions|hub|futures|utils\.mobile\w*)\b",
         r"[Nn]ested_?[Tt]ensor",
+    ),
+    (
+        "functorch.make_functional and its companions: deprecated since PyTorch 2.0 for "
+        "torch.func.functional_call, which is here",
+        r"absent: functorch\.(?:make_functional\w*|combine_state_for_ensemble)\b",
+        r"",
     ),
     (
         "private: names of torch._C and of other modules with an underscore are no interface",
