@@ -23,6 +23,13 @@ def test_failures_are_grouped_by_cause(kind, message, cause):
     assert causes.cause(kind, message) == cause
 
 
+def test_private_attributes_count_where_flambeau_itself_asks_for_them():
+    message = "'Run' object has no attribute '_workers'"
+    assert causes.cause("AttributeError", message, in_test=True) == "absent: Run._workers"
+    assert scope.reason("absent: Run._workers", "T.t") is not None
+    assert scope.reason(causes.cause("AttributeError", message), "T.t") is None
+
+
 @pytest.mark.parametrize(("cause", "test", "inside"), [
     ("absent: torch.lobpcg", "TestX.test_lobpcg_cpu", True),
     ("AssertionError: Scalars are not equal!", "TestX.test_sum_cpu", True),

@@ -21,13 +21,21 @@ NOISE = (
 )
 
 
-def cause(kind: str, message: str) -> str:
-    """Return what groups failures: the absent name, or the error with its numbers taken out."""
+PRIVATE = re.compile(r"'?([\w.]+)'?(?: object)? has no attribute '(_(?!_)\w+)'")
+
+
+def cause(kind: str, message: str, in_test: bool = False) -> str:
+    """Return what groups failures: the absent name, or the error with its numbers taken out.
+
+    A private attribute is an absent name only where the test itself asked for it.
+    """
     for pattern, form in ABSENT:
         if match := pattern.search(message):
             return "absent: " + form.format(*match.groups()).replace("..", ".")
     if match := FROM.search(message):
         return f"absent: {match[2]}.{match[1]}"
+    if in_test and kind == "AttributeError" and (match := PRIVATE.search(message)):
+        return f"absent: {match[1]}.{match[2]}"
     text = next((line.strip() for line in message.splitlines() if line.strip()), "")
     for pattern, stands_for in NOISE:
         text = pattern.sub(stands_for, text)

@@ -64,6 +64,7 @@ class Recorder(unittest.TestResult):
             "type": type(value).__name__,
             "message": str(value)[:2000],
             "line": asked(value, type(test).__module__),
+            "in_test": raised_in(value, type(test).__module__),
             "trace": "\n".join(text[-SHOWN_LINES:]),
         }
         if isinstance(test, unittest.TestCase):
@@ -105,6 +106,13 @@ def asked(error: BaseException, module: str) -> str:
     file = getattr(sys.modules.get(module), "__file__", None)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return f"{frames[-1].lineno}: {frames[-1].line}" if frames else ""
+
+
+def raised_in(error: BaseException, module: str) -> bool:
+    """Say whether the test file itself raised, not what it called."""
+    frames = traceback.extract_tb(error.__traceback__)
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return bool(frames) and frames[-1].filename == file
 
 
 def short_id(test: unittest.TestCase) -> str:

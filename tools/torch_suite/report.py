@@ -17,7 +17,7 @@ def judge(records: list[Record], in_pytorch: dict[str, Record]) -> None:
     for record in records:
         if record["outcome"] != "failed":
             continue
-        record["cause"] = cause(record["type"], record["message"])
+        record["cause"] = cause(record["type"], record["message"], record.get("in_test", False))
         record["pytorch"] = in_pytorch.get(record["id"], {}).get("outcome", "not collected")
         if record["pytorch"] in ("failed", "skipped"):
             record["verdict"] = "fails in PyTorch too"

@@ -58,14 +58,19 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"[Nn]ested_?[Tt]ensor",
     ),
     (
+        "torch.utils.data.datapipes: deprecated, and developed no further",
+        r"absent: torch\.utils\.data\.(?:datapipes|graph\w*)\b",
+        r"",
+    ),
+    (
         "functorch.make_functional and its companions: deprecated since PyTorch 2.0 for "
         "torch.func.functional_call, which is here",
         r"absent: functorch\.(?:make_functional\w*|combine_state_for_ensemble)\b",
         r"",
     ),
     (
-        "private: names of torch._C and of other modules with an underscore are no interface",
-        r"absent: (?:torch|functorch)\.(?:\w+\.)*_(?!_)\w|absent: Tensor\._[a-z]",
+        "private: names with an underscore, those of torch._C among them, are no interface",
+        r"absent: (?:torch|functorch)\.(?:\w+\.)*_(?!_)\w|absent: \w+\._[a-z]",
         r"",
     ),
 )
