@@ -255,8 +255,8 @@ def jacobian(func: Callable, inputs, create_graph: bool = False, strict: bool = 
         outputs, out_given = _as_tuple(func(*xs), "outputs of the user-provided function",
                                        "jacobian")
         _strict_outputs(outputs, strict)
-    rows = (_vectorized_rows if vectorize else _rows)(outputs, xs, create_graph, strict)
-    shown = tuple([_shown(row, given, create_graph) for row in rows])
+        rows = (_vectorized_rows if vectorize else _rows)(outputs, xs, create_graph, strict)
+        shown = tuple([_shown(row, given, create_graph) for row in rows])
     return shown if out_given else shown[0]
 
 

@@ -19,6 +19,7 @@ Example:
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 
 from flambeau.autograd._context import FunctionCtx
@@ -193,6 +194,7 @@ def _tie(cls: type[Function], ctx: FunctionCtx, args: tuple, output, records: bo
     single = not isinstance(output, (tuple, list))
     outputs = [output] if single else list(output)
     _check_returned(cls, ctx, outputs)
+    _forget_others(cls, ctx, args)
     outputs = [_as_output(cls, ctx, args, o) for o in outputs]
     if records:
         _attach(cls, ctx, args, outputs)
@@ -226,6 +228,18 @@ def _check_returned(cls, ctx, outputs) -> None:
             "Some elements marked as dirty during the forward method were not returned as output. "
             f"The inputs that are modified inplace must all be outputs of the Function: return "
             f"them from {cls.__name__}.forward()")
+
+
+def _forget_others(cls, ctx, args) -> None:
+    """Tensors that are not inputs have no history before the function: writes to them are its
+    own affair."""
+    own = tuple([t for t in ctx._dirty if _is_among(t, args)])
+    if len(own) < len(ctx._dirty):
+        ctx._dirty = own
+        warnings.warn(
+            "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
+            f"there is no need to pass it to mark_dirty(): {cls.__name__}.forward() passed what "
+            "it made itself", UserWarning, stacklevel=2)
 
 
 def _as_output(cls, ctx, args, value):

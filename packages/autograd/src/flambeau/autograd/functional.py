@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from flambeau.autograd._edge import GradientEdge
 from flambeau.autograd._engine import run_backward, run_grad, tensor_at
@@ -49,23 +49,25 @@ def backward(tensors: _Place | Sequence[_Place],
     run_backward(roots, grads, keep, create_graph, inputs)
 
 
-def grad(outputs: _Place | Sequence[_Place], inputs: _Place | Sequence[_Place],
+def grad(outputs: _Place | Sequence[_Place],
+         inputs: _Place | Sequence[_Place] | dict[Any, _Place],
          grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
          retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
          allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> tuple[Tensor | None, ...]:
+         materialize_grads: bool = False) -> Any:
     """Gradients of outputs with respect to inputs, without touching any ``grad``.
 
     Args:
         outputs: what to differentiate; also edges of the graph, with their gradients.
-        inputs: by what; also edges of the graph (``graph.get_gradient_edge``).
+        inputs: by what; also edges of the graph (``graph.get_gradient_edge``), and a dict, which
+            gives a dict.
         grad_outputs: gradients of the outputs; None for scalars.
         retain_graph: keep what was saved, to go through the graph again.
         create_graph: record the backward pass, to differentiate it too.
         only_inputs: always True.
         allow_unused: give None for inputs that the outputs do not depend on, instead of raising.
         is_grads_batched: the first dimension of ``grad_outputs`` runs over several gradients.
-        materialize_grads: give zeros for them.
+        materialize_grads: give zeros for them, which require grad with ``create_graph``.
 
     Returns:
         One gradient per input.
@@ -82,12 +84,19 @@ def grad(outputs: _Place | Sequence[_Place], inputs: _Place | Sequence[_Place],
     if materialize_grads and allow_unused is False:
         raise ValueError("grad(): materialize_grads=True gives zeros for unused inputs, and "
                          "allow_unused=False refuses them; leave allow_unused out")
+    if type(inputs) is dict:
+        found = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph,
+                     only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return dict(zip(inputs, found, strict=True))
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if not inputs:
+        return ()
     keep = create_graph if retain_graph is None else retain_graph
     outputs, weights = _roots(outputs, _listed(grad_outputs), "grad()")
     run = _batched if is_grads_batched else run_grad
     grads = run(outputs, weights, inputs, keep, create_graph)
-    return tuple([_checked(g, x, i, allow_unused or materialize_grads, materialize_grads)
+    zeros = _Zeros(create_graph) if materialize_grads else None
+    return tuple([_checked(g, x, i, allow_unused, zeros)
                   for i, (g, x) in enumerate(zip(grads, inputs, strict=True))])
 
 
@@ -112,13 +121,25 @@ def _root(edge, grad, function):
     return tensor_at(edge, grad)
 
 
-def _checked(g, x, index, allow_unused, materialize):
+class _Zeros:
+    """Gradients of inputs that are not used; ones to differentiate again require grad."""
+
+    def __init__(self, requires_grad: bool) -> None:
+        self.requires_grad = requires_grad
+
+    def __call__(self, x, index):
+        if isinstance(x, GradientEdge):
+            raise RuntimeError(
+                f"grad(): element {index} of inputs is a GradientEdge that is not used, and has "
+                "no shape to make zeros of: leave materialize_grads out")
+        zeros = ops.full_of(x.shape, 0, dtype=x.dtype, device=x.device)
+        return zeros.requires_grad_(self.requires_grad)
+
+
+def _checked(g, x, index, allow_unused, zeros):
     """The gradient; zeros, None or an error for an input that is not used."""
-    if g is None and materialize and isinstance(x, GradientEdge):
-        raise RuntimeError(f"grad(): element {index} of inputs is a GradientEdge that is not used, "
-                           "and has no shape to make zeros of: leave materialize_grads out")
-    if g is None and materialize:
-        return ops.full_of(x.shape, 0, dtype=x.dtype, device=x.device)
+    if g is None and zeros is not None:
+        return zeros(x, index)
     if g is None and not allow_unused:
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph: element "

@@ -19,7 +19,7 @@ from flambeau.autograd._engine import (
     refuse_saved_hooks,
 )
 from flambeau.autograd._mutation import allow_mutation_on_saved_tensors
-from flambeau.core import Tensor, _core, ops
+from flambeau.core import Tensor, _core, is_inference_mode_enabled, ops
 
 __all__ = ["AccumulateGrad", "GradientEdge", "Node", "RemovableHandle",
            "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "draw",
@@ -237,6 +237,9 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     Args:
         tensor: the tensor, or several.
 
+    Raises:
+        RuntimeError: it was made in inference mode.
+
     Example:
         >>> import flambeau
         >>> x = flambeau.zeros(2)
@@ -245,4 +248,8 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
         1
     """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if t.is_inference() and not is_inference_mode_enabled():
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed: its "
+                "writes are not counted; make a normal tensor first, x = x.clone()")
         _core.bump_version(t)

@@ -67,6 +67,7 @@ cdef int attach_view(fl_tensor *v, const fl_op *op, const fl_value *values, int 
     save_arguments(node, op, values, n)
     node.flags |= N_VIEW
     node.version = version_of(v)
+    move_kept_grad(v, node)
     return attach(v, node, 0)
 
 
