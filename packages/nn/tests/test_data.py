@@ -310,7 +310,7 @@ def test_timeout():
         def __getitem__(self, index):
             time.sleep(0.5)
 
-    with pytest.raises(RuntimeError, match=r"timeout=0\.05 s"):
+    with pytest.raises(RuntimeError, match=r"timed out after 0\.05 seconds"):
         list(data.DataLoader(Stuck(1), num_workers=1, timeout=0.05))
 
 

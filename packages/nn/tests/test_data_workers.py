@@ -328,7 +328,7 @@ def test_a_persistent_worker_that_died_between_epochs_is_named_and_replaced():
     loader = data.DataLoader(Rows(), 2, num_workers=2, persistent_workers=True)
     expected = batches_of(loader)
     os.kill(max(children()), signal.SIGKILL)
-    with pytest.raises(RuntimeError, match="killed by signal 9"):
+    with pytest.raises(RuntimeError, match="killed by signal: 9"):
         list(loader)
     assert batches_of(loader) == expected
 

@@ -166,28 +166,37 @@ class Ahead:
         for worker, load in enumerate(self._loads):
             reason = self._pool.check(worker)
             if reason is not None:
-                self._fail(worker, f"{reason} {where(self._pool, worker, jobs)}")
+                self._fail(worker, reason, jobs)
             ticks, _, _ = self._pool.place(worker)
             idle = self._watch.idle_polls(worker, ticks) * POLL_SECONDS
             if load and not self._timeout and idle >= STUCK_SECONDS:
                 self._fail(
                     worker,
-                    f"has not got on for {STUCK_SECONDS} s {where(self._pool, worker, jobs)}; if "
-                    "a sample may take so long, pass timeout= with the seconds a batch may take",
+                    f"has not got on for {STUCK_SECONDS} s",
+                    jobs,
+                    "; if a sample may take so long, pass timeout= with the seconds a batch may "
+                    "take",
                 )
 
     def _fail_slow(self, number: int) -> None:
         worker, job = self._under_way[number]
-        doing = where(self._pool, worker, {number: job})
-        self._fail(
-            worker, f"did not finish batch {number} within timeout={self._timeout} s ({doing})"
+        self._break(
+            f"DataLoader timed out after {self._timeout} seconds: {self._pool.name(worker)} did "
+            f"not finish batch {number}; {self._doing(worker, {number: job})}"
         )
 
-    def _fail(self, worker: int, what: str) -> None:
-        self._broken = f"DataLoader {self._pool.name(worker)} {what}"
+    def _fail(self, worker: int, what: str, jobs: dict[int, Job], remedy: str = "") -> None:
+        doing = self._doing(worker, jobs)
+        self._break(f"DataLoader {self._pool.name(worker)} {what}; {doing}{remedy}")
+
+    def _doing(self, worker: int, jobs: dict[int, Job]) -> str:
+        return f"it is number {worker}, {where(self._pool, worker, jobs)}"
+
+    def _break(self, message: str) -> None:
+        self._broken = message
         self._keep = False
         self.close()
-        raise RuntimeError(self._broken) from None
+        raise RuntimeError(message) from None
 
 
 def _error_of(failure: Failure) -> BaseException:
@@ -203,10 +212,10 @@ def describe_exit(code: int | None) -> str:
     if code is None:
         return "is gone"
     if code >= 0:
-        return f"ended by itself with exit code {code}"
+        return f"exited unexpectedly with exit code {code}"
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = "unknown"
     hint = ", often because memory ran out" if name == "SIGKILL" else ""
-    return f"was killed by signal {-code} ({name}{hint})"
+    return f"is killed by signal: {-code} ({name}{hint})"

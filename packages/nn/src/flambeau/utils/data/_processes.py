@@ -158,7 +158,7 @@ class ProcessPool:
 
     def name(self, worker: int) -> str:
         """What errors call a worker."""
-        return f"worker {worker} (process {self._processes[worker].pid})"
+        return f"worker (pid {self._processes[worker].pid})"
 
     def check(self, worker: int) -> str | None:
         """Why a worker is no more; ``None`` while it is there."""

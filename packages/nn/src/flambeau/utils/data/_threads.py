@@ -61,7 +61,7 @@ class ThreadPool:
 
     def name(self, worker: int) -> str:
         """What errors call a worker."""
-        return f"worker {worker} (thread {self.threads[worker].name!r})"
+        return f"worker (thread {self.threads[worker].name!r})"
 
     def check(self, worker: int) -> str | None:
         """Why a worker is no more; ``None`` while it is there."""
