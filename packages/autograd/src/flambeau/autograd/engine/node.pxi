@@ -151,6 +151,11 @@ cdef class Node:
     def _output_shapes(self):
         return extras_of(self).output_shapes
 
+    @property
+    def _function(self):
+        """What runs in place of a rule, or None."""
+        return (<NodeExtras>self.extras).function if self.extras is not None else None
+
     def _saved_bytes(self):
         """Bytes of the tensors this node keeps for its backward."""
         return saved_bytes(self)

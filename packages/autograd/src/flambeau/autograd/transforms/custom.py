@@ -54,6 +54,8 @@ def apply_at_level(cls, args: tuple, kwargs: dict):
         if isinstance(level, BatchLevel) and not any(
                 has_history_below(a) for a in args if isinstance(a, Tensor)):
             return _applied(cls, args, kwargs)[0]
+        if getattr(level, "is_block", False):       # of forward_ad: history is that of the values
+            return _below(cls, level, args, kwargs)
         raise RuntimeError(
             "In order to use an autograd.Function with function transforms (vmap, grad, jvp, "
             "jacrev, ...), it must override the setup_context staticmethod: split "
@@ -193,7 +195,8 @@ def _dual(cls, level, args, kwargs):
         output = cls.apply(*primals, **kwargs)
         moved = jvp_by_gradients(lambda a: _as_tuple(cls.apply(*a, **kwargs)), primals, tangents)
     outputs = _as_tuple(output)
-    whole = tuple([level.wrap(y, t) if isinstance(y, Tensor) else y
+    wrap = level.with_history if level.is_block else level.wrap
+    whole = tuple([wrap(y, t) if isinstance(y, Tensor) else y
                    for y, t in zip(outputs, moved, strict=True)])
     return whole[0] if isinstance(output, Tensor) else whole
 

@@ -77,7 +77,7 @@ class DualLevel(Level):
         """The same, constant until something is written to it."""
         return self.wrap(inner, None)
 
-    def with_history(self, primal: Tensor, tangent: Tensor) -> Tensor:
+    def with_history(self, primal: Tensor, tangent: Tensor | None) -> Tensor:
         """A tensor of this level that is differentiated by where its value is."""
         dual = self.wrap(primal, tangent)
         if is_grad_enabled() and needs_grad(primal):

@@ -17,7 +17,7 @@ from flambeau.autograd._engine import (
     only_leads_to,
     run_grad,
 )
-from flambeau.autograd.transforms.functions import expect_function
+from flambeau.autograd.transforms.functions import chosen_argnums, expect_function
 from flambeau.autograd.transforms.stack import (
     has_history,
     has_history_below,
@@ -228,31 +228,6 @@ def _at_argnums(args, argnums, what):
     for n, tree in zip(chosen, (fresh,) if single else fresh, strict=True):
         inside[n] = tree
     return variables, inside
-
-
-def chosen_argnums(argnums, count: int, what: str) -> list[int]:
-    """The positions of the arguments to differentiate by, counted from the first."""
-    if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"{what}: argnums must be int or Tuple[int, ...], got: {argnums!r}; "
-                           "write argnums=(0, 1) for two arguments")
-    if argnums == ():
-        raise RuntimeError(f"{what}: argnums must be non-empty: it says by which arguments to "
-                           "differentiate")
-    chosen = [_argnum(n, count, what)
-              for n in (argnums if isinstance(argnums, tuple) else (argnums,))]
-    if len(set(chosen)) < len(chosen):
-        raise RuntimeError(f"{what}: argnums elements must be unique, got {argnums} of {count} "
-                           "arguments: name each argument once")
-    return chosen
-
-
-def _argnum(n, count, what) -> int:
-    if not isinstance(n, int) or isinstance(n, bool):
-        raise RuntimeError(f"{what}: argnum must be int, got: {n!r}, an element of argnums")
-    if not -count <= n < count:
-        raise RuntimeError(f"{what}: Got argnum={n}, but only {count} positional inputs: the "
-                           "arguments to differentiate by are given by position")
-    return n % count
 
 
 def _with_aux(output, has_aux: bool, what: str):

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
 from flambeau.autograd.transforms.dual import DualLevel
-from flambeau.autograd.transforms.functions import expect_function
+from flambeau.autograd.transforms.functions import chosen_argnums, expect_function
 from flambeau.autograd.transforms.reverse import (
     Variables,
     _check_outputs,
     _with_aux,
     basis,
-    chosen_argnums,
     jacrev,
 )
 from flambeau.autograd.transforms.stack import has_history, has_history_below, lifted
