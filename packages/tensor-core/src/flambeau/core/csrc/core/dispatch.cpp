@@ -177,23 +177,13 @@ static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
     return status < 0 ? fl_raise() : 0;
 }
 
-/* Bytes seen as another dtype have no derivative: such a view takes no part in its base's history,
- * and a write to it is unknown to that. */
-static fl_tensor *view_of(const fl_op *op, const fl_spec *s, fl_tensor *source) {
-    fl_tensor *v = fl_tensor_view(source, s->dtype, s->ndim, s->shape, s->strides,
-                                  fl_wrapping_mul(s->offset, fl_itemsize(source->dtype)));
-    if (v && FL_UNLIKELY(!(op->flags & FL_O_DIFFERENTIABLE))) {
-        v->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
-        Py_INCREF(Py_None);
-        Py_SETREF(((fl_tensor_full *)v)->base, Py_None);
-    }
-    return v;
-}
-
-static fl_tensor *allocate(const fl_op *op, const fl_spec *s, const fl_value *in) {
+static fl_tensor *allocate(const fl_spec *s, const fl_value *in) {
     int device = s->device_type << 8 | s->device_index;
-    if (s->layout == FL_L_ALIAS)
-        return view_of(op, s, in[s->alias].t);
+    if (s->layout == FL_L_ALIAS) {
+        fl_tensor *source = in[s->alias].t;
+        return fl_tensor_view(source, s->dtype, s->ndim, s->shape, s->strides,
+                              fl_wrapping_mul(s->offset, fl_itemsize(source->dtype)));
+    }
     return fl_tensor_strided(s->dtype, device, s->ndim, s->shape,
                              s->layout == FL_L_STRIDED ? s->strides : nullptr);
 }
@@ -290,7 +280,7 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
             outs[made] = target;
             continue;
         }
-        outs[made] = allocate(op, &specs[made], in);
+        outs[made] = allocate(&specs[made], in);
         if (!outs[made])
             break;
     }
@@ -320,4 +310,15 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         }
     }
     return status;
+}
+
+/* Bytes seen as another dtype have no derivative: such a view takes no part in its base's history,
+ * and a write to it is unknown to that. */
+int fl_call_view_dtype(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (fl_call_generic(op, in, n, out) < 0)
+        return -1;
+    out[0].t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
+    Py_INCREF(Py_None);
+    Py_SETREF(((fl_tensor_full *)out[0].t)->base, Py_None);
+    return 0;
 }

@@ -5,6 +5,7 @@ ROWS = (
     view("view(Tensor self, Shape size)", forms=("method",),
          doc="The same elements in another shape; the strides must allow it."),
     view("view[dtype](Tensor self, DType dtype)", forms=("method",), differentiable=False,
+         call="view_dtype",
          doc="The same bytes as elements of another dtype."),
     view("as_strided(Tensor self, Shape size, Ints stride, Int? storage_offset=None)",
          doc="A view with any geometry inside the storage."),
