@@ -149,3 +149,17 @@ def test_the_method_where_chooses_between_its_tensor_and_another():
     assert y.where(condition, flambeau.tensor([3.0, 4.0])).tolist() == [3.0, 2.0]
     assert y.where(condition=condition, other=9).tolist() == [9.0, 2.0]
     assert flambeau.where(condition, y, 9).tolist() == [9.0, 2.0]
+
+
+def test_masks_of_bytes_are_deprecated():
+    x, mask = flambeau.tensor([1, 2, 3]), flambeau.tensor([1, 0, 1], dtype=flambeau.uint8)
+    with pytest.warns(UserWarning, match="dtype uint8 is now deprecated"):
+        assert x[mask].tolist() == [1, 3]
+    with pytest.warns(UserWarning, match="dtype uint8 is now deprecated"):
+        x[mask] = 0
+    assert x.tolist() == [0, 2, 0]
+
+
+def test_elements_are_not_deleted():
+    with pytest.raises(TypeError, match="no elements to delete"):
+        del flambeau.zeros(2)[0]

@@ -29,6 +29,7 @@ NO_ROW = {
     "takes its operands one by one": {"einsum", "chain_matmul"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
     "views made of select and view_as_real": {"real", "imag"},
+    "the row conj, of complex numbers only": {"conj"},
     "the row of nn.functional, its arguments in another order": {
         "adaptive_max_pool1d", "max_pool1d_with_indices", "batch_norm", "instance_norm",
         "embedding", "embedding_bag", "grid_sampler", "dropout", "dropout_",
@@ -77,6 +78,7 @@ NO_ROW_METHODS = {
         "bfloat16", "int", "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
     "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
     "the row index_put, with masks spread": {"index_put", "index_put_"},
+    "the row conj": {"conj"},
     "the row where, whose first argument is not the tensor": {"where"},
     "always false: nothing is put off": {"is_conj", "is_neg"},
     "view rows that change the tensor itself": {

@@ -136,3 +136,29 @@ def test_real_and_imaginary_parts_are_views():
     z.real.add_(1)
     z.imag.zero_()
     assert z.tolist() == [2 + 0j, 4 + 0j]
+
+
+@pytest.mark.parametrize(("shape", "size", "strides"), [
+    ((3,), (1, 3), (3, 1)), ((5,), (1, 1, 5), (5, 5, 1)), ((3,), (2, 3), (0, 1)),
+    ((1,), (1, 1, 1), (1, 1, 1)), ((3,), (1, 2, 3), (0, 0, 1)), ((), (1, 1), (1, 1)),
+])
+def test_new_dimensions_of_one_element_step_over_what_follows(shape, size, strides):
+    assert flambeau.zeros(shape).expand(size).stride() == strides
+
+
+def test_ravel_is_contiguous():
+    x = flambeau.arange(6)
+    assert x[::2].ravel().is_contiguous()
+    assert x[::2].ravel().tolist() == [0, 2, 4]
+    assert x.view(2, 3).ravel().data_ptr() == x.data_ptr()
+
+
+def test_conjugates_of_real_numbers_are_the_tensor_itself():
+    x = flambeau.ones(2, requires_grad=True)
+    assert x.conj() is x and flambeau.conj(x) is x and x.conj_physical() is x
+    assert flambeau.tensor([1 + 2j]).conj().tolist() == [1 - 2j]
+
+
+def test_swapaxes_knows_the_names_of_numpy():
+    x = flambeau.zeros(2, 3, 4)
+    assert x.swapaxes(axis0=0, axis1=2).shape == (4, 3, 2)

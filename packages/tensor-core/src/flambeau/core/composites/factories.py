@@ -12,7 +12,7 @@ from flambeau.core.composites import (
 )
 from flambeau.core.composites.einsum import einsum
 from flambeau.core.composites.joins import broadcast_shape
-from flambeau.core.composites.methods import imag, index_put, index_put_, real
+from flambeau.core.composites.methods import conj, imag, index_put, index_put_, real
 from flambeau.core.size import Size
 
 _op = _core.operators()
@@ -82,7 +82,7 @@ FUNCTIONS = {  # type: dict[str, object]
     **creation.FUNCTIONS, **windows.FUNCTIONS, **facts.FUNCTIONS, **native.FUNCTIONS,
     **creation_data.FUNCTIONS, **settings.FUNCTIONS, "resize_as_": resizing.resize_as_,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
-                               index_put_, chain_matmul, einsum, real, imag)}}
+                               index_put_, chain_matmul, einsum, conj, real, imag)}}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
 NAMESPACE_FUNCTIONS = {

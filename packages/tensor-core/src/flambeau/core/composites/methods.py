@@ -328,6 +328,17 @@ def imag(input):
     return _op["select"](_op["view_as_real"](input), -1, 1)
 
 
+def conj(input):
+    """The complex conjugate; of real numbers the tensor itself.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.tensor([1 + 2j]).conj()
+        tensor([1.-2.j])
+    """
+    return _op["conj"](input) if input.is_complex() else input
+
+
 def where(self, condition, other):
     """The tensor's elements where a condition holds, those of ``other`` elsewhere.
 
@@ -410,7 +421,7 @@ def type(self, dtype=None, non_blocking=False):
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
     __array_namespace__, to_device, new_empty, new_empty_strided, new_zeros, new_ones, new_full,
-    new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, where, index_put,
+    new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, conj, where, index_put,
     index_put_, is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),

@@ -12,7 +12,7 @@ def angle(x):
 
 
 def conj_physical(x):
-    return _op["conj"](x)
+    return _op["conj"](x) if x.is_complex() else x
 
 
 def _real(name, x):

@@ -92,6 +92,13 @@ cdef object _as_index_tuple(object index):
     return (index,)
 
 
+cdef int _warn_of_bytes() except -1:
+    import warnings
+    warnings.warn("indexing with dtype uint8 is now deprecated, please use a dtype bool instead: "
+                  "x[mask.bool()]", stacklevel=2)
+    return 0
+
+
 cdef inline bint _is_mask(object i):
     """Bool tensors, and uint8 ones for old times' sake."""
     return isinstance(i, Tensor) and ((<Tensor>i)._dtype == FL_BOOL or (<Tensor>i)._dtype == FL_U8)
@@ -117,6 +124,8 @@ cdef object _index_entry(object i, Tensor like):
         result = tensor([], dtype=_dtypes[FL_I64], device="cpu")
     else:
         result = tensor(list(i) if isinstance(i, range) else i, device="cpu")
+    if (<Tensor>result)._dtype == FL_U8:
+        _warn_of_bytes()
     if fl_is_float((<Tensor>result)._dtype) or fl_is_complex((<Tensor>result)._dtype):
         raise IndexError(f"tensors used as indices must be integer or bool tensors, got "
                          f"{result.dtype} of shape {list(result.shape)}; write i.long()")

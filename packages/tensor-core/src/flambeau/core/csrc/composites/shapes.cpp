@@ -44,7 +44,11 @@ int fl_call_reshape_as(const fl_op *op, const fl_value *in, int n, fl_value *out
 
 int fl_call_ravel(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     static const int64_t line[] = {-1};
-    return fl_compose_result(op, in, n, out, reshaped(in[0].t, fl_ints_value(line, 1)));
+    if (in[0].t->flags & FL_CONTIGUOUS)
+        return fl_compose_result(op, in, n, out, reshaped(in[0].t, fl_ints_value(line, 1)));
+    Made dense(fl_compose(FL_OP_contiguous_copy, in[0]));
+    return dense ? fl_compose_result(op, in, n, out,
+                                     reshaped(dense.get(), fl_ints_value(line, 1))) : -1;
 }
 
 int fl_call_view_as(const fl_op *op, const fl_value *in, int n, fl_value *out) {

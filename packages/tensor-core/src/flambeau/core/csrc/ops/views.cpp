@@ -106,6 +106,10 @@ extern "C" int fl_infer_expand(const fl_op *op, const fl_value *in, int, fl_spec
         s->shape[i] = want;
         s->strides[i] = want == have && i >= pad ? t->strides[i - pad] : 0;
     }
+    /* New dimensions of one element step over what follows, as those that unsqueeze makes. */
+    for (int i = pad - 1; i >= 0; i--)
+        if (s->shape[i] == 1)
+            s->strides[i] = i + 1 == nd ? 1 : fl_wrapping_mul(s->shape[i + 1], s->strides[i + 1]);
     int64_t numel;
     return fl_count_elements(nd, s->shape, &numel) ? 0 : fl_count_error("expand", nd, s->shape);
 }

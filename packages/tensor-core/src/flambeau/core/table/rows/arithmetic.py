@@ -110,7 +110,7 @@ ROWS = (
     pointwise("bitwise_not(Tensor self)", int="~self", bool="~self", inplace=True,
               dunder="invert", doc="Bitwise complement."),
     pointwise("conj(Tensor self)", "self", complex="conj(self)", bool="self",
-              derive=False, doc="Complex conjugate."),
+              derive=False, forms=(), doc="Complex conjugate."),
     pointwise("real_part(Tensor self)", "self", bool="self", complex="real(self)", rule="real",
               forms=(), derive=False, doc="The real part."),
     pointwise("where(Mask condition, Operand self, Operand other)",
