@@ -274,3 +274,17 @@ def test_golden_texts(fn, text):
     with pytest.raises(RuntimeError) as error:
         fn(leaf(1.0, 2.0))
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize("transform", ["grad", "vmap of grad", "jacrev", "hessian"])
+def test_transforms_are_looked_into(transform):
+    """The values below a level are looked at, of all samples together."""
+    run = {"grad": flambeau.func.grad, "jacrev": flambeau.func.jacrev,
+           "hessian": flambeau.func.hessian,
+           "vmap of grad": lambda f: flambeau.vmap(flambeau.func.grad(f))}[transform]
+    x = flambeau.ones(3, 2) if transform == "vmap of grad" else flambeau.ones(2)
+    expected = run(lambda x: (x ** 3).sum())(x).tolist()
+    with detect_anomaly():
+        assert run(lambda x: (x ** 3).sum())(x).tolist() == expected
+        with pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan|made a NaN"):
+            run(lambda x: (x.sqrt() * 0).sum())(x - 1)

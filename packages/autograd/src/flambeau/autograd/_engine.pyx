@@ -41,7 +41,7 @@ import functools
 import warnings
 
 fl_import()
-from flambeau.core import ops
+from flambeau.core import _core, ops
 
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._edge import GradientEdge

@@ -133,8 +133,11 @@ cdef int bad_floats(const real_t *data, int64_t n, int looks_for) noexcept nogil
 
 
 cdef int bad_by_operators(object tensor, int looks_for) except -1:
-    """The same for half precision, complex, strided and other devices."""
+    """The same for half precision, complex, strided, other devices, and levels of transforms."""
     cdef uint32_t mode = FL.get_mode()
+    if _core.level_of(tensor):
+        from flambeau.autograd.transforms.stack import plain
+        tensor = plain(tensor)
     if tensor.device.type == "meta":
         return 0
     FL.set_mode(mode & ~<uint32_t>FL_M_GRAD)
