@@ -5,6 +5,9 @@
 are imported on first use.
 """
 from flambeau import rooms
+
+__path__ = rooms.extend_path(__path__, __name__)  # before other threads look for what is below
+
 from flambeau.core import (
     Generator,
     Size,
@@ -49,7 +52,6 @@ from flambeau.core import dtypes as _dtypes
 from flambeau.core.layouts import FORMATS as _FORMATS
 from flambeau.core.layouts import strided as strided
 
-__path__ = rooms.extend_path(__path__, __name__)
 globals().update(functions)
 globals().update(_dtypes)
 rooms.explain_absent_rooms()

@@ -27,10 +27,9 @@ def _source_folders() -> list[str]:
     return [os.path.join(folder, "") for folder in flambeau.__path__]
 
 
-install_tape()
-install_tensor_methods(TENSOR_ATTRIBUTES)
-
 set_own_folders(_source_folders())
+install_tape()
+install_tensor_methods(TENSOR_ATTRIBUTES)  # last: other threads may call these at once
 
 #: What is imported when it is first used -> the module it is in.
 _LATER = {

@@ -9,6 +9,7 @@ are derived and registered on first use.
 from __future__ import annotations
 
 from flambeau.core import find_op
+from flambeau.core.once import first_use
 
 __all__ = ["derived_calls"]
 
@@ -28,8 +29,9 @@ def derived_calls(key: str, params: list[str], operands: list[str]) -> list[Call
     Returns:
         One call per operand that can be differentiated; None when there is none.
     """
-    if not any(_exists(_key(key, p)) for p in operands):
-        _derive(key)
+    with first_use:             # or other threads see the first of several rows alone
+        if not any(_exists(_key(key, p)) for p in operands):
+            _derive(key)
     names = {"result": "result0"} | {_apart(p): p for p in params}
     calls: list[Call] = [((p,), (_key(key, p), names)) for p in operands if _exists(_key(key, p))]
     return calls or None

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import flambeau
+from flambeau.core.once import first_use
 from flambeau.cuda import amp
 from flambeau.cuda.cupy_module import cupy, why_unavailable
 
@@ -39,7 +40,8 @@ def backend() -> CuPyBackend:
     if _backend is None:
         from flambeau.cuda.cupy_backend import CuPyBackend
 
-        _backend = CuPyBackend()
+        with first_use:
+            _backend = _backend or CuPyBackend()
     return _backend
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau import Tensor
 from flambeau.core import register_op, update
+from flambeau.core.once import once
 
 from ._rows import UpdateRow
 
@@ -24,7 +25,10 @@ def apply_update(
             first, the gradients last.
         scalars: The run-time scalars in the row's order, the same for all parameters.
     """
-    op = _operators.get(row.name)
-    if op is None:
-        op = _operators[row.name] = register_op(row.schema, float=row.formula, differentiable=False)
-    update(op, operands, scalars)
+    update(_operators.get(row.name) or _registered(row), operands, scalars)
+
+
+@once
+def _registered(row: UpdateRow) -> Any:
+    op = register_op(row.schema, float=row.formula, differentiable=False)
+    return _operators.setdefault(row.name, op)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
 from flambeau.core import register_op
+from flambeau.core.once import once
 
 from ._checks import at_least_zero, check_rate
 from ._rows import SHRINK_AND_MOVE
@@ -140,7 +140,7 @@ _FORMULAS = {
 }
 
 
-@cache
+@once
 def _operator(name: str) -> Any:
     operands, formula = _FORMULAS[name]
     schema = f"optim_adafactor_{name}({operands}, *, Float least)"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
 from flambeau.core import register_op
+from flambeau.core.once import once
 
 from ._checks import at_least_zero, check_rate
 from ._rows import SHRINK_AND_MOVE
@@ -152,7 +152,7 @@ def orthogonalized(
     return x.t() if is_tall else x
 
 
-@cache
+@once
 def _mix() -> Any:
     schema = "optim_muon_mix(Operand a, Operand b, *, Float p, Float q)"
     return register_op(schema, float="p * a + q * b", differentiable=False)

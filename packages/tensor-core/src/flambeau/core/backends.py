@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from flambeau.core import _core
+from flambeau.core.once import first_use
 
 GROUP = "flambeau.backends"
 _adapters: dict[str, Backend] = {}
@@ -130,7 +131,7 @@ def load(name: str) -> None:
     if name == "ref":
         from flambeau.testing.reference import ReferenceBackend
 
-        register(ReferenceBackend())
+        _register_once(name, ReferenceBackend)
         return
     from importlib.metadata import entry_points
 
@@ -148,9 +149,16 @@ def _load_entry(entry) -> None:
     try:
         found = entry.load()
         if not isinstance(found, ModuleType):
-            register(found() if callable(found) else found)
+            _register_once(entry.name, found)
         elif entry.name not in _core.known_devices():
             raise RuntimeError("its import did not register a device of this name")
     except Exception as error:
         raise RuntimeError(f"the backend of device type {entry.name!r} ({entry.value}) did not "
                            f"load: {error}") from error
+
+
+def _register_once(name: str, found) -> None:
+    """Register a backend, or what a function returns, unless another thread was faster."""
+    with first_use:     # not around the import, whose module may register operators
+        if name not in _core.known_devices():
+            register(found() if callable(found) else found)

@@ -12,6 +12,7 @@ from flambeau.core import _core
 from flambeau.core.formula import parse
 from flambeau.core.formula.bytecode import assemble
 from flambeau.core.formula.registry import FormulaError
+from flambeau.core.once import first_use
 from flambeau.core.table import ROWS, Row
 from flambeau.core.table.derived import derived_row
 from flambeau.core.table.make import pointwise
@@ -66,19 +67,23 @@ def _defined_kinds(schema: str, formula: str) -> dict[str, str]:
 
 def register_row(row: Row):
     """Add a row; what ``register_op`` does after reading the schema."""
+    with first_use:
+        return _added(row)
+
+
+def _added(row: Row):
     if row.key in _core.op_keys():
         raise ValueError(f"an operator '{row.key}' is already in the table; choose another name")
     names = [p.name for p in row.params]
     codes = [_code(row, kind) for kind in KINDS]
     results = [KINDS.index(_result_kind(row, kind)) for kind in KINDS]
     writes = [i for i, p in enumerate(row.operands) if p.writes]
-    operator = _core._register(
+    _registered[row.key] = row          # before threads can find the operator and ask for its row
+    return _core._register(
         row.name, row.overload, row.doc, DTYPE_RULES.index(row.rule), int(row.differentiable),
         [_param(p) for p in row.params], [names.index(p.name) for p in row.operands],
         [int(p.role == "Mask") for p in row.operands], [names.index(p.name) for p in row.scalars],
         codes, results, writes or [255] * len(row.outputs), len(row.outputs))
-    _registered[row.key] = row
-    return operator
 
 
 def _param(p) -> tuple:

@@ -1,13 +1,13 @@
 """Tensor types by dtype, ``flambeau.LongTensor``, as older programs name, make and test tensors."""
 from __future__ import annotations
 
-from functools import cache
 from numbers import Integral, Number
 from typing import Any
 
 from flambeau.core import Size, _core, functions
 from flambeau.core._core import Tensor
 from flambeau.core.composites.methods import TYPES
+from flambeau.core.once import once
 
 
 class TensorType(type):
@@ -70,7 +70,7 @@ def _shared(name: str, dtype: Any, values: Tensor) -> Tensor:
     return values.detach()
 
 
-@cache
+@once
 def named(name: str) -> TensorType | None:
     """The type called ``name``; None when there is none."""
     dtype = TYPES.get(name.removesuffix("Tensor"))

@@ -13,8 +13,8 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from .. import init
 from .._core import ops
+from .._siblings import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import flambeau
 from flambeau import Tensor
 
-from .. import functional as F
+from .._siblings import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module

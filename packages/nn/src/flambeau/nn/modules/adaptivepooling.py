@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from flambeau import Tensor
 
-from .. import functional as F
+from .._siblings import functional as F
 from ._sizes import Size, spread
 from .module import Module
 

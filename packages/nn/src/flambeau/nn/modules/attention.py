@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import flambeau
 from flambeau import Tensor
 
-from .. import init
 from .._multihead import Call, Weights, attend
+from .._siblings import init
 from ..parameter import Parameter
 from .linear import Linear
 from .module import Module

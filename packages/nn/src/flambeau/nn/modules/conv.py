@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import flambeau
 from flambeau import Tensor
 
-from .. import functional as F
-from .. import init
+from .._siblings import functional as F
+from .._siblings import init
 from ..parameter import Parameter
 from ._sizes import Size, check_whole, spread
 from .module import Module

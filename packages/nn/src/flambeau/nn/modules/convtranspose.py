@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau import Tensor
 
-from .. import functional as F
+from .._siblings import functional as F
 from ._sizes import Size, spread
 from .conv import _ConvNd
 

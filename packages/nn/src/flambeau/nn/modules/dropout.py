@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from flambeau import Tensor
 
-from .. import functional as F
+from .._siblings import functional as F
 from .module import Module
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau import Tensor
 
-from .. import functional as F
+from .._siblings import functional as F
 from .batchnorm import _NormBase
 
 

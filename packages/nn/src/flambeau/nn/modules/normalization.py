@@ -8,8 +8,8 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from .. import functional as F
-from .. import init
+from .._siblings import functional as F
+from .._siblings import init
 from ..parameter import Parameter
 from ._sizes import check_whole
 from .module import Module

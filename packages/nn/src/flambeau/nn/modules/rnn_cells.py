@@ -8,8 +8,8 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from .. import init
 from .._core import ops
+from .._siblings import init
 from ..parameter import Parameter
 from .module import Module
 

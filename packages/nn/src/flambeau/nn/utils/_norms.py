@@ -7,7 +7,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from .. import functional as F
+from .._siblings import functional as F
 from ..modules.module import Module
 
 

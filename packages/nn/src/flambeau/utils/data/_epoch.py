@@ -12,7 +12,7 @@ from typing import Any
 import flambeau
 from flambeau.random import use_generator
 
-from . import sampler as _sampler
+from .sampler import Sampler
 
 _DONE = object()
 
@@ -35,7 +35,7 @@ class Streams:
         found = [generator, *(getattr(each, "generator", None) for each in samplers)]
         own = [each for each in found if isinstance(each, flambeau.Generator)]
         self._own = list({id(each): each for each in own}.values())
-        self._foreign = any(type(each).__module__ != _sampler.__name__ for each in samplers)
+        self._foreign = any(type(each).__module__ != Sampler.__module__ for each in samplers)
 
     def state(self) -> dict[str, Any]:
         """Where all streams are now, in lists and numbers."""

@@ -9,7 +9,8 @@ from typing import Any, Generic
 
 from flambeau import Tensor
 
-from . import _checks, _epoch
+from ._checks import check_batches, check_context, check_dataset, check_order, check_workers
+from ._epoch import Streams, begin, draw_seed
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
 from ._run import LoadHere, Progress, Run, forever, number_jobs
@@ -103,11 +104,11 @@ class DataLoader(Generic[Sample]):
     ) -> None:
         self._is_iterable = isinstance(dataset, IterableDataset)
         if not self._is_iterable:
-            _checks.check_dataset(dataset)
-        _checks.check_workers(num_workers, timeout, prefetch_factor, persistent_workers, workers)
-        _checks.check_context(num_workers, multiprocessing_context, workers)
-        _checks.check_order(self._is_iterable, shuffle, sampler, batch_sampler)
-        _checks.check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
+            check_dataset(dataset)
+        check_workers(num_workers, timeout, prefetch_factor, persistent_workers, workers)
+        check_context(num_workers, multiprocessing_context, workers)
+        check_order(self._is_iterable, shuffle, sampler, batch_sampler)
+        check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.dataset = dataset
         self.num_workers = num_workers
         self.pin_memory = pin_memory
@@ -152,7 +153,7 @@ class DataLoader(Generic[Sample]):
         if resume is None:
             self._epoch += 1
             start = streams.state()
-            seed, skip = _epoch.draw_seed(self.generator), 0
+            seed, skip = draw_seed(self.generator), 0
         else:
             start, seed, skip = resume["start"], resume["seed"], resume["batches"]
         mode = self._mode()
@@ -161,7 +162,7 @@ class DataLoader(Generic[Sample]):
             indices: Iterator[Any] = orders()
         else:
             generator = self.generator
-            indices = _epoch.begin(orders, generator, streams, resume and start, skip)
+            indices = begin(orders, generator, streams, resume and start, skip)
         self._runs += 1
         self._current = progress = Progress(start, seed, skip, self._told_length)
         replayed = skip if mode == "next" and self.shard_iterable else 0
@@ -274,11 +275,11 @@ class DataLoader(Generic[Sample]):
             "sampler": type(self.sampler if self.batch_size else batches).__name__,
         }
 
-    def _streams(self) -> _epoch.Streams:
+    def _streams(self) -> Streams:
         inner = getattr(self.batch_sampler, "sampler", None)
         samplers = [self.sampler, self.batch_sampler, inner]
         kept = {id(each): each for each in samplers if each is not None}
-        return _epoch.Streams(self.generator, list(kept.values()))
+        return Streams(self.generator, list(kept.values()))
 
     def _make_sampler(self, shuffle: bool) -> Any:
         if self._is_iterable:

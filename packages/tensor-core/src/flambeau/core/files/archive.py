@@ -7,8 +7,9 @@ import zipfile
 import zlib
 
 from flambeau.core import _core
-from flambeau.core.files import npy
 from flambeau.core.files.errors import fail
+from flambeau.core.files.npy import MAGIC, elements, header
+from flambeau.core.files.npy import read as read_array
 from flambeau.core.files.sources import Source
 
 _LOCAL = struct.Struct("<4s22xHH")      # signature ... length of the name, of what follows it
@@ -96,9 +97,9 @@ def _read_array(source: Source, member: zipfile.ZipInfo):
         part = source.part(*stored_part(source, member))
     else:
         part = _inflate(source, member)
-    if bytes(part[:6]) != npy.MAGIC:
+    if bytes(part[:6]) != MAGIC:
         fail(f"{member.filename!r} in the zip archive is not an .npy file")
-    return npy.read(Source(part))
+    return read_array(Source(part))
 
 
 def _inflate(source: Source, member: zipfile.ZipInfo) -> memoryview:
@@ -129,13 +130,13 @@ def writer(arrays):
         if not isinstance(name, str) or not isinstance(x, _core.Tensor):
             raise TypeError(f"save(): an .npz file holds tensors under names, got "
                             f"{type(x).__name__} under {name!r}")
-    heads = {name: npy.header(x) for name, x in arrays.items()}
+    heads = {name: header(x) for name, x in arrays.items()}
 
     def write(file) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, x in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     member.write(heads[name])
-                    member.write(npy.elements(x))
+                    member.write(elements(x))
 
     return write

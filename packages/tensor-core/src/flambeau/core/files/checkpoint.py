@@ -11,10 +11,11 @@ from zipfile import ZipInfo
 
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.files import archive, pickles
+from flambeau.core.files.archive import stored_part
 from flambeau.core.files.errors import fail
 from flambeau.core.files.memory import over_bytes
-from flambeau.core.files.pickles import Named, Refused
+from flambeau.core.files.pickles import Named, Refused, plain_key
+from flambeau.core.files.pickles import run as run_pickle
 from flambeau.core.files.sources import Source
 from flambeau.core.size import Size
 
@@ -97,10 +98,10 @@ class _Checkpoint:
         if self.folder + name not in self.members:
             fail(f"the checkpoint has no member {self.folder + name!r}; the file is damaged")
         member = self.members[self.folder + name]
-        return self.source.part(*archive.stored_part(self.source, member))
+        return self.source.part(*stored_part(self.source, member))
 
     def read(self):
-        return pickles.run(bytes(self._part("data.pkl")), self._names(), self._stored, _attach)
+        return run_pickle(bytes(self._part("data.pkl")), self._names(), self._stored, _attach)
 
     def _names(self) -> dict[str, Named | Refused]:
         names = {f"torch.{name}Storage": dtype for name, dtype in _STORAGES.items()}
@@ -208,7 +209,7 @@ def _ordered(items=()):
     for item in items:
         if type(item) is not list and type(item) is not tuple or len(item) != 2:
             fail("an OrderedDict of the checkpoint is damaged")
-        made[pickles.plain_key(item[0])] = item[1]
+        made[plain_key(item[0])] = item[1]
     return made
 
 
@@ -222,7 +223,7 @@ def _members(kind):
     def build(items=()):
         if type(items) is not list and type(items) is not tuple:
             fail(f"a {kind.__name__} of the checkpoint is damaged")
-        return kind([pickles.plain_key(item) for item in items])
+        return kind([plain_key(item) for item in items])
 
     return build
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from . import registry
 from .algebra import ONE, ZERO, add, mul, select
 from .derivative_rules import COMPLEX_RULES, CONSTANT, HOLOMORPHIC, RULES, Rule
 from .expr import LEAVES, Expr, call, is_const, param, postorder, substitute
-from .registry import FormulaError
+from .registry import FormulaError, find
 
 
 def derivative(expr: Expr, wrt: str | Expr, is_complex: bool = False) -> Expr:
@@ -120,7 +119,7 @@ def _slope(node: Expr, slopes: Mapping[Expr, Expr], rules: Mapping[str, Rule]) -
 
 def _through_definition(node: Expr, inner: Sequence[Expr]) -> Expr:
     """Differentiate the body of a prelude function that is the same in both precisions."""
-    definition = registry.find(node.op, "float")
+    definition = find(node.op, "float")
     if definition is None:
         raise FormulaError(f"{node.op}() has no derivative")
     names = [param(f"{node.op}.{number}") for number in range(len(node.args))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import prelude, registry
+from .prelude import ARITIES
 from .primitives import PRIMITIVES
 
 ALIASES = {
@@ -25,12 +25,12 @@ ALIASES = {
 
 COMPLEX_PARTS = {"complex": 2, "real": 1, "imag": 1, "conj": 1}
 
-PRELUDE = frozenset(registry.arities())
+PRELUDE = frozenset(ARITIES)
 
 ARITY: dict[str, int] = {
-    **registry.arities(),
+    **ARITIES,
     **COMPLEX_PARTS,
     **{name: len(row.args) for name, row in PRIMITIVES.items()},
 }
 
-__all__ = ["ALIASES", "ARITY", "COMPLEX_PARTS", "PRELUDE", "prelude"]
+__all__ = ["ALIASES", "ARITY", "COMPLEX_PARTS", "PRELUDE"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from . import registry
 from .expr import Expr, postorder
 from .folding import fold_instruction
 from .functions import PRELUDE
@@ -18,7 +17,7 @@ from .literal import Literal
 from .parts import split
 from .primitives import CONVERSIONS, EXTERNS, PRIMITIVES, TYPE_CLASSES
 from .program import Instr, Program
-from .registry import FormulaError
+from .registry import FormulaError, find
 
 COMPUTE_TYPES = {"f32": "f32", "f64": "f64", "i64": "i64", "bool": "b", "c64": "f32", "c128": "f64"}
 """Compute type of a kernel, to the type of its real parts."""
@@ -130,11 +129,11 @@ class _Lowering:
         return self.emit(Instr(node.op, real_type(kind), (), name))
 
     def prelude(self, node: Expr, args: list[int], common: str) -> int | None:
-        definition = registry.find(node.op, common)
+        definition = find(node.op, common)
         if definition is None and common in ("i32", "i64", "b") and self.base in ("f32", "f64"):
             if node.op not in PRIMITIVES:
                 common = self.base
-                definition = registry.find(node.op, common)
+                definition = find(node.op, common)
         if definition is None:
             return None
         literal = any(map(self.is_weak, args))

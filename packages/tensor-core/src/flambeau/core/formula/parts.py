@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import registry
 from .expr import Expr, Operand, call, const, postorder, wrap
+from .registry import FormulaError, find
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def _node(node: Expr, args: list[Part], is_complex: Callable[[str], bool]) -> Pa
     if node.op in _ARITHMETIC:
         result: Part = _ARITHMETIC[node.op](*pairs)
         return result
-    definition = registry.find(node.op, "complex")
+    definition = find(node.op, "complex")
     if definition is None:
-        raise registry.FormulaError(f"{node.op}() is not defined for complex arguments")
+        raise FormulaError(f"{node.op}() is not defined for complex arguments")
     found: Part = definition(*pairs)
     return found
 
@@ -140,7 +140,7 @@ def _conj(z: Part) -> Part:
 
 def _complex(re: Part, im: Part) -> Part:
     if isinstance(re, Pair) or isinstance(im, Pair):
-        raise registry.FormulaError("complex(re, im) takes two real values")
+        raise FormulaError("complex(re, im) takes two real values")
     return Pair(re, im)
 
 

@@ -4,7 +4,7 @@ It shows that devices swap, and is the template for a backend of your own: memor
 one ``run`` that finds the kernel of a row. Kernels are functions from arrays to arrays:
 
 - pointwise rows need no code: their formula is evaluated (``pointwise.py``);
-- the others are looked up by key in ``KERNELS``, filled by the modules beside this one.
+- the others are looked up by key in ``KERNELS``, which the modules beside this one fill.
 
 What is in neither is answered with NotImplemented; the core then says so to the user.
 """
@@ -17,31 +17,25 @@ import numpy as np
 from flambeau.core import _core
 from flambeau.core.backends import Backend
 from flambeau.testing import arrays
+from flambeau.testing.reference import (  # they register kernels
+    bessel,
+    create,
+    fourier,
+    images,
+    indexing,
+    linalg,
+    matrix,
+    movement,
+    network,
+    numbers,
+    pool,
+    recurrent,
+    reduce,
+    statistics,
+    windows,
+)
+from flambeau.testing.reference.kernels import KERNELS, RAW_KERNELS, kernel, raw_kernel
 from flambeau.testing.reference.pointwise import run_pointwise
-
-#: Kernels by key. An ordinary one takes the row's arguments, tensors as arrays, and returns the
-#: output or a tuple of them.
-KERNELS: dict = {}
-#: Kernels that need the tensors themselves: called with the row's arguments and its outputs.
-RAW_KERNELS: dict = {}
-
-
-def _adder(table: dict, keys: tuple[str, ...]):
-    def add(function):
-        table.update(dict.fromkeys(keys, function))
-        return function
-
-    return add
-
-
-def kernel(*keys: str):
-    """Make a function the kernel of rows."""
-    return _adder(KERNELS, keys)
-
-
-def raw_kernel(*keys: str):
-    """Make a function on tensors the kernel of rows."""
-    return _adder(RAW_KERNELS, keys)
 
 
 def as_array(value):
@@ -78,24 +72,6 @@ class ReferenceBackend(Backend):
         for out, result in zip(outs, results, strict=True):
             arrays.store(out, result)
 
-
-from flambeau.testing.reference import (  # noqa: E402  (they register kernels here)
-    bessel,
-    create,
-    fourier,
-    images,
-    indexing,
-    linalg,
-    matrix,
-    movement,
-    network,
-    numbers,
-    pool,
-    recurrent,
-    reduce,
-    statistics,
-    windows,
-)
 
 __all__ = ["KERNELS", "ReferenceBackend", "bessel", "create", "fourier", "images", "indexing",
            "kernel", "linalg", "matrix", "movement", "network", "numbers", "pool", "raw_kernel",

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from flambeau.testing.reference import kernel
+from flambeau.testing.reference.kernels import kernel
 
 _TERMS = 40
 

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 
-from flambeau.testing.reference import kernel
+from flambeau.testing.reference.kernels import kernel
 
 # ---- groups
 

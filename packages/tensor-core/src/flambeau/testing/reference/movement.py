@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from flambeau.testing.reference import kernel
 from flambeau.testing.reference.indexing import _added, _along, _source
+from flambeau.testing.reference.kernels import kernel
 
 
 @kernel("repeat_places")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from flambeau.testing import arrays
-from flambeau.testing.reference import kernel, raw_kernel
+from flambeau.testing.reference.kernels import kernel, raw_kernel
 
 
 def _last(x, axes):

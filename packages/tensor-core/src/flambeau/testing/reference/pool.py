@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flambeau.testing.reference import kernel
+from flambeau.testing.reference.kernels import kernel
 
 
 def _pair(value, default=None):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flambeau.testing.reference import kernel
+from flambeau.testing.reference.kernels import kernel
 
 
 def _wide(x):

@@ -5,7 +5,7 @@ import numpy as np
 
 from flambeau.core import _core
 from flambeau.testing import arrays
-from flambeau.testing.reference import kernel, raw_kernel
+from flambeau.testing.reference.kernels import kernel, raw_kernel
 from flambeau.testing.reference.reduce import _converted, _wide, axes, var
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from flambeau.testing.reference import kernel
+from flambeau.testing.reference.kernels import kernel
 
 
 def _each(value, n):

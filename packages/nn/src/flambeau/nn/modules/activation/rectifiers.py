@@ -7,8 +7,8 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from ... import functional as F
 from ..._core import ops
+from ..._siblings import functional as F
 from ...parameter import Parameter
 from ..module import Module
 from ._base import Inplace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau import Tensor
 
-from ... import functional as F
+from ..._siblings import functional as F
 from ..module import Module
 
 

@@ -6,7 +6,7 @@ import warnings
 
 from flambeau import Tensor
 
-from ... import functional as F
+from ..._siblings import functional as F
 from ..module import Module
 from ._base import Inplace
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flambeau import Tensor
 
-from ... import functional as F
 from ..._core import ops
+from ..._siblings import functional as F
 from ..module import Module
 from ._base import Inplace
 

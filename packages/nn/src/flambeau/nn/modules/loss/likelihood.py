@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from flambeau import Tensor
 
-from ... import functional as F
+from ..._siblings import functional as F
 from ._base import Loss
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from flambeau import Tensor
 
-from ... import functional as F
 from ..._linear_cross_entropy import LinearCrossEntropyOptions
+from ..._siblings import functional as F
 from ..linear import Linear
 from ._base import WeightedLoss
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flambeau import Tensor
 
-from ... import functional as F
+from ..._siblings import functional as F
 from ..distance import PairwiseDistance
 from ._base import Loss
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from flambeau import Tensor
 
-from ... import functional as F
-from ... import init
+from ..._siblings import functional as F
+from ..._siblings import init
 from ..module import Module
 from ..normalization import LayerNorm
 from .layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau import Tensor
 
-from ... import functional as F
+from ..._siblings import functional as F
 from ..activation import GELU, ReLU
 from ..attention import MultiheadAttention
 from ..dropout import Dropout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import flambeau
 from flambeau import Tensor
 
-from ... import functional as F
+from ..._siblings import functional as F
 from ...modules.module import Module
 from .._norms import tensor_of
 from ..parametrize import register_parametrization

@@ -9,6 +9,7 @@
 #include <cpuid.h>
 #endif
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include <atomic>
@@ -155,7 +156,13 @@ void fl_openblas_gemm(const fl_openblas *blas, int dtype, const fl_cblas_gemm *a
     }
 }
 
+/* A fork waits until the library is open: its child could not take the lock. */
+static void before_fork() { lock.lock(); }
+static void after_fork() { lock.unlock(); }
+
 void fl_blas_set_path(const char *path) {
+    static const int guarded = pthread_atfork(before_fork, after_fork, after_fork);
+    (void)guarded;
     std::lock_guard<std::mutex> held(lock);
     library_path() = path ? path : "";
 }

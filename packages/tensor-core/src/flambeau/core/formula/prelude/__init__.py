@@ -1,5 +1,6 @@
 """Mathematical functions written in the formula language itself; importing registers them."""
 
+from ..registry import arities
 from . import (
     activation,
     bessel,
@@ -21,7 +22,11 @@ from . import (
     unsigned,
 )
 
+#: Number of arguments of every function here.
+ARITIES = arities()
+
 __all__ = [
+    "ARITIES",
     "activation",
     "bessel",
     "complex",
