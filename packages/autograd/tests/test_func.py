@@ -148,6 +148,17 @@ class TestNumbers:
 
 
 class TestVmap:
+    @pytest.mark.parametrize("fn", [
+        flambeau.linalg.eig, flambeau.linalg.eigvalsh, flambeau.linalg.qr, flambeau.linalg.svd,
+        flambeau.matrix_exp, flambeau.linalg.det, lambda x: flambeau.atan2(x, flambeau.ones(2)),
+        lambda x: x.gather(0, flambeau.zeros(2, 2, dtype=flambeau.int64)),
+        lambda x: flambeau.cat([x, flambeau.ones(2, 2)]), lambda x: x.diagonal(0, 0, 1)])
+    def test_what_one_sample_cannot_a_batch_cannot(self, fn):
+        """Three vectors are no matrix."""
+        for call in (fn, func.vmap(fn)):
+            with pytest.raises((RuntimeError, IndexError)):
+                call(flambeau.ones(3) if call is fn else flambeau.ones(3, 3))
+
     def test_out_dims_in_a_tuple(self):
         x = flambeau.arange(6).reshape(2, 3)
         assert func.vmap(lambda r: r, out_dims=(1,))(x).tolist() == x.t().tolist()

@@ -1,6 +1,8 @@
 """Levels of vmap. A tensor of such a level stands for a batch: its first dimension is hidden."""
 from __future__ import annotations
 
+from contextlib import suppress
+
 from flambeau.autograd.transforms.batching import find_batch_rule
 from flambeau.autograd.transforms.batching.basics import align
 from flambeau.autograd.transforms.batching.random import RANDOM, random_rule
@@ -99,6 +101,7 @@ class BatchLevel(Level):
             return random_rule(self, op, inner, flags)
         if not any(flags):
             return as_tuple(_core.call(op, inner)), False
+        _check_sample(op, args)
         return as_tuple(find_batch_rule(op)(self, op, inner, flags, args)), True
 
     def compute(self, op, args):
@@ -141,6 +144,13 @@ class BatchLevel(Level):
         if batched and not target_batched:
             self._refuse_target(op, target)
         ops.copy_(inner, align(result, inner.ndim - 1) if batched else result)
+
+
+def _check_sample(op, args) -> None:
+    """Raise what the operator would for one sample: with the batch in front a vector is a matrix,
+    and shapes broadcast that should not."""
+    with suppress(NotImplementedError):         # the shape of the result depends on values
+        _core.infer(op, args)
 
 
 def _is_fresh(tensor: Tensor) -> bool:
