@@ -95,3 +95,18 @@ def test_parameter_list():
     assert len(values[1:]) == 2
     with pytest.raises(IndexError, match="3 parameters"):
         values[3]
+
+
+@pytest.mark.parametrize("made", [nn.Sequential, lambda *modules: nn.ModuleList(modules)])
+@pytest.mark.parametrize("wrong", [3, [nn.ReLU()]])
+def test_a_mistake_leaves_the_modules(made, wrong):
+    container = made(nn.ReLU(), nn.Tanh(), nn.Identity())
+    with pytest.raises((TypeError, AssertionError), match="takes a module"):
+        container.insert(1, wrong)
+    assert len(container) == 3
+
+
+@pytest.mark.parametrize("index", [-4, 4])
+def test_positions_that_a_sequence_lacks(index):
+    with pytest.raises(IndexError, match="from -3 to 3"):
+        nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Identity()).insert(index, nn.ReLU())

@@ -125,6 +125,26 @@ def test_extra_state():
         target.load_state_dict({})
 
 
+class Gives(nn.Module):
+    def get_extra_state(self):
+        return 5
+
+
+class Takes(nn.Module):
+    def set_extra_state(self, state):
+        self.state = state
+
+
+def test_extra_state_is_asked_for_by_who_takes_it():
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
+        Gives().load_state_dict(Gives().state_dict())
+    with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
+        Takes().load_state_dict(Takes().state_dict())
+    taking = Takes()
+    taking.load_state_dict(Gives().state_dict())
+    assert taking.state == 5
+
+
 def test_hooks_rename_and_forgive():
     layer = nn.Linear(2, 1)
 

@@ -55,6 +55,10 @@ class _List(Module):
 
     def insert(self, index: int, module: Module) -> Any:
         """Add a module before position ``index``, and return this container."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(
+                f"{type(self).__name__}.insert() takes a module, not {type(module).__name__}"
+            )
         kept = list(self)
         kept.insert(index, module)
         self._refill(kept)
@@ -123,6 +127,21 @@ class Sequential(_List):
             names = list(self._module_names)[idx]
             return type(self)({name: self.__dict__[name] for name in names})
         return super().__getitem__(idx)
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before position ``index``, and return this container.
+
+        Raises:
+            AssertionError: It is no module.
+            IndexError: There is no such position.
+        """
+        if not isinstance(module, Module):
+            raise AssertionError(f"insert() takes a module, not {type(module).__name__}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(
+                f"insert() at position {index}: there are those from {-len(self)} to {len(self)}"
+            )
+        return super().insert(index, module)
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *_checked(other))

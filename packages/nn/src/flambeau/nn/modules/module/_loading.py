@@ -67,7 +67,7 @@ class Loading:
             hook(module, self.state, prefix, self._metadata(prefix), True, *self._lists())
         for name, target in own_state(module):
             self._plan_tensor(module, name, prefix + name, target)
-        if has_extra_state(module):
+        if module._takes_extra_state():
             self._plan_extra(module, prefix + EXTRA_STATE)
 
     def left_over(self, module: Any, prefix: str) -> list[str]:

@@ -173,6 +173,9 @@ class State(Tree, Hooks):
     def _has_extra_state(self) -> bool:
         return type(self).get_extra_state is not State.get_extra_state
 
+    def _takes_extra_state(self) -> bool:
+        return type(self).set_extra_state is not State.set_extra_state
+
 
 def _has_post_hooks(module: Any) -> bool:
     return any(child._hooks_of("load_post") for child in module.modules())
