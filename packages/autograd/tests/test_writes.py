@@ -154,6 +154,17 @@ class TestRefusals:
             take(flambeau.zeros(2, 1))[1].add_(leaf(1.0))
         take(flambeau.zeros(2, 1))[1].add_(1)
 
+    @pytest.mark.parametrize("take", [
+        lambda b: b.unsafe_split(1), lambda b: b.unsafe_chunk(2),
+        lambda b: b.unsafe_split_with_sizes([1, 1]), lambda b: b.tensor_split(2),
+    ])
+    def test_one_of_several_that_may_be_written(self, take):
+        x = leaf(1.0, 2.0)
+        first, second = take(x * 1)
+        first.mul_(second)
+        first.sum().backward()
+        assert x.grad.tolist() == [2.0, 1.0]
+
     def test_out(self):
         out = flambeau.zeros(1)
         with pytest.raises(RuntimeError, match="out=.* don't support automatic differentiation"):

@@ -90,7 +90,7 @@ def grad(outputs: _Place | Sequence[_Place],
         return dict(zip(inputs, found, strict=True))
     outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
-        return ()
+        raise ValueError("grad requires non-empty inputs: name the tensors to differentiate by")
     keep = create_graph if retain_graph is None else retain_graph
     outputs, weights = _roots(outputs, _listed(grad_outputs), "grad()")
     run = _batched if is_grads_batched else run_grad

@@ -14,6 +14,10 @@ def split_with_sizes(x, split_sizes, dim):
     return _op["split"](x, split_sizes, dim)
 
 
+def unsafe_split_with_sizes(x, split_sizes, dim):
+    return _op["unsafe_split"](x, split_sizes, dim)
+
+
 #: Sections beyond the elements of a dimension are empty tensors; more than this is a mistake.
 _MOST_SECTIONS = 1 << 20
 

@@ -22,9 +22,12 @@ static fl_tensor *one_of_several(fl_tensor *view) {
     return view;
 }
 
-static fl_tensor *narrowed(const fl_value &x, int dim, int64_t start, int64_t length) {
-    return one_of_several(fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
-                                     fl_int_value(length)));
+/* Pieces of unsafe_split() and the like may be written to, whatever the others show then. */
+static fl_tensor *narrowed(const fl_op *op, const fl_value &x, int dim, int64_t start,
+                           int64_t length) {
+    fl_tensor *piece = fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
+                                  fl_int_value(length));
+    return strncmp(op->name, "unsafe_", 7) ? one_of_several(piece) : piece;
 }
 
 static int unbound_dim(const fl_op *op, const fl_value *in, int *dim) {
@@ -58,12 +61,12 @@ int fl_call_unbind_copy(const fl_op *op, const fl_value *in, int n, fl_value *ou
 }
 
 /* Pieces of one length, the last of what remains. */
-static PyObject *equal_pieces(const fl_value &x, int dim, int64_t step) {
+static PyObject *equal_pieces(const fl_op *op, const fl_value &x, int dim, int64_t step) {
     int64_t size = x.t->shape[dim];
     int64_t count = size == 0 ? 1 : (size - 1) / step + 1;
     return tuple_of(count, [&](int64_t i) {
         int64_t start = i * step;
-        return narrowed(x, dim, start, size - start < step ? size - start : step);
+        return narrowed(op, x, dim, start, size - start < step ? size - start : step);
     });
 }
 
@@ -99,7 +102,7 @@ static PyObject *sections(const fl_op *op, const fl_value &x, int dim, PyObject 
     else if (fill(lengths, count, size))
         pieces = tuple_of(count, [&](int64_t i) {
             start += lengths[i];
-            return narrowed(x, dim, start - lengths[i], lengths[i]);
+            return narrowed(op, x, dim, start - lengths[i], lengths[i]);
         });
     else
         PyErr_Format(PyExc_RuntimeError, "%s(): split_with_sizes expects split_sizes to sum "
@@ -128,7 +131,7 @@ int fl_call_split(const fl_op *op, const fl_value *in, int n, fl_value *out) {
                      (long long)step);
         return -1;
     }
-    return fl_compose_result(op, in, n, out, equal_pieces(in[0], dim, step));
+    return fl_compose_result(op, in, n, out, equal_pieces(op, in[0], dim, step));
 }
 
 static const int64_t MOST_EMPTY = 1 << 20;
@@ -150,13 +153,13 @@ int fl_call_chunk(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     int64_t size = in[0].t->shape[dim];
     if (size)
         return fl_compose_result(op, in, n, out,
-                                 equal_pieces(in[0], dim, (size - 1) / chunks + 1));
+                                 equal_pieces(op, in[0], dim, (size - 1) / chunks + 1));
     if (chunks > MOST_EMPTY) {
         PyErr_Format(PyExc_RuntimeError, "chunk(): %lld chunks of a dimension of size 0 would all "
                      "be empty; at most %lld are made", (long long)chunks, (long long)MOST_EMPTY);
         return -1;
     }
-    PyObject *empty = tuple_of(chunks, [&](int64_t) { return narrowed(in[0], dim, 0, 0); });
+    PyObject *empty = tuple_of(chunks, [&](int64_t) { return narrowed(op, in[0], dim, 0, 0); });
     return fl_compose_result(op, in, n, out, empty);
 }
 

@@ -40,8 +40,9 @@ _COPIES = (
 
 _SPLITS = (
     composite("split_with_sizes(Tensor self, Ints split_sizes, Dim dim=0) -> Tensors",
-              aliases=("unsafe_split_with_sizes",),
               doc="Pieces of given sizes along a dimension."),
+    composite("unsafe_split_with_sizes(Tensor self, Ints split_sizes, Dim dim=0) -> Tensors",
+              doc="Pieces of given sizes along a dimension, which may be written to."),
     composite("tensor_split(Tensor self, Object indices_or_sections, Dim dim=0) -> Tensors",
               call="tensor_split", doc="Pieces as equal as can be, or cut at given places."),
     composite("hsplit(Tensor self, Object indices_or_sections) -> Tensors",
