@@ -1,6 +1,10 @@
 """Size: the shape of a tensor, a tuple that also counts elements."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+from operator import index
+from typing import SupportsIndex
+
 from flambeau.core import _core
 
 
@@ -16,6 +20,9 @@ class Size(_core.Sizes):  # slices and sums of sizes are sizes
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        return super().__new__(cls, map(index, sizes))
 
     def numel(self) -> int:
         """The product of the sizes."""

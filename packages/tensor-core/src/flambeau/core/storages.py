@@ -134,6 +134,9 @@ class Storage:
             kept = min(count, old.numel())
             self._bytes[:kept].copy_(old[:kept])
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def __len__(self) -> int:
         return self.size()
 

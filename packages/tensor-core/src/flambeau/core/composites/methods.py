@@ -415,6 +415,8 @@ def type(self, dtype=None, non_blocking=False):
         return f"flambeau.{place}{_TYPE_OF[self.dtype.name]}Tensor"
     if isinstance(dtype, str):
         return to(self, _dtype_of_type(dtype))
+    if dtype is Tensor:
+        return to(self, _core.get_default_dtype())
     return to(self, getattr(dtype, "dtype", dtype))  # flambeau.FloatTensor has one
 
 

@@ -4,11 +4,12 @@ from flambeau.core import _core
 Tensor = _core.Tensor
 
 
-def new(self, *arguments, device=None):
+def new(self, *arguments, size=None, device=None):
     """A tensor of this dtype and device from values, or an uninitialized one from sizes.
 
     Args:
         arguments: Nested sequences of numbers, a tensor of this dtype, or sizes.
+        size: The shape, instead of arguments.
         device: Where the result should be; where this tensor is when left out.
 
     Example:
@@ -18,6 +19,10 @@ def new(self, *arguments, device=None):
     """
     from flambeau.core.typed import from_arguments
 
+    if size is not None:
+        if arguments:
+            raise TypeError("new(): give values or size, not both")
+        arguments = tuple(size)
     return from_arguments("new", self.dtype, *arguments, device=device or self.device)
 
 

@@ -118,6 +118,9 @@ def _each(self, what, function, others):
         raise RuntimeError(f"{what}(): cannot call {what} on a tensor that requires grad, Python "
                            "functions have no derivative; write x.detach() first")
     for other in others:
+        if isinstance(other, Tensor) and other.requires_grad:
+            raise RuntimeError(f"{what}(): an argument requires grad, and Python functions have no "
+                               "derivative; write y.detach()")
         if not isinstance(other, Tensor) or other.dtype is not self.dtype:
             raise TypeError(f"{what}(): expected a tensor of {self.dtype}, got "
                             f"{getattr(other, 'dtype', type(other).__name__)}")

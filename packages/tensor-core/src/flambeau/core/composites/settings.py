@@ -1,8 +1,10 @@
 """Switches of PyTorch's that choose between exact and fast, or same and fast: here both hold."""
 
+from flambeau.core import _core
+
 _PRECISIONS = ("highest", "high", "medium")
 _state = {"precision": "highest", "deterministic": False, "warn_only": False, "interop": 1,
-          "warn_always": False}
+          "warn_always": False, "fill": True}
 
 
 def set_float32_matmul_precision(precision):
@@ -25,11 +27,32 @@ def get_float32_matmul_precision():
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Ask for the same bits on every run; operators of the CPU give them in any case.
 
+    Memory that ``empty``, ``empty_like``, ``empty_strided`` and ``resize_`` hand out is filled
+    with NaN, the largest integer or True, so that a program which reads it does the same on every
+    run; ``flambeau.utils.deterministic.fill_uninitialized_memory = False`` turns that off.
+
     Args:
         mode: Whether they are asked for.
         warn_only: Kept for ``is_deterministic_algorithms_warn_only_enabled``.
     """
-    _state.update(deterministic=bool(mode), warn_only=bool(warn_only))
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(f"use_deterministic_algorithms(): argument '{name}' must be bool, not "
+                            f"{type(value).__name__}")
+    _state.update(deterministic=mode, warn_only=warn_only)
+    _core.set_fill_uninitialized(mode and _state["fill"])
+
+
+def fill_uninitialized_memory(fill=None):
+    """Whether deterministic algorithms fill memory that ``empty`` and the like hand out.
+
+    Args:
+        fill: What it should be from now on; as it is when left out.
+    """
+    if fill is not None:
+        _state["fill"] = bool(fill)
+        _core.set_fill_uninitialized(_state["deterministic"] and _state["fill"])
+    return _state["fill"]
 
 
 def are_deterministic_algorithms_enabled():
@@ -74,7 +97,7 @@ def set_deterministic_debug_mode(debug_mode):
         raise RuntimeError(f"set_deterministic_debug_mode(): debug_mode is 0, 1, 2 or one of "
                            f"{names}, got {debug_mode!r}")
     mode = names.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
-    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+    use_deterministic_algorithms(bool(mode > 0), warn_only=mode == 1)
 
 
 def set_flush_denormal(mode):

@@ -61,10 +61,10 @@ cdef class device:
         name, colon, number = (<str>type).partition(":")
         if colon:
             if index is not None or not number.isdigit():
-                raise ValueError(f"device(): cannot read {type!r}; write 'cuda:0' or ('cuda', 0)")
+                raise ArgumentError(f"device(): cannot read {type!r}; write 'cuda:0' or ('cuda', 0)")
             index = int(number)
         if index is not None and not 0 <= index < 255:
-            raise ValueError(f"device(): index {index} is out of range")
+            raise ArgumentError(f"device(): index {index} is out of range")
         if name in _foreign_types and fl_backend_by_name(name.encode()) < 0:
             self._absent = name
             self.code = -256 | (index or 0)

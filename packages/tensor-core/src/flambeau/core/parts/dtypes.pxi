@@ -111,6 +111,17 @@ def get_default_dtype():
     return _dtypes[fl_default_dtype]
 
 
+cdef extern from *:
+    "extern bool fl_fill_uninitialized;"
+    bint fl_fill_uninitialized
+
+
+def set_fill_uninitialized(bint fill) -> None:
+    """Say whether memory that ``empty`` and the like hand out is filled (utils.deterministic)."""
+    global fl_fill_uninitialized
+    fl_fill_uninitialized = fill
+
+
 def set_promotion(rule):
     """Choose how operators find the dtype of a result.
 

@@ -1,5 +1,6 @@
 /* Rows that are nothing but a copy, one element everywhere, or memory. */
 #include "ops/args.h"
+#include <math.h>
 
 /* The shape of t in memory of a format. */
 static int layout(fl_spec *s, const fl_tensor *t, const char *format) {
@@ -126,6 +127,29 @@ extern "C" int fl_run_fill(const fl_op *, const fl_value *in, int, fl_tensor *co
     return 0;
 }
 
+bool fl_fill_uninitialized = false;
+
+/* As int64: that of uint64 is -1, whose bits are all set. */
+static int64_t greatest_integer(int dtype) {
+    int bits = 8 * fl_itemsize(dtype);
+    bool is_unsigned = dtype == FL_U8 || dtype == FL_U16 || dtype == FL_U32 || dtype == FL_U64;
+    return dtype == FL_BOOL ? 1 : (int64_t)(~0ULL >> (64 - bits + !is_unsigned));
+}
+
+/* Uninitialized memory, or with fl_fill_uninitialized what shows that it was not written: NaN, the
+ * largest integer, True. */
+static int leave_uninitialized(fl_tensor *t) {
+    if (!fl_fill_uninitialized || t->device_type != FL_CPU)
+        return 0;
+    double nan[2] = {NAN, NAN};
+    int64_t zeros[FL_MAX_DIMS] = {}, greatest = greatest_integer(t->dtype);
+    if (fl_is_float(t->dtype) || fl_is_complex(t->dtype))
+        fill_with(t, fl_strided{(char *)nan, fl_is_float(t->dtype) ? FL_F64 : FL_C128, zeros});
+    else
+        fill_with(t, fl_strided{(char *)&greatest, FL_I64, zeros});
+    return 0;
+}
+
 extern "C" int fl_infer_filled_like(const fl_op *, const fl_value *in, int, fl_spec *outs) {
     fl_spec_like(outs, in[0].t);
     if (in[2].tag == FL_DTYPE)
@@ -136,7 +160,7 @@ extern "C" int fl_infer_filled_like(const fl_op *, const fl_value *in, int, fl_s
 extern "C" int fl_run_filled_like(const fl_op *op, const fl_value *in, int n,
                                   fl_tensor *const *outs) {
     if (fl_is_none(in[1]))
-        return 0;
+        return leave_uninitialized(outs[0]);
     if (in[1].tag == FL_INT && in[1].i == 0 && outs[0]->numel < FL_GRAIN) {
         memset(outs[0]->data, 0, (size_t)(outs[0]->numel * fl_itemsize(outs[0]->dtype)));
         return 0;
@@ -153,7 +177,9 @@ extern "C" int fl_infer_empty(const fl_op *, const fl_value *in, int, fl_spec *o
     return 0;
 }
 
-extern "C" int fl_run_empty(const fl_op *, const fl_value *, int, fl_tensor *const *) { return 0; }
+extern "C" int fl_run_empty(const fl_op *, const fl_value *, int, fl_tensor *const *outs) {
+    return leave_uninitialized(outs[0]);
+}
 
 extern "C" int fl_infer_empty_strided(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     fl_value three[3] = {in[0], in[2], in[3]};
@@ -177,6 +203,6 @@ extern "C" int fl_infer_empty_strided(const fl_op *op, const fl_value *in, int n
     return 0;
 }
 
-extern "C" int fl_run_empty_strided(const fl_op *, const fl_value *, int, fl_tensor *const *) {
-    return 0;
+extern "C" int fl_run_empty_strided(const fl_op *, const fl_value *, int, fl_tensor *const *outs) {
+    return leave_uninitialized(outs[0]);
 }
