@@ -45,7 +45,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("-k", default="", help="only ids that hold this text")
     parser.add_argument("--chunk", type=int, default=100, help="tests in one process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds that a test may take")
+    parser.add_argument("--limit", type=float, default=60.0, help="processor seconds a test")
     parser.add_argument("--json", type=Path, help="folder for FILE.json and FILE.txt")
     parser.add_argument("--no-pytorch", action="store_true", help="do not rerun failures")
     return parser.parse_args()

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from .stubs import Clock, Unsupported
 
 SHOWN_LINES = 40
+WAITING = 2  # times its seconds of processor time may a test take on the clock
 GRACE_S = 20  # after which a test that does not return to Python ends its process
 
 
@@ -44,10 +45,12 @@ class Recorder(unittest.TestResult):
         self.record = {"id": short_id(test), "outcome": "passed"}
         self.write(start=self.record["id"])
         Words.seen, self.began = [], time.monotonic()
-        signal.setitimer(signal.ITIMER_REAL, self.limit_s)
-        faulthandler.dump_traceback_later(self.limit_s + GRACE_S, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, self.limit_s)
+        signal.setitimer(signal.ITIMER_REAL, WAITING * self.limit_s)
+        faulthandler.dump_traceback_later(WAITING * self.limit_s + GRACE_S, exit=True)
 
     def stopTest(self, test: unittest.TestCase) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         faulthandler.cancel_dump_traceback_later()
         self.record["seconds"] = round(time.monotonic() - self.began, 3)
@@ -127,6 +130,7 @@ def watch() -> None:
         raise Timeout("the test took longer than it may")
 
     signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGPROF, stop)
 
 
 def accept_other_words() -> None:
