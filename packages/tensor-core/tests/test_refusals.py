@@ -67,6 +67,18 @@ def test_out_may_be_wider(call):
     assert call(F64).dtype is F64
 
 
+def test_out_of_frequencies_is_resized_not_broadcast_to():
+    for function, count in ((flambeau.fft.fftfreq, 4), (flambeau.fft.rfftfreq, 3)):
+        assert function(4, out=new(0, F64)).shape == (count,)
+        with pytest.raises(RuntimeError, match="out has shape"):
+            function(1, out=new(5, F32))
+
+
+def test_several_outs_may_be_a_list():
+    values, places = flambeau.sort(X[0], out=[new(0, F32), new(0, I64)])
+    assert values.tolist() == [1.0, 2.0, 5.0] and places.tolist() == [0, 2, 1]
+
+
 def test_indices_and_truth_are_no_other_dtype():
     for out in (new((2, 3), F64), new((2, 3), U8)):
         with pytest.raises(RuntimeError, match="expected out to have dtype bool"):

@@ -272,7 +272,7 @@ def _frequencies(what, parts, n, d, out, dtype, device, requires_grad):
     numbers = pieces[0] if len(pieces) == 1 else _op["cat"](pieces, 0)
     result = _op["mul"](numbers, 1.0 / (n * d)) if n else numbers
     if out is not None:
-        return _op["copy_"](out, result)
+        return _op["clone"](result, out=out)
     _core._as_new(result)
     return result.requires_grad_(requires_grad) if requires_grad else result
 

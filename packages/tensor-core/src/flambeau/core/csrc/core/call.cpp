@@ -23,9 +23,10 @@ static int preset_out(const fl_op *op, PyObject *out, fl_value *results) {
         results[0].t = (fl_tensor *)out;
         return 0;
     }
-    if (op->nouts > 1 && PyTuple_Check(out) && PyTuple_GET_SIZE(out) == op->nouts) {
+    if (op->nouts > 1 && (PyTuple_Check(out) || PyList_Check(out)) &&
+        PySequence_Fast_GET_SIZE(out) == op->nouts) {
         for (int i = 0; i < op->nouts; i++) {
-            PyObject *o = PyTuple_GET_ITEM(out, i);
+            PyObject *o = PySequence_Fast_GET_ITEM(out, i);
             if (!fl_tensor_check(o))
                 goto wrong;
             results[i].tag = FL_TENSOR;
