@@ -135,6 +135,12 @@ def test_values_that_fit_are_filled_in():
     (lambda: flambeau.add(X, 1, alpha=flambeau.tensor([2.0])), "'alpha' must be number"),
     (lambda: ops.leaky_relu(X, flambeau.tensor([0.1])), "'negative_slope' must be number"),
     (lambda: ops.layer_norm(X, (3,), eps=flambeau.tensor([1e-5])), "'eps' must be float"),
+    (lambda: X.split(True), "'split_size' must be int"),
+    (lambda: X.tensor_split(True), "'indices_or_sections' must be int"),
+    (lambda: X.var(0, 1), r"takes at most \d positional arguments|must be bool"),
+    (lambda: flambeau.std_mean(X, 0, 1), r"positional arguments|must be bool"),
+    (lambda: flambeau.rot90(X, 1, 0, 1), "takes at most 3 positional arguments"),
+    (lambda: flambeau.roll(X, 1, 0, 1), "takes at most 3 positional arguments"),
     (lambda: flambeau.pow(2, 3), "must be Tensor where 'exponent' is a number"),
     (lambda: flambeau.maximum(2, 3), "must be Tensor"),
     (lambda: flambeau.eq(2.0, 3), "must be Tensor"),
@@ -147,6 +153,8 @@ def test_kinds_of_arguments(call, text):
 
 
 def test_arguments_of_the_right_kind():
+    assert X.permute(1, 0).shape == X.flip(0, 1).t().shape == (3, 2)
+    assert X.count_nonzero(0, 1).item() == 6 and X[None].squeeze(0, 1).shape == (2, 3)
     assert X.topk(flambeau.tensor(2))[0].shape == (2, 2)
     assert flambeau.zeros((2, True)).shape == (2, 1)        # only the first one is looked at
     assert flambeau.add(2, 3).item() == 5

@@ -29,6 +29,9 @@ def tensor_split(x, indices_or_sections, dim):
     size = x.shape[dim]
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, bool):
+        raise TypeError("tensor_split(): argument 'indices_or_sections' must be int or list of "
+                        "ints, not bool")
     if isinstance(indices_or_sections, int):
         n = indices_or_sections
         if n <= 0:

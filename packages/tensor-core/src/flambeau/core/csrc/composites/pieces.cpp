@@ -121,6 +121,11 @@ int fl_call_split(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (fl_wrap_dim(op, in[2].i, in[0].t->ndim, &dim) < 0)
         return fl_raise();
     PyObject *wanted = in[1].tag == FL_OBJECT ? in[1].o : Py_None;
+    if (PyBool_Check(wanted)) {
+        PyErr_SetString(PyExc_TypeError, "split(): argument 'split_size' must be int or list of "
+                        "ints, not bool");
+        return -1;
+    }
     if (!PyLong_Check(wanted))
         return fl_compose_result(op, in, n, out, sections(op, in[0], dim, wanted));
     int64_t step = PyLong_AsLongLong(wanted);

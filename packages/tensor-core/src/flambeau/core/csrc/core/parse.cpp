@@ -57,10 +57,12 @@ static int collect_tensors(const fl_op *op, int param, PyObject *const *args, Py
     return 0;
 }
 
+/* Whether ints may be given one by one: sizes, and dimensions that are all that can be asked for,
+ * as in x.permute(1, 0). In x.var(0, 1) the second one is no dimension to a reader of PyTorch's. */
 static inline bool gathers(const fl_op *op, int i, int positional) {
     int role = op->params[i].role;
-    return role == FL_R_SHAPE ||
-           (i == positional - 1 && (role == FL_R_DIMS || role == FL_R_INTS));
+    return role == FL_R_SHAPE || (i == 1 && op->nparams == 2 && positional == 2 &&
+                                  (role == FL_R_DIMS || role == FL_R_INTS));
 }
 
 /* Whether a keyword is this name. Keywords are ASCII as a rule, and differ in the first letter. */
