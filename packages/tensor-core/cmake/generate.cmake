@@ -5,7 +5,9 @@ set(GENERATED_KERNEL_NAMES
   pw_0.cpp pw_1.cpp pw_2.cpp pw_3.cpp pw_4.cpp pw_rare_0.cpp pw_rare_1.cpp
   pw_rare_2.cpp pw_rare_3.cpp pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level
 set(GENERATED_OTHER_NAMES op_index.h op_index.pxi pw_helpers.h tensor.pxi)   # headers and .pxi files, included by others
-set(GENERATED_STUB_NAMES stubs/core/ops.pyi)    # .pyi files, installed into flambeau/
+set(GENERATED_STUB_NAMES __init__.pyi fft.pyi linalg.pyi special.pyi amp/__init__.pyi
+  core/_core.pyi core/functional.pyi core/ops.pyi
+  signal/windows.pyi)    # .pyi files, installed into flambeau/
 
 set(GENERATED_BASE ${GENERATED_BASE_NAMES})
 set(GENERATED_KERNELS ${GENERATED_KERNEL_NAMES})
@@ -13,22 +15,29 @@ set(GENERATED_OTHER ${GENERATED_OTHER_NAMES})
 set(GENERATED_STUBS ${GENERATED_STUB_NAMES})
 set(GENERATED_RARE ${GENERATED_KERNELS})
 list(FILTER GENERATED_RARE INCLUDE REGEX "^pw_rare_")
-foreach(list GENERATED_BASE GENERATED_KERNELS GENERATED_RARE GENERATED_OTHER
-    GENERATED_STUBS)
+foreach(list GENERATED_BASE GENERATED_KERNELS GENERATED_RARE GENERATED_OTHER)
   list(TRANSFORM ${list} PREPEND ${GEN}/)
 endforeach()
+set(STUBS ${GEN}/stubs)
+if(FLAMBEAU_INPLACE) # editors look beside the sources
+  set(STUBS ${CMAKE_CURRENT_SOURCE_DIR}/src/flambeau)
+endif()
+list(TRANSFORM GENERATED_STUBS PREPEND ${STUBS}/)
 set(GENERATED_ALL
   ${GENERATED_BASE} ${GENERATED_KERNELS} ${GENERATED_OTHER} ${GENERATED_STUBS})
 
 if(GENERATED_ALL)
   file(GLOB_RECURSE generator_inputs CONFIGURE_DEPENDS
     ${CORE}/gen/*.py ${CORE}/table/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
-    ${CORE}/parts/*.in)
+    ${CORE}/gen/stub_templates/*.in ${CORE}/parts/*.in)
+  list(APPEND generator_inputs ${CORE}/../rooms.py ${CORE}/../__init__.py)
   add_custom_command(
     OUTPUT ${GENERATED_ALL}
-    COMMAND ${Python_EXECUTABLE} ${CORE}/gen/generate.py --out ${GEN}
+    COMMAND ${Python_EXECUTABLE} ${CORE}/gen/generate.py --out ${GEN} --stubs ${STUBS}
     DEPENDS ${generator_inputs}
     COMMENT "Generating sources from the operator table" VERBATIM)
   add_custom_target(generated DEPENDS ${GENERATED_ALL})
-  install(FILES ${GENERATED_STUBS} DESTINATION flambeau/core)
+  if(NOT FLAMBEAU_INPLACE)
+    install(DIRECTORY ${STUBS}/ DESTINATION flambeau)
+  endif()
 endif()

@@ -3,6 +3,8 @@
 ``y.backward()`` and ``grad(y, x)`` compute gradients; ``rule`` states the derivative of an
 operator; ``Function`` is a custom forward with a custom backward.
 """
+from __future__ import annotations
+
 from flambeau.autograd._engine import TENSOR_ATTRIBUTES, install_tape, set_own_folders
 from flambeau.autograd._table import no_derivative, rule
 from flambeau.autograd.function import Function
@@ -46,7 +48,41 @@ _LATER = {
 _MODULES = ("anomaly", "checks", "forward_ad", "grad_mode", "graph", "profiler")
 
 
-def __getattr__(name: str):
+TYPE_CHECKING = False  # typing would cost time at every import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flambeau.autograd import anomaly as anomaly
+    from flambeau.autograd import checks as checks
+    from flambeau.autograd import forward_ad as forward_ad
+    from flambeau.autograd import grad_mode as grad_mode
+    from flambeau.autograd import graph as graph
+    from flambeau.autograd import profiler as profiler
+    from flambeau.autograd._autocast import autocast as autocast
+    from flambeau.autograd._autocast import clear_autocast_cache as clear_autocast_cache
+    from flambeau.autograd._autocast import custom_bwd as custom_bwd
+    from flambeau.autograd._autocast import custom_fwd as custom_fwd
+    from flambeau.autograd._autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+    from flambeau.autograd._autocast import get_autocast_dtype as get_autocast_dtype
+    from flambeau.autograd._autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+    from flambeau.autograd._autocast import is_autocast_available as is_autocast_available
+    from flambeau.autograd._autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from flambeau.autograd._autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+    from flambeau.autograd._autocast import is_autocast_enabled as is_autocast_enabled
+    from flambeau.autograd.anomaly import detect_anomaly as detect_anomaly
+    from flambeau.autograd.anomaly import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    )
+    from flambeau.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from flambeau.autograd.anomaly import nan_check as nan_check
+    from flambeau.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
+    from flambeau.autograd.checks import GradcheckError as GradcheckError
+    from flambeau.autograd.checks import gradcheck as gradcheck
+    from flambeau.autograd.checks import gradgradcheck as gradgradcheck
+    from flambeau.autograd.variable import Variable as Variable
+
+
+def __getattr__(name: str) -> Any:
     """What few programs need is imported when it is first used."""
     from importlib import import_module
 

@@ -93,14 +93,14 @@ def grad(outputs: _Place | Sequence[_Place],
         raise ValueError("grad requires non-empty inputs: name the tensors to differentiate by")
     keep = create_graph if retain_graph is None else retain_graph
     outputs, weights = _roots(outputs, _listed(grad_outputs), "grad()")
-    run = _batched if is_grads_batched else run_grad
+    run: Any = _batched if is_grads_batched else run_grad
     grads = run(outputs, weights, inputs, keep, create_graph)
     zeros = _Zeros(create_graph) if materialize_grads else None
     return tuple([_checked(g, x, i, allow_unused, zeros)
                   for i, (g, x) in enumerate(zip(grads, inputs, strict=True))])
 
 
-def _listed(value):
+def _listed(value: Any) -> Any:
     single = isinstance(value, (Tensor, GradientEdge))
     return None if value is None else [value] if single else list(value)
 

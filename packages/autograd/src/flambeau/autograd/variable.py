@@ -22,5 +22,5 @@ class Variable(metaclass=_AnyTensor):
         tensor([1., 1.], requires_grad=True)
     """
 
-    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:
+    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:  # type: ignore[misc]
         return data.detach().requires_grad_(requires_grad)

@@ -211,7 +211,7 @@ def infer_specs(op: str, args: Sequence[Any]) -> list[Spec]:
     for shape, dtype, device, layout in _core.infer(op, args):
         plain = layout is None or layout[:1] == ("alias",)
         value = Value(tuple(shape), dtype_name(dtype), str(device))
-        specs.append(Spec(value, None if plain else tuple(layout)))
+        specs.append(Spec(value, None if plain else layout))
     return specs
 
 

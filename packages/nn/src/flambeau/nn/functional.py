@@ -13,27 +13,18 @@ Example:
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
 
+import flambeau.core.functional as operators
 from flambeau import Tensor
-from flambeau.core import namespaces
+from flambeau.core.functional import *  # noqa: F403  operators; core/functional.pyi shows them
+from flambeau.core.ops import sigmoid as sigmoid
+from flambeau.core.ops import tanh as tanh
 
 from ._core import ops
 from ._grouped import grouped_mm as grouped_mm
 from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from ._multihead import multi_head_attention_forward as multi_head_attention_forward
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    def __getattr__(name: str) -> Any:
-        """Rows of the operator table, which are known when it is loaded."""
-
-
-# Rows of the operator table that belong here, as they are; names defined below replace them.
-globals().update(namespaces["nn.functional"])
-sigmoid = ops.sigmoid
-tanh = ops.tanh
 native_channel_shuffle = ops.channel_shuffle
 
 
@@ -169,6 +160,17 @@ def _implicit_dim(name: str, input: Tensor, stacklevel: int) -> int:
     return dim
 
 
-_PUBLIC = {name for name, value in globals().items() if callable(value) and name[0] != "_"}
-_NAMES = sorted(_PUBLIC - {"Tensor"})
-__all__ = list(_NAMES)
+__all__ = [
+    "conv_tbc",
+    "grouped_mm",
+    "gumbel_softmax",
+    "linear_cross_entropy",
+    "log_softmax",
+    "multi_head_attention_forward",
+    "native_channel_shuffle",
+    "sigmoid",
+    "softmax",
+    "softmin",
+    "tanh",
+]
+__all__ += operators.__all__

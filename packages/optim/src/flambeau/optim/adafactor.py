@@ -105,16 +105,18 @@ class Adafactor(Optimizer):
         for param in group["params"]:
             if param.grad is None:
                 continue
-            step, update = self._direction(param, group)
+            step, update = self._direction(param, param.grad, group)
             if param.numel() == 0:
                 continue
             size = max(group["eps"][1], _rms(param)) * min(lr, step**-0.5)
             size /= max(1.0, _rms(update) / group["d"])
             apply_update(SHRINK_AND_MOVE, [[param], [update]], (sign * size, keep))
 
-    def _direction(self, param: Tensor, group: dict[str, Any]) -> tuple[int, Tensor]:
+    def _direction(
+        self, param: Tensor, grad: Tensor, group: dict[str, Any]
+    ) -> tuple[int, Tensor]:
         """The number of the step, and the gradient over the root of its average square."""
-        grad, state = param.grad, self.state[param]
+        state = self.state[param]
         if not state:
             state.update(_first_state(grad))
         step = state["step"] = state["step"] + 1

@@ -92,19 +92,19 @@ class Muon(Optimizer):
                 _check_matrix(param)
 
     def _update_group(self, group: dict[str, Any]) -> None:
-        params = [param for param in group["params"] if param.grad is not None]
-        if not params:
+        pairs = [(param, param.grad) for param in group["params"] if param.grad is not None]
+        if not pairs:
             return
         adjust = _ADJUSTMENTS[group["adjust_lr_fn"] or "original"]
         lr = float(group["lr"])
         keep = 1.0 - lr * group["weight_decay"]
-        for param in params:
+        for param, grad in pairs:
             step_size = lr * adjust(*param.shape)
-            columns = [[param], [self._direction(param, group)]]
+            columns = [[param], [self._direction(param, grad, group)]]
             apply_update(SHRINK_AND_MOVE, columns, (step_size, keep))
 
-    def _direction(self, param: Tensor, group: dict[str, Any]) -> Tensor:
-        grad, momentum = param.grad, group["momentum"]
+    def _direction(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
+        momentum = group["momentum"]
         buffer = self._buffer(param).lerp_(grad, 1.0 - momentum)
         direction = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
         coefficients, steps = group["ns_coefficients"], group["ns_steps"]

@@ -62,7 +62,7 @@ def _sharing(obj: Any) -> Any:
     view = memoryview(obj)
     name = _OF_FORMAT.get(view.format) or \
         f"{'int' if view.format in 'bhilq' else 'uint'}{8 * view.itemsize}"
-    return flambeau.frombuffer(view, dtype=flambeau.core.dtypes[name]).reshape(view.shape)
+    return flambeau.frombuffer(view, dtype=flambeau.core.dtypes[name]).reshape(view.shape or ())
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

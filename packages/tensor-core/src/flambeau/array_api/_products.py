@@ -21,7 +21,8 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Sums of products over several axes."""
-    return flambeau.tensordot(*together(x1, x2), axes)
+    x1, x2 = together(x1, x2)
+    return flambeau.tensordot(x1, x2, axes)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:

@@ -1,4 +1,6 @@
 """The tensor core: tensors, the operator table, dispatch, the CPU backend."""
+from __future__ import annotations
+
 from flambeau.core import _core
 from flambeau.core._core import (
     Generator,
@@ -53,6 +55,10 @@ from flambeau.core._core import (
 from flambeau.core.dtypes import dtypes, finfo, iinfo
 from flambeau.core.size import Size
 
+TYPE_CHECKING = False  # typing would cost time at every import
+if TYPE_CHECKING:
+    from typing import Any
+
 _core._set_size_type(Size)
 
 from flambeau.core import blas, lazy, ops  # noqa: E402
@@ -62,7 +68,7 @@ blas.find()
 ops.name_outputs()
 install_tensor_methods(methods.ATTRIBUTES)
 install_tensor_methods(lazy.ATTRIBUTES)
-functions = {**_core.functions, **factories.FUNCTIONS}
+functions: dict[str, Any] = {**_core.functions, **factories.FUNCTIONS}
 namespaces = _core.namespaces
 for _name, _function in factories.NAMESPACE_FUNCTIONS.items():
     _space, _, _short = _name.rpartition(".")
@@ -76,22 +82,24 @@ def get_include() -> str:
     return str(Path(__file__).parent / "include")
 
 
-def save(obj, f) -> None:
+def save(obj: Any, f: Any) -> None:
     """Save tensors and the structure that holds them; see ``flambeau.core.files.save``."""
     from flambeau.core import files
 
     files.save(obj, f)
 
 
-def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True):
+def load(f: Any, map_location: Any = None, *, mmap: bool = False,
+         weights_only: bool = True) -> Any:
     """Load what ``save`` wrote, or any safetensors file; see ``flambeau.core.files.load``."""
     from flambeau.core import files
 
     return files.load(f, map_location, mmap=mmap, weights_only=weights_only)
 
 
-def save_training_state(path, model=None, optimizer=None, scheduler=None, scaler=None, loader=None,
-                        step=None, **options) -> None:
+def save_training_state(path: Any, model: Any = None, optimizer: Any = None,
+                        scheduler: Any = None, scaler: Any = None, loader: Any = None,
+                        step: int | None = None, **options: Any) -> None:
     """Save what training needs to go on; see ``flambeau.core.training_state``."""
     from flambeau.core import training_state
 
@@ -99,8 +107,9 @@ def save_training_state(path, model=None, optimizer=None, scheduler=None, scaler
                                        **options)
 
 
-def load_training_state(path, model=None, optimizer=None, scheduler=None, scaler=None, loader=None,
-                        **options):
+def load_training_state(path: Any, model: Any = None, optimizer: Any = None,
+                        scheduler: Any = None, scaler: Any = None, loader: Any = None,
+                        **options: Any) -> Any:
     """Put back what ``save_training_state`` saved; see ``flambeau.core.training_state``."""
     from flambeau.core import training_state
 
@@ -108,21 +117,21 @@ def load_training_state(path, model=None, optimizer=None, scheduler=None, scaler
                                               **options)
 
 
-def set_printoptions(**options) -> None:
+def set_printoptions(**options: Any) -> None:
     """Choose how tensors are printed; see ``flambeau.core.printing.set_printoptions``."""
     from flambeau.core import printing
 
     printing.set_printoptions(**options)
 
 
-def register_op(schema: str, formula: str | None = None, **facts):
+def register_op(schema: str, formula: str | None = None, **facts: Any) -> Operator:
     """Add an operator at run time; see ``flambeau.core.register.register_op``."""
     from flambeau.core.register import register_op as add
 
     return add(schema, formula, **facts)
 
 
-def row(key: str):
+def row(key: str) -> Any:
     """The row of the operator table with this key, built in or registered at run time."""
     from flambeau.core.register import row as find
 

@@ -30,7 +30,16 @@ class finfo:
         1.1920928955078125e-07
     """
 
-    def __init__(self, type=None) -> None:
+    bits: int
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+    dtype: str
+
+    def __init__(self, type: _core.dtype | None = None) -> None:
         type = type or _core.get_default_dtype()
         name = type.to_real().name
         if name not in _FLOATS:
@@ -62,7 +71,12 @@ class iinfo:
         127
     """
 
-    def __init__(self, type) -> None:
+    bits: int
+    max: int
+    min: int
+    dtype: str
+
+    def __init__(self, type: _core.dtype) -> None:
         if type.is_floating_point or type.is_complex or type.name == "bool":
             raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo()")
         self.dtype = type.name

@@ -51,7 +51,7 @@ def from_arguments(name: str, dtype: Any, *arguments: Any, device: Any = None) -
     if not arguments or isinstance(first, Size) or all(isinstance(a, Integral) for a in arguments):
         sizes = first if isinstance(first, Size) else [int(a) for a in arguments]
         return functions["empty"](tuple(sizes) if arguments else (0,), dtype=wanted, device=device)
-    if hasattr(first, "_as_tensor"):    # a storage, whose memory is shared
+    if first is not None and hasattr(first, "_as_tensor"):    # a storage, whose memory is shared
         return first._as_tensor(dtype)
     if isinstance(first, Tensor):
         return _shared(name, dtype, first)

@@ -43,7 +43,7 @@ class TypedStorage(Storage):
             self._untyped_storage = _wrapped(name, arguments, wrap_storage, self.dtype, device)
 
     @property
-    def _bytes(self) -> Tensor:  # type: ignore[override]
+    def _bytes(self) -> Tensor:
         return self._untyped_storage._bytes
 
     @_bytes.setter
@@ -87,7 +87,7 @@ class TypedStorage(Storage):
             raw = UntypedStorage._of(raw._bytes.ne(0))
         elif byte_order not in ("native", byteorder):
             raw.byteswap(wanted)
-        return cls(wrap_storage=raw, **({} if cls.dtype else {"dtype": wanted}))
+        return cls(wrap_storage=raw, dtype=None if cls.dtype else wanted)
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, size: int = 0, *,
@@ -95,7 +95,7 @@ class TypedStorage(Storage):
         """The elements in a file, mapped into memory; see ``UntypedStorage.from_file``."""
         wanted = cls.dtype or dtype or _core.get_default_dtype()
         mapped = UntypedStorage.from_file(filename, shared, size * wanted.itemsize)
-        return cls(wrap_storage=mapped, **({} if cls.dtype else {"dtype": wanted}))
+        return cls(wrap_storage=mapped, dtype=None if cls.dtype else wanted)
 
     def element_size(self) -> int:
         """Bytes of an element."""
@@ -182,7 +182,9 @@ def named_class(name: str) -> type[TypedStorage] | None:
         return None
     fields = {"dtype": _core._dtype_named(TYPES[kind]), "__module__": "flambeau",
               "__doc__": f"Storage of {TYPES[kind]} elements; see ``TypedStorage``."}
-    return _ElementClass(name, (TypedStorage,), fields)
+    made: Any = _ElementClass
+    found: type[TypedStorage] = made(name, (TypedStorage,), fields)
+    return found
 
 
 def storage_class(dtype: Any) -> type[TypedStorage]:

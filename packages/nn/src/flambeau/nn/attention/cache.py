@@ -127,7 +127,8 @@ class LayerCache:
     def reorder(self, rows: Tensor) -> None:
         """Put ``rows[i]`` of the batch in place i, as a beam search does with its beams."""
         if self._room is not None:
-            self._room = tuple(room.index_select(0, rows) for room in self._room)
+            key, value = self._room
+            self._room = key.index_select(0, rows), value.index_select(0, rows)
         self.memory.reorder(rows)
 
     @property
@@ -172,7 +173,7 @@ class LayerCache:
                 "needed; crop() it, or make it longer"
             )
         if self._room is None or stop > self._room[0].shape[-2]:
-            rooms = tuple(self._wider(each, stop) for each in (key, value))
+            rooms = self._wider(key, stop), self._wider(value, stop)
             if self._room is not None:
                 for room, held in zip(rooms, self.held, strict=True):
                     room.narrow(-2, 0, self.length).copy_(held)

@@ -9,7 +9,7 @@ _dtype, _device, Tensor = _core.dtype, _core.device, _core.Tensor
 
 def _read_target(args):
     """Sort positional arguments of ``to`` into dtype and device."""
-    dtype = device = None
+    dtype = device = None  # type: object
     for value in args:
         if isinstance(value, _dtype):
             dtype = value

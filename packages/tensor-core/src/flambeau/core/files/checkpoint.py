@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter, OrderedDict
+from typing import Any
 from zipfile import ZipInfo
 
 from flambeau import rooms
@@ -103,10 +104,10 @@ class _Checkpoint:
     def read(self):
         return run_pickle(bytes(self._part("data.pkl")), self._names(), self._stored, _attach)
 
-    def _names(self) -> dict[str, Named | Refused]:
+    def _names(self) -> dict[str, Any]:
         names = {f"torch.{name}Storage": dtype for name, dtype in _STORAGES.items()}
         names["torch.storage.UntypedStorage"] = _UNTYPED
-        table: dict[str, Named | Refused] = {
+        table: dict[str, Any] = {
             name: Named(dtype) for name, dtype in names.items()}
         table |= {f"torch.{name}": _core._dtype_named(name) for name in _DTYPES}
         builders = {**_BUILDERS, "torch._utils._rebuild_tensor": self._tensor,

@@ -1,4 +1,4 @@
-"""Write every generated source: ``python generate.py --out FOLDER``.
+"""Write every generated source: ``python generate.py --out FOLDER --stubs FOLDER``.
 
 Runs before the package can be imported, so ``flambeau`` and ``flambeau.core`` are put in
 place as bare packages that run no code of their own.
@@ -22,6 +22,7 @@ def _bare_packages() -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write only what changed, so that nothing is compiled again for nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
@@ -29,16 +30,15 @@ def _write(path: Path, text: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True, type=Path)
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("--stubs", required=True, type=Path, help="where flambeau/ is typed")
+    arguments = parser.parse_args()
     _bare_packages()
     from flambeau.core.gen import kernels, slots, stubs, tables
 
-    for module in (tables, kernels, slots, stubs):
-        for name, text in module.files().items():
-            path = out / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, text)
+    for out, modules in ((arguments.out, (tables, kernels, slots)), (arguments.stubs, (stubs,))):
+        for module in modules:
+            for name, text in module.files().items():
+                _write(out / name, text)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,44 @@ class PointwisePlan:
         return tuple(targets) if targets else (255,) * len(self.row.outputs)
 
 
+@dataclass(frozen=True)
+class Export:
+    """A Python name, and the rows of all its overloads; ``linalg.solve`` is in a namespace."""
+
+    name: str
+    entries: tuple[tuple[int, Row], ...]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for _, row in self.entries]
+
+    @property
+    def forms(self) -> set[str]:
+        """What the name is: a function, a method, a function of nn.functional."""
+        return {form for row in self.rows for form in row.forms if "." not in self.name}
+
+    @property
+    def inplace(self) -> bool:
+        """Whether there is the same with an underscore."""
+        return "." not in self.name and any(row.inplace for row in self.rows)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the results; empty where there is one."""
+        longest = max((row.outputs for row in self.rows), key=len)
+        return longest if len(longest) > 1 else ()
+
+
+@cache
+def exports() -> list[Export]:
+    """Python names: all overloads of a name together, then its aliases."""
+    names: dict[str, list[tuple[int, Row]]] = {}
+    for i, row in enumerate(all_rows()):
+        for name in (row.name, *row.aliases):
+            names.setdefault(name, []).append((i, row))
+    return [Export(name, tuple(entries)) for name, entries in names.items()]
+
+
 @cache
 def all_rows() -> list[Row]:
     """The rows written by hand, then the derivatives of pointwise ones."""

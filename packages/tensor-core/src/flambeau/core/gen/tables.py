@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 
-from flambeau.core.gen.plan import all_rows, pointwise_rows
+from flambeau.core.gen.plan import all_rows, exports, pointwise_rows
 from flambeau.core.table.row import KINDS, Param, Row
 
 _ROLE = {
@@ -45,7 +45,7 @@ def files() -> dict[str, str]:
     parts.append("fl_op fl_builtin_ops[] = {\n")
     parts += [f"    {_entry(i, row)},\n" for i, row in enumerate(rows)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(rows)};\n")
-    parts.append(_exports(rows))
+    parts.append(_exports())
     return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(rows),
             "op_index.pxi": _cython_indices(rows)}
 
@@ -158,26 +158,13 @@ def _entry(index: int, row: Row) -> str:
             "{}}")
 
 
-def _exports(rows: list[Row]) -> str:
-    """Python names: all overloads of a name together, then its aliases.
-
-    An alias with a dot is a function of a namespace: ``linalg.solve``.
-    """
-    names: dict[str, list[tuple[int, Row]]] = {}
-    for i, row in enumerate(rows):
-        for name in (row.name, *row.aliases):
-            names.setdefault(name, []).append((i, row))
+def _exports() -> str:
     lines = []
-    for name, entries in names.items():
-        forms = 0
-        for _, row in entries:
-            for form in row.forms if "." not in name else ():
-                forms |= _FORM[form]
-        inplace = "." not in name and any(row.inplace for _, row in entries)
-        ops = ", ".join(str(i) for i, _ in entries)
-        longest = max((row.outputs for _, row in entries), key=len)
-        outputs = json.dumps(",".join(longest) if len(longest) > 1 else "")
-        lines.append(f'    {{"{name}", {forms}, {int(inplace)}, {len(entries)}, {{{ops}}}, '
-                     f"{outputs}}},\n")
+    for each in exports():
+        forms = sum(_FORM[form] for form in each.forms)
+        ops = ", ".join(str(i) for i, _ in each.entries)
+        outputs = json.dumps(",".join(each.outputs))
+        lines.append(f'    {{"{each.name}", {forms}, {int(each.inplace)}, {len(each.entries)}, '
+                     f"{{{ops}}}, {outputs}}},\n")
     return ("const fl_export fl_exports[] = {\n" + "".join(lines) +
             f"}};\nconst int fl_export_count = {len(lines)};\n")

@@ -69,6 +69,7 @@ class Row:
     domain: tuple[float, float] = (-3.0, 3.0)
     differentiable: bool = True
     list_output: bool = False
+    returns: str = ""       # type of what is returned where outputs do not say: "A if flag else B"
     derive: bool = True     # whether derivative rows are compiled for a pointwise row
     exact_out: bool = False     # out= has to be of the result's dtype: see out_dtypes.py
     autocast: str = ""      # "lower", "float32", "promote", "float32 on gpu": see autocast.py

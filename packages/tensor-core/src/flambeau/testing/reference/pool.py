@@ -81,7 +81,7 @@ def _wide(x):
 
 
 @kernel("conv2d")
-def conv2d(x, weight, bias, stride, padding, dilation, groups):
+def conv2d_reference(x, weight, bias, stride, padding, dilation, groups):
     w = _conv(x.shape[-2:], weight.shape[-2:], stride, padding, dilation)
     batch = x if x.ndim == 4 else x[None]
     taps = _grouped(w.unfold(_wide(batch)), groups)

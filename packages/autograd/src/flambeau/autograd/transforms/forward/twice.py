@@ -6,6 +6,8 @@ differentiable itself. It is the same for every ``u``; zeros are what no rule ob
 """
 from __future__ import annotations
 
+from typing import Any
+
 from flambeau.autograd._engine import (
     alias_of,
     enable_grad,
@@ -46,7 +48,7 @@ def jvp_by_gradients(function, primals, tangents):
                       for i, y in enumerate(outputs)])
     found = run_grad([g for g, _ in used], [t.to(g.dtype) for g, t in used], seeds, further,
                      further)
-    results = [None] * len(outputs)
+    results: list[Any] = [None] * len(outputs)
     for i, tangent in zip(wanted, found, strict=True):
         results[i] = ops.mul(outputs[i].detach(), 0) if tangent is None else tangent
     return tuple(results)

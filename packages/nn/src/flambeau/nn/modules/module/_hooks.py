@@ -214,7 +214,7 @@ class Hooks(Attributes):
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         """``register_load_state_dict_pre_hook`` of a hook that may not take the module."""
-        wanted = hook if with_module else _WithoutModule(hook)
+        wanted: Any = hook if with_module else _WithoutModule(hook)
         return self.register_load_state_dict_pre_hook(wanted)
 
     def _add_hook(self, hook: Hook, first: bool = False) -> RemovableHandle:

@@ -43,7 +43,7 @@ class _Orthogonal(Module):
             q = _reflections(tall)
         else:
             q = _rotation(tall, self.orthogonal_map)
-        if self.use_trivialization:
+        if self.use_trivialization and self.base is not None:
             q = self.base @ q
         return q.mT if wide else q
 

@@ -35,14 +35,15 @@ ROWS = (
               doc="The greater of both."),
     composite("min[other](Tensor self, Tensor other)", call="min_other", doc="The lesser of both."),
     composite("equal(Tensor self, Tensor other)", differentiable=False,
-              call="equal",
+              call="equal", returns="_bool",
               doc="Whether two tensors have the same shape and elements, as a Python bool."),
     composite("isclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
               "Bool equal_nan=False)", differentiable=False,
               call="isclose", doc="Whether ``|self - other| <= atol + rtol * |other|``."),
     composite("allclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
               "Bool equal_nan=False)", differentiable=False,
-              call="allclose", doc="Whether all elements are close, as a Python bool."),
+              call="allclose", returns="_bool",
+              doc="Whether all elements are close, as a Python bool."),
     composite("clamp(Tensor self, Operand? min=None, Operand? max=None)", inplace=True,
               aliases=("clip",), call="clamp", doc="Restricts values to an interval."),
     composite("div[mode](Operand self, Operand other, *, Str? rounding_mode)",

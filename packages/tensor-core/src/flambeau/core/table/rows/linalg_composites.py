@@ -54,6 +54,7 @@ ROWS = (
     _linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, Bool left=True,"
             " Bool adjoint=False)", out=True, doc="Solves a system from an LU decomposition."),
     composite("lu(Tensor self, Bool pivot=True, Bool get_infos=False)",
+              returns="tuple[Tensor, ...]",
               doc="LU decomposition in one matrix, and the exchanges of rows."),
     _plain("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots)",
            doc="Solves a system from an LU decomposition."),

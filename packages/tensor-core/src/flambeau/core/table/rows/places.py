@@ -2,6 +2,7 @@
 from flambeau.core.table.make import composite, kernel
 
 _FUNCTION = ("function",)
+_SEVERAL = "tuple[Tensor, ...] if return_inverse or return_counts else Tensor"
 
 ROWS = (
     kernel("index_copy(Tensor self, Dim dim, Tensor index, Tensor source)", inplace=True,
@@ -32,8 +33,10 @@ ROWS = (
     composite("argwhere(Tensor self)", differentiable=False,
               doc="Indices of the non-zero elements, as rows."),
     composite("nonzero[tuple](Tensor self, *, Bool as_tuple)", differentiable=False,
+              returns="tuple[Tensor, ...] if as_tuple else Tensor",
               doc="Indices of the non-zero elements; ``as_tuple``: one vector per dimension."),
     composite("where[places](Tensor condition)", forms=_FUNCTION, differentiable=False,
+              returns="tuple[Tensor, ...]",
               doc="Indices of the non-zero elements, one vector per dimension."),
     kernel("searchsorted(Tensor sorted_sequence, Operand input, *, Bool out_int32=False,"
            " Bool right=False, Str? side=None, Tensor? sorter=None)", forms=_FUNCTION,
@@ -46,9 +49,11 @@ ROWS = (
                "NaN is neither less nor greater than any number."),
     composite("unique(Tensor self, Bool sorted=True, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
+              returns=_SEVERAL,
               doc="The different elements or slices, sorted; also where each went and how many."),
     composite("unique_consecutive(Tensor self, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
+              returns=_SEVERAL,
               doc="Elements or slices without those that equal their predecessor."),
     kernel("isin_of(Tensor elements, Tensor test_elements)", forms=(), differentiable=False,
            out=False, doc="Whether each element is among the others, which have the same dtype."),

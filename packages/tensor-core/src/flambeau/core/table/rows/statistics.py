@@ -75,6 +75,6 @@ ROWS = (
               " Tensor? weight=None, Bool density=False) -> (Tensor hist, Tensor bin_edges)",
               differentiable=False, doc="Counts in bins of equal width, and their edges."),
     composite("histogramdd(Tensor self, Object bins, *, Floats? range=None, Tensor? weight=None,"
-              " Bool density=False)", forms=("function",), differentiable=False,
+              " Bool density=False)", forms=("function",), differentiable=False, returns="Any",
               doc="Counts of points in the bins of a grid, and the edges."),
 )

@@ -16,6 +16,7 @@ _FRACTION = ("Tensor input, Ints kernel_size, Ints? output_size=None, Object out
              " Bool return_indices=False, Tensor? _random_samples=None")
 _WINDOW = "Ints kernel_size, Ints dilation=1, Ints padding=0, Ints stride=1"
 _PLACES = " -> (Tensor values, Tensor indices)"
+_OR_PLACES = "tuple[Tensor, Tensor] if return_indices else Tensor"
 _WORDS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 
 
@@ -41,7 +42,8 @@ def _pools(n):
     words = _WORDS[n]
     average = _AVERAGE + (", Int? divisor_override=None" if n > 1 else "")
     yield composite(f"max_pool{n}d(Tensor input, {_MAX}, Bool return_indices=False)", forms=_BOTH,
-                    call=f"max_pool{n}d", doc=f"Maximum over windows of {words}.")
+                    call=f"max_pool{n}d", returns=_OR_PLACES,
+                    doc=f"Maximum over windows of {words}.")
     if n != 2:
         yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_PLACES}", forms=_NN,
                         call=f"max_pool{n}d_with_indices",
@@ -58,7 +60,7 @@ def _pools(n):
                     doc=f"Mean over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d(Tensor input, Object output_size,"
                     " Bool return_indices=False)", forms=_NN,
-                    call=f"adaptive_max_pool{n}d",
+                    call=f"adaptive_max_pool{n}d", returns=_OR_PLACES,
                     doc=f"Maximum over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
                     f"{_PLACES}", forms=_NN, call=f"adaptive_max_pool{n}d_with_indices",
@@ -66,7 +68,7 @@ def _pools(n):
     yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN, call=f"max_unpool{n}d",
                     doc="Zeros, but for the maxima of a pooling at the places they came from.")
     if n > 1:
-        yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN,
+        yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN, returns=_OR_PLACES,
                         doc="Maximum over windows whose steps are drawn at random.")
         yield composite(f"fractional_max_pool{n}d_with_indices({_FRACTION}){_PLACES}", forms=_NN,
                         doc="Maximum over windows at random steps, and where it was.")
