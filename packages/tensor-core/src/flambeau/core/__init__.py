@@ -61,9 +61,10 @@ if TYPE_CHECKING:
 
 _core._set_size_type(Size)
 
-from flambeau.core import blas, lazy, ops  # noqa: E402
+from flambeau.core import blas, environment, lazy, ops  # noqa: E402
 from flambeau.core.composites import factories, methods  # noqa: E402
 
+environment.check(isa_level)
 blas.find()
 ops.name_outputs()
 install_tensor_methods(methods.ATTRIBUTES)

@@ -15,12 +15,12 @@
 #include "park.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <initializer_list>
 #include <mutex>
 
 namespace {
@@ -180,16 +180,24 @@ void after_fork_in_child() {
     busy.store(false);
 }
 
+/* What a variable says, or 0; environment.py warns of others. "4,2" is OpenMP's for nested loops. */
+int threads_from(const char *name) {
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return 0;
+    char *end;
+    long count = strtol(text, &end, 10);
+    while (*end == ' ')
+        end++;
+    return (!*end || *end == ',') && count >= 1
+               ? static_cast<int>(std::min<long>(count, MAX_THREADS))
+               : 0;
+}
+
 int initial_limit() {
-    const char *text = getenv("FLAMBEAU_NUM_THREADS");
-    if (text && *text) {
-        char *end;
-        long count = strtol(text, &end, 10);
-        if (!*end && count >= 1)
-            return static_cast<int>(std::min<long>(count, MAX_THREADS));
-        fprintf(stderr, "flambeau: FLAMBEAU_NUM_THREADS=%s is not a positive number; ignored\n",
-                text);
-    }
+    for (const char *name : {"FLAMBEAU_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"})
+        if (int count = threads_from(name))
+            return count;
     return std::min(fl_host_cpus(), MAX_THREADS);
 }
 

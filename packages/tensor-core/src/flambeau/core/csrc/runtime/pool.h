@@ -34,7 +34,8 @@ static inline int64_t fl_chunk_count(int64_t n, int64_t grain) {
 }
 
 /* Threads that take part, the caller included. The default is the smallest of the affinity mask
- * and the cgroup CPU quotas, or FLAMBEAU_NUM_THREADS. Setting less than 1 is an error (-1). */
+ * and the cgroup CPU quotas, or FLAMBEAU_NUM_THREADS, OMP_NUM_THREADS, MKL_NUM_THREADS, the first
+ * that is set. Setting less than 1 is an error (-1). */
 int fl_get_num_threads(void);
 int fl_set_num_threads(int count);
 int fl_in_parallel(void);   /* 1 on a thread that is running a chunk handed out by the pool */
