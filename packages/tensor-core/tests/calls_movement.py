@@ -50,6 +50,9 @@ CALLS = {
                    _c(lambda lib, x: x.contiguous().clone().view(lib.float64), (3, 4),
                       d=("float32",))],
     # ---- splits
+    **{name: [_method(name, *given, d=ALL)] for name, given in (
+        ("unsafe_split", (2, 1)), ("unsafe_split_with_sizes", ([1, 3, 0], 1)),
+        ("unsafe_chunk", (3, 1)))},
     "split_with_sizes": [_method("split_with_sizes", [1, 3, 0], 1, d=ALL)],
     "tensor_split": [_method("tensor_split", 3, 1, shapes=((2, 7),), d=ALL),
                      _method("tensor_split", (1, 5, 3), -1),
