@@ -1,11 +1,14 @@
 """Size: the shape of a tensor, a tuple that also counts elements."""
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import index
-from typing import SupportsIndex
 
 from flambeau.core import _core
+
+TYPE_CHECKING = False  # the import of types would cost time
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import SupportsIndex
 
 
 class Size(_core.Sizes):  # slices and sums of sizes are sizes

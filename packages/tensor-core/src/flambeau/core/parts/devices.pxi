@@ -1,6 +1,6 @@
 # Devices: "cpu", "meta" and whatever backends are registered.
 
-import threading
+import _thread    # not threading, which takes a millisecond to import
 
 cdef extern from *:
     """
@@ -8,7 +8,7 @@ cdef extern from *:
     """
     int fl_place
 
-cdef object _outer = threading.local()  # the places around every open `with device`
+cdef object _outer = _thread._local()  # the places around every open `with device`
 
 
 def set_default_device(where):
