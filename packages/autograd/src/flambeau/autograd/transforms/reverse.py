@@ -17,6 +17,7 @@ from flambeau.autograd._engine import (
     only_leads_to,
     run_grad,
 )
+from flambeau.autograd.transforms.captures import call_guarded
 from flambeau.autograd.transforms.functions import chosen_argnums, expect_function
 from flambeau.autograd.transforms.stack import (
     has_history,
@@ -193,7 +194,7 @@ def _grad_and_value(func, argnums, has_aux, args, kwargs, what):
     outer = is_grad_enabled()
     with enable_grad():
         variables, inside = _at_argnums(args, argnums, what)
-        output = func(*inside, **kwargs)
+        output = call_guarded(func, inside, kwargs)
         variables.end()
         output, aux = _with_aux(output, has_aux, what)
         _check_scalar(output, what)
@@ -273,7 +274,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
     outer = is_grad_enabled()
     with enable_grad():
         variables = Variables(primals, "vjp")
-        outputs, aux = _with_aux(func(*variables.trees()), has_aux, "vjp")
+        outputs, aux = _with_aux(call_guarded(func, variables.trees()), has_aux, "vjp")
         variables.end()
         flat, spec = tree_flatten(outputs)
         for value in flat:
@@ -325,7 +326,7 @@ def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int 
         outer = is_grad_enabled()
         with enable_grad():
             variables, inside = _at_argnums(args, argnums, "jacrev")
-            outputs, aux = _with_aux(func(*inside, **kwargs), has_aux, "jacrev")
+            outputs, aux = _with_aux(call_guarded(func, inside, kwargs), has_aux, "jacrev")
             variables.end()
             flat, spec = tree_flatten(outputs)
             _check_outputs(flat, "jacrev")

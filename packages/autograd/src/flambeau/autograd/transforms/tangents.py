@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
+from flambeau.autograd.transforms.captures import call_guarded
 from flambeau.autograd.transforms.dual import DualLevel
 from flambeau.autograd.transforms.functions import chosen_argnums, expect_function
 from flambeau.autograd.transforms.reverse import (
@@ -48,7 +49,7 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False
     values, directions, spec = _checked_pairs(primals, tangents)
     with DualLevel() as level:
         duals = [level.wrap(x, t) for x, t in zip(values, directions, strict=True)]
-        outputs, aux = _with_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")
+        outputs, aux = _with_aux(call_guarded(func, tree_unflatten(duals, spec)), has_aux, "jvp")
         flat, out_spec = tree_flatten(outputs)
         _check_outputs(flat, "jvp")
         pairs = [level.unwrap(y) for y in flat]

@@ -39,7 +39,7 @@ def _instance_norm_tracked(x, running_mean, running_var, weight, bias, use_input
     if use_input_stats and batch:
         for t, moved in zip(kept, wide, strict=True):
             if t is not None:
-                _op["copy_"](t.detach(), _op["mean"](_op["view"](moved, (batch, channels)), 0))
+                _op["mean"](_op["view"](moved, (batch, channels)), 0, out=t.detach())
     return _op["view"](result, x.shape)
 
 

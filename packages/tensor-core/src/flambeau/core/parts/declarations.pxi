@@ -104,6 +104,12 @@ cdef extern from "flambeau/abi.h":
         int (*synchronize)(void *, int) except -1
         int (*device_count)(void *) except -1
 
+from libcpp.vector cimport vector
+
+cdef extern from "core/captures.h":
+    void fl_capture_enter(fl_tensor **, size_t) except +
+    void fl_capture_exit()
+
 cdef extern from "core/python.h":
     ctypedef struct fl_storage:
         char *ptr

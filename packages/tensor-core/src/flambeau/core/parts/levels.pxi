@@ -50,6 +50,20 @@ def retarget_level(Tensor t not None, Tensor inner not None, int number, bint ba
     (<object>t).__dict__.update(facts)
 
 
+def enter_captures(tensors):
+    """From now on this thread runs a function that a transform differentiates: it must not write
+    to memory that was made before, except that of ``tensors``, its arguments."""
+    cdef vector[fl_tensor *] arguments
+    for t in tensors:
+        arguments.push_back(<fl_tensor *><PyObject *>(<Tensor?>t))
+    fl_capture_enter(arguments.data(), arguments.size())
+
+
+def exit_captures():
+    """The function has returned."""
+    fl_capture_exit()
+
+
 def set_level_functions(alias, detach, text, blank):
     """What aliases, detaches and prints tensors of a level, and makes memory for results of
     theirs; from the package that makes them."""

@@ -1,5 +1,6 @@
 /* The short way of pointwise rows: contiguous CPU operands of one shape and dtype, and numbers.
  * A few elements of other kinds go through fl_call_few, everything else through fl_call_generic. */
+#include "core/captures.h"
 #include "core/fast.h"
 #include "core/python.h"
 
@@ -148,7 +149,7 @@ int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out)
     if (out[0].tag == FL_TENSOR) {
         result = out[0].t;
         bool own = result == model && result_dtype == dtype &&
-                   !(result->flags & (FL_READONLY | FL_INFERENCE));
+                   !(result->flags & (FL_READONLY | FL_INFERENCE)) && !fl_any_capture_scope();
         for (int k = 0; k < pw->n_in && own; k++) {
             const fl_value &v = in[pw->operand[k]];
             own = v.tag != FL_TENSOR || v.t == result || v.t->storage != result->storage;

@@ -1,5 +1,5 @@
 /* Storage objects: memory, its owner and its version counter. Small data lives in the object. */
-#include "core/python.h"
+#include "core/captures.h"
 
 static WaitingObjects<fl_storage, 512> waiting;
 
@@ -57,6 +57,8 @@ static fl_storage *storage_blank(int device) {
     s->device_index = (uint8_t)device;
     s->readonly = 0;
     s->owner = nullptr;
+    if (fl_any_capture_scope())
+        fl_capture_born(s);
     return s;
 }
 

@@ -1,5 +1,6 @@
 /* The one check that every writing call passes before anything is written. */
 #include "core/caller.h"
+#include "core/captures.h"
 #include "core/python.h"
 #include "op_index.h"
 
@@ -122,6 +123,14 @@ static int check_dtype(const fl_op *op, bool inplace, const fl_spec *s, const fl
     return -1;
 }
 
+static int captured(const fl_op *op, const fl_tensor *t) {
+    PyErr_Format(PyExc_RuntimeError, "%s_() would mutate a captured Tensor of shape %s: it was made "
+                 "outside the function that a transform (grad, vjp, jvp, ...) differentiates, and is "
+                 "no argument of it. Pass it to the function as an argument and return it, or write "
+                 "x = x.%s(...)", op->name, fl_shape_text(t->shape, t->ndim), op->name);
+    return -1;
+}
+
 /* 0: write directly; 1: compute into a temporary and copy; -1: refused. */
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s, fl_tensor *t) {
     bool inplace = is_input(in, n, t);
@@ -143,6 +152,8 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
                      "InferenceMode is not allowed; write to x.clone() instead", op->name);
         return -1;
     }
+    if (fl_any_capture_scope() && inplace && fl_is_captured(t))
+        return captured(op, t);
     bool same = t->ndim == s->ndim &&
                 memcmp(t->shape, s->shape, sizeof(int64_t) * (size_t)s->ndim) == 0;
     if (!same) {

@@ -1,0 +1,32 @@
+"""The function that a transform differentiates, called so that it can not write to what it
+captured: others would see the written values, without the history that the transform has of them.
+"""
+from __future__ import annotations
+
+from flambeau.autograd.transforms.stack import level_of
+from flambeau.core import Tensor, _core
+from flambeau.core.pytree import tree_flatten
+
+__all__ = ["call_guarded"]
+
+
+def call_guarded(func, args, kwargs=None):
+    """Call ``func``; in place it may write to its arguments and to what it makes itself."""
+    kwargs = kwargs or {}
+    _core.enter_captures(list(_memory_of([*tree_flatten(args)[0], *tree_flatten(kwargs)[0]])))
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _core.exit_captures()
+
+
+def _memory_of(values):
+    """Tensors that have all the memory of arguments: tangents have some of their own."""
+    for value in values:
+        while isinstance(value, Tensor):
+            yield value
+            if not level_of(value):
+                break
+            facts = value.__dict__
+            yield from _memory_of([facts.get("_tangent")])
+            value = facts["_inner"]
