@@ -49,10 +49,14 @@ class DualLevel(Level):
 
     def _adopt(self, tensor: Tensor) -> None:
         """Let a tensor be one of this level from now on, a constant or a view of its base."""
+        base = tensor._base
         STATE.depth, before = self.number - 1, STATE.depth
         try:
-            inner = _without_past(tensor)
-            inner = ops.alias(inner) if inner.requires_grad else inner.detach()
+            if base is not None and self._has(base):    # levels below know it as a view, too
+                inner = _seen_through(tensor, base, base.__dict__["_inner"])
+            else:
+                inner = _without_past(tensor)
+                inner = ops.alias(inner) if inner.requires_grad else inner.detach()
         finally:
             STATE.depth = before
         facts = {"_level": self, "_inner": inner, "_tangent": None, "_seen": None,

@@ -106,7 +106,8 @@ class Level:
         if not is_grad_enabled() or not self._any_requires([*args, *outs]):
             self.write(op, self._apart(op, args, outs), outs)
             return outs
-        lifted = [self._lifted(a) for a in args]
+        targets = {id(t) for t in outs}         # the tape knows calls in place by them
+        lifted = [a if id(a) in targets else self._lifted(a) for a in args]
         token = self._on_tape(_core.tape_prepare, op, lifted, outs)
         self.write(op, self._apart(op, args, outs), outs)
         self._on_tape(_core.tape_commit, token, op, lifted, outs)
