@@ -165,6 +165,13 @@ class TestRefusals:
         first.sum().backward()
         assert x.grad.tolist() == [2.0, 1.0]
 
+    def test_copies_in_another_shape(self):
+        x = flambeau.ones(2, 3, requires_grad=True)
+        with flambeau.no_grad():
+            y = x.mT.reshape(6)
+        y.mul_(x.mT.flatten().mul_(3)).sum().backward()
+        assert x.grad.tolist() == [[3.0] * 3] * 2
+
     def test_out(self):
         out = flambeau.zeros(1)
         with pytest.raises(RuntimeError, match="out=.* don't support automatic differentiation"):

@@ -240,3 +240,9 @@ def test_unique_rows_with_nan_are_ordered_as_in_pytorch(rows, expected, inverse)
     numpy.testing.assert_array_equal(found.numpy(), numpy.float32(expected))
     assert places.tolist() == inverse
     assert counts.tolist() == [1] * len(expected)
+
+
+@pytest.mark.parametrize("take", [lambda x: x.unique(dim=0), lambda x: x.unique_consecutive(dim=0)])
+def test_unique_along_a_dimension_that_a_number_does_not_have(take):
+    with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
+        take(flambeau.tensor(3.0))

@@ -91,6 +91,36 @@ def test_base_of_a_view_of_a_view_is_the_first_tensor():
     assert x._base is None
 
 
+def test_base_of_a_random_complex_tensor():
+    x = flambeau.randn(3, dtype=flambeau.complex64)
+    assert x._base is None
+    assert x.real._base is x
+    assert x.conj().imag._base is not x
+    assert flambeau.view_as_real(x)._base is x
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: x.mT.reshape(6), lambda x: x.mT.flatten(), lambda x: x.mT.ravel(),
+    lambda x: x.repeat(2, 1), lambda x: x.repeat_interleave(2), lambda x: x.roll(1),
+    lambda x: flambeau.kron(x, x), lambda x: flambeau.complex(x, x),
+    lambda x: flambeau.nn.functional.max_pool1d(x, 2),
+])
+def test_a_new_tensor_is_no_view(make):
+    assert not make(flambeau.ones(2, 3))._is_view()
+
+
+@pytest.mark.parametrize("view", [
+    lambda x: x.reshape(6), lambda x: x.flatten(), lambda x: x.ravel(), lambda x: x.mT.reshape(3, 2),
+    lambda x: x.chunk(2)[0], lambda x: flambeau.atleast_3d(x),
+])
+def test_composites_that_are_views(view):
+    x = flambeau.ones(2, 3)
+    y = view(x)
+    assert y._base is x
+    y.zero_()
+    assert x.sum() < 6
+
+
 def test_contiguity():
     x = flambeau.zeros(3, 4)
     assert x.is_contiguous()

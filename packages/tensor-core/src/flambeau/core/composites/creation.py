@@ -314,9 +314,10 @@ def _drawn(what, shape, generator, out, dtype, device, requires_grad):
     dtype = _kind(dtype, out)
     dtype = dtype if dtype is None else _core._as_dtype(dtype)
     if dtype is not None and dtype.is_complex:
-        real = _core._dtype_named("float64" if dtype.name == "complex128" else "float32")
-        pairs = draw(_blank(what, [*shape, 2], real, device), generator=generator)
-        x = _op["view_as_complex"](pairs if scale == 1 else _op["mul_"](pairs, scale))
+        x = _blank(what, shape, dtype, device)
+        pairs = draw(_op["view_as_real"](x), generator=generator)
+        if scale != 1:
+            _op["mul_"](pairs, scale)
     else:
         x = draw(_blank(what, shape, dtype, device), generator=generator)
     return _place(x, out, requires_grad)

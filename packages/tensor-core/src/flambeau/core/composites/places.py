@@ -151,9 +151,10 @@ def unique_consecutive(x, return_inverse, return_counts, dim):
 
 
 def _unique_slices(x, return_inverse, return_counts, dim, order_them):
-    dim = _wrap(dim, x.ndim, "unique")
     if x.ndim == 0:
-        x = _op["reshape"](x, (1,))
+        raise IndexError(f"unique(): Dimension specified as {dim} but tensor has no dimensions; "
+                         f"leave out dim")
+    dim = _wrap(dim, x.ndim, "unique")
     size = x.shape[dim]
     if x.numel() == 0 and (size or 0 in x.shape[:dim] + x.shape[dim + 1:]):
         raise RuntimeError(f"unique(): There are 0 sized dimensions, and they aren't selected, so "

@@ -42,13 +42,16 @@ int fl_call_reshape_as(const fl_op *op, const fl_value *in, int n, fl_value *out
     return fl_compose_result(op, in, n, out, reshaped(in[0].t, fl_shape_value(in[1].t)));
 }
 
-int fl_call_ravel(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+static fl_tensor *raveled(const fl_value &x) {
     static const int64_t line[] = {-1};
-    if (in[0].t->flags & FL_CONTIGUOUS)
-        return fl_compose_result(op, in, n, out, reshaped(in[0].t, fl_ints_value(line, 1)));
-    Made dense(fl_compose(FL_OP_contiguous_copy, in[0]));
-    return dense ? fl_compose_result(op, in, n, out,
-                                     reshaped(dense.get(), fl_ints_value(line, 1))) : -1;
+    if (x.t->flags & FL_CONTIGUOUS)
+        return reshaped(x.t, fl_ints_value(line, 1));
+    Made dense(fl_compose(FL_OP_contiguous_copy, x));
+    return dense ? reshaped(dense.get(), fl_ints_value(line, 1)) : nullptr;
+}
+
+int fl_call_ravel(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return fl_compose_result(op, in, n, out, raveled(in[0]));
 }
 
 int fl_call_view_as(const fl_op *op, const fl_value *in, int n, fl_value *out) {

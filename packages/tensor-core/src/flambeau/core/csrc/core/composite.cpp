@@ -33,9 +33,22 @@ static int write_result(const fl_op *op, const fl_value *in, int n, fl_value *ou
     return fl_dispatch(copy, pair, 2, out);
 }
 
+/* A view of a tensor that nothing else holds, such as a copy in another shape, stands for itself:
+ * there is no base that a write to it would have to tell. */
+static void leave_base(fl_tensor *t) {
+    PyObject *base = ((fl_tensor_full *)t)->base;
+    if (base == Py_None || Py_REFCNT(base) != 1 || t->flags >> FL_LEVEL_SHIFT)
+        return;
+    t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
+    Py_INCREF(Py_None);
+    Py_SETREF(((fl_tensor_full *)t)->base, Py_None);
+}
+
 static int take_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
     if (out->tag == FL_TENSOR)
         return write_result(op, in, n, out, o);
+    if (fl_tensor_check(o) && ((fl_tensor *)o)->flags & FL_VIEW)
+        leave_base((fl_tensor *)o);
     Py_INCREF(o);
     out->tag = fl_tensor_check(o) ? FL_TENSOR : FL_OBJECT;
     out->o = o;
