@@ -246,3 +246,14 @@ def test_unique_rows_with_nan_are_ordered_as_in_pytorch(rows, expected, inverse)
 def test_unique_along_a_dimension_that_a_number_does_not_have(take):
     with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
         take(flambeau.tensor(3.0))
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda x: x.tensor_split(flambeau.tensor(1.1)), "dtype int64"),
+    (lambda x: x.resize_([8, 8, 2**29, 2**29]), "multiplication overflow"),
+    (lambda x: flambeau.broadcast_shapes(1.1), "a tuple of ints, or a list of ints"),
+    (lambda x: x.index_put([], flambeau.ones(1)), "at least one index"),
+])
+def test_shapes_that_are_refused(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call(flambeau.zeros(3))

@@ -160,3 +160,10 @@ def test_embedding_bag_under_its_flat_name():
     assert (bags.tolist(), counts.tolist()) == ([0, 0, 1, 1], [2, 2])
     with pytest.raises(ValueError, match="mode is 0"):
         flambeau.embedding_bag(table, rows, starts, mode="sum")
+
+
+def test_resize_as_in_the_order_of_the_other():
+    x = flambeau.ones(2, 3, 4, 4).contiguous(memory_format=flambeau.channels_last)
+    assert flambeau.ones(96).resize_as_(x, memory_format=flambeau.preserve_format).stride() == \
+        (48, 1, 12, 3)
+    assert flambeau.ones(96).resize_as_(x).stride() == (48, 16, 4, 1)

@@ -109,3 +109,12 @@ def test_gradients_at_corners_are_pytorchs():
                 (call(lib, x).sum() * 1.5).backward()
                 grads.append(numpy.asarray(x.grad.tolist()))
             numpy.testing.assert_allclose(*grads, rtol=1e-5, atol=1e-6)
+
+
+def test_mean_in_the_dtype_of_out():
+    x = flambeau.tensor([2.0**24, 1, 1, 1])
+    assert flambeau.mean(x, 0, out=flambeau.zeros((), dtype=flambeau.float64)) == 4194304.75
+    with pytest.raises(RuntimeError, match="dtype=float64 but out is float32"):
+        flambeau.mean(x, 0, dtype=flambeau.float64, out=flambeau.zeros(()))
+    with pytest.raises(RuntimeError, match="infer output dtype"):
+        flambeau.mean(x.long(), 0, out=flambeau.zeros(()))

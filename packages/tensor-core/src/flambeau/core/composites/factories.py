@@ -57,6 +57,10 @@ def broadcast_shapes(*shapes):
         >>> flambeau.broadcast_shapes((2, 1), (3,))
         flambeau.Size([2, 3])
     """
+    for shape in shapes:
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError("broadcast_shapes(): Input shapes should be of type ints, a tuple "
+                               f"of ints, or a list of ints, got {shape!r}")
     wanted = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     for shape in wanted:
         if min(shape, default=0) < 0:

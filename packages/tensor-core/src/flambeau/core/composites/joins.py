@@ -28,6 +28,10 @@ def tensor_split(x, indices_or_sections, dim):
     dim = _wrap(dim, x.ndim, "tensor_split")
     size = x.shape[dim]
     if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype.name != "int64":
+            raise RuntimeError("tensor_split(): expected tensor_indices_or_sections to have dtype "
+                               f"int64, but got {indices_or_sections.dtype}; convert it with "
+                               ".long()")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, bool):
         raise TypeError("tensor_split(): argument 'indices_or_sections' must be int or list of "

@@ -7,6 +7,8 @@ from flambeau.core.composites.joins import broadcast_shape
 _op = _core.operators()
 Tensor = _core.Tensor
 
+_MOST_BYTES = 2**63 - 1
+
 
 def _expect_free(self, what, leaf_too=True):
     """Refuse tensors whose history knows their shape, and read-only ones."""
@@ -40,6 +42,9 @@ def resize_(self, *sizes, memory_format=None):
     if min(shape, default=0) < 0:
         raise RuntimeError(f"resize_(): Trying to create tensor with negative dimension: "
                            f"{list(shape)}")
+    if prod(shape) * self.element_size() > _MOST_BYTES:
+        raise RuntimeError(f"resize_(): integer multiplication overflow: shape {list(shape)} has "
+                           "more elements than memory can be addressed")
     if shape != tuple(self.shape):
         _expect_free(self, "resize_")
         self.data = _flat(self, prod(shape)).view(shape)
@@ -63,8 +68,22 @@ def _flat(x, count):
 
 
 def resize_as_(self, the_template, *, memory_format=None):
-    """Give the tensor the shape of another; see ``resize_``."""
+    """Give the tensor the shape of another; see ``resize_``.
+
+    The memory format ``preserve_format`` is that of the other tensor.
+    """
+    if memory_format == "preserve_format":
+        memory_format = _format_of(the_template)
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
+
+
+def _format_of(x):
+    """The memory format by which a tensor lies, if not in C order."""
+    if not x.is_contiguous():
+        for name in ("channels_last", "channels_last_3d"):
+            if x.is_contiguous(memory_format=name):
+                return name
+    return None
 
 
 def set_(self, source=None, storage_offset=None, size=None, stride=None):

@@ -40,11 +40,12 @@ wrong:
     return -1;
 }
 
-/* Sums and products are accumulated in the dtype of out=, and a dtype named beside it must be that
- * one. */
+/* Sums, products and means are accumulated in the dtype of out=, and a dtype named beside it must
+ * be that one. Integers have no mean, whatever out is. */
 static int accumulate_in_out(const fl_op *op, fl_value *values, const fl_tensor *out) {
     switch (op->index) {
     case FL_OP_sum: case FL_OP_nansum: case FL_OP_prod: case FL_OP_cumsum: case FL_OP_cumprod:
+    case FL_OP_mean:
         break;
     default:
         return 0;
@@ -56,7 +57,9 @@ static int accumulate_in_out(const fl_op *op, fl_value *values, const fl_tensor 
                      fl_dtype_name(out->dtype));
         return -1;
     }
-    if (dtype.tag == FL_NONE && fl_can_cast(values[0].t->dtype, out->dtype)) {
+    int given = values[0].t->dtype;
+    bool has_result = op->index != FL_OP_mean || fl_is_float(given) || fl_is_complex(given);
+    if (dtype.tag == FL_NONE && has_result && fl_can_cast(given, out->dtype)) {
         dtype.tag = FL_DTYPE;
         dtype.i = out->dtype;
     }

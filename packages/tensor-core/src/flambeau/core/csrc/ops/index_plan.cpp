@@ -24,7 +24,7 @@ int check_list(const fl_op *op, const fl_tensor *self, const fl_value &indices) 
                             ? "; pass mask.nonzero() columns here, or write self[mask]" : "");
     }
     if (used == 0)
-        return fl_error(FL_INDEX_ERROR, "%s: at least one index tensor is needed",
+        return fl_error(FL_RUNTIME_ERROR, "%s: at least one index tensor is needed",
                         fl_op_title(op));
     return 0;
 }
