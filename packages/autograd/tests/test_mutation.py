@@ -88,3 +88,18 @@ def test_outside_of_the_block_writes_are_refused_again():
     y.zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+def test_blocks_do_not_nest():
+    with allow_mutation_on_saved_tensors():
+        with pytest.raises(RuntimeError, match="cannot be nested"), \
+                allow_mutation_on_saved_tensors():
+            pass
+        x = _leaf(1.0, 2.0)             # the outer block goes on
+        y = x.clone()
+        loss = (y**2).sum()
+        y.zero_()
+        loss.backward()
+    assert x.grad.tolist() == [2, 4]
+    with allow_mutation_on_saved_tensors():
+        pass

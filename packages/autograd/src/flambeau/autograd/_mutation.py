@@ -1,6 +1,7 @@
 """Writes to saved tensors that do no harm: what was saved is cloned before it is overwritten."""
 from __future__ import annotations
 
+import threading
 import weakref
 
 from flambeau.autograd._engine import (
@@ -12,6 +13,9 @@ from flambeau.autograd._engine import (
 from flambeau.core import Tensor, ops
 
 __all__ = ["allow_mutation_on_saved_tensors"]
+
+
+_thread = threading.local()
 
 
 class _Kept:
@@ -47,6 +51,10 @@ class allow_mutation_on_saved_tensors:
     """
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
+        if getattr(_thread, "inside", False):
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested: the "
+                               "outer block allows all writes inside already")
+        _thread.inside = True
         self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
         self._open = True
         push_saved_hooks(self._pack, self._unpack)
@@ -57,7 +65,7 @@ class allow_mutation_on_saved_tensors:
     def __exit__(self, *exception: object) -> None:
         self._watch.__exit__()
         pop_saved_hooks()
-        self._open = False
+        self._open = _thread.inside = False
         self.clear()
 
     def clear(self) -> None:

@@ -4,7 +4,11 @@
 forward mode, ``hessian`` in both; ``vmap`` runs a function of one sample on a batch;
 ``functional_call`` makes a module a function of its parameters.
 """
-from flambeau.autograd.transforms.modules import functional_call, stack_module_state
+from flambeau.autograd.transforms.modules import (
+    functional_call,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
 from flambeau.autograd.transforms.reverse import (
     grad,
     grad_and_value,
@@ -16,4 +20,5 @@ from flambeau.autograd.transforms.tangents import hessian, jacfwd, jvp, lineariz
 from flambeau.autograd.transforms.vectorize import vmap
 
 __all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-           "linearize", "stack_module_state", "value_and_grad", "vjp", "vmap"]
+           "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "value_and_grad",
+           "vjp", "vmap"]

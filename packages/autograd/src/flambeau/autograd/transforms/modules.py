@@ -5,7 +5,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 
 from flambeau.core import Tensor, ops
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 _ABSENT = object()      # stands for a value where there was none
 
@@ -204,3 +204,29 @@ def _stack(tensors) -> Tensor:
                            "models have theirs frozen")
     whole = ops.stack([t.detach() for t in tensors])
     return whole.requires_grad_() if required.pop() else whole
+
+
+# ---- batch normalization -----------------------------------------------------------------------
+def replace_all_batch_norm_modules_(root):
+    """Make all batch normalization in a module use the statistics of the batch alone.
+
+    In training mode such a module writes its running statistics in place, which functions that
+    are transformed must not do to tensors that they captured.
+
+    Args:
+        root: the module, changed in place: its batch normalization has no ``running_mean``,
+            ``running_var`` and ``num_batches_tracked`` any more.
+
+    Returns:
+        ``root``.
+
+    Example:
+        >>> from flambeau.func import replace_all_batch_norm_modules_
+        >>> model = replace_all_batch_norm_modules_(model)  # doctest: +SKIP
+    """
+    for module in root.modules():
+        is_norm = any(kind.__name__ == "_BatchNorm" for kind in type(module).__mro__)
+        if is_norm and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
