@@ -234,3 +234,9 @@ def test_strategies_of_sharing_are_names():
     mp.set_sharing_strategy(mp.get_sharing_strategy())
     with pytest.raises(ValueError, match="file_system"):
         mp.set_sharing_strategy("carrier pigeon")
+
+
+def test_descriptions_of_the_build():
+    assert flambeau.__version__ in flambeau.__config__.show()
+    assert f"get_num_threads() : {flambeau.get_num_threads()}\n" in \
+        flambeau.__config__.parallel_info()

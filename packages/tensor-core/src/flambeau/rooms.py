@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("accelerator", "amp", "array_api", "backends", "distributed", "fft", "linalg",
-               "multiprocessing", "random", "return_types", "serialization", "signal", "special",
-               "storage", "testing", "types", "utils", "version")
+OWN_MODULES = ("__config__", "accelerator", "amp", "array_api", "backends", "distributed", "fft",
+               "linalg", "multiprocessing", "random", "return_types", "serialization", "signal",
+               "special", "storage", "testing", "types", "utils", "version")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
