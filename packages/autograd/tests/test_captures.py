@@ -84,6 +84,18 @@ def test_arguments_are_written_to():
     assert y.tolist() == [2.0] * 3 and z.tolist() == [3.0] * 3
 
 
+@pytest.mark.parametrize("transform, expected", [
+    (func.jacfwd, [[1, 0], [0, 1]]), (func.jacrev, [[1, 0], [0, 1]]), (func.hessian, None)])
+def test_arguments_beside_the_differentiated_one_are_written_to(transform, expected):
+    def written(x, y, *, z):
+        y.copy_(x)
+        z.add_(x)
+        return y if expected else (z * z).sum()
+
+    x, y, z = (fl.ones(2) for _ in range(3))
+    assert transform(written)(x, y, z=z).tolist() == (expected or [[2, 0], [0, 2]])
+
+
 def test_inner_function_does_not_write_to_what_the_outer_one_made():
     def outer(x):
         made = fl.zeros(3)

@@ -10,10 +10,17 @@ from flambeau.core.pytree import tree_flatten
 __all__ = ["call_guarded"]
 
 
-def call_guarded(func, args, kwargs=None):
-    """Call ``func``; in place it may write to its arguments and to what it makes itself."""
+def call_guarded(func, args, kwargs=None, others=()):
+    """Call ``func``; in place it may write to its arguments and to what it makes itself.
+
+    Args:
+        func: what is called with ``args`` and ``kwargs``.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+        others: arguments of the user's function that ``func`` brings along.
+    """
     kwargs = kwargs or {}
-    _core.enter_captures(list(_memory_of([*tree_flatten(args)[0], *tree_flatten(kwargs)[0]])))
+    _core.enter_captures(list(_memory_of(tree_flatten((args, kwargs, others))[0])))
     try:
         return func(*args, **kwargs)
     finally:

@@ -45,11 +45,17 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False
         >>> flambeau.func.jvp(lambda x: x * x, (x,), (flambeau.ones(2),))
         (tensor([1., 4.]), tensor([2., 4.]))
     """
+    return _push_forward(func, primals, tangents, strict, has_aux, ())
+
+
+def _push_forward(func, primals, tangents, strict, has_aux, others):
+    """``jvp`` of a function that brings ``others`` along, which it may write to."""
     expect_function(func, "jvp")
     values, directions, spec = _checked_pairs(primals, tangents)
     with DualLevel() as level:
         duals = [level.wrap(x, t) for x, t in zip(values, directions, strict=True)]
-        outputs, aux = _with_aux(call_guarded(func, tree_unflatten(duals, spec)), has_aux, "jvp")
+        outputs, aux = _with_aux(
+            call_guarded(func, tree_unflatten(duals, spec), others=others), has_aux, "jvp")
         flat, out_spec = tree_flatten(outputs)
         _check_outputs(flat, "jvp")
         pairs = [level.unwrap(y) for y in flat]
@@ -139,7 +145,8 @@ def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str 
                 for n, value in zip(chosen, (fresh,) if single else fresh, strict=True):
                     inside[n] = value
                 return func(*inside, **kwargs)
-            found = jvp(of_chosen, tuple(inputs), directions, has_aux=has_aux)
+            found = _push_forward(of_chosen, tuple(inputs), directions, False, has_aux,
+                                  (args, kwargs))
             flat, known["spec"] = tree_flatten(found[1])
             aux = tree_leaves_of(found[2]) if has_aux else []
             if has_aux:
