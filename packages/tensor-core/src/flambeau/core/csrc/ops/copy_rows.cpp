@@ -142,11 +142,13 @@ static int leave_uninitialized(fl_tensor *t) {
     if (!fl_fill_uninitialized || t->device_type != FL_CPU)
         return 0;
     double nan[2] = {NAN, NAN};
-    int64_t zeros[FL_MAX_DIMS] = {}, greatest = greatest_integer(t->dtype);
-    if (fl_is_float(t->dtype) || fl_is_complex(t->dtype))
+    int64_t zeros[FL_MAX_DIMS] = {};
+    if (fl_is_float(t->dtype) || fl_is_complex(t->dtype)) {
         fill_with(t, fl_strided{(char *)nan, fl_is_float(t->dtype) ? FL_F64 : FL_C128, zeros});
-    else
-        fill_with(t, fl_strided{(char *)&greatest, FL_I64, zeros});
+        return 0;
+    }
+    int64_t greatest = greatest_integer(t->dtype);
+    fill_with(t, fl_strided{(char *)&greatest, FL_I64, zeros});
     return 0;
 }
 
