@@ -104,7 +104,7 @@ int adaptive_mean(const fl_op *op, const fl_value *in, int n, fl_value *out, int
     if (is_whole(in[0].t, windows, dims))
         return fl_compose_result(op, in, n, out, fl_compose(FL_OP_mean, in[0],
                                                             fl_ints_value(LAST, dims),
-                                                            fl_int_value(1)));
+                                                            fl_bool_value(true)));
     static const int ROWS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
     return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0], sizes));
 }
@@ -116,7 +116,7 @@ fl_tensor *best_of_whole(const fl_value &x, int dims) {
     if (dims > 1 && !flat)
         return nullptr;
     Made best(first_of_two(FL_OP_max__dim, dims == 1 ? x : fl_tensor_value(flat), fl_int_value(-1),
-                           fl_int_value(1)));
+                           fl_bool_value(true)));
     for (int i = 1; i < dims && best; i++) {
         Made taller(fl_compose(FL_OP_unsqueeze, fl_tensor_value(best), fl_int_value(-1)));
         best.swap(taller);
