@@ -19,7 +19,8 @@ set(CYTHON_FLAGS ${FLOAT_FLAGS})
 # -O3's vectors, without its many copies of loops.
 set(VECTOR_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
 # Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster.
-set(WRITTEN_OUT conv gemm gemm_pairs narrow)
+set(WRITTEN_OUT conv/kernels/conv matmul/kernels/gemm matmul/kernels/gemm_pairs
+  pointwise/kernels/narrow)
 # Code that runs once, or is glue between calls: more takes longer to compile, and nobody sees it.
 set(GLUE_FLAGS -O1 -Wno-stringop-overread)
 
@@ -56,7 +57,7 @@ endif()
 # What every target of ours shares: where headers are.
 function(flambeau_target target)
   target_include_directories(${target} PRIVATE
-    ${CORE}/include ${CORE}/csrc ${CORE} ${GEN} ${Python_INCLUDE_DIRS})
+    ${CORE}/include ${CORE}/native ${CORE} ${GEN} ${Python_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE FLAMBEAU_VERSION="${PROJECT_VERSION}")
   if(TARGET generated)
     add_dependencies(${target} generated)
@@ -85,7 +86,7 @@ set(KERNEL_HEADERS <math.h> <stdint.h> <string.h> <utility>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND KERNEL_HEADERS <immintrin.h>)
 endif()
-set(BASE_HEADERS <algorithm> <math.h> ${CORE}/csrc/core/core.h)
+set(BASE_HEADERS <algorithm> <math.h> ${CORE}/native/dispatch/core.h)
 
 # precompile(target headers...): -fpch-preprocess lets compiler caches see through it.
 function(precompile target)

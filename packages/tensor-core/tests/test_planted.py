@@ -10,4 +10,4 @@ import native
 
 @pytest.mark.parametrize("fault", native.FAULTS, ids=lambda fault: fault.name)
 def test_there_is_one_place_for_each_fault(fault):
-    assert (native.CSRC / fault.source).read_text().count(fault.old) == 1
+    assert (native.NATIVE / fault.source).read_text().count(fault.old) == 1

@@ -18,7 +18,7 @@ import pytest
 
 HERE = Path(__file__).parent
 CORE = HERE.parents[1] / "src" / "flambeau" / "core"
-RUNTIME = CORE / "csrc" / "runtime"
+RUNTIME = CORE / "native" / "runtime"
 CXX = os.environ.get("CXX", "g++")
 FLAGS = ["-std=gnu++17", "-g1", "-Wall", "-Wextra", "-Werror"]
 KERNEL_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
@@ -29,7 +29,7 @@ PROGRAMS = ["error", "dtypes", "isa", "host", "pool", "alloc"]
 
 def compile_cpp(arguments: Sequence[str | Path]) -> None:
     """Run the compiler; its messages become the failure text."""
-    include = [f"-I{path}" for path in (CORE / "csrc", RUNTIME, HERE)]
+    include = [f"-I{path}" for path in (CORE / "native", RUNTIME, HERE)]
     others = ["-isystem", CORE / "include", "-isystem", sysconfig.get_path("include")]
     command = [CXX, *FLAGS, *include, *others, *arguments]
     result = subprocess.run(command, capture_output=True, text=True)
@@ -73,7 +73,7 @@ def runtime_objects(build: Path) -> list[Path]:
 @pytest.fixture(scope="session")
 def gemm_objects(build: Path) -> list[Path]:
     """The product kernels of every ISA level."""
-    kernels = CORE / "csrc" / "kernels"
+    kernels = CORE / "native" / "matmul" / "kernels"
     return [
         compile_object(
             kernels / f"{name}.cpp",

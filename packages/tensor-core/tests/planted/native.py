@@ -21,7 +21,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent / "src" / "flambeau"
-CSRC = PACKAGE / "core" / "csrc"
+NATIVE = PACKAGE / "core" / "native"
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,26 @@ class Fault:
 
 
 FAULTS = [
-    Fault("missing version bump (general path)", "core/dispatch.cpp",
+    Fault("missing version bump (general path)", "dispatch/dispatch.cpp",
           "fl_count_write(op, targets[i]);", "(void)op;", "test_writes.py"),
-    Fault("missing version bump (fast path)", "core/fast.cpp",
+    Fault("missing version bump (fast path)", "pointwise/fast.cpp",
           "fl_count_write(op, result);", "(void)op;", "test_writes.py"),
-    Fault("wrong dtype of int8 and uint8", "core/promote.cpp", "if (bits[s] > bits[u])",
+    Fault("wrong dtype of int8 and uint8", "dispatch/promote.cpp", "if (bits[s] > bits[u])",
           "if (bits[s] >= bits[u])", "test_promotion_oracle.py"),
-    Fault("wrong stride of a slice with a step", "ops/views.cpp",
+    Fault("wrong stride of a slice with a step", "shape/views.cpp",
           "s->strides[d] = fl_wrapping_mul(t->strides[d], step);",
           "s->strides[d] = t->strides[d];",
           "test_views.py"),
-    Fault("read-only flag ignored", "core/write.cpp", "if (t->flags & FL_READONLY)",
+    Fault("read-only flag ignored", "dispatch/write.cpp", "if (t->flags & FL_READONLY)",
           "if (t->flags & FL_READONLY && t->numel > 100)", "test_writes.py"),
-    Fault("expanded targets accepted", "core/write.cpp",
+    Fault("expanded targets accepted", "dispatch/write.cpp",
           "if (self_overlap(t) && op->index != FL_OP_fill)",
           "if (self_overlap(t) && t->numel > 100)", "test_writes.py"),
-    Fault("partial overlap not copied", "core/write.cpp", "if (x && x != t && overlap(t, x) &&",
+    Fault("partial overlap not copied", "dispatch/write.cpp", "if (x && x != t && overlap(t, x) &&",
           "if (x && x != t && overlap(t, x) && t->numel > 100 &&", "test_writes.py"),
-    Fault("triangle one column off", "ops/triangle.cpp", "clamp(in[1].i, -rows - 1, cols)",
+    Fault("triangle one column off", "shape/triangle.cpp", "clamp(in[1].i, -rows - 1, cols)",
           "clamp(in[1].i + 1, -rows - 1, cols)", "test_operators_oracle.py"),
-    Fault("running sum carried from the wrong lane (v4)", "kernels/scan.cpp",
+    Fault("running sum carried from the wrong lane (v4)", "reduce/kernels/scan.cpp",
           "(Places){7, 7, 7, 7, 7, 7, 7, 7}", "(Places){6, 6, 6, 6, 6, 6, 6, 6}",
           "test_operators_oracle.py", "kernels_v4"),
 ]
@@ -72,7 +72,7 @@ def _run(command, **options):
 def _compile(build: Path, fault: Fault, scratch: Path) -> tuple[str, Path]:
     """Compile the changed source; returns the object it stands for, and the new one."""
     entries = json.loads(_run(["ninja", "-t", "compdb"], cwd=build))
-    source = CSRC / fault.source
+    source = NATIVE / fault.source
     entry = next(e for e in entries if e["file"] == str(source) and fault.target in e["output"])
     text = source.read_text()
     if text.count(fault.old) != 1:
@@ -106,7 +106,7 @@ def found_by(build: Path, fault: Fault, scratch: Path) -> list[str]:
     """Names of the tests that fail with the fault compiled in."""
     tree = scratch / "tree"
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(PACKAGE, tree / "flambeau", ignore=shutil.ignore_patterns("csrc"))
+    shutil.copytree(PACKAGE, tree / "flambeau", ignore=shutil.ignore_patterns("native"))
     old, made = _compile(build, fault, scratch)
     _link(build, old, made, next((tree / "flambeau" / "core").glob("_core.*.so")))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow",

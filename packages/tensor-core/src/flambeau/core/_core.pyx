@@ -2,7 +2,7 @@
 # cython: embedsignature=False, binding=False, auto_pickle=False
 """The Python boundary of the core: Tensor, Operator, dtype, device, Generator.
 
-One extension module, read in parts; the machinery is C++ (csrc/core).
+One extension module, read in parts; the machinery is C++ (native/dispatch).
 """
 include "parts/declarations.pxi"
 include "parts/dtypes.pxi"

@@ -17,7 +17,7 @@ _C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "uint8_t", "c64
 
 HEAD = """// Generated from the operator table; do not edit.
 #include "pw_helpers.h"
-#include "core/pointwise.h"
+#include "dispatch/pointwise.h"
 #define FL_CAT2(a, b) a##b
 #define FL_CAT(a, b) FL_CAT2(a, b)
 """

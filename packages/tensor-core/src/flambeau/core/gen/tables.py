@@ -23,10 +23,10 @@ _AUTOCAST = {"": (), "lower": ("FL_O_LOWER",), "float32": ("FL_O_SINGLE",),
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 
 HEAD = """// Generated from the operator table; do not edit.
-#include "core/pointwise.h"
-#include "core/python.h"
-#include "core/exports.h"
-#include "core/caller.h"
+#include "dispatch/pointwise.h"
+#include "dispatch/python.h"
+#include "dispatch/exports.h"
+#include "dispatch/caller.h"
 static fl_value none() { fl_value v; v.tag = FL_NONE; v.len = 0; v.i = 0; return v; }
 static fl_value integer(int64_t i) { fl_value v = none(); v.tag = FL_INT; v.i = i; return v; }
 static fl_value real(double d) { fl_value v = none(); v.tag = FL_FLOAT; v.d = d; return v; }

@@ -106,11 +106,11 @@ cdef extern from "flambeau/abi.h":
 
 from libcpp.vector cimport vector
 
-cdef extern from "core/captures.h":
+cdef extern from "dispatch/captures.h":
     void fl_capture_enter(fl_tensor **, size_t) except +
     void fl_capture_exit()
 
-cdef extern from "core/python.h":
+cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:
         char *ptr
         uint64_t nbytes
@@ -184,11 +184,11 @@ cdef extern from "core/python.h":
     void fl_count_write(const fl_op *, fl_tensor *)
     int fl_api_pop(const fl_interposer *) except -1
 
-cdef extern from "core/history.h":
+cdef extern from "dispatch/history.h":
     bint fl_requires_grad(const fl_tensor *) noexcept
 
 
-cdef extern from "core/core.h":
+cdef extern from "dispatch/core.h":
     int64_t fl_itemsize(int) noexcept nogil
     const char *fl_dtype_name(int) noexcept nogil
     bint fl_is_float(int) noexcept nogil
@@ -218,12 +218,12 @@ cdef extern from "core/core.h":
     void fl_alloc_trim() noexcept nogil
     void fl_alloc_fail_after(int64_t) noexcept nogil
 
-cdef extern from "core/pointwise.h":
+cdef extern from "dispatch/pointwise.h":
     enum:
         FL_D_DYNAMIC
     void fl_kernels_init() noexcept
 
-cdef extern from "core/exports.h":
+cdef extern from "dispatch/exports.h":
     ctypedef struct fl_export:
         const char *name
         uint8_t forms, inplace, count
@@ -239,7 +239,7 @@ cdef extern from "runtime/isa.h":
 cdef extern from "runtime/blas.h":
     void fl_blas_set_path(const char *) noexcept
 
-cdef extern from "core/generator.h":
+cdef extern from "dispatch/generator.h":
     ctypedef struct fl_generator_state:
         uint64_t seed, offset
     fl_generator_state *fl_default_generator_state() noexcept

@@ -1,7 +1,7 @@
 # Storages as objects, for pickles and copies, and tensors as buffers.
 from cpython.object cimport Py_TYPE
 
-cdef extern from "core/python.h":
+cdef extern from "dispatch/python.h":
     PyTypeObject fl_storage_type
 
 

@@ -1,6 +1,6 @@
 # Rows added at run time: a new fl_op with bytecode for each compute kind.
 
-cdef extern from "core/pointwise.h":
+cdef extern from "dispatch/pointwise.h":
     ctypedef void (*fl_pw_fn)(const void *, const void *const *, void *const *, const void *,
                               int64_t) noexcept nogil
     const int FL_PW_MAX_IN, FL_PW_MAX_OUT, FL_PW_MAX_SCALARS
@@ -23,7 +23,7 @@ cdef extern from *:
     int fl_infer_pointwise(const fl_op *, const fl_value *, int, fl_spec *) noexcept nogil
     int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *) noexcept nogil
 
-cdef extern from "core/python.h":
+cdef extern from "dispatch/python.h":
     int fl_call_pointwise(const fl_op *, const fl_value *, int, fl_value *) except -1
 
 cdef extern from *:

@@ -1,7 +1,7 @@
 """Rows that fold dimensions, and scans."""
 from flambeau.core.table.make import kernel, reduction
 
-# What the C++ reduction driver computes; the numbers are shared with csrc/ops/reduce.h.
+# What the C++ reduction driver computes; the numbers are shared with native/reduce/reduce.h.
 (SUM, PROD, MEAN, AMAX, AMIN, ANY, ALL, ARGMAX, ARGMIN, MAXDIM, MINDIM, VAR,
  LOGSUMEXP, NANSUM, NORM, STD) = range(16)
 

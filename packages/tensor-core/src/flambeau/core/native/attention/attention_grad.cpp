@@ -1,0 +1,206 @@
+/* Gradients of attention. Probabilities are computed again from the scores and the stored
+ * logsumexp. One piece of work is a head, so every sum has one order. */
+#include "attention/attention.h"
+
+namespace {
+
+const int64_t QUERIES = 256;            /* of a block of scores */
+const int64_t KEYS = 128;
+
+struct Job {
+    fl_attention a;
+    fl_heads q, k, v, result, grad;
+    fl_heads dq, dk, dv;
+    fl_attention_tools tools;
+    const AttentionMask &mask;
+    const char *logsumexp;
+    int64_t rows, pitch;        /* of a block of scores */
+};
+
+struct Workspace {
+    Scratch memory;
+    char *scores, *products, *keys, *values, *delta, *gemm;
+
+    explicit Workspace(const Job &job) : memory(bytes(job)) {
+        int64_t size = job.tools.size;
+        scores = memory.as<char>();
+        products = scores + job.rows * job.pitch * size;
+        keys = products + job.rows * job.pitch * size;
+        values = keys + job.a.dim * job.pitch * size;
+        delta = values + job.a.value_dim * job.pitch * size;
+        gemm = delta + job.a.queries * size;
+    }
+    static size_t bytes(const Job &job) {
+        const fl_attention &a = job.a;
+        int64_t elements = (2 * job.rows + a.dim + a.value_dim) * job.pitch + a.queries;
+        int64_t most = job.rows > KEYS ? job.rows : KEYS;
+        return (size_t)(elements * job.tools.size + job.tools.product_bytes(most));
+    }
+};
+
+/* delta = the dot product of each query's result with its gradient. */
+template <class T> void row_products(const Job &job, int64_t head, T *delta) {
+    const fl_attention &a = job.a;
+    for (int64_t i = 0; i < a.queries; i++) {
+        const T *x = (const T *)job.result.at(a, head, i), *g = (const T *)job.grad.at(a, head, i);
+        T lanes[16] = {};
+        for (int64_t j = 0; j < a.value_dim; j++)
+            lanes[j & 15] += x[j * job.result.col] * g[j * job.grad.col];
+        delta[i] = 0;
+        for (T lane : lanes)
+            delta[i] += lane;
+    }
+}
+
+fl_attention_matrix rows_of(const fl_heads &h, const fl_attention &a, int64_t head, int64_t row) {
+    return fl_attention_matrix{h.at(a, head, row), h.row, h.col};
+}
+
+fl_attention_matrix transposed(fl_attention_matrix m) {
+    return fl_attention_matrix{m.data, m.col, m.row};
+}
+
+/* `fresh`: the first block of queries that meets these keys. */
+void block(const Job &job, const Workspace &w, int64_t head, int64_t query, int64_t rows,
+           int64_t key, int64_t cols, bool fresh) {
+    const fl_attention &a = job.a;
+    const fl_attention_tools &t = job.tools;
+    int64_t size = t.size;
+    fl_attention_matrix q = rows_of(job.q, a, head, query), k = rows_of(job.k, a, head, key);
+    fl_attention_matrix g = rows_of(job.grad, a, head, query);
+    fl_attention_matrix s = {w.scores, job.pitch, 1}, ds = {w.products, job.pitch, 1};
+    fl_attention_product(t, rows, cols, a.dim, q, {w.keys, job.pitch, 1}, s, 0, w.gemm);
+    fl_attention_product(t, rows, cols, a.value_dim, g, {w.values, job.pitch, 1}, ds, 0, w.gemm);
+    fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
+                        job.mask.part(a, head, query, key),
+                        a.causal ? query + 1 - key : cols};
+    t.block->grad(&scores, w.products, job.logsumexp + (head * a.queries + query) * size,
+                  w.delta + query * size);
+    double add = fresh ? 0 : 1;
+    fl_attention_product(t, cols, a.value_dim, rows, transposed(s), g,
+                         rows_of(job.dv, a, head, key), add, w.gemm);
+    fl_attention_product(t, cols, a.dim, rows, transposed(ds), q, rows_of(job.dk, a, head, key),
+                         add, w.gemm);
+    fl_attention_product(t, rows, a.dim, cols, ds, k, rows_of(job.dq, a, head, query),
+                         key ? 1 : 0, w.gemm);
+}
+
+/* Zero by an empty product. */
+void clear(const Job &job, const Workspace &w, const fl_heads &h, int64_t head, int64_t first,
+           int64_t rows, int64_t cols) {
+    fl_attention_matrix m = rows_of(h, job.a, head, first);
+    fl_attention_product(job.tools, rows, cols, 0, m, m, m, 0, w.gemm);
+}
+
+void run_keys(const Job &job, const Workspace &w, int64_t head, int64_t key, int64_t cols) {
+    const fl_attention &a = job.a;
+    job.tools.pack(w.keys, job.pitch, job.k, job.k.at(a, head, key), cols, a.dim);
+    job.tools.pack(w.values, job.pitch, job.v, job.v.at(a, head, key), cols, a.value_dim);
+    int64_t first = a.causal ? key / QUERIES * QUERIES : 0;
+    for (int64_t query = first; query < a.queries; query += QUERIES) {
+        int64_t rows = a.queries - query < QUERIES ? a.queries - query : QUERIES;
+        block(job, w, head, query, rows, key, cols, query == first);
+    }
+    if (first >= a.queries) {
+        clear(job, w, job.dk, head, key, cols, a.dim);
+        clear(job, w, job.dv, head, key, cols, a.value_dim);
+    }
+}
+
+void run_head(const Job &job, const Workspace &w, int64_t head) {
+    if (job.tools.is_double)
+        row_products(job, head, (double *)w.delta);
+    else
+        row_products(job, head, (float *)w.delta);
+    for (int64_t key = 0; key < job.a.keys; key += KEYS)
+        run_keys(job, w, head, key, job.a.keys - key < KEYS ? job.a.keys - key : KEYS);
+}
+
+int run_job(const Job &job) {
+    const fl_attention &a = job.a;
+    int64_t work = a.queries * a.keys * (a.dim + a.value_dim) + 1;
+    bool failed = false;
+    fl_parallel(a.heads, (1 << 18) / work + 1, [&](int64_t begin, int64_t end) {
+        Workspace w(job);
+        if (!w.memory.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        for (int64_t head = begin; head < end; head++)
+            run_head(job, w, head);
+    });
+    return failed ? fl_error(FL_MEMORY_ERROR, "attention_grad(): no memory for scratch") : 0;
+}
+
+bool same_shape(const fl_tensor *t, int nd, const int64_t *shape, int64_t last) {
+    return t->ndim == nd && !memcmp(t->shape, shape, sizeof(int64_t) * (size_t)(nd - 1)) &&
+           t->shape[nd - 1] == last;
+}
+
+/* in: grad, query, key, value, attn_mask, is_causal, scale, result, logsumexp */
+int read_call(const fl_op *op, const fl_value *in, fl_attention *a) {
+    const fl_tensor *grad = in[0].t, *q = in[1].t, *result = in[7].t, *lse = in[8].t;
+    if (fl_attention_read(op, q, in[2].t, in[3].t, in[4], in[5], in[6], a) < 0)
+        return -1;
+    int nd = q->ndim;
+    bool fits = same_shape(grad, nd, q->shape, a->value_dim) &&
+                same_shape(result, nd, q->shape, a->value_dim) &&
+                same_shape(lse, nd - 1, q->shape, a->queries);
+    if (!fits)
+        return fl_error(FL_RUNTIME_ERROR, "%s: grad is %s, result %s and logsumexp %s; grad must "
+                        "have the shape of the result of attention, and both others be what it "
+                        "returned", fl_op_title(op), fl_shape_text(grad->shape, grad->ndim),
+                        fl_shape_text(result->shape, result->ndim),
+                        fl_shape_text(lse->shape, lse->ndim));
+    if (grad->dtype == q->dtype && result->dtype == q->dtype)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: grad is %s and result %s; they must have the query's "
+                    "dtype, %s", fl_op_title(op), fl_dtype_name(grad->dtype),
+                    fl_dtype_name(result->dtype), fl_dtype_name(q->dtype));
+}
+
+fl_heads heads_of(const fl_attention &a, const ProductInput &p) {
+    return fl_heads_of(a, p.data, p.dtype, p.strides);
+}
+
+void zero(fl_tensor *t) { memset(t->data, 0, (size_t)(t->numel * fl_itemsize(t->dtype))); }
+
+}  // namespace
+
+extern "C" int fl_infer_attention_grad(const fl_op *op, const fl_value *in, int n,
+                                       fl_spec *outs) {
+    fl_attention a;
+    if (fl_same_device(op, in, n) < 0 || read_call(op, in, &a) < 0)
+        return -1;
+    for (int i = 0; i < 3; i++)
+        fl_attention_layout(in[i + 1].t, in[i + 1].t->ndim, in[i + 1].t->shape, &outs[i]);
+    return 0;
+}
+
+extern "C" int fl_run_attention_grad(const fl_op *op, const fl_value *in, int,
+                                     fl_tensor *const *outs) {
+    fl_attention a;
+    if (read_call(op, in, &a) < 0)
+        return -1;
+    if (a.heads * a.queries * a.keys == 0) {
+        for (int i = 0; i < 3; i++)
+            zero(outs[i]);
+        return 0;
+    }
+    int kind = fl_kind_of_dtype[in[1].t->dtype];
+    ProductInput grad(in[0].t), q(in[1].t), k(in[2].t), v(in[3].t), result(in[7].t);
+    In logsumexp(in[8].t, kind);
+    AttentionMask mask(a, fl_t(in[4]), kind);
+    AttentionOut dq(a, outs[0], kind), dk(a, outs[1], kind), dv(a, outs[2], kind);
+    if (!grad.ok() || !q.ok() || !k.ok() || !v.ok() || !result.ok() || !logsumexp.ok() ||
+        !mask.ok() || !dq.ok() || !dk.ok() || !dv.ok())
+        return -1;
+    Job job = {a, heads_of(a, q), heads_of(a, k), heads_of(a, v), heads_of(a, result),
+               heads_of(a, grad), dq.heads, dk.heads, dv.heads, fl_attention_tools(kind), mask,
+               logsumexp.as<char>(), a.queries < QUERIES ? a.queries : QUERIES,
+               fl_attention_pitch(a.keys, KEYS)};
+    if (run_job(job) < 0)
+        return -1;
+    dq.commit();
+    dk.commit();
+    dv.commit();
+    return 0;
+}

@@ -1,0 +1,242 @@
+/* Copies between strided memory of any dtypes. */
+#include "common/args.h"
+#include "common/small.h"
+
+namespace {
+
+template <class T>
+void move_kernel(const void *, const void *const *in, void *const *out, const fl_scalar *,
+                 int64_t n) {
+    if (n > 0 && in[0] != out[0])
+        memcpy(out[0], in[0], (size_t)n * sizeof(T));
+}
+
+fl_pw_fn mover(int bytes) {
+    switch (bytes) {
+    case 1: return move_kernel<uint8_t>;
+    case 2: return move_kernel<uint16_t>;
+    case 4: return move_kernel<uint32_t>;
+    case 8: return move_kernel<uint64_t>;
+    default: return move_kernel<fl_scalar>;
+    }
+}
+
+bool is_short(int dtype) {
+    return (fl_is_int(dtype) || dtype == FL_BOOL) && fl_itemsize(dtype) <= 2;
+}
+
+/* The kind a copy passes through: large enough for both sides where one can be, and that of the
+ * target where whole numbers become floats, which rounds them once. uint64 has its own value as a
+ * float only before it becomes int64. */
+int passage(int from, int to) {
+    int k = fl_kind_of_dtype[from];
+    if (is_short(from) && fl_is_float(to))
+        return fl_kind_of_dtype[to];
+    if (fl_is_int(from) && (to == FL_F32 || to == FL_F64))
+        return fl_kind_of_dtype[to];
+    if (from == FL_U64 && (fl_is_float(to) || fl_is_complex(to)))
+        return fl_kind_of_dtype[fl_real_dtype(to)];
+    if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128))
+        return FL_K_F64;
+    return k;
+}
+
+}  // namespace
+
+/* Same dtype: move bytes without conversion, whatever the dtype is. */
+static int plain_dtype(int dtype) {
+    switch (fl_itemsize(dtype)) {
+    case 1: return FL_BOOL;
+    case 2: return FL_I16;
+    case 4: return FL_F32;
+    case 8: return FL_I64;
+    default: return FL_C128;
+    }
+}
+
+/* The kind in which elements of a plain dtype are moved. */
+static int plain_kind(int dtype) {
+    return dtype == FL_I16 ? (int)FL_K_RAW16 : fl_kind_of_dtype[dtype];
+}
+
+/* Through contiguous memory of the kind, unless that is where the copy goes. */
+static void copy_few(const fl_strided &dst, int to, const fl_strided &src, int from, int kind,
+                     int ndim, const int64_t *shape) {
+    alignas(64) char tile[FL_FEW * 16];
+    fl_walk out(ndim, shape, dst.strides);
+    bool direct = to == fl_dtype_of_kind[kind] && out.in_order();
+    fl_gather_few(direct ? dst.data : tile, kind, src.data, from, fl_walk(ndim, shape, src.strides));
+    if (!direct)
+        fl_scatter_few(dst.data, to, tile, kind, out);
+}
+
+/* Both sides contiguous and of one dtype: bytes. */
+static bool copy_bytes(const fl_strided &dst, const fl_strided &src, int ndim,
+                       const int64_t *shape) {
+    if (dst.dtype != src.dtype || !fl_geometry_contiguous(ndim, shape, dst.strides) ||
+        !fl_geometry_contiguous(ndim, shape, src.strides))
+        return false;
+    if (dst.data == src.data)
+        return true;
+    const int64_t size = fl_itemsize(src.dtype);
+    fl_parallel(fl_numel_of(ndim, shape), 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        memcpy(dst.data + begin * size, src.data + begin * size, (size_t)((end - begin) * size));
+    });
+    return true;
+}
+
+/* Both sides contiguous and one of the kind: converted on the way. */
+static bool convert_whole(const fl_strided &dst, const fl_strided &src, int kind, int ndim,
+                          const int64_t *shape) {
+    bool reads = fl_dtype_of_kind[kind] == dst.dtype, writes = fl_dtype_of_kind[kind] == src.dtype;
+    if (reads == writes || !fl_geometry_contiguous(ndim, shape, dst.strides) ||
+        !fl_geometry_contiguous(ndim, shape, src.strides))
+        return false;
+    const int64_t to_size = fl_itemsize(dst.dtype), from_size = fl_itemsize(src.dtype);
+    fl_parallel(fl_numel_of(ndim, shape), FL_GRAIN, [&](int64_t begin, int64_t end) {
+        char *to = dst.data + begin * to_size;
+        const char *from = src.data + begin * from_size;
+        if (reads)
+            fl_moves->gather[src.dtype][kind](to, from, 1, end - begin, 0, 1);
+        else
+            fl_moves->scatter[kind][dst.dtype](to, from, 1, end - begin, 0, 1);
+    });
+    return true;
+}
+
+/* A source whose blocks stand several times in a contiguous target: `outer` blocks of `block`
+ * elements each, every one `times` times. */
+struct Repeats {
+    int dims;               /* the outer ones */
+    int64_t outer, times, block;
+};
+
+static Repeats repeats_of(const fl_strided &src, int ndim, const int64_t *shape) {
+    int d = ndim;
+    Repeats r = {0, 1, 1, 1};
+    for (; d > 0 && (shape[d - 1] == 1 || src.strides[d - 1] == r.block); d--)
+        r.block *= shape[d - 1];
+    for (; d > 0 && (shape[d - 1] == 1 || src.strides[d - 1] == 0); d--)
+        r.times *= shape[d - 1];
+    r.dims = d;
+    r.outer = fl_numel_of(d, shape);
+    return r;
+}
+
+/* The same bytes n times: each copy doubles what is there, as long as that stays in the cache. */
+static void repeat_bytes(char *to, const char *from, int64_t bytes, int64_t n) {
+    const int64_t most = 16384 / bytes + 1;
+    memmove(to, from, (size_t)bytes);
+    for (int64_t done = 1, more; done < n; done += more) {
+        more = done < most ? done : most;
+        more = more < n - done ? more : n - done;
+        memcpy(to + done * bytes, to, (size_t)(more * bytes));
+    }
+}
+
+/* Blocks that are wide, or single elements that are repeated often. Where there is one block only,
+ * the driver shares out the work better. */
+static bool copy_repeated(const fl_strided &dst, const fl_strided &src, int dtype, int kind,
+                          int ndim, const int64_t *shape) {
+    const int64_t size = fl_itemsize(dtype), LEAST = 64;
+    const Repeats r = repeats_of(src, ndim, shape);
+    if (r.outer == 1 || r.times < 2 || (r.block == 1 ? r.times : r.block) * size < LEAST ||
+        fl_kind_size[kind] != size || !fl_geometry_contiguous(ndim, shape, dst.strides))
+        return false;
+    fl_parallel(r.outer * r.times, FL_GRAIN / r.block + 1, [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+            int64_t o = begin / r.times, rest = o, at = 0;
+            int64_t stop = (o + 1) * r.times < end ? (o + 1) * r.times : end;
+            for (int d = r.dims - 1; d >= 0; rest /= shape[d--])
+                at += rest % shape[d] * src.strides[d];
+            char *to = dst.data + begin * r.block * size;
+            const char *from = src.data + at * size;
+            if (r.block == 1)
+                fl_moves->gather[dtype][kind](to, from, 1, stop - begin, 0, 0);
+            else
+                repeat_bytes(to, from, r.block * size, stop - begin);
+            begin = stop;
+        }
+    });
+    return true;
+}
+
+void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
+                     const int64_t *shape) {
+    if (fl_itemsize(src.dtype) == 2 && copy_bytes(dst, src, ndim, shape))
+        return;
+    bool same = dst.dtype == src.dtype;
+    int from = same ? plain_dtype(src.dtype) : src.dtype;
+    int to = same ? from : dst.dtype;
+    int kind = same ? plain_kind(from) : passage(from, to);
+    int64_t n = fl_numel_of(ndim, shape);
+    if (n == 0)
+        return;
+    if (n <= FL_FEW)
+        return copy_few(dst, to, src, from, kind, ndim, shape);
+    if (same ? copy_repeated(dst, src, from, kind, ndim, shape)
+             : convert_whole(dst, src, kind, ndim, shape))
+        return;
+    fl_operand ops[2];
+    ops[0] = fl_operand{src.data, from, kind, {}};
+    ops[1] = fl_operand{dst.data, to, kind, {}};
+    memcpy(ops[0].strides, src.strides, sizeof(int64_t) * (size_t)ndim);
+    memcpy(ops[1].strides, dst.strides, sizeof(int64_t) * (size_t)ndim);
+    fl_pw_drive(mover(fl_kind_size[kind]), nullptr, nullptr, 1, 1, ops, ndim, shape);
+}
+
+void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src) {
+    const int64_t FEW_BYTES = 4096;
+    int64_t bytes = dst->numel * fl_itemsize(dst->dtype);
+    if (bytes <= FEW_BYTES && dst->numel == src->numel && dst->dtype == src->dtype &&
+        dst->flags & src->flags & FL_CONTIGUOUS) {
+        memmove(dst->data, src->data, (size_t)bytes);
+        return;
+    }
+    fl_strided d = {dst->data, dst->dtype, dst->strides};
+    int64_t strides[FL_MAX_DIMS];
+    int pad = dst->ndim - src->ndim;
+    for (int i = 0; i < dst->ndim; i++)
+        strides[i] = i >= pad && src->shape[i - pad] != 1 ? src->strides[i - pad] : 0;
+    fl_strided s = {src->data, src->dtype, strides};
+    fl_copy_strided(d, s, dst->ndim, dst->shape);
+}
+
+/* ---- contiguous access ---------------------------------------------------------------------- */
+
+enum direction { PACK, UNPACK };
+
+static void repack(const fl_tensor *t, int dtype, void *memory, direction way) {
+    int64_t dense[FL_MAX_DIMS];
+    fl_contiguous_strides(t->ndim, t->shape, dense);
+    fl_strided packed = {(char *)memory, dtype, dense}, own = {t->data, t->dtype, t->strides};
+    fl_copy_strided(way == PACK ? packed : own, way == PACK ? own : packed, t->ndim, t->shape);
+}
+
+void fl_pack(const fl_tensor *t, int dtype, void *memory) { repack(t, dtype, memory, PACK); }
+
+void fl_unpack(const fl_tensor *t, int dtype, const void *memory) {
+    repack(t, dtype, const_cast<void *>(memory), UNPACK);
+}
+
+In::In(const fl_tensor *t, int kind) : ptr_(t->data), n_(t->numel) {
+    if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
+        return;
+    ptr_ = room_.take(fl_bytes(n_, fl_kind_size[kind]));
+    if (ptr_)
+        fl_pack(t, fl_dtype_of_kind[kind], ptr_);
+}
+
+Out::Out(fl_tensor *t, int kind, bool load)
+    : t_(t), ptr_(t->data), owned_(nullptr), kind_(kind), n_(t->numel) {
+    if (t->dtype == fl_dtype_of_kind[kind] && (t->flags & FL_CONTIGUOUS))
+        return;
+    ptr_ = owned_ = room_.take(fl_bytes(n_, fl_kind_size[kind]));
+    if (owned_ && load)
+        fl_pack(t, fl_dtype_of_kind[kind], owned_);
+}
+
+void Out::commit() {
+    if (owned_)
+        fl_unpack(t_, fl_dtype_of_kind[kind_], owned_);
+}

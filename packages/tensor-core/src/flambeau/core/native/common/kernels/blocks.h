@@ -1,0 +1,24 @@
+/* Blocks of bytes copied from one even spacing to another, or streamed past the caches. */
+#pragma once
+#include "common/kernels/level.h"
+#include <stdint.h>
+
+/* `count` blocks of `bytes`, at least 64; the steps are bytes too. */
+typedef void (*fl_blocks_fn)(char *to, int64_t to_step, const char *from, int64_t from_step,
+                             int64_t bytes, int64_t count);
+/* Whole lines of `to` are written without being read first, and do not stay in the caches. Other
+ * threads may rely on them after fl_stream_end. */
+typedef void (*fl_stream_fn)(char *to, const char *from, int64_t bytes);
+struct fl_block_kernels {
+    fl_blocks_fn copy;
+    fl_stream_fn stream;
+};
+extern "C" {
+FL_LEVELS(fl_block_kernels);
+}
+
+static inline void fl_stream_end() {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}

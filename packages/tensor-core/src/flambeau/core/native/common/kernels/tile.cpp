@@ -1,0 +1,331 @@
+/* Tiles: rows x cols elements gathered from strided memory of any dtype into contiguous memory of
+ * a compute kind, and scattered back. All dtype conversions of the core happen here. */
+#include "dispatch/pointwise.h"
+#include "common/kernels/convert.h"
+#include "common/kernels/even_lanes.h"
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+#define FL_CAT2(a, b) a##b
+#define FL_CAT(a, b) FL_CAT2(a, b)
+
+namespace {
+
+/* 4 x 4 blocks of 4-byte elements through registers: in[r + c * step] to out[r * cols + c]. */
+typedef float quad __attribute__((vector_size(16)));
+typedef int pick __attribute__((vector_size(16)));
+
+inline quad load_quad(const void *p) {
+    quad q;
+    memcpy(&q, p, sizeof q);
+    return q;
+}
+
+template <class U>
+inline void transpose_block(U *out, int64_t cols, const U *in, int64_t step) {
+    quad a = load_quad(in), b = load_quad(in + step);
+    quad c = load_quad(in + 2 * step), d = load_quad(in + 3 * step);
+    quad ab0 = __builtin_shuffle(a, b, pick{0, 4, 1, 5});
+    quad ab1 = __builtin_shuffle(a, b, pick{2, 6, 3, 7});
+    quad cd0 = __builtin_shuffle(c, d, pick{0, 4, 1, 5});
+    quad cd1 = __builtin_shuffle(c, d, pick{2, 6, 3, 7});
+    quad rows[4] = {__builtin_shuffle(ab0, cd0, pick{0, 1, 4, 5}),
+                    __builtin_shuffle(ab0, cd0, pick{2, 3, 6, 7}),
+                    __builtin_shuffle(ab1, cd1, pick{0, 1, 4, 5}),
+                    __builtin_shuffle(ab1, cd1, pick{2, 3, 6, 7})};
+    for (int r = 0; r < 4; r++)
+        memcpy(out + r * cols, &rows[r], sizeof(quad));
+}
+
+/* ---- elements of one size, moved as they are ------------------------------------------------- */
+
+template <class Bits> struct __attribute__((may_alias)) unit { Bits bits; };
+struct two_words { uint64_t first, second; };
+
+template <class U>
+inline void transpose(U *out, const U *in, int64_t rows, int64_t cols, int64_t step) {
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = 0; r < rows; r++)
+            out[r * cols + c] = in[r + c * step];
+}
+
+/* A whole line of each column at a time, spelled out: each load then has one stride, which the
+ * processor learns and runs ahead of. */
+template <>
+inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t rows, int64_t cols,
+                      int64_t step) {
+    const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
+    int64_t lines = rows & ~(int64_t)15;
+    for (int64_t r = 0; r < lines; r += 16)
+        for (int64_t c = 0; c < whole_cols; c += 4) {
+            unit<uint32_t> *to = out + r * cols + c;
+            const unit<uint32_t> *from = in + r + c * step;
+            transpose_block(to, cols, from, step);
+            transpose_block(to + 4 * cols, cols, from + 4, step);
+            transpose_block(to + 8 * cols, cols, from + 8, step);
+            transpose_block(to + 12 * cols, cols, from + 12, step);
+        }
+    for (int64_t r = lines; r < whole_rows; r += 4)
+        for (int64_t c = 0; c < whole_cols; c += 4)
+            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+            out[r * cols + c] = in[r + c * step];
+}
+
+/* 8 x 8 blocks of 2-byte elements: three rounds in which rows four, two and one apart are woven. */
+typedef int16_t eight __attribute__((vector_size(16)));
+
+inline void transpose_block(unit<uint16_t> *out, int64_t cols, const unit<uint16_t> *in,
+                            int64_t step) {
+    eight a[8], b[8];
+    for (int c = 0; c < 8; c++)
+        memcpy(&a[c], in + c * step, sizeof(eight));
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            b[2 * i] = __builtin_shuffle(a[i], a[i + 4], eight{0, 8, 1, 9, 2, 10, 3, 11});
+            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], eight{4, 12, 5, 13, 6, 14, 7, 15});
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int r = 0; r < 8; r++)
+        memcpy(out + r * cols, &a[r], sizeof(eight));
+}
+
+template <>
+inline void transpose(unit<uint16_t> *out, const unit<uint16_t> *in, int64_t rows, int64_t cols,
+                      int64_t step) {
+    const int64_t whole_rows = rows & ~(int64_t)7, whole_cols = cols & ~(int64_t)7;
+    for (int64_t r = 0; r < whole_rows; r += 8)
+        for (int64_t c = 0; c < whole_cols; c += 8)
+            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+            out[r * cols + c] = in[r + c * step];
+}
+
+/* Strided elements, side by side. Every second element has a loop of its own where that is made of
+ * shuffles. */
+template <class U>
+inline void collect_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
+                          int64_t s1, int64_t s0) {
+    if (s0 == 0) {
+        for (int64_t r = 0; r < rows; r++) {
+            const U element = in[r * s1];
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = element;
+        }
+    } else if (s1 == 1 && rows > 1) {
+        transpose(out, in, rows, cols, s0);
+    } else if (s0 == 2 && (sizeof(U) == 4 || sizeof(U) == 8)) {
+        using T = std::conditional_t<sizeof(U) == 4, float, double>;
+        for (int64_t r = 0; r < rows; r++)
+            TakeEvenLanes::run((T *)(out + r * cols), (const T *)(in + r * s1), cols, 2 * cols - 1);
+    } else {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++)
+                out[r * cols + c] = in[r * s1 + c * s0];
+    }
+}
+
+template <class U>
+inline void spread_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
+                         int64_t s1, int64_t s0) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            out[r * s1 + c * s0] = in[r * cols + c];
+}
+
+/* The same for elements of so many bytes. */
+#define FOR_SIZE(move, out, in, ...)                                                             \
+    switch (size) {                                                                              \
+    case 1: return move((unit<uint8_t> *)out, (const unit<uint8_t> *)in, __VA_ARGS__);           \
+    case 2: return move((unit<uint16_t> *)out, (const unit<uint16_t> *)in, __VA_ARGS__);         \
+    case 4: return move((unit<uint32_t> *)out, (const unit<uint32_t> *)in, __VA_ARGS__);         \
+    case 8: return move((unit<uint64_t> *)out, (const unit<uint64_t> *)in, __VA_ARGS__);         \
+    case 16: return move((unit<two_words> *)out, (const unit<two_words> *)in, __VA_ARGS__);      \
+    }
+
+void collect(int64_t size, void *out, const void *in, int64_t rows, int64_t cols, int64_t s1,
+             int64_t s0) {
+    FOR_SIZE(collect_units, out, in, rows, cols, s1, s0)
+}
+
+void spread(int64_t size, void *out, const void *in, int64_t rows, int64_t cols, int64_t s1,
+            int64_t s0) {
+    FOR_SIZE(spread_units, out, in, rows, cols, s1, s0)
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+/* A row converted. Half precision has instructions of its own. */
+template <class D, class S> inline void convert_row(D *out, const S *in, int64_t n) {
+    for (int64_t c = 0; c < n; c++)
+        out[c] = convert<D>(in[c]);
+}
+
+/* Of half precision to float, what the next tile is going to read is asked for: a tile of every
+ * operand is read before any goes on, and the hardware does not see that the streams continue. */
+const int64_t AHEAD = 2 * FL_TILE;
+const int64_t LINE = 32;
+
+inline void convert_row(float *out, const fl_bf16 *in, int64_t n) {
+    int64_t c = 0;
+    for (; c + LINE <= n; c += LINE) {
+        __builtin_prefetch(in + c + AHEAD);
+        for (int64_t i = c; i < c + LINE; i++)
+            out[i] = widen(in[i]);
+    }
+    for (; c < n; c++)
+        out[c] = widen(in[c]);
+}
+
+#ifdef __F16C__
+inline void convert_row(float *out, const fl_f16 *in, int64_t n) {
+    int64_t c = 0;
+    for (; c + LINE <= n; c += LINE) {
+        __builtin_prefetch(in + c + AHEAD);
+        for (int64_t i = c; i < c + LINE; i += 8)
+            _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(in + i))));
+    }
+    for (; c < n; c++)
+        out[c] = widen(in[c]);
+}
+
+inline void convert_row(fl_f16 *out, const float *in, int64_t n) {
+    int64_t c = 0;
+    for (; c + 8 <= n; c += 8)
+        _mm_storeu_si128((__m128i *)(out + c),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(in + c), _MM_FROUND_TO_NEAREST_INT));
+    for (; c < n; c++)
+        out[c] = narrow_f16(in[c]);
+}
+#endif
+
+/* A conversion of side by side elements, with the sizes of both. */
+struct Conversion {
+    int64_t from, to;
+    void (*row)(void *out, const void *in, int64_t n);
+};
+
+template <class D, class S> void convert_any_row(void *out, const void *in, int64_t n) {
+    convert_row((D *)out, (const S *)in, n);
+}
+
+template <class D, class S>
+constexpr Conversion conversion = {sizeof(S), sizeof(D), convert_any_row<D, S>};
+template <class T> constexpr Conversion conversion<T, T> = {sizeof(T), sizeof(T), nullptr};
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+/* Conversions of strided elements take two passes, the first of which is shared by all dtypes of a
+ * size: a loop for every pair of dtypes and every kind of stride would take half a minute to
+ * compile. Between the passes the elements lie in the L1 cache, a block at a time. */
+const int64_t BLOCK = FL_TILE;
+struct Block {
+    alignas(64) char bytes[BLOCK * 16];
+};
+
+/* Call run(row, column, rows, columns) for blocks of at most BLOCK elements: whole rows, if one
+ * fits. */
+template <class Run> inline void each_block(int64_t rows, int64_t cols, const Run &run) {
+    const int64_t width = cols < BLOCK ? cols : BLOCK;
+    const int64_t height = width > 0 ? BLOCK / width : 1;
+    for (int64_t c = 0; c < cols; c += width)
+        for (int64_t r = 0; r < rows; r += height)
+            run(r, c, rows - r < height ? rows - r : height, cols - c < width ? cols - c : width);
+}
+
+void gather_strided(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
+                    int64_t s1, int64_t s0) {
+    Block block;
+    each_block(rows, cols, [&](int64_t r, int64_t c, int64_t height, int64_t width) {
+        collect(how.from, block.bytes, in + (r * s1 + c * s0) * how.from, height, width, s1, s0);
+        for (int64_t i = 0; i < height; i++)
+            how.row(out + ((r + i) * cols + c) * how.to, block.bytes + i * width * how.from, width);
+    });
+}
+
+void scatter_strided(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
+                     int64_t s1, int64_t s0) {
+    Block block;
+    each_block(rows, cols, [&](int64_t r, int64_t c, int64_t height, int64_t width) {
+        for (int64_t i = 0; i < height; i++)
+            how.row(block.bytes + i * width * how.to, in + ((r + i) * cols + c) * how.from, width);
+        spread(how.to, out + (r * s1 + c * s0) * how.to, block.bytes, height, width, s1, s0);
+    });
+}
+
+void copy_rows(int64_t size, char *out, const char *in, int64_t rows, int64_t cols, int64_t out_row,
+               int64_t in_row) {
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(out + r * out_row * size, in + r * in_row * size, (size_t)(cols * size));
+}
+
+#define FL_ONCE __attribute__((noinline, noclone))  /* else each conversion gets a copy */
+
+FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64_t rows,
+                       int64_t cols, int64_t s1, int64_t s0) {
+    char *out = (char *)tile;
+    const char *in = (const char *)src;
+    if (!how.row && s0 == 1)
+        return copy_rows(how.to, out, in, rows, cols, cols, s1);
+    if (!how.row)
+        return collect(how.to, out, in, rows, cols, s1, s0);
+    if (s0 != 0 && s0 != 1)
+        return gather_strided(how, out, in, rows, cols, s1, s0);
+    for (int64_t r = 0; r < rows; r++)
+        if (s0 == 1) {
+            how.row(out + r * cols * how.to, in + r * s1 * how.from, cols);
+        } else {
+            alignas(16) char element[16];
+            how.row(element, in + r * s1 * how.from, 1);
+            collect(how.to, out + r * cols * how.to, element, 1, cols, 0, 0);
+        }
+}
+
+FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int64_t rows,
+                        int64_t cols, int64_t s1, int64_t s0) {
+    char *out = (char *)dst;
+    const char *in = (const char *)tile;
+    if (!how.row && s0 == 1)
+        return copy_rows(how.to, out, in, rows, cols, s1, cols);
+    if (!how.row)
+        return spread(how.to, out, in, rows, cols, s1, s0);
+    if (s0 != 1)
+        return scatter_strided(how, out, in, rows, cols, s1, s0);
+    for (int64_t r = 0; r < rows; r++)
+        how.row(out + r * s1 * how.to, in + r * cols * how.from, cols);
+}
+
+template <class S, class K>
+void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
+    gather_by(conversion<K, S>, tile, src, rows, cols, s1, s0);
+}
+
+template <class K, class D>
+void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
+    scatter_by(conversion<D, K>, dst, tile, rows, cols, s1, s0);
+}
+
+#define GATHERS(S, ...)                                                                          \
+    { gather<S, float>, gather<S, double>, gather<S, int64_t>, gather<S, fl_bool>,               \
+      gather<S, fl_c64>, gather<S, fl_c128>, __VA_ARGS__ }
+#define SCATTERS(K)                                                                              \
+    { scatter<K, fl_bool>, scatter<K, uint8_t>, scatter<K, int8_t>, scatter<K, int16_t>,         \
+      scatter<K, int32_t>, scatter<K, int64_t>, scatter<K, uint16_t>, scatter<K, uint32_t>,      \
+      scatter<K, uint64_t>, scatter<K, fl_f16>, scatter<K, fl_bf16>, scatter<K, float>,          \
+      scatter<K, double>, scatter<K, fl_c64>, scatter<K, fl_c128> }
+
+}  // namespace
+
+extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA);
+extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA) = {
+    {GATHERS(fl_bool), GATHERS(uint8_t), GATHERS(int8_t),
+     GATHERS(int16_t, gather<int16_t, int16_t>), GATHERS(int32_t), GATHERS(int64_t), GATHERS(uint16_t), GATHERS(uint32_t), GATHERS(uint64_t), GATHERS(fl_f16),
+     GATHERS(fl_bf16), GATHERS(float), GATHERS(double), GATHERS(fl_c64), GATHERS(fl_c128)},
+    {SCATTERS(float), SCATTERS(double), SCATTERS(int64_t), SCATTERS(fl_bool), SCATTERS(fl_c64),
+     SCATTERS(fl_c128),
+     {nullptr, nullptr, nullptr, scatter<int16_t, int16_t>}}};
+static_assert(FL_I16 == 3, "the place of int16 in the last line");

@@ -1,0 +1,55 @@
+/* Which memory was made inside a function that a transform differentiates: by address. A storage
+ * that was there before has an address that no storage made since can have, so that nothing needs
+ * to be forgotten when memory is freed. */
+#include "dispatch/captures.h"
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+int fl_capture_scopes = 0;
+
+struct CaptureScope {
+    uint64_t began;
+    std::vector<const void *> arguments;        /* their storages */
+};
+static std::mutex guard;
+static uint64_t clock_of_scopes = 0;
+static std::unordered_map<const void *, uint64_t> births;       /* the latest at each address */
+static thread_local std::vector<CaptureScope> scopes;
+
+void fl_capture_enter(fl_tensor *const *arguments, size_t n) {
+    CaptureScope scope;
+    for (size_t i = 0; i < n; i++)
+        scope.arguments.push_back(arguments[i]->storage);
+    std::lock_guard<std::mutex> lock(guard);
+    scope.began = ++clock_of_scopes;
+    scopes.push_back(std::move(scope));
+    __atomic_add_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED);
+}
+
+void fl_capture_exit(void) {
+    std::lock_guard<std::mutex> lock(guard);
+    scopes.pop_back();
+    if (__atomic_sub_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED) == 0)
+        births.clear();
+}
+
+void fl_capture_born(const fl_storage *s) {
+    std::lock_guard<std::mutex> lock(guard);
+    births[s] = clock_of_scopes;
+}
+
+bool fl_is_captured(const fl_tensor *t) {
+    if (scopes.empty())
+        return false;
+    std::lock_guard<std::mutex> lock(guard);
+    auto found = births.find(t->storage);
+    uint64_t born = found == births.end() ? 0 : found->second;
+    for (const CaptureScope &scope : scopes) {
+        const auto &own = scope.arguments;
+        if (born < scope.began && std::find(own.begin(), own.end(), t->storage) == own.end())
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,324 @@
+/* The dispatcher: what watches, then the tape, then the device.
+ *
+ * fl_dispatch -> interposers in order -> tape -> op->call -> infer, memory, run. */
+#include "common/compose.h"
+#include "dispatch/caller.h"
+#include "dispatch/history.h"
+#include "dispatch/pointwise.h"
+
+__thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
+                                                                                  {}};
+const fl_tape *fl_the_tape = nullptr;
+
+/* Failures on worker threads say what could not be done: what was asked and held is added here. */
+static void raise_text(PyObject *kind, const char *text) {
+    char held[FL_ALLOC_TEXT];
+    if (kind != PyExc_MemoryError || strstr(text, "live tensors hold")) {
+        PyErr_SetString(kind, text);
+        return;
+    }
+    fl_alloc_text(held);
+    PyErr_Format(kind, "%s: %s", text, held);
+}
+
+int fl_raise(void) {
+    PyObject *kinds[] = {PyExc_RuntimeError, fl_python.argument_error, PyExc_TypeError,
+                         PyExc_IndexError, PyExc_RuntimeError, PyExc_MemoryError,
+                         PyExc_NotImplementedError, PyExc_OverflowError, fl_python.linalg_error,
+                         fl_python.zero_division};
+    int kind = fl_error_kind_get();
+    if (!PyErr_Occurred())
+        raise_text(kinds[kind >= 0 && kind < 10 ? kind : 0], fl_error_text());
+    fl_error_clear();
+    return -1;
+}
+
+static inline int below_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_thread_state &T = fl_thread;
+    if (FL_LIKELY(T.level >= T.watchers))
+        return op->call(op, in, n, out);
+    int level = T.level++;
+    const fl_interposer &w = T.stack[level];
+    int status = w.call(w.ctx, op, in, n, out);
+    fl_thread.level = level;
+    return status;
+}
+
+void fl_tell_of_write(const fl_op *op, fl_tensor *t) {
+    __atomic_and_fetch(t->version, ~FL_VERSION_SAVED, __ATOMIC_RELAXED);
+    const fl_tape *tape = fl_the_tape;
+    if (tape && tape->struct_size >= sizeof(fl_tape) && tape->wrote)
+        tape->wrote(op, t);
+}
+
+static void drop_results(const fl_op *op, fl_value *out) {
+    for (int i = 0; i < op->nouts; i++)
+        if (out[i].tag == FL_TENSOR)
+            Py_CLEAR(out[i].t);
+}
+
+static int write_on_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    PyObject *token = fl_the_tape->prepare(op, in, n, out, op->nouts);
+    if (!token)
+        return -1;
+    int status = below_tape(op, in, n, out);
+    if (status == 0)
+        status = fl_the_tape->commit(token, op, in, n, out, op->nouts);
+    Py_DECREF(token);
+    return status;
+}
+
+static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (!fl_the_tape || !(fl_thread.mode & FL_M_GRAD))
+        return below_tape(op, in, n, out);
+    bool writes = out[0].tag == FL_TENSOR;
+    bool needs = fl_any_requires_grad(in, n);
+    if (FL_UNLIKELY(writes)) {
+        for (int i = 0; i < op->nouts; i++)
+            needs |= out[i].tag == FL_TENSOR && fl_write_concerns_tape(out[i].t);
+        return needs ? write_on_tape(op, in, n, out) : below_tape(op, in, n, out);
+    }
+    if (!needs || !(op->flags & FL_O_DIFFERENTIABLE))
+        return below_tape(op, in, n, out);
+    if (below_tape(op, in, n, out) < 0)
+        return -1;
+    if (fl_the_tape->record(op, in, n, out, op->nouts) == 0)
+        return 0;
+    drop_results(op, out);
+    return -1;
+}
+
+/* Errors of what a composite calls are about the composite that the user called. */
+static int call_named(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_op *outer = fl_caller;
+    if (!(op->flags & FL_O_HELPER))
+        fl_caller = op;
+    int status = op->call(op, in, n, out);
+    fl_caller = outer;
+    if (FL_UNLIKELY(status < 0) && !outer && !(op->flags & FL_O_HELPER))
+        fl_name_in_error(op);
+    return status;
+}
+
+/* Whether a composite is shown as a whole to the watcher that is next: autocast has a policy for
+ * some. */
+static inline bool autocasts(const fl_thread_state &T, const fl_op *op) {
+    return FL_UNLIKELY(T.level < T.watchers) && (op->flags & FL_O_AUTOCAST) &&
+           T.stack[T.level].kind == FL_I_AUTOCAST;
+}
+
+int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_value full[FL_MAX_PARAMS];
+    if (FL_UNLIKELY(n < op->nparams)) {
+        memcpy(full, in, sizeof(fl_value) * (size_t)n);
+        for (int i = n; i < op->nparams; i++)
+            full[i] = op->params[i].fallback;
+        in = full;
+        n = op->nparams;
+    }
+    fl_thread_state &T = fl_thread;
+    if (op->category == FL_COMPOSITE && FL_LIKELY(!autocasts(T, op)))
+        return call_named(op, in, n, out);
+    if (FL_UNLIKELY(T.level < T.watchers && T.stack[T.level].kind < FL_I_TAPE)) {
+        int level = T.level++;
+        const fl_interposer &w = T.stack[level];
+        int status = w.call(w.ctx, op, in, n, out);
+        fl_thread.level = level;
+        return status;
+    }
+    return through_tape(op, in, n, out);
+}
+
+/* ---- the generic call ------------------------------------------------------------------------- */
+
+thread_local int64_t fl_dynamic_size = -1;
+
+static int device_of_call(const fl_value *in, int n, fl_tensor *const *outs, int nouts) {
+    int device = nouts ? (int)outs[0]->device_type : FL_CPU;
+    for (int i = 0; i < n; i++) {
+        const fl_tensor *t = fl_t(in[i]);
+        if (t && t->device_type != FL_CPU)
+            return t->device_type;
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (in[i].ts[k] && in[i].ts[k]->device_type != FL_CPU)
+                return in[i].ts[k]->device_type;
+    }
+    return device;
+}
+
+static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
+                         fl_tensor *const *outs) {
+    if (device == FL_META)
+        return 0;
+    const fl_backend *b = fl_backend_of(device);
+    int status = b ? b->run(b->ctx, op, in, n, outs) : 1;
+    if (status == 1) {
+        PyErr_Format(PyExc_NotImplementedError,
+                     "%s() has no kernel on device '%s'; move the data with x.cpu() for this step, "
+                     "or add the operator to the backend", op->name, fl_device_name(device));
+        return -1;
+    }
+    return status;
+}
+
+static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    int64_t work = 0;
+    for (int i = 0; i < op->nouts; i++)
+        work += outs[i]->numel;
+    for (int i = 0; i < n; i++)
+        if (in[i].tag == FL_TENSOR)
+            work += in[i].t->numel;
+    if (work < FL_GRAIN)
+        return op->run_cpu(op, in, n, outs) < 0 ? fl_raise() : 0;
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = op->run_cpu(op, in, n, outs);
+    Py_END_ALLOW_THREADS
+    return status < 0 ? fl_raise() : 0;
+}
+
+static fl_tensor *allocate(const fl_spec *s, const fl_value *in) {
+    int device = s->device_type << 8 | s->device_index;
+    if (s->layout == FL_L_ALIAS) {
+        fl_tensor *source = in[s->alias].t;
+        return fl_tensor_view(source, s->dtype, s->ndim, s->shape, s->strides,
+                              fl_wrapping_mul(s->offset, fl_itemsize(source->dtype)));
+    }
+    return fl_tensor_strided(s->dtype, device, s->ndim, s->shape,
+                             s->layout == FL_L_STRIDED ? s->strides : nullptr);
+}
+
+static int copy_back(fl_tensor *target, fl_tensor *temporary) {
+    static const fl_op *copy = nullptr;
+    if (!copy)
+        copy = fl_find_op("copy");
+    fl_value in[2];
+    in[0].tag = in[1].tag = FL_TENSOR;
+    in[0].t = target;
+    in[1].t = temporary;
+    fl_tensor *outs[1] = {target};
+    if (target->device_type != FL_CPU)
+        return run_elsewhere(target->device_type, copy, in, 2, outs);
+    return run_cpu(copy, in, 2, outs);
+}
+
+/* Where a shape depends on values, they are counted on the CPU; meta tensors have none. */
+static int count_on_host(fl_tensor *t) {
+    fl_value in[2], out[1];
+    fl_dynamic_size = -1;
+    if (t->device_type == FL_META)
+        return 0;
+    in[0].tag = out[0].tag = FL_TENSOR;
+    in[0].t = out[0].t = t;
+    in[1].tag = FL_DEVICE;
+    in[1].i = FL_CPU << 8;
+    if (t->device_type != FL_CPU && fl_call_to_device(nullptr, in, 2, out) < 0)
+        return -1;
+    fl_dynamic_size = fl_count_nonzero(out[0].t);
+    if (out[0].t != t)
+        Py_DECREF(out[0].t);
+    return fl_dynamic_size < 0 ? fl_raise() : 0;
+}
+
+/* Tensors of transform levels do not come this far, but for those that left their transform. */
+PyObject *fl_level_escaped = nullptr;
+
+static int check_escaped(const fl_op *op, const fl_tensor *t) {
+    if (!t || FL_LIKELY(!(t->flags >> FL_LEVEL_SHIFT)))
+        return 0;
+    PyObject *done = PyObject_CallFunction(fl_level_escaped, "Os", t, op->name);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static int check_all_escaped(const fl_op *op, const fl_value *in, int n) {
+    for (int i = 0; i < n; i++) {
+        if (check_escaped(op, fl_t(in[i])) < 0)
+            return -1;
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (check_escaped(op, in[i].ts[k]) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* A complex number among the arguments, such as the alpha of an addition, has no meaning for a real
+ * result. Numbers that are operands make the result complex. */
+static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, const fl_spec *result) {
+    for (int i = 0; i < n; i++) {
+        if (FL_LIKELY(in[i].tag != FL_COMPLEX) || in[i].c[1] == 0 || fl_is_complex(result->dtype) ||
+            op->params[i].role != FL_R_SCALAR)
+            continue;
+        PyErr_Format(PyExc_RuntimeError, "%s: value of argument '%s' cannot be converted to %s "
+                     "without overflow, since it is complex; give a real number, or complex "
+                     "tensors", fl_op_title(op), op->params[i].name, fl_dtype_name(result->dtype));
+        return -1;
+    }
+    return 0;
+}
+
+int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_spec specs[FL_MAX_OUTS];
+    if (FL_UNLIKELY(fl_level_escaped != nullptr) && check_all_escaped(op, in, n) < 0)
+        return -1;
+    fl_tensor *outs[FL_MAX_OUTS], *targets[FL_MAX_OUTS];
+    if (FL_UNLIKELY(op->dtype_rule == FL_D_DYNAMIC) && count_on_host(in[op->nparams - 1].t) < 0)
+        return -1;
+    if (op->infer(op, in, n, specs) < 0)
+        return fl_raise();
+    if (FL_UNLIKELY(check_complex_numbers(op, in, n, specs) < 0))
+        return -1;
+    int made = 0, status = 0;
+    for (; made < op->nouts; made++) {
+        fl_tensor *target = out[made].tag == FL_TENSOR ? out[made].t : nullptr;
+        targets[made] = target;
+        int direct = target ? fl_check_write(op, in, n, &specs[made], target) : 1;
+        if (direct < 0)
+            break;
+        if (target && direct == 0) {
+            Py_INCREF(target);
+            outs[made] = target;
+            continue;
+        }
+        outs[made] = allocate(&specs[made], in);
+        if (!outs[made])
+            break;
+    }
+    if (made < op->nouts)
+        status = -1;
+    else if (op->category != FL_VIEW_OP) {
+        int device = device_of_call(in, n, outs, op->nouts);
+        status = device == FL_CPU ? run_cpu(op, in, n, outs) : run_elsewhere(device, op, in, n, outs);
+    }
+    for (int i = 0; i < made && status == 0; i++) {
+        if (!targets[i])
+            continue;
+        if (outs[i] != targets[i])
+            status = copy_back(targets[i], outs[i]);
+        if (status == 0)
+            fl_count_write(op, targets[i]);
+    }
+    for (int i = 0; i < made; i++) {
+        if (status == 0 && targets[i]) {
+            Py_DECREF(outs[i]);
+            Py_INCREF(targets[i]);
+        } else if (status == 0) {
+            out[i].tag = FL_TENSOR;
+            out[i].t = outs[i];
+        } else {
+            Py_DECREF(outs[i]);
+        }
+    }
+    return status;
+}
+
+/* Bytes seen as another dtype have no derivative: such a view takes no part in its base's history,
+ * and a write to it is unknown to that. */
+int fl_call_view_dtype(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (fl_call_generic(op, in, n, out) < 0)
+        return -1;
+    out[0].t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
+    Py_INCREF(Py_None);
+    Py_SETREF(((fl_tensor_full *)out[0].t)->base, Py_None);
+    return 0;
+}

@@ -1,0 +1,77 @@
+/* How a pointwise row reaches its kernels. The generator fills fl_pointwise structures. */
+#pragma once
+#include "dispatch/core.h"
+
+static const int FL_TILE = 1024;            /* elements of a tile */
+static const int FL_PW_MAX_IN = 14;
+static const int FL_PW_MAX_OUT = 4;
+static const int FL_PW_MAX_SCALARS = 14;
+
+union fl_scalar {
+    double f;
+    int64_t i;
+    double c[2];
+};
+
+/* in and out: contiguous, of the kernel's kinds; n elements. `code` belongs to rows that were
+ * registered at run time (bytecode), compiled kernels ignore it. */
+typedef void (*fl_pw_fn)(const void *code, const void *const *in, void *const *out,
+                         const fl_scalar *scalars, int64_t n);
+
+enum fl_dtype_rule { FL_D_PROMOTE = 0, FL_D_FLOAT = 1, FL_D_BOOL = 2, FL_D_REAL = 3, FL_D_FIRST = 4,
+                     FL_D_CUSTOM = 5,
+                     FL_D_DYNAMIC = 6 /* and the shape depends on values */,
+                     FL_D_WHOLE = 7 /* bool becomes int64 */ };
+
+struct fl_pointwise {
+    uint8_t n_in, n_scalars, n_out;
+    uint8_t kinds;                          /* bit k: there is a kernel number k */
+    uint8_t operand[FL_PW_MAX_IN];          /* parameter number of each operand */
+    uint8_t is_mask[FL_PW_MAX_IN];          /* operand is bool whatever the others are */
+    uint8_t scalar[FL_PW_MAX_SCALARS];      /* parameter number of each run-time scalar */
+    uint8_t result_kind[FL_KIND_COUNT];     /* kind of the outputs, for each compute kind */
+    uint8_t writes[FL_PW_MAX_OUT];          /* operand an output is written to, 255 for none */
+    uint32_t kernel;                        /* row number in the kernel table */
+    fl_pw_fn run_code;                      /* rows registered at run time: the interpreter */
+    const void *code[FL_KIND_COUNT];        /* and its bytecode */
+};
+
+/* Kernel table of the running ISA level: [row][kind]. Behind the kinds stands the kernel of uint64
+ * where order or division make it another one than that of int64; its tiles are int64. */
+static const int FL_PW_UNSIGNED = FL_KIND_COUNT;
+static const int FL_KERNEL_COUNT = FL_KIND_COUNT + 1;
+typedef const fl_pw_fn (*fl_pw_table)[FL_KERNEL_COUNT];
+extern fl_pw_table fl_pw_kernels;
+
+/* Movement of tiles between strided memory of any dtype and contiguous memory of a kind:
+ * `rows` x `cols` elements, element strides s1 (rows) and s0 (columns). Per ISA level. FL_K_RAW16
+ * goes with FL_I16 alone. */
+typedef void (*fl_gather_fn)(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1,
+                             int64_t s0);
+typedef void (*fl_scatter_fn)(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1,
+                              int64_t s0);
+struct fl_tile_moves {
+    fl_gather_fn gather[FL_DTYPE_COUNT][FL_KIND_COUNT + 1];
+    fl_scatter_fn scatter[FL_KIND_COUNT + 1][FL_DTYPE_COUNT];
+};
+extern const fl_tile_moves *fl_moves;
+fl_pw_fn fl_bytecode_interpreter(bool streams);     /* streams: operands come from memory */
+void fl_kernels_init(void);                 /* picks the tables for the ISA level */
+
+/* One operand of the driver. */
+struct fl_operand {
+    char *data;
+    int dtype;                              /* of memory */
+    int kind;                               /* of the tile */
+    int64_t strides[FL_MAX_DIMS];           /* over the output's dimensions, 0 where broadcast */
+};
+/* A number as one element of a kind. */
+/* The order in memory of a result of this shape; false for C order. See fl_memory_order. */
+bool fl_pw_memory_order(const fl_pointwise *pw, const fl_value *in, int ndim,
+                        const int64_t *shape, int *order);
+void fl_pw_load_number(const fl_value &v, int kind, void *element);
+void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
+fl_pw_fn fl_pw_kernel(const fl_op *op, const fl_pointwise *pw, int kind, const fl_value *in);
+/* Run a kernel over operands that share a shape; ops holds n_in inputs, then n_out outputs. */
+void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_in, int n_out,
+                 fl_operand *ops, int ndim, const int64_t *shape);

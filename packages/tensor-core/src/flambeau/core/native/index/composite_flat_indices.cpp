@@ -1,0 +1,90 @@
+/* put_ and the scatters that name a fold, written to their tensor and not to a copy of it. Errors,
+ * and results of their own, in Python. */
+#include "common/compose.h"
+
+namespace {
+
+fl_value flat_shape() {
+    static int64_t all[1] = {-1};
+    return fl_ints_value(all, 1);
+}
+
+/* Flat places as one tensor of coordinates per dimension, `made[0 .. ndim)`. The first is not cut
+ * to its size: what lies outside of the tensor, and the sign of places that count from the end, show
+ * there. */
+bool coordinates(const fl_tensor *x, fl_tensor *index, fl_tensor **made) {
+    Made rest(fl_compose(FL_OP_view, fl_tensor_value(index), flat_shape()));
+    for (int d = x->ndim - 1; rest && d > 0; d--) {
+        fl_value size = fl_int_value(x->shape[d]);
+        made[d] = fl_compose(FL_OP_remainder, fl_tensor_value(rest), size);
+        Made next(made[d] ? fl_compose(FL_OP_floor_divide, fl_tensor_value(rest), size) : nullptr);
+        rest.swap(next);
+    }
+    made[0] = rest.give();
+    return made[0] != nullptr;
+}
+
+int put_through(fl_tensor *x, fl_tensor **indices, int n, fl_tensor *source,
+                const fl_value &accumulate) {
+    return fl_compose_into(FL_OP_index_put, x, fl_tensors_value(indices, n),
+                           fl_tensor_value(source), accumulate);
+}
+
+/* Contiguous memory is seen as a vector; other memory is written through coordinates. */
+int put_into(fl_tensor *x, fl_tensor *index, fl_tensor *source, const fl_value &accumulate) {
+    if (x->ndim == 1)
+        return put_through(x, &index, 1, source, accumulate);
+    if (x->flags & FL_CONTIGUOUS) {
+        Made flat(fl_compose(FL_OP_view, fl_tensor_value(x), flat_shape()));
+        return flat ? put_through(flat.get(), &index, 1, source, accumulate) : -1;
+    }
+    fl_tensor *each[FL_MAX_DIMS] = {};
+    int status = coordinates(x, index, each)
+        ? put_through(x, each, x->ndim, source, accumulate) : -1;
+    for (int d = 0; d < x->ndim; d++)
+        Py_XDECREF(each[d]);
+    return status;
+}
+
+const char *fold_of(const fl_value &name) {
+    return !strcmp(name.s, "add") ? "sum" : !strcmp(name.s, "multiply") ? "prod" : nullptr;
+}
+
+int scatter(const fl_value *in, fl_tensor *src, const char *fold, fl_value *out) {
+    fl_value text = fl_none_value();
+    text.tag = FL_STRING;
+    text.s = fold;
+    text.len = (uint32_t)strlen(fold);
+    fl_value args[] = {in[0], in[1], in[2], fl_tensor_value(src), text, fl_bool_value(true)};
+    return fl_dispatch(&fl_builtin_ops[FL_OP_scatter_reduce], args, 6, out);
+}
+
+}  // namespace
+
+int fl_call_put(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_tensor *x = in[0].t, *index = in[1].t, *source = in[2].t;
+    bool in_place = out[0].tag == FL_TENSOR && out[0].t == x;
+    bool whole = index->dtype == FL_I64 || index->dtype == FL_I32;
+    if (!in_place || !whole || index->numel != source->numel || x->numel == 0)
+        return fl_call_composite(op, in, n, out);
+    Made places(fl_compose(FL_OP_reshape, fl_tensor_value(index), flat_shape()));
+    Made from(places ? fl_compose(FL_OP_reshape, fl_tensor_value(source), flat_shape()) : nullptr);
+    if (!from || put_into(x, places.get(), from.get(), in[3]) < 0)
+        return -1;
+    Py_INCREF(x);
+    return 0;
+}
+
+int fl_call_scatter_folded(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const char *fold = fold_of(in[4]);
+    return fold ? scatter(in, in[3].t, fold, out) : fl_call_composite(op, in, n, out);
+}
+
+int fl_call_scatter_folded_number(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const char *fold = fold_of(in[4]);
+    if (!fold)
+        return fl_call_composite(op, in, n, out);
+    Made src(fl_compose(FL_OP_full_of, fl_shape_value(in[2].t), in[3],
+                        fl_dtype_value(in[0].t->dtype), fl_device_value(in[0].t)));
+    return src ? scatter(in, src.get(), fold, out) : -1;
+}

@@ -1,0 +1,241 @@
+/* gather and scatter: one position along a dimension for every element of the index. */
+#include "common/add.h"
+#include "common/args.h"
+#include "index/named_slices.h"
+#include "common/raw.h"
+#include "index/rows.h"
+#include "index/gather_walk.h"
+
+namespace {
+
+template <class T>
+void gather_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
+                  int64_t e) {
+    int64_t step = w.at[w.ndim - 1];
+    for (int64_t line = b; line < e; line++) {
+        int64_t at, by;
+        fl_walk_start(w, line, &at, &by);
+        const T *x = (const T *)from + at;
+        T *out = (T *)to + line * w.length;
+        const int64_t *place = index + line * w.length;
+        if (step == 0 && w.at_dim == 1)
+            for (int64_t i = 0; i < w.length; i++)
+                out[i] = x[place[i]];
+        else
+            for (int64_t i = 0; i < w.length; i++)
+                out[i] = x[i * step + place[i] * w.at_dim];
+    }
+}
+
+template <class T>
+void scatter_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
+                   int64_t e) {
+    int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
+    for (int64_t line = b; line < e; line++) {
+        int64_t at, by;
+        fl_walk_start(w, line, &at, &by);
+        T *out = (T *)to + at;
+        const T *x = (const T *)from + by;
+        const int64_t *place = index + line * w.length;
+        for (int64_t i = 0; i < w.length; i++)
+            out[i * step + place[i] * w.at_dim] = x[i * source];
+    }
+}
+
+template <class T>
+void add_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
+               int64_t e) {
+    int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
+    for (int64_t line = b; line < e; line++) {
+        int64_t at, by;
+        fl_walk_start(w, line, &at, &by);
+        T *out = (T *)to + at;
+        const T *x = (const T *)from + by;
+        const int64_t *place = index + line * w.length;
+        for (int64_t i = 0; i < w.length; i++) {
+            T &target = out[i * step + place[i] * w.at_dim];
+            target = fl_plus(target, x[i * source]);
+        }
+    }
+}
+
+int infer_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs, const fl_tensor *src) {
+    const fl_tensor *self = in[0].t, *index = in[2].t;
+    int dim;
+    if (fl_same_device(op, in, n) < 0 || fl_dim_of(op, in, &dim) < 0 ||
+        (index->numel && fl_expect_index(op, "index", index) < 0) ||
+        fl_check_aligned(op, self, index, dim, "self", true) < 0)
+        return -1;
+    if (src && (fl_expect_same_dtype(op, self, "src", src) < 0 ||
+                fl_check_aligned(op, src, index, dim, "src", false) < 0))
+        return -1;
+    fl_spec_like(outs, self);
+    return 0;
+}
+
+}  // namespace
+
+extern "C" int fl_infer_gather(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *index = in[2].t;
+    int dim;
+    if (fl_same_device(op, in, n) < 0 || fl_dim_of(op, in, &dim) < 0 ||
+        (index->numel && fl_expect_index(op, "index", index) < 0) ||
+        fl_check_aligned(op, self, index, dim, "self", true) < 0)
+        return -1;
+    fl_spec_like(outs, index);
+    outs->dtype = self->dtype;
+    return 0;
+}
+
+extern "C" int fl_run_gather(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t, *index = in[2].t;
+    int dim;
+    if (fl_dim_of(op, in, &dim) < 0)
+        return -1;
+    if (index->numel == 0)
+        return 0;
+    In places(index, FL_K_I64);
+    RawOut out(outs[0], self->dtype);
+    if (!out.ok() || fl_check_places(op, places, index, self, dim) < 0)
+        return -1;
+    fl_walk w = fl_walk_of(self, nullptr, index, dim);
+    fl_parallel(w.lines, fl_row_grain(w.length), [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(self->dtype), gather_lines, w, places.as<int64_t>(), self->data,
+                   out.data(), b, e)
+    });
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_scatter__src(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    return infer_scatter(op, in, n, outs, in[3].t);
+}
+
+extern "C" int fl_infer_scatter__value(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    if (fl_check_number(fl_op_title(op), "value", in[3], in[0].t->dtype) < 0)
+        return -1;
+    return infer_scatter(op, in, n, outs, nullptr);
+}
+
+extern "C" int fl_infer_scatter_add(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    return infer_scatter(op, in, n, outs, in[3].t);
+}
+
+static int run_scatter(const fl_op *op, const fl_value *in, fl_tensor *out, const char *from,
+                       const fl_tensor *src) {
+    const fl_tensor *index = in[2].t;
+    int dim;
+    if (fl_dim_of(op, in, &dim) < 0)
+        return -1;
+    In places(index, FL_K_I64);
+    if (fl_check_places(op, places, index, in[0].t, dim) < 0)
+        return -1;
+    fl_start_from(out, in[0].t);
+    if (index->numel == 0)
+        return 0;
+    fl_walk w = fl_walk_of(out, src, index, dim);
+    fl_walk_writers(w, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(out->dtype), scatter_lines, w, places.as<int64_t>(), from,
+                   out->data, b, e)
+    });
+    return 0;
+}
+
+extern "C" int fl_run_scatter__src(const fl_op *op, const fl_value *in, int,
+                                   fl_tensor *const *outs) {
+    const fl_tensor *src = in[3].t;
+    if (src->dtype == outs[0]->dtype)
+        return run_scatter(op, in, outs[0], src->data, src);
+    RawIn cast(src, outs[0]->dtype);
+    if (!cast.ok())
+        return -1;
+    fl_tensor dense = *src;
+    int64_t strides[FL_MAX_DIMS];
+    fl_contiguous_strides(src->ndim, src->shape, strides);
+    dense.strides = strides;
+    return run_scatter(op, in, outs[0], cast.data(), &dense);
+}
+
+extern "C" int fl_run_scatter__value(const fl_op *op, const fl_value *in, int,
+                                     fl_tensor *const *outs) {
+    alignas(16) char number[16];
+    fl_number_as(in[3], outs[0]->dtype, number);
+    return run_scatter(op, in, outs[0], number, nullptr);
+}
+
+/* Whether the index is one line along `dim`, expanded over blocks as large as those of self and
+ * src. */
+static bool names_blocks(const fl_tensor *self, const fl_tensor *index, const fl_tensor *src,
+                         int dim) {
+    int64_t inner = 1;
+    for (int d = 0; d < index->ndim; d++) {
+        bool expanded = index->strides[d] == 0 || index->shape[d] == 1;
+        if (index->shape[d] != src->shape[d] ||
+            (d != dim && (!expanded || index->shape[d] != self->shape[d])))
+            return false;
+        inner *= d > dim ? index->shape[d] : 1;
+    }
+    return index->numel > 0 && inner > 1;
+}
+
+static int add_blocks(const fl_op *op, const fl_value *in, int dim, fl_tensor *result) {
+    const fl_tensor *self = in[0].t;
+    int kind = fl_kind_of_dtype[self->dtype];
+    fl_tensor line = *in[2].t;
+    line.ndim = 1;
+    line.numel = in[2].t->shape[dim];
+    line.shape = in[2].t->shape + dim;
+    line.strides = in[2].t->strides + dim;
+    if (line.strides[0] != 1 && line.numel != 1)
+        line.flags &= ~(uint32_t)FL_CONTIGUOUS;
+    In places(&line, FL_K_I64), from(in[3].t, kind);
+    if (!from.ok() || fl_check_places(op, places, &line, self, dim) < 0)
+        return -1;
+    fl_start_from(result, self);
+    Out out(result, kind, true);
+    if (!out.ok())
+        return -1;
+    fl_middle m = fl_middle_of(result, dim);
+    fl_add_blocks(out.as<char>(), from.as<char>(), places.as<int64_t>(), line.numel, m.outer, m.n,
+                  m.inner, kind, 1, -1);
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
+                                  fl_tensor *const *outs) {
+    const fl_tensor *index = in[2].t, *src = in[3].t;
+    int dim, kind = fl_kind_of_dtype[in[0].t->dtype];
+    if (fl_dim_of(op, in, &dim) < 0)
+        return -1;
+    if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), fl_dtype_of_kind[kind])) {
+        In places(index, FL_K_I64);
+        if (fl_check_places(op, places, index, in[0].t, dim) < 0)
+            return -1;
+        fl_start_from(outs[0], in[0].t);
+        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), index->shape, nullptr);
+    }
+    if (names_blocks(in[0].t, index, src, dim))
+        return add_blocks(op, in, dim, outs[0]);
+    In places(index, FL_K_I64), from(src, kind);
+    if (!from.ok() || fl_check_places(op, places, index, in[0].t, dim) < 0)
+        return -1;
+    fl_start_from(outs[0], in[0].t);
+    Out out(outs[0], kind, true);
+    if (!out.ok())
+        return -1;
+    if (index->numel == 0)
+        return 0;
+    int64_t to_strides[FL_MAX_DIMS], from_strides[FL_MAX_DIMS];
+    fl_tensor to_dense = *outs[0], from_dense = *src;
+    fl_contiguous_strides(outs[0]->ndim, outs[0]->shape, to_strides);
+    fl_contiguous_strides(src->ndim, src->shape, from_strides);
+    to_dense.strides = to_strides;
+    from_dense.strides = from_strides;
+    fl_walk w = fl_walk_of(&to_dense, &from_dense, index, dim);
+    fl_walk_writers(w, [&](int64_t b, int64_t e) {
+        FL_BY_KIND(kind, add_lines, w, places.as<int64_t>(), from.as<char>(), out.as<char>(), b, e)
+    });
+    out.commit();
+    return 0;
+}

@@ -1,0 +1,76 @@
+/* Checks and walks that gather and scatter share. */
+#include "index/gather_walk.h"
+
+int fl_check_aligned(const fl_op *op, const fl_tensor *self, const fl_tensor *index, int dim,
+                     const char *name, bool skip_dim) {
+    int nd_self = self->ndim ? self->ndim : 1, nd_index = index->ndim ? index->ndim : 1;
+    if (index->numel == 0)
+        return 0;
+    if (nd_self != nd_index)
+        return fl_error(FL_RUNTIME_ERROR, "%s: 'index' must have as many dimensions as '%s': got "
+                        "shapes %s and %s", fl_op_title(op), name,
+                        fl_shape_text(index->shape, index->ndim),
+                        fl_shape_text(self->shape, self->ndim));
+    for (int d = 0; d < self->ndim && d < index->ndim; d++)
+        if ((d != dim || !skip_dim) && index->shape[d] > self->shape[d])
+            return fl_error(FL_RUNTIME_ERROR, "%s: 'index' of shape %s reaches beyond '%s' of "
+                            "shape %s in dimension %d; apart from dim=%d it may not be larger",
+                            fl_op_title(op), fl_shape_text(index->shape, index->ndim), name,
+                            fl_shape_text(self->shape, self->ndim), d, dim);
+    return 0;
+}
+
+fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
+                   int dim) {
+    fl_walk w;
+    w.ndim = index->ndim;
+    w.dim = dim;
+    w.at_dim = pointed->ndim ? pointed->strides[dim] : 0;
+    for (int d = 0; d < index->ndim; d++) {
+        w.shape[d] = index->shape[d];
+        w.at[d] = d == dim || pointed->ndim == 0 ? 0 : pointed->strides[d];
+        w.by[d] = aligned && aligned->ndim ? aligned->strides[d] : 0;
+    }
+    if (w.ndim == 0) {
+        w.shape[0] = 1;
+        w.at[0] = w.by[0] = 0;
+        w.ndim = 1;
+    }
+    w.length = w.shape[w.ndim - 1];
+    w.lines = w.length ? index->numel / w.length : 0;
+    return w;
+}
+
+void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by) {
+    *at = *by = 0;
+    for (int d = w.ndim - 2; d >= 0; d--) {
+        int64_t i = line % w.shape[d];
+        line /= w.shape[d];
+        *at += i * w.at[d];
+        *by += i * w.by[d];
+    }
+}
+
+int64_t fl_most_named(const fl_tensor *self, const fl_tensor *index, int dim) {
+    int64_t slices = index->numel, each = 1;
+    if (self->ndim == 0 || index->ndim != self->ndim)
+        return 0;
+    if (slices > self->shape[dim])
+        slices = self->shape[dim];
+    for (int d = 0; d < index->ndim; d++)
+        each *= d == dim ? 1 : index->shape[d];
+    return slices * each;
+}
+
+int fl_dim_of(const fl_op *op, const fl_value *in, int *dim) {
+    return fl_wrap_dim(op, in[1].i, in[0].t->ndim, dim);
+}
+
+int fl_check_places(const fl_op *op, const In &index, const fl_tensor *t, const fl_tensor *self,
+                    int dim) {
+    if (!index.ok())
+        return -1;
+    int64_t size = self->ndim ? self->shape[dim] : 1;
+    return fl_check_index_range(op, FL_RUNTIME_ERROR, index.as<int64_t>(), t->numel, size, dim,
+                                false);
+}

@@ -1,0 +1,47 @@
+/* What gather and scatter share: one position along a dimension for every element of an index. */
+#pragma once
+#include "common/args.h"
+
+/* A walk over the index, line by line along its last dimension. The strides belong to the tensor
+ * that the positions point into, and to the other one, whose elements line up with the index. */
+struct fl_walk {
+    int ndim, dim;
+    int64_t shape[FL_MAX_DIMS], at[FL_MAX_DIMS], by[FL_MAX_DIMS];
+    int64_t lines, length;
+    int64_t at_dim;                     /* stride of the dimension that positions count */
+};
+
+fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
+                   int dim);
+
+/* Offsets of a line's first element in both tensors. */
+void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by);
+
+/* Writers may run side by side only where no two of them meet: along the first dimension, unless
+ * positions count that one. Every line belongs to one chunk, so order within it is fixed. */
+template <class Body> void fl_walk_writers(const fl_walk &w, const Body &body) {
+    bool apart = w.ndim > 1 && w.dim != 0;
+    if (!apart || w.lines == 0) {
+        body(0, w.lines);
+        return;
+    }
+    int64_t group = w.lines / w.shape[0];
+    fl_parallel(w.shape[0], fl_row_grain(group * w.length), [&](int64_t b, int64_t e) {
+        body(b * group, e * group);
+    });
+}
+
+/* The index may be smaller than `self`, called `name`, in every dimension but `dim`; with
+ * `skip_dim` its size there is free. */
+int fl_check_aligned(const fl_op *op, const fl_tensor *self, const fl_tensor *index, int dim,
+                     const char *name, bool skip_dim);
+
+/* Elements of the slices along a dimension that an index may name, within its other sizes. */
+int64_t fl_most_named(const fl_tensor *self, const fl_tensor *index, int dim);
+
+/* Argument 1, the dimension, counted from the front. */
+int fl_dim_of(const fl_op *op, const fl_value *in, int *dim);
+
+/* Positions of a scatter or gather, checked before anything is written. */
+int fl_check_places(const fl_op *op, const In &index, const fl_tensor *t, const fl_tensor *self,
+                    int dim);

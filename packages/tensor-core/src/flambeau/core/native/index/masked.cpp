@@ -1,0 +1,253 @@
+/* masked_select and nonzero, whose results are as long as the mask has true elements, and
+ * masked_scatter, which reads as many. */
+#include "index/kernels/indices.h"
+#include "common/args.h"
+#include "common/dynamic.h"
+#include "common/raw.h"
+#include <algorithm>
+
+namespace {
+
+const int64_t PIECE = FL_GRAIN;
+
+int64_t count_ones(const uint8_t *m, int64_t n) {
+    return FL_PICK(fl_places_kernels)->count(m, n);
+}
+
+int expect_mask(const fl_op *op, const fl_tensor *mask) {
+    if (mask->dtype == FL_BOOL)
+        return 0;
+    return fl_error(FL_RUNTIME_ERROR, "%s: expected BoolTensor for mask, got %s; compare first, "
+                    "e.g. mask != 0", fl_op_title(op), fl_tensor_text(mask));
+}
+
+int unknown_size(const fl_op *op) {
+    return fl_error(FL_RUNTIME_ERROR, "%s: the shape of the result depends on values, which are "
+                    "not known here (meta tensors and recorded programs have none); use "
+                    "where(mask, x, y), whose shape is known", fl_op_title(op));
+}
+
+int broadcast(const fl_op *op, const fl_tensor *self, const fl_tensor *mask, int *nd,
+              int64_t *shape) {
+    return fl_broadcast_shape(op->name, self->ndim, self->shape, mask->ndim, mask->shape, nd,
+                              shape);
+}
+
+/* Where each piece of the mask starts to write: places[piece], and their number. */
+int64_t place_pieces(const uint8_t *mask, int64_t n, int64_t *places) {
+    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+        places[b / PIECE] = count_ones(mask + b, e - b);
+    });
+    int64_t total = 0;
+    for (int64_t p = 0; p < fl_chunk_count(n, PIECE); p++) {
+        int64_t count = places[p];
+        places[p] = total;
+        total += count;
+    }
+    return total;
+}
+
+/* Below, masks are often random, so nothing branches on an element: every one is written, and the
+ * place moves on where the mask holds. The count of the piece's elements ends the loop, so that
+ * nothing is written behind the last. */
+template <class T>
+void select_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
+                  int64_t e) {
+    const T *x = (const T *)from;
+    T *out = (T *)to + at;
+    int64_t count = count_ones(mask + b, e - b);
+    for (int64_t i = b, k = 0; k < count; i++) {
+        out[k] = x[i];
+        k += mask[i] != 0;
+    }
+}
+
+template <class T>
+void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
+                  int64_t e) {
+    const T *x = (const T *)from + at;
+    T *out = (T *)to;
+    int64_t count = count_ones(mask + b, e - b);
+    for (int64_t i = b, k = 0; k < count; i++) {
+        T taken = x[k], kept = out[i];
+        out[i] = mask[i] ? taken : kept;
+        k += mask[i] != 0;
+    }
+}
+
+/* The coordinates before the last move on by one; 0, the new last one. */
+int64_t next_row(const fl_tensor *t, int64_t *outer) {
+    for (int d = t->ndim - 2; d >= 0; d--) {
+        if (++outer[d] < t->shape[d])
+            break;
+        outer[d] = 0;
+    }
+    return 0;
+}
+
+/* The places of the true elements of a line; where there are few, 32 or eight are passed at
+ * a time. */
+void list_line(const uint8_t *mask, int64_t *out, int64_t b, int64_t e) {
+    int64_t count = count_ones(mask + b, e - b), i = b;
+    for (int64_t k = 0; k < count;) {
+        uint64_t eight = 1, all[4] = {1};
+        if (i + 32 <= e)
+            memcpy(all, mask + i, 32);
+        if (!(all[0] | all[1] | all[2] | all[3])) {
+            i += 32;
+            continue;
+        }
+        if (i + 8 <= e)
+            memcpy(&eight, mask + i, 8);
+        if (!eight) {
+            i += 8;
+            continue;
+        }
+        for (int j = 0; j < 8 && k < count; j++, i++) {
+            out[k] = i;
+            k += mask[i] != 0;
+        }
+    }
+}
+
+/* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
+void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
+    int nd = t->ndim;
+    if (nd == 0)
+        return;
+    if (nd == 1)
+        return list_line(mask, out, b, e);
+    int64_t count = count_ones(mask + b, e - b), width = t->shape[nd - 1];
+    int64_t outer[FL_MAX_DIMS], column = b % width, rest = b / width;
+    for (int d = nd - 2; d >= 0; d--) {
+        outer[d] = rest % t->shape[d];
+        rest /= t->shape[d];
+    }
+    for (int64_t i = b, k = 0; k < count; column = next_row(t, outer)) {
+        int64_t first = k, row = i - column;
+        for (int64_t end = std::min(row + width, e); i < end && k < count; i++) {
+            out[k * nd + nd - 1] = i - row;
+            k += mask[i] != 0;
+        }
+        for (; first < k; first++)
+            for (int d = 0; d < nd - 1; d++)
+                out[first * nd + d] = outer[d];
+    }
+}
+
+}  // namespace
+
+int64_t fl_count_nonzero(const fl_tensor *mask) {
+    RawIn m(mask, FL_BOOL);
+    if (!m.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    Scratch parts((size_t)fl_chunk_count(mask->numel, PIECE) * 8);
+    return parts.ok() ? place_pieces(bits, mask->numel, parts.as<int64_t>()) : -1;
+}
+
+extern "C" int fl_infer_masked_select(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *mask = in[1].t;
+    int64_t shape[FL_MAX_DIMS], rows;
+    int nd;
+    if (fl_same_device(op, in, n) < 0)
+        return -1;
+    if (expect_mask(op, mask) < 0 || broadcast(op, self, mask, &nd, shape) < 0)
+        return -1;
+    if (fl_dynamic_size < 0)
+        return unknown_size(op);
+    rows = mask->numel ? fl_dynamic_size * (fl_numel_of(nd, shape) / mask->numel) : 0;
+    fl_spec_set(outs, self->dtype, fl_device_code(self), 1, &rows);
+    return 0;
+}
+
+extern "C" int fl_run_masked_select(const fl_op *op, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t, *mask = in[1].t;
+    int64_t shape[FL_MAX_DIMS];
+    int nd;
+    if (broadcast(op, self, mask, &nd, shape) < 0)
+        return -1;
+    int64_t n = fl_numel_of(nd, shape);
+    RawIn x(self, self->dtype, nd, shape), m(mask, FL_BOOL, nd, shape);
+    RawOut out(outs[0], self->dtype);
+    Scratch places((size_t)fl_chunk_count(n, PIECE) * 8);
+    if (!x.ok() || !m.ok() || !out.ok() || !places.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    if (place_pieces(bits, n, places.as<int64_t>()) != outs[0]->numel)
+        return fl_error(FL_RUNTIME_ERROR, "%s: the mask changed while it was read",
+                        fl_op_title(op));
+    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(self->dtype), select_piece, bits, x.data(), out.data(),
+                   places.as<int64_t>()[b / PIECE], b, e)
+    });
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_nonzero(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (fl_dynamic_size < 0)
+        return unknown_size(op);
+    int64_t shape[2] = {fl_dynamic_size, in[0].t->ndim};
+    fl_spec_set(outs, FL_I64, fl_device_code(in[0].t), 2, shape);
+    return 0;
+}
+
+extern "C" int fl_run_nonzero(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t;
+    RawIn m(self, FL_BOOL);
+    Out out(outs[0], FL_K_I64);
+    Scratch places((size_t)fl_chunk_count(self->numel, PIECE) * 8);
+    if (!m.ok() || !out.ok() || !places.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    if (place_pieces(bits, self->numel, places.as<int64_t>()) != outs[0]->shape[0])
+        return fl_error(FL_RUNTIME_ERROR, "%s: the tensor changed while it was read",
+                        fl_op_title(op));
+    fl_parallel(self->numel, PIECE, [&](int64_t b, int64_t e) {
+        list_piece(bits, self, out.as<int64_t>() + places.as<int64_t>()[b / PIECE] * self->ndim, b,
+                   e);
+    });
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_masked_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *mask = in[1].t, *source = in[2].t;
+    int64_t shape[FL_MAX_DIMS];
+    int nd;
+    if (fl_same_device(op, in, n) < 0 || expect_mask(op, mask) < 0 ||
+        fl_expect_same_dtype(op, self, "source", source) < 0 ||
+        broadcast(op, self, mask, &nd, shape) < 0)
+        return -1;
+    fl_spec_set(outs, self->dtype, fl_device_code(self), nd, shape);
+    return 0;
+}
+
+extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
+                                     fl_tensor *const *outs) {
+    const fl_tensor *source = in[2].t;
+    fl_tensor *target = outs[0];
+    int64_t n = target->numel;
+    RawIn m(in[1].t, FL_BOOL, target->ndim, target->shape), x(source, target->dtype);
+    RawOut out(target, target->dtype);
+    Scratch places((size_t)fl_chunk_count(n, PIECE) * 8);
+    if (!m.ok() || !x.ok() || !out.ok() || !places.ok())
+        return -1;
+    const uint8_t *bits = (const uint8_t *)m.data();
+    int64_t wanted = place_pieces(bits, n, places.as<int64_t>());
+    if (wanted > source->numel)
+        return fl_error(FL_RUNTIME_ERROR, "%s: the mask, broadcast to shape %s, has %lld true "
+                        "elements, but source of shape %s has only %lld to put there",
+                        fl_op_title(op), fl_shape_text(target->shape, target->ndim),
+                        (long long)wanted, fl_shape_text(source->shape, source->ndim),
+                        (long long)source->numel);
+    fl_load_out(out, target, in[0].t);
+    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(target->dtype), spread_piece, bits, x.data(), out.data(),
+                   places.as<int64_t>()[b / PIECE], b, e)
+    });
+    out.commit();
+    return 0;
+}

@@ -1,0 +1,65 @@
+/* Matrix products on packed panels, compiled per ISA level.
+ *
+ * The sum over k of every element of C is taken in the same order whatever the tiling: slabs of
+ * fl_gemm_slab terms, each summed from its first term to its last by fused multiply-add, and the
+ * slabs added in order. Callers may therefore cut C any way they like. The exception is `dot`,
+ * which sums in vector lanes and is a choice made from the shape of the whole product. */
+#pragma once
+#include "common/kernels/level.h"
+
+#include <stdint.h>
+
+/* One rectangle of C = activation(alpha * A B + beta * C + bias). All strides in elements; both
+ * strides of A, B and C are free. */
+typedef struct fl_gemm_block {
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col;
+    double alpha, beta;         /* beta == 0: C is not read */
+    const void *bias;           /* NULL, or strided like a matrix that is added to all */
+    int64_t bias_row, bias_col;
+    int32_t relu;
+    int32_t dot;                /* vectors run along k: for few rows, and only with b_row == 1 */
+    void *panels;               /* NULL, or all rows of A as pack_a left them: row i of the block
+                                   starts i * panel_stride elements from here */
+    int64_t panels_slab;        /* elements between the slabs of `panels` */
+    void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
+                                   and a_col, and no fewer rows */
+} fl_gemm_block;
+
+enum { FL_GEMM_FEW_TERMS = 64 };        /* the longest sums of `few` */
+
+/* The kernels of one dtype. */
+typedef struct fl_gemm_dtype {
+    void (*block)(const fl_gemm_block *);
+    void (*few)(const fl_gemm_block *);     /* the same for few elements, without scratch */
+    int64_t (*scratch_bytes)(const fl_gemm_block *);
+    /* Fill `panels` with these rows of A: slabs of m rows of panel_stride elements each. */
+    void (*pack_a)(const fl_gemm_block *, int64_t first_row, int64_t end_row);
+    int64_t slab, panel_stride;
+    int64_t rows, cols;                     /* of the register tile */
+    int64_t panel_rows;                     /* rows of A used at once: a good height of blocks */
+    /* How many columns of B a block of so many rows reads at once: a good width of copies of B. */
+    int64_t (*strip_cols)(int64_t rows);
+} fl_gemm_dtype;
+
+typedef struct fl_gemm_kernels {
+    fl_gemm_dtype f32, f64;
+} fl_gemm_kernels;
+
+/* Do a product of few elements, of float64 where `wide` and else of float32, whatever its strides;
+ * false where there are more, and then the block is of no more use. The sizes must not be 0. */
+bool fl_gemm_few(bool wide, fl_gemm_block *g);
+
+/* Products of bfloat16 with float32 for C: k, strides and pointers of A and B count pairs of
+ * neighbours along k. */
+struct fl_gemm_pairs_kernels {
+    bool built;                 /* for processors with AVX512-BF16 */
+    fl_gemm_dtype product;
+    /* out[j] = the pair of low[j] and high[j] */
+    void (*interleave)(uint32_t *out, const uint16_t *low, const uint16_t *high, int64_t n);
+};
+extern "C" {
+FL_LEVELS(fl_gemm_pairs_kernels);
+}

@@ -1,0 +1,105 @@
+/* Products whose vectors run along k: B lies in memory with k innermost and is read in place, the
+ * few rows of A are copied if they do not. Right when m is so small that packing B would cost as
+ * much as the product. */
+#pragma once
+#include "matmul/kernels/gemm_finish.h"
+#include "matmul/kernels/gemm_pack.h"
+#include "matmul/kernels/gemm_vector.h"
+
+namespace {
+
+const int DOT_ROWS = REGISTERS == 32 ? 4 : 2;
+const int DOT_COLS = 8;
+
+/* Columns of a tile of so many rows: the sums, one row's worth of operands and a spare. */
+constexpr int dot_cols(int rows) {
+    int fit = (REGISTERS - 4) / rows - 1;
+    return fit > DOT_COLS ? DOT_COLS : fit;
+}
+
+/* Add the products of one vector of k; with PART, of its first `count` elements. */
+template <bool PART, class T, int ROWS, int COLS>
+inline void dot_step(Vector<T> (&sum)[ROWS][COLS], const T *a, int64_t a_row, const T *b,
+                     int64_t b_col, int64_t count) {
+    Vector<T> left[ROWS];
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++)
+        left[i] = PART ? load_part(a + i * a_row, count) : load(a + i * a_row);
+#pragma GCC unroll 8
+    for (int j = 0; j < COLS; j++) {
+        Vector<T> right = PART ? load_part(b + j * b_col, count) : load(b + j * b_col);
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS; i++)
+            sum[i][j] = add_product(left[i], right, sum[i][j]);
+    }
+}
+
+/* out[i * out_row + j] = the inner product of row i of a and row j of b. */
+template <class T, int ROWS, int COLS>
+void dot_tile(int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_col, T *out,
+              int64_t out_row) {
+    const int L = Lanes<T>::COUNT;
+    Vector<T> sum[ROWS][COLS] = {};
+    int64_t p = 0;
+    for (; p + L <= k; p += L)
+        dot_step<false, T>(sum, a + p, a_row, b + p, b_col, L);
+    if (p < k)
+        dot_step<true, T>(sum, a + p, a_row, b + p, b_col, k - p);
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 8
+        for (int j = 0; j < COLS; j++)
+            out[i * out_row + j] = sum_lanes<T>(sum[i][j]);
+}
+
+/* ROWS rows of C, all columns. */
+template <class T, int ROWS> void dot_rows(const fl_gemm_block &g, int64_t i0) {
+    const int COLS = dot_cols(ROWS);
+    const T *a = static_cast<const T *>(g.a) + i0 * g.a_row;
+    const T *b = static_cast<const T *>(g.b);
+    T *c = static_cast<T *>(g.c) + i0 * g.c_row;
+    Finish<T> finish(g, true, true);
+    T sums[ROWS * DOT_COLS + Lanes<T>::COUNT] = {}; /* read in whole vectors */
+    int64_t j = 0;
+    for (; j + COLS <= g.n; j += COLS) {
+        dot_tile<T, ROWS, COLS>(g.k, a, g.a_row, b + j * g.b_col, g.b_col, sums, COLS);
+        finish.tile(c + j * g.c_col, sums, COLS, i0, ROWS, j, COLS);
+    }
+    for (; j < g.n; j++) {
+        dot_tile<T, ROWS, 1>(g.k, a, g.a_row, b + j * g.b_col, g.b_col, sums, 1);
+        finish.tile(c + j * g.c_col, sums, 1, i0, ROWS, j, 1);
+    }
+}
+
+template <class T, int ROWS = DOT_ROWS> void dot_block(const fl_gemm_block &g, int64_t i = 0) {
+    for (; i + ROWS <= g.m; i += ROWS)
+        dot_rows<T, ROWS>(g, i);
+    if constexpr (ROWS > 1)
+        dot_block<T, ROWS - 1>(g, i);
+}
+
+/* Rows of the copy of A end on whole vectors. */
+template <class T> int64_t dot_copy_row(const fl_gemm_block &g) {
+    const int L = Lanes<T>::COUNT;
+    return (g.k + L - 1) / L * L;
+}
+
+template <class T> int64_t dot_scratch_elements(const fl_gemm_block &g) {
+    return g.a_col == 1 ? 0 : g.m * dot_copy_row<T>(g);
+}
+
+template <class T> void dot_product(const fl_gemm_block &g) {
+    if (g.a_col == 1) {
+        dot_block<T>(g);
+        return;
+    }
+    fl_gemm_block copied = g;
+    copied.a = g.scratch;
+    copied.a_row = dot_copy_row<T>(g);
+    copied.a_col = 1;
+    pack(static_cast<T *>(g.scratch), copied.a_row, static_cast<const T *>(g.a), g.a_row, g.a_col,
+         g.m, g.k);
+    dot_block<T>(copied);
+}
+
+} // namespace

@@ -1,0 +1,30 @@
+/* Products of matrices of whole numbers, which wrap. */
+#pragma once
+#include "common/kernels/level.h"
+#include <stdint.h>
+
+/* Bytes of the columns that a tile is wide. */
+#define FL_WHOLE_TILE 128
+
+/* c = a b + bias: `b` lies in panels of a tile's columns, each k rows of that width; for `dots`,
+ * it lies column by column. */
+struct fl_whole_product {
+    int64_t n, k;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    void *c;                    /* rows of n */
+    const void *bias;           /* of n elements, or NULL */
+    int64_t m, ldb;             /* for `sums`: rows of c, and from row to row of b */
+};
+enum fl_whole_width { FL_WHOLE_16, FL_WHOLE_32, FL_WHOLE_64, FL_WHOLE_WIDTHS };
+/* These rows of c. */
+typedef void (*fl_whole_fn)(const fl_whole_product *, int64_t begin, int64_t end);
+struct fl_whole_kernels {
+    fl_whole_fn tiles[FL_WHOLE_WIDTHS], dots[FL_WHOLE_WIDTHS];
+    fl_whole_fn sums[FL_WHOLE_WIDTHS];      /* these columns of c; b lies row by row */
+    void (*widen)(const uint8_t *, uint16_t *, int64_t n);
+};
+extern "C" {
+FL_LEVELS(fl_whole_kernels);
+}

@@ -1,0 +1,137 @@
+/* Half precision: see half.h. A few elements at a time pass through registers, which spares the
+ * tiles of float32 between conversions. */
+#include "pointwise/kernels/half.h"
+#include "common/kernels/convert.h"
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+namespace {
+
+constexpr int RUN = 64;     /* elements that stay in the registers or the nearest cache */
+
+#define FL_HALF_SIGN(NAME, SIGN)                                                                 \
+    struct NAME {                                                                                \
+        template <class R> static inline R of(R a, R b) { return a SIGN b; }                     \
+    }
+FL_HALF_SIGN(Add, +);
+FL_HALF_SIGN(Sub, -);
+FL_HALF_SIGN(Mul, *);
+FL_HALF_SIGN(Div, /);
+/* The first where they are equal, as in the formulas: zeros have signs. */
+struct Max {
+    template <class R> static inline R of(R a, R b) { return (b > a) | (b != b) ? b : a; }
+};
+struct Min {
+    template <class R> static inline R of(R a, R b) { return (b < a) | (b != b) ? b : a; }
+};
+
+template <class T> inline void widen_run(const T *x, float *out) {
+    for (int i = 0; i < RUN; i++)
+        out[i] = widen(x[i]);
+}
+inline void narrow_run(const float *x, fl_bf16 *out) {
+    for (int i = 0; i < RUN; i++)
+        out[i] = narrow_bf16(x[i]);
+}
+inline void narrow_run(const float *x, fl_f16 *out) {
+    for (int i = 0; i < RUN; i++)
+        out[i] = narrow_f16(x[i]);
+}
+
+/* RUN elements; a side that stays was widened before. */
+template <class Op, class T>
+inline void one_run(const T *a, bool walk_a, const T *b, bool walk_b, T *out, float *x, float *y) {
+    if (walk_a)
+        widen_run(a, x);
+    if (walk_b)
+        widen_run(b, y);
+    for (int i = 0; i < RUN; i++)
+        x[i + RUN] = Op::of(x[i], y[i]);
+    narrow_run(x + RUN, out);
+}
+
+template <class T> inline void clamp_run(const T *in, float low, float high, T *out, float *x) {
+    widen_run(in, x);
+    for (int i = 0; i < RUN; i++)
+        x[i] = Min::of(Max::of(x[i], low), high);
+    narrow_run(x, out);
+}
+
+#ifdef __F16C__
+constexpr int WIDE = 8;
+inline __m256 load(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128((__m128i *)p)); }
+inline void store(void *p, __m256 v) {
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+inline __m256 load_wide(const float *p) { return _mm256_loadu_ps(p); }
+
+template <class Op>
+inline void one_run(const fl_f16 *a, bool walk_a, const fl_f16 *b, bool walk_b, fl_f16 *out,
+                    float *x, float *y) {
+    for (int i = 0; i < RUN; i += WIDE)
+        store(out + i, Op::of(walk_a ? load(a + i) : load_wide(x), walk_b ? load(b + i)
+                                                                          : load_wide(y)));
+}
+inline void clamp_run(const fl_f16 *in, float low, float high, fl_f16 *out, float *) {
+    const __m256 least = _mm256_set1_ps(low), most = _mm256_set1_ps(high);
+    for (int i = 0; i < RUN; i += WIDE)
+        store(out + i, Min::of(Max::of(load(in + i), least), most));
+}
+#endif
+
+template <class T> void clamp(const void *in, float low, float high, void *to, int64_t n) {
+    const T *x = (const T *)in;
+    T *out = (T *)to;
+    alignas(64) float wide[RUN];
+    int64_t i = 0;
+    for (; i + RUN <= n; i += RUN)
+        clamp_run(x + i, low, high, out + i, wide);
+    T last[RUN] = {};
+    memcpy(last, x + i, (size_t)(n - i) * sizeof(T));
+    clamp_run(last, low, high, last, wide);
+    memcpy(out + i, last, (size_t)(n - i) * sizeof(T));
+}
+
+template <class Op, class T>
+void run(const void *left, int step_a, const void *right, int step_b, void *to, int64_t n) {
+    const T *a = (const T *)left, *b = (const T *)right;
+    T *out = (T *)to;
+    alignas(64) float x[2 * RUN], y[RUN];
+    const float first = step_a < 0 ? *(const float *)left : widen(*a);
+    const float second = step_b < 0 ? *(const float *)right : widen(*b);
+    for (int i = 0; i < RUN; i++) {
+        x[i] = first;
+        y[i] = second;
+    }
+    const bool walk_a = step_a > 0, walk_b = step_b > 0;
+    int64_t i = 0;
+    for (; i + RUN <= n; i += RUN)
+        one_run<Op>(walk_a ? a + i : a, walk_a, walk_b ? b + i : b, walk_b, out + i, x, y);
+    if (i == n)
+        return;
+    T last[3][RUN] = {};
+    size_t bytes = (size_t)(n - i) * sizeof(T);
+    if (walk_a)
+        memcpy(last[0], a + i, bytes);
+    if (walk_b)
+        memcpy(last[1], b + i, bytes);
+    one_run<Op>(last[0], walk_a, last[1], walk_b, last[2], x, y);
+    memcpy(out + i, last[2], bytes);
+}
+
+void bits(const void *x, void *to, int64_t n, uint16_t keep, uint16_t flip) {
+    const uint16_t *in = (const uint16_t *)x;
+    uint16_t *out = (uint16_t *)to;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (uint16_t)((in[i] & keep) ^ flip);
+}
+
+}  // namespace
+
+#define FL_BOTH(OP) {run<OP, fl_f16>, run<OP, fl_bf16>}
+
+extern const fl_half_kernels FL_LEVEL(fl_half_kernels) = {
+    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)},
+    {clamp<fl_f16>, clamp<fl_bf16>}, bits};

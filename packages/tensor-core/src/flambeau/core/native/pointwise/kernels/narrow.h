@@ -1,0 +1,22 @@
+/* Arithmetic and comparisons of integers that are narrower than 64 bits, as they lie. */
+#pragma once
+#include "common/kernels/level.h"
+#include <stdint.h>
+
+enum fl_narrow_op {
+    FL_NARROW_ADD, FL_NARROW_SUB, FL_NARROW_MUL, FL_NARROW_MAX, FL_NARROW_MIN, FL_NARROW_AND,
+    FL_NARROW_OR, FL_NARROW_XOR, FL_NARROW_EQ, FL_NARROW_NE, FL_NARROW_LT, FL_NARROW_LE,
+    FL_NARROW_GT, FL_NARROW_GE, FL_NARROW_COUNT
+};
+enum fl_narrow_dtype { FL_NARROW_U8, FL_NARROW_I8, FL_NARROW_I16, FL_NARROW_I32, FL_NARROW_DTYPES };
+
+/* out[i] = a[i] op b[i]; an operand with step 0 is one element. Comparisons write bools. */
+typedef void (*fl_narrow_fn)(const void *a, int step_a, const void *b, int step_b, void *out,
+                             int64_t n);
+
+struct fl_narrow_kernels {
+    fl_narrow_fn run[FL_NARROW_COUNT][FL_NARROW_DTYPES];
+};
+extern "C" {
+FL_LEVELS(fl_narrow_kernels);
+}

@@ -1,0 +1,216 @@
+/* Contiguous integers narrower than 64 bits, and half precision: see narrow.h. */
+#include "pointwise/narrow.h"
+#include "pointwise/kernels/divide.h"
+#include "pointwise/kernels/half.h"
+#include "pointwise/kernels/narrow.h"
+#include "op_index.h"
+#include "common/args.h"
+
+namespace {
+
+int kernel_of(uint32_t index) {
+    switch (index) {
+    case FL_OP_add: return FL_NARROW_ADD;
+    case FL_OP_sub: return FL_NARROW_SUB;
+    case FL_OP_mul: return FL_NARROW_MUL;
+    case FL_OP_maximum: return FL_NARROW_MAX;
+    case FL_OP_minimum: return FL_NARROW_MIN;
+    case FL_OP_clamp_min: return FL_NARROW_MAX;
+    case FL_OP_relu: return FL_NARROW_MAX;
+    case FL_OP_clamp_max: return FL_NARROW_MIN;
+    case FL_OP_bitwise_and: return FL_NARROW_AND;
+    case FL_OP_bitwise_or: return FL_NARROW_OR;
+    case FL_OP_bitwise_xor: return FL_NARROW_XOR;
+    case FL_OP_eq: return FL_NARROW_EQ;
+    case FL_OP_ne: return FL_NARROW_NE;
+    case FL_OP_lt: return FL_NARROW_LT;
+    case FL_OP_le: return FL_NARROW_LE;
+    case FL_OP_gt: return FL_NARROW_GT;
+    case FL_OP_ge: return FL_NARROW_GE;
+    }
+    return -1;
+}
+
+int half_kernel_of(uint32_t index) {
+    switch (index) {
+    case FL_OP_add: return FL_HALF_ADD;
+    case FL_OP_sub: return FL_HALF_SUB;
+    case FL_OP_mul: return FL_HALF_MUL;
+    case FL_OP_div: return FL_HALF_DIV;
+    case FL_OP_maximum: return FL_HALF_MAX;
+    case FL_OP_minimum: return FL_HALF_MIN;
+    case FL_OP_clamp_min: return FL_HALF_MAX;
+    case FL_OP_clamp_max: return FL_HALF_MIN;
+    }
+    return -1;
+}
+
+bool is_half(int dtype) { return dtype == FL_F16 || dtype == FL_BF16; }
+
+int column_of(int dtype) {
+    switch (dtype) {
+    case FL_U8: return FL_NARROW_U8;
+    case FL_I8: return FL_NARROW_I8;
+    case FL_I16: return FL_NARROW_I16;
+    case FL_I32: return FL_NARROW_I32;
+    }
+    return -1;
+}
+
+bool fits(int64_t x, int dtype) {
+    switch (dtype) {
+    case FL_U8: return x >= 0 && x <= UINT8_MAX;
+    case FL_I8: return x >= INT8_MIN && x <= INT8_MAX;
+    case FL_I16: return x >= INT16_MIN && x <= INT16_MAX;
+    default: return x >= INT32_MIN && x <= INT32_MAX;
+    }
+}
+
+struct Side {
+    const char *data;
+    int step;
+    int64_t number;
+    float wide;
+
+    const char *from(int64_t begin, int64_t size) const {
+        return step > 0 ? data + begin * size : data;
+    }
+
+    /* Beside half precision a number is not rounded. */
+    bool set_wide(const fl_value &v) {
+        data = (const char *)&wide;
+        step = -1;
+        if (v.tag != FL_FLOAT && v.tag != FL_INT && v.tag != FL_BOOLEAN)
+            return false;
+        wide = (float)fl_as_double(v);
+        return true;
+    }
+
+    /* The low bytes of `number` are the element: little-endian, like all CPUs we build for. */
+    bool set(const fl_value &v, int dtype, const fl_tensor *out) {
+        if (v.tag != FL_TENSOR && is_half(dtype))
+            return set_wide(v);
+        if (v.tag != FL_TENSOR) {
+            data = (const char *)&number;
+            step = 0;
+            number = v.i;
+            return (v.tag == FL_INT || v.tag == FL_BOOLEAN) && fits(v.i, dtype);
+        }
+        data = v.t->data;
+        step = 1;
+        return v.t->dtype == dtype && v.t->numel == out->numel && (v.t->flags & FL_CONTIGUOUS);
+    }
+};
+
+bool plain_scalars(const fl_pointwise *pw, const fl_value *in) {
+    for (int k = 0; k < pw->n_scalars; k++)
+        if (in[pw->scalar[k]].tag != FL_INT || in[pw->scalar[k]].i != 1)
+            return false;
+    return true;
+}
+
+fl_narrow_fn function_of(int kernel, int half_kernel, int dtype) {
+    if (is_half(dtype))
+        return FL_PICK(fl_half_kernels)->run[half_kernel][dtype == FL_BF16];
+    return FL_PICK(fl_narrow_kernels)->run[kernel][column_of(dtype)];
+}
+
+/* The lower bound, then the upper one while the elements are near. That half precision is rounded
+ * between the two changes nothing: rounding keeps the order. */
+bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
+    const int64_t NEAR = 4096;
+    Side x, low, high;
+    if ((!is_half(dtype) && column_of(dtype) < 0) || !(out->flags & FL_CONTIGUOUS) ||
+        out->dtype != dtype || !x.set(in[pw->operand[0]], dtype, out) ||
+        !low.set(in[pw->operand[1]], dtype, out) || !high.set(in[pw->operand[2]], dtype, out))
+        return false;
+    fl_narrow_fn raise = function_of(FL_NARROW_MAX, FL_HALF_MAX, dtype);
+    fl_narrow_fn lower = function_of(FL_NARROW_MIN, FL_HALF_MIN, dtype);
+    const int64_t size = fl_itemsize(dtype);
+    if (x.step > 0 && low.step < 0 && high.step < 0) {
+        auto clamp = FL_PICK(fl_half_kernels)->clamp[dtype == FL_BF16];
+        fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+            clamp(x.from(begin, size), low.wide, high.wide, out->data + begin * size, end - begin);
+        });
+        return true;
+    }
+    fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i += NEAR) {
+            int64_t n = end - i < NEAR ? end - i : NEAR;
+            char *to = out->data + i * size;
+            raise(x.from(i, size), x.step, low.from(i, size), low.step, to, n);
+            lower(to, 1, high.from(i, size), high.step, to, n);
+        }
+    });
+    return true;
+}
+
+/* Absolute values and negatives of half precision are a change of the sign's bit. */
+bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *out) {
+    Side x;
+    bool size = op->index == FL_OP_abs;
+    if ((!size && op->index != FL_OP_neg) || v.tag != FL_TENSOR || out->dtype != dtype ||
+        !(out->flags & FL_CONTIGUOUS) || !x.set(v, dtype, out))
+        return false;
+    auto bits = FL_PICK(fl_half_kernels)->bits;
+    fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        bits(x.from(begin, 2), out->data + 2 * begin, end - begin, size ? 0x7fff : 0xffff,
+             size ? 0 : 0x8000);
+    });
+    return true;
+}
+
+/* Whole numbers divided by a number; int64 too. */
+bool run_division(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
+    const fl_value &by = in[pw->operand[1]];
+    int column = dtype == FL_I64 ? (int)FL_NARROW_DTYPES : column_of(dtype);
+    Side x;
+    if (column < 0 || by.tag != FL_INT || by.i == 0 ||
+        (dtype != FL_I64 && !fits(by.i, dtype)) || in[pw->operand[0]].tag != FL_TENSOR ||
+        out->dtype != dtype || !(out->flags & FL_CONTIGUOUS) ||
+        !x.set(in[pw->operand[0]], dtype, out))
+        return false;
+    auto floors = FL_PICK(fl_divide_kernels)->floors[column];
+    const int64_t size = fl_itemsize(dtype);
+    fl_parallel(out->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
+        floors(x.from(begin, size), by.i, out->data + begin * size, end - begin);
+    });
+    return true;
+}
+
+/* relu of integers is the greater of them and 0. */
+fl_value zero() {
+    fl_value v = {};
+    v.tag = FL_INT;
+    return v;
+}
+
+}  // namespace
+
+bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
+                   const fl_tensor *out) {
+    bool half = is_half(dtype);
+    if (half && pw->n_in == 1)
+        return run_sign(op, in[pw->operand[0]], dtype, out);
+    if (op->index == FL_OP_clamp_both)
+        return run_clamp(pw, in, dtype, out);
+    if (op->index == FL_OP_floor_divide)
+        return run_division(pw, in, dtype, out);
+    bool above_zero = op->index == FL_OP_relu;
+    int column = half ? dtype == FL_BF16 : column_of(dtype);
+    int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
+    bool compares = !half && kernel >= FL_NARROW_EQ;
+    Side a, b;
+    if (kernel < 0 || pw->n_in != (above_zero ? 1 : 2) || !(out->flags & FL_CONTIGUOUS) ||
+        out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
+        !a.set(in[pw->operand[0]], dtype, out) ||
+        !b.set(above_zero ? zero() : in[pw->operand[1]], dtype, out))
+        return false;
+    fl_narrow_fn run = function_of(kernel, kernel, dtype);
+    int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
+    fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        run(a.from(begin, size), a.step, b.from(begin, size), b.step, out->data + begin * to,
+            end - begin);
+    });
+    return true;
+}

@@ -1,0 +1,258 @@
+/* Windows that cover a dimension, as equal as they can be: means, their gradient, maxima. */
+#include "reduce/kernels/reduce.h"
+#include "common/args.h"
+
+namespace {
+
+const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
+const fl_best_kernels *const bests = FL_PICK(fl_best_kernels);
+
+/* Window i of `count` over `n` elements: neighbours share an element where n does not divide. */
+struct Span {
+    int64_t begin, end;
+};
+
+Span span_of(int64_t i, int64_t n, int64_t count) {
+    __int128 begin = (__int128)i * n, end = (__int128)(i + 1) * n;
+    return Span{(int64_t)(begin / count), (int64_t)((end + count - 1) / count)};
+}
+
+/* The dimension, and its size afterwards: in[1] and in[2]. */
+int infer(const fl_op *op, const fl_value *in, int64_t least, fl_spec *out) {
+    const fl_tensor *t = in[0].t;
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, t->ndim, &dim) < 0)
+        return -1;
+    if (t->ndim == 0 || (t->shape[dim] < 1 && in[2].i > 0) || in[2].i < least)
+        return fl_error(FL_RUNTIME_ERROR, "%s: %lld outputs from %s; the input needs a dimension "
+                        "that is not empty, and there must be at least %lld outputs",
+                        fl_op_title(op), (long long)in[2].i, fl_tensor_text(t), (long long)least);
+    fl_spec_like(out, t);
+    out->shape[dim] = in[2].i;
+    int64_t numel;
+    if (fl_count_elements(t->ndim, out->shape, &numel)) {
+        fl_spec_in_format(out, fl_suggested_format(t));
+        return 0;
+    }
+    return fl_count_error(op->name, t->ndim, out->shape);
+}
+
+/* The longer side seen along one dimension, and its windows, worked out once for all lines. */
+struct Job {
+    fl_middle m;
+    int64_t count;
+    Scratch room;
+    Span *windows;
+
+    Job(const fl_tensor *longer, int dim, int64_t windows_count)
+        : m(fl_middle_of(longer, dim)), count(windows_count),
+          room(fl_bytes(windows_count, sizeof(Span))), windows(room.as<Span>()) {
+        for (int64_t i = 0; room.ok() && i < count; i++)
+            windows[i] = span_of(i, m.n, count);
+    }
+};
+
+/* The dimension that infer has checked. */
+int dim_of(const fl_op *op, const fl_value *in) {
+    int dim = 0;
+    fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim);
+    return dim;
+}
+
+/* Call body(outer, window) for all windows. */
+template <class Body> void each_window(const Job &job, const Body &body) {
+    int64_t work = (job.m.n / job.count + 1) * job.m.inner;
+    fl_parallel(job.m.outer * job.count, fl_row_grain(work), [&](int64_t b, int64_t e) {
+        int64_t o = b / job.count, i = b % job.count;
+        for (int64_t at = b; at < e; at++) {
+            body(o, i);
+            if (++i == job.count) {
+                i = 0;
+                o++;
+            }
+        }
+    });
+}
+
+const int64_t SHORT = 16;       /* fewer elements are read faster than a kernel is called */
+
+template <class T> T total_of_line(const T *x, int64_t n, int kind) {
+    T total = 0;
+    if (n >= SHORT) {
+        folds->row[FL_FOLD_SUM][kind](x, n, &total);
+        return total;
+    }
+    for (int64_t k = 0; k < n; k++)
+        total += x[k];
+    return total;
+}
+
+template <class T> void means(const Job &job, int kind, const T *x, T *out) {
+    int64_t n = job.m.n, inner = job.m.inner;
+    each_window(job, [&](int64_t o, int64_t i) {
+        Span s = job.windows[i];
+        const T *from = x + (o * n + s.begin) * inner;
+        T *to = out + (o * job.count + i) * inner;
+        const T size = (T)(s.end - s.begin);
+        if (inner == 1) {
+            *to = total_of_line(from, s.end - s.begin, kind) / size;
+            return;
+        }
+        folds->columns[FL_FOLD_SUM][kind](from, s.end - s.begin, inner, inner, to);
+        for (int64_t j = 0; j < inner; j++)
+            to[j] /= size;
+    });
+}
+
+template <class T> void spread(const Job &job, const T *grad, T *out) {
+    int64_t n = job.m.n, inner = job.m.inner;
+    fl_parallel(job.m.outer, fl_row_grain(n * inner), [&](int64_t b, int64_t e) {
+        memset(out + b * n * inner, 0, (size_t)((e - b) * n * inner) * sizeof(T));
+        for (int64_t o = b; o < e; o++)
+            for (int64_t i = 0; i < job.count; i++) {
+                Span s = job.windows[i];
+                const T *from = grad + (o * job.count + i) * inner;
+                for (int64_t k = s.begin; k < s.end; k++) {
+                    T *to = out + (o * n + k) * inner;
+                    for (int64_t j = 0; j < inner; j++)
+                        to[j] += from[j] / (T)(s.end - s.begin);
+                }
+            }
+    });
+}
+
+/* The first of equal maxima; the last NaN is greater than all. */
+template <class T>
+void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *place) {
+    T best = x[s.begin * step];
+    int64_t at = s.begin;
+    for (int64_t k = s.begin + 1; k < s.end; k++) {
+        T v = x[k * step];
+        if (v > best || v != v) {
+            best = v;
+            at = k;
+        }
+    }
+    *value = best;
+    *place = at;
+}
+
+template <class T>
+void best_of_line(const T *x, Span s, int kind, T *value, int64_t *place) {
+    if (s.end - s.begin < SHORT)
+        return best_of_few(x, s, 1, value, place);
+    bests->row[0][kind](x + s.begin, s.end - s.begin, value, place);
+    if (*value != *value)
+        return best_of_few(x, s, 1, value, place);
+    *place += s.begin;
+}
+
+template <class T> void best(const Job &job, int kind, const T *x, T *values, int64_t *places) {
+    int64_t n = job.m.n, inner = job.m.inner;
+    each_window(job, [&](int64_t o, int64_t i) {
+        Span s = job.windows[i];
+        const T *from = x + o * n * inner;
+        T *value = values + (o * job.count + i) * inner;
+        int64_t *place = places + (o * job.count + i) * inner;
+        if (inner == 1)
+            return best_of_line(from, s, kind, value, place);
+        bests->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0, value,
+                                place);
+        for (int64_t j = 0; j < inner; j++) {
+            place[j] += s.begin;
+            if (value[j] != value[j])
+                best_of_few(from + j, s, inner, value + j, place + j);
+        }
+    });
+}
+
+}  // namespace
+
+extern "C" int fl_infer_adaptive_mean(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (fl_expect_dtype(op, "self", in[0].t, fl_is_float, "floating; convert it with .float()") < 0)
+        return -1;
+    return infer(op, in, 0, outs);
+}
+
+extern "C" int fl_run_adaptive_mean(const fl_op *op, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    if (outs[0]->numel == 0)
+        return 0;
+    Job job(in[0].t, dim_of(op, in), in[2].i);
+    In x(in[0].t, kind);
+    Out out(outs[0], kind);
+    if (!job.room.ok() || !x.ok() || !out.ok())
+        return -1;
+    if (kind == FL_K_F64)
+        means(job, kind, x.as<double>(), out.as<double>());
+    else
+        means(job, kind, x.as<float>(), out.as<float>());
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_adaptive_mean_grad(const fl_op *op, const fl_value *in, int,
+                                           fl_spec *outs) {
+    if (fl_expect_dtype(op, "grad", in[0].t, fl_is_float, "floating") < 0)
+        return -1;
+    fl_value shape[3] = {in[0], in[1], in[2]};
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, in[0].t->ndim, &dim) < 0)
+        return -1;
+    if (in[0].t->ndim && in[0].t->shape[dim] == 0 && in[2].i > 0) {    /* no windows at all */
+        fl_spec_like(outs, in[0].t);
+        outs->shape[dim] = in[2].i;
+        return 0;
+    }
+    return infer(op, shape, 1, outs);
+}
+
+extern "C" int fl_run_adaptive_mean_grad(const fl_op *op, const fl_value *in, int,
+                                         fl_tensor *const *outs) {
+    int kind = fl_kind_of_dtype[in[0].t->dtype], dim = dim_of(op, in);
+    if (outs[0]->numel == 0)
+        return 0;
+    Job job(outs[0], dim, in[0].t->shape[dim]);
+    In grad(in[0].t, kind);
+    Out out(outs[0], kind);
+    if (!job.room.ok() || !grad.ok() || !out.ok())
+        return -1;
+    if (kind == FL_K_F64)
+        spread(job, grad.as<double>(), out.as<double>());
+    else
+        spread(job, grad.as<float>(), out.as<float>());
+    out.commit();
+    return 0;
+}
+
+extern "C" int fl_infer_adaptive_best(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    if (fl_expect_ordered(op, "self", in[0].t) < 0 || infer(op, in, 0, &outs[0]) < 0)
+        return -1;
+    outs[1] = outs[0];
+    outs[1].dtype = FL_I64;
+    return 0;
+}
+
+extern "C" int fl_run_adaptive_best(const fl_op *op, const fl_value *in, int,
+                                    fl_tensor *const *outs) {
+    int kind = fl_kind_of_dtype[in[0].t->dtype];
+    if (kind == FL_K_BOOL)
+        kind = FL_K_I64;
+    if (outs[0]->numel == 0)
+        return 0;
+    Job job(in[0].t, dim_of(op, in), in[2].i);
+    In x(in[0].t, kind);
+    Out values(outs[0], kind), places(outs[1], FL_K_I64);
+    if (!job.room.ok() || !x.ok() || !values.ok() || !places.ok())
+        return -1;
+    if (kind == FL_K_F64)
+        best(job, kind, x.as<double>(), values.as<double>(), places.as<int64_t>());
+    else if (kind == FL_K_F32)
+        best(job, kind, x.as<float>(), values.as<float>(), places.as<int64_t>());
+    else
+        best(job, kind, x.as<int64_t>(), values.as<int64_t>(), places.as<int64_t>());
+    values.commit();
+    places.commit();
+    return 0;
+}

@@ -1,0 +1,267 @@
+/* Pooling along lines by that over planes, and adaptive means by plain ones where windows lie side
+ * by side. */
+#include "pool/composite_pooling.h"
+#include "dispatch/history.h"
+
+namespace {
+
+/* A single result of several, of which the others are dropped. */
+template <class... Values> fl_tensor *first_of_two(int row, Values... values) {
+    fl_value in[] = {values...}, out[2];
+    out[0].tag = out[1].tag = FL_NONE;
+    if (fl_dispatch(&fl_builtin_ops[row], in, (int)sizeof...(values), out) < 0)
+        return nullptr;
+    Py_DECREF(out[1].t);
+    return out[0].t;
+}
+
+/* Both results, as a tuple. */
+PyObject *both_of(int row, const fl_value *in, int n) {
+    fl_value out[2];
+    out[0].tag = out[1].tag = FL_NONE;
+    if (fl_dispatch(&fl_builtin_ops[row], in, n, out) < 0)
+        return nullptr;
+    PyObject *pair = PyTuple_Pack(2, out[0].o, out[1].o);
+    Py_DECREF(out[0].o);
+    Py_DECREF(out[1].o);
+    return pair;
+}
+
+/* Whether a gradient, or a transform, will ask where the maxima were. */
+bool places_matter(const fl_tensor *x) {
+    return fl_requires_grad(x) || x->flags >> FL_LEVEL_SHIFT;
+}
+
+int row_of_maximum(const fl_tensor *x) {
+    return places_matter(x) ? FL_OP_max_pool2d_places : FL_OP_max_pool2d_values;
+}
+
+fl_tensor *best_of_planes(const fl_value &x, const fl_value &size, const fl_value &stride,
+                          const fl_value &padding, const fl_value &dilation, const fl_value &ceil) {
+    int row = row_of_maximum(x.t);
+    if (row == FL_OP_max_pool2d_values)
+        return fl_compose(row, x, size, stride, padding, dilation, ceil);
+    return first_of_two(row, x, size, stride, padding, dilation, ceil);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+/* Pool the planes and then the towers; `pool(x, first)` says which settings are meant. */
+template <class Pool> fl_tensor *pool_blocks(const fl_value &x, Pool pool) {
+    Made blocks(as_planes(x)), planes(blocks ? pool(fl_tensor_value(blocks), true) : nullptr);
+    Made towers(planes ? as_towers(planes) : nullptr);
+    Made result(towers ? pool(fl_tensor_value(towers), false) : nullptr);
+    if (!result)
+        return nullptr;
+    int64_t shape[FL_MAX_DIMS];
+    int nd = x.t->ndim;
+    for (int d = 0; d < nd; d++)
+        shape[d] = x.t->shape[d];
+    shape[nd - 3] = result.get()->shape[2];
+    shape[nd - 2] = planes.get()->shape[2];
+    shape[nd - 1] = planes.get()->shape[3];
+    return fl_compose(FL_OP_reshape, fl_tensor_value(result), fl_ints_value(shape, nd));
+}
+
+/* ---- adaptive ---------------------------------------------------------------------------------- */
+
+bool is_whole(const fl_tensor *x, const int64_t *windows, int n) {
+    bool whole = true;
+    for (int i = 0; i < n; i++)
+        whole = whole && windows[i] == x->shape[x->ndim - n + i];
+    return whole;
+}
+
+/* One dimension after the other; some size is another than the image's. */
+fl_tensor *means_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
+    Made made(nullptr);
+    fl_value means = x;
+    for (int i = 0; i < dims; i++) {
+        if (wanted[i] == x.t->shape[x.t->ndim - dims + i])
+            continue;
+        Made next(fl_compose(FL_OP_adaptive_mean, means, fl_int_value(i - dims),
+                             fl_int_value(wanted[i])));
+        if (!next)
+            return nullptr;
+        made.swap(next);
+        means = fl_tensor_value(made);
+    }
+    return made.give();
+}
+
+int adaptive_mean(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
+    static const int64_t LAST[] = {-1, -2, -3};
+    int64_t wanted[3], windows[3];
+    bool twice = dims > 1 && fl_itemsize(in[0].t->dtype) == 2;      /* might be rounded twice */
+    if (!wanted_sizes(in[0].t, in[1], dims, wanted))
+        return fl_call_composite(op, in, n, out);
+    bool even = even_windows(in[0].t, wanted, dims, windows);
+    if (twice && (!even || dims == 3))
+        return fl_call_composite(op, in, n, out);
+    if (!even)
+        return fl_compose_result(op, in, n, out, means_by_dimension(in[0], wanted, dims));
+    fl_value sizes = fl_ints_value(windows, dims);
+    if (is_whole(in[0].t, windows, dims))
+        return fl_compose_result(op, in, n, out, fl_compose(FL_OP_mean, in[0],
+                                                            fl_ints_value(LAST, dims),
+                                                            fl_bool_value(true)));
+    static const int ROWS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
+    return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0], sizes));
+}
+
+/* The greatest value of each image, which has the dimensions that are dropped as ones. */
+fl_tensor *best_of_whole(const fl_value &x, int dims) {
+    Made flat(dims == 1 ? nullptr
+                        : fl_compose(FL_OP_flatten, x, fl_int_value(-dims), fl_int_value(-1)));
+    if (dims > 1 && !flat)
+        return nullptr;
+    Made best(first_of_two(FL_OP_max__dim, dims == 1 ? x : fl_tensor_value(flat), fl_int_value(-1),
+                           fl_bool_value(true)));
+    for (int i = 1; i < dims && best; i++) {
+        Made taller(fl_compose(FL_OP_unsqueeze, fl_tensor_value(best), fl_int_value(-1)));
+        best.swap(taller);
+    }
+    return best.give();
+}
+
+/* One dimension after the other: the last one first where places matter, so that the first of equal
+ * maxima wins, else last, so that the others are read by rows. */
+fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
+    const bool last_first = places_matter(x.t);
+    Made best(nullptr);
+    for (int step = 0; step < dims; step++) {
+        const int i = last_first ? dims - 1 - step : step;
+        Made next(first_of_two(FL_OP_adaptive_best, best ? fl_tensor_value(best) : x,
+                               fl_int_value(i - dims), fl_int_value(wanted[i])));
+        if (!next)
+            return nullptr;
+        best.swap(next);
+    }
+    return best.give();
+}
+
+/* Windows as wide as this are read faster dimension by dimension. */
+const int64_t WIDE = 8;
+
+int adaptive_best(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
+    int64_t wanted[3], windows[3];
+    if (in[2].i || !wanted_sizes(in[0].t, in[1], dims, wanted))
+        return fl_call_composite(op, in, n, out);
+    bool even = even_windows(in[0].t, wanted, dims, windows);
+    if (even && is_whole(in[0].t, windows, dims))
+        return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
+    if (!even || windows[dims - 1] >= WIDE)
+        return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
+    static const int ROWS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
+    return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0],
+                                                        fl_ints_value(windows, dims)));
+}
+
+}  // namespace
+
+/* ---- maxima ------------------------------------------------------------------------------------ */
+int fl_call_max_pool2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (in[6].i)
+        return fl_compose_result(op, in, n, out, both_of(FL_OP_max_pool2d_with_indices, in, 6));
+    return fl_compose_result(op, in, n, out,
+                             best_of_planes(in[0], in[1], in[2], in[3], in[4], in[5]));
+}
+
+int fl_call_max_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (in[6].i)
+        return fl_compose_result(op, in, n, out, both_of(FL_OP_max_pool1d_with_indices, in, 6));
+    Lines s;
+    if (read_lines(op, in, &s) < 0 || fl_spread(op, "dilation", in[4], 1, s.dilation + 1) < 0)
+        return -1;
+    Made x(fl_plane_of(in[0]));
+    if (!x)
+        return -1;
+    fl_tensor *best = best_of_planes(fl_tensor_value(x), fl_ints_value(s.size, 2),
+                                     fl_ints_value(s.stride, 2), fl_ints_value(s.padding, 2),
+                                     fl_ints_value(s.dilation, 2), in[5]);
+    return fl_compose_result(op, in, n, out, fl_line_of(best));
+}
+
+int fl_call_max_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (in[6].i)
+        return fl_compose_result(op, in, n, out, both_of(FL_OP_max_pool3d_with_indices, in, 6));
+    Blocks s;
+    if (read_blocks(op, in, &s) < 0 || fl_spread(op, "dilation", in[4], 3, s.dilation) < 0)
+        return -1;
+    auto pool = [&](const fl_value &x, bool planes) {
+        const int64_t along[4][2] = {{s.size[0], 1}, {s.stride[0], 1}, {s.padding[0], 0},
+                                     {s.dilation[0], 1}};
+        return best_of_planes(x, fl_ints_value(planes ? s.size + 1 : along[0], 2),
+                              fl_ints_value(planes ? s.stride + 1 : along[1], 2),
+                              fl_ints_value(planes ? s.padding + 1 : along[2], 2),
+                              fl_ints_value(planes ? s.dilation + 1 : along[3], 2), in[5]);
+    };
+    return fl_compose_result(op, in, n, out, pool_blocks(in[0], pool));
+}
+
+/* ---- means ------------------------------------------------------------------------------------- */
+int fl_call_avg_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    Lines s;
+    if (read_lines(op, in, &s) < 0)
+        return -1;
+    Made x(fl_plane_of(in[0]));
+    if (!x)
+        return -1;
+    return fl_compose_result(op, in, n, out, fl_line_of(fl_compose(
+        FL_OP_avg_pool2d, fl_tensor_value(x), fl_ints_value(s.size, 2), fl_ints_value(s.stride, 2),
+        fl_ints_value(s.padding, 2), in[4], in[5])));
+}
+
+/* Refuse blocks smaller than the window, padded or not, as PyTorch does for these means only. */
+static int check_holds_window(const fl_op *op, const fl_tensor *x, const int64_t *size) {
+    const int64_t *shape = x->shape + x->ndim - 3;
+    if (shape[0] >= size[0] && shape[1] >= size[1] && shape[2] >= size[2])
+        return 0;
+    fl_error(FL_RUNTIME_ERROR, "%s: input has shape %s, which is smaller than the window [%lld, "
+             "%lld, %lld]; make the window smaller, or pad the input by pad()", fl_op_title(op),
+             fl_shape_text(x->shape, x->ndim), (long long)size[0], (long long)size[1],
+             (long long)size[2]);
+    return fl_raise();
+}
+
+/* A divisor takes the place of the counts of both steps. */
+int fl_call_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    Blocks s;
+    if (read_blocks(op, in, &s) < 0 || check_holds_window(op, in[0].t, s.size) < 0)
+        return -1;
+    if (!fl_is_float(in[0].t->dtype))
+        return fl_call_composite(op, in, n, out);
+    auto pool = [&](const fl_value &x, bool planes) {
+        const int64_t along[3][2] = {{s.size[0], 1}, {s.stride[0], 1}, {s.padding[0], 0}};
+        fl_value divisor = planes || fl_is_none(in[6]) ? in[6] : fl_int_value(1);
+        return fl_compose(FL_OP_avg_pool2d, x, fl_ints_value(planes ? s.size + 1 : along[0], 2),
+                          fl_ints_value(planes ? s.stride + 1 : along[1], 2),
+                          fl_ints_value(planes ? s.padding + 1 : along[2], 2), in[4], in[5],
+                          divisor);
+    };
+    return fl_compose_result(op, in, n, out, pool_blocks(in[0], pool));
+}
+
+int fl_call_adaptive_avg_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_mean(op, in, n, out, 1);
+}
+
+int fl_call_adaptive_avg_pool2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_mean(op, in, n, out, 2);
+}
+
+int fl_call_adaptive_max_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_best(op, in, n, out, 1);
+}
+
+int fl_call_adaptive_max_pool2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_best(op, in, n, out, 2);
+}
+
+int fl_call_adaptive_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_mean(op, in, n, out, 3);
+}
+
+int fl_call_adaptive_max_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return adaptive_best(op, in, n, out, 3);
+}

@@ -1,0 +1,385 @@
+/* Max and average pooling: see pool.h. */
+#include "pool/kernels/pool.h"
+#include "common/kernels/lanes.h"
+#include "common/kernels/phase_rows.h"
+
+namespace {
+
+const int64_t SLACK = 128;      /* elements that vectors may run past the last row */
+
+inline PhaseRows band(const fl_pool &p, int64_t begin, int64_t rows) {
+    return phase_rows(p.y, p.x, p.ow, begin, rows);
+}
+
+template <class T> inline void fill(T *out, int64_t n, T value) {
+    for (int64_t j = 0; j < n; j++)
+        out[j] = value;
+}
+
+inline bool inside(const fl_window &w, int64_t count, int64_t length) {
+    return w.padding == 0 && (count - 1) * w.stride + fl_window_reach(w) <= length;
+}
+
+/* What taps read where there is no element; not needed where every tap meets one. */
+template <class T>
+inline void prepare_padding(const fl_pool &p, const PhaseRows &rows, T *split, T value) {
+    if (!inside(p.y, p.oh, p.h) || !inside(p.x, p.ow, p.w))
+        fill(split, rows.plane_size(), value);
+}
+
+/* Registers of the element type and of indices within a plane. */
+template <class T> struct index_of { typedef int64_t type; };
+template <> struct index_of<float> { typedef int32_t type; };
+
+template <class T> inline T lowest() { return limits<T>::low; }
+
+/* The reference for one output, which also finds the index when nothing exceeds the padding. */
+template <class T>
+void max_one(const fl_pool &p, const T *plane, int64_t oy, int64_t ox, T *value, int64_t *index) {
+    int64_t ky0, ky1, kx0, kx1;
+    taps_inside(p.y, oy, p.h, &ky0, &ky1);
+    taps_inside(p.x, ox, p.w, &kx0, &kx1);
+    int64_t y = oy * p.y.stride - p.y.padding, x = ox * p.x.stride - p.x.padding;
+    T best = lowest<T>();
+    int64_t at = (y + ky0 * p.y.dilation) * p.w + x + kx0 * p.x.dilation;
+    for (int64_t ky = ky0; ky < ky1; ky++)
+        for (int64_t kx = kx0; kx < kx1; kx++) {
+            int64_t here = (y + ky * p.y.dilation) * p.w + x + kx * p.x.dilation;
+            T v = plane[here];
+            if (v > best || v != v) {
+                best = v;
+                at = here;
+            }
+        }
+    *value = best;
+    *index = at;
+}
+
+/* One vector of outputs. `tap` of the best one is its distance from the window's corner. */
+template <class T, class I> struct Best {
+    typedef typename register_of<T>::type reg;
+    typedef typename register_of<I>::type index_reg;
+    reg value;
+    index_reg tap;
+
+    FL_TIGHT void meet(const T *from, I tap_number) {
+        reg v;
+        memcpy(&v, from, sizeof v);
+        auto better = (v > value) | (v != v);
+        value = better ? v : value;
+        tap = better ? tap_number - index_reg{} : tap;
+    }
+};
+
+template <class T> struct MaxRow {
+    typedef typename index_of<T>::type I;
+    static constexpr int LANES = FL_REGISTER / sizeof(T);
+    const fl_pool &p;
+    const PhaseRows &rows;
+    const T *row;               /* scratch of the window's first row */
+    int64_t ky0, ky1;
+
+    /* Two vectors from output column ox on. */
+    FL_TIGHT void pair(int64_t ox, T *values, I *taps) const {
+        Best<T, I> a, b;
+        a.value = b.value = lowest<T>() - typename Best<T, I>::reg{};
+        a.tap = b.tap = typename Best<T, I>::index_reg{};
+        for (int64_t ky = ky0; ky < ky1; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                const T *from = row + tap_offset(p.y, p.x, rows, ky, kx) + ox;
+                I tap = (I)(ky * p.y.dilation * p.w + kx * p.x.dilation);
+                a.meet(from, tap);
+                b.meet(from + LANES, tap);
+            }
+        memcpy(values, &a.value, sizeof a.value);
+        memcpy(values + LANES, &b.value, sizeof b.value);
+        memcpy(taps, &a.tap, sizeof a.tap);
+        memcpy(taps + LANES, &b.tap, sizeof b.tap);
+    }
+};
+
+template <class T>
+inline void max_row(const fl_pool &p, const MaxRow<T> &row, const T *plane, int64_t oy, T *values,
+                    int64_t *indices) {
+    const int64_t step = 2 * MaxRow<T>::LANES;
+    int64_t corner = (oy * p.y.stride - p.y.padding) * p.w - p.x.padding;
+    for (int64_t ox = 0; ox < p.ow; ox += step) {
+        alignas(64) T value[step];
+        alignas(64) typename MaxRow<T>::I tap[step];
+        row.pair(ox, value, tap);
+        int64_t n = p.ow - ox < step ? p.ow - ox : step;
+        bool lost = false;
+        for (int64_t j = 0; j < n; j++) {
+            values[ox + j] = value[j];
+            indices[ox + j] = corner + (ox + j) * p.x.stride + tap[j];
+            lost |= value[j] == lowest<T>();
+        }
+        for (int64_t j = 0; lost && j < n; j++)
+            max_one(p, plane, oy, ox + j, values + ox + j, indices + ox + j);
+    }
+}
+
+/* Without places. */
+template <class T> inline void max_row_values(const MaxRow<T> &row, T *values) {
+    typedef typename register_of<T>::type reg;
+    const fl_pool &p = row.p;
+    for (int64_t ox = 0; ox < p.ow; ox += MaxRow<T>::LANES) {
+        reg best = lowest<T>() - reg{};
+        for (int64_t ky = row.ky0; ky < row.ky1; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                reg v;
+                memcpy(&v, row.row + tap_offset(p.y, p.x, row.rows, ky, kx) + ox, sizeof v);
+                best = (v > best) | (v != v) ? v : best;
+            }
+        if (p.ow - ox >= MaxRow<T>::LANES)      /* a size that is known is no call */
+            memcpy(values + ox, &best, sizeof best);
+        else
+            memcpy(values + ox, &best, (size_t)(p.ow - ox) * sizeof(T));
+    }
+}
+
+/* Windows that step by one and never leave the image are read where it lies: vectors of outputs,
+ * of which the last is moved back to end with the row. */
+inline bool reads_in_place(const fl_pool &p, int64_t lanes) {
+    return p.x.stride == 1 && inside(p.x, p.ow, p.w) && p.ow >= lanes;
+}
+
+template <class T>
+inline void max_row_in_place(const fl_pool &p, const T *row, int64_t rows, T *values) {
+    typedef typename register_of<T>::type reg;
+    const int64_t lanes = FL_REGISTER / sizeof(T), last = p.ow - lanes;
+    for (int64_t ox = 0; ox < p.ow; ox += lanes) {
+        const int64_t at = ox < last ? ox : last;
+        reg best = lowest<T>() - reg{};
+        for (int64_t ky = 0; ky < rows; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                reg v;
+                memcpy(&v, row + ky * p.y.dilation * p.w + kx * p.x.dilation + at, sizeof v);
+                best = (v > best) | (v != v) ? v : best;
+            }
+        memcpy(values + at, &best, sizeof best);
+    }
+}
+
+template <class T>
+inline void max_pool_in_place(const fl_pool &p, const T *plane, int64_t begin, int64_t end,
+                              T *values) {
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p.y, oy, p.h, &ky0, &ky1);
+        const int64_t y = oy * p.y.stride - p.y.padding + ky0 * p.y.dilation;
+        max_row_in_place(p, plane + y * p.w, ky1 - ky0, values + oy * p.ow);
+    }
+}
+
+template <class T>
+void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
+             int64_t *indices) {
+    int64_t unwanted;
+    for (int64_t oy = begin; oy < end; oy++)
+        for (int64_t ox = 0; ox < p.ow; ox++) {
+            const int64_t at = oy * p.ow + ox;
+            max_one(p, plane, oy, ox, values + at, indices ? indices + at : &unwanted);
+        }
+}
+
+template <class T>
+void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
+              int64_t *indices, void *scratch) {
+    if (p->few)
+        return max_few(*p, (const T *)plane, begin, end, (T *)values, indices);
+    if (!indices && reads_in_place(*p, FL_REGISTER / sizeof(T)))
+        return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
+    PhaseRows rows = band(*p, begin, end - begin);
+    prepare_padding(*p, rows, (T *)scratch, lowest<T>());
+    split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p->y, oy, p->h, &ky0, &ky1);
+        const T *row = (const T *)scratch + (oy - begin) * p->y.stride * rows.row_size();
+        MaxRow<T> windows = {*p, rows, row, ky0, ky1};
+        T *to = (T *)values + oy * p->ow;
+        if (indices)
+            max_row(*p, windows, (const T *)plane, oy, to, indices + oy * p->ow);
+        else
+            max_row_values(windows, to);
+    }
+}
+
+/* ---- averages -------------------------------------------------------------------------------- */
+
+/* Elements of the window at `o` along one dimension; the padding counts as far as it reaches. */
+inline int64_t extent(const fl_window &w, int64_t o, int64_t length, bool include_padding) {
+    int64_t start = o * w.stride - w.padding, stop = start + w.size;
+    if (stop > length + w.padding)
+        stop = length + w.padding;
+    if (!include_padding) {
+        start = start > 0 ? start : 0;
+        stop = stop < length ? stop : length;
+    }
+    return stop - start;
+}
+
+/* What sums are divided by in each column, times a number for the row. */
+template <class T>
+inline void column_divisors(const fl_pool &p, const fl_average &by, T *out) {
+    for (int64_t ox = 0; ox < p.ow; ox++)
+        out[ox] = by.fixed ? 1 : (T)extent(p.x, ox, p.w, by.include_padding != 0);
+}
+
+template <class T>
+inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t ky0, int64_t ky1,
+                    T height, const T *widths, T *out) {
+    typedef typename register_of<T>::type reg;
+    const int64_t lanes = FL_REGISTER / sizeof(T);
+    for (int64_t ox = 0; ox < p.ow; ox += lanes) {
+        reg sum = {};
+        for (int64_t ky = ky0; ky < ky1; ky++)
+            for (int64_t kx = 0; kx < p.x.size; kx++) {
+                reg v;
+                memcpy(&v, row + tap_offset(p.y, p.x, r, ky, kx) + ox, sizeof v);
+                sum += v;
+            }
+        alignas(64) T sums[lanes];
+        memcpy(sums, &sum, sizeof sum);
+        int64_t n = p.ow - ox < lanes ? p.ow - ox : lanes;
+        for (int64_t j = 0; j < n; j++)
+            out[ox + j] = sums[j] / (height * widths[ox + j]);
+    }
+}
+
+/* Windows side by side that are wide: the sum of their rows, of which each window sums its part. */
+inline bool wide_apart(const fl_pool &p) {
+    return p.x.size >= 4 && p.x.stride == p.x.size && p.x.dilation == 1 && p.x.padding == 0 &&
+           (p.ow - 1) * p.x.stride + p.x.size <= p.w;
+}
+
+template <class T>
+inline void avg_row_apart(const fl_pool &p, const T *from, int64_t rows, T height,
+                          const T *widths, T *sums, T *out) {
+    const int64_t width = p.ow * p.x.size;
+    fill(sums, width, (T)0);
+    for (int64_t ky = 0; ky < rows; ky++, from += p.y.dilation * p.w)
+        for (int64_t x = 0; x < width; x++)
+            sums[x] += from[x];
+    for (int64_t ox = 0; ox < p.ow; ox++) {
+        const T *part = sums + ox * p.x.stride;
+        T four[4] = {part[0], part[1], part[2], part[3]};
+        int64_t kx = 4;
+        for (; kx + 4 <= p.x.size; kx += 4)
+            for (int i = 0; i < 4; i++)
+                four[i] += part[kx + i];
+        for (; kx < p.x.size; kx++)
+            four[0] += part[kx];
+        out[ox] = (four[0] + four[1] + (four[2] + four[3])) / (height * widths[ox]);
+    }
+}
+
+/* In the order in which avg_row sums. */
+template <class T>
+inline T sum_one(const fl_pool &p, const T *plane, int64_t oy, int64_t ox) {
+    int64_t ky0, ky1, kx0, kx1;
+    taps_inside(p.y, oy, p.h, &ky0, &ky1);
+    taps_inside(p.x, ox, p.w, &kx0, &kx1);
+    const T *corner = plane + (oy * p.y.stride - p.y.padding) * p.w + ox * p.x.stride - p.x.padding;
+    T sum = 0;
+    for (int64_t ky = ky0; ky < ky1; ky++)
+        for (int64_t kx = kx0; kx < kx1; kx++)
+            sum += corner[ky * p.y.dilation * p.w + kx * p.x.dilation];
+    return sum;
+}
+
+template <class T>
+void avg_few(const fl_pool &p, const fl_average &by, const T *plane, int64_t begin, int64_t end,
+             T *out) {
+    const bool all = by.include_padding != 0;
+    for (int64_t oy = begin; oy < end; oy++) {
+        const T height = (T)(by.fixed ? by.fixed : extent(p.y, oy, p.h, all));
+        for (int64_t ox = 0; ox < p.ow; ox++) {
+            const T width = by.fixed ? 1 : (T)extent(p.x, ox, p.w, all);
+            out[oy * p.ow + ox] = sum_one(p, plane, oy, ox) / (height * width);
+        }
+    }
+}
+
+template <class T>
+void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
+              int64_t end, void *out, void *scratch) {
+    if (p->few && !wide_apart(*p))
+        return avg_few(*p, *by, (const T *)plane, begin, end, (T *)out);
+    PhaseRows rows = band(*p, begin, end - begin);
+    T *widths = (T *)scratch, *split = widths + p->ow;
+    column_divisors(*p, *by, widths);
+    const bool apart = wide_apart(*p);
+    if (!apart) {
+        prepare_padding(*p, rows, split, (T)0);
+        split_plane(p->x, rows, (const T *)plane, p->h, p->w, split);
+    }
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p->y, oy, p->h, &ky0, &ky1);
+        T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, by->include_padding != 0));
+        if (apart) {
+            int64_t y = oy * p->y.stride - p->y.padding + ky0 * p->y.dilation;
+            avg_row_apart(*p, (const T *)plane + y * p->w, ky1 - ky0, height, widths, split,
+                          (T *)out + oy * p->ow);
+            continue;
+        }
+        avg_row(*p, rows, split + (oy - begin) * p->y.stride * rows.row_size(), ky0, ky1,
+                height, widths, (T *)out + oy * p->ow);
+    }
+}
+
+/* Add the shares of one row of outputs to the taps of their windows, in rows split by phase. */
+template <class T>
+inline void spread_row(const fl_pool &p, const PhaseRows &r, const T *share, T *row) {
+    for (int64_t ky = 0; ky < p.y.size; ky++)
+        for (int64_t kx = 0; kx < p.x.size; kx++) {
+            T *to = row + tap_offset(p.y, p.x, r, ky, kx);
+            for (int64_t j = 0; j < p.ow; j++)
+                to[j] += share[j];
+        }
+}
+
+/* The elements of the image, out of rows split by phase. */
+template <class T>
+inline void join_plane(const fl_pool &p, const PhaseRows &r, const T *in, T *out) {
+    for (int64_t y = 0; y < p.h; y++, out += p.w)
+        for (int64_t q = 0; q < p.x.stride; q++) {
+            int64_t begin, end, i = y - r.first;
+            phase_bounds(p.x, q, p.w, (p.w + p.x.padding) / p.x.stride + 1, &begin, &end);
+            const T *from = in + i * r.row_size() + q * r.pitch;
+            T *to = out + q - p.x.padding;
+            bool met = i < r.rows && q < r.phases;
+            for (int64_t j = begin; j < end; j++)
+                to[j * p.x.stride] = met && j < r.pitch ? from[j] : 0;
+        }
+}
+
+template <class T>
+void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *out,
+              void *scratch) {
+    PhaseRows rows = band(*p, 0, p->oh);
+    T *widths = (T *)scratch, *split = widths + p->ow, *share = split + rows.plane_size();
+    column_divisors(*p, *by, widths);
+    fill(split, rows.plane_size(), (T)0);
+    for (int64_t oy = 0; oy < p->oh; oy++) {
+        T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, by->include_padding != 0));
+        for (int64_t j = 0; j < p->ow; j++)
+            share[j] = ((const T *)grad)[oy * p->ow + j] / (height * widths[j]);
+        spread_row(*p, rows, share, split + oy * p->y.stride * rows.row_size());
+    }
+    join_plane(*p, rows, split, (T *)out);
+}
+
+int64_t scratch_elements(const fl_pool *p, int64_t rows) {
+    return 2 * p->ow + band(*p, 0, rows).plane_size() + SLACK;
+}
+
+}  // namespace
+
+extern const fl_pool_kernels FL_LEVEL(fl_pool_kernels) = {
+    scratch_elements, max_pool<float>, max_pool<double>, max_pool<int64_t>,
+    avg_pool<float>,  avg_pool<double>, avg_grad<float>, avg_grad<double>,
+    avg_pool<int64_t>,
+};

@@ -1,0 +1,38 @@
+/* Pooling of planes over windows. Input rows are first split by phase (phase_rows.h). */
+#pragma once
+#include "conv/kernels/conv.h"
+
+/* Sizes of one plane. */
+struct fl_pool {
+    int64_t h, w, oh, ow;
+    fl_window y, x;
+    bool few;       /* taps in all planes: splitting rows would take longer than to meet each tap */
+};
+
+/* What an average is divided by: `fixed` when it is not 0, else the window's area. */
+struct fl_average {
+    int64_t fixed;
+    int64_t include_padding;
+};
+
+/* Output rows [begin, end) of a plane; indices may be NULL. `scratch` holds scratch_elements
+ * elements. */
+typedef void (*fl_max_pool_fn)(const fl_pool *p, const void *plane, int64_t begin, int64_t end,
+                               void *values, int64_t *indices, void *scratch);
+typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const void *plane,
+                               int64_t begin, int64_t end, void *out, void *scratch);
+/* The whole plane: `out` becomes the sum, over the windows an element lies in, of the gradient of
+ * the output divided by what the average was divided by. Scratch as for all rows. */
+typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
+                               void *out, void *scratch);
+
+struct fl_pool_kernels {
+    int64_t (*scratch_elements)(const fl_pool *p, int64_t rows);    /* rows of output */
+    fl_max_pool_fn max_f32, max_f64, max_i64;
+    fl_avg_pool_fn avg_f32, avg_f64;
+    fl_avg_grad_fn avg_grad_f32, avg_grad_f64;
+    fl_avg_pool_fn avg_i64;     /* rounds towards zero */
+};
+extern "C" {
+FL_LEVELS(fl_pool_kernels);
+}

@@ -1,0 +1,87 @@
+/* Dropout: products with random masks. */
+#include "common/compose.h"
+
+/* 1 / (1 - p) with probability 1 - p, zero elsewhere. */
+static fl_tensor *make_mask(const fl_tensor *x, const fl_value &shape, double p) {
+    Made mask(fl_compose(FL_OP_empty, shape, fl_dtype_value(x->dtype), fl_device_value(x)));
+    if (!mask || fl_compose_into(FL_OP_random_bernoulli, mask.get(), fl_float_value(1.0 - p)) < 0)
+        return nullptr;
+    if (p < 1.0 && fl_compose_into(FL_OP_mul, mask.get(), fl_float_value(1.0 / (1.0 - p))) < 0)
+        return nullptr;
+    return mask.give();
+}
+
+static fl_tensor *dropped(fl_tensor *x, const fl_value &shape, double p, bool inplace) {
+    Made mask(make_mask(x, shape, p));
+    if (!mask)
+        return nullptr;
+    if (!inplace)
+        return fl_compose(FL_OP_mul, fl_tensor_value(x), fl_tensor_value(mask));
+    if (fl_compose_into(FL_OP_mul, x, fl_tensor_value(mask)) < 0)
+        return nullptr;
+    Py_INCREF(x);
+    return x;
+}
+
+static int refuse_probability(const char *what, double p) {
+    PyObject *given = PyFloat_FromDouble(p);
+    if (given)
+        PyErr_Format(PyExc_ValueError, "%s%sdropout probability has to be between 0 and 1, but got "
+                     "%R", what, *what ? "(): " : "", given);
+    Py_XDECREF(given);
+    return -1;
+}
+
+/* (input, p, training, inplace); the mask has this shape, and is broadcast. */
+static int drop(const fl_op *op, const fl_value *in, int n, fl_value *out, const fl_value &shape) {
+    fl_tensor *x = in[0].t;
+    double p = in[1].d;
+    if (!in[2].i || p == 0.0) {
+        Py_INCREF(x);
+        return fl_compose_result(op, in, n, out, x);
+    }
+    return fl_compose_result(op, in, n, out, dropped(x, shape, p, in[3].i));
+}
+
+int fl_call_dropout(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (!(in[1].d >= 0.0 && in[1].d <= 1.0))
+        return refuse_probability("", in[1].d);
+    return drop(op, in, n, out, fl_shape_value(in[0].t));
+}
+
+/* ---- whole channels ---------------------------------------------------------------------------- */
+
+/* A shape with one element for each channel of each sample; `unbatched` dimensions are those of a
+ * single sample. */
+static int drop_channels(const fl_op *op, const fl_value *in, int n, fl_value *out, int unbatched) {
+    const fl_tensor *x = in[0].t;
+    if (!(in[1].d >= 0.0 && in[1].d <= 1.0))
+        return refuse_probability(op->name, in[1].d);
+    int leading = x->ndim == unbatched ? 1 : 2;
+    if (x->ndim < leading) {
+        fl_error(FL_RUNTIME_ERROR, "%s(): expected an input with at least 2 dimensions, samples "
+                 "and channels, got shape %s", op->name, fl_shape_text(x->shape, x->ndim));
+        return fl_raise();
+    }
+    int64_t shape[FL_MAX_DIMS];
+    for (int d = 0; d < x->ndim; d++)
+        shape[d] = d < leading ? x->shape[d] : 1;
+    return drop(op, in, n, out, fl_ints_value(shape, x->ndim));
+}
+
+int fl_call_dropout1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_tensor *x = in[0].t;
+    if (x->ndim == 2 || x->ndim == 3)
+        return drop_channels(op, in, n, out, 2);
+    fl_error(FL_RUNTIME_ERROR, "dropout1d(): expected 2D or 3D input, but received a %dD input of "
+             "shape %s", x->ndim, fl_shape_text(x->shape, x->ndim));
+    return fl_raise();
+}
+
+int fl_call_dropout2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return drop_channels(op, in, n, out, -1);
+}
+
+int fl_call_dropout3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    return drop_channels(op, in, n, out, 4);
+}

@@ -1,0 +1,118 @@
+/* Folds of rows and columns.
+ *
+ * A row runs through four sets of lanes, emptied into a second level every 64 rounds: chains
+ * stay short, so that long sums lose no more than pairwise summation does. Columns are added in
+ * groups of eight rows that are summed as a tree before they meet the accumulator. */
+#include "reduce/kernels/reduce.h"
+#include "reduce/kernels/reducers.h"
+
+namespace {
+
+constexpr int SETS = 4, ROWS = 8;
+constexpr int64_t ROUNDS = 64;
+
+template <class Op, class T> FL_TIGHT Lanes<T> four(const Lanes<T> *set) {
+    return both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3]));
+}
+
+/* What is left after whole rounds: fewer than SETS * COUNT elements. */
+template <class Op, class T> FL_TIGHT Lanes<T> fold_rest(const T *p, int64_t n) {
+    constexpr int COUNT = Lanes<T>::COUNT;
+    Lanes<T> acc = Lanes<T>::fill(Op::neutral());
+    for (; n >= COUNT; n -= COUNT, p += COUNT)
+        acc = both<Op>(acc, Lanes<T>::load(p));
+    if (n)
+        acc = both<Op>(acc, Lanes<T>::load_part(p, n, Op::neutral()));
+    return acc;
+}
+
+template <class Op, class T> Lanes<T> fold_long(const T *p, int64_t rounds) {
+    constexpr int COUNT = Lanes<T>::COUNT;
+    Lanes<T> total = Lanes<T>::fill(Op::neutral());
+    while (rounds > 0) {
+        int64_t now = rounds < ROUNDS ? rounds : ROUNDS;
+        Lanes<T> set[SETS];
+        for (int s = 0; s < SETS; s++)
+            set[s] = Lanes<T>::load(p + s * COUNT);
+        for (int64_t r = 1; r < now; r++) {
+            const T *q = p + r * SETS * COUNT;
+            for (int s = 0; s < SETS; s++)
+                set[s] = both<Op>(set[s], Lanes<T>::load(q + s * COUNT));
+        }
+        total = both<Op>(total, four<Op>(set));
+        p += now * SETS * COUNT;
+        rounds -= now;
+    }
+    return total;
+}
+
+template <class Op, class T> void fold_row(const void *x, int64_t n, void *acc) {
+    constexpr int64_t STEP = SETS * Lanes<T>::COUNT;
+    const T *p = (const T *)x;
+    if (n < Lanes<T>::COUNT) {
+        T value = Op::neutral();
+        for (int64_t i = 0; i < n; i++)
+            value = Op::of(value, p[i]);
+        *(T *)acc = value;
+        return;
+    }
+    int64_t rounds = n / STEP;
+    Lanes<T> v = fold_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
+    if (rounds)
+        v = both<Op>(fold_long<Op, T>(p, rounds), v);
+    *(T *)acc = fold_lanes<Op, T>(v);
+}
+
+/* Eight rows as a tree. */
+template <class Op, class T> FL_TIGHT Lanes<T> eight_rows(const T *p, int64_t stride) {
+    Lanes<T> set[ROWS];
+    for (int s = 0; s < ROWS; s++)
+        set[s] = Lanes<T>::load(p + s * stride);
+    return both<Op>(four<Op>(set), four<Op>(set + 4));
+}
+
+template <class Op, class T> FL_TIGHT T eight_numbers(const T *p, int64_t stride) {
+    T a = Op::of(Op::of(p[0], p[stride]), Op::of(p[2 * stride], p[3 * stride]));
+    T b = Op::of(Op::of(p[4 * stride], p[5 * stride]), Op::of(p[6 * stride], p[7 * stride]));
+    return Op::of(a, b);
+}
+
+template <class Op, class T>
+void fold_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
+    constexpr int COUNT = Lanes<T>::COUNT;
+    const T *p = (const T *)x;
+    T *acc = (T *)out;
+    int64_t whole = width - width % COUNT;
+    for (int64_t j = 0; j < width; j++)
+        acc[j] = Op::neutral();
+    int64_t i = 0;
+    for (; i + ROWS <= n; i += ROWS, p += ROWS * stride) {
+        for (int64_t j = 0; j < whole; j += COUNT)
+            both<Op>(Lanes<T>::load(acc + j), eight_rows<Op>(p + j, stride)).store(acc + j);
+        for (int64_t j = whole; j < width; j++)
+            acc[j] = Op::of(acc[j], eight_numbers<Op, T>(p + j, stride));
+    }
+    for (; i < n; i++, p += stride) {
+        for (int64_t j = 0; j < whole; j += COUNT)
+            both<Op>(Lanes<T>::load(acc + j), Lanes<T>::load(p + j)).store(acc + j);
+        for (int64_t j = whole; j < width; j++)
+            acc[j] = Op::of(acc[j], p[j]);
+    }
+}
+
+}  // namespace
+
+/* Integers add and multiply as unsigned numbers, which wrap; bytes are bools, whose sum is `or`. */
+#define FOLDS(f)                                                                                 \
+    {                                                                                            \
+        {f<Sum<float>, float>, f<Sum<double>, double>, f<Sum<uint64_t>, uint64_t>,               \
+         f<Greatest<uint8_t>, uint8_t>},                                                         \
+        {f<Product<float>, float>, f<Product<double>, double>, f<Product<uint64_t>, uint64_t>,   \
+         f<Least<uint8_t>, uint8_t>},                                                            \
+        {f<Greatest<float>, float>, f<Greatest<double>, double>, f<Greatest<int64_t>, int64_t>,  \
+         f<Greatest<uint8_t>, uint8_t>},                                                         \
+        {f<Least<float>, float>, f<Least<double>, double>, f<Least<int64_t>, int64_t>,           \
+         f<Least<uint8_t>, uint8_t>},                                                            \
+    }
+
+extern const fl_fold_kernels FL_LEVEL(fl_fold_kernels) = {FOLDS(fold_row), FOLDS(fold_columns)};

@@ -1,0 +1,135 @@
+/* Ways to fold numbers into one: for two numbers (`of`), two registers (`reg`) and the lanes of a
+ * set. */
+#pragma once
+#include "common/kernels/lanes.h"
+
+namespace {
+
+template <class T> struct Sum {
+    template <class R> static FL_TIGHT R reg(R a, R b) { return a + b; }
+    static FL_TIGHT T of(T a, T b) { return a + b; }
+    static constexpr T neutral() { return 0; }
+};
+
+template <class T> struct Product {
+    template <class R> static FL_TIGHT R reg(R a, R b) { return a * b; }
+    static FL_TIGHT T of(T a, T b) { return a * b; }
+    static constexpr T neutral() { return 1; }
+};
+
+/* The greater one; NaN wins over everything. `above` instead forgets NaN. */
+template <class T> struct Greatest {
+    template <class R> static FL_TIGHT R reg(R a, R b) { return (a > b) | (a != a) ? a : b; }
+    template <class R> static FL_TIGHT R quick(R a, R b) { return above(a, b); }
+    static FL_TIGHT T of(T a, T b) { return (a > b) | (a != a) ? a : b; }
+    static constexpr T neutral() { return limits<T>::low; }
+};
+
+template <class T> struct Least {
+    template <class R> static FL_TIGHT R reg(R a, R b) { return (a < b) | (a != a) ? a : b; }
+    template <class R> static FL_TIGHT R quick(R a, R b) { return below(a, b); }
+    static FL_TIGHT T of(T a, T b) { return (a < b) | (a != a) ? a : b; }
+    static constexpr T neutral() { return limits<T>::high; }
+};
+
+/* Two sets of lanes. */
+template <class Op, class T> FL_TIGHT Lanes<T> both(const Lanes<T> &a, const Lanes<T> &b) {
+    Lanes<T> v;
+    for (int i = 0; i < Lanes<T>::PARTS; i++)
+        v.r[i] = Op::reg(a.r[i], b.r[i]);
+    return v;
+}
+
+/* One register folded by halves; by its bytes and the bytes of an element. */
+template <class T, int BYTES> struct vector_of {
+    typedef T type __attribute__((vector_size(BYTES)));
+};
+template <int BYTES, int SIZE> struct halves;
+#define FL_LIST(...) __VA_ARGS__
+
+#define FL_HALVES(BYTES, SIZE, LOW, HIGH)                                                        \
+    template <> struct halves<BYTES, SIZE> {                                                     \
+        template <class Op, class T>                                                             \
+        static FL_TIGHT T fold(typename vector_of<T, BYTES>::type v) {                           \
+            return halves<BYTES / 2, SIZE>::template fold<Op, T>(                                \
+                Op::reg(__builtin_shufflevector(v, v, FL_LIST LOW),                              \
+                        __builtin_shufflevector(v, v, FL_LIST HIGH)));                           \
+        }                                                                                        \
+    }
+template <> struct halves<16, 4> {
+    template <class Op, class T> static FL_TIGHT T fold(typename vector_of<T, 16>::type v) {
+        v = Op::reg(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+        v = Op::reg(v, __builtin_shufflevector(v, v, 1, 0, 3, 2));
+        return v[0];
+    }
+};
+template <> struct halves<16, 8> {
+    template <class Op, class T> static FL_TIGHT T fold(typename vector_of<T, 16>::type v) {
+        return Op::reg(v, __builtin_shufflevector(v, v, 1, 0))[0];
+    }
+};
+#if FL_REGISTER >= 32
+FL_HALVES(32, 4, (0, 1, 2, 3), (4, 5, 6, 7));
+FL_HALVES(32, 8, (0, 1), (2, 3));
+#endif
+#if FL_REGISTER >= 64
+FL_HALVES(64, 4, (0, 1, 2, 3, 4, 5, 6, 7), (8, 9, 10, 11, 12, 13, 14, 15));
+FL_HALVES(64, 8, (0, 1, 2, 3), (4, 5, 6, 7));
+#endif
+template <int BYTES> struct halves<BYTES, 1> {
+    template <class Op, class T> static FL_TIGHT T fold(typename vector_of<T, BYTES>::type v) {
+        T total = v[0];
+        for (int i = 1; i < BYTES; i++)
+            total = Op::of(total, v[i]);
+        return total;
+    }
+};
+
+/* All lanes folded into one value, by halves. */
+template <class Op, class T> FL_TIGHT T fold_lanes(const Lanes<T> &v) {
+    typename Lanes<T>::reg r[Lanes<T>::PARTS];
+    for (int i = 0; i < Lanes<T>::PARTS; i++)
+        r[i] = v.r[i];
+    for (int half = Lanes<T>::PARTS / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            r[i] = Op::reg(r[i], r[i + half]);
+    return halves<FL_REGISTER, sizeof(T)>::template fold<Op, T>(r[0]);
+}
+
+/* Whether any lane of a comparison holds. */
+template <class M> FL_TIGHT bool any_lane(const M &m) {
+    int64_t word[FL_REGISTER / 8], any = 0;
+    memcpy(word, &m, FL_REGISTER);
+    for (int i = 0; i < FL_REGISTER / 8; i++)
+        any |= word[i];
+    return any != 0;
+}
+
+/* Extremes of a row at one instruction an element: `quick` forgets NaN, which is watched for on
+ * the side. `nan` says whether there was one. n > 0. */
+template <class Op, class T> FL_TIGHT T extreme(const T *p, int64_t n, bool *nan) {
+    typedef typename Lanes<T>::mask mask;
+    constexpr int COUNT = Lanes<T>::COUNT, PARTS = Lanes<T>::PARTS, SETS = 4;
+    Lanes<T> set[SETS];
+    mask odd = {};
+    for (int s = 0; s < SETS; s++)
+        set[s] = Lanes<T>::fill(Op::neutral());
+    auto take = [&](Lanes<T> &acc, const Lanes<T> &x) {
+        for (int i = 0; i < PARTS; i++) {
+            odd |= x.r[i] != x.r[i];
+            acc.r[i] = Op::quick(x.r[i], acc.r[i]);
+        }
+    };
+    int64_t i = 0;
+    for (; i + SETS * COUNT <= n; i += SETS * COUNT)
+        for (int s = 0; s < SETS; s++)
+            take(set[s], Lanes<T>::load(p + i + s * COUNT));
+    for (; i + COUNT <= n; i += COUNT)
+        take(set[0], Lanes<T>::load(p + i));
+    if (i < n)
+        take(set[1], Lanes<T>::load_part(p + i, n - i, Op::neutral()));
+    *nan = any_lane(odd);
+    return fold_lanes<Op, T>(both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3])));
+}
+
+}  // namespace

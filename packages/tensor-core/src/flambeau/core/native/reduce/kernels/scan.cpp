@@ -1,0 +1,131 @@
+/* Running sums.
+ *
+ * A line advances by eight elements: their own running sums take three rounds (add the element 1,
+ * 2 and 4 places before), then the sum of all before them is added. One element at a time would
+ * wait for each addition. The rounds associate the same way at every ISA level. */
+#include "reduce/kernels/scan.h"
+#include "common/kernels/lanes.h"
+
+namespace {
+
+#if defined(__AVX512F__)
+typedef double Eight __attribute__((vector_size(64)));
+typedef long long Places __attribute__((vector_size(64)));
+
+FL_TIGHT Eight own_sums(Eight v) {
+    const Eight zero = {};
+    v += __builtin_shuffle(zero, v, (Places){0, 8, 9, 10, 11, 12, 13, 14});
+    v += __builtin_shuffle(zero, v, (Places){0, 0, 8, 9, 10, 11, 12, 13});
+    return v + __builtin_shuffle(zero, v, (Places){0, 0, 0, 0, 8, 9, 10, 11});
+}
+
+template <class T> FL_TIGHT Eight widen(const T *x) {
+    T lane __attribute__((vector_size(8 * sizeof(T))));
+    memcpy(&lane, x, sizeof lane);
+    return __builtin_convertvector(lane, Eight);
+}
+
+template <class T> FL_TIGHT void narrow(const Eight &v, T *out) {
+    typedef T Few __attribute__((vector_size(8 * sizeof(T))));
+    Few lane = __builtin_convertvector(v, Few);
+    memcpy(out, &lane, sizeof lane);
+}
+
+FL_TIGHT Eight last_of(const Eight &v) {
+    return __builtin_shuffle(v, (Places){7, 7, 7, 7, 7, 7, 7, 7});
+}
+#else
+struct Eight {
+    double lane[8];
+    FL_TIGHT Eight operator+(const Eight &o) const {
+        Eight v;
+        for (int i = 0; i < 8; i++)
+            v.lane[i] = lane[i] + o.lane[i];
+        return v;
+    }
+};
+
+FL_TIGHT Eight own_sums(const Eight &x) {
+    Eight y, z, w;
+    for (int i = 0; i < 8; i++)
+        y.lane[i] = i >= 1 ? x.lane[i] + x.lane[i - 1] : x.lane[i];
+    for (int i = 0; i < 8; i++)
+        z.lane[i] = i >= 2 ? y.lane[i] + y.lane[i - 2] : y.lane[i];
+    for (int i = 0; i < 8; i++)
+        w.lane[i] = i >= 4 ? z.lane[i] + z.lane[i - 4] : z.lane[i];
+    return w;
+}
+
+template <class T> FL_TIGHT Eight widen(const T *x) {
+    Eight v;
+    for (int i = 0; i < 8; i++)
+        v.lane[i] = (double)x[i];
+    return v;
+}
+
+template <class T> FL_TIGHT void narrow(const Eight &v, T *out) {
+    for (int i = 0; i < 8; i++)
+        out[i] = (T)v.lane[i];
+}
+
+FL_TIGHT Eight last_of(const Eight &v) {
+    Eight w;
+    for (int i = 0; i < 8; i++)
+        w.lane[i] = v.lane[7];
+    return w;
+}
+#endif
+
+template <class T> void float_line(const T *x, T *out, int64_t n) {
+    Eight before = {};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const Eight own = own_sums(widen(x + i));
+        narrow(own + before, out + i);
+        before = before + last_of(own);
+    }
+    T rest[8] = {};
+    for (int64_t k = i; k < n; k++)
+        rest[k - i] = x[k];
+    narrow(own_sums(widen(rest)) + before, rest);
+    for (int64_t k = i; k < n; k++)
+        out[k] = rest[k - i];
+}
+
+template <class T> void float_lines(const void *x, void *out, int64_t lines, int64_t n) {
+    for (int64_t at = 0; at < lines * n; at += n)
+        float_line((const T *)x + at, (T *)out + at, n);
+}
+
+void integer_lines(const void *x, void *out, int64_t lines, int64_t n) {
+    const uint64_t *p = (const uint64_t *)x;
+    uint64_t *q = (uint64_t *)out;
+    for (; lines > 0; lines--) {
+        uint64_t sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            *q++ = sum += *p++;
+    }
+}
+
+constexpr int64_t STRIP = 256;
+
+template <class T, class A>
+void columns(const void *x, void *out, int64_t n, int64_t stride, int64_t width) {
+    for (int64_t j = 0; j < width; j += STRIP) {
+        const T *p = (const T *)x + j;
+        T *q = (T *)out + j;
+        int64_t w = width - j < STRIP ? width - j : STRIP;
+        A sum[STRIP] = {};
+        for (int64_t i = 0; i < n; i++, p += stride, q += stride)
+            for (int64_t c = 0; c < w; c++) {
+                sum[c] += (A)p[c];
+                q[c] = (T)sum[c];
+            }
+    }
+}
+
+}  // namespace
+
+extern const fl_scan_kernels FL_LEVEL(fl_scan_kernels) = {
+    {float_lines<float>, float_lines<double>, integer_lines},
+    {columns<float, double>, columns<double, double>, columns<uint64_t, uint64_t>}};

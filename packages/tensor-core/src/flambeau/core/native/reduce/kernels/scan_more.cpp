@@ -1,0 +1,142 @@
+/* Running products and running extremes. Each step waits for the one before it, in lines; columns
+ * run side by side. Products of floats accumulate in double. */
+#include "reduce/kernels/scan_more.h"
+#include "common/kernels/lanes.h"
+
+namespace {
+
+constexpr int64_t STRIP = 256;
+
+template <class T> struct Complex {
+    T re, im;
+};
+
+template <class T, class A> struct Product {
+    A value = 1;
+    FL_TIGHT T step(T x) { return (T)(value *= (A)x); }
+};
+
+template <class T> struct ComplexProduct {
+    double re = 1, im = 0;
+    FL_TIGHT Complex<T> step(Complex<T> x) {
+        const double next = re * (double)x.re - im * (double)x.im;
+        im = re * (double)x.im + im * (double)x.re;
+        re = next;
+        return {(T)re, (T)im};
+    }
+};
+
+template <class T, class State>
+void product_lines(const void *x, void *out, int64_t lines, int64_t n) {
+    const T *p = (const T *)x;
+    T *q = (T *)out;
+    for (; lines > 0; lines--) {
+        State state;
+        for (int64_t i = 0; i < n; i++)
+            *q++ = state.step(*p++);
+    }
+}
+
+template <class T, class State>
+void product_columns(const void *x, void *out, int64_t n, int64_t stride, int64_t width) {
+    for (int64_t j = 0; j < width; j += STRIP) {
+        const T *p = (const T *)x + j;
+        T *q = (T *)out + j;
+        int64_t w = width - j < STRIP ? width - j : STRIP;
+        State state[STRIP];
+        for (int64_t i = 0; i < n; i++, p += stride, q += stride)
+            for (int64_t c = 0; c < w; c++)
+                q[c] = state[c].step(p[c]);
+    }
+}
+
+/* Whether b takes the place of a, which came before it. */
+template <bool least, class T> FL_TIGHT bool follows(T a, T b) {
+    return (least ? b <= a : b >= a) ? a == a : b != b;
+}
+
+constexpr int64_t RUN = 32;      /* elements that are looked at together */
+
+/* Whether one of the next RUN elements takes the place of the best. */
+template <bool least, class T> FL_TIGHT bool one_follows(T best, const T *p) {
+    int any = 0;
+    for (int64_t j = 0; j < RUN; j++)
+        any |= (least ? p[j] <= best : p[j] >= best) | (p[j] != p[j]);
+    return any;
+}
+
+/* The best so far of a line, and where it was. */
+template <bool least, class T> struct Best {
+    T value;
+    int64_t place;
+
+    void step_through(const T *p, int64_t begin, int64_t end, T *out, int64_t *places) {
+        for (int64_t i = begin; i < end; i++) {
+            if (follows<least>(value, p[i])) {
+                value = p[i];
+                place = i;
+            }
+            out[i] = value;
+            places[i] = place;
+        }
+    }
+
+    void fill_run(T *out, int64_t *places) const {
+        for (int64_t j = 0; j < RUN; j++)
+            out[j] = value;
+        for (int64_t j = 0; j < RUN; j++)
+            places[j] = place;
+    }
+};
+
+/* Changes are rare as a rule: runs without one are filled. */
+template <bool least, class T>
+void best_lines(const void *x, void *out, int64_t *places, int64_t lines, int64_t n) {
+    const T *p = (const T *)x;
+    T *q = (T *)out;
+    for (; lines > 0 && n > 0; lines--, p += n, q += n, places += n) {
+        Best<least, T> best = {p[0], 0};
+        int64_t i = 0;
+        for (; i + RUN <= n; i += RUN)
+            if (i > 0 && !one_follows<least>(best.value, p + i))
+                best.fill_run(q + i, places + i);
+            else
+                best.step_through(p, i, i + RUN, q, places);
+        best.step_through(p, i, n, q, places);
+    }
+}
+
+template <bool least, class T>
+void best_columns(const void *x, void *out, int64_t *places, int64_t n, int64_t stride,
+                  int64_t width) {
+    const T *p = (const T *)x;
+    T *q = (T *)out;
+    for (int64_t j = 0; j < width; j++) {
+        q[j] = p[j];
+        places[j] = 0;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const T *row = p + i * stride, *best = q + (i - 1) * stride;
+        T *to = q + i * stride;
+        const int64_t *was = places + (i - 1) * stride;
+        int64_t *at = places + i * stride;
+        for (int64_t j = 0; j < width; j++) {
+            const bool take = follows<least>(best[j], row[j]);
+            to[j] = take ? row[j] : best[j];
+            at[j] = take ? i : was[j];
+        }
+    }
+}
+
+}  // namespace
+
+#define PRODUCTS(f)                                                                              \
+    {f<float, Product<float, double>>, f<double, Product<double, double>>,                       \
+     f<uint64_t, Product<uint64_t, uint64_t>>, nullptr,                                          \
+     f<Complex<float>, ComplexProduct<float>>, f<Complex<double>, ComplexProduct<double>>}
+#define BEST(f, least) {f<least, float>, f<least, double>, f<least, int64_t>, f<least, uint8_t>}
+
+extern const fl_scan_more_kernels FL_LEVEL(fl_scan_more_kernels) = {
+    PRODUCTS(product_lines), PRODUCTS(product_columns),
+    {BEST(best_lines, false), BEST(best_lines, true)},
+    {BEST(best_columns, false), BEST(best_columns, true)}};

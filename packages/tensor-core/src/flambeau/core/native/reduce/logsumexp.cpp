@@ -1,0 +1,154 @@
+/* logsumexp: the accumulator is (shift, sum of exp(x - shift)). */
+#include "reduce/kernels/softmax.h"
+#include "common/args.h"
+#include "reduce/reduce.h"
+#include <complex>
+#include <math.h>
+
+namespace {
+
+const fl_softmax_kernels *const kernels = FL_PICK(fl_softmax_kernels);
+
+/* Join a pair to the one so far; sum = 0 stands for nothing but -inf. */
+void join(double *shift, double *sum, double part_shift, double part_sum) {
+    if (part_sum == 0)
+        return;
+    if (*sum == 0) {
+        *shift = part_shift;
+        *sum = part_sum;
+    } else if (part_shift > *shift) {
+        *sum = *sum * exp(*shift - part_shift) + part_sum;
+        *shift = part_shift;
+    } else {
+        *sum += part_sum * exp(part_shift - *shift);
+    }
+}
+
+double row_lse(const fl_fold_plan &p, int64_t row, int64_t *buffer) {
+    double shift = 0, sum = 0;
+    for (int64_t begin = 0; begin < p.n; begin += FL_FOLD_PIECE) {
+        int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
+        double part_shift, part_sum;
+        const void *x = fl_fold_load(p, row * p.outer_step + begin, n, buffer);
+        kernels->lse[p.kind](x, n, &part_shift, &part_sum);
+        join(&shift, &sum, part_shift, part_sum);
+    }
+    return log(sum) + shift;
+}
+
+void lse_rows(const fl_fold_plan &p, void *out) {
+    fl_parallel(p.outer, fl_row_grain(p.n), [&](int64_t b, int64_t e) {
+        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+        for (int64_t row = b; row < e; row++) {
+            double value = row_lse(p, row, buffer);
+            if (p.kind == FL_K_F32)
+                ((float *)out)[row] = (float)value;
+            else
+                ((double *)out)[row] = value;
+        }
+    });
+}
+
+const int64_t STRIP = 256;
+
+template <class T> void lse_strip(const fl_fold_plan &p, int64_t at, int64_t width, T *out) {
+    T shift[STRIP], sum[STRIP];
+    kernels->lse_columns[p.kind]((const T *)p.data + at, p.n, p.step, width, shift, sum);
+    for (int64_t j = 0; j < width; j++)
+        out[j] = (T)(log((double)sum[j]) + (double)shift[j]);
+}
+
+void lse_columns(const fl_fold_plan &p, void *out) {
+    int64_t strips = fl_chunk_count(p.inner, STRIP);
+    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
+    fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++) {
+            int64_t o = t / strips, column = t % strips * STRIP;
+            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
+            int64_t at = o * p.outer_step + column, to = o * p.inner + column;
+            if (p.kind == FL_K_F32)
+                lse_strip(p, at, width, (float *)out + to);
+            else
+                lse_strip(p, at, width, (double *)out + to);
+        }
+    });
+}
+
+void lse_plan(const fl_fold_plan &plan, void *out) {
+    if (plan.inner == 1)
+        lse_rows(plan, out);
+    else
+        lse_columns(plan, out);
+}
+
+int lse_source(fl_fold_source s, void *out) {
+    fl_fold_source original = s;
+    fl_fold_plan plan;
+    if (fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY) {
+        lse_plan(plan, out);
+        return 0;
+    }
+    Scratch dense(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
+    if (!dense.ok())
+        return -1;
+    fl_fold_gather_plan(original, dense.as<void>(), &plan);
+    lse_plan(plan, out);
+    return 0;
+}
+
+/* Complex numbers: shifted by the greatest real part. */
+template <class T> int lse_complex(const fl_fold_source &s, std::complex<T> *out) {
+    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s);
+    Scratch dense((size_t)(kept * n) * sizeof(std::complex<T>));
+    if (!dense.ok())
+        return -1;
+    fl_fold_plan plan;
+    fl_fold_gather(s, dense.as<void>(), &plan);
+    const std::complex<T> *x = dense.as<std::complex<T>>();
+    for (int64_t k = 0; k < kept; k++, x += n) {
+        double shift = -INFINITY;
+        for (int64_t i = 0; i < n; i++)
+            shift = (double)x[i].real() > shift ? (double)x[i].real() : shift;
+        shift = isinf(shift) ? 0 : shift;
+        std::complex<double> sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += std::exp((std::complex<double>)x[i] - shift);
+        out[k] = (std::complex<T>)(std::log(sum) + shift);
+    }
+    return 0;
+}
+
+template <class T> void fill(void *out, int64_t n, double value) {
+    for (int64_t i = 0; i < n; i++)
+        ((T *)out)[i] = (T)value;
+}
+
+}  // namespace
+
+int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
+    const fl_tensor *self = in[0].t;
+    int kind = fl_kind_of_dtype[fl_floating_or_complex(self->dtype) ? self->dtype
+                                                                   : fl_default_dtype];
+    uint64_t mask;
+    if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
+        return -1;
+    Out result(out, kind);
+    if (!result.ok())
+        return -1;
+    const FoldInput input(self, kind, mask);
+    const fl_fold_source &source = input.source();
+    if (self->numel == 0 && kind == FL_K_C64)
+        fill<std::complex<float>>(result.as<void>(), out->numel, -INFINITY);
+    else if (self->numel == 0 && kind == FL_K_C128)
+        fill<std::complex<double>>(result.as<void>(), out->numel, -INFINITY);
+    else if (self->numel == 0 && kind == FL_K_F32)
+        fill<float>(result.as<void>(), out->numel, -INFINITY);
+    else if (self->numel == 0)
+        fill<double>(result.as<void>(), out->numel, -INFINITY);
+    else if ((kind == FL_K_C64    ? lse_complex(source, result.as<std::complex<float>>())
+              : kind == FL_K_C128 ? lse_complex(source, result.as<std::complex<double>>())
+                                  : lse_source(source, result.as<void>())) < 0)
+        return -1;
+    result.commit();
+    return 0;
+}

@@ -1,0 +1,214 @@
+/* nansum and vector norms: elements are prepared piece by piece, then folded. */
+#include "reduce/kernels/reduce_map.h"
+#include "reduce/kernels/reduce.h"
+#include "common/args.h"
+#include "reduce/reduce.h"
+#include <math.h>
+
+namespace {
+
+const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
+const fl_map_kernels *const maps = FL_PICK(fl_map_kernels);
+
+struct Job {
+    int kind, map, fold;
+    double p;
+    bool sums() const { return map < FL_MAP_SUMS && fold == FL_FOLD_SUM; }
+    void prepare(const void *x, void *out, int64_t n) const { maps->run[map][kind](x, out, n, p); }
+};
+
+/* What a norm prepares, and how it folds; the root comes last. */
+Job job_of_norm(int kind, double p) {
+    if (p == 2)
+        return {kind, FL_MAP_SQUARE, FL_FOLD_SUM, p};
+    if (p == 0)
+        return {kind, FL_MAP_NONZERO, FL_FOLD_SUM, p};
+    if (p == 1 || isinf(p))
+        return {kind, FL_MAP_ABS, p == 1 ? FL_FOLD_SUM : p > 0 ? FL_FOLD_MAX : FL_FOLD_MIN, p};
+    return {kind, FL_MAP_POWER, FL_FOLD_SUM, p};
+}
+
+/* Rows of the plan, in pieces that are prepared in a buffer. */
+int fold_rows(const Job &j, const fl_fold_plan &plan, char *out) {
+    int64_t pieces = fl_chunk_count(plan.n, FL_FOLD_PIECE), size = fl_kind_size[j.kind];
+    Scratch partial((size_t)(plan.outer * pieces * size));
+    if (!partial.ok())
+        return -1;
+    char *parts = partial.as<char>();
+    fl_fold_row_fn fold = folds->row[j.fold][j.kind];
+    int64_t grain = fl_row_grain(plan.n < FL_FOLD_PIECE ? plan.n : FL_FOLD_PIECE);
+    fl_parallel(plan.outer * pieces, grain, [&](int64_t b, int64_t e) {
+        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+        for (int64_t t = b; t < e; t++) {
+            int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
+            int64_t n = plan.n - begin < FL_FOLD_PIECE ? plan.n - begin : FL_FOLD_PIECE;
+            const void *x = fl_fold_load(plan, row * plan.outer_step + begin, n, buffer);
+            if (j.sums()) {
+                maps->sum[j.map][j.kind](x, n, parts + t * size);
+                continue;
+            }
+            j.prepare(x, buffer, n);
+            fold(buffer, n, parts + t * size);
+        }
+    });
+    for (int64_t r = 0; r < plan.outer; r++)
+        fold(parts + r * pieces * size, pieces, out + r * size);
+    return 0;
+}
+
+/* Columns of the plan: strips of a few rows at a time, prepared in a buffer whose first row is what
+ * the rows before came to. */
+int fold_columns(const Job &j, const fl_fold_plan &plan, char *out) {
+    const int64_t WIDTH = 256, ROWS = 8, size = fl_kind_size[j.kind];
+    const int64_t strips = fl_chunk_count(plan.inner, WIDTH);
+    fl_fold_columns_fn fold = folds->columns[j.fold][j.kind];
+    fl_parallel(plan.outer * strips, fl_row_grain(plan.n * WIDTH), [&](int64_t b, int64_t e) {
+        alignas(64) char rows[(ROWS + 1) * WIDTH * 8], buffer[WIDTH * 8], folded[WIDTH * 8];
+        for (int64_t t = b; t < e; t++) {
+            int64_t o = t / strips, begin = t % strips * WIDTH;
+            int64_t width = plan.inner - begin < WIDTH ? plan.inner - begin : WIDTH;
+            for (int64_t r = 0; r < plan.n; r += ROWS) {
+                int64_t n = plan.n - r < ROWS ? plan.n - r : ROWS;
+                for (int64_t i = 0; i < n; i++) {
+                    int64_t at = o * plan.outer_step + (r + i) * plan.step + begin;
+                    j.prepare(fl_fold_load(plan, at, width, buffer),
+                              rows + (i + 1) * WIDTH * size, width);
+                }
+                fold(rows + (r ? 0 : WIDTH * size), n + (r > 0), WIDTH, width, folded);
+                memcpy(rows, folded, (size_t)(width * size));
+            }
+            memcpy(out + (o * plan.inner + begin) * size, rows, (size_t)(width * size));
+        }
+    });
+    return 0;
+}
+
+/* Magnitudes of complex numbers in memory of their own, lines last. */
+int fold_prepared(const Job &j, const fl_fold_source &s, char *out) {
+    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s), size = fl_kind_size[s.kind];
+    Scratch memory((size_t)(kept * n * size));
+    if (!memory.ok())
+        return -1;
+    fl_fold_plan plan;
+    fl_fold_gather(s, memory.as<void>(), &plan);
+    char *x = memory.as<char>();
+    maps->magnitude[j.kind](x, x, kept * n, 0);
+    plan = fl_fold_plan{x, fl_dtype_of_kind[j.kind], j.kind, kept, n, 1, n, 1};
+    return fold_rows(j, plan, out);
+}
+
+/* Dense strides in the order in which the dimensions of a source lie. */
+void dense_strides(const fl_fold_source &s, int64_t *strides) {
+    int order[FL_MAX_DIMS];
+    for (int d = 0; d < s.ndim; d++) {
+        int at = d;
+        for (; at > 0 && s.strides[order[at - 1]] < s.strides[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+    int64_t step = 1;
+    for (int i = s.ndim - 1; i >= 0; i--) {
+        strides[order[i]] = step;
+        step *= s.shape[order[i]];
+    }
+}
+
+/* Everything prepared in memory of its own, in the order it lies in: columns stay columns. */
+int fold_in_order(const Job &j, const fl_fold_source &s, char *out) {
+    int64_t n = fl_numel_of(s.ndim, s.shape), size = fl_kind_size[j.kind];
+    Scratch memory((size_t)(n * size));
+    if (!memory.ok())
+        return -1;
+    char *to = memory.as<char>();
+    fl_fold_source dense = s;
+    dense.data = to;
+    dense.dtype = fl_dtype_of_kind[j.kind];
+    dense_strides(s, dense.strides);
+    fl_copy_strided(fl_strided{to, dense.dtype, dense.strides},
+                    fl_strided{(char *)s.data, s.dtype, s.strides}, s.ndim, s.shape);
+    fl_parallel(n, FL_GRAIN, [&](int64_t b, int64_t e) {
+        j.prepare(to + b * size, to + b * size, e - b);
+    });
+    return fl_fold_all(dense, j.fold, out);
+}
+
+/* Columns that have to be converted are FL_PLAN_GATHER for want of a kernel that does; here they
+ * are prepared in a buffer anyway. */
+int fold_source(const Job &j, fl_fold_source s, char *out) {
+    fl_fold_source original = s;
+    fl_fold_plan plan;
+    fl_plan_result result = s.kind < FL_K_C64 ? fl_fold_make_plan(&s, false, &plan)
+                                              : FL_PLAN_GATHER;
+    if (result == FL_PLAN_READY && plan.inner == 1)
+        return fold_rows(j, plan, out);
+    if (s.kind < FL_K_C64 && result != FL_PLAN_STAGES && plan.inner > 1)
+        return fold_columns(j, plan, out);
+    return s.kind < FL_K_C64 ? fold_in_order(j, original, out) : fold_prepared(j, original, out);
+}
+
+template <class T> void roots(T *x, int64_t n, double p) {
+    for (int64_t i = 0; i < n; i++)
+        x[i] = p == 2 ? (T)sqrt(x[i]) : (T)pow((double)x[i], 1 / p);
+}
+
+template <class T> void fill(T *x, int64_t n, double value) {
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (T)value;
+}
+
+int real_kind(int kind) {
+    return kind == FL_K_C64 ? FL_K_F32 : kind == FL_K_C128 ? FL_K_F64 : kind;
+}
+
+int run(const Job &j, const fl_tensor *self, int kind, uint64_t mask, Out &result, int64_t count) {
+    if (self->numel == 0) {
+        double nothing = isinf(j.p) && j.p < 0 ? INFINITY : 0;
+        if (j.kind == FL_K_F32)
+            fill(result.as<float>(), count, nothing);
+        else
+            fill(result.as<double>(), count, nothing);
+        return 0;
+    }
+    const FoldInput input(self, kind, mask);
+    return fold_source(j, input.source(), result.as<char>());
+}
+
+}  // namespace
+
+int fl_run_nansum(const fl_op *op, const fl_value *in, fl_tensor *out) {
+    const fl_tensor *self = in[0].t;
+    uint64_t mask;
+    if (!fl_is_float(self->dtype) || (in[3].tag == FL_DTYPE && !fl_is_float((int)in[3].i)))
+        return fl_run_fold(op, in, out);        /* integers are never NaN */
+    int kind = fl_kind_of_dtype[in[3].tag == FL_DTYPE ? in[3].i : self->dtype];
+    if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
+        return -1;
+    Out result(out, kind);
+    Job j = {kind, FL_MAP_NAN_TO_ZERO, FL_FOLD_SUM, 0};
+    if (!result.ok() || run(j, self, kind, mask, result, out->numel) < 0)
+        return -1;
+    result.commit();
+    return 0;
+}
+
+int fl_run_norm(const fl_op *op, const fl_value *in, fl_tensor *out) {
+    const fl_tensor *self = in[0].t;
+    double p = fl_as_double(in[1]);
+    int kind = fl_kind_of_dtype[in[4].tag == FL_DTYPE ? in[4].i : self->dtype];
+    if (kind < FL_K_C64 && fl_is_complex(self->dtype))
+        kind = kind == FL_K_F32 ? FL_K_C64 : FL_K_C128;
+    uint64_t mask;
+    if (fl_dims_mask(op, in[2], self->ndim, &mask) < 0)
+        return -1;
+    Out result(out, real_kind(kind));
+    Job j = job_of_norm(real_kind(kind), p);
+    if (!result.ok() || run(j, self, kind, mask, result, out->numel) < 0)
+        return -1;
+    bool root = p != 0 && p != 1 && !isinf(p);
+    if (root && j.kind == FL_K_F32)
+        roots(result.as<float>(), out->numel, p);
+    else if (root)
+        roots(result.as<double>(), out->numel, p);
+    result.commit();
+    return 0;
+}

@@ -1,0 +1,317 @@
+/* sum, prod, mean, amax, amin, any, all: folds whose partial results fold again. */
+#include "reduce/kernels/reduce.h"
+#include "common/args.h"
+#include "common/small.h"
+#include "reduce/reduce.h"
+
+namespace {
+
+const fl_fold_kernels *const kernels = FL_PICK(fl_fold_kernels);
+
+const int64_t COLUMN_ROWS = 512;        /* rows of a column piece */
+const int64_t STRIP = 2048;             /* columns of a column piece */
+
+struct Job {
+    fl_fold_plan p;
+    int fold;
+    char *out;                          /* outer x inner results of the plan's kind */
+    int64_t item() const { return fl_kind_size[p.kind]; }
+};
+
+fl_fold_row_fn row_kernel(const Job &j) { return kernels->row[j.fold][j.p.kind]; }
+fl_fold_columns_fn column_kernel(const Job &j) { return kernels->columns[j.fold][j.p.kind]; }
+
+/* The pieces first .. last of all rows, each `pieces` long, into partial[piece]. */
+void fold_pieces(const Job &j, int64_t pieces, int64_t first, int64_t last, char *partial) {
+    alignas(64) int64_t buffer[FL_FOLD_PIECE];
+    fl_fold_row_fn kernel = row_kernel(j);
+    for (int64_t t = first; t < last; t++) {
+        int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
+        int64_t n = j.p.n - begin < FL_FOLD_PIECE ? j.p.n - begin : FL_FOLD_PIECE;
+        const void *x = fl_fold_load(j.p, row * j.p.outer_step + begin, n, buffer);
+        kernel(x, n, partial + t * j.item());
+    }
+}
+
+int fold_rows(const Job &j) {
+    if (j.p.n <= FL_FOLD_PIECE) {
+        fl_parallel(j.p.outer, fl_row_grain(j.p.n), [&](int64_t b, int64_t e) {
+            fold_pieces(j, 1, b, e, j.out);
+        });
+        return 0;
+    }
+    int64_t pieces = fl_chunk_count(j.p.n, FL_FOLD_PIECE);
+    Scratch partial((size_t)(j.p.outer * pieces * j.item()));
+    if (!partial.ok())
+        return -1;
+    char *parts = partial.as<char>();
+    fl_parallel(j.p.outer * pieces, FL_GRAIN / FL_FOLD_PIECE, [&](int64_t b, int64_t e) {
+        fold_pieces(j, pieces, b, e, parts);
+    });
+    for (int64_t r = 0; r < j.p.outer; r++)
+        row_kernel(j)(parts + r * pieces * j.item(), pieces, j.out + r * j.item());
+    return 0;
+}
+
+/* Columns, cut into pieces of rows and strips of columns. With one piece the results go straight
+ * to the output, else to partial[outer][piece][inner]. */
+void fold_column_pieces(const Job &j, int64_t pieces, char *to) {
+    const fl_fold_plan &p = j.p;
+    int64_t strips = fl_chunk_count(p.inner, STRIP);
+    int64_t rows = p.n < COLUMN_ROWS ? p.n : COLUMN_ROWS;
+    int64_t grain = fl_row_grain(rows * (p.inner < STRIP ? p.inner : STRIP));
+    fl_parallel(p.outer * pieces * strips, grain, [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++) {
+            int64_t strip = t % strips, piece = t / strips % pieces, o = t / strips / pieces;
+            int64_t row = piece * COLUMN_ROWS, column = strip * STRIP;
+            int64_t n = p.n - row < COLUMN_ROWS ? p.n - row : COLUMN_ROWS;
+            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
+            int64_t at = o * p.outer_step + row * p.step + column;
+            column_kernel(j)(p.data + at * j.item(), n, p.step, width,
+                             to + ((o * pieces + piece) * p.inner + column) * j.item());
+        }
+    });
+}
+
+int fold_columns(const Job &j);
+
+/* Few columns: several rows side by side count as one, and are folded at the end. */
+int fold_narrow(const Job &j) {
+    const fl_fold_plan &p = j.p;
+    int64_t group = 64 / p.inner, groups = p.n / group;
+    Scratch wide((size_t)((p.outer * (group + 2) * p.inner) * j.item()));
+    if (!wide.ok())
+        return -1;
+    Job first = j;
+    first.p.n = groups;
+    first.p.inner = p.inner * group;
+    first.p.step = p.step * group;
+    first.out = wide.as<char>();
+    if (fold_columns(first) < 0)
+        return -1;
+    int64_t rest = p.n - groups * group;
+    char *two = wide.as<char>() + p.outer * group * p.inner * j.item();
+    for (int64_t o = 0; o < p.outer; o++) {
+        const char *tail = p.data + (o * p.outer_step + groups * group * p.step) * j.item();
+        column_kernel(j)(first.out + o * group * p.inner * j.item(), group, p.inner, p.inner, two);
+        column_kernel(j)(tail, rest, p.step, p.inner, two + p.inner * j.item());
+        column_kernel(j)(two, 2, p.inner, p.inner, j.out + o * p.inner * j.item());
+    }
+    return 0;
+}
+
+int fold_columns(const Job &j) {
+    const fl_fold_plan &p = j.p;
+    if (p.inner <= 16 && p.step == p.inner && p.n >= 128)
+        return fold_narrow(j);
+    int64_t pieces = fl_chunk_count(p.n, COLUMN_ROWS);
+    if (pieces <= 1) {
+        fold_column_pieces(j, 1, j.out);
+        return 0;
+    }
+    Scratch partial((size_t)(p.outer * pieces * p.inner * j.item()));
+    if (!partial.ok())
+        return -1;
+    fold_column_pieces(j, pieces, partial.as<char>());
+    fl_parallel(p.outer, fl_row_grain(pieces * p.inner), [&](int64_t b, int64_t e) {
+        for (int64_t o = b; o < e; o++)
+            column_kernel(j)(partial.as<char>() + o * pieces * p.inner * j.item(), pieces, p.inner,
+                             p.inner, j.out + o * p.inner * j.item());
+    });
+    return 0;
+}
+
+int fold_plan(const fl_fold_plan &p, int fold, void *out) {
+    Job j = {p, fold, (char *)out};
+    return p.inner == 1 ? fold_rows(j) : fold_columns(j);
+}
+
+int fold_gathered(const fl_fold_source &s, int fold, void *out) {
+    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
+    if (!memory.ok())
+        return -1;
+    fl_fold_plan plan;
+    fl_fold_gather_plan(s, memory.as<void>(), &plan);
+    return fold_plan(plan, fold, out);
+}
+
+int fold_source(fl_fold_source s, int fold, void *out);
+
+/* Fold the innermost group into scratch memory, then what remains of it. */
+int fold_stages(const fl_fold_source &s, int fold, void *out) {
+    fl_fold_source part = fl_fold_split(s);
+    int64_t n = fl_fold_kept(part);
+    Scratch memory(fl_bytes(n, fl_kind_size[s.kind]));
+    if (!memory.ok() || fold_source(part, fold, memory.as<void>()) < 0)
+        return -1;
+    fl_fold_source rest = s;
+    rest.data = memory.as<char>();
+    rest.dtype = fl_dtype_of_kind[s.kind];
+    rest.ndim = 0;
+    rest.mask = 0;
+    for (int d = 0; d < s.ndim; d++) {
+        if (part.mask >> d & 1)
+            continue;
+        rest.mask |= (s.mask >> d & 1) << rest.ndim;
+        rest.shape[rest.ndim++] = s.shape[d];
+    }
+    fl_contiguous_strides(rest.ndim, rest.shape, rest.strides);
+    return fold_source(rest, fold, out);
+}
+
+/* Converted in the order it lies in, so that columns stay columns. */
+int fold_converted(const fl_fold_source &s, int fold, void *out) {
+    Scratch memory(fl_bytes(fl_numel_of(s.ndim, s.shape), fl_kind_size[s.kind]));
+    if (!memory.ok())
+        return -1;
+    fl_fold_source same = s;
+    same.data = memory.as<char>();
+    same.dtype = fl_dtype_of_kind[s.kind];
+    fl_contiguous_strides(s.ndim, s.shape, same.strides);
+    fl_copy_strided(fl_strided{memory.as<char>(), same.dtype, same.strides},
+                    fl_strided{(char *)s.data, s.dtype, s.strides}, s.ndim, s.shape);
+    return fold_source(same, fold, out);
+}
+
+int fold_source(fl_fold_source s, int fold, void *out) {
+    fl_fold_source original = s;
+    fl_fold_plan plan;
+    switch (fl_fold_make_plan(&s, false, &plan)) {
+    case FL_PLAN_READY: return fold_plan(plan, fold, out);
+    case FL_PLAN_STAGES: return fold_stages(s, fold, out);
+    default: break;
+    }
+    if (original.dtype != fl_dtype_of_kind[original.kind])
+        return fold_converted(original, fold, out);
+    return fold_gathered(original, fold, out);
+}
+
+/* Products of complex numbers do not split into parts. */
+template <class T> int complex_product(const fl_fold_source &s, T *out) {
+    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s);
+    Scratch memory((size_t)(kept * n) * 2 * sizeof(T));
+    if (!memory.ok())
+        return -1;
+    fl_fold_plan plan;
+    fl_fold_gather(s, memory.as<void>(), &plan);
+    const T *x = memory.as<T>();
+    for (int64_t k = 0; k < kept; k++) {
+        T re = 1, im = 0;
+        for (int64_t i = 0; i < n; i++, x += 2) {
+            T next = re * x[0] - im * x[1];
+            im = re * x[1] + im * x[0];
+            re = next;
+        }
+        out[2 * k] = re;
+        out[2 * k + 1] = im;
+    }
+    return 0;
+}
+
+/* Nothing to fold: every result is the neutral element. */
+void fill_neutral(int kind, int fold, void *out, int64_t count) {
+    if (kind >= FL_K_C64) {
+        double one = fold == FL_FOLD_PROD;
+        for (int64_t i = 0; i < count; i++) {
+            if (kind == FL_K_C64)
+                ((float *)out)[2 * i] = (float)one, ((float *)out)[2 * i + 1] = 0;
+            else
+                ((double *)out)[2 * i] = one, ((double *)out)[2 * i + 1] = 0;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        kernels->row[fold][kind](out, 0, (char *)out + i * fl_kind_size[kind]);
+}
+
+template <class T> void divide(T *x, int64_t count, double n) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = x[i] / (T)n;
+}
+
+void divide_all(int kind, void *out, int64_t count, int64_t n) {
+    bool wide = kind == FL_K_F64 || kind == FL_K_C128;
+    int64_t numbers = kind >= FL_K_C64 ? 2 * count : count;
+    if (wide)
+        divide((double *)out, numbers, (double)n);
+    else
+        divide((float *)out, numbers, (double)n);
+}
+
+int fold_of_reduction(int reduction) {
+    switch (reduction) {
+    case FL_RED_PROD: return FL_FOLD_PROD;
+    case FL_RED_AMAX:
+    case FL_RED_ANY: return FL_FOLD_MAX;
+    case FL_RED_AMIN:
+    case FL_RED_ALL: return FL_FOLD_MIN;
+    default: return FL_FOLD_SUM;
+    }
+}
+
+int kind_of(int reduction, const fl_tensor *self, const fl_value *in) {
+    if (reduction == FL_RED_ANY || reduction == FL_RED_ALL)
+        return FL_K_BOOL;
+    if (reduction == FL_RED_AMAX || reduction == FL_RED_AMIN)
+        return fl_kind_of_dtype[self->dtype];
+    int dtype = in[3].tag == FL_DTYPE ? (int)in[3].i : self->dtype;
+    int kind = fl_kind_of_dtype[dtype];
+    return kind == FL_K_BOOL && in[3].tag != FL_DTYPE ? FL_K_I64 : kind;
+}
+
+/* Where all of a small tensor lies side by side in its kind, or is brought there; NULL when the
+ * fold is another one. */
+const void *small_source(const fl_value *in, const fl_tensor *out, int kind, char *room) {
+    const fl_tensor *self = in[0].t;
+    if (in[1].tag != FL_NONE || kind >= FL_K_C64 || self->numel > FL_FOLD_PIECE ||
+        out->dtype != fl_dtype_of_kind[kind])
+        return nullptr;
+    if ((self->flags & FL_CONTIGUOUS) && self->dtype == fl_dtype_of_kind[kind])
+        return self->data;
+    if (self->numel > FL_FEW || self->numel == 0)
+        return nullptr;
+    fl_gather_few(room, kind, self->data, self->dtype,
+                  fl_walk(self->ndim, self->shape, self->strides));
+    return room;
+}
+
+}  // namespace
+
+int fl_fold_all(const fl_fold_source &s, int fold, void *out) { return fold_source(s, fold, out); }
+
+int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
+    const fl_tensor *self = in[0].t;
+    int reduction = fl_reduction_of(op), fold = fold_of_reduction(reduction);
+    int kind = kind_of(reduction, self, in);
+    alignas(64) char room[FL_FEW * 8];
+    if (const void *all = small_source(in, out, kind, room)) {
+        kernels->row[fold][kind](all, self->numel, out->data);
+        if (reduction == FL_RED_MEAN)
+            divide_all(kind, out->data, 1, self->numel);
+        return 0;
+    }
+    uint64_t mask;
+    if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
+        return -1;
+    Out result(out, kind);
+    if (!result.ok())
+        return -1;
+    const FoldInput input(self, kind, mask);
+    const fl_fold_source &s = input.source();
+    int64_t n = fl_fold_folded(s), count = out->numel;
+    int status = 0;
+    if (self->numel == 0)
+        fill_neutral(kind, fold, result.as<void>(), count);
+    else if (fold == FL_FOLD_PROD && kind == FL_K_C64)
+        status = complex_product(s, result.as<float>());
+    else if (fold == FL_FOLD_PROD && kind == FL_K_C128)
+        status = complex_product(s, result.as<double>());
+    else
+        status = fold_source(s, fold, result.as<void>());
+    if (status < 0)
+        return -1;
+    if (reduction == FL_RED_MEAN)
+        divide_all(kind, result.as<void>(), count, n);
+    result.commit();
+    return 0;
+}

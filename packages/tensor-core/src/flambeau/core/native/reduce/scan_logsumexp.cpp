@@ -1,0 +1,108 @@
+/* logcumsumexp: the accumulator is (shift, sum of exp(x - shift)), in double. */
+#include "reduce/scan.h"
+#include <complex>
+#include <math.h>
+
+namespace {
+
+struct Real {
+    double shift = -INFINITY, sum = 0;
+    double step(double x) {
+        if (x != x || shift != shift)
+            shift = x + shift;
+        else if (x == INFINITY || shift == INFINITY)
+            shift = INFINITY;
+        else if (x > shift) {
+            sum = sum * exp(shift - x) + 1;
+            shift = x;
+        } else if (x != -INFINITY) {
+            sum += exp(x - shift);
+        }
+        return shift != shift || isinf(shift) ? shift : shift + log(sum);
+    }
+};
+
+/* The imaginary part goes on from that of the greater term instead of wrapping at pi, as in
+ * PyTorch. */
+struct Complex {
+    typedef std::complex<double> number;
+    number before = -INFINITY;
+    number step(number x) { return before = sum(before, x); }
+
+  private:
+    static number sum(number a, number b) {
+        bool less = a.real() < b.real();
+        number low = less ? a : b, high = less ? b : a;
+        if (is_nan(a) || is_nan(b))
+            return {NAN, NAN};
+        if (isinf(high.real()) && low.real() == high.real())
+            return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+        return high + log1p(std::exp(low - high));
+    }
+    static number log1p(number z) {
+        if (std::abs(z) > 0.5)
+            return std::log(1.0 + z);
+        double square = z.real() * (2 + z.real()) + z.imag() * z.imag();
+        return {0.5 * ::log1p(square), atan2(z.imag(), 1 + z.real())};
+    }
+    static bool is_nan(number z) { return isnan(z.real()) || isnan(z.imag()); }
+};
+
+/* n elements `stride` apart. */
+template <class T, class A, class State>
+void scan_one(const T *x, T *y, int64_t n, int64_t stride) {
+    State state;
+    for (int64_t i = 0; i < n; i++)
+        y[i * stride] = (T)state.step((A)x[i * stride]);
+}
+
+template <class T, class A, class State> void scan(const fl_middle &m, const T *x, T *y) {
+    fl_scan_drive(
+        m,
+        [&](int64_t b, int64_t count) {
+            for (int64_t i = b * m.n; i < (b + count) * m.n; i += m.n)
+                scan_one<T, A, State>(x + i, y + i, m.n, 1);
+        },
+        [&](int64_t at, int64_t width) {
+            for (int64_t i = at; i < at + width; i++)
+                scan_one<T, A, State>(x + i, y + i, m.n, m.inner);
+        });
+}
+
+}  // namespace
+
+extern "C" int fl_infer_logcumsumexp(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    const fl_tensor *self = in[0].t;
+    int dim;
+    if (fl_expect_dtype(op, "self", self, fl_floating_or_complex,
+                        "floating point or complex; write x.float() first") < 0 ||
+        fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
+        return -1;
+    fl_spec_like(outs, self);
+    return 0;
+}
+
+extern "C" int fl_run_logcumsumexp(const fl_op *op, const fl_value *in, int,
+                                   fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t;
+    int dim, kind = fl_kind_of_dtype[self->dtype];
+    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
+        return -1;
+    In x(self, kind);
+    Out y(outs[0], kind);
+    if (!x.ok() || !y.ok())
+        return -1;
+    if (self->numel == 0)
+        return 0;
+    typedef std::complex<float> c64;
+    typedef std::complex<double> c128;
+    fl_middle m = fl_middle_of(self, dim);
+    switch (kind) {
+    case FL_K_F32: scan<float, double, Real>(m, x.as<float>(), y.as<float>()); break;
+    case FL_K_F64: scan<double, double, Real>(m, x.as<double>(), y.as<double>()); break;
+    case FL_K_C64: scan<c64, c128, Complex>(m, x.as<c64>(), y.as<c64>()); break;
+    default: scan<c128, c128, Complex>(m, x.as<c128>(), y.as<c128>()); break;
+    }
+    y.commit();
+    return 0;
+}

@@ -1,0 +1,296 @@
+/* Real products in our own kernels: choosing the form and cutting the work. See blas.h.
+ *
+ * docs/design/products.md has the measurements behind the constants. */
+#include "runtime/blas_private.h"
+
+#include "runtime/alloc.h"
+#include "runtime/error.h"
+#include "matmul/kernels/gemm.h"
+#include "runtime/pool.h"
+
+#include <algorithm>
+#include <atomic>
+
+FL_LEVELS(fl_gemm_kernels);
+
+namespace {
+
+/* Sums in vector lanes along k read B in place; packing B costs more than the product when it is
+ * used for few rows only. Long sums make up for adding the lanes of each result. */
+const int64_t DOT_MIN_K = 64;
+const int64_t DOT_ROWS = 16;
+const int64_t DOT_LONG_K = 1024;
+const int64_t DOT_LONG_ROWS = 32;
+const int64_t DOT_COLS = 8;
+
+/* Work is counted in operations of float32, of which a core does 250 in a nanosecond. One byte
+ * from memory takes the time of about six. */
+const double WORK_PER_BYTE = 6;
+
+/* A task of 2e6 takes 8 us on one core; waking the pool costs about 4. */
+const double TWO_TASKS_WORK = 2e6;
+const double TASK_WORK = 8e6;
+const double BATCH_TASK_WORK = 1e6;
+const double MOST_TASKS = 32;
+
+/* From here on A is packed once, by all threads, instead of once per column of tiles; earlier where
+ * packing transposes so many elements more than once. */
+const double SHARED_PANELS_WORK = 2.5e8;
+const int64_t SHARED_TRANSPOSE = 1 << 17;
+const int64_t PANEL_GRAIN = 64;
+
+/* Multiplications up to which a product is of few elements. */
+const int64_t FEW_PRODUCT = 4096;
+
+/* Tiles that keep their part of A in the L2 cache. */
+const int64_t TALLEST_TILE = 378;
+const int64_t WIDEST_TILE = 1024;
+
+/* The whole product as a block with free strides. */
+fl_gemm_block block_of(const fl_gemm_args &g) {
+    fl_gemm_block block = {};
+    block.m = g.m;
+    block.n = g.n;
+    block.k = g.alpha == 0 ? 0 : g.k;
+    block.a = g.a;
+    block.b = g.b;
+    block.c = g.c;
+    block.a_row = g.trans_a ? 1 : g.lda;
+    block.a_col = g.trans_a ? g.lda : 1;
+    block.b_row = g.trans_b ? 1 : g.ldb;
+    block.b_col = g.trans_b ? g.ldb : 1;
+    block.c_row = g.ldc;
+    block.c_col = 1;
+    block.alpha = g.alpha;
+    block.beta = g.beta;
+    block.bias = g.bias;
+    block.bias_col = 1;
+    block.relu = g.activation == FL_ACT_RELU;
+    return block;
+}
+
+/* C^T = B^T A^T: the few columns become few rows, which is what the kernels are good at. */
+void swap_sides(fl_gemm_block &g) {
+    std::swap(g.m, g.n);
+    std::swap(g.a, g.b);
+    std::swap(g.a_row, g.b_col);
+    std::swap(g.a_col, g.b_row);
+    std::swap(g.c_row, g.c_col);
+    std::swap(g.bias_row, g.bias_col);
+}
+
+/* The choices that bits depend on; both look at the shape and the layout only. Returns whether
+ * the sides were swapped. */
+bool choose_form(fl_gemm_block &g) {
+    bool swapped = g.n <= DOT_ROWS && g.n < g.m;
+    if (swapped)
+        swap_sides(g);
+    if (g.m == 1) /* one row has any stride */
+        g.a_row = g.k;
+    if (g.n == 1)
+        g.b_col = g.k;
+    int64_t most_rows = g.k >= DOT_LONG_K ? DOT_LONG_ROWS : DOT_ROWS;
+    g.dot = g.b_row == 1 && g.k >= DOT_MIN_K && g.m <= most_rows;
+    return swapped;
+}
+
+double work_of(const fl_gemm_args &g) {
+    double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
+    double k = static_cast<double>(g.k) + 1;
+    double itemsize = static_cast<double>(fl_itemsize(g.dtype));
+    double arithmetic = 2 * m * n * k * itemsize / 4;
+    double memory = WORK_PER_BYTE * itemsize * (m * k + k * n + m * n);
+    return std::max(arithmetic, memory) * static_cast<double>(g.batch);
+}
+
+int64_t tasks_wanted(double work, int64_t batch) {
+    double tasks = std::max(std::min(work / TWO_TASKS_WORK, 2.0),
+                            std::min(work / TASK_WORK, MOST_TASKS));
+    return ceil_div(std::max<int64_t>(static_cast<int64_t>(tasks), 1), batch);
+}
+
+/* A side of `size` in so many parts: whole register tiles, where there are several per part. */
+int64_t part_of(int64_t size, int64_t parts, int64_t unit, int64_t most) {
+    int64_t part = ceil_div(size, parts);
+    if (part >= 3 * unit)
+        part = ceil_div(part, unit) * unit;
+    return std::min(part, most);
+}
+
+/* Halve the longer side until there are tasks enough, then keep tiles within the caches. */
+Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t wanted) {
+    int64_t unit_cols = g.dot ? DOT_COLS : kernels.cols;
+    int64_t rows = 1, cols = 1;
+    while (rows * cols * 2 <= wanted) {
+        int64_t tall = g.m / rows, wide = g.n / cols;
+        if (!g.dot && tall >= wide && tall >= 2 * kernels.rows)
+            rows *= 2;
+        else if (wide >= 2 * unit_cols)
+            cols *= 2;
+        else if (!g.dot && tall >= 2 * kernels.rows)
+            rows *= 2;
+        else
+            break;
+    }
+    int64_t tile_m = g.dot ? g.m : part_of(g.m, rows, kernels.rows, TALLEST_TILE);
+    return Grid(g.m, g.n, tile_m, part_of(g.n, cols, unit_cols, WIDEST_TILE));
+}
+
+/* A, packed once by all threads instead of once per column of tiles. Without the memory for it
+ * the tiles pack for themselves. */
+class Panels {
+  public:
+    Panels(fl_gemm_block &whole, const fl_gemm_dtype &kernels, int64_t itemsize, bool share)
+        : bytes_(0), memory_(nullptr) {
+        if (!share || whole.dot)
+            return;
+        whole.panels_slab = whole.m * kernels.panel_stride;
+        bytes_ = static_cast<size_t>(ceil_div(whole.k, kernels.slab) * whole.panels_slab *
+                                     itemsize);
+        memory_ = whole.panels = fl_alloc(bytes_);
+        if (!memory_)
+            return;
+        fl_parallel(whole.m, PANEL_GRAIN, [&](int64_t begin, int64_t end) {
+            kernels.pack_a(&whole, begin, end);
+        });
+    }
+    ~Panels() { fl_free(memory_, bytes_); }
+    Panels(const Panels &) = delete;
+    Panels &operator=(const Panels &) = delete;
+
+  private:
+    size_t bytes_;
+    void *memory_;
+};
+
+class OwnJob {
+  public:
+    OwnJob(const fl_gemm_args &g, const fl_gemm_block &block, bool swapped,
+           const fl_gemm_dtype &table, const Grid &cut)
+        : whole(block), kernels(table), grid(cut), itemsize(fl_itemsize(g.dtype)),
+          stride_a(swapped ? g.stride_b : g.stride_a), stride_b(swapped ? g.stride_a : g.stride_b),
+          stride_c(g.stride_c) {
+        fl_gemm_block tile = whole;
+        tile.m = std::min(whole.m, grid.tile_m);
+        scratch_bytes = static_cast<size_t>(kernels.scratch_bytes(&tile));
+    }
+
+    void run_range(int64_t begin, int64_t end) {
+        void *scratch = fl_alloc(scratch_bytes);
+        if (!scratch) {
+            out_of_memory = true;
+            return;
+        }
+        for (int64_t task = begin; task < end; task++)
+            run(task, scratch);
+        fl_free(scratch, scratch_bytes);
+    }
+
+    int report() const {
+        if (!out_of_memory)
+            return 0;
+        return fl_error(FL_MEMORY_ERROR,
+                        "matrix product: no memory for %zu bytes of work space", scratch_bytes);
+    }
+
+  private:
+    const char *at(const void *base, int64_t elements) const {
+        return static_cast<const char *>(base) + elements * itemsize;
+    }
+
+    /* Task number `task`: a tile of one product of the batch. */
+    void run(int64_t task, void *scratch) const {
+        int64_t which = task / grid.count();
+        int64_t i = task % grid.count() / grid.cols * grid.tile_m;
+        int64_t j = task % grid.cols * grid.tile_n;
+        fl_gemm_block tile = whole;
+        tile.m = std::min(grid.tile_m, whole.m - i);
+        tile.n = std::min(grid.tile_n, whole.n - j);
+        tile.a = at(whole.a, which * stride_a + i * whole.a_row);
+        tile.b = at(whole.b, which * stride_b + j * whole.b_col);
+        tile.c = const_cast<char *>(
+            at(whole.c, which * stride_c + i * whole.c_row + j * whole.c_col));
+        if (tile.bias)
+            tile.bias = at(whole.bias, i * whole.bias_row + j * whole.bias_col);
+        if (tile.panels)
+            tile.panels = const_cast<char *>(at(whole.panels, i * kernels.panel_stride));
+        tile.scratch = scratch;
+        kernels.block(&tile);
+    }
+
+    const fl_gemm_block whole;
+    const fl_gemm_dtype &kernels;
+    const Grid grid;
+    const int64_t itemsize, stride_a, stride_b, stride_c;
+    size_t scratch_bytes;
+    std::atomic<bool> out_of_memory{false};
+};
+
+bool is_few(const fl_gemm_block &g) {
+    return !g.dot && g.k <= FL_GEMM_FEW_TERMS && g.m <= FEW_PRODUCT && g.n <= FEW_PRODUCT &&
+           g.m * g.n * g.k <= FEW_PRODUCT;
+}
+
+/* Few elements, of one product or of several behind each other. */
+bool run_few(const fl_gemm_args &g, const fl_gemm_dtype &kernels, fl_gemm_block *block,
+             bool swapped) {
+    if (!is_few(*block) || g.batch > FEW_PRODUCT / (g.m * g.n * (g.k + 1)) + 1)
+        return false;
+    int64_t itemsize = fl_itemsize(g.dtype);
+    int64_t a = (swapped ? g.stride_b : g.stride_a) * itemsize;
+    int64_t b = (swapped ? g.stride_a : g.stride_b) * itemsize;
+    for (int64_t i = 0; i < g.batch; i++) {
+        kernels.few(block);
+        block->a = static_cast<const char *>(block->a) + a;
+        block->b = static_cast<const char *>(block->b) + b;
+        block->c = static_cast<char *>(block->c) + g.stride_c * itemsize;
+    }
+    return true;
+}
+
+} // namespace
+
+int fl_has_pairs(void) {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+    static const bool has = FL_PICK(fl_gemm_pairs_kernels)->built &&
+                            __builtin_cpu_supports("avx512bf16");
+    return has;
+#else
+    return 0;
+#endif
+}
+
+bool fl_gemm_few(bool wide, fl_gemm_block *g) {
+    if (g->m > FEW_PRODUCT || g->n > FEW_PRODUCT)
+        return false;
+    const fl_gemm_kernels *level = FL_PICK(fl_gemm_kernels);
+    choose_form(*g);
+    if (!is_few(*g))
+        return false;
+    (wide ? level->f64 : level->f32).few(g);
+    return true;
+}
+
+int fl_gemm_own(const fl_gemm_args &g) {
+    const fl_gemm_kernels *level = FL_PICK(fl_gemm_kernels);
+    const fl_gemm_dtype &kernels = g.pairs ? FL_PICK(fl_gemm_pairs_kernels)->product
+                                   : fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
+    fl_gemm_block whole = block_of(g);
+    bool swapped = choose_form(whole);
+    if (run_few(g, kernels, &whole, swapped))
+        return 0;
+    double work = work_of(g);
+    Grid grid = choose_grid(whole, kernels, tasks_wanted(work, g.batch));
+    int64_t tasks = g.batch * grid.count();
+    int64_t grain = tasks;
+    if (work >= TWO_TASKS_WORK)
+        grain = std::max<int64_t>(
+            static_cast<int64_t>(BATCH_TASK_WORK * static_cast<double>(tasks) / work), 1);
+    bool share = g.batch == 1 && grid.cols > 1 &&
+                 (work >= SHARED_PANELS_WORK ||
+                  (whole.a_col != 1 && (grid.cols - 1) * whole.m * whole.k >= SHARED_TRANSPOSE));
+    Panels panels(whole, kernels, fl_itemsize(g.dtype), share);
+    OwnJob job(g, whole, swapped, kernels, grid);
+    fl_parallel(tasks, grain, [&](int64_t begin, int64_t end) { job.run_range(begin, end); });
+    return job.report();
+}

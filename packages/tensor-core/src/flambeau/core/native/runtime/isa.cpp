@@ -1,0 +1,48 @@
+/* Runtime choice of the instruction-set level: see isa.h. */
+#include "runtime/isa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+const char *const NAMES[] = {"", "neon", "v2", "v3", "v4"};
+
+int detect() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return FL_ISA_V4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        return FL_ISA_V3;
+    return FL_ISA_V2;
+#else
+    return FL_ISA_NEON;
+#endif
+}
+
+int choose() {
+    int best = detect();
+    const char *pinned = getenv("FLAMBEAU_ISA");
+    if (!pinned || !*pinned)
+        return best;
+    int lowest = best == FL_ISA_NEON ? FL_ISA_NEON : FL_ISA_V2;
+    for (int level = lowest; level <= best; level++)
+        if (strcmp(pinned, NAMES[level]) == 0)
+            return level;
+    return best; /* environment.py warns */
+}
+
+} // namespace
+
+int fl_isa_level(void) {
+    static const int level = choose();
+    return level;
+}
+
+const char *fl_isa_name(int level) {
+    return level >= FL_ISA_NEON && level <= FL_ISA_V4 ? NAMES[level] : "unknown";
+}

@@ -1,0 +1,61 @@
+/* sort along a dimension. Always stable. */
+#include "common/args.h"
+#include "common/raw.h"
+#include "sort/sort_line.h"
+#include "common/unsigned_order.h"
+
+namespace {
+
+int sort_kind(int dtype) {
+    int kind = fl_kind_of_dtype[dtype];
+    return kind == FL_K_BOOL ? FL_K_I64 : kind;
+}
+
+}  // namespace
+
+extern "C" int fl_infer_sort(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+    const fl_tensor *self = in[0].t;
+    int dim;
+    if (fl_expect_order(op, "self", self) < 0 ||
+        fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
+        return -1;
+    fl_spec_in_order_of(&outs[0], self);
+    outs[1] = outs[0];
+    outs[1].dtype = FL_I64;
+    return 0;
+}
+
+extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int n_in, fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t;
+    if (fl_is_unsigned64(self))
+        return fl_run_in_signed_order(fl_run_sort, op, in, n_in, outs);
+    int dim, kind = sort_kind(self->dtype);
+    bool descending = fl_value_true(in[2]);
+    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
+        return -1;
+    LinesIn x(self, dim, kind);
+    LinesOut values(outs[0], dim, kind), places(outs[1], dim, FL_K_I64);
+    if (!x.ok() || !values.ok() || !places.ok())
+        return -1;
+    if (self->numel == 0)
+        return 0;
+    int64_t n = self->ndim ? self->shape[dim] : 1, lines = self->numel / n;
+    int64_t bytes = n * fl_kind_size[kind];
+    bool failed = false;
+    fl_parallel(lines, (fl_row_grain(n) + 7) / 8, [&](int64_t b, int64_t e) {
+        Scratch room(fl_sort_room(kind, n));
+        if (!room.ok()) {
+            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+            return;
+        }
+        for (int64_t i = b; i < e; i++)
+            fl_sort_line(kind, x.as<char>() + i * bytes, n, descending, room.as<void>(),
+                         values.as<char>() + i * bytes, places.as<int64_t>() + i * n);
+    });
+    if (failed)
+        return fl_error(FL_MEMORY_ERROR, "%s: no memory to sort lines of %lld elements",
+                        fl_op_title(op), (long long)n);
+    values.commit();
+    places.commit();
+    return 0;
+}

@@ -1,0 +1,106 @@
+/* Sorting one line: by comparison when short, else by digits of 8 bits from the lowest up.
+ *
+ * A pass keeps the order of equal digits, so the sort is stable without looking at places. Passes
+ * in which all keys have the same digit are left out, which makes small integers, bools and
+ * half precision cheap. */
+#include "sort/sort_line.h"
+#include <algorithm>
+
+namespace {
+
+const int64_t SHORT = 160;
+
+/* One number per element: key above, place below. */
+struct Packed {
+    typedef uint64_t item;
+    static const int FIRST = 4, LAST = 8;       /* digits that hold the key */
+    static item make(float x, int64_t place, bool descending) {
+        uint32_t key = fl_sort_key(x);
+        return (uint64_t)(descending ? ~key : key) << 32 | (uint64_t)place;
+    }
+    static unsigned digit(item v, int d) { return (unsigned)(v >> (8 * d)) & 255; }
+    static int64_t place(item v) { return (int64_t)(v & 0xffffffffu); }
+};
+
+struct Wide {
+    typedef fl_keyed item;
+    static const int FIRST = 0, LAST = 8;
+    template <class T> static item make(T x, int64_t place, bool descending) {
+        uint64_t key = fl_sort_key(x);
+        return fl_keyed{descending ? ~key : key, place};
+    }
+    static unsigned digit(const item &v, int d) { return (unsigned)(v.key >> (8 * d)) & 255; }
+    static int64_t place(const item &v) { return v.place; }
+};
+
+template <class Form>
+void count_digits(const typename Form::item *a, int64_t n, int64_t (*count)[256]) {
+    memset(count, 0, sizeof(int64_t) * 256 * (Form::LAST - Form::FIRST));
+    for (int64_t i = 0; i < n; i++)
+        for (int d = Form::FIRST; d < Form::LAST; d++)
+            count[d - Form::FIRST][Form::digit(a[i], d)]++;
+}
+
+/* One pass; false when there was nothing to do. */
+template <class Form>
+bool distribute(const typename Form::item *a, typename Form::item *b, int64_t n, int d,
+                int64_t *count) {
+    if (count[Form::digit(a[0], d)] == n)
+        return false;
+    int64_t at = 0;
+    for (int k = 0; k < 256; k++) {
+        int64_t c = count[k];
+        count[k] = at;
+        at += c;
+    }
+    for (int64_t i = 0; i < n; i++)
+        b[count[Form::digit(a[i], d)]++] = a[i];
+    return true;
+}
+
+template <class Form>
+typename Form::item *sort_items(typename Form::item *a, typename Form::item *b, int64_t n) {
+    if (n <= SHORT) {
+        std::sort(a, a + n);
+        return a;
+    }
+    int64_t count[Form::LAST - Form::FIRST][256];
+    count_digits<Form>(a, n, count);
+    for (int d = Form::FIRST; d < Form::LAST; d++)
+        if (distribute<Form>(a, b, n, d, count[d - Form::FIRST]))
+            std::swap(a, b);
+    return a;
+}
+
+template <class Form, class T>
+void sort_as(const T *x, int64_t n, bool descending, void *room, T *values, int64_t *places) {
+    typedef typename Form::item item;
+    item *a = (item *)room, *b = a + n;
+    for (int64_t i = 0; i < n; i++)
+        a[i] = Form::make(x[i], i, descending);
+    a = sort_items<Form>(a, b, n);
+    for (int64_t i = 0; i < n; i++)
+        places[i] = Form::place(a[i]);
+    if (values == x)        /* in place: through the room that is free now */
+        x = (const T *)memcpy(a == (item *)room ? b : (item *)room, x, (size_t)n * sizeof(T));
+    for (int64_t i = 0; i < n; i++)
+        values[i] = x[places[i]];
+}
+
+bool packs(int kind, int64_t n) { return kind == FL_K_F32 && n <= INT64_C(0xffffffff); }
+
+}  // namespace
+
+size_t fl_sort_room(int kind, int64_t n) {
+    return (size_t)n * 2 * (packs(kind, n) ? sizeof(uint64_t) : sizeof(fl_keyed));
+}
+
+void fl_sort_line(int kind, const void *x, int64_t n, bool descending, void *room, void *values,
+                  int64_t *places) {
+    if (packs(kind, n))
+        sort_as<Packed>((const float *)x, n, descending, room, (float *)values, places);
+    else if (kind == FL_K_F64)
+        sort_as<Wide>((const double *)x, n, descending, room, (double *)values, places);
+    else
+        sort_as<Wide>((const int64_t *)x, n, descending, room, (int64_t *)values, places);
+}
