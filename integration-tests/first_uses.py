@@ -70,7 +70,7 @@ AUTOGRAD = _lines("""
     with fl.autocast("cpu", fl.bfloat16): assert (fl.eye(2) @ fl.eye(2)).dtype is fl.bfloat16
     x = leaf(2); fl.utils.checkpoint.checkpoint(fl.sin, x, use_reentrant=False).backward()
     assert fl.autograd.gradcheck(lambda x: x.sin(), leaf(1, 2).double())
-    with fl.autograd.detect_anomaly(): leaf(1).sin().backward()
+    with fl.autograd.set_detect_anomaly(True): leaf(1).sin().backward()
     with fl.profiler.profile() as found: fl.ones(3).sin()
     assert fl.autograd.functional.jacobian(lambda x: x * 2, fl.ones(1)).tolist() == [[2]]
     with fl.no_grad(): assert not (leaf(1) * 2).requires_grad

@@ -49,6 +49,7 @@ class Missing:
 NAMES: dict[str, Any] = {
     "torch._C._DisableFuncTorch": contextlib.nullcontext,
     "torch._C._DisableTorchDispatch": contextlib.nullcontext,
+    "torch._C._autograd.SavedTensor": Path("flambeau.autograd.SavedTensor"),
     "torch._C._functions.DelayedError": stand_ins.DelayedError,
     "torch._C._functions.UndefinedGrad": stand_ins.UndefinedGrad,
     "torch._C._functorch._debug_only_are_vmap_fallback_warnings_enabled": stand_ins.no,

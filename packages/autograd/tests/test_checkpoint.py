@@ -9,6 +9,8 @@ from flambeau.utils.checkpoint import (
     CheckpointError,
     checkpoint,
     checkpoint_sequential,
+    noop_context_fn,
+    set_checkpoint_debug_enabled,
     set_checkpoint_early_stop,
 )
 
@@ -201,3 +203,31 @@ def test_sequential(segments):
     assert same(grad(z.sum(), x), grad(y.sum(), x))
     with pytest.raises(ValueError, match="segments"):
         checkpoint_sequential(steps, 6, x)
+
+
+def test_debug_lists_what_both_runs_executed():
+    state = [0]
+
+    def fn(x):
+        state[0] += 1
+        return (x.sin() * 2).exp() if state[0] == 1 else x[:1].sin().exp()
+
+    with pytest.raises(CheckpointError, match="passed `debug=True` to checkpoint") as error:
+        checkpoint(fn, reals(2), debug=True).sum().backward()
+    first, second = str(error.value).split("Operators of the second run:")
+    assert "mul" in first and "mul" not in second and "sin([[1]])" in second
+    with pytest.raises(ValueError, match="incompatible with non-default context_fn"):
+        checkpoint(fn, reals(2), debug=True, context_fn=lambda: noop_context_fn())
+    state[0] = 0
+    with set_checkpoint_debug_enabled(True), pytest.raises(CheckpointError, match="debug=True"):
+        checkpoint(fn, reals(2)).sum().backward()
+
+
+def test_saved_values_outside_of_a_pass_are_not_kept():
+    runs = []
+    y = checkpoint(lambda x: runs.append(1) or (x * x).exp(), reals(3))
+    for count in (2, 3):
+        assert flambeau.equal(y.grad_fn._saved_result, y)
+        assert len(runs) == count
+    y.sum().backward()
+    assert len(runs) == 4

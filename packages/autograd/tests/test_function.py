@@ -316,3 +316,22 @@ def test_a_context_outside_its_graph():
     y.detach().zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace"):
         assert kept[0].saved_tensors
+
+
+def test_saved_variables_warns():
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            x, = ctx.saved_variables
+            return 2 * g * x
+
+    x = flambeau.tensor(3.0, requires_grad=True)
+    y = Square.apply(x)
+    with pytest.warns(DeprecationWarning, match="use 'saved_tensors'"):
+        y.backward()
+    assert x.grad.item() == 6

@@ -212,3 +212,21 @@ class TestNumpy:
                 assert memoryview(tensor)[0] == 1.0
         with flambeau.inference_mode():
             assert x.numpy().tolist() == [1.0, 1.0]
+
+
+def test_set_multithreading_enabled():
+    from flambeau.autograd import is_multithreading_enabled, set_multithreading_enabled
+
+    with set_multithreading_enabled(False):
+        assert not is_multithreading_enabled()
+        set_multithreading_enabled(True)
+        assert is_multithreading_enabled()
+    assert is_multithreading_enabled()
+    set_multithreading_enabled(False)
+    assert not is_multithreading_enabled()
+    set_multithreading_enabled(True)
+
+
+def test_volatile_is_no_more():
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert leaf(1.0).volatile is False

@@ -72,10 +72,10 @@ def test_backward_belongs_into_the_block():
     with allow_mutation_on_saved_tensors() as block:
         inside = (x.clone()**2).sum()
         block.clear()
-        with pytest.raises(RuntimeError, match="move backward"):
+        with pytest.raises(AssertionError, match="move backward"):
             inside.backward()
         loss = (x.clone()**2).sum()
-    with pytest.raises(RuntimeError, match="outside of the 'allow_mutation_on_saved_tensors'"):
+    with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors'"):
         loss.backward()
 
 
@@ -103,3 +103,19 @@ def test_blocks_do_not_nest():
     assert x.grad.tolist() == [2, 4]
     with allow_mutation_on_saved_tensors():
         pass
+
+
+def test_copies_are_shared_and_given_up_with_their_nodes():
+    with allow_mutation_on_saved_tensors() as block:
+        a = _leaf(1.0, 2.0).clone()
+        first, second = a**2, a**2
+        assert (len(block.tid_to_weakhandle), len(block.cloned)) == (1, 0)
+        a.sin_()
+        assert len(block.cloned) == 1
+        later = a**2
+        a.sin_()
+        assert len(block.cloned) == 2
+        del first, second
+        assert len(block.cloned) == 1
+        later.sum().backward()
+        assert len(block.cloned) == 0

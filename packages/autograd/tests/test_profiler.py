@@ -208,3 +208,21 @@ def test_named_blocks_are_noted_where_a_profile_saw_them_begin(tmp_path):
     prof.export_chrome_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert [e["name"] for e in events if e["cat"] == "user_annotation"] == ["step"]
+
+
+def test_what_programs_ask_of_a_profile():
+    with profile() as prof:
+        with record_function("head"):
+            y = flambeau.ones(2) + 1
+        y * y
+    assert prof.function_events == prof.events()
+    head, = (event for event in prof.function_events if event.key == "head")
+    assert (head.count, head.cpu_time_total) == (1, head.duration / 1000)
+    assert str(prof) == prof.table()
+    text = prof.table(sort_by="self_cpu_time_total", row_limit=-1, header="Summary",
+                      top_level_events_only=True, max_name_column_width=2)
+    assert text.startswith("Summary\nName")
+    assert "\nhe " in text
+    times = [event.duration for event in prof.events() if not event.named]
+    assert prof.self_cpu_time_total == pytest.approx(sum(times) / 1000)
+    assert prof.total_average().count == len(times)

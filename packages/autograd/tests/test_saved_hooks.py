@@ -176,3 +176,124 @@ def test_increment_version():
     graph.increment_version([x])
     with pytest.raises(RuntimeError, match="modified by an inplace"):
         y.backward()
+
+
+class TestRegisterHooks:
+    def test_an_input(self):
+        a = flambeau.tensor([1.0, 2.0], requires_grad=True)
+        y = a * a
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: 3 * t, lambda t: t)
+        assert y.grad_fn._saved_self.tolist() == [3, 6]
+        y.sum().backward()
+        assert a.grad.tolist() == [4, 8]
+
+    def test_a_result_keeps_its_history(self):
+        a = flambeau.tensor([0.0, 0.0], requires_grad=True)
+        y = a.exp()
+        y.grad_fn._raw_saved_result.register_hooks(lambda t: t.tolist(), flambeau.tensor)
+        assert y.grad_fn._saved_result.grad_fn is y.grad_fn
+        first, = grad(y.sum(), a, create_graph=True)
+        assert grad(first.sum(), a)[0].tolist() == [1, 1]
+
+    def test_one_of_a_list(self):
+        a = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        y = a[:, flambeau.tensor([1, 1])]
+        none, index = y.grad_fn._raw_saved_indices
+        index.register_hooks(lambda t: t - 1, lambda t: t)
+        with pytest.raises(RuntimeError, match="None is forbidden"):
+            none.register_hooks(lambda t: t, lambda t: t)
+        y.sum().backward()
+        assert a.grad.tolist() == [[2, 0], [2, 0]]
+
+    def test_of_a_custom_function(self):
+        class Square(flambeau.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x, None)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, g):
+                return 2 * g * ctx.saved_tensors[0]
+
+        a = flambeau.tensor(3.0, requires_grad=True)
+        y = Square.apply(a)
+        saved = y.grad_fn._raw_saved_tensors
+        assert all(isinstance(s, flambeau.autograd.SavedTensor) for s in saved)
+        saved[0].register_hooks(lambda t: t + 1, lambda t: t)
+        with pytest.raises(RuntimeError, match="None is forbidden"):
+            saved[1].register_hooks(lambda t: t, lambda t: t)
+        y.backward()
+        assert a.grad.item() == 8
+        with pytest.raises(RuntimeError, match="already been freed"):
+            y.grad_fn._raw_saved_tensors  # noqa: B018
+
+    def test_refusals(self):
+        a = flambeau.tensor([1.0, 2.0], requires_grad=True)
+        y = a * a
+        saved = y.grad_fn._raw_saved_self
+        with pytest.raises(TypeError, match="pack_hook and unpack_hook"):
+            saved.register_hooks(1, 1)
+        saved.register_hooks(lambda t: t, lambda t: t)
+        with pytest.raises(RuntimeError, match="already been set"):
+            saved.register_hooks(lambda t: t, lambda t: t)
+        y.sum().backward()
+        with pytest.raises(RuntimeError, match="after it has been freed"):
+            saved.register_hooks(lambda t: t, lambda t: t)
+        with pytest.raises(RuntimeError, match="modifying its input in place"):
+            (a * a).grad_fn._raw_saved_self.register_hooks(
+                lambda t: t.detach().mul_(2), lambda t: t)
+        with pytest.raises(RuntimeError, match="from Python is forbidden"):
+            flambeau.autograd.SavedTensor()
+
+    def test_a_tensor_that_was_written_to(self):
+        b = flambeau.tensor([1.0, 2.0], requires_grad=True).clone()
+        y = b * b
+        b.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+class Twice(flambeau.autograd.Function):
+    """Two outputs."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x, 3 * x
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return 2 * g + 3 * h
+
+
+def test_hooks_of_outputs_without_a_gradient_are_given_none():
+    first, second = Twice.apply(flambeau.tensor(1.0, requires_grad=True))
+    seen = []
+    first.register_hook(seen.append)
+    second.backward(retain_graph=True)
+    assert seen == [None]
+    first.register_hook(lambda g: flambeau.ones(()))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient"):
+        second.backward()
+
+
+def test_several_hooks_wait_for_outputs_without_a_gradient():
+    first, second = Twice.apply(flambeau.tensor(1.0, requires_grad=True))
+    seen = []
+    graph.register_multi_grad_hook((first, second), seen.append)
+    (2 * second).backward()
+    assert [[None, 2.0]] == [[g if g is None else g.item() for g in grads] for grads in seen]
+
+
+def test_backward_hooks_as_a_dict():
+    x = flambeau.tensor(1.0, requires_grad=True)
+    x._backward_hooks = {"double": lambda g: 2 * g}
+    (3 * x).backward()
+    assert x.grad.item() == 6
+    x._backward_hooks = None
+    (3 * x).backward()
+    assert x.grad.item() == 9
+    with pytest.raises(RuntimeError, match="can not be deleted"):
+        del x._backward_hooks
+    with pytest.raises(RuntimeError, match="can not be deleted"):
+        del x.requires_grad

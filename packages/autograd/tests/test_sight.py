@@ -2,12 +2,16 @@
 
 import inspect
 import math
+import warnings
 
 import pytest
 
 import flambeau
 from flambeau.autograd import detect_anomaly, grad, nan_check
 from flambeau.core import scope
+
+pytestmark = [pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled"),
+              pytest.mark.filterwarnings("ignore:Error detected in")]
 
 
 def line():
@@ -236,13 +240,12 @@ GOLDEN = {
     "graph freed": (lambda x: [y := (x * x).sum(), y.backward(), y.backward()],
                     "Trying to backward through the graph a second time (or directly access saved "
                     "tensors after they have already been freed): MulBackward0 gave up what it had "
-                    "saved when backward() or autograd.grad() ran the first time. Write "
-                    "backward(retain_graph=True) the first time to go through the graph again, or "
-                    "compute the loss anew"),
+                    "saved when backward() or autograd.grad() ran the first time. Specify "
+                    "retain_graph=True the first time to go through the graph again, "
+                    "loss.backward(retain_graph=True), or compute the loss anew"),
     "wrong gradient shape": (lambda x: (x * 2).backward(flambeau.ones(3)),
-                             "Mismatch in shape: grad_output[0] has a shape of [3] and output[0] "
-                             "has a shape of [2]: the gradient of a tensor has the tensor's own "
-                             "shape"),
+                             "Mismatch in shape: grad_output[0] has a shape of flambeau.Size([3]) "
+                             "and output[0] has a shape of flambeau.Size([2])."),
     "leaf in place": (lambda x: x.add_(1),
                       "a leaf Variable that requires grad is being used in an in-place operation. "
                       "add_() would overwrite a flambeau.float32 tensor of shape [2] whose "
@@ -288,3 +291,58 @@ def test_transforms_are_looked_into(transform):
         assert run(lambda x: (x ** 3).sum())(x).tolist() == expected
         with pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan|made a NaN"):
             run(lambda x: (x.sqrt() * 0).sum())(x - 1)
+
+
+# ---- warnings of detect_anomaly --------------------------------------------------------
+def warnings_of(run):
+    """What a failing program warns of."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(RuntimeError):
+            run()
+    return [str(warning.message) for warning in seen]
+
+
+def test_the_traceback_of_the_forward_call_is_shown():
+    def run():
+        with detect_anomaly():
+            y = leaf(1.0) + 1
+            z = y ** 2
+            y += 1
+            z.backward()
+
+    slow, where = warnings_of(run)
+    assert slow.startswith("Anomaly Detection has been enabled")
+    assert where.startswith("Error detected in PowBackward0. Traceback of forward call")
+    assert "z = y ** 2" in where
+
+
+def test_the_pass_that_made_the_node_is_told_of():
+    def run():
+        with detect_anomaly():
+            x = leaf(1.0)
+            first, = grad((x - 1) ** 1.5, x, create_graph=True)
+            grad(first * 0, x)
+
+    _, own, outer = warnings_of(run)
+    assert own.startswith("Error detected in PowBackward")
+    assert outer.startswith("Previous calculation was induced by PowBackward")
+    assert "(x - 1) ** 1.5" in outer
+
+
+def test_where_warnings_are_errors_the_traceback_is_printed(capsys):
+    with flambeau.autograd.set_detect_anomaly(True):
+        y = leaf(1.0) + 1
+        z = y ** 2
+        y += 1
+        with warnings.catch_warnings(), pytest.raises(RuntimeError, match="modified by an inplace"):
+            warnings.simplefilter("error")
+            z.backward()
+    assert "Error detected in PowBackward0" in capsys.readouterr().err
+
+
+def test_set_detect_anomaly_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with flambeau.autograd.set_detect_anomaly(True):
+            leaf(1.0).sin().backward()

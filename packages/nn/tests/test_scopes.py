@@ -8,6 +8,9 @@ from flambeau.autograd import detect_anomaly
 from flambeau.core import scope_path
 from flambeau.profiler import profile
 
+pytestmark = [pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled"),
+              pytest.mark.filterwarnings("ignore:Error detected in")]
+
 
 class Broken(nn.Module):
     """Its derivative at zero is infinite times zero."""

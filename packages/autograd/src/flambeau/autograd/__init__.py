@@ -5,7 +5,12 @@ operator; ``Function`` is a custom forward with a custom backward.
 """
 from __future__ import annotations
 
-from flambeau.autograd._engine import TENSOR_ATTRIBUTES, install_tape, set_own_folders
+from flambeau.autograd._engine import (
+    TENSOR_ATTRIBUTES,
+    SavedTensor,
+    install_tape,
+    set_own_folders,
+)
 from flambeau.autograd._table import no_derivative, rule
 from flambeau.autograd.function import Function
 from flambeau.autograd.functional import backward, grad
@@ -44,6 +49,8 @@ _LATER = {
                      "get_autocast_gpu_dtype", "clear_autocast_cache"),
                     "_autocast"),
     "Variable": "variable",
+    "is_multithreading_enabled": "_multithreading",
+    "set_multithreading_enabled": "_multithreading",
 }
 _MODULES = ("anomaly", "checks", "forward_ad", "grad_mode", "graph", "profiler")
 
@@ -69,6 +76,12 @@ if TYPE_CHECKING:
     from flambeau.autograd._autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
     from flambeau.autograd._autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
     from flambeau.autograd._autocast import is_autocast_enabled as is_autocast_enabled
+    from flambeau.autograd._multithreading import (
+        is_multithreading_enabled as is_multithreading_enabled,
+    )
+    from flambeau.autograd._multithreading import (
+        set_multithreading_enabled as set_multithreading_enabled,
+    )
     from flambeau.autograd.anomaly import detect_anomaly as detect_anomaly
     from flambeau.autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -93,7 +106,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'flambeau.autograd' has no attribute {name!r}")
 
 
-__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "grad",
-           "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled",
+__all__ = ["Function", "GradcheckError", "SavedTensor", "backward", "detect_anomaly",
+           "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled",
            "is_inference_mode_enabled", "nan_check", "no_derivative", "no_grad", "rule",
            "set_detect_anomaly", "set_grad_enabled"]

@@ -1,7 +1,9 @@
 """What a custom function's ``forward`` leaves for its ``backward``."""
 from __future__ import annotations
 
-from flambeau.autograd._engine import SavedTensor, raise_second_time
+import warnings
+
+from flambeau.autograd._engine import KeptTensor, SavedTensor, handle_of_none, raise_second_time
 from flambeau.core import Tensor
 
 __all__ = ["FunctionCtx"]
@@ -15,7 +17,7 @@ class FunctionCtx:
 
     def __init__(self) -> None:
         self._to_save: tuple[Tensor | None, ...] = ()
-        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._saved: tuple[KeptTensor | None, ...] | None = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._constant: tuple[Tensor, ...] = ()
         self._to_forward: tuple[Tensor | None, ...] = ()
@@ -86,6 +88,20 @@ class FunctionCtx:
             raise_second_time(self._node)
         saved = self._saved or ()
         return tuple([s.unpack(self._node) if s is not None else None for s in saved])
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """``saved_tensors`` under its old name."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning,
+                      stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """What holds them: each takes hooks of its own (``register_hooks``)."""
+        if self._saved is None:
+            raise_second_time(self._node)
+        return tuple([handle_of_none() if s is None else s for s in self._saved or ()])
 
     def read(self, node, name: str):
         """An attribute, read through the graph node (``y.grad_fn.saved_tensors``)."""

@@ -21,6 +21,7 @@ entry      backward, grad, custom functions
 attributes what Tensor gets
 modes      no_grad and its kin
 packed     saved tensors in the hands of pack hooks
+handles    saved tensors in the hands of programs
 writers    who wrote to a saved tensor
 places     where forward calls were
 nan        who made the first NaN
@@ -57,6 +58,7 @@ include "engine/packed.pxi"
 include "engine/writers.pxi"
 include "engine/places.pxi"
 include "engine/saved.pxi"
+include "engine/handles.pxi"
 include "engine/record.pxi"
 include "engine/views.pxi"
 include "engine/heap.pxi"

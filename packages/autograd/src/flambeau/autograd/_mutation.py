@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Hashable, MutableMapping
 
 from flambeau.autograd._engine import (
     WriteWatch,
@@ -19,17 +20,28 @@ _thread = threading.local()
 
 
 class _Kept:
-    """A saved tensor; shares memory with the user's until that is about to change."""
+    """A saved tensor, for all nodes that saved it; they alone own this.
 
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor: Tensor | None = tensor
-        self.is_copy = False
+    It stands for the user's memory until that is about to change.
+    """
 
-    def part(self) -> None:
-        """Take a copy."""
-        if self.tensor is not None and not self.is_copy:
-            self.tensor = ops.clone(self.tensor)
-            self.is_copy = True
+    __slots__ = ("__weakref__", "_block")
+
+    def __init__(self, block: allow_mutation_on_saved_tensors) -> None:
+        self._block = weakref.ref(block)
+
+    def tensor(self) -> Tensor:
+        """The values that were saved."""
+        block = self._block()
+        found = None
+        if block is not None and block._open:
+            found = block.cloned.get(self)
+            found = block.original.get(self) if found is None else found
+        if found is None:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was originally recorded: move backward() into the block")
+        return found
 
 
 class allow_mutation_on_saved_tensors:
@@ -37,6 +49,7 @@ class allow_mutation_on_saved_tensors:
 
     A saved tensor is cloned when an operator is about to write to its memory, so gradients are
     those of the values that the forward pass saw. The backward pass belongs into the block.
+    ``as ctx`` gives an object whose ``cloned`` holds the copies that are needed still.
 
     Example:
         >>> import flambeau
@@ -50,14 +63,26 @@ class allow_mutation_on_saved_tensors:
         tensor([2., 4.])
     """
 
+    def __init__(self) -> None:
+        self._open = False
+        self._start()
+
+    def _start(self) -> None:
+        # What only nodes own disappears here together with them.
+        #: Saved tensors as they were saved, and the copies made of those that were written to.
+        self.original: MutableMapping[_Kept, Tensor] = weakref.WeakKeyDictionary()
+        self.cloned: MutableMapping[_Kept, Tensor] = weakref.WeakKeyDictionary()
+        #: A tensor's place and version -> what stands for it.
+        self.tid_to_weakhandle: MutableMapping[Hashable, _Kept] = weakref.WeakValueDictionary()
+        #: A storage -> the tensors in it that are saved and not copied.
+        self.sid_to_tid: dict[int, set[Hashable]] = {}
+
     def __enter__(self) -> allow_mutation_on_saved_tensors:
         if getattr(_thread, "inside", False):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested: the "
                                "outer block allows all writes inside already")
-        _thread.inside = True
-        self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
-        self._open = True
-        push_saved_hooks(self._pack, self._unpack)
+        _thread.inside = self._open = True
+        push_saved_hooks(self._pack, _Kept.tensor)
         self._watch = WriteWatch(self._about_to_write)
         self._watch.__enter__()
         return self
@@ -70,23 +95,21 @@ class allow_mutation_on_saved_tensors:
 
     def clear(self) -> None:
         """Give up all that was saved in the block: its graphs can not be walked any more."""
-        for group in self._kept.values():
-            for kept in group:
-                kept.tensor = None
-        self._kept.clear()
+        self._start()
 
     def _pack(self, tensor: Tensor) -> _Kept:
-        kept = _Kept(tensor)
-        self._kept.setdefault(storage_key(tensor), weakref.WeakSet()).add(kept)
+        storage = storage_key(tensor)
+        place = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
+                 tensor.dtype, tensor._version)
+        kept = self.tid_to_weakhandle.get(place)
+        if kept is None:
+            kept = self.tid_to_weakhandle[place] = _Kept(self)
+            self.original[kept] = tensor
+            self.sid_to_tid.setdefault(storage, set()).add(place)
         return kept
 
-    def _unpack(self, kept: _Kept) -> Tensor:
-        if not self._open or kept.tensor is None:
-            raise RuntimeError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
-                "which the graph was originally recorded: move backward() into the block")
-        return kept.tensor
-
     def _about_to_write(self, storage: int) -> None:
-        for kept in self._kept.pop(storage, ()):
-            kept.part()
+        for place in self.sid_to_tid.pop(storage, ()):
+            kept = self.tid_to_weakhandle.pop(place, None)  # memory there may be another's soon
+            if kept is not None:
+                self.cloned[kept] = ops.clone(self.original.pop(kept))

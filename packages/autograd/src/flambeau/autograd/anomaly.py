@@ -1,22 +1,49 @@
 """Finding where a NaN came from: ``detect_anomaly``, ``set_detect_anomaly``, ``nan_check``."""
 from __future__ import annotations
 
+import sys
+import warnings
 from types import TracebackType
+from typing import Any
 
 from flambeau.autograd._engine import NanWatch, note_places
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "nan_check",
            "set_detect_anomaly"]
 
-_open: list[detect_anomaly] = []
+_open: list[_Watching] = []
 
 
-class detect_anomaly:
+class _Watching:
+    """A block that is watched."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self._watch: NanWatch | None = None
+
+    def __enter__(self) -> _Watching:
+        note_places(True, True)
+        self._watch = NanWatch(False) if self.check_nan else None
+        if self._watch is not None:
+            self._watch.__enter__()
+        _open.append(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        _open.remove(self)
+        if self._watch is not None:
+            self._watch.__exit__(kind, value, trace)
+        note_places(False, True)
+
+
+class detect_anomaly(_Watching):
     """Note the line of each forward call, and raise at the first operator that makes a NaN.
 
     An error in a backward pass then names the forward call it belongs to, and so does the error
-    about a saved tensor that was changed in place. It costs time at every operator: switch it
-    on to look for a fault, and off again. What ran before the block is not watched.
+    about a saved tensor that was changed in place; a warning shows the traceback of that call. It
+    costs time at every operator, and warns of that: switch it on to look for a fault, and off
+    again. What ran before the block is not watched.
 
     Args:
         check_nan: raise where a forward or backward step makes a NaN of finite numbers.
@@ -31,23 +58,9 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.check_nan = check_nan
-        self._watch: NanWatch | None = None
-
-    def __enter__(self) -> detect_anomaly:
-        note_places(True, True)
-        self._watch = NanWatch(False) if self.check_nan else None
-        if self._watch is not None:
-            self._watch.__enter__()
-        _open.append(self)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        _open.remove(self)
-        if self._watch is not None:
-            self._watch.__exit__(kind, value, trace)
-        note_places(False, True)
+        super().__init__(check_nan)
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime "
+                      "and should only be enabled for debugging.", UserWarning, stacklevel=2)
 
 
 class set_detect_anomaly:
@@ -68,7 +81,7 @@ class set_detect_anomaly:
         self._before = list(_open)
         for block in reversed(self._before):
             block.__exit__(None, None, None)
-        self._own = detect_anomaly(check_nan) if mode else None
+        self._own = _Watching(check_nan) if mode else None
         if self._own is not None:
             self._own.__enter__()
 
@@ -137,3 +150,32 @@ def is_anomaly_check_nan_enabled() -> bool:
         False
     """
     return any(block.check_nan for block in _open)
+
+
+def warn_of_error(node: Any) -> None:
+    """Show which forward call a node of a failed backward pass belongs to.
+
+    Args:
+        node: the node; where it was recorded in a backward pass itself, the node of that pass
+            is told of, too.
+    """
+    trace = node.metadata.get("traceback_")
+    text = f"Error detected in {node.name()}. " + (
+        f"Traceback of forward call that caused the error:\n{''.join(trace)}" if trace else
+        "No forward pass information available. Enable detect anomaly during forward pass for "
+        "more information.")
+    _warn_or_print(text)
+    while (node := node.metadata.get("parent_")) is not None:
+        trace = node.metadata.get("traceback_")
+        _warn_or_print(f"Previous calculation was induced by {node.name()}. " + (
+            "Traceback of forward call that induced the previous calculation:\n"
+            f"{''.join(trace)}" if trace else
+            "No forward pass information available."))
+
+
+def _warn_or_print(text: str) -> None:
+    """Warn; where warnings are errors, print, for the error itself is to be seen."""
+    try:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    except UserWarning as warning:
+        print(f"Warning: {warning}", file=sys.stderr)

@@ -24,8 +24,8 @@ from collections.abc import Callable, Sequence
 
 from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd._engine import (
+    KeptTensor,
     NodeFunction,
-    SavedTensor,
     alias_of,
     attach_function,
     holders_of,
@@ -274,9 +274,9 @@ def _saved(cls, tensor, outputs, hidden):
     if tensor is None:
         return None
     if hidden:
-        return SavedTensor(tensor, -1, _refusal(cls, "with save_for_backward()"))
+        return KeptTensor(tensor, -1, _refusal(cls, "with save_for_backward()"))
     number = next((i for i, o in enumerate(outputs) if o is tensor), -1)
-    return SavedTensor(tensor, number)
+    return KeptTensor(tensor, number)
 
 
 # ---- intermediates that the author hid -----------------------------------------------------------

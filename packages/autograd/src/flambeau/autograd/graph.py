@@ -193,17 +193,19 @@ class _WaitForAll:
         self.records = [record_of(t) for t in tensors]
         self.fn = fn
         self.lock = threading.Lock()
-        self.passes: dict[int, tuple[int, list[Tensor | None]]] = {}
+        self.passes: dict[int, list[Any]] = {}  # arrivals to wait for, gradients
 
     def hook(self, index: int) -> Callable[[Tensor], None]:
-        def arrived(grad: Tensor) -> None:
+        def arrived(grad: Tensor | None) -> None:
             number = pass_number()
             with self.lock:
                 if number not in self.passes:
-                    self.passes[number] = (reached_now(self.records), [None] * len(self.records))
-                expected, grads = self.passes[number]
+                    self.passes[number] = [reached_now(self.records), [None] * len(self.records)]
+                arrivals = self.passes[number]
+                arrivals[0] -= 1
+                grads = arrivals[1]
                 grads[index] = grad
-                done = sum(g is not None for g in grads) >= expected
+                done = arrivals[0] <= 0
                 if done:
                     del self.passes[number]
             if done:

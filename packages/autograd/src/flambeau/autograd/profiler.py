@@ -9,51 +9,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flambeau.autograd._engine import Recorder
+from flambeau.autograd._profiled import EventList, FunctionEvent, KernelSum
 from flambeau.autograd._schedule import ProfilerAction
 from flambeau.core import scope, scope_path
 
 __all__ = ["EventList", "FunctionEvent", "KernelSum", "profile", "record_function"]
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionEvent:
-    """One run of an operator, or of a block that ``record_function`` names."""
-
-    name: str
-    start: int              # nanoseconds since the block began
-    duration: int           # nanoseconds
-    bytes: int              # of the tensors it made
-    scope: str              # module path, or names given by record_function
-    node: str | None        # in a backward pass: the node whose rule ran it
-    input_shapes: str | None
-    named: bool = False     # a block; the operators inside have events of their own
-
-
-@dataclass(slots=True)
-class KernelSum:
-    """Runs of the same kind, added up."""
-
-    key: str
-    count: int = 0
-    cpu_time_total: float = 0.0  # microseconds
-    bytes: int = 0
-    inside: float = 0.0          # microseconds of it that operators in a named block took
-    named: bool = False
-
-    @property
-    def self_cpu_time_total(self) -> float:
-        """Microseconds without those of the operators inside."""
-        return self.cpu_time_total - self.inside
-
-    @property
-    def cpu_time(self) -> float:
-        """Microseconds of one run, on average."""
-        return self.cpu_time_total / self.count if self.count else 0.0
 
 
 _GROUPS: dict[str, Callable[[FunctionEvent], str]] = {
@@ -62,62 +26,6 @@ _GROUPS: dict[str, Callable[[FunctionEvent], str]] = {
     "node": lambda e: e.node or "(forward)",
     "shape": lambda e: f"{e.name} {e.input_shapes or ''}".rstrip(),
 }
-_SORTS = {"cpu_time_total": "cpu_time_total", "self_cpu_time_total": "self_cpu_time_total",
-          "time": "cpu_time_total", "cpu_time": "cpu_time", "count": "count", "bytes": "bytes",
-          "cpu_memory_usage": "bytes", "self_cpu_memory_usage": "bytes"}
-
-
-class EventList(list[KernelSum]):
-    """Sums, one for each operator, scope or node."""
-
-    def table(self, sort_by: str | None = "cpu_time_total", row_limit: int = 100) -> str:
-        """The sums as a table.
-
-        Args:
-            sort_by: ``cpu_time_total``, ``cpu_time``, ``count`` or ``bytes``; None for none.
-            row_limit: how many lines at most.
-
-        Returns:
-            The text.
-
-        Raises:
-            ValueError: there is no such column.
-        """
-        if sort_by is not None and sort_by not in _SORTS:
-            raise ValueError(f"table(): sort_by must be one of {', '.join(_SORTS)}, "
-                             f"not {sort_by!r}")
-        rows = sorted(self, key=lambda r: getattr(r, _SORTS[sort_by]), reverse=True) \
-            if sort_by else list(self)
-        spent = sum(r.cpu_time_total for r in self if not r.named)
-        total = spent or 1.0
-        width = max([4, *(len(r.key) for r in rows[:row_limit])])
-        lines = [f"{'Name':{width}}  {'CPU total':>11}  {'CPU %':>6}  {'CPU avg':>11}  "
-                 f"{'Calls':>7}  {'Made':>10}"]
-        lines.append("-" * len(lines[0]))
-        for r in rows[:row_limit]:
-            share = 100 * r.cpu_time_total / total
-            lines.append(f"{r.key:{width}}  {_time(r.cpu_time_total):>11}  {share:5.1f}%  "
-                         f"{_time(r.cpu_time):>11}  {r.count:>7}  {_size(r.bytes):>10}")
-        lines.append(f"Operators' time in total: {_time(spent)}")
-        return "\n".join(lines)
-
-    __str__ = table
-
-
-def _time(microseconds: float) -> str:
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= size:
-            return f"{microseconds / size:.3f}{unit}"
-    return f"{microseconds:.3f}us"
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
-
 
 #: Profiles that record now, by thread, and where their named blocks are noted.
 _recording: dict[int, list[profile]] = {}
@@ -281,9 +189,27 @@ class profile:
             row.bytes += event.bytes
         return EventList(sums.values())
 
-    def table(self, sort_by: str | None = "cpu_time_total", row_limit: int = 100) -> str:
+    @property
+    def function_events(self) -> list[FunctionEvent]:
+        """``events()``."""
+        return self.events()
+
+    def total_average(self) -> KernelSum:
+        """``key_averages().total_average()``."""
+        return self.key_averages().total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds of all operators."""
+        return self.total_average().cpu_time_total
+
+    def table(self, sort_by: str | None = "cpu_time_total", row_limit: int = 100,
+              **columns: Any) -> str:
         """``key_averages().table()``."""
-        return self.key_averages().table(sort_by, row_limit)
+        return self.key_averages().table(sort_by, row_limit, **columns)
+
+    def __str__(self) -> str:
+        return self.table()
 
     def export_chrome_trace(self, path: str | Path) -> None:
         """Write the events for chrome://tracing or Perfetto.

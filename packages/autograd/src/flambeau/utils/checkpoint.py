@@ -13,7 +13,7 @@ from typing import Any
 
 from flambeau.autograd._engine import (
     AutocastBlock,
-    SavedTensor,
+    KeptTensor,
     enable_grad,
     is_grad_enabled,
     open_autocasts,
@@ -21,11 +21,13 @@ from flambeau.autograd._engine import (
 )
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.core import Tensor, get_rng_state, set_rng_state
+from flambeau.utils._checkpoint_log import RunLog
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-           "set_checkpoint_early_stop"]
+           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
 
 _stops_early = True
+_debug: bool | None = None              # in place of what checkpoint() is told
 _Contexts = tuple[contextlib.AbstractContextManager, contextlib.AbstractContextManager]
 
 
@@ -66,10 +68,34 @@ class set_checkpoint_early_stop:
         _stops_early = self._before
 
 
+class set_checkpoint_debug_enabled:
+    """Choose for a block whether checkpoints are made as with ``debug=True``.
+
+    Args:
+        enabled: whether they are; None leaves it to each of them.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import set_checkpoint_debug_enabled
+        >>> with set_checkpoint_debug_enabled(True):
+        ...     pass
+    """
+
+    def __init__(self, enabled: bool | None) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        global _debug
+        self._before, _debug = _debug, self.enabled
+
+    def __exit__(self, *exception: object) -> None:
+        global _debug
+        _debug = self._before
+
+
 def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None,
                context_fn: Callable[[], _Contexts] = noop_context_fn,
                determinism_check: str = "default", preserve_rng_state: bool = True,
-               early_stop: bool | None = None, **kwargs: Any) -> Any:
+               debug: bool = False, early_stop: bool | None = None, **kwargs: Any) -> Any:
     """Run a function without keeping what its backward needs; it is computed again then.
 
     Args:
@@ -81,6 +107,7 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
         determinism_check: ``"default"`` compares shapes, dtypes and devices of what is saved,
             ``"none"`` compares nothing.
         preserve_rng_state: draw the same random numbers again.
+        debug: note what both runs execute, for the error that says that they differ.
         early_stop: end the second run when nothing more is needed; None takes what
             :class:`set_checkpoint_early_stop` says.
         kwargs: its keyword arguments.
@@ -90,7 +117,7 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
 
     Raises:
         CheckpointError: in the backward pass, when the second run saves something else.
-        ValueError: an unknown ``determinism_check``.
+        ValueError: an unknown ``determinism_check``; ``debug`` together with ``context_fn``.
 
     Example:
         >>> import flambeau
@@ -104,14 +131,18 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], "
                          f"but got {determinism_check}")
+    debug = debug if _debug is None else _debug
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn: leave one of "
+                         "the two out")
     first, second = context_fn()
     if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
     stops = _stops_early if early_stop is None else early_stop
     frame = _Frame(function, args, kwargs, second, preserve_rng_state, stops,
-                   determinism_check == "default")
-    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+                   determinism_check == "default", RunLog(debug))
+    with saved_tensors_hooks(frame.pack, frame.unpack), frame.log.recorded(False), first:
         result = function(*args, **kwargs)
     frame.complete = True
     return result
@@ -179,16 +210,17 @@ class _Frame:
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict,
                  context: contextlib.AbstractContextManager, keeps_random: bool,
-                 stops_early: bool, compares: bool) -> None:
+                 stops_early: bool, compares: bool, log: RunLog) -> None:
         self.function = function
         # Made under the hooks of an outer checkpoint, which then keeps no argument of this one.
-        self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
+        self.args = [KeptTensor(a) if isinstance(a, Tensor) else a for a in args]
         self.kwargs = kwargs
         self.context = context
         self.random = get_rng_state() if keeps_random else None
         self.casts = open_autocasts()
         self.stops_early = stops_early
         self.compares = compares
+        self.log = log
         self.complete = False
         self.count = 0
         self.holders: list[weakref.ref[_Holder]] = []
@@ -204,6 +236,14 @@ class _Frame:
 
     def unpack(self, holder: _Holder) -> Tensor:
         """The tensor: from the second run of this pass, which is made when there was none."""
+        try:
+            return self._recomputed(holder)
+        except CheckpointError as error:
+            if not self.log.enabled:
+                raise
+            raise CheckpointError(self.log.explain(str(error))) from None
+
+    def _recomputed(self, holder: _Holder) -> Tensor:
         number = pass_number()
         if number != self.found_in or holder not in self.found:
             self.found = weakref.WeakKeyDictionary()
@@ -215,6 +255,8 @@ class _Frame:
                 f"checkpoint(): the second run saved fewer tensors than the first ({self.count}): "
                 "the function must do the same operations when it runs again in the backward "
                 "pass. Does it depend on a global that has changed?")
+        if number == 0:                 # asked for outside of a pass: nobody else will
+            self.found.clear()
         return tensor
 
     def _run_again(self) -> None:
@@ -244,8 +286,9 @@ class _Frame:
             for device, dtype, enabled in _casts_to_restore(self.casts):
                 stack.enter_context(AutocastBlock(device, dtype, enabled, True))
             stack.enter_context(enable_grad())
-            args = [a.unpack(None) if isinstance(a, SavedTensor) else a for a in self.args]
+            args = [a.unpack(None) if isinstance(a, KeptTensor) else a for a in self.args]
             stack.enter_context(saved_tensors_hooks(collect, _same))
+            stack.enter_context(self.log.recorded(True))
             stack.enter_context(self.context)
             with contextlib.suppress(_Stop):
                 self.function(*args, **self.kwargs)

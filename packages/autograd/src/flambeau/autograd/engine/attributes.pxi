@@ -125,6 +125,19 @@ cdef int check_can_require(fl_tensor *t) except -1:
     return 0
 
 
+def refuse_deletion(tensor):
+    """``del tensor.requires_grad`` and its kin."""
+    raise RuntimeError("this attribute of a tensor can not be deleted: set it to False or None, "
+                       "or make another tensor with x.detach()")
+
+
+def get_volatile(tensor):
+    """``Tensor.volatile`` of programs older than no_grad(): always False."""
+    warnings.warn("volatile was removed (Variable.volatile is always False): write "
+                  "with flambeau.no_grad():", UserWarning, stacklevel=2)
+    return False
+
+
 def requires_grad_(tensor, requires_grad=True):
     """Set ``requires_grad`` and return the tensor."""
     if requires_grad is not True and requires_grad is not False:
@@ -192,6 +205,21 @@ def get_backward_hooks(tensor):
     return (extras_of(<Node>t.autograd).tensor_hooks or {}).get(t.output_nr)
 
 
+def set_backward_hooks(tensor, hooks):
+    """``Tensor._backward_hooks = ...``: a dict from any key to a hook, or None for no hooks."""
+    cdef fl_tensor *t = pointer(tensor)
+    cdef NodeExtras extras
+    if is_linked_view(t):
+        refresh_view(t)
+    if not is_node(t.autograd):
+        leaf_of(t).hooks = None if hooks is None else dict(hooks)
+        return
+    extras = extras_of(<Node>t.autograd)
+    if extras.tensor_hooks is None:
+        extras.tensor_hooks = {}
+    extras.tensor_hooks[t.output_nr] = dict(hooks or {})
+
+
 cdef object leaf_hook(AccumulateGrad leaf, hook):
     if leaf.hooks is None:
         leaf.hooks = {}
@@ -234,17 +262,19 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False, input
 
 #: What the core puts on Tensor when this package is imported.
 TENSOR_ATTRIBUTES = {
-    "_backward_hooks": property(get_backward_hooks),
+    "_backward_hooks": property(get_backward_hooks, set_backward_hooks, refuse_deletion),
     "backward": backward,
     "detach_": detach_,
     "grad": property(get_grad, set_grad, delete_grad),
+    "_grad_fn": property(get_grad_fn, None, refuse_deletion),
     "grad_fn": property(get_grad_fn),
     "is_leaf": property(get_is_leaf),
     "output_nr": property(get_output_nr),
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
-    "requires_grad": property(get_requires_grad, set_requires_grad),
+    "requires_grad": property(get_requires_grad, set_requires_grad, refuse_deletion),
     "requires_grad_": requires_grad_,
     "retain_grad": retain_grad,
     "retains_grad": property(get_retains_grad),
+    "volatile": property(get_volatile),
 }

@@ -72,10 +72,11 @@ cdef object check_seed(object root, object grad, int index):
         require_tensor(grad, f"gradient {index}")
     g = <fl_tensor *><PyObject *>grad
     if not same_shape(t, g):
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {list(shape_of(g))} and "
-            f"output[{index}] has a shape of {list(shape_of(t))}: the gradient of a tensor has "
-            "the tensor's own shape")
+        error = RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
+            f"output[{index}] has a shape of {root.shape}.")
+        error.add_note("The gradient of a tensor has the tensor's own shape.")
+        raise error
     if g.dtype == t.dtype:
         return grad
     Py_INCREF(<PyObject *>grad)
@@ -198,7 +199,7 @@ def alias_of(value):
 
 
 @cython.final
-cdef class SavedTensor:
+cdef class KeptTensor(SavedTensor):
     """A tensor kept by a custom function, with the version it had."""
 
     cdef object tensor
@@ -220,20 +221,35 @@ cdef class SavedTensor:
         self.tensor = tensor if output_nr < 0 else alias_of(tensor)
         self.version = version_at_saving(<fl_tensor *><PyObject *>tensor)
 
+    cdef int pack(self, tuple hooks) except -1:
+        if self.packed is not None:
+            raise_has_hooks()
+        self.check(None)
+        self.packed = packed_with(hooks, <fl_tensor *><PyObject *>self.tensor, self.output_nr)
+        self.tensor = None
+        return 0
+
+    cdef int check(self, Node node) except -1:
+        """Refuse a tensor that was written to since."""
+        cdef fl_tensor *t = <fl_tensor *><PyObject *>self.tensor
+        if t.version[0] != self.version:
+            raise_modified(node, t, self.version, self.output_nr >= 0)
+        return 0
+
     def unpack(self, Node node):
         """The tensor, after the version check; an output gets its history back."""
-        cdef fl_tensor *t
         cdef PyObject *result
         if self.packed is not None:
             result = self.packed.unpack(node)
             again = <object>result
             Py_DECREF(result)
-            return again
-        t = <fl_tensor *><PyObject *>self.tensor
-        if t.version[0] != self.version:
-            raise_modified(node, t, self.version, self.output_nr >= 0)
+        else:
+            self.check(node)
+            again = self.tensor
         if self.refusal is not None and FL.get_mode() & FL_M_GRAD:
-            return refusing(self.tensor, self.refusal, node)
+            return refusing(again, self.refusal, node)
+        if self.packed is not None:
+            return again
         if self.output_nr < 0 or node is None or not FL.get_mode() & FL_M_GRAD:
             return self.tensor
         again = alias_of(self.tensor)

@@ -19,8 +19,9 @@ cdef int raise_freed(Node node) except -1:
     raise RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors "
         f"after they have already been freed): {row_name(node)} gave up what it had saved when "
-        "backward() or autograd.grad() ran the first time. Write backward(retain_graph=True) the "
-        "first time to go through the graph again, or compute the loss anew")
+        "backward() or autograd.grad() ran the first time. Specify retain_graph=True the first "
+        "time to go through the graph again, loss.backward(retain_graph=True), or compute the loss "
+        "anew")
 
 
 cdef int refuse_inference_tensor() except -1:

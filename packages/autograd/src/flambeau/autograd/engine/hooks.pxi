@@ -43,6 +43,10 @@ cdef object call_hooks(dict hooks, object grad):
 cdef int check_replacement(object hook, object grad, object result) except -1:
     name = getattr(hook, "__name__", type(hook).__name__)
     require_tensor(result, f"what the hook {name}() returns")
+    if grad is None:
+        raise RuntimeError(
+            f"hook {name}(): can't replace a None gradient with a non-None value: only other "
+            "outputs of the function have gradients in this pass; return None when given None")
     if not same_shape(<fl_tensor *><PyObject *>grad, <fl_tensor *><PyObject *>result):
         raise RuntimeError(
             f"hook {name}() has changed the size of value: it was given a gradient of shape "
@@ -105,9 +109,11 @@ cdef int set_grad_of_output(entry_t *entry, int output_nr, object grad) except -
 
 
 cdef int change_grad(entry_t *entry, int output_nr, dict hooks) except -1:
+    """Call an output's hooks; with None where only other outputs have a gradient."""
     grad = grad_of_output(entry, output_nr)
-    if grad is not None:
-        set_grad_of_output(entry, output_nr, call_hooks(hooks, grad))
+    changed = call_hooks(hooks, grad)
+    if changed is not None:
+        set_grad_of_output(entry, output_nr, changed)
     return 0
 
 

@@ -168,6 +168,7 @@ cdef int check_gradient(Node node, int i, fl_tensor *grad) except -1:
     if not found:
         return 0
     what = "nan" if found == LOOK_NAN else "infinite"
+    warn_of_error(node)
     raise RuntimeError(
         f"Function '{node_name(node)}' returned {what} values in its {i}th output: the gradient of "
         f"{describe(grad)} that flowed in was finite, what its backward made of it is not."

@@ -169,6 +169,8 @@ cdef class Node:
         cdef NodeExtras extras = self.extras
         if name.startswith("_saved_"):
             return saved_by_name(self, name[len("_saved_"):])
+        if name.startswith("_raw_saved_") and self.plan is not NULL:
+            return saved_handle(self, slot_by_name(self, name[len("_raw_saved_"):]))
         if extras is not None and extras.context is not None:
             return extras.context.read(self, name)
         raise AttributeError(f"{node_name(self)} has no attribute {name!r}")

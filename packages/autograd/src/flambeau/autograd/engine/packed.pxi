@@ -16,10 +16,15 @@ cdef class Packed:
     cdef object record                  # the input's node or leaf record, or None
     cdef uint32_t record_output
     cdef int output_nr                  # of an output of the node itself, else -1
+    cdef tuple items                    # of a list of tensors: a KeptTensor or None for each
 
     cdef PyObject *unpack(self, Node node) except NULL:
-        """The tensor again (a new reference)."""
+        """The tensor again (a new reference), or the tuple of tensors."""
         cdef fl_tensor *t
+        if self.items is not None:
+            result = tuple([None if kept is None else kept.unpack(node) for kept in self.items])
+            Py_INCREF(<PyObject *>result)
+            return <PyObject *>result
         result = self.unpack_hook(self.value)
         if not is_tensor(<PyObject *>result):
             raise TypeError("saved_tensors_hooks(): the unpack hook must return a Tensor, not "
@@ -59,15 +64,19 @@ cdef bint pack(slot_t *slot, fl_tensor *t, int output_nr) except -1:
 
 
 cdef Packed packed_by_hook(fl_tensor *t, int output_nr):
-    cdef Packed packed
-    cdef fl_tensor *plain
-    cdef uint32_t mode
+    """What this thread's hooks make of a tensor; None when it has none."""
     blocks = _pack_blocks.get(PyThread_get_thread_ident())
     if not blocks:
         return None
     hooks = blocks[len(blocks) - 1]
-    if hooks is None:
-        return None
+    return None if hooks is None else packed_with(hooks, t, output_nr)
+
+
+cdef Packed packed_with(tuple hooks, fl_tensor *t, int output_nr):
+    """What a pair of hooks makes of a tensor."""
+    cdef Packed packed
+    cdef fl_tensor *plain
+    cdef uint32_t mode
     packed = Packed.__new__(Packed)
     packed.output_nr = output_nr
     if output_nr < 0 and requires_grad(t):

@@ -40,6 +40,8 @@ cdef int note_place(Node node) except -1:
     extras.place = place_here()
     if (<Place>extras.place).traceback is not None:
         node.metadata["traceback_"] = (<Place>extras.place).traceback
+        if fl_node_in_hand is not NULL:
+            node.metadata["parent_"] = shown(fl_node_in_hand)
     return 0
 
 
@@ -101,7 +103,17 @@ cdef tuple run_watched(Node node, NodeFunction function, tuple grads, tuple need
 
 cdef int add_place(Node node, object error) except -1:
     """Tell in an error's notes which forward call its backward belongs to."""
+    warn_of_error(node)
     if node.extras is not None and (<NodeExtras>node.extras).place is not None:
         error.add_note(f"in the backward of {node_name(node)}, whose forward call was at "
                        f"{(<NodeExtras>node.extras).place}")
+    return 0
+
+
+cdef int warn_of_error(Node node) except -1:
+    """Under detect_anomaly: show the traceback of the forward call."""
+    if _tracebacks:
+        from flambeau.autograd.anomaly import warn_of_error as warn
+
+        warn(shown(<PyObject *>node))
     return 0

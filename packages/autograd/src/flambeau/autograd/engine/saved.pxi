@@ -232,7 +232,17 @@ cdef int release_saved(Node node) except -1:
 
 cdef object saved_by_name(Node node, str name):
     """What a node kept of the parameter of this name, or of its ``result``."""
-    cdef PyObject *value
+    cdef int s = slot_by_name(node, name)
+    if node.flags & N_FREED and node.slots[s].kind == S_EMPTY:
+        raise_freed(node)
+    cdef PyObject *value = unpack(node, &node.slots[s])
+    result = <object>value
+    Py_DECREF(value)
+    return result
+
+
+cdef int slot_by_name(Node node, str name) except -1:
+    """The number of the slot."""
     cdef const char *found
     cdef int s
     names = []
@@ -245,12 +255,7 @@ cdef object saved_by_name(Node node, str name):
             continue
         names.append(found.decode())
         if names[len(names) - 1] == name:
-            if node.flags & N_FREED:
-                raise_freed(node)
-            value = unpack(node, &node.slots[s])
-            result = <object>value
-            Py_DECREF(value)
-            return result
+            return s
     raise AttributeError(f"{node_name(node)} has no attribute '_saved_{name}'; it keeps "
                          f"{', '.join(f'_saved_{n}' for n in names) or 'nothing'}")
 
