@@ -136,9 +136,50 @@ class TestInferenceMode:
         with pytest.raises(RuntimeError, match="inference tensor outside InferenceMode"):
             y.requires_grad_()
 
+    def test_views_of_other_tensors_keep_requires_grad(self):
+        w = leaf(1.0, 2.0)
+        a = w * 1
+        with flambeau.inference_mode():
+            views = [w[0], a.view(2, 1), a.view(2, 1).t(), *a.unbind()]
+            assert not a.detach().requires_grad and not a.data.requires_grad
+        for view in views:
+            assert view.requires_grad and view.is_leaf and view._is_view()
+            assert not view.is_inference()
+            assert (view * 2).requires_grad
+            with pytest.raises(RuntimeError, match="view was created in inference mode"):
+                view.add_(1)
+        assert not flambeau.inference_mode()(lambda: flambeau.ones(2).view(2, 1))().requires_grad
+
+    def test_calls_with_inference_tensors_alone_are_not_recorded(self):
+        with flambeau.inference_mode():
+            x = leaf(1.0, 2.0)
+            assert not x.view(2, 1).requires_grad
+        view = x.view(2, 1)
+        assert not view.requires_grad and not view._is_view() and view.is_inference()
+        assert not (x * x).requires_grad and not flambeau.stack([x, x]).requires_grad
+        flambeau.cat([x, leaf(3.0)]).sum().backward()
+        assert x.grad.tolist() == [1.0, 1.0]
+
+    @pytest.mark.parametrize("write", [
+        lambda x: x.add_(2), lambda x: x.transpose_(0, 1), lambda x: x.unsqueeze_(0),
+        lambda x: x.resize_(1, 2)])
+    def test_writes_leave_requires_grad(self, write):
+        with flambeau.inference_mode():
+            x = flambeau.ones(2, 3, requires_grad=True)
+            write(x)
+            assert x.requires_grad and x.is_leaf
+
     def test_switched_off(self):
         with flambeau.inference_mode(), flambeau.inference_mode(False):
             assert (leaf(1.0) * 2).requires_grad
+
+
+def test_turning_a_leaf_under_no_grad():
+    w = flambeau.ones(2, 3, requires_grad=True)
+    with flambeau.no_grad():
+        w.t_()
+    (w * 2).sum().backward()
+    assert w.is_leaf and w.grad.tolist() == [[2.0, 2.0]] * 3
 
 
 def test_each_thread_has_its_own():

@@ -51,3 +51,11 @@ def test_nan_is_picked_by_index(function):
 ], ids=["operator", "float_power", "pow"])
 def test_powers_of_zero(base, expected, power):
     assert str(gradient(lambda x: power(base, x), *HERE)) == str(expected)
+
+
+@pytest.mark.parametrize("base", [flambeau.tensor([-1.0, -1.0], dtype=flambeau.float64), -1.0])
+def test_complex_powers_of_a_negative_number(base):
+    exponent = flambeau.tensor([1 + 1j, 2 - 1j], requires_grad=True, dtype=flambeau.complex128)
+    (base ** exponent).backward(flambeau.ones(2, dtype=flambeau.complex128))
+    expected = [0.13576052815j, -72.69862997412j]       # conj(base ** exponent * log(base))
+    assert exponent.grad.tolist() == pytest.approx(expected)

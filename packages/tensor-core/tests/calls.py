@@ -150,6 +150,8 @@ CALLS: dict[str, list[Call]] = {
                      extra=([3, 0, 3],))],
     "gather": [_c(lambda lib, x, i: x.gather(0, i), (3, 4), extra=(INDEX2,), d=ALL),
                _c(lambda lib, x, i: lib.gather(x, 1, i), (3, 4), extra=(INDEX2,))],
+    "gather.sparse_grad": [_c(lambda lib, x, i: lib.gather(x, 1, i, sparse_grad=False), (3, 4),
+                              extra=(INDEX2,))],
     "scatter_add": [_c(lambda lib, x, s, i: x.scatter_add(0, i, s), (3, 4), (2, 3),
                        extra=(INDEX2,), d=NUMBERS)],
     "scatter.src": [_c(lambda lib, x, s, i: x.scatter(1, i, s), (3, 4), (2, 3),

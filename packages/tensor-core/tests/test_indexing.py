@@ -163,3 +163,10 @@ def test_masks_of_bytes_are_deprecated():
 def test_elements_are_not_deleted():
     with pytest.raises(TypeError, match="no elements to delete"):
         del flambeau.zeros(2)[0]
+
+
+def test_gather_takes_sparse_grad():
+    x, index = flambeau.tensor([[1, 2], [3, 4]]), flambeau.tensor([[1, 0]])
+    for sparse in (True, False):
+        assert x.gather(1, index, sparse_grad=sparse).tolist() == [[2, 1]]
+        assert flambeau.gather(x, dim=0, index=index, sparse_grad=sparse).tolist() == [[3, 2]]

@@ -46,11 +46,14 @@ cdef int refuse_view_of_leaf(const fl_op *op, fl_tensor *t) except -1:
 
 
 cdef int refuse_constant_view(const fl_op *op, fl_tensor *t) except -1:
+    mode, call = "no_grad mode", "no_grad()"
+    if t.flags & FL_REQUIRES_GRAD:          # only that mode lets views have it
+        mode, call = "inference mode", "inference_mode()"
     raise RuntimeError(
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled: "
+        f"A view was created in {mode} and is being modified inplace with grad mode enabled: "
         f"{op.name.decode()}_() would write to {describe(t)}, and whether its base is to know is "
-        "not clear. Take the view outside no_grad() if the write is to be recorded, or move the "
-        "write into no_grad() too")
+        f"not clear. Take the view outside {call} if the write is to be recorded, or move the "
+        f"write into {call} too")
 
 
 cdef int refuse_multi_view(const fl_op *op, fl_tensor *t) except -1:

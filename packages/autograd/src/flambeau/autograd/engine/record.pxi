@@ -91,12 +91,36 @@ cdef Node start_node(const fl_op *op, rule_plan *plan, const fl_value *values, i
     for i in range(nedges):
         v = argument(op, values, n, plan.inputs[i])
         if v.tag == FL_TENSOR and requires_grad(v.t) and is_differentiable(v.t.dtype):
+            if v.t.flags & FL_INFERENCE and all_inference(op, values, n):
+                return None
             connect(&node.edges[i], v.t)
             node.needs |= <uint32_t>1 << i
     if plan.named_by_ranks:
         note_ranks(node, op, values, n)
     stay_youngest(node)
     return node if node.needs else None
+
+
+cdef bint all_inference(const fl_op *op, const fl_value *values, int n) noexcept:
+    """Whether a call has inference tensors only: such calls are not recorded in any mode. A
+    number in the place of a tensor stands for a normal one."""
+    cdef int k
+    for k in range(n):
+        if op.params[k].role == FL_R_OPERAND and values[k].tag in (FL_INT, FL_FLOAT, FL_COMPLEX):
+            return False
+        if values[k].tag == FL_TENSOR and not values[k].t.flags & FL_INFERENCE:
+            return False
+        if values[k].tag == FL_TENSORS and not list_is_inference(&values[k]):
+            return False
+    return True
+
+
+cdef bint list_is_inference(const fl_value *v) noexcept:
+    cdef uint32_t i
+    for i in range(v.len):
+        if v.ts[i] is not NULL and not v.ts[i].flags & FL_INFERENCE:
+            return False
+    return True
 
 
 cdef int note_ranks(Node node, const fl_op *op, const fl_value *values, int n) except -1:
@@ -116,6 +140,8 @@ cdef Node start_list_node(const fl_op *op, rule_plan *plan, const fl_value *v):
     node.plan = plan
     for i in range(<int>v.len):
         if v.ts[i] is not NULL and requires_grad(v.ts[i]) and is_differentiable(v.ts[i].dtype):
+            if v.ts[i].flags & FL_INFERENCE and list_is_inference(v):
+                return None
             connect(&node.edges[i], v.ts[i])
             node.needs = 1
     stay_youngest(node)

@@ -113,10 +113,10 @@ cdef int check_target(const fl_op *op, fl_tensor *target, const fl_value *values
     cdef PyObject *base
     if not is_argument(target, values, n):
         refuse_out(op)
-    if target.flags & FL_REQUIRES_GRAD and not is_node(target.autograd):
-        refuse_leaf(op, target)
     if target.flags & FL_CONSTANT_VIEW:
         refuse_constant_view(op, target)
+    if target.flags & FL_REQUIRES_GRAD and not is_node(target.autograd):
+        refuse_leaf(op, target)
     if target.flags & FL_MULTI_VIEW:
         refuse_multi_view(op, target)
     if target.flags & FL_VIEW:

@@ -49,7 +49,8 @@ def _pow_exponent(g, self, exponent, result):
         if self == 0:
             return g * conj(ops.where(_not_negative(exponent), 0, slope))
         return g * conj(slope)
-    return g * conj(ops.where((self == 0) & _not_negative(exponent), 0, result * self.log()))
+    base = self.to(result.dtype)            # a complex power of a negative number is a number
+    return g * conj(ops.where((base == 0) & _not_negative(exponent), 0, result * base.log()))
 
 
 rule("pow", self=_pow_self, exponent=_pow_exponent)

@@ -9,6 +9,12 @@ _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint6
 _FOLDS = {"add": "sum", "multiply": "prod"}
 
 
+# ---- along a dimension ---------------------------------------------------------------------------
+def gather__sparse_grad(x, dim, index, sparse_grad):
+    """Sparse gradients save memory in PyTorch; the values are the same."""
+    return _op["gather"](x, dim, index)
+
+
 # ---- scatter with a fold -------------------------------------------------------------------------
 def _fold(reduce):
     if reduce not in _FOLDS:

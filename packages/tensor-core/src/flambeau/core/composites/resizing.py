@@ -12,7 +12,8 @@ _MOST_BYTES = 2**63 - 1
 
 def _expect_free(self, what, leaf_too=True):
     """Refuse tensors whose history knows their shape, and read-only ones."""
-    if self.requires_grad and (leaf_too or not self.is_leaf):
+    if self.requires_grad and (leaf_too or not self.is_leaf) \
+            and not _core.is_inference_mode_enabled():
         raise RuntimeError(f"{what}(): cannot resize variables that require grad; write "
                            "x.data or x.detach() first, or make a new tensor")
     if self.is_readonly:

@@ -317,7 +317,7 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 int fl_call_view_dtype(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (fl_call_generic(op, in, n, out) < 0)
         return -1;
-    out[0].t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
+    out[0].t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW | FL_REQUIRES_GRAD);
     Py_INCREF(Py_None);
     Py_SETREF(((fl_tensor_full *)out[0].t)->base, Py_None);
     return 0;

@@ -1,4 +1,5 @@
 /* Making tensors: geometry and memory for blank objects. */
+#include "dispatch/history.h"
 #include "dispatch/python.h"
 
 PyTypeObject *fl_tensor_type = nullptr;
@@ -149,10 +150,16 @@ fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t 
     t->dtype = (uint8_t)dtype;
     t->device_type = source->device_type;
     t->device_index = source->device_index;
-    t->flags |= FL_VIEW | (source->flags & (FL_READONLY | FL_INFERENCE | FL_CONSTANT_VIEW |
-                                            FL_MULTI_VIEW));
-    if (FL_UNLIKELY(!(fl_thread.mode & FL_M_GRAD)))
+    if (FL_UNLIKELY(source->flags & FL_INFERENCE)) { /* never of a graph: no need to know it */
+        t->flags |= source->flags & (FL_READONLY | FL_INFERENCE);
+        return t;
+    }
+    t->flags |= FL_VIEW | (source->flags & (FL_READONLY | FL_CONSTANT_VIEW | FL_MULTI_VIEW));
+    if (FL_UNLIKELY(!(fl_thread.mode & FL_M_GRAD))) {
         t->flags |= FL_CONSTANT_VIEW;
+        if ((fl_thread.mode & FL_M_INFERENCE) && fl_requires_grad(source))
+            t->flags |= FL_REQUIRES_GRAD; /* a leaf of its own */
+    }
     PyObject *base = ((fl_tensor_full *)source)->base;
     if (base == Py_None)
         base = (PyObject *)source;

@@ -10,6 +10,8 @@ ROWS = (
            inplace=True, doc="Adds slices of ``source`` to the slices named by an index."),
     kernel("gather(Tensor self, Dim dim, Tensor index)",
            doc="Picks one element along a dimension for each index."),
+    composite("gather[sparse_grad](Tensor self, Dim dim, Tensor index, *, Bool sparse_grad)",
+              doc="The same: the gradient is dense, whatever ``sparse_grad`` says."),
     kernel("scatter_add(Tensor self, Dim dim, Tensor index, Tensor src)", inplace=True,
            doc="Adds elements to the places named by an index."),
     kernel("scatter[src](Tensor self, Dim dim, Tensor index, Tensor src)", inplace=True,
