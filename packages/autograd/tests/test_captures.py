@@ -28,6 +28,11 @@ WRITES = {
     "zero_": lambda c, x: c.zero_(), "view": lambda c, x: c[0].add_(1),
     "index": lambda c, x: c.__setitem__(0, 5.0), "detach": lambda c, x: c.detach().mul_(2),
     "random": lambda c, x: c.uniform_(), "no_grad": in_no_grad,
+    "data": lambda c, x: c.data.add_(1), "data of data": lambda c, x: c.data.data[0].add_(1),
+    "resize_": lambda c, x: c.resize_(2), "resize_as_": lambda c, x: c.resize_as_(fl.ones(1)),
+    "set_": lambda c, x: c.set_(fl.zeros(3)), "unsqueeze_": lambda c, x: c.unsqueeze_(0),
+    "squeeze_": lambda c, x: c.squeeze_(), "t_": lambda c, x: c.t_(),
+    "as_strided_": lambda c, x: c.as_strided_((2,), (1,)), "detach_": lambda c, x: c.detach_(),
 }
 
 

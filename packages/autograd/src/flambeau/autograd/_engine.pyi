@@ -7,6 +7,10 @@ from flambeau.core import Tensor
 _F = TypeVar("_F", bound=Callable[..., Any])
 TENSOR_ATTRIBUTES: dict[str, Any]
 
+def enter_function() -> None: ...
+def exit_function() -> None: ...
+def refuse_inside(what: str, instead: str) -> None: ...
+
 @final
 class RemovableHandle:
     id: int

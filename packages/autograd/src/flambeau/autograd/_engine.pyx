@@ -18,6 +18,7 @@ engine     the loop
 selective  passes for named inputs
 hooks      functions of the user on the way
 entry      backward, grad, custom functions
+inside     what is refused inside functions of transforms
 attributes what Tensor gets
 modes      no_grad and its kin
 packed     saved tensors in the hands of pack hooks
@@ -49,6 +50,7 @@ from flambeau.autograd._edge import GradientEdge
 from flambeau.autograd._table import NAMES_BY_RANKS, PARTS, backward_name, find_rule, name_by_ranks
 
 include "engine/outside.pxi"
+include "engine/inside.pxi"
 include "engine/plan.pxi"
 include "engine/errors.pxi"
 include "engine/node.pxi"

@@ -15,7 +15,7 @@ from flambeau.autograd._consistency import (
     check_undefined_tangents,
 )
 from flambeau.autograd._engine import enable_grad, run_grad
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor, _core, ops
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -182,7 +182,7 @@ def _weights(y, gaps: bool):
     steps = steps[:y.numel()].reshape(y.shape)
     if gaps:
         steps = ops.stack([steps, steps], -1)[..., 0]
-    return steps.detach().requires_grad_()
+    return _core.requiring(steps.detach())
 
 
 # ---- the checks ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.autograd._engine import enable_grad, needs_grad, run_grad
+from flambeau.autograd._engine import enable_grad, needs_grad, refuse_inside, run_grad
 from flambeau.core import Tensor, ops
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -22,6 +22,13 @@ def _as_tuple(value, what: str, function: str) -> tuple[tuple[Tensor, ...], bool
             raise TypeError(f"The {what} given to {function} must be either a Tensor or a tuple of "
                             f"Tensors but the value at index {i} has type {type(item).__name__}.")
     return values, given
+
+
+def _inputs(inputs, function: str) -> tuple[tuple[Tensor, ...], bool]:
+    """The inputs as a tuple, and whether a tuple was given."""
+    refuse_inside(f"Tensor.requires_grad_(), which autograd.functional.{function}() needs,",
+                  "Use the transforms of flambeau.func, which nest")
+    return _as_tuple(inputs, "inputs", function)
 
 
 def _variables(inputs, create_graph: bool):
@@ -105,7 +112,7 @@ def vjp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
         >>> vjp(lambda x: (x ** 2).sum(), flambeau.tensor([1.0, 2.0]))
         (tensor(5.), tensor([2., 4.]))
     """
-    inputs, given = _as_tuple(inputs, "inputs", "vjp")
+    inputs, given = _inputs(inputs, "vjp")
     with enable_grad():
         xs = _variables(inputs, create_graph)
         outputs, out_given = _as_tuple(func(*xs), "outputs of the user-provided function", "vjp")
@@ -136,7 +143,7 @@ def jvp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
         >>> jvp(lambda x: x ** 2, x, flambeau.ones(2))
         (tensor([1., 4.]), tensor([2., 4.]))
     """
-    inputs, _ = _as_tuple(inputs, "inputs", "jvp")
+    inputs, _ = _inputs(inputs, "jvp")
     with enable_grad():
         xs = _variables(inputs, create_graph)
         vectors = _fitting(v, xs, "v (of the input)", "jvp")
@@ -181,7 +188,7 @@ def vhp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
         >>> vhp(lambda x: (x ** 3).sum(), flambeau.tensor([1.0, 2.0]), flambeau.ones(2))
         (tensor(9.), tensor([ 6., 12.]))
     """
-    inputs, given = _as_tuple(inputs, "inputs", "vhp")
+    inputs, given = _inputs(inputs, "vhp")
     with enable_grad():
         xs, outputs, out_given, grads = _scalar(func, inputs, create_graph, strict, "vhp")
         vectors = _fitting(v, xs, "v (of the input)", "vhp")
@@ -208,7 +215,7 @@ def hvp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
         >>> hvp(lambda x: (x ** 3).sum(), flambeau.tensor([1.0, 2.0]), flambeau.ones(2))
         (tensor(9.), tensor([ 6., 12.]))
     """
-    inputs, given = _as_tuple(inputs, "inputs", "hvp")
+    inputs, given = _inputs(inputs, "hvp")
     with enable_grad():
         xs, outputs, out_given, grads = _scalar(func, inputs, create_graph, strict, "hvp")
         vectors = _fitting(v, xs, "v (of the input)", "hvp")
@@ -247,7 +254,7 @@ def jacobian(func: Callable, inputs, create_graph: bool = False, strict: bool = 
                 [0., 4.]])
     """
     _check_strategy(strategy, strict, vectorize, create_graph)
-    inputs, given = _as_tuple(inputs, "inputs", "jacobian")
+    inputs, given = _inputs(inputs, "jacobian")
     if strategy == "forward-mode":
         return _forward_jacobian(func, inputs, given)
     with enable_grad():
@@ -339,7 +346,7 @@ def hessian(func: Callable, inputs, create_graph: bool = False, strict: bool = F
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    inputs, given = _as_tuple(inputs, "inputs", "hessian")
+    inputs, given = _inputs(inputs, "hessian")
     forward = outer_jacobian_strategy == "forward-mode"
 
     def scalar(*xs):

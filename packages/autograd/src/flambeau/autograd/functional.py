@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from flambeau.autograd._edge import GradientEdge
-from flambeau.autograd._engine import run_backward, run_grad, tensor_at
-from flambeau.core import Tensor, ops
+from flambeau.autograd._engine import refuse_inside, run_backward, run_grad, tensor_at
+from flambeau.core import Tensor, _core, ops
 
 __all__ = ["backward", "grad"]
 
@@ -44,6 +44,7 @@ def backward(tensors: _Place | Sequence[_Place],
         warnings.warn("grad_variables is deprecated. Use grad_tensors instead.",
                       FutureWarning, stacklevel=2)
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    refuse_inside("backward()", "Use flambeau.func.grad or vjp, or autograd.grad")
     keep = create_graph if retain_graph is None else retain_graph
     roots, grads = _roots(_listed(tensors), _listed(grad_tensors), "backward()")
     run_backward(roots, grads, keep, create_graph, inputs)
@@ -133,7 +134,7 @@ class _Zeros:
                 f"grad(): element {index} of inputs is a GradientEdge that is not used, and has "
                 "no shape to make zeros of: leave materialize_grads out")
         zeros = ops.full_of(x.shape, 0, dtype=x.dtype, device=x.device)
-        return zeros.requires_grad_(self.requires_grad)
+        return _core.requiring(zeros, self.requires_grad)
 
 
 def _checked(g, x, index, allow_unused, zeros):

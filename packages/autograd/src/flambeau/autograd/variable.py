@@ -1,7 +1,7 @@
 """``Variable`` of programs older than tensors that record gradients themselves."""
 from __future__ import annotations
 
-from flambeau.core import Tensor
+from flambeau.core import Tensor, _core
 
 
 class _AnyTensor(type):
@@ -23,4 +23,4 @@ class Variable(metaclass=_AnyTensor):
     """
 
     def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:  # type: ignore[misc]
-        return data.detach().requires_grad_(requires_grad)
+        return _core.requiring(data.detach(), requires_grad)

@@ -70,5 +70,5 @@ def resize(example: Tensor, dims: Mapping[int, str], sizes: Mapping[str, int]) -
     value = bridge.value_of(example)
     result = bridge.empty_on(shape, value.dtype, value.device)
     if example.requires_grad:
-        result.requires_grad_(True)
+        result.requires_grad = True
     return result

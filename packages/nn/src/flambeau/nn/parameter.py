@@ -43,7 +43,9 @@ class Parameter(Tensor):
         return _wrap(cls, data, requires_grad)
 
     def __repr__(self) -> str:
-        return "Parameter containing:\n" + repr(self.detach().requires_grad_(self.requires_grad))
+        shown = self.detach()
+        shown.requires_grad = self.requires_grad
+        return f"Parameter containing:\n{shown!r}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:

@@ -52,7 +52,7 @@ def rebuild_meta(cls, dtype, shape: tuple[int, ...], strides: tuple[int, ...],
 def _finished(cls, x, requires_grad: bool):
     if cls is not _core.Tensor:
         return _core.Tensor._make_subclass(cls, x, requires_grad)
-    return x.requires_grad_(requires_grad) if requires_grad else x
+    return _core.requiring(x, requires_grad) if requires_grad else x
 
 
 def reduce_tensor(x):

@@ -1,10 +1,10 @@
-"""Nested structures: tensors in lists, tuples, named tuples, dicts and registered classes.
+"""Nested structures: tensors in lists, tuples, named tuples, deques, dicts, registered classes.
 
 Everything else is a leaf, None too.
 """
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ _NODES: dict[Callable, tuple[Callable, Callable]] = {
     defaultdict: (lambda x: (list(x.values()), (x.default_factory, list(x))),
                   lambda children, facts: defaultdict(
                       facts[0], zip(facts[1], children, strict=True))),
+    deque: (lambda x: (list(x), x.maxlen), deque),
     namedtuple: (lambda x: (list(x), type(x)), lambda children, kind: kind(*children)),
 }
 

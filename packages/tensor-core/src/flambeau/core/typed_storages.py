@@ -228,4 +228,4 @@ def from_file(filename: str, shared: bool = False, size: int = 0, *, dtype: Any 
     """
     stored = TypedStorage.from_file(filename, shared, size, dtype=dtype)
     found = stored._elements() if device is None else stored._elements().to(device)
-    return found.requires_grad_() if requires_grad else found
+    return _core.requiring(found) if requires_grad else found

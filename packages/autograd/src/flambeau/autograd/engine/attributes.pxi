@@ -140,6 +140,9 @@ def get_volatile(tensor):
 
 def requires_grad_(tensor, requires_grad=True):
     """Set ``requires_grad`` and return the tensor."""
+    refuse_inside("Tensor.requires_grad_()",
+                  "Differentiate with the transforms (flambeau.func), which make variables of the "
+                  "arguments, or call requires_grad_() before")
     if requires_grad is not True and requires_grad is not False:
         raise TypeError("argument 'requires_grad' must be bool, not "
                         f"{type(requires_grad).__name__}: write requires_grad=True or False")
@@ -158,6 +161,8 @@ cdef int retain(fl_tensor *t) except -1:
 def retain_grad(tensor):
     """Keep the gradient of a computed tensor in its ``grad``, too."""
     cdef fl_tensor *t = pointer(tensor)
+    refuse_inside("Tensor.retain_grad()",
+                  "Return the tensor, and differentiate by it with a transform of its own")
     if not requires_grad(t):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False: it takes no "
                            "part in the graph")
@@ -242,6 +247,7 @@ def register_post_accumulate_grad_hook(tensor, hook):
 def detach_(tensor):
     """Cut the tensor from its history in place, and return it."""
     cdef fl_tensor *t = pointer(tensor)
+    _core.refuse_captured(tensor, "detach_")
     if t.flags & FL_VIEW and FL.base(t) is not NULL:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: y = y.detach()")
     t.flags &= ~<uint32_t>FL_REQUIRES_GRAD
@@ -253,6 +259,7 @@ def detach_(tensor):
 
 def backward(tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     """Compute gradients and add them to the ``grad`` of the leaves this tensor depends on."""
+    refuse_inside("backward()", "Use flambeau.func.grad or vjp, or autograd.grad")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         backward_one(tensor, gradient, keep, create_graph)

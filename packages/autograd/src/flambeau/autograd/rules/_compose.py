@@ -12,7 +12,7 @@ from flambeau.autograd._engine import (
     run_grad,
 )
 from flambeau.autograd.transforms.stack import lifted
-from flambeau.core import ops
+from flambeau.core import _core, ops
 
 __all__ = ["vjp_of"]
 
@@ -43,4 +43,4 @@ def _fresh(x, need, further):
     if not need or x is None:
         return x
     x = lifted(x)
-    return ops.alias(x) if further and needs_grad(x) else alias_of(x).requires_grad_()
+    return ops.alias(x) if further and needs_grad(x) else _core.requiring(alias_of(x))

@@ -5,7 +5,7 @@ from flambeau.autograd.rules._compose import vjp_of
 from flambeau.autograd.rules._grids import sampled
 from flambeau.autograd.rules._help import zeros
 from flambeau.autograd.rules.network import _times_looked_up
-from flambeau.core import ops
+from flambeau.core import _core, ops
 
 _MAX = 2
 _NEAREST = 1
@@ -51,7 +51,7 @@ rule("grid_sampler", ("input", "grid"),
 def _grid_formula(modes):
     """The gradient of grid_sample, of what the same sampling is in operators."""
     def formula(grad, input, grid):
-        input, grid = (x if needs_grad(x) else x.detach().requires_grad_() for x in (input, grid))
+        input, grid = (x if needs_grad(x) else _core.requiring(x.detach()) for x in (input, grid))
         if modes[0] == _NEAREST:
             return *run_grad([sampled(input, grid, *modes)], [grad], [input], True, True), None
         return run_grad([sampled(input, grid, *modes)], [grad], [input, grid], True, True)

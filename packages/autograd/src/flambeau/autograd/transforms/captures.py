@@ -3,17 +3,38 @@ captured: others would see the written values, without the history that the tran
 """
 from __future__ import annotations
 
-from flambeau.autograd.transforms.stack import level_of
+from flambeau.autograd._engine import enter_function, exit_function
+from flambeau.autograd.transforms.stack import STATE, level_of
 from flambeau.core import Tensor, _core
 from flambeau.core.pytree import tree_flatten
 
-__all__ = ["call_guarded"]
+__all__ = ["Inside", "call_guarded"]
 
 
-def call_guarded(func, args, kwargs=None, others=()):
+class Inside:
+    """A block that calls the function which a transform was given.
+
+    Args:
+        transform: the level or the variables, for the text of tensors.
+    """
+
+    def __init__(self, transform) -> None:
+        self.transform = transform
+
+    def __enter__(self) -> None:
+        STATE.running.append(self.transform)
+        enter_function()
+
+    def __exit__(self, *error) -> None:
+        exit_function()
+        STATE.running.pop()
+
+
+def call_guarded(transform, func, args, kwargs=None, others=()):
     """Call ``func``; in place it may write to its arguments and to what it makes itself.
 
     Args:
+        transform: what differentiates it, as for :class:`Inside`.
         func: what is called with ``args`` and ``kwargs``.
         args: its positional arguments.
         kwargs: its keyword arguments.
@@ -22,7 +43,8 @@ def call_guarded(func, args, kwargs=None, others=()):
     kwargs = kwargs or {}
     _core.enter_captures(list(_memory_of(tree_flatten((args, kwargs, others))[0])))
     try:
-        return func(*args, **kwargs)
+        with Inside(transform):
+            return func(*args, **kwargs)
     finally:
         _core.exit_captures()
 

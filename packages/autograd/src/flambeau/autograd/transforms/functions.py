@@ -1,7 +1,10 @@
 """What all transforms ask of the function that they are given."""
 from __future__ import annotations
 
-__all__ = ["chosen_argnums", "expect_function"]
+from flambeau.core import Tensor
+from flambeau.core.pytree import tree_flatten
+
+__all__ = ["check_aux", "check_outputs", "check_real", "chosen_argnums", "expect_function"]
 
 
 def expect_function(func, what: str) -> None:
@@ -17,6 +20,62 @@ def expect_function(func, what: str) -> None:
     if not callable(func):
         raise TypeError(f"{what}(): argument 'func' must be a function, not "
                         f"{type(func).__name__}; write func.{what}(lambda x: ...)")
+
+
+def check_outputs(flat, what: str) -> None:
+    """Refuse outputs that are no tensors, and to have none.
+
+    Args:
+        flat: the leaves of what the function returned.
+        what: the transform, for the error.
+
+    Raises:
+        RuntimeError: the outputs cannot be differentiated.
+    """
+    if not flat:
+        raise RuntimeError(f"{what}: Expected the function to have a non-empty output, got an "
+                           "empty structure: return the tensors to differentiate")
+    for value in flat:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{what}: Expected the function to return a Tensor or a structure "
+                               f"of Tensors, got {type(value).__name__}; return other values "
+                               "with has_aux=True as tensors, or keep them aside")
+
+
+def check_aux(aux, what: str) -> None:
+    """Refuse an ``aux`` that holds something else than tensors: it would keep what it was inside
+    the transform.
+
+    Args:
+        aux: the second result of a function with ``has_aux=True``.
+        what: the transform, for the error.
+
+    Raises:
+        RuntimeError: a leaf of it is no tensor.
+    """
+    for value in tree_flatten(aux)[0]:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{what}: Expected tensors in aux, the second result of a function "
+                               f"with has_aux=True, got {type(value).__name__}: write "
+                               "flambeau.tensor(value), or keep the value in a variable outside")
+
+
+def check_real(tensors, what: str, which: str) -> None:
+    """Refuse complex tensors where a Jacobian of real numbers is computed.
+
+    Args:
+        tensors: inputs or outputs.
+        what: the transform, for the error.
+        which: ``"inputs"`` or ``"outputs"``.
+
+    Raises:
+        RuntimeError: one is complex.
+    """
+    for place, value in enumerate(tensors):
+        if value.is_complex():
+            raise RuntimeError(
+                f"{what}: Expected all {which} to be real, but number {place} is {value.dtype}: "
+                "differentiate by flambeau.view_as_real(z), and return that of complex results")
 
 
 def chosen_argnums(argnums, count: int, what: str) -> list[int]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor, _core, ops
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -203,7 +203,7 @@ def _stack(tensors) -> Tensor:
         raise RuntimeError("Expected all parameters to have the same .requires_grad: some of the "
                            "models have theirs frozen")
     whole = ops.stack([t.detach() for t in tensors])
-    return whole.requires_grad_() if required.pop() else whole
+    return _core.requiring(whole) if required.pop() else whole
 
 
 # ---- batch normalization -----------------------------------------------------------------------

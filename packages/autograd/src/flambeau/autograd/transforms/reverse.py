@@ -18,14 +18,20 @@ from flambeau.autograd._engine import (
     run_grad,
 )
 from flambeau.autograd.transforms.captures import call_guarded
-from flambeau.autograd.transforms.functions import chosen_argnums, expect_function
+from flambeau.autograd.transforms.functions import (
+    check_aux,
+    check_outputs,
+    check_real,
+    chosen_argnums,
+    expect_function,
+)
 from flambeau.autograd.transforms.stack import (
     has_history,
     has_history_below,
     lifted,
     zeros_at_levels,
 )
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor, _core, ops
 from flambeau.core.pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["grad", "grad_and_value", "jacrev", "value_and_grad", "vjp"]
@@ -91,7 +97,7 @@ def _variable(tensor: Tensor) -> Tensor:
     tensor = lifted(tensor)
     if needs_grad(tensor):
         return ops.alias(tensor)
-    return _without_history(tensor).requires_grad_()
+    return _core.requiring(_without_history(tensor))
 
 
 def _without_history(tensor: Tensor) -> Tensor:
@@ -194,7 +200,7 @@ def _grad_and_value(func, argnums, has_aux, args, kwargs, what):
     outer = is_grad_enabled()
     with enable_grad():
         variables, inside = _at_argnums(args, argnums, what)
-        output = call_guarded(func, inside, kwargs)
+        output = call_guarded(variables, func, inside, kwargs)
         variables.end()
         output, aux = _with_aux(output, has_aux, what)
         _check_scalar(output, what)
@@ -237,6 +243,7 @@ def _with_aux(output, has_aux: bool, what: str):
     if not isinstance(output, tuple) or len(output) != 2:
         raise RuntimeError(f"{what}(f)(*args): output of function f should be a tuple: "
                            "(output, aux) if has_aux is True")
+    check_aux(output[1], what)
     return output
 
 
@@ -248,6 +255,17 @@ def _check_scalar(output, what: str) -> None:
         raise RuntimeError(
             f"{what}(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with "
             f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+    if output.is_complex():
+        raise RuntimeError(f"{what}(f)(*args): Expected f(*args) to return a real number, got "
+                           f"{output.dtype}; return its abs() or real part, or use vjp")
+
+
+def _check_differentiable(outputs, what: str) -> None:
+    for value in outputs:
+        if not (value.is_floating_point() or value.is_complex()):
+            raise RuntimeError(f"{what}: All outputs of f must be floating-point or complex "
+                               f"Tensors, got Tensor with dtype {value.dtype}; return it with "
+                               "has_aux=True")
 
 
 # ---- vjp ---------------------------------------------------------------------------------------
@@ -274,13 +292,11 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
     outer = is_grad_enabled()
     with enable_grad():
         variables = Variables(primals, "vjp")
-        outputs, aux = _with_aux(call_guarded(func, variables.trees()), has_aux, "vjp")
+        outputs, aux = _with_aux(call_guarded(variables, func, variables.trees()), has_aux, "vjp")
         variables.end()
         flat, spec = tree_flatten(outputs)
-        for value in flat:
-            if not isinstance(value, Tensor):
-                raise RuntimeError(f"vjp(f, *primals): Expected f(*primals) to return a Tensor or "
-                                   f"a structure of Tensors, got {type(value).__name__}")
+        check_outputs(flat, "vjp")
+        _check_differentiable(flat, "vjp")
 
     def pull(cotangents, retain_graph: bool = True, create_graph: bool | None = None):
         seeds, seed_spec = tree_flatten(cotangents)
@@ -326,10 +342,14 @@ def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int 
         outer = is_grad_enabled()
         with enable_grad():
             variables, inside = _at_argnums(args, argnums, "jacrev")
-            outputs, aux = _with_aux(call_guarded(func, inside, kwargs), has_aux, "jacrev")
+            check_real(variables.tensors, "jacrev", "inputs")
+            output = call_guarded(variables, func, inside, kwargs)
+            outputs, aux = _with_aux(output, has_aux, "jacrev")
             variables.end()
             flat, spec = tree_flatten(outputs)
-            _check_outputs(flat, "jacrev")
+            check_outputs(flat, "jacrev")
+            _check_differentiable(flat, "jacrev")
+            check_real(flat, "jacrev", "outputs")
         with _mode(outer):
             rows = _rows(variables, flat, chunk_size)
         result = tree_unflatten([tree_unflatten(row, variables.spec) for row in rows], spec)
@@ -337,13 +357,6 @@ def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int 
             return result, tree_map(lambda v: _closed(variables, v, outer), aux)
         return result
     return jacobian
-
-
-def _check_outputs(flat, what: str) -> None:
-    for value in flat:
-        if not isinstance(value, Tensor):
-            raise RuntimeError(f"{what}: Expected the function to return a Tensor or a structure "
-                               f"of Tensors, got {type(value).__name__}")
 
 
 def _rows(variables, flat, chunk_size):

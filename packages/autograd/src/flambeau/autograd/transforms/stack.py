@@ -18,6 +18,8 @@ class _State(_local):
     def __init__(self) -> None:
         self.levels: list = []
         self.depth = 0
+        #: What transforms the functions that run: levels, and variables of reverse mode.
+        self.running: list = []
 
 
 STATE = _State()

@@ -7,16 +7,20 @@ from collections.abc import Callable
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
 from flambeau.autograd.transforms.captures import call_guarded
 from flambeau.autograd.transforms.dual import DualLevel
-from flambeau.autograd.transforms.functions import chosen_argnums, expect_function
+from flambeau.autograd.transforms.functions import (
+    check_outputs,
+    check_real,
+    chosen_argnums,
+    expect_function,
+)
 from flambeau.autograd.transforms.reverse import (
     Variables,
-    _check_outputs,
     _with_aux,
     basis,
     jacrev,
 )
 from flambeau.autograd.transforms.stack import has_history, has_history_below, lifted
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor, _core, ops
 from flambeau.core.pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
@@ -55,9 +59,9 @@ def _push_forward(func, primals, tangents, strict, has_aux, others):
     with DualLevel() as level:
         duals = [level.wrap(x, t) for x, t in zip(values, directions, strict=True)]
         outputs, aux = _with_aux(
-            call_guarded(func, tree_unflatten(duals, spec), others=others), has_aux, "jvp")
+            call_guarded(level, func, tree_unflatten(duals, spec), others=others), has_aux, "jvp")
         flat, out_spec = tree_flatten(outputs)
-        _check_outputs(flat, "jvp")
+        check_outputs(flat, "jvp")
         pairs = [level.unwrap(y) for y in flat]
         aux = tree_map(lambda v: level.unwrap(v)[0], aux)
     if strict and any(t is None for _, t in pairs):
@@ -136,6 +140,7 @@ def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str 
         chosen = chosen_argnums(argnums, len(args), "jacfwd")
         tree = args[chosen[0]] if single else tuple([args[n] for n in chosen])
         inputs, spec = tree_flatten(tree)
+        _check_inputs(inputs)
         known: dict = {}
 
         def push(*directions):
@@ -148,6 +153,7 @@ def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str 
             found = _push_forward(of_chosen, tuple(inputs), directions, False, has_aux,
                                   (args, kwargs))
             flat, known["spec"] = tree_flatten(found[1])
+            check_real(flat, "jacfwd", "outputs")
             aux = tree_leaves_of(found[2]) if has_aux else []
             if has_aux:
                 known["aux"] = tree_flatten(found[2])[1]
@@ -160,6 +166,14 @@ def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str 
             return result, tree_unflatten([a[0] for a in aux], known["aux"])
         return result
     return jacobian
+
+
+def _check_inputs(inputs) -> None:
+    for value in inputs:
+        if not isinstance(value, Tensor):
+            raise RuntimeError("jacfwd: Expected to be differentiated by a Tensor or a structure "
+                               f"of Tensors, got {type(value).__name__}; close over other values")
+    check_real(inputs, "jacfwd", "inputs")
 
 
 def tree_leaves_of(tree) -> list:
@@ -219,9 +233,9 @@ def linearize(func: Callable, *primals):
     with enable_grad():
         variables = Variables(primals, "linearize")
         flat, spec = tree_flatten(func(*variables.trees()))
-        _check_outputs(flat, "linearize")
+        check_outputs(flat, "linearize")
         roots = [y for y in flat if needs_grad(y)]
-        seeds = [lifted(ops.zeros_like(y.detach())).requires_grad_() for y in roots]
+        seeds = [_core.requiring(lifted(ops.zeros_like(y.detach()))) for y in roots]
         variables.own.extend(seeds)
         variables.end()
         grads = run_grad(roots, seeds, variables.tensors, True, True) if roots else \

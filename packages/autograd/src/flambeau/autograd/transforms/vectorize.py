@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 
 from flambeau.autograd.transforms.batch import BatchLevel
+from flambeau.autograd.transforms.captures import Inside
 from flambeau.autograd.transforms.functions import expect_function
 from flambeau.core import Tensor, ops
 from flambeau.core.pytree import tree_flatten, tree_unflatten
@@ -152,7 +153,8 @@ def _run(func, randomness, out_dims, values, dims, spec, size, kwargs):
     with BatchLevel(size, randomness) as level:
         inside = [level.wrap(v, True) if d is not None else v
                   for v, d in zip(values, dims, strict=True)]
-        outputs = func(*tree_unflatten(inside, spec), **kwargs)
+        with Inside(level):
+            outputs = func(*tree_unflatten(inside, spec), **kwargs)
         flat, out_spec = tree_flatten(outputs)
         alone = isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
         places = _spread(out_dims[0] if alone else out_dims, outputs)
@@ -161,14 +163,15 @@ def _run(func, randomness, out_dims, values, dims, spec, size, kwargs):
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with "
                 f"the structure of outputs. out_dims has structure {tree_flatten(out_dims)[1]} "
                 f"but outputs has structure {out_spec}.")
-        pairs = [level.unwrap(_checked_output(func, v)) for v in flat]
+        pairs = [level.unwrap(_checked_output(func, v, place))
+                 for v, place in zip(flat, places, strict=True)]
     whole = [_whole(func, out_dims, v, batched, place, size)
              for (v, batched), place in zip(pairs, places, strict=True)]
     return whole, places, out_spec
 
 
-def _checked_output(func, value):
-    if not isinstance(value, Tensor):
+def _checked_output(func, value, place):
+    if place is not None and not isinstance(value, Tensor):
         raise ValueError(
             f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type "
             f"{type(value)}. Did you mean to set out_dims= to None for output?")

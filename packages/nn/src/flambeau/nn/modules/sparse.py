@@ -293,7 +293,7 @@ class EmbeddingBag(_Table):
             include_last_offset,
             padding_idx,
         )
-        made.weight.requires_grad_(not freeze)
+        made.weight.requires_grad = not freeze
         return made
 
     def forward(

@@ -22,7 +22,7 @@ def _place(x, out, requires_grad):
         x = _op["clone"](x, out=out)
     else:
         _core._as_new(x)    # filling it was part of making it
-    return x.requires_grad_(requires_grad) if requires_grad else x
+    return _core.requiring(x, requires_grad) if requires_grad else x
 
 
 def _kind(dtype, out, default=None):

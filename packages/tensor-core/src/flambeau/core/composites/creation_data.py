@@ -41,7 +41,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         x = _op["clone"](x)
     if requires_grad is None:
         return x
-    return x.requires_grad_(requires_grad) if requires_grad or x.is_leaf else x.detach()
+    return _core.requiring(x, requires_grad) if requires_grad or x.is_leaf else x.detach()
 
 
 def _is_buffer(obj):

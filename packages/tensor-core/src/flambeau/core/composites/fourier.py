@@ -274,7 +274,7 @@ def _frequencies(what, parts, n, d, out, dtype, device, requires_grad):
     if out is not None:
         return _op["clone"](result, out=out)
     _core._as_new(result)
-    return result.requires_grad_(requires_grad) if requires_grad else result
+    return _core.requiring(result, requires_grad) if requires_grad else result
 
 
 def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):

@@ -158,7 +158,7 @@ def to_device(self, device, /, *, stream=None):
 
 def _made(x, requires_grad):
     _core._as_new(x)    # filling it was part of making it
-    return x.requires_grad_(requires_grad) if requires_grad else x
+    return _core.requiring(x, requires_grad) if requires_grad else x
 
 
 def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
@@ -302,7 +302,7 @@ def _in_place_view(name):
     view = _op[name]
 
     def change(self, *args, **kwargs):
-        return _core.become_view(self, view(self, *args, **kwargs))
+        return _core.become_view(self, view(self, *args, **kwargs), f"{name}_")
 
     change.__doc__ = f"The tensor itself as {name}() shows it."
     return _as_method(change, f"{name}_")

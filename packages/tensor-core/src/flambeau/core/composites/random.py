@@ -61,7 +61,7 @@ def normal__std(mean, std, generator):
 def normal__size(mean, std, size, generator, dtype, device, layout, pin_memory, requires_grad):
     x = _op["random_normal_"](_op["empty"](size, dtype=dtype, device=device), mean, std,
                               generator=generator)
-    return x.requires_grad_(requires_grad) if requires_grad else x
+    return _core.requiring(x, requires_grad) if requires_grad else x
 
 
 # ---- distributions -----------------------------------------------------------------------------

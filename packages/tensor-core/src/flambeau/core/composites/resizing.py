@@ -11,7 +11,8 @@ _MOST_BYTES = 2**63 - 1
 
 
 def _expect_free(self, what, leaf_too=True):
-    """Refuse tensors whose history knows their shape, and read-only ones."""
+    """Refuse tensors whose history knows their shape, captured and read-only ones."""
+    _core.refuse_captured(self, what)
     if self.requires_grad and (leaf_too or not self.is_leaf) \
             and not _core.is_inference_mode_enabled():
         raise RuntimeError(f"{what}(): cannot resize variables that require grad; write "
@@ -105,6 +106,8 @@ def set_(self, source=None, storage_offset=None, size=None, stride=None):
     elif self.requires_grad:
         raise RuntimeError("set_(): a leaf Variable that requires grad is being used in an "
                            "in-place operation; write x.set_(...) under flambeau.no_grad()")
+    else:
+        _core.refuse_captured(self, "set_")
     if source is None:
         source = _op["empty"]((0,), dtype=self.dtype, device=self.device)
     if hasattr(source, "_as_tensor"):   # a storage

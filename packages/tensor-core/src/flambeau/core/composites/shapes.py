@@ -86,7 +86,7 @@ def _in_dtype_of(x, value):
 
 def _finish(result, requires_grad):
     _core._as_new(result)   # filling it was part of making it
-    return result.requires_grad_(requires_grad) if requires_grad else result
+    return _core.requiring(result, requires_grad) if requires_grad else result
 
 
 def randint_like__low(x, low, high, dtype, device, requires_grad, memory_format):

@@ -53,7 +53,7 @@ def _finish(window, count, dtype, device, requires_grad):
     if count == 1:
         window = _op["fill_"](window, 1.0)
     window = window.to(device=_core._where(device), dtype=dtype or _core.get_default_dtype())
-    return window.requires_grad_(requires_grad) if requires_grad else window
+    return _core.requiring(window, requires_grad) if requires_grad else window
 
 
 def _cosines(places, weights):

@@ -190,7 +190,7 @@ def _finished(x, storage: _Storage, requires_grad, metadata):
         x = x.conj()
     if marks.get("neg"):
         x = -x
-    return x.requires_grad_(True) if requires_grad is True else x
+    return _core.requiring(x, True) if requires_grad is True else x
 
 
 def _parameter(data, requires_grad, hooks):
@@ -199,7 +199,7 @@ def _parameter(data, requires_grad, hooks):
         fail("a parameter of the checkpoint is not a tensor; the file is damaged")
     if rooms.installed("nn"):
         return rooms.enter("nn").Parameter(data.detach(), requires_grad is True)
-    return data.detach().requires_grad_(requires_grad is True)
+    return _core.requiring(data.detach(), requires_grad is True)
 
 
 # ---- the other names that checkpoints use --------------------------------------------

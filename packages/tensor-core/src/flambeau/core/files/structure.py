@@ -255,7 +255,7 @@ def _leaf(node, requires_grad, parameter: bool, tensors: dict):
         raise FileError("load(): a parameter of the structure description is damaged")
     if parameter and rooms.installed("nn"):
         return rooms.enter("nn").Parameter(x.detach(), requires_grad)
-    return x.detach().requires_grad_(requires_grad)
+    return _core.requiring(x.detach(), requires_grad)
 
 
 def _tensor(name, tensors: dict):

@@ -109,6 +109,8 @@ from libcpp.vector cimport vector
 cdef extern from "dispatch/captures.h":
     void fl_capture_enter(fl_tensor **, size_t) except +
     void fl_capture_exit()
+    bint fl_any_capture_scope() noexcept
+    bint fl_is_captured(const fl_tensor *)
 
 cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:

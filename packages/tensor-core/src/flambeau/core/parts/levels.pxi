@@ -64,6 +64,29 @@ def exit_captures():
     fl_capture_exit()
 
 
+def refuse_captured(Tensor t not None, str what):
+    """Refuse ``what``, which changes a tensor in place, to a function that captured the tensor and
+    that a transform differentiates.
+
+    Args:
+        t: What would be changed.
+        what: The method, for the error.
+    """
+    if fl_any_capture_scope() and fl_is_captured(<fl_tensor *><PyObject *>t):
+        raise RuntimeError(
+            f"{what}() would mutate a captured Tensor of shape {list(t.shape)}: it was made outside "
+            "the function that a transform (grad, vjp, jvp, ...) differentiates, and is no "
+            "argument of it. Pass it to the function as an argument and return it, or change "
+            "a x.clone()")
+
+
+def requiring(Tensor t not None, requires_grad=True):
+    """The tensor after ``t.requires_grad = requires_grad``, which unlike ``requires_grad_()`` is
+    taken inside transforms, too: for functions that make tensors."""
+    t.requires_grad = requires_grad
+    return t
+
+
 def set_level_functions(alias, detach, text, blank):
     """What aliases, detaches and prints tensors of a level, and makes memory for results of
     theirs; from the package that makes them."""

@@ -143,7 +143,7 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
     if count * size > room:
         raise ValueError(f"frombuffer(): {count} elements of {size} bytes do not fit {room} bytes")
     made = _over_buffer(flat, code, count, offset)
-    return made.requires_grad_() if requires_grad else made
+    return requiring(made) if requires_grad else made
 
 
 cdef object _over_buffer(object view, int code, int64_t count, Py_ssize_t offset):

@@ -35,7 +35,7 @@ def jvp_by_gradients(function, primals, tangents):
         args, pairs = _fresh_all(primals, tangents, further)
         outputs = function(args)
         wanted = [i for i, y in enumerate(outputs) if needs_grad(y)]
-        seeds = [lifted(ops.zeros_like(outputs[i].detach())).requires_grad_() for i in wanted]
+        seeds = [_core.requiring(lifted(ops.zeros_like(outputs[i].detach()))) for i in wanted]
         if not wanted:
             return (None,) * len(outputs)
         inputs = [x for x, _ in pairs]
@@ -72,7 +72,7 @@ def _fresh_all(primals, tangents, further):
 def _fresh(value: Tensor, further: bool) -> Tensor:
     """A tensor of its own for one place; linked to the value where its history matters."""
     value = lifted(value)
-    return ops.alias(value) if further and needs_grad(value) else alias_of(value).requires_grad_()
+    return ops.alias(value) if further and needs_grad(value) else _core.requiring(alias_of(value))
 
 
 def _tensors(values):

@@ -18,10 +18,21 @@ static uint64_t clock_of_scopes = 0;
 static std::unordered_map<const void *, uint64_t> births;       /* the latest at each address */
 static thread_local std::vector<CaptureScope> scopes;
 
+/* The memory itself, where a storage only counts versions apart, as x.data does. */
+static const fl_storage *memory_of(const fl_tensor *t) {
+    const PyObject *s = t->storage;
+    for (;;) {
+        const PyObject *owner = ((const fl_storage *)s)->owner;
+        if (!owner || Py_TYPE(owner) != &fl_storage_type)
+            return (const fl_storage *)s;
+        s = owner;
+    }
+}
+
 void fl_capture_enter(fl_tensor *const *arguments, size_t n) {
     CaptureScope scope;
     for (size_t i = 0; i < n; i++)
-        scope.arguments.push_back(arguments[i]->storage);
+        scope.arguments.push_back(memory_of(arguments[i]));
     std::lock_guard<std::mutex> lock(guard);
     scope.began = ++clock_of_scopes;
     scopes.push_back(std::move(scope));
@@ -44,11 +55,12 @@ bool fl_is_captured(const fl_tensor *t) {
     if (scopes.empty())
         return false;
     std::lock_guard<std::mutex> lock(guard);
-    auto found = births.find(t->storage);
+    const void *memory = memory_of(t);
+    auto found = births.find(memory);
     uint64_t born = found == births.end() ? 0 : found->second;
     for (const CaptureScope &scope : scopes) {
         const auto &own = scope.arguments;
-        if (born < scope.began && std::find(own.begin(), own.end(), t->storage) == own.end())
+        if (born < scope.began && std::find(own.begin(), own.end(), memory) == own.end())
             return true;
     }
     return false;
