@@ -52,6 +52,8 @@ NAMES: dict[str, Any] = {
     "torch._C._autograd.SavedTensor": Path("flambeau.autograd.SavedTensor"),
     "torch._C._functions.DelayedError": stand_ins.DelayedError,
     "torch._C._functions.UndefinedGrad": stand_ins.UndefinedGrad,
+    "torch._C._debug_only_are_vmap_fallback_warnings_enabled": stand_ins.no,
+    "torch._C._debug_only_display_vmap_fallback_warnings": stand_ins.nothing,
     "torch._C._functorch._debug_only_are_vmap_fallback_warnings_enabled": stand_ins.no,
     "torch._C._functorch._debug_only_display_vmap_fallback_warnings": stand_ins.nothing,
     "torch._C._functorch._is_vmap_fallback_enabled": stand_ins.no,

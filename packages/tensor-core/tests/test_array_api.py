@@ -134,6 +134,14 @@ def test_functions_promote_by_dtype_alone():
     assert (x + y).dtype is xp.float32, "operators are PyTorch's"
 
 
+def test_functions_of_two_tensors_take_numbers_on_either_side():
+    x = flambeau.tensor([1, 5], dtype=flambeau.int8)
+    assert xp.maximum(x, 2).tolist() == xp.maximum(2, x).tolist() == [2, 5]
+    assert xp.logical_and(x, False).tolist() == [False, False]
+    assert xp.less(2, x).tolist() == xp.greater(x, 2).tolist() == [False, True]
+    assert xp.equal(300, x).tolist() == [False, False]
+
+
 def test_numbers_take_the_arrays_dtype():
     x = xp.ones(2, dtype=xp.float32)
     assert xp.add(x, 1.5).dtype is xp.maximum(2, x).dtype is xp.logaddexp(x, 1).dtype is xp.float32

@@ -146,6 +146,12 @@ def test_values_that_fit_are_filled_in():
     (lambda: flambeau.eq(2.0, 3), "must be Tensor"),
     (lambda: flambeau.lerp(1, 2, 3), "must be Tensor"),
     (lambda: flambeau.float_power(2, 3), "must be Tensor"),
+    (lambda: flambeau.maximum(X, 2), "'other' must be Tensor, not int"),
+    (lambda: X.logical_and(True), "'other' must be Tensor, not bool"),
+    (lambda: flambeau.atan2(1.0, X), "'self' must be Tensor, not float"),
+    (lambda: flambeau.eq(2, X), "'self' must be Tensor, not int"),
+    (lambda: flambeau.fmod(2, X), "'self' must be Tensor, not int"),
+    (lambda: flambeau.lerp(X, 2.0, 0.5), "'end' must be Tensor, not float"),
 ])
 def test_kinds_of_arguments(call, text):
     with pytest.raises(TypeError, match=text):
@@ -159,7 +165,7 @@ def test_arguments_of_the_right_kind():
     assert flambeau.zeros((2, True)).shape == (2, 1)        # only the first one is looked at
     assert flambeau.add(2, 3).item() == 5
     assert flambeau.div(7, 2, rounding_mode="floor").item() == 3
-    assert flambeau.maximum(X[0], 2).tolist() == [2.0, 5.0, 2.0]
+    assert flambeau.eq(X[0], 5).tolist() == (5 == X[0]).tolist() == [False, True, False]
     assert flambeau.add(X[0], 1, alpha=flambeau.tensor(2.0)).tolist() == [3.0, 7.0, 4.0]
 
 

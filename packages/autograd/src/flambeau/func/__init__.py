@@ -17,8 +17,8 @@ from flambeau.autograd.transforms.reverse import (
     vjp,
 )
 from flambeau.autograd.transforms.tangents import hessian, jacfwd, jvp, linearize
-from flambeau.autograd.transforms.vectorize import vmap
+from flambeau.autograd.transforms.vectorize import chunk_vmap, vmap
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-           "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "value_and_grad",
-           "vjp", "vmap"]
+__all__ = ["chunk_vmap", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd",
+           "jacrev", "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state",
+           "value_and_grad", "vjp", "vmap"]

@@ -1,6 +1,7 @@
 """Functions of every element."""
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable
 from typing import Any
 
@@ -20,14 +21,20 @@ _OF_TWO = (
     "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "subtract")
 
 #: Names of the standard whose function has another name here.
-_OTHER_NAMES = {"bitwise_invert": "bitwise_not", "equal": "eq"}
+_OTHER_NAMES = {"bitwise_invert": "bitwise_not"}
+
+#: Comparisons are Python's, which take a number on either side, however large it is.
+_COMPARISONS = {"equal": operators.eq, "not_equal": operators.ne, "less": operators.lt,
+                "less_equal": operators.le, "greater": operators.gt, "greater_equal": operators.ge}
 
 #: Functions that take two tensors and no numbers, or do something of their own with numbers.
-_OF_TENSORS = ("logaddexp", "nextafter", "pow")
+_OF_TENSORS = ("atan2", "copysign", "hypot", "logaddexp", "logical_and", "logical_or",
+               "logical_xor", "maximum", "minimum", "nextafter", "pow")
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    return getattr(flambeau, _OTHER_NAMES.get(name, name))
+    compare = _COMPARISONS.get(name)
+    return compare or getattr(flambeau, _OTHER_NAMES.get(name, name))
 
 
 def _of_one(name: str) -> Callable[..., Any]:

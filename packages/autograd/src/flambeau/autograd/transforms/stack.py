@@ -108,7 +108,7 @@ def _empty(sizes, shape, strides, dtype, device) -> Tensor:
     """Memory for batches of these sizes; the strides are those of one sample."""
     if strides is None:
         return ops.empty((*sizes, *shape), dtype=dtype, device=device)
-    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+    span = 0 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
     steps: list[int] = []
     for size in reversed(sizes):
         steps.insert(0, span)

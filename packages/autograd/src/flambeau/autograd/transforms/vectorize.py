@@ -7,10 +7,10 @@ from collections.abc import Callable
 from flambeau.autograd.transforms.batch import BatchLevel
 from flambeau.autograd.transforms.captures import Inside
 from flambeau.autograd.transforms.functions import expect_function
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor, get_rng_state, ops, set_rng_state
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 
-__all__ = ["vmap"]
+__all__ = ["chunk_vmap", "vmap"]
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -42,23 +42,63 @@ def vmap(func: Callable, in_dims=0, out_dims=0, randomness: str = "error", *,
         tensor([3., 3.])
     """
     expect_function(func, "vmap")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    return _in_chunks(func, in_dims, out_dims, randomness, lambda size: chunk_size or size)
+
+
+def chunk_vmap(func: Callable, in_dims=0, out_dims=0, randomness: str = "error",
+               chunks: int = 2) -> Callable:
+    """``vmap`` over a batch that is cut into chunks, one after the other; see :func:`vmap`.
+
+    Args:
+        func: a function of one sample.
+        in_dims: which dimension of each input runs over the samples.
+        out_dims: where the samples go in each output.
+        randomness: what random operators do.
+        chunks: how many chunks; fewer where they would be empty.
+
+    Returns:
+        The function of batches.
+
+    Raises:
+        ValueError: ``chunks`` is not positive, or what :func:`vmap` raises.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.func.chunk_vmap(flambeau.sum, chunks=2)(flambeau.ones(3, 2))
+        tensor([2., 2., 2.])
+    """
+    expect_function(func, "chunk_vmap")
+    if chunks <= 0:
+        raise ValueError(f"chunk_vmap: chunks should be greater than 0. (got {chunks})")
+    return _in_chunks(func, in_dims, out_dims, randomness, lambda size: -(-size // chunks))
+
+
+def _in_chunks(func, in_dims, out_dims, randomness, samples_of_chunk):
+    """The function of batches, which are cut as ``samples_of_chunk`` says of their size."""
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or "
                            f"'same'. Got {randomness}")
-    if chunk_size is not None and chunk_size <= 0:
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def batched(*args, **kwargs):
         values, dims, spec = _flat_inputs(func, in_dims, args)
         size = _batch_size(values, dims)
-        moved = [v.movedim(d, 0) if d is not None else v
+        moved = [v.movedim(d, 0) if d else v         # what is in front already stays itself
                  for v, d in zip(values, dims, strict=True)]
-        bounds = [(0, size)] if chunk_size is None or size <= chunk_size else [
-            (i, min(i + chunk_size, size)) for i in range(0, size, chunk_size)]
-        rows = [_run(func, randomness, out_dims, _chunk(moved, dims, bound, size), dims, spec,
-                     bound[1] - bound[0], kwargs) for bound in bounds]
-        return _joined(rows)
+        step = max(samples_of_chunk(size), 1)
+        bounds = [(i, min(i + step, size)) for i in range(0, max(size, 1), step)]
+        # all samples draw the same numbers, so each chunk begins where the first one does
+        state = get_rng_state() if randomness == "same" and len(bounds) > 1 else None
+        rows = []
+        for bound in bounds:
+            if state is not None:
+                set_rng_state(state)
+            rows.append(_run(func, randomness, out_dims, _chunk(moved, dims, bound, size), dims,
+                             spec, bound[1] - bound[0], kwargs))
+        given = {(id(m), d): v for m, d, v in zip(moved, dims, values, strict=True)}
+        return _joined(rows, given)
     return batched
 
 
@@ -69,7 +109,7 @@ def _name(func) -> str:
 
 def _flat_inputs(func, in_dims, args):
     """The arguments' leaves and the batch dimension of each."""
-    if not isinstance(in_dims, (int, tuple, list)):
+    if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int "
             "or a (potentially nested) tuple matching the structure of inputs, got: "
@@ -79,37 +119,47 @@ def _flat_inputs(func, in_dims, args):
             f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
             "you are trying to vmap over a function with no inputs. The latter is unsupported.")
     values, spec = tree_flatten(args)
-    dims = _spread(in_dims, args)
-    if dims is None or len(dims) != len(values):
+    dims = _spread(in_dims, spec)
+    if dims is None:
         raise ValueError(
             f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible "
-            f"with the structure of inputs. in_dims has structure {tree_flatten(in_dims)[1]} but "
+            f"with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but "
             f"inputs has structure {spec}.")
     return values, [_checked_dim(func, in_dims, v, d) for v, d in zip(values, dims, strict=True)],\
         spec
 
 
-def _spread(dims, tree):
-    """``dims`` (a prefix of the tree) for each leaf of ``tree``; None where they do not fit."""
-    if dims is None or isinstance(dims, int) and not isinstance(dims, bool):
-        return [dims] * len(tree_flatten(tree)[0])
-    if isinstance(dims, dict):
-        if not isinstance(tree, dict) or set(dims) != set(tree):
-            return None
-        pairs = [(dims[key], tree[key]) for key in tree]
-    elif isinstance(dims, (tuple, list)):
-        if not isinstance(tree, (tuple, list)) or len(dims) != len(tree):
-            return None
-        pairs = list(zip(dims, tree, strict=True))
-    else:
+def _spread(dims, spec):
+    """``dims`` (a prefix of a tree) for each leaf of the tree; None where they do not fit."""
+    if dims is None or isinstance(dims, int):
+        return [dims] * _leaves(spec)
+    kind = tree_flatten(dims)[1].type
+    if kind is not spec.type or kind is None:
+        return None
+    children = _children(dims, spec)
+    if children is None or len(children) != len(spec.children):
         return None
     flat = []
-    for inner_dims, inner in pairs:
-        part = _spread(inner_dims, inner)
+    for child, inner in zip(children, spec.children, strict=True):
+        part = _spread(child, inner)
         if part is None:
             return None
         flat.extend(part)
     return flat
+
+
+def _leaves(spec) -> int:
+    return sum([_leaves(child) for child in spec.children]) if spec.type else 1
+
+
+def _children(dims, spec):
+    """The parts of a node of dims, in the order of the tree's; None where they are others."""
+    if isinstance(dims, dict):
+        keys = spec.context[1] if isinstance(spec.context, tuple) else spec.context
+        return [dims[key] for key in keys] if set(dims) == set(keys) else None
+    if isinstance(dims, (list, tuple)):
+        return list(dims)
+    return None
 
 
 def _checked_dim(func, in_dims, value, dim):
@@ -157,8 +207,8 @@ def _run(func, randomness, out_dims, values, dims, spec, size, kwargs):
             outputs = func(*tree_unflatten(inside, spec), **kwargs)
         flat, out_spec = tree_flatten(outputs)
         alone = isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
-        places = _spread(out_dims[0] if alone else out_dims, outputs)
-        if places is None or len(places) != len(flat):
+        places = _spread(out_dims[0] if alone else out_dims, out_spec)
+        if places is None:
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with "
                 f"the structure of outputs. out_dims has structure {tree_flatten(out_dims)[1]} "
@@ -179,25 +229,34 @@ def _checked_output(func, value, place):
 
 
 def _whole(func, out_dims, value, batched, place, size):
-    """An output with its batch where it is wanted; one that all samples share is repeated."""
+    """An output with its batch in front; one that all samples share is repeated."""
     if place is None:
         if batched:
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims=None was given for an "
                 "output that differs between the samples: say where its batch dimension goes")
         return value
-    value = value if batched else value.expand(size, *value.shape)
-    return value if place == 0 else value.movedim(0, place)
+    return value if batched else value.expand(size, *value.shape)
 
 
-def _joined(rows):
+def _moved_back(value, place, given):
+    """The batch where it is wanted; an input that comes back as it was is itself."""
+    if not place:
+        return value
+    back = given.get((id(value), place))
+    return value.movedim(0, place) if back is None else back
+
+
+def _joined(rows, given):
+    """The outputs of all chunks; ``given`` are the inputs by what they were moved to and whence."""
     first, places, spec = rows[0]
     if len(rows) == 1:
-        return tree_unflatten(first, spec)
+        return tree_unflatten([_moved_back(v, place, given)
+                               for v, place in zip(first, places, strict=True)], spec)
     columns = zip(*[row[0] for row in rows], strict=True)
     return tree_unflatten([_joined_column(column, place)
                            for column, place in zip(columns, places, strict=True)], spec)
 
 
 def _joined_column(column, place):
-    return column[0] if place is None else ops.cat(list(column), place)
+    return column[0] if place is None else _moved_back(ops.cat(list(column), 0), place, {})

@@ -39,6 +39,20 @@ def level_of(value) -> int:
     return (<Tensor>value)._flags >> FL_LEVEL_SHIFT if isinstance(value, Tensor) else 0
 
 
+cdef int _refuse_batch(Tensor t, str what) except -1:
+    """Raise where the memory of ``t`` is that of a whole batch, at its level or at one below."""
+    cdef object inner = t
+    while level_of(inner):
+        if inner.__dict__.get("_batched"):
+            raise RuntimeError(
+                f"vmap: {what} inside a function that is vectorized is not allowed: the memory is "
+                "that of all samples, and the function sees one. Write x.detach() for values "
+                "without history, return a new tensor instead of replacing one, and ask for "
+                "memory formats outside of vmap")
+        inner = inner.__dict__["_inner"]
+    return 0
+
+
 def retarget_level(Tensor t not None, Tensor inner not None, int number, bint batched,
                    dict facts not None):
     """Let an existing tensor be of a level from now on, or stand for another ``inner``."""

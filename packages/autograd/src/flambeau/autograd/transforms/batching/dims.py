@@ -11,13 +11,13 @@ from flambeau.autograd.transforms.batching.basics import (
 )
 from flambeau.core import Tensor
 
-__all__ = ["DIM_ROWS", "by_dims", "flattened_best", "flattened_median", "reduction"]
+__all__ = ["DIM_ROWS", "by_dims", "cat", "flattened_best", "flattened_median", "reduction"]
 
 #: Rows whose tensors all have one rank, and whose Dim and Dims parameters speak of it.
 DIM_ROWS = (
     "max.dim", "min.dim", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "median.dim",
     "nanmedian.dim", "kthvalue", "mode", "softmax", "log_softmax", "softmax_grad",
-    "log_softmax_grad", "cat", "gather", "scatter_add", "scatter.src", "scatter.value",
+    "log_softmax_grad", "gather", "scatter_add", "scatter.src", "scatter.value",
     "scatter_reduce", "flip", "sort", "topk", "adaptive_mean", "adaptive_mean_grad",
     "adaptive_best", "fft_c2c", "fft_r2c", "fft_c2r")
 
@@ -37,6 +37,20 @@ def by_dims(level, op, args, flags, seen):
     if isinstance(results, Tensor):
         return _without_room(results)
     return tuple([_without_room(r) for r in results])
+
+
+def cat(level, op, args, flags, seen):
+    """A vector without elements joins tensors of any rank, as one of size 0 along the dim."""
+    tensors, dim = args
+    like = next((t for t in seen[0] if tuple(t.shape) != (0,)), None)
+    if like is None or like.ndim < 2:
+        return by_dims(level, op, args, flags, seen)
+    shape = list(like.shape)
+    shape[dim] = 0
+    batched = flags[0] or [False] * len(tensors)
+    tensors = [t.reshape([level.size] * f + shape) if tuple(sample.shape) == (0,) else t
+               for t, f, sample in zip(tensors, batched, seen[0], strict=True)]
+    return by_dims(level, op, (tensors, dim), flags, seen)
 
 
 def _first(value):

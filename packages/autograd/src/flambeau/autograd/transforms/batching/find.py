@@ -6,6 +6,7 @@ from functools import cache
 from flambeau.autograd.transforms.batching.dims import (
     DIM_ROWS,
     by_dims,
+    cat,
     flattened_best,
     flattened_median,
     reduction,
@@ -31,7 +32,7 @@ _DATA_DEPENDENT = ("nonzero",)
 _OWN = {
     **VIEW_RULES, **PLACE_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
     **RECURRENT_RULES,
-    "matmul": matmul, "linear": linear, "argmax": flattened_best, "argmin": flattened_best,
+    "cat": cat, "matmul": matmul, "linear": linear, "argmax": flattened_best, "argmin": flattened_best,
     "median": flattened_median, "nanmedian": flattened_median,
     "masked_select": masked_select, "masked_scatter": masked_scatter,
 }

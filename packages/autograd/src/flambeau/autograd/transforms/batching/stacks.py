@@ -21,8 +21,13 @@ def _in_front(level, op, args, flags, seen):
 
 
 def _clone(level, op, args, flags, seen):
-    """A memory format speaks of the dimensions that the function sees."""
-    return call(op, (args[0],))
+    """The order of the whole batch: that of each sample, or C order."""
+    if args[1] in (None, "preserve_format", "contiguous_format"):
+        return call(op, args)
+    raise RuntimeError(
+        f"vmap: memory_format={args[1]} inside a function that is vectorized: a sample's elements "
+        "lie between those of the others. Only preserve_format and contiguous_format are "
+        "supported there; change the format of the whole batch outside of vmap")
 
 
 def _aligned(level, op, args, flags, seen):

@@ -18,8 +18,27 @@ def _expand(level, op, args, flags, seen):
 def _as_strided(level, op, args, flags, seen):
     """The strides that the function sees are those in memory."""
     x, size, stride, offset = args
-    offset = seen[0].storage_offset() if offset is None else offset
+    start = seen[0].storage_offset()
+    offset = start if offset is None else offset
+    _check_reach(seen[0], size, stride, offset - start)
     return call(op, (x, (level.size, *size), (x.stride(0), *stride), offset))
+
+
+def _check_reach(x, size, stride, first):
+    """Refuse elements outside of the sample, which are those of other samples."""
+    if 0 in size:
+        return
+    last = first + _span(size, stride)
+    if first < 0 or not x.numel() or last > _span(x.shape, x.stride()):
+        raise RuntimeError(
+            f"vmap: as_strided({list(size)}, {list(stride)}) reaches elements {first} to {last} of "
+            f"the sample's memory, which holds a tensor of shape {list(x.shape)} and strides "
+            f"{list(x.stride())}. This is not supported inside of vmap: what lies beside it "
+            "belongs to other samples. Keep within the sample, or call as_strided outside of vmap")
+
+
+def _span(size, stride):
+    return sum([(n - 1) * s for n, s in zip(size, stride, strict=True)])
 
 
 def _permute(level, op, args, flags, seen):
@@ -57,7 +76,7 @@ def _transpose(level, op, args, flags, seen):
     x, first, second = args
     ndim = x.ndim - 1
     if ndim == 0:
-        return call("alias", (x,))
+        return x
     return call(op, (x, shifted(first, ndim), shifted(second, ndim)))
 
 

@@ -128,8 +128,8 @@ static fl_tensor *contiguous(fl_tensor *x, const fl_value &format) {
     wanted.tag = FL_STRING;
     wanted.s = name;
     wanted.len = (uint32_t)strlen(name);
-    return fl_has_format(x, name) ? same(x)
-                                  : fl_compose(FL_OP_clone, fl_tensor_value(x), wanted);
+    bool has_it = !(x->flags >> FL_LEVEL_SHIFT) && fl_has_format(x, name);  /* clone() knows levels */
+    return has_it ? same(x) : fl_compose(FL_OP_clone, fl_tensor_value(x), wanted);
 }
 
 int fl_call_contiguous(const fl_op *op, const fl_value *in, int n, fl_value *out) {

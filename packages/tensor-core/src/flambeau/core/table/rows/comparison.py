@@ -7,13 +7,13 @@ def _compare(name, symbol, bools, complex_too=False, aliases=(), **kinds):
     kinds |= {"float": formula, "int": formula, "bool": bools}
     if complex_too:
         kinds["complex"] = formula
-    return pointwise(f"{name}(Operand self, Operand other)", rule="bool", dunder=name,
+    return pointwise(f"{name}(Tensor self, Operand other)", rule="bool", dunder=name,
                      aliases=aliases, inplace=True, differentiable=False,
                      doc=f"Whether ``{formula}``.", **kinds)
 
 
 def _logic(name, numbers, bools):
-    return pointwise(f"logical_{name}(Operand self, Operand other)", float=numbers, int=numbers,
+    return pointwise(f"logical_{name}(Tensor self, Tensor other)", float=numbers, int=numbers,
                      complex=numbers, bool=bools, rule="bool", inplace=True, differentiable=False,
                      doc=f"Logical {name} of the truth of both.")
 

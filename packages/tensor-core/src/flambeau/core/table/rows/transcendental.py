@@ -39,10 +39,10 @@ ROWS = (
     _real("erf", "The error function.", aliases=("special.erf",)),
     _real("erfc", "The complementary error function.", aliases=("special.erfc",)),
     _real("sigmoid", "``1 / (1 + exp(-x))``.", aliases=("special.expit",)),
-    pointwise("atan2(Operand self, Operand other)", float="atan2(self, other)", rule="float",
+    pointwise("atan2(Tensor self, Tensor other)", float="atan2(self, other)", rule="float",
               inplace=True, aliases=("arctan2",), doc="The angle of the point (other, self)."),
-    pointwise("hypot(Operand self, Operand other)", float="hypot(self, other)", inplace=True,
+    pointwise("hypot(Tensor self, Tensor other)", float="hypot(self, other)", inplace=True,
               doc="``sqrt(self**2 + other**2)`` without overflow."),
-    pointwise("copysign(Operand self, Operand other)", float="copysign(self, other)",
+    pointwise("copysign(Tensor self, Operand other)", float="copysign(self, other)",
               rule="float", inplace=True, doc="The size of ``self`` with the sign of ``other``."),
 )

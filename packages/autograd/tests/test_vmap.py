@@ -1,0 +1,113 @@
+"""vmap: what it takes, what it refuses, and single samples against batches."""
+import pytest
+
+import flambeau
+from flambeau import func
+
+
+def _noise(x):
+    return x + flambeau.rand_like(x)
+
+
+# ---- chunks --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("chunks", [1, 2, 3, 7])
+def test_chunks_give_what_the_whole_batch_gives(chunks):
+    x = flambeau.arange(10.0).reshape(2, 5)
+    cut = func.chunk_vmap(flambeau.sum, in_dims=1, chunks=chunks)
+    assert cut(x).tolist() == [5.0, 7.0, 9.0, 11.0, 13.0]
+
+
+@pytest.mark.parametrize("transform", [
+    lambda: func.vmap(_noise, randomness="same", chunk_size=2),
+    lambda: func.chunk_vmap(_noise, randomness="same", chunks=3)])
+def test_the_same_numbers_in_every_chunk(transform):
+    rows = transform()(flambeau.zeros(5, 3)).tolist()
+    assert all(row == rows[0] for row in rows)
+
+
+def test_no_chunks():
+    with pytest.raises(ValueError, match="chunks should be greater than 0"):
+        func.chunk_vmap(_noise, chunks=0)
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+def test_in_dims_is_no_list():
+    with pytest.raises(ValueError, match="expected `in_dims` to be int or a"):
+        func.vmap(flambeau.mul, [0, 0])(flambeau.ones(2), flambeau.ones(2))
+    assert func.vmap(lambda z: z[0] + z[1], ([0, 0],))([flambeau.ones(2)] * 2).tolist() == [2, 2]
+
+
+def test_structures_of_dims():
+    pair = [flambeau.ones(2), flambeau.ones(2)]
+    for dims in (((0, 0),), ([0],), ((0, 0, 0),)):
+        with pytest.raises(ValueError, match="not compatible"):
+            func.vmap(lambda z: z[0] + z[1], dims)(pair)
+    by_name = func.vmap(lambda z: z["a"] * z["b"], ({"b": None, "a": 0},))
+    assert by_name({"a": flambeau.tensor([1.0, 2.0]), "b": 3.0}).tolist() == [3.0, 6.0]
+
+
+# ---- results -------------------------------------------------------------------------------------
+def test_results_that_are_no_tensors():
+    x = flambeau.zeros(2, 3)
+    result = func.vmap(lambda x: (x + 1, "text", None), out_dims=(0, None, None))(x)
+    assert result[0].tolist() == [[1.0] * 3] * 2 and result[1:] == ("text", None)
+    assert func.vmap(lambda x: "text", out_dims=None)(x) == "text"
+    with pytest.raises(ValueError, match="must only return Tensors"):
+        func.vmap(lambda x: "text")(x)
+
+
+def test_an_input_that_comes_back_is_itself():
+    x = flambeau.rand(2, 3)
+    assert func.vmap(flambeau.Tensor.acos_)(x) is x
+    assert func.vmap(lambda x: x, in_dims=1, out_dims=1)(x) is x
+    assert func.vmap(flambeau.Tensor.acos_, out_dims=1)(x)._base is x
+
+
+# ---- memory --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("transform", [lambda f: f, func.grad], ids=["alone", "grad"])
+def test_the_memory_of_a_batch_is_no_samples(transform):
+    def read(x):
+        return (x * x.data).sum()
+
+    def replace(x):
+        x.data = flambeau.ones(3)
+        return x.sum()
+    for function in (read, replace):
+        with pytest.raises(RuntimeError, match=r"x\.data inside a function that is vectorized"):
+            func.vmap(transform(function))(flambeau.rand(2, 3))
+
+
+def test_data_of_what_all_samples_share():
+    shared = flambeau.ones(3)
+    assert func.vmap(lambda x: x + shared.data)(flambeau.zeros(2, 3)).tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.as_strided([3], [1], 1), lambda x: x.as_strided([4, 1], [1, 1], 0),
+    lambda x: x[:0].as_strided([1], [1])])
+def test_as_strided_stays_within_the_sample(function):
+    with pytest.raises(RuntimeError, match="not supported inside of vmap"):
+        func.vmap(function)(flambeau.rand(2, 3))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.clone(memory_format=flambeau.channels_last),
+    lambda x: x.contiguous(memory_format=flambeau.channels_last),
+    lambda x: x * x.is_contiguous(memory_format=flambeau.channels_last)])
+def test_memory_formats(function):
+    with pytest.raises(RuntimeError, match=r"memory_format=(flambeau\.)?channels_last"):
+        func.vmap(function)(flambeau.rand(2, 3, 4, 5, 6))
+
+
+def test_copies_in_c_order():
+    x = flambeau.rand(2, 3, 4)
+    copy = func.vmap(lambda x: x.clone(memory_format=flambeau.contiguous_format), in_dims=1)(x)
+    assert copy.is_contiguous() and copy.tolist() == x.movedim(1, 0).tolist()
+
+
+def test_empty_tensors():
+    made = func.vmap(lambda x: x.new_empty_strided([0, 2], [4, 1]))(flambeau.zeros(7))
+    assert made.shape == (7, 0, 2) and made.stride() == (0, 4, 1)
+    x = flambeau.rand(5, 2, 3)
+    joined = func.vmap(lambda x, y: flambeau.cat([x, y], 1), (0, None))(x, flambeau.rand(0))
+    assert joined.tolist() == x.tolist()
