@@ -32,7 +32,8 @@ _DATA_DEPENDENT = ("nonzero",)
 _OWN = {
     **VIEW_RULES, **PLACE_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
     **RECURRENT_RULES,
-    "cat": cat, "matmul": matmul, "linear": linear, "argmax": flattened_best, "argmin": flattened_best,
+    "cat": cat, "matmul": matmul, "linear": linear,
+    "argmax": flattened_best, "argmin": flattened_best,
     "median": flattened_median, "nanmedian": flattened_median,
     "masked_select": masked_select, "masked_scatter": masked_scatter,
 }
