@@ -26,7 +26,7 @@ from situation_calls import CALLS, ONE_BY_ONE
 
 import flambeau
 from flambeau import nn
-from flambeau.core.table import ROWS, Row
+from flambeau.core.opdefs import OPDEFS, OpDef
 from flambeau.testing.convert import to_values
 from flambeau.testing.samples import samples
 
@@ -68,7 +68,7 @@ class Call:
         return min(slices) / REPEATS
 
 
-def function_in(library: Any, row: Row) -> Callable[..., Any] | None:
+def function_in(library: Any, row: OpDef) -> Callable[..., Any] | None:
     """Return the function or method that users of a library call a row by."""
     if row.overload:
         return None
@@ -83,7 +83,7 @@ def function_in(library: Any, row: Row) -> Callable[..., Any] | None:
     return None
 
 
-def small_arguments(row: Row) -> tuple[str, list[Any]] | None:
+def small_arguments(row: OpDef) -> tuple[str, list[Any]] | None:
     """Return a dtype and small contiguous arguments: floats where the row takes them."""
     if row.name in CALLS:
         return "float32", list(CALLS[row.name])
@@ -110,7 +110,7 @@ def value_in(library: Any, arg: Any, dtype: str) -> Any:
     return arg
 
 
-def plain_call(library: Any, row: Row) -> Call | None:
+def plain_call(library: Any, row: OpDef) -> Call | None:
     """Return a call of a row on small contiguous inputs."""
     function = function_in(library, row)
     found = small_arguments(row)
@@ -125,7 +125,7 @@ def plain_call(library: Any, row: Row) -> Call | None:
     return Call(function, values[:split], keywords)
 
 
-def situations(library: Any, row: Row, call: Call) -> Iterator[tuple[str, Call]]:
+def situations(library: Any, row: OpDef, call: Call) -> Iterator[tuple[str, Call]]:
     """Yield the call in each situation that the row allows."""
     yield "contiguous", call
     first, *others = call.args
@@ -147,7 +147,7 @@ def situations(library: Any, row: Row, call: Call) -> Iterator[tuple[str, Call]]
         yield "keyword", Call(call.function, call.args[:-1], {**call.kwargs, **named})
 
 
-def times_of(library: Any, row: Row) -> dict[str, float]:
+def times_of(library: Any, row: OpDef) -> dict[str, float]:
     """Return the nanoseconds of a row per situation."""
     call = plain_call(library, row)
     found = {}
@@ -169,7 +169,7 @@ def measure() -> tuple[float, Times, Times]:
     ours: Times = {}
     theirs: Times = {}
     units = []
-    for row in ROWS:
+    for row in OPDEFS:
         for library, table in ((flambeau, ours), (peer, theirs)):
             before = unit.nanoseconds() or 0.0
             times = times_of(library, row) if library else {}

@@ -17,24 +17,24 @@ from building import compile_extension, run_program
 
 HERE = Path(__file__).parent
 CORE = HERE.parent / "packages" / "tensor-core"
-ROWS = Path("src/flambeau/core/table/rows")
+FAMILIES = Path("src/flambeau/core/opdefs/families")
 
 FIRST_ROW = '''"""A row that was not there before."""
-from flambeau.core.table.make import pointwise
+from flambeau.core.opdefs.make import pointwise
 
-ROWS = (pointwise("a_row_before_all_others(Tensor self)", float="self + 1", doc="One more."),)
+OPDEFS = (pointwise("a_row_before_all_others(Tensor self)", float="self + 1", doc="One more."),)
 '''
 #: file -> what to replace, once, by what.
 CHANGES = {
     "__init__.py": [
-        ("table.rows import (", "table.rows import (\n    first,"),
-        ("_MODULES = (", "_MODULES = (first, "),
+        ("opdefs.families import (", "opdefs.families import (\n    first,"),
+        ("MODULES = (", "MODULES = (first, "),
     ],
-    "reductions.py": [
+    "reduce.py": [
         ('"softmax(Tensor self, Dim dim, DType? dtype=None)"',
          '"softmax(Tensor self, Dim dim, DType? dtype=None, *, Bool halved=False)"'),
     ],
-    "arithmetic.py": [
+    "pointwise/arithmetic.py": [
         ('"mul(Operand self, Operand other)"', '"mul(Operand self, Operand other, *, Scalar c=1)"'),
     ],
 }
@@ -74,9 +74,9 @@ print(fl.a_row_before_all_others(fl.zeros(1)).tolist())
 
 def alter(sources: Path) -> None:
     """Insert the row and the parameters."""
-    (sources / ROWS / "first.py").write_text(FIRST_ROW)
+    (sources / FAMILIES / "first.py").write_text(FIRST_ROW)
     for name, changes in CHANGES.items():
-        path = sources / ROWS / name
+        path = sources / FAMILIES / name
         text = path.read_text()
         for old, new in changes:
             assert text.count(old) == 1, f"{name} no longer has {old!r} once: adapt CHANGES"

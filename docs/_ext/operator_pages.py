@@ -1,13 +1,11 @@
-"""Sphinx extension: one reference page per section of the operator table.
+"""Sphinx extension: one reference page per module of operator definitions.
 
-The pages are derived from the rows at every build, so that an operator which is in the table is
+The pages are derived from the definitions at every build, so that an operator which is defined is
 in the manual, and one which is not is in neither.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,35 +14,33 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from flambeau.core._core import find_op
+from flambeau.core.opdefs.families import MODULES
 from flambeau.core.operator_docs import arguments as arguments_of
 from flambeau.core.operator_docs import errors, result
-from flambeau.core.table import rows
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-    from flambeau.core.table import Row
+    from flambeau.core.opdefs import OpDef
 
 
 def sections() -> Iterator[ModuleType]:
-    """Yield the modules of the table, in the order of their names."""
-    for found in pkgutil.iter_modules(rows.__path__):
-        yield importlib.import_module(f"{rows.__name__}.{found.name}")
+    """Yield the modules of definitions."""
+    yield from MODULES
 
 
 def title(section: ModuleType) -> str:
     """Return the heading of a section: what its module's docstring says."""
-    first = (section.__doc__ or section.__name__).strip().splitlines()[0]
-    return re.sub(r" rows?\b", "", first).rstrip(".")
+    return (section.__doc__ or section.__name__).strip().splitlines()[0].rstrip(".")
 
 
-def arguments(row: Row, bound: bool = False) -> str:
+def arguments(row: OpDef, bound: bool = False) -> str:
     """Return `(self, other, *, out=None)`, without `self` when it is bound."""
     text = row.signature[row.signature.index("(") :]
     return re.sub(r"^\(\w+(, )?", "(", text) if bound else text
 
 
-def headings(row: Row) -> list[str]:
+def headings(row: OpDef) -> list[str]:
     """Return the signatures under which one row can be called."""
     found = []
     if "function" in row.forms:
@@ -59,7 +55,7 @@ def headings(row: Row) -> list[str]:
     return found
 
 
-def entry(row: Row) -> list[str]:
+def entry(row: OpDef) -> list[str]:
     """Return the lines that describe one row."""
     first, *others = headings(row)
     lines = [f".. py:function:: {first}"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.autograd.transforms.batching import batch_way
 from flambeau.autograd.transforms.forward import forward_way
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -24,7 +24,7 @@ def page() -> str:
     """Return the page, a table."""
     lines = [HEADING, "=" * len(HEADING), "", INTRODUCTION, ".. list-table::", "   :header-rows: 1",
              "", "   * - Operator", "     - Tangents", "     - Batches"]
-    for row in sorted(ROWS, key=lambda row: row.key):
+    for row in sorted(OPDEFS, key=lambda row: row.key):
         if row.category != "composite":
             lines += [f"   * - ``{row.key}``", f"     - {forward_way(row.key)}",
                       f"     - {batch_way(row.key)}"]

@@ -67,14 +67,14 @@ endfunction()
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cython)
 
 # flambeau_cython_module(path flags): one extension module of translated C++; its target is named by
-# the path with dots (`_engine`, `rules.views`).
+# the path with dots (`_engine`, `rules.shape`).
 function(flambeau_cython_module path flags)
   get_filename_component(folder ${path} DIRECTORY)
   get_filename_component(name ${path} NAME_WE)
   target_of(${path} target)
   python_add_library(${target} MODULE ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp WITH_SOABI)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
-  target_include_directories(${target} PRIVATE ${FLAMBEAU_INCLUDE} ${ROOM} ${ROOM}/csrc)
+  target_include_directories(${target} PRIVATE ${FLAMBEAU_INCLUDE} ${ROOM})
   target_compile_options(${target} PRIVATE ${flags} ${COMPILE_FLAGS})
   target_link_options(${target} PRIVATE ${SANITIZE_FLAGS})
   install(TARGETS ${target} DESTINATION flambeau/autograd/${folder})

@@ -9,8 +9,8 @@ from numbers_for_tests import reals
 
 import flambeau
 from flambeau.core import ops
-from flambeau.core.table import ROWS
-from flambeau.core.table.autocast import POLICIES
+from flambeau.core.opdefs import OPDEFS
+from flambeau.core.opdefs.autocast import POLICIES
 
 LOW, FULL = flambeau.bfloat16, flambeau.float32
 
@@ -224,7 +224,7 @@ def test_cuda_without_a_gpu_warns_and_changes_nothing():
 
 
 def test_the_column_of_the_table():
-    policies = {row.key: row.autocast for row in ROWS}
+    policies = {row.key: row.autocast for row in OPDEFS}
     assert policies["matmul"] == "lower" and policies["add"] == ""
     for policy, keys in POLICIES.items():
         assert {policies[key] for key in keys.split()} == {policy}

@@ -13,7 +13,7 @@ from flambeau.autograd.functional import hessian, jacobian
 from flambeau.autograd.transforms.batching import batch_way
 from flambeau.autograd.transforms.forward import forward_way
 from flambeau.autograd.transforms.stack import STATE
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 
 load_rules()
 
@@ -34,27 +34,27 @@ class TestWays:
     """Which rows take which way; a new row must land in one of them."""
 
     def test_every_differentiable_row_has_tangents(self):
-        ways = {row.key: forward_way(row.key) for row in ROWS}
+        ways = {row.key: forward_way(row.key) for row in OPDEFS}
         assert set(ways.values()) <= {
             "elementwise", "linear", "product", "own", "gradient", "none", "composite"}
-        for row in ROWS:
+        for row in OPDEFS:
             if row.category != "composite":
                 assert (ways[row.key] == "none") == (row.key in NO_DERIVATIVE)
 
     def test_rows_left_to_the_gradient(self):
-        left = {row.key for row in ROWS if forward_way(row.key) == "gradient"}
+        left = {row.key for row in OPDEFS if forward_way(row.key) == "gradient"}
         assert len(left) < 60
         assert not left & {"exp", "matmul", "sum", "conv2d", "softmax", "sort", "max.dim"}
 
     def test_rows_left_to_a_loop(self):
         load_rules()
-        left = {row.key for row in ROWS if batch_way(row.key) == "loop"
+        left = {row.key for row in OPDEFS if batch_way(row.key) == "loop"
                 and row.key not in NO_DERIVATIVE}
         assert left == {"cdist_of", "ctc_loss_rows", "ctc_loss_grad", "embedding_bag_rows",
                         "linalg_lstsq_by", "ormqr", "pdist_euclidean"}
 
     def test_refused_rows(self):
-        assert {row.key for row in ROWS if batch_way(row.key) == "refused"} == {"nonzero"}
+        assert {row.key for row in OPDEFS if batch_way(row.key) == "refused"} == {"nonzero"}
 
 
 class TestGrad:

@@ -7,8 +7,8 @@ import flambeau
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 from flambeau.core import find_op, ops
-from flambeau.core.table import ROWS
-from flambeau.core.table.derived import derived_key
+from flambeau.core.opdefs import OPDEFS
+from flambeau.core.opdefs.derived import derived_key
 
 load_rules()
 
@@ -27,7 +27,7 @@ def _exists(key):
     return True
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+@pytest.mark.parametrize("row", OPDEFS, ids=lambda row: row.key)
 def test_every_row_is_accounted_for(row):
     """Ruled, derived from its formula, made of other operators, or declared without."""
     ways = {"rule": row.key in RULES, "none": row.key in NO_DERIVATIVE,
@@ -37,7 +37,7 @@ def test_every_row_is_accounted_for(row):
     assert sum(ways.values()) <= 1
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+@pytest.mark.parametrize("row", OPDEFS, ids=lambda row: row.key)
 def test_declarations_agree_with_the_table(row):
     if row.key in NO_DERIVATIVE and row.category != "pointwise":
         assert not row.differentiable
@@ -46,12 +46,12 @@ def test_declarations_agree_with_the_table(row):
 
 
 def test_no_rule_is_for_an_operator_that_does_not_exist():
-    keys = {row.key for row in ROWS}
+    keys = {row.key for row in OPDEFS}
     assert set(RULES) - keys == set()
     assert NO_DERIVATIVE - keys == set()
 
 
-DERIVED = [row for row in ROWS
+DERIVED = [row for row in OPDEFS
            if row.category == "pointwise" and row.key not in RULES | dict.fromkeys(NO_DERIVATIVE)
            and row.differentiable]
 #: Flat or straight between steps: the first derivative is constant and has no history.

@@ -9,7 +9,7 @@ import flambeau
 from flambeau import func
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 from flambeau.core import ops
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 
 load_rules()
 pytestmark = pytest.mark.filterwarnings("ignore:vmap. .* has no batching rule")
@@ -26,7 +26,7 @@ def _of_row(row):
         reals(*shapes[i], low=low, high=high, seed=i) for i in range(count)))
 
 
-DERIVED = {row.key: [_of_row(row)] for row in ROWS
+DERIVED = {row.key: [_of_row(row)] for row in OPDEFS
            if row.category == "pointwise" and row.differentiable
            and row.key not in RULES and row.key not in NO_DERIVATIVE}
 CALLS = [pytest.param(make, id=f"{key}-{n}") for table in (SAMPLES, DERIVED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.core.table import by_name
+from flambeau.core.opdefs import by_name
 from flambeau.jit.ir import Graph, Node, Value
 
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import flambeau
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 from flambeau.jit import bridge
 from flambeau.jit.interpreter import Scalars, run_graph
 from flambeau.jit.ir import Graph, Node
@@ -22,7 +22,7 @@ INTEGERS = [0, 1, -1, 2, -2, 3, 7, 10, -10, 63, 64, 65, -64, 127, -128, 255, 2**
 #: int8 and uint8 wrap, bfloat16 rounds, int64 becomes floating where the row says so.
 DTYPES = ("float32", "float64", "bfloat16", "int64", "int32", "int8", "uint8", "bool", "complex64",
           "complex128")
-POINTWISE = [row for row in ROWS if row.category == "pointwise"]
+POINTWISE = [row for row in OPDEFS if row.category == "pointwise"]
 
 
 def specials(name):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.core.files import FileError
+from flambeau.core.io import FileError
 from flambeau.utils import data
 from flambeau.utils.data import readers
 

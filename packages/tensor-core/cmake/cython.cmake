@@ -20,10 +20,13 @@ function(flambeau_cythonize targets sources modules)
 endfunction()
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cython ${GEN})
 
-# flambeau_cython_module(target destination flags): one extension module of translated C++.
+# flambeau_cython_module(target destination flags): one extension module of translated C++; a
+# target may be named by its path with dots (`shape.joins`).
 function(flambeau_cython_module target destination flags)
+  string(REGEX REPLACE ".*[.]" "" name ${target})
   python_add_library(${target} MODULE ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp WITH_SOABI)
   flambeau_target(${target})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
   target_compile_options(${target} PRIVATE ${flags} ${CYTHON_FLAGS})
   target_link_options(${target} PRIVATE ${SANITIZE_FLAGS})
   install(TARGETS ${target} DESTINATION ${destination})

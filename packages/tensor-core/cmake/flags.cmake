@@ -31,7 +31,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   # Kernel files that are hardly faster at v4 than at v3, which serves there as well.
-  set(NOT_FOR_v4 accumulate grid transpose pw_rare_0 pw_rare_1 pw_rare_2 pw_rare_3)
+  set(NOT_FOR_v4 accumulate grid transpose
+    pw_rare_activations pw_rare_arithmetic pw_rare_special pw_rare_transcendental)
   list(APPEND BASE_FLAGS -march=x86-64-v2)
   list(APPEND CYTHON_FLAGS -march=x86-64-v2)
 else()
@@ -42,7 +43,7 @@ endif()
 foreach(level IN LISTS ISA_LEVELS)
   set(RARE_ISA_${level} ${level})
 endforeach()
-if(pw_rare_0 IN_LIST NOT_FOR_v4)
+if(pw_rare_arithmetic IN_LIST NOT_FOR_v4)
   set(RARE_ISA_v4 v3)
 endif()
 

@@ -2,8 +2,10 @@
 # the build folder's gen/ is named here, relative to gen/.
 set(GENERATED_BASE_NAMES ops_table.cpp)    # compiled once
 set(GENERATED_KERNEL_NAMES
-  pw_0.cpp pw_1.cpp pw_2.cpp pw_3.cpp pw_4.cpp pw_rare_0.cpp pw_rare_1.cpp
-  pw_rare_2.cpp pw_rare_3.cpp pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level
+  pw_rare_transcendental.cpp pw_arithmetic.cpp pw_special.cpp pw_transcendental.cpp
+  pw_activations.cpp pw_rare_arithmetic.cpp pw_comparison.cpp pw_rare_special.cpp
+  pw_rare_activations.cpp pw_numbers.cpp pw_loss.cpp
+  pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level, the longest first
 set(GENERATED_OTHER_NAMES op_index.h op_index.pxi pw_helpers.h tensor.pxi)   # headers and .pxi files, included by others
 set(GENERATED_STUB_NAMES __init__.pyi fft.pyi linalg.pyi special.pyi amp/__init__.pyi
   core/_core.pyi core/functional.pyi core/ops.pyi
@@ -28,14 +30,14 @@ set(GENERATED_ALL
 
 if(GENERATED_ALL)
   file(GLOB_RECURSE generator_inputs CONFIGURE_DEPENDS
-    ${CORE}/gen/*.py ${CORE}/table/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
-    ${CORE}/gen/stub_templates/*.in ${CORE}/parts/*.in)
+    ${CORE}/codegen/*.py ${CORE}/opdefs/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
+    ${CORE}/codegen/stub_templates/*.in ${CORE}/bindings/*.in)
   list(APPEND generator_inputs ${CORE}/../rooms.py ${CORE}/../__init__.py)
   add_custom_command(
     OUTPUT ${GENERATED_ALL}
-    COMMAND ${Python_EXECUTABLE} ${CORE}/gen/generate.py --out ${GEN} --stubs ${STUBS}
+    COMMAND ${Python_EXECUTABLE} ${CORE}/codegen/generate.py --out ${GEN} --stubs ${STUBS}
     DEPENDS ${generator_inputs}
-    COMMENT "Generating sources from the operator table" VERBATIM)
+    COMMENT "Generating sources from the operator definitions" VERBATIM)
   add_custom_target(generated DEPENDS ${GENERATED_ALL})
   if(NOT FLAMBEAU_INPLACE)
     install(DIRECTORY ${STUBS}/ DESTINATION flambeau)

@@ -15,7 +15,7 @@ import sys
 
 import flambeau
 from flambeau.core import ops
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 from flambeau.testing.convert import to_values
 from flambeau.testing.samples import samples
 
@@ -155,7 +155,7 @@ def main(seed: int, rounds: int, names: list[str]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     flambeau.manual_seed(seed)
     for number in range(rounds):
-        for row in ROWS:
+        for row in OPDEFS:
             if not names or row.name in names:
                 attempt(random.Random(f"{seed} {row.key} {number}"), row)
 

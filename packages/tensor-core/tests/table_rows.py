@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flambeau.core import ops
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 
-POINTWISE = [row for row in ROWS if row.category == "pointwise"]
+POINTWISE = [row for row in OPDEFS if row.category == "pointwise"]
 FUNCTION, METHOD, NN = "function", "method", "nn"
 
 

@@ -12,7 +12,7 @@ import pytest
 from arrays import make
 
 import flambeau
-from flambeau.core.files import FileError
+from flambeau.core.io import FileError
 
 DTYPES = ("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
           "float16", "float32", "float64", "complex64", "complex128")

@@ -12,7 +12,7 @@ import pytest
 
 import flambeau
 from flambeau.core import backends
-from flambeau.core.table import by_name
+from flambeau.core.opdefs import by_name
 from flambeau.testing import tolerances
 from flambeau.testing.backend import main, report, run_contract
 from flambeau.testing.contract_rows import Outcome, check_row

@@ -14,7 +14,7 @@ from checkpoint_files import Call, Name, Stored, archive, code, program, tensor
 
 import flambeau
 from flambeau import rooms
-from flambeau.core.files import FileError
+from flambeau.core.io import FileError
 
 F4 = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
 FLOATS = Stored("Float", "0", 6)

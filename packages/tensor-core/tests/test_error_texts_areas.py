@@ -11,7 +11,7 @@ from test_error_texts import GOLDEN as GENERAL
 import flambeau
 from flambeau import fft, linalg
 from flambeau.core import namespaces, ops
-from flambeau.core.files.errors import FileError
+from flambeau.core.io.errors import FileError
 
 T, nn = flambeau.tensor, SimpleNamespace(**namespaces["nn.functional"])
 X, M, L, Z = T([1.0, 2.0, 3.0]), flambeau.ones(2, 3), flambeau.ones(1, 2, 3), T([1 + 2j])

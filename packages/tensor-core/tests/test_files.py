@@ -17,7 +17,7 @@ import pytest
 from arrays import DTYPES, make, tensor
 
 import flambeau
-from flambeau.core.files import FileError, write_tensors
+from flambeau.core.io import FileError, write_tensors
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from flambeau.core import scope, scope_path, scopes_wanted, want_scopes
-from flambeau.core.table import ROWS
-from flambeau.core.table.autocast import POLICIES, with_policies
+from flambeau.core.opdefs import OPDEFS
+from flambeau.core.opdefs.autocast import POLICIES, with_policies
 
 
 def test_scopes_nest_and_end_with_errors():
@@ -43,8 +43,8 @@ def test_names_are_strings():
 
 
 def test_the_column_for_autocast():
-    by_key = {row.key: row.autocast for row in ROWS}
+    by_key = {row.key: row.autocast for row in OPDEFS}
     assert by_key["matmul"] == "lower" and by_key["cat"] == "promote" and by_key["add"] == ""
     assert {p for p in by_key.values() if p} == set(POLICIES)
-    with pytest.raises(ValueError, match="no row has"):
-        with_policies(ROWS[:3])
+    with pytest.raises(ValueError, match="not defined"):
+        with_policies(OPDEFS[:3])

@@ -15,7 +15,7 @@ from table_rows import POINTWISE
 import flambeau
 from flambeau import core
 from flambeau.core import ops
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 
 CORE = Path(core.__file__).parent
 
@@ -100,7 +100,7 @@ NO_ROW_METHODS = {
 def _names(form: str) -> set[str]:
     """The Python names that the table asks for."""
     found = set()
-    for row in ROWS:
+    for row in OPDEFS:
         if form in row.forms:
             found |= {row.name, *row.plain_aliases}
         if row.inplace and (form in row.forms or (form == "method" and "inplace" in row.forms)):
@@ -134,7 +134,7 @@ def test_every_tensor_attribute_has_a_row_or_a_reason():
 
 
 def test_python_operators_are_rows():
-    dunders = {row.dunder for row in ROWS if row.dunder}
+    dunders = {row.dunder for row in OPDEFS if row.dunder}
     assert dunders >= {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg",
                        "pos", "abs", "invert", "and", "or", "xor", "lt", "le", "eq", "ne", "gt",
                        "ge"}
@@ -144,7 +144,7 @@ def test_python_operators_are_rows():
 
 def test_every_row_is_found_at_run_time_and_documented():
     keys = set(core.op_keys())
-    for row in ROWS:
+    for row in OPDEFS:
         assert row.key in keys
         assert hasattr(ops, row.name)
         assert row.doc.endswith(".")
@@ -154,11 +154,11 @@ def test_every_row_is_found_at_run_time_and_documented():
 
 def test_every_row_has_test_calls():
     covered = {row.key for row in POINTWISE} | set(calls.CALLS) | set(calls.ELSEWHERE)
-    assert {row.key for row in ROWS} == covered
+    assert {row.key for row in OPDEFS} == covered
 
 
 def test_facts_of_the_rows():
-    for row in ROWS:
+    for row in OPDEFS:
         assert row.category in ("pointwise", "reduction", "view", "kernel", "composite")
         assert bool(row.formulas) == (row.category == "pointwise"), row.key
         if row.category == "view":
@@ -177,17 +177,17 @@ def generated(tmp_path_factory):
 
     def run(name, module=None, line=None):
         core_copy = folder / name / "flambeau" / "core"
-        for part in ("formula", "table", "gen", "parts"):
+        for part in ("formula", "opdefs", "codegen", "bindings"):
             shutil.copytree(CORE / part, core_copy / part)
         if module is not None:
-            path = core_copy / "table" / "rows" / module
+            path = core_copy / "opdefs" / "families" / module
             text = path.read_text()
             assert len(re.findall(line, text)) == 1
             path.write_text(re.sub(line, "", text))
         out = folder / name / "out"
         for module_of_package in ("__init__.py", "rooms.py"):
             shutil.copy(CORE.parent / module_of_package, core_copy.parent)
-        command = [sys.executable, str(core_copy / "gen" / "generate.py"), "--out", str(out),
+        command = [sys.executable, str(core_copy / "codegen" / "generate.py"), "--out", str(out),
                    "--stubs", str(out / "stubs")]
         subprocess.run(command, check=True)
         return {str(p.relative_to(out)): p.read_text() for p in out.rglob("*") if p.is_file()}
@@ -205,7 +205,7 @@ TRACES = {
 
 def test_deleting_a_row_removes_function_method_inplace_out_stub_and_derivatives(generated):
     whole = generated("whole")
-    reduced = generated("reduced", "transcendental.py",
+    reduced = generated("reduced", "pointwise/transcendental.py",
                         r'    _real\("tanh", "Hyperbolic tangent\."\),\n')
     assert whole.keys() == reduced.keys()
     for name, traces in TRACES.items():
@@ -222,7 +222,7 @@ def test_deleting_a_row_removes_function_method_inplace_out_stub_and_derivatives
 
 
 def test_deleting_a_row_with_a_python_operator_removes_its_slots(generated):
-    reduced = generated("slots", "arithmetic.py",
+    reduced = generated("slots", "pointwise/arithmetic.py",
                         r'    pointwise\("bitwise_xor\((?:.|\n)*?Bitwise exclusive or\."\),\n')
     assert "__xor__" not in reduced["tensor.pxi"]
     assert "__ixor__" not in reduced["tensor.pxi"]
@@ -238,9 +238,9 @@ def test_deleting_a_row_removes_its_page():
         import operator_pages
     finally:
         sys.path.remove(str(pages))
-    listed = {heading for row in ROWS for heading in operator_pages.headings(row)}
+    listed = {heading for row in OPDEFS for heading in operator_pages.headings(row)}
     assert any("flambeau.tanh(" in h for h in listed)
-    others = [row for row in ROWS if row.key != "tanh"]
+    others = [row for row in OPDEFS if row.key != "tanh"]
     assert not any(re.search(r"\btanh_?\(", h) for row in others
                    for h in operator_pages.headings(row))
 

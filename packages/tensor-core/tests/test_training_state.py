@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.core.files import FileError
+from flambeau.core.io import FileError
 
 ROUNDS = int(os.environ.get("FLAMBEAU_KILLS", "8"))
 

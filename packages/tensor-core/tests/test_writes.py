@@ -10,7 +10,7 @@ from table_rows import POINTWISE
 
 import flambeau
 from flambeau.core import ops
-from flambeau.core.table import ROWS
+from flambeau.core.opdefs import OPDEFS
 
 INPLACE = [row for row in POINTWISE if row.inplace]
 OUT = [row for row in POINTWISE if row.out and row.forms]
@@ -50,7 +50,7 @@ def test_out_form_equals_the_function(row):
 
 
 def test_every_inplace_row_has_the_method_and_the_function():
-    for row in ROWS:
+    for row in OPDEFS:
         if not row.inplace:
             continue
         names = [row.name, *row.plain_aliases] if "method" in row.forms else []

@@ -4,7 +4,7 @@ They are tuples. A type takes a sequence of its fields: ``return_types.max((valu
 """
 from __future__ import annotations
 
-from flambeau.core.composites.histograms import Histogramdd as _Histogramdd
+from flambeau.core.composites.statistics.histograms import Histogramdd as _Histogramdd
 from flambeau.core.ops import OUTPUT_TYPES as _OUTPUT_TYPES
 
 _TYPES = {**_OUTPUT_TYPES, "histogramdd": _Histogramdd}

@@ -77,8 +77,9 @@ OLDER = {
     **dict.fromkeys(("OutOfMemoryError", "is_storage", "layout", "memory_format",
                      "set_default_tensor_type", "typename", "UntypedStorage", "TypedStorage",
                      "from_file"),
-                    "core.older_names"),
-    **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"), "core.lowrank"),
+                    "core.compat.older_names"),
+    **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
+                    "core.composites.linalg.lowrank"),
 }
 
 # Names that PyTorch has and this library does not: what to use instead.
@@ -208,11 +209,11 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
             setattr(sys.modules[package], name, value)
             return value
         if not prefix and name.endswith("Tensor"):
-            tensor_type = import_module("flambeau.core.typed").named(name)
+            tensor_type = import_module("flambeau.core.compat.tensor_types").named(name)
             if tensor_type is not None:
                 return tensor_type
         if not prefix and name.endswith("Storage"):
-            storage_type = import_module("flambeau.core.typed_storages").named_class(name)
+            storage_type = import_module("flambeau.core.compat.typed_storages").named_class(name)
             if storage_type is not None:
                 return storage_type
         hint = f"; {RESERVED[key]}" if key in RESERVED else ""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 
 import flambeau
-from flambeau.core import _core, copying, files, install_tensor_methods, ops, printing, register_op
-from flambeau.core.files import safetensors
+from flambeau.core import _core, copying, install_tensor_methods, ops, printing, register_op
+from flambeau.core import io as tensor_io
+from flambeau.core.io import safetensors
 
 RIGHT = dict(_core.operators())
 
@@ -108,7 +109,7 @@ def write_in_place():
             file.flush()
             os.fsync(file.fileno())
 
-    files.replace_atomically = write
+    tensor_io.replace_atomically = write
 
 
 def unchecked_cover():

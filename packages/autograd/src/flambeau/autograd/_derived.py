@@ -54,8 +54,8 @@ def _derive(key: str) -> None:
     """Derive the rows and register them."""
     from dataclasses import replace
 
+    from flambeau.core.opdefs.derived import derived_row
     from flambeau.core.register import register_row, row
-    from flambeau.core.table.derived import derived_row
 
     own = row(key)
     renamed = _renamed(own)

@@ -9,8 +9,8 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core.backends import Backend
+from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
-from flambeau.core.table.wide import in_double
 from flambeau.cuda import params, source
 
 #: The dtype that each kind computes in.

@@ -11,11 +11,11 @@ from functools import cache
 from importlib import resources
 
 from flambeau.core.formula import helpers, parse, render_function
+from flambeau.core.opdefs import OPDEFS, OpDef
+from flambeau.core.opdefs.derived import derived_rows
+from flambeau.core.opdefs.make import pointwise
+from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS
 from flambeau.core.promotion import result_kind
-from flambeau.core.table import ROWS, Row
-from flambeau.core.table.derived import derived_rows
-from flambeau.core.table.make import pointwise
-from flambeau.core.table.row import FORMULA_OF_KIND, KINDS
 
 C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
            "c128": "fl_c128"}
@@ -48,11 +48,11 @@ class Module:
 
 
 @cache
-def _rows() -> dict[str, Row]:
-    return {row.key: row for row in (*ROWS, *derived_rows(ROWS), IDENTITY, CUBE)}
+def _rows() -> dict[str, OpDef]:
+    return {row.key: row for row in (*OPDEFS, *derived_rows(OPDEFS), IDENTITY, CUBE)}
 
 
-def find_row(key: str) -> Row:
+def find_row(key: str) -> OpDef:
     """A row, built in, registered at run time, or this package's own."""
     if key in _rows():
         return _rows()[key]
@@ -111,15 +111,15 @@ def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text()
 
 
-def kernel_name(row: Row, kind: str) -> str:
+def kernel_name(row: OpDef, kind: str) -> str:
     return f"k_{row.symbol}_{kind}"
 
 
-def _width(row: Row) -> int:
+def _width(row: OpDef) -> int:
     return len(row.params) + len(row.outputs)
 
 
-def pointwise_source(row: Row, kind: str) -> str:
+def pointwise_source(row: OpDef, kind: str) -> str:
     """The formula as a device function and the two kernels around it."""
     name, masks = kernel_name(row, kind), {p.name for p in row.operands if p.role == "Mask"}
     operands = {p.name: "b" if p.name in masks else kind for p in row.operands}
@@ -132,7 +132,7 @@ def pointwise_source(row: Row, kind: str) -> str:
     return "\n".join([function, *kernels])
 
 
-def _kernel(row: Row, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
+def _kernel(row: OpDef, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
     """A grid-stride loop: load the operands, call the formula, store the outputs."""
     name, suffix = kernel_name(row, kind), "_near" if near else ""
     places = {p.name: i for i, p in enumerate(row.params)}

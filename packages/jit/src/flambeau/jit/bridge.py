@@ -11,7 +11,8 @@ from functools import cache
 from typing import Any
 
 from flambeau import core
-from flambeau.core import _core, files
+from flambeau.core import _core
+from flambeau.core import io as tensor_io
 from flambeau.jit.ir import Value
 from flambeau.jit.literals import Device, DType, Opaque, Slot
 
@@ -140,19 +141,19 @@ def equal(one: Tensor, other: Tensor) -> bool:
 def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     """Named tensors as the bytes of a safetensors file."""
     file = io.BytesIO()
-    files.write_tensors(file, dict(tensors))
+    tensor_io.write_tensors(file, dict(tensors))
     return file.getvalue()
 
 
 def tensors_from_bytes(content: bytes) -> dict[str, Tensor]:
     """The tensors of a safetensors file, in memory of their own."""
-    tensors, _ = files.read_tensors(memoryview(bytearray(content)))
+    tensors, _ = tensor_io.read_tensors(memoryview(bytearray(content)))
     return dict(tensors)
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place, flush it to disk and rename it."""
-    files.replace_atomically(path, lambda file: file.write(content))
+    tensor_io.replace_atomically(path, lambda file: file.write(content))
 
 
 # ---- operators ----------------------------------------------------------------------------

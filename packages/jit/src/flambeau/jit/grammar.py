@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from flambeau.core.table import Param, Row
+from flambeau.core.opdefs import OpDef, Param
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, shape_for, symbol
 from flambeau.jit.errors import GraphError
@@ -120,7 +120,7 @@ class _Checker:
             if isinstance(leaf, Dim):
                 self.check_size(leaf, node)
 
-    def check_types(self, node: Node, row: Row) -> None:
+    def check_types(self, node: Node, row: OpDef) -> None:
         if node.op == FUSED:
             self.check_region(node)
             return
@@ -131,7 +131,7 @@ class _Checker:
                 at = f" for {sizes}" if sizes else ""
                 self.fail(node, f"the operator gives {_types(expected)}{at}, not {_types(found)}")
 
-    def expected(self, node: Node, row: Row, sizes: dict[str, int]) -> list[Value]:
+    def expected(self, node: Node, row: OpDef, sizes: dict[str, int]) -> list[Value]:
         args = map_args(node.args, lambda leaf: _concrete(leaf, sizes))
         written = [args[i] for i in written_params(row.key) if args[i] is not None]
         if node.op == VIEW_WRITE:

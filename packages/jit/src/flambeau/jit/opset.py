@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from flambeau.core.table import ROWS, Row
-from flambeau.core.table.make import kernel
+from flambeau.core.opdefs import OPDEFS, OpDef
+from flambeau.core.opdefs.make import kernel
 from flambeau.jit import bridge
 
 FUSED = "fused"
@@ -26,11 +26,11 @@ DATA_DEPENDENT = frozenset({"nonzero", "masked_select"})
 
 
 @cache
-def _table() -> dict[str, Row]:
-    return {row.key: row for row in (*ROWS, *_OWN)}
+def _table() -> dict[str, OpDef]:
+    return {row.key: row for row in (*OPDEFS, *_OWN)}
 
 
-def find_row(key: str) -> Row | None:
+def find_row(key: str) -> OpDef | None:
     """The row with this key: built in, of this package, or registered at run time."""
     row = _table().get(key)
     return row if row is not None else bridge.registered_row(key)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flambeau.core.table import Row
+from flambeau.core.opdefs import OpDef
 from flambeau.jit import bridge
 from flambeau.jit.aliasing import Cell, Handle, Step
 from flambeau.jit.errors import TraceError
@@ -118,7 +118,7 @@ class Recorder:
         return result
 
     def node(
-        self, row: Row, args: Sequence[Any], outs: Sequence[Tensor] | None
+        self, row: OpDef, args: Sequence[Any], outs: Sequence[Tensor] | None
     ) -> list[Tensor]:
         """Any other operator: its results are new tensors, or are written to targets."""
         specs = bridge.infer_specs(row.key, args)
@@ -150,7 +150,7 @@ class Recorder:
         self.graph.nodes.append(Node(key, args, outputs, where=caller()))
         return outputs
 
-    def arguments(self, row: Row, args: Sequence[Any]) -> tuple[Arg, ...]:
+    def arguments(self, row: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
         """The arguments as they stand in a node."""
         return tuple(self.argument(arg) for arg in args)
 

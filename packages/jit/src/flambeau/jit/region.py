@@ -15,8 +15,8 @@ from typing import Any
 from flambeau.core.formula import Instr, Program, lower, parse
 from flambeau.core.formula.expr import Expr
 from flambeau.core.formula.literal import encode
-from flambeau.core.table.row import FORMULA_OF_KIND, Row
-from flambeau.core.table.wide import in_double
+from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, OpDef
+from flambeau.core.opdefs.wide import in_double
 from flambeau.jit.convert import (
     KIND_OF_DTYPE,
     PARTS,
@@ -69,7 +69,7 @@ def can_lower(node: Node) -> bool:
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
 
 
-def compute_kind(row: Row, node: Node) -> str | None:
+def compute_kind(row: OpDef, node: Node) -> str | None:
     """The compute type of a node, from the dtypes around it; ``None`` where that is not certain."""
     writes = any(param.writes for param in row.params)
     if row.rule in ("promote", "float", "whole") and not writes:
@@ -130,7 +130,7 @@ class _Flattener:
             for registers, value in zip(results, node.outputs, strict=True)
         ]
 
-    def leaves(self, row: Row, node: Node, kind: str) -> dict[str, int]:
+    def leaves(self, row: OpDef, node: Node, kind: str) -> dict[str, int]:
         """The register of every operand and scalar, by the name the formula calls it."""
         found: dict[str, int] = {}
         for param, arg in zip(row.params, node.args, strict=True):
@@ -179,7 +179,7 @@ class _Flattener:
         return number
 
 
-def lower_row(row: Row, kind: str) -> Program:
+def lower_row(row: OpDef, kind: str) -> Program:
     """A row's formula in one compute type, as the core's kernels have it."""
     result = {"bool": "bool", "real": _REAL.get(kind, kind)}.get(row.rule, kind)
     formula = row.formulas[FORMULA_OF_KIND[kind]]
@@ -196,15 +196,15 @@ def _lower(
     return lower(exprs, kind, kinds, [result] * len(exprs))
 
 
-def _operand_kinds(row: Row) -> tuple[tuple[str, str], ...]:
+def _operand_kinds(row: OpDef) -> tuple[tuple[str, str], ...]:
     return tuple((p.name, "b" if p.role == "Mask" else "") for p in row.operands)
 
 
-def _scalar_names(row: Row) -> tuple[str, ...]:
+def _scalar_names(row: OpDef) -> tuple[str, ...]:
     return tuple(p.name for p in row.scalars)
 
 
-def _operands(row: Row, node: Node) -> list[object]:
+def _operands(row: OpDef, node: Node) -> list[object]:
     """The arguments that decide the compute type."""
     roles = ("Tensor", "Operand")
     pairs = zip(row.params, node.args, strict=True)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flambeau.core.table import Row
+from flambeau.core.opdefs import OpDef
 from flambeau.jit import bridge
 from flambeau.jit.errors import TraceError
 from flambeau.jit.interpreter import Executor, Scalars
@@ -107,7 +107,7 @@ class SegmentRecorder(Recorder):
             self.run(str(error))
             return bridge.call_below(key, args, outs)
 
-    def arguments(self, row: Row, args: Sequence[Any]) -> tuple[Arg, ...]:
+    def arguments(self, row: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
         """As in a trace, but numbers of pointwise operators become run-time scalars."""
         found = list(super().arguments(row, args))
         if row.category == "pointwise":

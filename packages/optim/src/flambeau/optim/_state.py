@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core.near import hint
+from flambeau.core.spelling import hint
 
 Groups = list[dict[str, Any]]
 

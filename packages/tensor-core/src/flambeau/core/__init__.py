@@ -62,16 +62,17 @@ if TYPE_CHECKING:
 _core._set_size_type(Size)
 
 from flambeau.core import blas, environment, lazy, ops  # noqa: E402
-from flambeau.core.composites import factories, methods  # noqa: E402
+from flambeau.core.composites import functions as composed  # noqa: E402
+from flambeau.core.composites import methods  # noqa: E402
 
 environment.check(isa_level)
 blas.find()
 ops.name_outputs()
 install_tensor_methods(methods.ATTRIBUTES)
 install_tensor_methods(lazy.ATTRIBUTES)
-functions: dict[str, Any] = {**_core.functions, **factories.FUNCTIONS}
+functions: dict[str, Any] = {**_core.functions, **composed.FUNCTIONS}
 namespaces = _core.namespaces
-for _name, _function in factories.NAMESPACE_FUNCTIONS.items():
+for _name, _function in composed.NAMESPACE_FUNCTIONS.items():
     _space, _, _short = _name.rpartition(".")
     namespaces.setdefault(_space, {})[_short] = _function
 
@@ -84,18 +85,18 @@ def get_include() -> str:
 
 
 def save(obj: Any, f: Any) -> None:
-    """Save tensors and the structure that holds them; see ``flambeau.core.files.save``."""
-    from flambeau.core import files
+    """Save tensors and the structure that holds them; see ``flambeau.core.io.save``."""
+    from flambeau.core import io as tensor_io
 
-    files.save(obj, f)
+    tensor_io.save(obj, f)
 
 
 def load(f: Any, map_location: Any = None, *, mmap: bool = False,
          weights_only: bool = True) -> Any:
-    """Load what ``save`` wrote, or any safetensors file; see ``flambeau.core.files.load``."""
-    from flambeau.core import files
+    """Load what ``save`` wrote, or any safetensors file; see ``flambeau.core.io.load``."""
+    from flambeau.core import io as tensor_io
 
-    return files.load(f, map_location, mmap=mmap, weights_only=weights_only)
+    return tensor_io.load(f, map_location, mmap=mmap, weights_only=weights_only)
 
 
 def save_training_state(path: Any, model: Any = None, optimizer: Any = None,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flambeau.core import _core
-from flambeau.core.table.row import FORMULA_OF_KIND, Row
+from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, OpDef
 
 _FAMILIES = {"bool": 0, "uint": 1, "int": 1, "float": 2, "bfloat": 2, "complex": 3}
 _KINDS = {"float64": "f64", "complex64": "c64", "complex128": "c128", "bool": "bool"}
@@ -55,7 +55,7 @@ def _combine(high: Any, low: Any) -> Any:
     return _core.promote_types(high, low) if _family(low) == 3 and _family(high) == 2 else low
 
 
-def compute_kind(row: Row, values: Mapping[str, Any]) -> str | None:
+def compute_kind(row: OpDef, values: Mapping[str, Any]) -> str | None:
     """The kind a call of a pointwise row is computed in; None when the row has no formula for it.
 
     uint64 has the kind of int64, in which its order and its quotients are others; rows where that
@@ -75,16 +75,16 @@ def compute_kind(row: Row, values: Mapping[str, Any]) -> str | None:
     return kind if FORMULA_OF_KIND[kind] in row.formulas else None
 
 
-def is_unsigned(row: Row, values: Mapping[str, Any]) -> bool:
+def is_unsigned(row: OpDef, values: Mapping[str, Any]) -> bool:
     """Whether a call is computed by the row's formula ``unsigned``, on int64 with uint64's bits."""
     return "unsigned" in row.formulas and dtype_name(_operand_dtype(row, values)) == "uint64"
 
 
-def _operand_dtype(row: Row, values: Mapping[str, Any]) -> Any:
+def _operand_dtype(row: OpDef, values: Mapping[str, Any]) -> Any:
     return promoted(values[p.name] for p in row.operands if p.role != "Mask")
 
 
-def result_kind(row: Row, kind: str) -> str:
+def result_kind(row: OpDef, kind: str) -> str:
     """Kind of the outputs of a pointwise row computed in ``kind``."""
     if row.rule == "bool":
         return "bool"

@@ -13,15 +13,15 @@ from flambeau.core.formula import parse
 from flambeau.core.formula.bytecode import assemble
 from flambeau.core.formula.registry import FormulaError
 from flambeau.core.once import first_use
-from flambeau.core.table import ROWS, Row
-from flambeau.core.table.derived import derived_row
-from flambeau.core.table.make import pointwise
-from flambeau.core.table.row import DTYPE_RULES, FORMULA_OF_KIND, KINDS
+from flambeau.core.opdefs import OPDEFS, OpDef
+from flambeau.core.opdefs.derived import derived_row
+from flambeau.core.opdefs.make import pointwise
+from flambeau.core.opdefs.opdef import DTYPE_RULES, FORMULA_OF_KIND, KINDS
 
 _ROLES = ("Tensor", "Operand", "Tensors", "Scalar", "Int", "Float", "Bool", "Dim", "Dims", "Shape",
           "Ints", "DType", "Device", "Str", "Generator", "Object", "Floats", "Index", "Bools")
 _REAL = {"c64": "f32", "c128": "f64"}
-_registered: dict[str, Row] = {}
+_registered: dict[str, OpDef] = {}
 
 
 def register_op(schema: str, formula: str | None = None, **facts):
@@ -65,13 +65,13 @@ def _defined_kinds(schema: str, formula: str) -> dict[str, str]:
     return kinds
 
 
-def register_row(row: Row):
+def register_row(row: OpDef):
     """Add a row; what ``register_op`` does after reading the schema."""
     with first_use:
         return _added(row)
 
 
-def _added(row: Row):
+def _added(row: OpDef):
     if row.key in _core.op_keys():
         raise ValueError(f"an operator '{row.key}' is already in the table; choose another name")
     names = [p.name for p in row.params]
@@ -92,13 +92,13 @@ def _param(p) -> tuple:
     return p.name, role, flags, p.default if p.has_default else None
 
 
-def _result_kind(row: Row, kind: str) -> str:
+def _result_kind(row: OpDef, kind: str) -> str:
     if row.rule == "bool":
         return "bool"
     return _REAL.get(kind, kind) if row.rule == "real" else kind
 
 
-def _code(row: Row, kind: str) -> bytes | None:
+def _code(row: OpDef, kind: str) -> bytes | None:
     text = row.formulas.get(FORMULA_OF_KIND[kind])
     if text is None:
         return None
@@ -113,10 +113,10 @@ def _code(row: Row, kind: str) -> bytes | None:
 
 
 @cache
-def _built_in(key: str) -> Row | None:
+def _built_in(key: str) -> OpDef | None:
     """A row of the table, or the one derived row that is asked for."""
     base, _, param = key.rpartition("__d_")
-    for row in ROWS:
+    for row in OPDEFS:
         if row.key == key:
             return row
         if row.symbol == base and row.derive:
@@ -124,7 +124,7 @@ def _built_in(key: str) -> Row | None:
     return None
 
 
-def row(key: str) -> Row:
+def row(key: str) -> OpDef:
     """The row with this key, built in or registered at run time.
 
     Raises:

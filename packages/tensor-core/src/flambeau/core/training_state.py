@@ -14,10 +14,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 from flambeau.core import _core, optimizer_names
-from flambeau.core.files import structure
-from flambeau.core.files.errors import FileError
-from flambeau.core.files.paths import replace_atomically
-from flambeau.core.files.sealed import read_sealed, write_sealed
+from flambeau.core.io import structure
+from flambeau.core.io.errors import FileError
+from flambeau.core.io.paths import replace_atomically
+from flambeau.core.io.sealed import read_sealed, write_sealed
 
 _FORMAT = "flambeau.training-state"
 _VERSION = "1"

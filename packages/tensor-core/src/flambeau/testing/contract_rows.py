@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import flambeau  # noqa: F401  (the rows need the core)
-from flambeau.core.table import ROWS, Row
-from flambeau.core.table.derived import derived_rows
+from flambeau.core.opdefs import OPDEFS, OpDef
+from flambeau.core.opdefs.derived import derived_rows
 from flambeau.testing.convert import results_of
 from flambeau.testing.samples import DTYPES, samples
 from flambeau.testing.tolerances import difference
@@ -30,13 +30,13 @@ class Outcome:
         return "passed" if self.passed else "no samples"
 
 
-def rows_to_check() -> list[Row]:
+def rows_to_check() -> list[OpDef]:
     """The rows that a backend may be asked to run, and the views, which it only carries."""
-    rows = [*ROWS, *derived_rows(ROWS)]
+    rows = [*OPDEFS, *derived_rows(OPDEFS)]
     return [row for row in rows if row.category != "composite"]
 
 
-def check_row(row: Row, device: str, dtypes=DTYPES) -> Outcome:
+def check_row(row: OpDef, device: str, dtypes=DTYPES) -> Outcome:
     """Compare a row on a device with the CPU, on all its samples."""
     outcome = Outcome(row.key)
     for dtype in dtypes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from flambeau.core.composites.settings import fill_uninitialized_memory as _setting
+from flambeau.core.compat.settings import fill_uninitialized_memory as _setting
 
 
 class _Deterministic(ModuleType):

@@ -1,29 +1,28 @@
-"""Derivatives of the core's operators, in sections; importing them fills the table.
+"""Derivatives of the core's operators, by operator family; importing them fills the table.
 
 Most pointwise operators are not here: their derivatives follow from their formulas.
 """
 from flambeau.autograd.rules import (
-    arithmetic,
     attention,
-    distances,
-    fourier,
-    indexing,
+    conv,
+    creation,
+    fft,
+    index,
     linalg,
-    matrix,
-    movement,
-    network,
-    normalization,
-    places,
+    loss,
+    matmul,
+    norm,
+    pointwise,
+    pool,
     recurrent,
-    reductions,
-    resampling,
-    sampling,
+    reduce,
+    resample,
+    shape,
     special,
     statistics,
-    views,
     without,
 )
 
-__all__ = ["arithmetic", "attention", "distances", "fourier", "indexing", "linalg", "matrix",
-           "movement", "network", "normalization", "places", "recurrent", "reductions",
-           "resampling", "sampling", "special", "statistics", "views", "without"]
+__all__ = ["attention", "conv", "creation", "fft", "index", "linalg", "loss", "matmul", "norm",
+           "pointwise", "pool", "recurrent", "reduce", "resample", "shape", "special",
+           "statistics", "without"]

@@ -3,7 +3,7 @@ from math import inf
 
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import conj, is_differentiated, spread, unreduced, zeros_like
-from flambeau.autograd.rules.reductions import _deviation, _to_one_place, _to_places
+from flambeau.autograd.rules.reduce import _deviation, _to_one_place, _to_places
 from flambeau.core import ops
 
 # ---- moments -----------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """Methods and properties of Tensor that are not rows of their own."""
 from flambeau.core import _core
-from flambeau.core.composites import creation, facts, older, resizing
+from flambeau.core.compat import tensor_methods
+from flambeau.core.composites import tensor_queries
+from flambeau.core.composites.creation import creation
+from flambeau.core.composites.shape import resizing
 
 _op = _core.operators()
 _cast, _to_device = _op["cast"], _op["to_device"]
@@ -429,7 +432,7 @@ ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
     ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
-ATTRIBUTES |= facts.METHODS | resizing.METHODS | older.METHODS
+ATTRIBUTES |= tensor_queries.METHODS | resizing.METHODS | tensor_methods.METHODS
 ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
     "as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")}
 ATTRIBUTES |= {"__cuda_array_interface__": property(_core._cuda_array_interface)}

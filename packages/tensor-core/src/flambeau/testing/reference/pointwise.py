@@ -7,9 +7,9 @@ import numpy as np
 
 from flambeau.core import _core
 from flambeau.core.formula import evaluate, parse
+from flambeau.core.opdefs.opdef import FORMULA_OF_KIND
 from flambeau.core.promotion import compute_kind, is_unsigned, result_kind
 from flambeau.core.register import row as row_of
-from flambeau.core.table.row import FORMULA_OF_KIND
 from flambeau.testing import arrays
 
 #: The array dtype of each kind.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from flambeau.core.table.row import FORMULA_OF_KIND, Row
+from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, OpDef
 
 #: The dtypes that rows are tried with.
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
@@ -58,7 +58,7 @@ class Maker:
         return np.asarray(self.rng.integers(0, below, shape))
 
 
-def samples(row: Row, dtype: str) -> Iterator[Sample]:
+def samples(row: OpDef, dtype: str) -> Iterator[Sample]:
     """Arguments to call a row with.
 
     Args:
@@ -98,7 +98,7 @@ def formula_of(dtype: str) -> str:
     return {"uint": "int", "int": "int", "complex": "complex"}.get(family, "float")
 
 
-def has_formula(row: Row, dtype: str) -> bool:
+def has_formula(row: OpDef, dtype: str) -> bool:
     """Whether a pointwise row takes operands of a dtype."""
     kind = formula_of(dtype)
     floats = row.rule == "float" and kind in ("int", "bool")
@@ -114,7 +114,7 @@ def layouts(make: Maker) -> list[np.ndarray]:
             np.broadcast_to(make.array(5), (3, 5)), make.array(0, 5), make.array()]
 
 
-def _pointwise(row: Row, make: Maker) -> Iterator[Sample]:
+def _pointwise(row: OpDef, make: Maker) -> Iterator[Sample]:
     if not has_formula(row, make.dtype):
         return
     shapes = [lambda k: make.array(3, 5), lambda k: make.array(5, 3).T if k else make.array(3, 5),
@@ -139,7 +139,7 @@ def _pointwise(row: Row, make: Maker) -> Iterator[Sample]:
     yield from _with_numbers(row, make)
 
 
-def _with_numbers(row: Row, make: Maker) -> Iterator[Sample]:
+def _with_numbers(row: OpDef, make: Maker) -> Iterator[Sample]:
     """Python numbers in the place of all operands but the first."""
     if sum(p.role == "Operand" for p in row.params) < 2 or any(p.writes for p in row.params):
         return
@@ -164,7 +164,7 @@ def _scalar(p, dtype: str):
     return 0.5 if p.name in ("alpha", "value") else p.default if p.has_default else 0.5
 
 
-def _reduction(row: Row, make: Maker) -> Iterator[Sample]:
+def _reduction(row: OpDef, make: Maker) -> Iterator[Sample]:
     names = [p.name for p in row.params]
     optional = row.params[1].role == "Dims" or row.params[1].optional
     every = [None, 0, -1, (0, 2), (0, 1, 2)]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core.near import nearest
+from flambeau.core.spelling import nearest
 
 from ...parameter import Parameter, is_lazy
 

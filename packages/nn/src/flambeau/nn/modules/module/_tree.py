@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
-from flambeau.core.near import hint
+from flambeau.core.spelling import hint
 
 from ...parameter import Parameter
 from ._attributes import Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from flambeau.core.files import FileError
+from flambeau.core.io import FileError
 
 
 def fail(path: Any, offset: int, what: str) -> NoReturn:

@@ -12,7 +12,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core.files.memory import over_bytes
+from flambeau.core.io.memory import over_bytes
 
 from ..dataset import Dataset
 from ._damage import fail

@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core.files import FileError
+from flambeau.core.io import FileError
 
 from ..dataset import Dataset
 from ._damage import fail
@@ -155,7 +155,7 @@ def _read_netpbm(path: Any) -> Tensor:
             f"{width} x {height} pixels of {channels * dtype.itemsize} bytes are {size} bytes, "
             f"but {len(content) - at} follow the header",
         )
-    from flambeau.core.files.memory import over_bytes
+    from flambeau.core.io.memory import over_bytes
 
     flat: Tensor = over_bytes(memoryview(content)[at:], dtype, big_endian=True)
     return flat.view(height, width, channels).permute(2, 0, 1).contiguous()

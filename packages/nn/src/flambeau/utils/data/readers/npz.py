@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor
-from flambeau.core.files import FileError, archive
-from flambeau.core.files.sources import open_source
+from flambeau.core.io import FileError, archive
+from flambeau.core.io.sources import open_source
 
 from ..dataset import Dataset, check_index
 from ._damage import fail

@@ -2,7 +2,7 @@
 #pragma once
 #include "common/small.h"
 
-/* Shared with table/rows/reductions.py: the row's option. */
+/* Shared with opdefs/families/reduce.py: the row's option. */
 enum fl_reduction {
     FL_RED_SUM, FL_RED_PROD, FL_RED_MEAN, FL_RED_AMAX, FL_RED_AMIN, FL_RED_ANY, FL_RED_ALL,
     FL_RED_ARGMAX, FL_RED_ARGMIN, FL_RED_MAXDIM, FL_RED_MINDIM, FL_RED_VAR, FL_RED_LOGSUMEXP,

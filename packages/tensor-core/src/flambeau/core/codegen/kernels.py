@@ -1,0 +1,180 @@
+"""Pointwise kernels: one loop per row and compute kind, compiled once per ISA level."""
+from __future__ import annotations
+
+from flambeau.core.codegen.plan import PointwisePlan, module_of, pointwise_rows
+from flambeau.core.formula.expr import param
+from flambeau.core.formula.interpreter import bytecode_interpreter_source
+from flambeau.core.formula.opcodes import FUNCTIONS
+from flambeau.core.formula.parse import parse
+from flambeau.core.formula.render_c import helpers, render_function
+from flambeau.core.opdefs.opdef import KINDS
+
+# Bools in memory are read as bytes: GCC does not vectorize loads of bool.
+_C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "uint8_t", "c64": "fl_c64",
+      "c128": "fl_c128"}
+
+HEAD = """// Generated from the operator table; do not edit.
+#include "pw_helpers.h"
+#include "dispatch/pointwise.h"
+#define FL_CAT2(a, b) a##b
+#define FL_CAT(a, b) FL_CAT2(a, b)
+"""
+
+
+def files() -> dict[str, str]:
+    guard = "// Generated; do not edit.\n#pragma once\n"
+    texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table(),
+             "pw_bytecode.cpp": _interpreter()}
+    return texts | _units()
+
+
+def _units() -> dict[str, str]:
+    """A file per module of definitions, so that a changed one compiles its own kernels alone.
+
+    Kernels that are seldom called lie apart: they are not compiled for every level.
+    """
+    units: dict[str, list[str]] = {}
+    for plan in pointwise_rows():
+        for prefix, rare in (("pw", False), ("pw_rare", True)):
+            if text := _kernels(plan, rare):
+                units.setdefault(f"{prefix}_{module_of(plan.row)}.cpp", [HEAD]).append(text)
+    return {name: "".join(texts) for name, texts in units.items()}
+
+
+def _interpreter() -> str:
+    run, stream = (f"FL_CAT(fl_{verb}_bytecode_, FL_ISA)" for verb in ("run", "stream"))
+    kernels = {key: f"FL_CAT({name}, FL_ISA)" for key, name in _opcode_kernels().items()}
+    declarations = "".join(map(_declaration, (run, stream, *kernels.values())))
+    return HEAD + declarations + bytecode_interpreter_source(run, stream, kernels)
+
+
+def _opcode_kernels() -> dict[tuple[str, str], str]:
+    """Names of kernels by the opcode whose loop they are."""
+    found = {}
+    for plan in pointwise_rows():
+        operands = [p.name for p in plan.row.operands]
+        for kind in {"f32", "f64"}.intersection(plan.kinds):
+            expr, *others = parse(plan.formula(kind), operands, [p.name for p in plan.row.scalars])
+            is_call = expr.op in FUNCTIONS and expr.args == tuple(map(param, operands))
+            if is_call and not others and not plan.row.scalars and not plan.is_rare(kind):
+                found[expr.op, kind] = _name(plan, kind)
+    return found
+
+
+def _declaration(name: str) -> str:
+    arguments = "const void *, const void *const *, void *const *, const fl_scalar *, int64_t"
+    return f"void {name}({arguments});\n"
+
+
+def _name(plan: PointwisePlan, kind: str) -> str:
+    return f"fl_k_{plan.row.symbol}_{kind}_"
+
+
+def _kernels(plan: PointwisePlan, rare: bool) -> str:
+    kinds = [kind for kind in plan.kinds if plan.is_rare(kind) == rare]
+    own = "".join(_kernel(plan, kind, kind) for kind in kinds)
+    unsigned = plan.has_unsigned and not rare
+    return own + (_kernel(plan, "i64", "unsigned") if unsigned else "")
+
+
+def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
+    """The kernel of a compute kind; uint64 lies in int64 and has a formula of its own."""
+    row = plan.row
+    params = {p.name: "b" if p.role == "Mask" else kind for p in row.operands}
+    scalars = {p.name: kind for p in row.scalars}
+    exprs = parse(plan.formula(formula), list(params), list(scalars))
+    function = f"f_{row.symbol}_{formula}"
+    text = render_function(function, exprs, params, scalars, compute=kind,
+                           result=[plan.result_kind(kind)] * len(exprs)
+                           if len(exprs) > 1 else plan.result_kind(kind))
+    return f"namespace {{\n{text}}}\n" + _loop(plan, kind, function, _name(plan, formula))
+
+
+def _loop(plan: PointwisePlan, kind: str, function: str, name: str) -> str:
+    row = plan.row
+    result = _C[plan.result_kind(kind)]
+    lines = [f"void FL_CAT({name}, FL_ISA)(const void *, const void *const *in, "
+             "void *const *out, const fl_scalar *s, int64_t n) {"]
+    args = []
+    for i, p in enumerate(row.operands):
+        c_type = _C["bool"] if p.role == "Mask" else _C[kind]
+        lines.append(f"    const {c_type} *x{i} = (const {c_type} *)in[{i}];")
+        args.append(f"x{i}[i]")
+    for i, _ in enumerate(row.scalars):
+        lines.append(f"    const {_C[kind]} s{i} = {_scalar(kind, i)};")
+        args.append(f"s{i}")
+    outputs = range(len(row.outputs))
+    lines += [f"    {result} *y{i} = ({result} *)out[{i}];" for i in outputs]
+    call = ", ".join(args)
+    lines += [
+        f"    if constexpr (!{function}_has_rare) {{",
+        "#pragma GCC ivdep",
+        "        for (int64_t i = 0; i < n; i++)",
+        f"            {_assign([f'y{i}[i]' for i in outputs], function, call)}",
+        "        return;",
+        "    } else {",
+        *_tiles(function, call, result, outputs),
+        "    }",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _assign(targets: list[str], function: str, call: str) -> str:
+    if len(targets) == 1:
+        return f"{targets[0]} = {function}({call});"
+    return f"{function}({', '.join([call, *(f'&{target}' for target in targets)])});"
+
+
+def _tiles(function: str, call: str, result: str, outputs: range) -> list[str]:
+    """Compute a tile at a time, and again the slow way where it has rare cases."""
+    tiles = [f"tile{i}[j]" for i in outputs]
+    return [
+        *(f"        {result} tile{i}[FL_TILE];" for i in outputs),
+        "        for (int64_t start = 0; start < n; start += FL_TILE) {",
+        "            const int64_t m = n - start < FL_TILE ? n - start : FL_TILE;",
+        "            int rare = 0;",
+        "            for (int64_t j = 0; j < m; j++) {",
+        "                const int64_t i = start + j;",
+        f"                {_assign(tiles, function, call)}",
+        f"                rare |= {function}_rare({call});",
+        "            }",
+        "            for (int64_t j = 0; rare && j < m; j++) {",
+        "                const int64_t i = start + j;",
+        f"                if ({function}_rare({call})) {{",
+        f"                    {_assign(tiles, f'{function}_slow', call)}",
+        "                }",
+        "            }",
+        *(f"            memcpy(y{i} + start, tile{i}, (size_t)m * sizeof({result}));"
+          for i in outputs),
+        "        }",
+    ]
+
+
+def _scalar(kind: str, i: int) -> str:
+    if kind in ("i64", "bool"):
+        return f"({_C[kind]})s[{i}].i"
+    if kind in ("c64", "c128"):
+        part = "float" if kind == "c64" else "double"
+        return f"{_C[kind]}{{({part})s[{i}].c[0], ({part})s[{i}].c[1]}}"
+    return f"({_C[kind]})s[{i}].f"
+
+
+def _table() -> str:
+    lines = [HEAD]
+    rows = []
+    for plan in pointwise_rows():
+        cells = []
+        kinds = plan.kinds + ("unsigned",) * plan.has_unsigned
+        for kind in (*KINDS, "unsigned"):
+            if kind not in kinds:
+                cells.append("nullptr")
+                continue
+            level = "FL_RARE_ISA" if plan.is_rare(kind) else "FL_ISA"
+            name = f"FL_CAT({_name(plan, kind)}, {level})"
+            lines.append(_declaration(name))
+            cells.append(name)
+        rows.append(f"    {{{', '.join(cells)}}},\n")
+    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT];\n')
+    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT] = {\n')
+    return "".join([*lines, *rows, "};\n"])

@@ -1,0 +1,1 @@
+"""Names that older programs use, and settings that have little or no effect here."""

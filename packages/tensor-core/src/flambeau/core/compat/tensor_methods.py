@@ -1,0 +1,75 @@
+"""Methods that older programs use: ``x.new(...)``, ``x.storage()``, ``x.pin_memory()``."""
+from flambeau.core import _core
+
+Tensor = _core.Tensor
+
+
+def new(self, *arguments, size=None, device=None):
+    """A tensor of this dtype and device from values, or an uninitialized one from sizes.
+
+    Args:
+        arguments: Nested sequences of numbers, a tensor of this dtype, or sizes.
+        size: The shape, instead of arguments.
+        device: Where the result should be; where this tensor is when left out.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.ones(1, dtype=flambeau.int64).new([1, 2])
+        tensor([1, 2])
+    """
+    from flambeau.core.compat.tensor_types import from_arguments
+
+    if size is not None:
+        if arguments:
+            raise TypeError("new(): give values or size, not both")
+        arguments = tuple(size)
+    return from_arguments("new", self.dtype, *arguments, device=device or self.device)
+
+
+def as_subclass(self, cls):
+    """A view of the tensor that is of a Python subclass; gradients pass through it.
+
+    Args:
+        cls: A subclass of ``Tensor``.
+
+    Raises:
+        TypeError: ``cls`` is something else.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): expected a subclass of Tensor, got {cls!r}")
+    return _core.as_subclass(cls, _core.operators()["alias"](self))
+
+
+def untyped_storage(self):
+    """The memory that this tensor and its views share; see ``core.storages.UntypedStorage``."""
+    from flambeau.core.storages import UntypedStorage
+
+    return UntypedStorage._of(self)
+
+
+def storage(self):
+    """The memory that this tensor and its views share, as elements of its dtype."""
+    from flambeau.core.compat.typed_storages import TypedStorage
+    from flambeau.core.storages import UntypedStorage
+
+    return TypedStorage(wrap_storage=UntypedStorage._of(self), dtype=self.dtype)
+
+
+def storage_type(self):
+    """The class of ``x.storage()`` by dtype: ``flambeau.FloatStorage`` for float32."""
+    from flambeau.core.compat.typed_storages import storage_class
+
+    return storage_class(self.dtype)
+
+
+def pin_memory(self, device=None):
+    """The tensor itself: copies to a GPU need no pinned memory here.
+
+    Args:
+        device: Accepted for compatibility.
+    """
+    return self
+
+
+METHODS = {f.__name__: f for f in (  # type: dict[str, object]
+    new, as_subclass, untyped_storage, storage, storage_type, pin_memory)}

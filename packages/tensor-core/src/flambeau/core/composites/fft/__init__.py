@@ -1,0 +1,1 @@
+"""Fourier transforms made of three kernels."""

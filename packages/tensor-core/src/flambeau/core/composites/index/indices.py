@@ -1,0 +1,166 @@
+"""Composite rows of writing and reading by position, searching, and sets."""
+from flambeau.core import _core
+from flambeau.core.composites.shape.joins import broadcast_shape
+from flambeau.core.composites.shape.shapes import _wrap
+
+_op = _core.operators()
+Tensor = _core.Tensor
+_WHOLE = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
+_FOLDS = {"add": "sum", "multiply": "prod"}
+
+
+# ---- along a dimension ---------------------------------------------------------------------------
+def gather__sparse_grad(x, dim, index, sparse_grad):
+    """Sparse gradients save memory in PyTorch; the values are the same."""
+    return _op["gather"](x, dim, index)
+
+
+# ---- scatter with a fold -------------------------------------------------------------------------
+def _fold(reduce):
+    if reduce not in _FOLDS:
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got "
+                           f"{reduce!r}; scatter_reduce() has more")
+    return _FOLDS[reduce]
+
+
+def scatter__reduce(x, dim, index, src, reduce):
+    return _op["scatter_reduce"](x, dim, index, src, _fold(reduce))
+
+
+def scatter__value_reduce(x, dim, index, value, reduce):
+    src = _op["full_of"](index.shape, value, dtype=x.dtype, device=x.device)
+    return _op["scatter_reduce"](x, dim, index, src, _fold(reduce))
+
+
+def index_reduce(x, dim, index, source, reduce, include_self):
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): reduce argument must be either prod, mean, amax or "
+                           f"amin, got {reduce}; index_add() sums")
+    dim = _wrap(dim, x.ndim, "index_reduce")
+    if index.ndim > 1:
+        raise IndexError(f"index_reduce(): index is supposed to be a vector, got shape "
+                         f"{list(index.shape)}")
+    if x.ndim == 0:
+        index, source = _op["reshape"](index, (-1,)), _op["reshape"](source, (-1,))
+        whole = _op["reshape"](x, (1,))
+        folded = _op["scatter_reduce"](whole, 0, index, source, reduce, include_self=include_self)
+        return _op["reshape"](folded, ())
+    wanted = list(x.shape)
+    wanted[dim] = index.numel()
+    if list(source.shape) != wanted:
+        raise RuntimeError(f"index_reduce(): source must have shape {wanted}, that of self with "
+                           f"one slice per index along dim {dim}, but got {list(source.shape)}")
+    lined = [1] * x.ndim
+    lined[dim] = index.numel()
+    index = _op["expand"](_op["reshape"](index, lined), wanted)
+    return _op["scatter_reduce"](x, dim, index, source, reduce, include_self=include_self)
+
+
+# ---- the flattened tensor ------------------------------------------------------------------------
+def take(x, index):
+    if x.numel() == 0 and index.numel() > 0:
+        raise IndexError(f"take(): tried to take from an empty tensor of shape {list(x.shape)}")
+    index = _positions("take", index)
+    if x.is_contiguous() or index.numel() * _TAKEN > x.numel():
+        return _op["index"](_op["reshape"](x, (-1,)), [index])
+    return _op["index"](x, _coordinates(index, x.shape))
+
+
+#: Elements of a strided tensor for each that is taken, from which on it is not flattened first.
+_TAKEN = 16
+
+
+def _coordinates(index, shape):
+    """Flat places as one tensor per dimension. What lies outside, and the sign of places that count
+    from the end, show in the first."""
+    places = []
+    for size in shape[:0:-1]:
+        places.append(_op["remainder"](index, size))
+        index = _op["floor_divide"](index, size)
+    return [index, *places[::-1]]
+
+
+def put(x, index, source, accumulate):
+    if index.numel() != source.numel():
+        raise RuntimeError(f"put(): Expected source and index to have the same number of elements, "
+                           f"but got source.numel() = {source.numel()}, index.numel() = "
+                           f"{index.numel()}")
+    index = _op["reshape"](_positions("put", index), (-1,))
+    flat = _op["index_put"](_op["reshape"](x, (-1,)), [index], _op["reshape"](source, (-1,)),
+                            accumulate)
+    return _op["view"](flat, x.shape)
+
+
+def _positions(what, index):
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{what}(): Expected a long tensor for index, but got {index.dtype}; "
+                           "convert it with index.long()")
+    return index
+
+
+def take_along_dim(x, indices, dim):
+    if indices.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"take_along_dim(): dtype of indices should be int64, but got "
+                           f"{indices.dtype}; convert it with indices.long()")
+    if dim is None:
+        x, indices, dim = _op["reshape"](x, (-1,)), _op["reshape"](indices, (-1,)), 0
+    if x.ndim != indices.ndim:
+        raise RuntimeError(f"take_along_dim(): input and indices should have the same number of "
+                           f"dimensions, but got {list(x.shape)} and {list(indices.shape)}")
+    dim = _wrap(dim, x.ndim, "take_along_dim")
+    size = x.shape[dim] if x.ndim else 1
+    indices = _op["where"](_op["lt"](indices, 0), _op["add"](indices, size), indices)
+    if x.ndim == 0:
+        return _op["gather"](x, dim, indices)
+    shape, places = list(x.shape), list(indices.shape)
+    common = list(broadcast_shape("take_along_dim", [shape[:dim] + [1] + shape[dim + 1:],
+                                                     places[:dim] + [1] + places[dim + 1:]]))
+    x = _op["expand"](x, common[:dim] + [shape[dim]] + common[dim + 1:])
+    indices = _op["expand"](indices, common[:dim] + [places[dim]] + common[dim + 1:])
+    return _op["gather"](x, dim, indices)
+
+
+# ---- where the non-zero elements are -------------------------------------------------------------
+def argwhere(x):
+    return _op["nonzero"](x)
+
+
+def nonzero__tuple(x, as_tuple):
+    if not as_tuple:
+        return _op["nonzero"](x)
+    if x.ndim == 0:
+        x = _op["reshape"](x, (1,))
+    return _op["unbind"](_op["nonzero"](x), 1)
+
+
+def where__places(condition):
+    return nonzero__tuple(condition, True)
+
+
+# ---- indices as coordinates ----------------------------------------------------------------------
+def unravel_index(indices, shape):
+    """From the last dimension on: the remainder by its size, and what is left goes on."""
+    sizes = _sizes(shape)
+    if indices.dtype.name not in _WHOLE:
+        raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got "
+                        f"{indices.dtype}; convert with .long()")
+    rest = _op["cast"](indices, _core._dtype_named("int64"))
+    places = []
+    for size in reversed(sizes):
+        places.append(_op["remainder"](rest, size))
+        rest = _op["floor_divide"](rest, size)
+    return places[::-1]
+
+
+def _sizes(shape):
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise TypeError(f"unravel_index(): 'shape' must be an int or ints, got {size!r} in "
+                            f"{shape!r}")
+        if not 0 < size < 1 << 63:
+            raise ValueError(f"unravel_index(): 'shape' cannot have negative values or zeros, nor "
+                             f"values beyond 64 bits, but got {size} in {shape!r}")
+    return sizes

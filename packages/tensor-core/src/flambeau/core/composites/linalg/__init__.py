@@ -1,0 +1,1 @@
+"""Linear algebra made of other operators."""

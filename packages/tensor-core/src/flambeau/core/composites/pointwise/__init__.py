@@ -1,0 +1,1 @@
+"""Composites computed element by element."""

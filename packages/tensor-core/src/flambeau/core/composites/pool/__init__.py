@@ -1,0 +1,1 @@
+"""Pooling made of other operators."""

@@ -1,0 +1,1 @@
+"""Images in other sizes, and sampled at the points of a grid."""

@@ -1,0 +1,1 @@
+"""Composites of other shapes and orders."""

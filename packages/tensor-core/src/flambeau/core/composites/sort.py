@@ -1,0 +1,103 @@
+"""Sets: elements without repeats, and membership."""
+from flambeau.core import _core
+from flambeau.core.composites.shape.shapes import _wrap
+
+_op = _core.operators()
+Tensor = _core.Tensor
+
+
+def unique(x, sorted, return_inverse, return_counts, dim):
+    x = x.detach()
+    if x.is_complex():
+        raise NotImplementedError(f"unique(): complex numbers have no order, got {x.dtype}")
+    if dim is not None:
+        return _unique_slices(x, return_inverse, return_counts, dim, True)
+    flat, order = _op["sort"](_op["reshape"](x, (-1,)), 0, False, True)
+    return _without_repeats(flat, 0, order, x.shape, return_inverse, return_counts)
+
+
+def unique_consecutive(x, return_inverse, return_counts, dim):
+    x = x.detach()
+    if dim is not None:
+        return _unique_slices(x, return_inverse, return_counts, dim, False)
+    return _without_repeats(_op["reshape"](x, (-1,)), 0, None, x.shape, return_inverse,
+                            return_counts)
+
+
+def _unique_slices(x, return_inverse, return_counts, dim, order_them):
+    if x.ndim == 0:
+        raise IndexError(f"unique(): Dimension specified as {dim} but tensor has no dimensions; "
+                         f"leave out dim")
+    dim = _wrap(dim, x.ndim, "unique")
+    size = x.shape[dim]
+    if x.numel() == 0 and (size or 0 in x.shape[:dim] + x.shape[dim + 1:]):
+        raise RuntimeError(f"unique(): There are 0 sized dimensions, and they aren't selected, so "
+                           f"unique cannot be applied (shape {list(x.shape)}, dim {dim})")
+    order = None
+    if order_them and size:
+        rows = _op["reshape"](_op["movedim"](x, (dim,), (0,)), (size, -1))
+        order = _op["row_order"](rows)
+        x = _op["index_select"](x, dim, order)
+    return _without_repeats(x, dim, order, (size,), return_inverse, return_counts)
+
+
+def _without_repeats(x, dim, order, shape, return_inverse, return_counts):
+    """Slices that differ from the one before; order: where each stood in the caller's tensor."""
+    n = x.shape[dim]
+    firsts = _first_flags(x, dim, n)
+    if x.ndim == 1 and not (return_inverse or return_counts):
+        return _op["masked_select"](x, firsts)
+    starts = _op["view"](_op["nonzero"](firsts), (-1,))
+    results = [_op["index_select"](x, dim, starts)]
+    if return_inverse:
+        numbers = _op["sub"](_op["cumsum"](firsts, 0), 1)
+        if order is not None:
+            numbers = _op["index_put"](_op["empty"]((n,), dtype=numbers.dtype, device=x.device),
+                                       [order], numbers)
+        results.append(_op["view"](numbers, shape))
+    if return_counts:
+        end = _op["full_of"]((1,), n, dtype=starts.dtype, device=x.device)
+        rest = _op["narrow"](starts, 0, 1, starts.numel() - 1) if n else starts
+        results.append(_op["sub"](_op["cat"]([rest, end]), starts) if n else starts)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _first_flags(x, dim, n):
+    """Which slices differ from their predecessor."""
+    if n == 0:
+        return _op["full_of"]((0,), True, device=x.device)
+    changed = _op["ne"](_op["narrow"](x, dim, 1, n - 1), _op["narrow"](x, dim, 0, n - 1))
+    if x.ndim > 1:
+        changed = _op["any"](changed, [d for d in range(x.ndim) if d != dim])
+    return _op["cat"]([_op["full_of"]((1,), True, device=x.device), changed])
+
+
+#: Up to so many test elements are compared one by one; more stand in a table.
+_FEW = 4
+
+
+def isin(elements, test_elements, assume_unique, invert):
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): one of elements and test_elements must be a tensor")
+    like = elements if isinstance(elements, Tensor) else test_elements
+    x = elements if isinstance(elements, Tensor) else _core.tensor(elements, device=like.device)
+    tests = test_elements if isinstance(test_elements, Tensor) else \
+        _core.tensor(test_elements, device=like.device)
+    tests = _op["reshape"](tests, (-1,))
+    if x.is_complex() or tests.is_complex() or tests.numel() <= _FEW:
+        found = _among_few(x, tests)
+    else:
+        found = _among_many(x, tests)
+    return _op["logical_not"](found) if invert else found
+
+
+def _among_few(x, tests):
+    found = _op["full_of"](x.shape, False, device=x.device)
+    for i in range(tests.numel()):
+        found = _op["logical_or"](found, _op["eq"](x, _op["select"](tests, 0, i)))
+    return found
+
+
+def _among_many(x, tests):
+    dtype = _core.promote_types(x.dtype, tests.dtype)
+    return _op["isin_of"](x.detach().to(dtype), tests.detach().to(dtype))

@@ -1,0 +1,132 @@
+"""Saving and loading, never with pickle's machinery: no file can run code.
+
+``save`` writes safetensors files, and NumPy's where the name ends in ``.npy`` or ``.npz``.
+``load`` tells by the content what a file is: safetensors, NumPy's, or a checkpoint of PyTorch.
+A safetensors file holds tensors by name, and in its metadata the JSON description of the nested
+structure they come from (dicts, lists, tuples, numbers, strings, None).
+"""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+
+from flambeau.core.io import archive, checkpoint, npy, structure
+from flambeau.core.io.errors import FileError, fail
+from flambeau.core.io.paths import path_of, replace_atomically
+from flambeau.core.io.safetensors import read_source, read_tensors, write_tensors
+from flambeau.core.io.sources import Source, open_source
+
+_TREE = "flambeau.tree"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def save(obj, f) -> None:
+    """Save tensors and the structure that holds them.
+
+    Tensors that share memory are stored once and share memory again when loaded. Parameters stay
+    parameters, and tensors that require a gradient require it again, as leaves of a new graph.
+
+    Args:
+        obj: A tensor, or nested dicts (ordered or not), lists and tuples of tensors, numbers,
+            strings, bytes, dtypes, devices, shapes and None.
+            For a path that ends in ``.npy`` one tensor, for ``.npz`` a dict of tensors.
+        f: Path, or a binary file open for writing.
+
+    Raises:
+        TypeError: something that a file cannot hold, such as a function.
+
+    Example:
+        >>> import flambeau, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "x.safetensors")
+        >>> flambeau.save({"weight": flambeau.ones(2), "step": 3}, path)
+        >>> flambeau.load(path)
+        {'weight': tensor([1., 1.]), 'step': 3}
+    """
+    write = _writer(obj, f)
+    if hasattr(f, "write"):
+        write(f)
+    else:
+        replace_atomically(f, write)
+
+
+def _writer(obj, f):
+    """What writes ``obj`` to an open file; complains before any file is touched."""
+    ending = "" if hasattr(f, "write") else os.path.splitext(path_of(f, "save", "write"))[1]
+    if ending in (".npy", b".npy"):
+        return npy.writer(obj)
+    if ending in (".npz", b".npz"):
+        return archive.writer(obj)
+    tree, tensors = structure.encode(obj)
+    metadata = {"format": "flambeau", _TREE: json.dumps(tree, separators=(",", ":"))}
+    return lambda file: write_tensors(file, tensors, metadata)
+
+
+def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True):
+    """Load what ``save`` wrote, a safetensors or NumPy file, or a checkpoint of PyTorch.
+
+    The content says what a file is, not its name. A safetensors file that another program wrote
+    and an ``.npz`` file give a dict of tensors, an ``.npy`` file gives a tensor. A checkpoint
+    (``torch.save``) is read by an interpreter of our own that makes containers, numbers, strings
+    and tensors and refuses everything else by name.
+
+    Args:
+        f: Path, or a binary file open for reading.
+        map_location: Device of the tensors, or a dict from devices to devices, or a function that
+            is given each tensor and the name of its device, and returns it where it should be;
+            the CPU when left out.
+        mmap: Keep the file mapped and the tensors read-only, instead of reading it all.
+        weights_only: Accepted for compatibility: files never run code.
+
+    Raises:
+        FileError: the file is damaged, or of a format or with a content that is not read.
+    """
+    with open_source(f, mmap) as source:
+        return _read(source, _mover(map_location))
+
+
+def _mover(map_location):
+    if map_location is None:
+        return lambda x: x
+    if callable(map_location):
+        return lambda x: _moved_by(map_location, x)
+    if isinstance(map_location, Mapping):
+        return lambda x: x.to(map_location.get(str(x.device), x.device))
+    return lambda x: x.to(map_location)
+
+
+def _moved_by(function, x):
+    """A tensor where a function ``(storage, location)`` puts its memory."""
+    placed = function(x, str(x.device))
+    return x if placed is None else x.to(placed.device)
+
+
+def _read(source: Source, move):
+    start = bytes(source.part(0, min(source.size, 32)))
+    if start.startswith(_ZIP):
+        return _read_archive(source, move)
+    if start.startswith(npy.MAGIC):
+        return move(npy.read(source))
+    checkpoint.refuse_legacy(start)
+    tensors, metadata = read_source(source)
+    tensors = {name: move(x) for name, x in tensors.items()}
+    return _restore(metadata[_TREE], tensors) if _TREE in metadata else tensors
+
+
+def _read_archive(source: Source, move):
+    members = archive.read_members(source)
+    if checkpoint.is_checkpoint(members):
+        return checkpoint.read(source, members, move)
+    return {name: move(x) for name, x in archive.read_arrays(source, members).items()}
+
+
+def _restore(text: str, tensors: dict):
+    try:
+        return structure.decode(json.loads(text), tensors)
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        fail(f"the structure description is damaged ({type(error).__name__})")
+
+
+__all__ = ["FileError", "load", "read_tensors", "replace_atomically", "save", "write_tensors"]

@@ -1,0 +1,286 @@
+"""An interpreter of pickled data that can build data and nothing else.
+
+A pickle is a program for a small stack machine, and Python's own machine calls whatever function
+the program names. This one knows the instructions that build containers, numbers and strings;
+what it finds by name comes from a table that its caller gives, and a name outside the table is an
+error. It neither imports nor looks up anything, keeps its own stack, and so does not recurse.
+"""
+from __future__ import annotations
+
+import struct
+from typing import NoReturn
+
+from flambeau.core.io.errors import FileError, fail
+
+_MARK = object()
+_SCALARS = (str, int, float, bytes, type(None))
+_MAX_BYTES = 1 << 28
+
+
+class Named:
+    """Something the program found by name: to be called, or to stand for itself."""
+
+    def __init__(self, name: str, build=None) -> None:
+        self.name = name
+        self.build = build
+
+
+class Refused:
+    """Something that programs may name but that is not built, and what to write instead."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def run(program: bytes, names: dict[str, Named | Refused], persistent, attach) -> object:
+    """The object that ``program`` builds.
+
+    Args:
+        program: The pickled data.
+        names: What the program may name, by "module.name".
+        persistent: Called with the identity of an object that is stored outside the pickle.
+        attach: Called with an object and the attributes that the program sets on it.
+    """
+    if len(program) > _MAX_BYTES:
+        fail(f"a pickle of {len(program)} bytes; {_MAX_BYTES} are the limit")
+    machine = _Machine(program, names, persistent, attach)
+    try:
+        return machine.run()
+    except (IndexError, struct.error):
+        fail(f"the pickle is damaged or cut off at byte {machine.at}")
+    except (TypeError, ValueError, KeyError, OverflowError, AttributeError,
+            RuntimeError) as error:
+        _pass_on(error, machine.at)
+
+
+def _pass_on(error: Exception, at: int) -> NoReturn:
+    if isinstance(error, FileError):
+        raise error
+    fail(f"the pickle is damaged at byte {at} ({error})")
+
+
+class _Machine:
+    """Program, stack and memory. An instruction is a function in ``_INSTRUCTIONS``."""
+
+    def __init__(self, program: bytes, names: dict[str, Named | Refused], persistent,
+                 attach) -> None:
+        self.program = program
+        self.at = 0
+        self.stack: list = []
+        self.memo: dict[int, object] = {}
+        self.names = names
+        self.persistent = persistent
+        self.attach = attach
+
+    def run(self):
+        while True:
+            code = self.program[self.at]
+            self.at += 1
+            if code == 0x2E:                  # stop
+                return self.pop()
+            step = _INSTRUCTIONS.get(code)
+            if step is None:
+                fail(f"instruction {bytes([code])!r} at byte {self.at - 1} of the pickle is not "
+                     "one that data needs; the file is damaged or holds more than data")
+            step(self)
+
+    def take(self, size: int) -> bytes:
+        if size < 0 or self.at + size > len(self.program):
+            raise IndexError
+        piece = self.program[self.at:self.at + size]
+        self.at += size
+        return piece
+
+    def number(self, form: str) -> int:
+        return struct.unpack(form, self.take(struct.calcsize(form)))[0]
+
+    def line(self) -> str:
+        end = self.program.index(b"\n", self.at)
+        return self.take(end + 1 - self.at)[:-1].decode()
+
+    def pop(self):
+        value = self.stack.pop()
+        if value is _MARK:
+            raise ValueError("a mark where a value should be")
+        return value
+
+    def push(self, value) -> None:
+        self.stack.append(value)
+
+    def since_mark(self) -> list:
+        """Pop everything down to the last mark."""
+        for place in range(len(self.stack) - 1, -1, -1):
+            if self.stack[place] is _MARK:
+                items = self.stack[place + 1:]
+                del self.stack[place:]
+                return items
+        raise IndexError
+
+    def top(self, kind):
+        value = self.stack[-1]
+        if not isinstance(value, kind):
+            raise TypeError(f"{type(value).__name__} where {kind} should be")
+        return value
+
+
+def plain_key(key):
+    """A key of a dict or member of a set: nothing whose hash could take long."""
+    parts = key if type(key) is tuple else (key,)
+    if all(isinstance(part, _SCALARS) for part in parts):
+        return key
+    fail(f"a dict key of type {type(key).__name__} in the pickle; keys are strings, numbers or "
+         "tuples of them")
+
+
+# ---- instructions --------------------------------------------------------------
+
+
+def _proto(m):
+    version = m.take(1)[0]
+    if not 2 <= version <= 5:
+        fail(f"a pickle of protocol {version}; protocols 2 to 5 are read")
+
+
+def _find(m, module: str, name: str) -> None:
+    full = f"{module}.{name}"
+    if full not in m.names:
+        fail(f"the file asks for {full!r}, which is not data. Containers, numbers, strings and "
+             "tensors are read; in PyTorch write torch.save(model.state_dict(), path) instead of "
+             "saving objects")
+    found = m.names[full]
+    if isinstance(found, Refused):
+        fail(found.text)
+    m.push(found)
+
+
+def _stack_global(m):
+    name, module = m.pop(), m.pop()
+    if type(name) is not str or type(module) is not str:
+        raise TypeError("a name that is not a string")
+    _find(m, module, name)
+
+
+def _call(m):
+    args, found = m.pop(), m.pop()
+    if type(args) is not tuple or not isinstance(found, Named):
+        raise TypeError("a call of what is not a function")
+    if found.build is None:
+        fail(f"the file calls {found.name!r}, which is not a function here")
+    m.push(found.build(*args))
+
+
+def _build(m):
+    state = m.pop()
+    m.attach(m.top(object), state)
+
+
+def _append(m):
+    value = m.pop()
+    m.top(list).append(value)
+
+
+def _appends(m):
+    items = m.since_mark()
+    m.top(list).extend(items)
+
+
+def _set_item(m):
+    value, key = m.pop(), m.pop()
+    m.top(dict)[plain_key(key)] = value
+
+
+def _set_items(m):
+    items = m.since_mark()
+    target = m.top(dict)
+    _fill(target, items)
+
+
+def _fill(target: dict, items: list) -> dict:
+    if len(items) % 2:
+        raise IndexError
+    for place in range(0, len(items), 2):
+        target[plain_key(items[place])] = items[place + 1]
+    return target
+
+
+def _add_items(m):
+    items = m.since_mark()
+    m.top(set).update([plain_key(item) for item in items])
+
+
+def _tuple_of(count: int):
+    def make(m):
+        items = [m.pop() for _ in range(count)]
+        m.push(tuple(items[::-1]))
+
+    return make
+
+
+def _pop(m):
+    m.stack.pop()
+
+
+def _dup(m):
+    m.push(m.top(object))
+
+
+def _text(form: str):
+    def read(m):
+        m.push(m.take(m.number(form)).decode("utf-8", "surrogatepass"))
+
+    return read
+
+
+def _old_text(form: str):
+    def read(m):
+        m.push(m.take(m.number(form)).decode("ascii"))
+
+    return read
+
+
+def _bytes(form: str):
+    return lambda m: m.push(m.take(m.number(form)))
+
+
+def _long(form: str):
+    return lambda m: m.push(int.from_bytes(m.take(m.number(form)), "little", signed=True))
+
+
+def _number(form: str):
+    return lambda m: m.push(m.number(form))
+
+
+def _get(form: str):
+    return lambda m: m.push(m.memo[m.number(form)])
+
+
+def _remember(m, place: int) -> None:
+    m.memo[place] = m.top(object)
+
+
+def _put(form: str):
+    return lambda m: _remember(m, m.number(form))
+
+
+_INSTRUCTIONS = {ord(code): step for code, step in {
+    "\x80": _proto, "\x95": lambda m: m.take(8), "(": lambda m: m.stack.append(_MARK),
+    "0": _pop, "1": lambda m: m.since_mark(), "2": _dup,
+    "N": lambda m: m.push(None), "\x88": lambda m: m.push(True), "\x89": lambda m: m.push(False),
+    "J": _number("<i"), "K": _number("<B"), "M": _number("<H"), "G": _number(">d"),
+    "\x8a": _long("<B"), "\x8b": _long("<I"),
+    "X": _text("<I"), "\x8c": _text("<B"), "\x8d": _text("<Q"),
+    "T": _old_text("<I"), "U": _old_text("<B"),
+    "B": _bytes("<I"), "C": _bytes("<B"), "\x8e": _bytes("<Q"),
+    "\x96": lambda m: m.push(bytearray(m.take(m.number("<Q")))),
+    "]": lambda m: m.push([]), "}": lambda m: m.push({}), ")": lambda m: m.push(()),
+    "\x8f": lambda m: m.push(set()),
+    "a": _append, "e": _appends, "s": _set_item, "u": _set_items, "\x90": _add_items,
+    "l": lambda m: m.push(m.since_mark()), "t": lambda m: m.push(tuple(m.since_mark())),
+    "d": lambda m: m.push(_fill({}, m.since_mark())),
+    "\x91": lambda m: m.push(frozenset([plain_key(item) for item in m.since_mark()])),
+    "\x85": _tuple_of(1), "\x86": _tuple_of(2), "\x87": _tuple_of(3),
+    "q": _put("<B"), "r": _put("<I"), "\x94": lambda m: _remember(m, len(m.memo)),
+    "h": _get("<B"), "j": _get("<I"),
+    "c": lambda m: _find(m, m.line(), m.line()), "\x93": _stack_global,
+    "R": _call, "\x81": _call, "b": _build, "Q": lambda m: m.push(m.persistent(m.pop())),
+}.items()}

@@ -1,0 +1,35 @@
+"""Definitions by operator family, in the order of the reference pages."""
+from __future__ import annotations
+
+from flambeau.core.opdefs.families import (
+    attention,
+    conv,
+    creation,
+    fft,
+    index,
+    linalg,
+    loss,
+    matmul,
+    norm,
+    pool,
+    random,
+    recurrent,
+    reduce,
+    resample,
+    shape,
+    sort,
+    special,
+    statistics,
+)
+from flambeau.core.opdefs.families.pointwise import (
+    activations,
+    arithmetic,
+    comparison,
+    complex,
+    numbers,
+    transcendental,
+)
+
+MODULES = (arithmetic, comparison, numbers, complex, transcendental, activations, special,
+           reduce, statistics, shape, index, sort, matmul, linalg, conv, pool, norm, attention,
+           recurrent, loss, creation, random, resample, fft)

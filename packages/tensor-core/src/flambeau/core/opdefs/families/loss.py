@@ -1,0 +1,108 @@
+"""Losses."""
+from flambeau.core.opdefs.make import composite, helper, pointwise
+
+_NN = ("nn",)
+_LOSS = "Str reduction='mean'"
+_LEGACY = "Object size_average=None, Object reduce=None, Str reduction='mean'"
+
+
+def _loss(schema, doc, call=""):
+    return composite(schema, forms=("nn",), doc=doc, call=call)
+
+
+OPDEFS = (
+    helper("nll_loss_rows(Tensor self, Tensor target, Tensor? weight=None, Int reduction=1,"
+           " Int ignore_index=-100) -> (Tensor result, Tensor total_weight)",
+           doc="Negative log likelihood of rows; reduction 0 none, 1 mean, 2 sum."),
+    helper("nll_loss_grad(Tensor grad, Tensor self, Tensor target, Tensor? weight, Int reduction,"
+           " Int ignore_index, Tensor total_weight)", doc="Gradient of nll_loss."),
+    composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
+              " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
+              f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood."),
+    composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
+              " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
+              f" {_LOSS}, Float label_smoothing=0.0)", forms=_NN,
+              call="cross_entropy", doc="Negative log likelihood of the softmax of scores."),
+    composite("mse_loss(Tensor input, Tensor target, Object size_average=None,"
+              f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
+              call="mse_loss", doc="Mean squared error; with weights, the weighted mean."),
+    composite("l1_loss(Tensor input, Tensor target, Object size_average=None,"
+              f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
+              call="l1_loss", doc="Mean absolute error; with weights, the weighted mean."),
+    composite("binary_cross_entropy_with_logits(Tensor input, Tensor target,"
+              " Tensor? weight=None, Object size_average=None, Object reduce=None,"
+              f" {_LOSS}, Tensor? pos_weight=None)", forms=_NN,
+              call="binary_cross_entropy_with_logits", doc="Binary cross entropy of scores."),
+    pointwise("binary_cross_entropy_terms(Tensor self, Tensor target)",
+              float="(target - 1) * maximum(log1p(-self), -100)"
+                    " - target * maximum(log(self), -100)",
+              forms=(), derive=False, domain=(0.05, 0.95),
+              doc="``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100."),
+    pointwise("huber_terms(Tensor self, Tensor target, Scalar delta=1.0)",
+              float="0.5 * (self - target) * (self - target) if abs(self - target) < delta"
+                    " else delta * (abs(self - target) - 0.5 * delta)",
+              forms=(), doc="``d**2 / 2`` where ``d = |x - y| < delta``, then a line."),
+    composite("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
+              f" {_LEGACY})", forms=("nn",),
+              doc="Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100."),
+    composite(f"smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, Float beta=1.0)",
+              forms=("nn",),
+              call="smooth_l1_loss",
+              doc="Mean of ``d**2 / (2 * beta)`` where ``d = |x - y| < beta``, else of "
+                  "``d - beta / 2``."),
+    composite("huber_loss(Tensor input, Tensor target, Str reduction='mean', Float delta=1.0,"
+              " Tensor? weight=None)", forms=("nn",),
+              call="huber_loss", doc="Mean of ``d**2 / 2`` where ``d = |x - y| < delta``, else of "
+                  "``delta * (d - delta / 2)``."),
+    # ---- likelihoods
+    _loss(f"kl_div(Tensor input, Tensor target, {_LEGACY}, Bool log_target=False)",
+          "Mean of ``target * (log(target) - input)``, ``input`` being logarithms."),
+    _loss("poisson_nll_loss(Tensor input, Tensor target, Bool log_input=True, Bool full=False,"
+          " Object size_average=None, Float eps=1e-08, Object reduce=None, Str reduction='mean')",
+          "Mean of ``exp(input) - target * input``; ``full`` adds Stirling's approximation."),
+    _loss("gaussian_nll_loss(Tensor input, Tensor target, Operand var, Bool full=False,"
+          " Float eps=1e-06, Str reduction='mean')",
+          "Mean of ``(log(var) + (input - target)**2 / var) / 2``."),
+    # ---- signs
+    _loss(f"soft_margin_loss(Tensor input, Tensor target, {_LEGACY})",
+          "Mean of ``log(1 + exp(-target * input))``, targets being 1 or -1.",
+          "soft_margin_loss"),
+    _loss(f"hinge_embedding_loss(Tensor input, Tensor target, Float margin=1.0, {_LEGACY})",
+          "Mean of ``input`` where the target is 1, of ``max(0, margin - input)`` where it is -1.",
+          "hinge_embedding_loss"),
+    _loss("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, Float margin=0.0,"
+          f" {_LEGACY})", "Mean of ``max(0, -target * (input1 - input2) + margin)``.",
+          "margin_ranking_loss"),
+    _loss("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, Float margin=0.0,"
+          f" {_LEGACY})",
+          "Mean of ``1 - cos`` where the target is 1, of ``max(0, cos - margin)`` where it is -1."),
+    # ---- classes
+    _loss("multi_margin_loss(Tensor input, Tensor target, Int p=1, Float margin=1.0,"
+          f" Tensor? weight=None, {_LEGACY})",
+          "Mean over the classes of ``max(0, margin - input[target] + input)**p``.",
+          "multi_margin_loss"),
+    _loss(f"multilabel_margin_loss(Tensor input, Tensor target, {_LEGACY})",
+          "Hinges between the classes that ``target`` lists before its first -1 and all others."),
+    _loss("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None,"
+          f" {_LEGACY})", "Binary cross entropy of scores, mean over the classes."),
+    # ---- distances
+    _loss("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, Float margin=1.0,"
+          f" Float p=2.0, Float eps=1e-06, Bool swap=False, {_LEGACY})",
+          "Mean of ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.",
+          "triplet_margin_loss"),
+    _loss("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *,"
+          " Object distance_function=None, Float margin=1.0, Bool swap=False,"
+          " Str reduction='mean')",
+          "triplet_margin_loss with a distance of your own."),
+    # ---- sequences
+    helper("ctc_loss_rows(Tensor log_probs, Tensor targets, Tensor input_lengths,"
+           " Tensor target_lengths, Int blank=0)",
+           "Negative logarithms of the probability of each target."),
+    helper("ctc_loss_grad(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths,"
+           " Tensor target_lengths, Tensor result, Int blank)",
+           "Gradient of ctc_loss for the scores before log_softmax."),
+    composite("ctc_loss(Tensor log_probs, Tensor targets, Object input_lengths,"
+              " Object target_lengths, Int blank=0, Str reduction='mean',"
+              " Bool zero_infinity=False)", forms=_NN,
+              doc="Negative log probability of sequences, summed over all alignments."),
+)

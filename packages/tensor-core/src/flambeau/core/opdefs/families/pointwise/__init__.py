@@ -1,0 +1,1 @@
+"""Operators computed element by element."""

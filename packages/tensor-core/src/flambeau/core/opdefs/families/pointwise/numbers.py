@@ -1,0 +1,63 @@
+"""Rounding, bits and parts of numbers."""
+from flambeau.core.opdefs.make import composite, kernel, pointwise
+
+
+def _shift(name, symbol, dunder, doc, **kinds):
+    return pointwise(f"bitwise_{name}_shift(Operand self, Operand other)",
+                     int=f"self {symbol} other", inplace=True, dunder=dunder,
+                     differentiable=False, doc=doc, **kinds)
+
+
+def _divisor(name, doc):
+    return kernel(f"{name}(Tensor self, Tensor other)", infer="whole_pair", inplace=True,
+                  differentiable=False, doc=doc)
+
+
+OPDEFS = (
+    pointwise("sgn(Tensor self)", float="sign(self)", int="sign(self)", bool="self",
+              complex="sign(self)", unsigned="1 if self != 0 else 0", inplace=True, derive=False,
+              doc="``x / |x|``, and 0 at 0: the sign of real numbers."),
+    composite("angle(Tensor self)", doc="The angle of complex numbers; pi or 0 of real ones."),
+    pointwise("angle_of(Tensor self)", float="angle(self)", rule="float", forms=(), derive=False,
+              doc="pi below zero, else 0."),
+    pointwise("angle_of_complex(Tensor self)", complex="angle(self)", rule="real", forms=(),
+              derive=False, doc="The angle of complex numbers."),
+    composite("conj_physical(Tensor self)", inplace=True, doc="Complex conjugate, computed."),
+    composite("deg2rad(Tensor self)", inplace=True, call="deg2rad", doc="Degrees to radians."),
+    composite("rad2deg(Tensor self)", inplace=True, call="rad2deg", doc="Radians to degrees."),
+    composite("isposinf(Tensor self)", differentiable=False,
+              call="isposinf", doc="Whether the input is plus infinity."),
+    composite("isneginf(Tensor self)", differentiable=False,
+              call="isneginf", doc="Whether the input is minus infinity."),
+    composite("isreal(Tensor self)", differentiable=False,
+              call="isreal", doc="Whether the imaginary part is zero."),
+    composite("heaviside(Tensor self, Tensor values)", inplace=True, differentiable=False,
+              doc="0 below zero, 1 above, and ``values`` at zero."),
+    composite("float_power(Operand self, Operand exponent)",
+              doc="Raises to a power in double precision."),
+    composite("ldexp(Tensor self, Operand other)", inplace=True, call="ldexp",
+              doc="``self * 2**other``."),
+    kernel("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+           doc="The mantissa, of size 1/2 to 1, and the exponent of 2 it is scaled with."),
+    composite("nextafter(Tensor self, Tensor other)", inplace=True,
+              doc="The next number after ``self`` towards ``other``."),
+    pointwise("nextafter_wide(Operand self, Operand other)", float="nextafter(self, other)",
+              forms=(), derive=False, doc="nextafter of float32 and float64."),
+    pointwise("nextafter_narrow(Operand self, Operand other, Scalar least=0, Scalar normal=0,"
+              " Scalar step=0, Scalar top=0)",
+              float="nextafter_narrow(self, other, least, normal, step, top)", forms=(),
+              derive=False, doc="nextafter of float16 and bfloat16."),
+    composite("nan_to_num(Tensor self, Float? nan=None, Float? posinf=None, Float? neginf=None)",
+              inplace=True, call="nan_to_num", doc="Replaces NaN and infinities by numbers."),
+    pointwise("replace_nonfinite(Tensor self, Scalar if_nan=0, Scalar if_high=0, Scalar if_low=0)",
+              float="if_nan if isnan(self) else if_high if self == inf else "
+                    "if_low if self == -inf else self",
+              forms=(), doc="Replaces NaN and infinities by numbers."),
+    composite("round[decimals](Tensor self, *, Int decimals)", inplace=True,
+              aliases=("special.round",), doc="Rounds to so many decimals, halves to even."),
+    _shift("left", "<<", "lshift", "Shifts bits to the left; 0 for counts out of range."),
+    _shift("right", ">>", "rshift", "Shifts bits to the right, keeping the sign.",
+           unsigned="shru(self, other)"),
+    _divisor("gcd", "Greatest common divisor."),
+    _divisor("lcm", "Least common multiple."),
+)

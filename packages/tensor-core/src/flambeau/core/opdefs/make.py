@@ -1,0 +1,56 @@
+"""Short constructors, so that a row reads as one line of facts."""
+from __future__ import annotations
+
+from flambeau.core.opdefs.opdef import OpDef
+from flambeau.core.opdefs.schema import parse_schema
+
+
+def _row(schema: str, category: str, **facts) -> OpDef:
+    name, overload, params, outputs, is_list = parse_schema(schema)
+    return OpDef(name, overload, params, outputs, category, list_output=is_list, **facts)
+
+
+def pointwise(schema: str, number: str | None = None, **facts) -> OpDef:
+    """A row computed element by element; ``number`` is the formula of every numeric kind.
+
+    ``unsigned`` is the formula of uint64 where it differs from that of other integers.
+    """
+    kinds = ("float", "int", "bool", "complex", "unsigned")
+    formulas = {k: facts.pop(k) for k in kinds if k in facts}
+    if number is not None:
+        for kind in ("float", "int", "complex"):
+            formulas.setdefault(kind, number)
+    formulas = {k: v for k, v in formulas.items() if v is not None}
+    return _row(schema, "pointwise", formulas=formulas, **facts)
+
+
+def reduction(schema: str, **facts) -> OpDef:
+    """A row that folds dimensions."""
+    facts.setdefault("rule", "custom")
+    return _row(schema, "reduction", **facts)
+
+
+def view(schema: str, **facts) -> OpDef:
+    """A row whose result shares memory with its first input."""
+    facts.setdefault("rule", "custom")
+    return _row(schema, "view", out=False, **facts)
+
+
+def kernel(schema: str, **facts) -> OpDef:
+    """A row with an ``infer`` and a ``run`` of its own."""
+    facts.setdefault("rule", "custom")
+    return _row(schema, "kernel", **facts)
+
+
+def composite(schema: str, **facts) -> OpDef:
+    """A row written in terms of other operators (``composites/``)."""
+    facts.setdefault("rule", "custom")
+    facts.setdefault("out", False)
+    return _row(schema, "composite", **facts)
+
+
+def helper(schema: str, doc: str = "", **facts) -> OpDef:
+    """A kernel that composites and derivative rules call; few have a name in Python."""
+    facts.setdefault("out", False)
+    facts.setdefault("forms", ())
+    return kernel(schema, doc=doc, **facts)
