@@ -4,11 +4,13 @@
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+from flambeau.autograd.transforms.batch import BatchLevel
 from flambeau.autograd.transforms.dual import DualLevel
-from flambeau.autograd.transforms.stack import STATE
-from flambeau.core import Tensor
+from flambeau.autograd.transforms.stack import STATE, empty_strided_at_levels, level_of
+from flambeau.core import Tensor, ops
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "unpack_dual"]
@@ -109,10 +111,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if not (tensor.is_floating_point() or tensor.is_complex()):
         raise ValueError(f"Expected primal to be floating point or complex, but got: "
                          f"{tensor.dtype}")
-    if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype:
-        raise RuntimeError(
-            f"make_dual(): expected a tangent of shape {list(tensor.shape)} and dtype "
-            f"{tensor.dtype}, got {list(tangent.shape)} and {tangent.dtype}")
+    _check_tangent(tensor, tangent)
+    batch = _batch_inside(opened, tensor, tangent)
+    if batch is not None:
+        return _below(batch, lambda *pair: batch.wrap(make_dual(*pair), True),
+                      _whole(batch, tensor), _whole(batch, tangent))
     tensor, before = opened.unwrap(tensor)
     if before is not None:
         raise RuntimeError(
@@ -123,7 +126,60 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level 0 is not "
             "supported: nest flambeau.func.jvp for second derivatives")
-    return opened.with_history(tensor, tangent)
+    return opened.with_history(tensor, _laid_out(tensor, tangent), shares=True)
+
+
+def _check_tangent(tensor: Tensor, tangent: Tensor) -> None:
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: "
+                         f"{tangent.dtype}")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported: make_dual() got a tensor of shape "
+            f"{list(tensor.shape)} and a tangent of shape {list(tangent.shape)}")
+    if tensor.dtype is not tangent.dtype:
+        raise RuntimeError(f"make_dual(): a tangent has the dtype of its tensor, {tensor.dtype}, "
+                           f"and this is of {tangent.dtype}: write tangent.to({tensor.dtype})")
+
+
+# ---- layout --------------------------------------------------------------------------------------
+# Views are taken of a tangent as they are of its value, and as_strided() reaches all of the memory
+# below it. So a tangent is laid out like its value; one that is not is copied.
+def _laid_out(tensor: Tensor, tangent: Tensor) -> Tensor:
+    at_levels = level_of(tensor) or level_of(tangent)
+    if _has_layout_of(tangent, tensor) and (at_levels or _room(tensor) == _room(tangent)):
+        return tangent
+    if _overlaps(tensor):                   # there is no room for other values in that layout
+        return tangent
+    if at_levels:
+        return ops.copy_(empty_strided_at_levels(tensor.shape, tensor.stride(), tensor), tangent)
+    memory = ops.full_of((_room(tensor),), 0, dtype=tensor.dtype, device=tensor.device)
+    place = ops.as_strided(memory, tensor.shape, tensor.stride(), tensor.storage_offset())
+    return ops.copy_(place, tangent)
+
+
+def _has_layout_of(tangent: Tensor, tensor: Tensor) -> bool:
+    if not tensor.numel():
+        return True
+    pairs = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
+    return tensor.storage_offset() == tangent.storage_offset() and all(
+        [a == b or n == 1 for n, a, b in pairs])
+
+
+def _overlaps(tensor: Tensor) -> bool:
+    """Whether two elements may share memory, as in an expanded tensor."""
+    last = 0
+    for step, n in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if n > 1 and step <= last:
+            return True
+        last += (n - 1) * step
+    return False
+
+
+def _room(tensor: Tensor) -> int:
+    """How many elements the memory below a tensor holds."""
+    return tensor.untyped_storage().nbytes() // tensor.element_size() if tensor.numel() else 0
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -141,6 +197,42 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         UnpackedDualTensor(primal=tensor(2.), tangent=None)
     """
     opened = _open_level()
-    if opened is None or not opened.is_mine(tensor):
+    if opened is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(*opened.unwrap(tensor))
+    batch = _batch_inside(opened, tensor)
+    if batch is not None:
+        inner, batched = batch.unwrap(tensor)
+        return _below(batch, lambda x: UnpackedDualTensor(*[
+            None if t is None else batch.wrap(t, batched) for t in unpack_dual(x)]), inner)
+    primal, tangent = opened.unwrap(tensor)
+    return UnpackedDualTensor(ops.alias(primal), tangent)
+
+
+# ---- a vmap inside the block ---------------------------------------------------------------------
+# Its tensors stand for batches of duals, so duals are made and unpacked one level below it.
+def _batch_inside(opened: DualLevel, *tensors: Tensor) -> BatchLevel | None:
+    """The innermost level that the tensors are of, if that began inside the block."""
+    number = max([level_of(t) for t in tensors])
+    if number <= opened.number:
+        return None
+    level = STATE.levels[number - 1]
+    if not isinstance(level, BatchLevel):
+        raise RuntimeError(
+            "make_dual() and unpack_dual() are called inside func.grad(), func.vjp() or "
+            "func.jvp() for a dual_level() block around that: begin the block inside the "
+            "function that is transformed")
+    return level
+
+
+def _below(level: BatchLevel, function: Callable, *tensors: Tensor):
+    STATE.depth, before = level.number - 1, STATE.depth
+    try:
+        return function(*tensors)
+    finally:
+        STATE.depth = before
+
+
+def _whole(level: BatchLevel, tensor: Tensor) -> Tensor:
+    """All samples of a tensor; one that they share is repeated."""
+    inner, batched = level.unwrap(tensor)
+    return inner if batched else inner.expand(level.size, *inner.shape)

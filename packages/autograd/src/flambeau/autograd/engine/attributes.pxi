@@ -254,6 +254,8 @@ def detach_(tensor):
     if is_node(t.autograd):
         leaf_of(t).detached = True
         t.output_nr = 0
+    if t.flags >> FL_LEVEL_SHIFT:
+        tensor.__dict__["_level"].detach_(tensor)
     return tensor
 
 

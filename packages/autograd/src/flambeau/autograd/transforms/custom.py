@@ -12,9 +12,9 @@ from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd._engine import is_grad_enabled, needs_grad
 from flambeau.autograd.function import Function, _applied, _backward_of, _tie
 from flambeau.autograd.transforms.batch import BatchLevel
-from flambeau.autograd.transforms.forward.twice import jvp_by_gradients
+from flambeau.autograd.transforms.custom_forward import OtherContext, pushed_forward
 from flambeau.autograd.transforms.stack import STATE, has_history_below, level_of
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 
 __all__ = ["VmapInfo", "apply_at_level", "level_of_call"]
@@ -54,7 +54,7 @@ def apply_at_level(cls, args: tuple, kwargs: dict):
         if isinstance(level, BatchLevel) and not any(
                 has_history_below(a) for a in args if isinstance(a, Tensor)):
             return _applied(cls, args, kwargs)[0]
-        if getattr(level, "is_block", False):       # of forward_ad: history is that of the values
+        if level.is_block:                          # of forward_ad: history is that of the values
             return _below(cls, level, args, kwargs)
         raise RuntimeError(
             "In order to use an autograd.Function with function transforms (vmap, grad, jvp, "
@@ -72,7 +72,7 @@ def _below(cls, level, args, kwargs):
     """The output without a node at the level; below it, nodes as usual."""
     STATE.depth, before = level.number - 1, STATE.depth
     try:
-        rule = _batched if isinstance(level, BatchLevel) else _dual
+        rule = _batched if isinstance(level, BatchLevel) else pushed_forward
         return rule(cls, level, args, kwargs)
     finally:
         STATE.depth = before
@@ -156,7 +156,7 @@ def _generated(cls, level, dims, kwargs):
             saved, count = ctx.saved_tensors, len(grads)
 
             def one(*values):
-                context = _Context(ctx.inner, values[count:])
+                context = OtherContext(ctx.inner, values[count:])
                 return _backward_of(cls)(context, *values[:count])
             flat, _ = inside(one, _Nothing(), (*grads, *saved), [True] * count + ctx.saved_flags)
             return tuple([g if g is None or d == 0 else g.sum(0)
@@ -168,38 +168,3 @@ def _generated(cls, level, dims, kwargs):
 
 class _Nothing:
     """A context that keeps nothing."""
-
-
-class _Context:
-    """The user's context, with saved tensors that are samples again."""
-
-    def __init__(self, inner, saved) -> None:
-        self._inner = inner
-        self.saved_tensors = tuple(saved)
-
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-
-
-# ---- forward mode ------------------------------------------------------------------------------
-def _dual(cls, level, args, kwargs):
-    pairs = [level.unwrap(a) if isinstance(a, Tensor) else (a, None) for a in args]
-    primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-    if cls.jvp is not Function.jvp:
-        output, context = _applied(cls, tuple(primals), kwargs)
-        moved = cls.jvp(_Context(context, context._to_forward), *[
-            ops.zeros_like(p) if t is None and context.materialize_grads
-            and isinstance(p, Tensor) else t for p, t in pairs])
-        moved = moved if isinstance(moved, tuple) else (moved,)
-    else:
-        output = cls.apply(*primals, **kwargs)
-        moved = jvp_by_gradients(lambda a: _as_tuple(cls.apply(*a, **kwargs)), primals, tangents)
-    outputs = _as_tuple(output)
-    wrap = level.with_history if level.is_block else level.wrap
-    whole = tuple([wrap(y, t) if isinstance(y, Tensor) else y
-                   for y, t in zip(outputs, moved, strict=True)])
-    return whole[0] if isinstance(output, Tensor) else whole
-
-
-def _as_tuple(output):
-    return (output,) if isinstance(output, Tensor) else tuple(output)

@@ -5,14 +5,14 @@ from typing import Any
 
 from flambeau.autograd._engine import NodeFunction, attach_function, needs_grad
 from flambeau.autograd.transforms.forward import tangents_of
-from flambeau.autograd.transforms.level import Level, as_tuple
+from flambeau.autograd.transforms.level import Level, as_tuple, tensors_of
 from flambeau.autograd.transforms.stack import STATE, empty_strided_at_levels, level_of
 from flambeau.core import Tensor, _core, is_grad_enabled, ops
 
 __all__ = ["DualLevel"]
 
 
-class _Passed(NodeFunction):
+class Passed(NodeFunction):
     """The gradient of a dual, tangent and all, is that of its value."""
 
     def run(self, node, grads, needs):
@@ -23,7 +23,6 @@ class DualLevel(Level):
     """One jvp at work."""
 
     title = "DualTensor"
-    is_block = False                    # of forward_ad: its tensors may come from a graph outside
 
     # ---- tensors -------------------------------------------------------------------------------
     def wrap(self, primal: Tensor, tangent: Tensor | None, base: Tensor | None = None) -> Tensor:
@@ -81,12 +80,19 @@ class DualLevel(Level):
         """The same, constant until something is written to it."""
         return self.wrap(inner, None)
 
-    def with_history(self, primal: Tensor, tangent: Tensor | None) -> Tensor:
-        """A tensor of this level that is differentiated by where its value is."""
+    def with_history(self, primal: Tensor, tangent: Tensor | None, shares: bool) -> Tensor:
+        """A tensor of this level that is differentiated by where its value is. If it ``shares``
+        its tangent, writes to it change that tensor too."""
         dual = self.wrap(primal, tangent)
+        dual.__dict__["_has_room"] = shares and level_of(tangent) == self._below()
         if is_grad_enabled() and needs_grad(primal):
-            attach_function("MakeDualBackward", _Passed(), None, [primal], [dual])
+            attach_function("MakeDualBackward", Passed(), None, [primal], [dual])
         return dual
+
+    def _below(self) -> int:
+        """The level that tangents are of which have room for each sample."""
+        return max([level.number for level in STATE.levels[:self.number - 1]
+                    if level.size is not None], default=0)
 
     def alias(self, tensor: Tensor) -> Tensor:
         return self.wrap(tensor.__dict__["_inner"], _tangent(tensor))
@@ -97,6 +103,17 @@ class DualLevel(Level):
 
     def detached(self, tensor: Tensor) -> Tensor:
         return self.wrap(tensor.__dict__["_inner"].detach(), None)
+
+    def detach_(self, tensor: Tensor) -> None:
+        """Cut a tensor from its history, and drop its tangent."""
+        inner = tensor.__dict__["_inner"].detach()
+        facts = {"_inner": inner, "_tangent": None, "_seen": None, "_has_room": False}
+        _core.retarget_level(tensor, inner, self.number, False, facts)
+
+    def text(self, tensor: Tensor) -> str:
+        """How a tensor is shown, with its tangent."""
+        inner, tangent = self.unwrap(tensor)
+        return repr(inner) if tangent is None else f"{repr(inner)[:-1]}, tangent={tangent!r})"
 
     # ---- calls ---------------------------------------------------------------------------------
     def _split(self, args):
@@ -129,6 +146,19 @@ class DualLevel(Level):
             base = None
         return tuple([self.wrap(r, t, base) for r, t in zip(results, tangents, strict=True)])
 
+    def check_targets(self, op, args, outs) -> None:
+        """Refuse ``out=``: what is written to in place is among the arguments."""
+        if op.key == "copy" or not any(self._moves(t) for t in tensors_of((*args, *outs))):
+            return
+        if not any(target is args[0] for target in outs):
+            raise RuntimeError(
+                f"{op.name}(): out= function that does not support automatic differentiation, but "
+                "one of the arguments has a tangent: write y = "
+                f"{op.name}(...) instead")
+
+    def _moves(self, tensor: Tensor) -> bool:
+        return self.unwrap(tensor)[1] is not None
+
     def write(self, op, args, outs):
         if op.key == "copy":
             value, tangent = self.unwrap(args[1])
@@ -140,21 +170,21 @@ class DualLevel(Level):
 
     def _store(self, target, result, tangent) -> None:
         if tangent is not None:
-            self._make_room(target)
+            self.make_room(target)
         inner, present = self.unwrap(target)
         ops.copy_(inner, result)
         if tangent is not None:
             ops.copy_(present, tangent)
         elif present is not None:
-            self._make_room(target)
+            self.make_room(target)
             ops.fill_(self.unwrap(target)[1], 0)
 
-    def _make_room(self, target: Tensor) -> None:
+    def make_room(self, target: Tensor) -> None:
         """Give a tensor, and what it is a view of, a tangent of its own to write to: the one it
         has may be shared, or be the same for all samples of a vmap around this level."""
         base = target._base
         if base is not None:
-            self._make_room(base)
+            self.make_room(base)
         if not self.is_mine(target):
             self._adopt(target)
         facts = target.__dict__
@@ -176,7 +206,8 @@ def _tangent(value: Tensor) -> Any:
         return facts["_tangent"]
     tangent = _tangent(base)
     if tangent is not facts["_seen"]:
-        facts["_tangent"] = _seen_through(value, base, tangent)
+        facts["_tangent"] = tangent if _looks_like(value, base) \
+            else _seen_through(value, base, tangent)
         facts["_seen"] = tangent
     return facts["_tangent"]
 
@@ -191,6 +222,12 @@ def _seen_through(view: Tensor, base: Tensor, tangent: Tensor) -> Tensor:
     if base.is_complex() and not view.is_complex():
         start, first, tangent = 2 * start, 2 * first, ops.view_as_real(tangent)
     return ops.as_strided(tangent, view.shape, view.stride(), offset - start + first)
+
+
+def _looks_like(view: Tensor, base: Tensor) -> bool:
+    """Whether a view shows all of its base, as it is."""
+    return view.shape == base.shape and view.stride() == base.stride() \
+        and view.storage_offset() == base.storage_offset() and view.dtype is base.dtype
 
 
 def _without_past(value: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ class Level:
 
     title = "LevelTensor"
     size: int | None = None             # of the batch, for levels that have one
+    is_block = False                    # of forward_ad: its tensors may come from a graph outside
     always: tuple[str, ...] = ()        # operators it sees whatever their tensors are
 
     def __enter__(self):
@@ -131,6 +132,9 @@ class Level:
             return step(*args)
         finally:
             STATE.depth = self.number - 1
+
+    def detach_(self, tensor: Tensor) -> None:
+        """What ``Tensor.detach_`` does besides cutting the tensor from its history."""
 
     def check_targets(self, op, args, outs) -> None:
         """Refuse a write that the targets have no room for."""
