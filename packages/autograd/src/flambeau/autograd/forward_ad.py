@@ -162,9 +162,10 @@ def _laid_out(tensor: Tensor, tangent: Tensor) -> Tensor:
 def _has_layout_of(tangent: Tensor, tensor: Tensor) -> bool:
     if not tensor.numel():
         return True
+    if tensor.storage_offset() != tangent.storage_offset():
+        return False
     pairs = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
-    return tensor.storage_offset() == tangent.storage_offset() and all(
-        [a == b or n == 1 for n, a, b in pairs])
+    return all(a == b or n == 1 for n, a, b in pairs)
 
 
 def _overlaps(tensor: Tensor) -> bool:
