@@ -153,8 +153,10 @@ def _renaming(assertion: Any) -> Any:
     @functools.wraps(assertion)
     def renamed(self: Any, *texts: Any, **kwargs: Any) -> Any:
         inline = assertion.__name__ == "assertExpectedInline"
-        if texts and (inline or isinstance(texts[0], str)):
-            texts = (str(texts[0]).replace("flambeau.", "torch."), *texts[1:])
+        if inline:
+            texts = (str(texts[0]), *texts[1:])
+        texts = tuple(text.replace("flambeau.", "torch.") if type(text) is str else text
+                      for text in texts)
         if inline:
             kwargs["skip"] = kwargs.get("skip", 0) + 1  # frames up to the test
         return assertion(self, *texts, **kwargs)

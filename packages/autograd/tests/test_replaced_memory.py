@@ -108,3 +108,12 @@ class TestOneTangent:
         assert x.grad.tolist() == [2.0, 2.0]
         with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
             Both.apply(x).sum().backward()
+
+
+def test_what_was_saved_and_resized_since_is_refused():
+    constant = flambeau.ones(1)
+    constant.add_(1)
+    y = leaf(3) * constant
+    constant.resize_(3)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()

@@ -15,7 +15,10 @@ SAMPLES = SAMPLES | samples_places.SAMPLES
 #: One needs a second device.
 ELSEWHERE = {"to_device",
              "nextafter_narrow",     # of float16 alone; the rule of nextafter_wide
-             "recurrent_grad"}       # refuses: recurrent's rule is made of operators where need be
+             "recurrent_grad",       # refuses: recurrent's rule is made of operators where need be
+             # of test_refused_derivatives.py
+             "bernoulli", "poisson", "binomial", "geqrf", "linalg_ldl_factor_ex",
+             "linalg_ldl_solve"}
 CALLS = [pytest.param(make, id=f"{key}-{n}")
          for key, makers in SAMPLES.items() for n, make in enumerate(makers)]
 #: The gradient is zero, or does not depend on anything that is differentiated.

@@ -86,3 +86,11 @@ def test_without_a_backend_the_error_names_what_to_install(monkeypatch):
     with pytest.raises(RuntimeError, match="Foreign has memory on a CUDA device, for which there "
                                            "is no backend: .*pip install flambeau-cuda-backend"):
         flambeau.as_tensor(Foreign())
+
+
+def test_dir_lists_what_a_tensor_answers_to():
+    x = flambeau.ones(2, 2, dtype=flambeau.complex64)
+    names = dir(x)
+    assert {"shape", "imag", "sum"} <= set(names)
+    assert "__cuda_array_interface__" not in names
+    assert [name for name in names if not hasattr(x, name)] == []

@@ -167,3 +167,13 @@ def test_resize_as_in_the_order_of_the_other():
     assert flambeau.ones(96).resize_as_(x, memory_format=flambeau.preserve_format).stride() == \
         (48, 1, 12, 3)
     assert flambeau.ones(96).resize_as_(x).stride() == (48, 16, 4, 1)
+
+
+def test_a_change_of_shape_counts_as_a_write():
+    x = flambeau.zeros(1)
+    x.add_(1)
+    before = x._version
+    assert x.resize_(5)._version == before + 1       # in new memory
+    assert x.resize_(2)._version == before + 2       # in the same
+    assert x.resize_(2)._version == before + 2
+    assert x.resize_as_(flambeau.zeros(2, 1))._version == before + 3

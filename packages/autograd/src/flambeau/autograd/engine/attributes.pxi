@@ -275,6 +275,7 @@ TENSOR_ATTRIBUTES = {
     "backward": backward,
     "detach_": detach_,
     "grad": property(get_grad, set_grad, delete_grad),
+    "_refuse_derivative": refuse_derivative,
     "_grad_fn": property(get_grad_fn, None, refuse_deletion),
     "grad_fn": property(get_grad_fn),
     "is_leaf": property(get_is_leaf),

@@ -423,11 +423,17 @@ def type(self, dtype=None, non_blocking=False):
     return to(self, getattr(dtype, "dtype", dtype))  # flambeau.FloatTensor has one
 
 
+def __dir__(self):
+    """The names that this tensor answers to."""
+    absent = {"volatile"} if self.is_cuda else {"volatile", "__cuda_array_interface__"}
+    return sorted(set(object.__dir__(self)) - absent)
+
+
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
-    __array_namespace__, to_device, new_empty, new_empty_strided, new_zeros, new_ones, new_full,
-    new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, conj, where, index_put,
-    index_put_, is_conj, is_neg, is_nonzero, type)}
+    __array_namespace__, __dir__, to_device, new_empty, new_empty_strided, new_zeros, new_ones,
+    new_full, new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, conj, where,
+    index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),

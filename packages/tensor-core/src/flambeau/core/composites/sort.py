@@ -1,5 +1,6 @@
 """Sets: elements without repeats, and membership."""
 from flambeau.core import _core
+from flambeau.core.composites.refusals import refusing
 from flambeau.core.composites.shape.shapes import _wrap
 
 _op = _core.operators()
@@ -7,7 +8,10 @@ Tensor = _core.Tensor
 
 
 def unique(x, sorted, return_inverse, return_counts, dim):
-    x = x.detach()
+    return refusing("unique", _unique(x.detach(), return_inverse, return_counts, dim), x)
+
+
+def _unique(x, return_inverse, return_counts, dim):
     if x.is_complex():
         raise NotImplementedError(f"unique(): complex numbers have no order, got {x.dtype}")
     if dim is not None:
@@ -17,7 +21,11 @@ def unique(x, sorted, return_inverse, return_counts, dim):
 
 
 def unique_consecutive(x, return_inverse, return_counts, dim):
-    x = x.detach()
+    results = _unique_consecutive(x.detach(), return_inverse, return_counts, dim)
+    return refusing("unique_consecutive", results, x)
+
+
+def _unique_consecutive(x, return_inverse, return_counts, dim):
     if dim is not None:
         return _unique_slices(x, return_inverse, return_counts, dim, False)
     return _without_repeats(_op["reshape"](x, (-1,)), 0, None, x.shape, return_inverse,

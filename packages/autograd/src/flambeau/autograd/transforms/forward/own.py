@@ -122,11 +122,16 @@ def _filled(op, primals, tangents, results):
         results[0].shape),)
 
 
+def _still(op, primals, tangents, results):
+    """What is drawn does not move with its parameters."""
+    return (None,) * len(results)
+
+
 OWN = dict.fromkeys(("max.dim", "min.dim", "sort", "topk", "kthvalue", "mode", "median.dim",
                      "nanmedian.dim", "cummax", "cummin", "adaptive_best"), _picked) | {
     "max_pool2d_with_indices": _pooled, "max_pool2d_places": _pooled,
     "view": _view, "as_strided": _as_strided, "view_as_complex": _view_as_complex,
     "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp,
     "nll_loss_rows": _nll_rows, "ctc_loss_rows": _ctc,
-    "grid_sampler": _grid_sampler, "fill": _filled,
+    "grid_sampler": _grid_sampler, "fill": _filled, "bernoulli": _still, "poisson": _still,
 }

@@ -1,5 +1,6 @@
 """Composite rows of arithmetic beyond the four operations."""
 from flambeau.core import _core
+from flambeau.core.composites.refusals import refusing
 from flambeau.core.dtypes import finfo
 
 _op = _core.operators()
@@ -29,9 +30,9 @@ def heaviside(x, values):
     if x.dtype is not values.dtype:
         raise RuntimeError(f"heaviside(): self is {x.dtype} and values is {values.dtype}; convert "
                            "one of them with .to(dtype)")
-    x, values = _real("heaviside", x).detach(), values.detach()     # a step has no gradient
-    above = _op["cast"](_op["gt"](x, 0), x.dtype)
-    return _op["where"](_op["eq"](x, 0), values, above)
+    at, there = _real("heaviside", x).detach(), values.detach()
+    above = _op["cast"](_op["gt"](at, 0), x.dtype)
+    return refusing("heaviside", _op["where"](_op["eq"](at, 0), there, above), x, values)
 
 
 def float_power(x, exponent):

@@ -49,7 +49,9 @@ def resize_(self, *sizes, memory_format=None):
                            "more elements than memory can be addressed")
     if shape != tuple(self.shape):
         _expect_free(self, "resize_")
+        version = self._version
         self.data = _flat(self, prod(shape)).view(shape)
+        _core.count_write(self, version)
     if memory_format not in (None, "contiguous_format", "preserve_format"):
         strides = _core.format_strides(self, memory_format)
         self.data = _op["as_strided"](self, shape, strides, self.storage_offset())

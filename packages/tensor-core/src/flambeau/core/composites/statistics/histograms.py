@@ -1,5 +1,6 @@
 """Composite rows that count. The size of what they make may depend on values."""
 from flambeau.core import _core
+from flambeau.core.composites.refusals import refusing
 from flambeau.core.named_outputs import named_outputs
 
 _op = _core.operators()
@@ -16,7 +17,7 @@ def bincount(x, weights, minlength):
         raise RuntimeError(f"bincount(): weights should be 1-d and have the same length as input, "
                            f"got shapes {list(weights.shape)} and {list(x.shape)}")
     size = int(_op["amax"](x)) + 1 if x.numel() else 0
-    return _op["bincount_of"](x, weights, max(size, minlength))
+    return refusing("bincount", _op["bincount_of"](x, weights, max(size, minlength)), weights)
 
 
 def _check_points(what, x, weight):
@@ -39,7 +40,8 @@ def histogram(x, bins, weight, density):
                            f"{list(x.shape)}")
     points = _op["reshape"](x, (-1, 1))
     flat = None if weight is None else _op["reshape"](weight, (-1,))
-    return _finish(_op["histogram_of"](points, [bins], flat), [bins], density), bins
+    counts = refusing("histogram", _op["histogram_of"](points, [bins], flat), x, weight)
+    return _finish(counts, [bins], density), bins
 
 
 def histogram__count(x, bins, range, weight, density):
@@ -105,5 +107,5 @@ def histogramdd(x, bins, range, weight, density):
         bins = _edges("histogramdd", points, bins, range)
     if weight is not None:
         weight = _op["reshape"](weight, (-1,))
-    hist = _finish(_op["histogram_of"](points, bins, weight), bins, density)
-    return Histogramdd(hist, tuple(bins))
+    counts = refusing("histogramdd", _op["histogram_of"](points, bins, weight), x, weight)
+    return Histogramdd(_finish(counts, bins, density), tuple(bins))

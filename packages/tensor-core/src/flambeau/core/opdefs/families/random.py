@@ -6,8 +6,8 @@ _G = "Generator? generator=None"
 _FUNCTION_AND_NN = ("function", "nn")
 
 
-def _draw(schema, **facts):
-    return kernel(schema, out=False, differentiable=False, **facts)
+def _draw(schema, differentiable=False, **facts):
+    return kernel(schema, out=False, differentiable=differentiable, **facts)
 
 
 def _fill(schema, **facts):
@@ -32,12 +32,13 @@ OPDEFS = (
     _draw("random_permutation(Int n, *, Generator? generator=None)", forms=(),
           doc="A random order of the numbers 0 to n - 1."),
     # ---- parameters that are tensors
-    _draw(f"bernoulli(Tensor self, *, {_G})", doc="Ones with the probabilities in ``self``."),
+    _draw(f"bernoulli(Tensor self, *, {_G})", differentiable=True,
+          doc="Ones with the probabilities in ``self``."),
     composite(f"bernoulli[p](Tensor self, Float p, *, {_G})", differentiable=False,
               doc="Ones with probability p, in the shape and dtype of ``self``."),
-    _draw(f"poisson(Tensor self, {_G})", forms=("function",),
+    _draw(f"poisson(Tensor self, {_G})", forms=("function",), differentiable=True,
           doc="Poisson numbers with the rates in ``self``."),
-    _draw(f"binomial(Tensor count, Tensor prob, {_G})", forms=("function",),
+    _draw(f"binomial(Tensor count, Tensor prob, {_G})", forms=("function",), differentiable=True,
           doc="How many of ``count`` tries succeed with probability ``prob``."),
     _draw(f"multinomial(Tensor self, Int num_samples, Bool replacement=False, *, {_G})",
           doc="Indices drawn with the weights in each row."),
