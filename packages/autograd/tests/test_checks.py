@@ -153,6 +153,43 @@ def test_what_each_parameter_finds(cls, finds, ignores, match, fast):
     assert gradcheck(cls.apply, reals(2), fast_mode=fast, **ignores)
 
 
+def test_inputs_have_tangents_of_zeros_and_no_history():
+    seen = []
+
+    class Sum(Custom):
+        @staticmethod
+        def forward(ctx, x, y):
+            seen.append(x.requires_grad or y.requires_grad)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx, s, t):
+            seen.append(s is None or t is None)
+            return s + t
+
+    assert gradcheck(Sum.apply, (reals(2), reals(2, seed=1)), check_forward_ad=True,
+                     check_backward_ad=False)
+    assert seen.count(True) == 9         # forward for finite differences alone
+
+
+@pytest.mark.parametrize(("change", "what"), [
+    (lambda x: flambeau.cat([x, x]), "shape"), (lambda x: x.float(), "dtype")])
+def test_outputs_that_change_with_the_values(change, what):
+    one = flambeau.ones(1, dtype=flambeau.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match=f"same {what} when inputs are perturbed"):
+        gradcheck(lambda x: change(x) if (x >= 1).all() else x, one)
+
+
+def test_random_numbers_in_batches_of_tangents():
+    class Noisy(Custom):
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 2 + 0 * flambeau.randn_like(tangent)
+
+    with pytest.raises(GradcheckError, match="random"):
+        gradcheck(Noisy.apply, reals(2), check_forward_ad=True, check_batched_forward_grad=True)
+
+
 def test_tangents_of_zeros():
     with pytest.raises(GradcheckError, match="all input tangents are zero"):
         gradcheck(Affine.apply, reals(1), check_forward_ad=True)

@@ -67,14 +67,29 @@ def differences(fn: Callable, args, x: Tensor, directions: list[Tensor], eps: fl
     for direction in directions:
         step = from_components(direction, x)
         with _moved(x, step * eps):
-            high = [components(y).clone() for y in outputs_of(fn, args)]
+            high = [y.detach().clone() for y in outputs_of(fn, args)]
         with _moved(x, step * -eps):
-            low = [components(y).clone() for y in outputs_of(fn, args)]
-        rows.append([(a - b) / (2 * eps) for a, b in zip(high, low, strict=True)])
+            low = [y.detach().clone() for y in outputs_of(fn, args)]
+        _check_alike(high, low)
+        rows.append([(components(a) - components(b)) / (2 * eps)
+                     for a, b in zip(high, low, strict=True)])
     if not rows:
         return [ops.full_of((0, components(y).numel()), 0, dtype=flambeau.float64)
                 for y in outputs_of(fn, args)]
     return [ops.stack(list(column)) for column in zip(*rows, strict=True)]
+
+
+def _check_alike(high: list[Tensor], low: list[Tensor]) -> None:
+    what = None
+    if [y.shape for y in high] != [y.shape for y in low]:
+        what = "shape"
+    elif [y.dtype for y in high] != [y.dtype for y in low]:
+        what = "dtype"
+    if what is not None:
+        raise AssertionError(
+            f"gradcheck(): Expected `func` to return outputs with the same {what} when inputs are "
+            f"perturbed, but it depends on their values, which a step of eps changes: choose "
+            "inputs that are further from where it changes")
 
 
 def by_backward(y: Tensor, x: Tensor, weights: list[Tensor]) -> Tensor:
@@ -100,11 +115,22 @@ def by_forward(fn: Callable, args, i: int, directions: list[Tensor]) -> Columns:
     return [ops.stack(list(column)) for column in zip(*rows, strict=True)]
 
 
-def tangents_of(fn: Callable, args, tangents: dict[int, Tensor]) -> list[Tensor]:
-    """Tangents of all outputs, zeros where an output has none."""
+def tangents_of(fn: Callable, args, tangents: dict[int, Tensor],
+                constant: tuple[int, ...] = ()) -> list[Tensor]:
+    """Tangents of all outputs, zeros where an output has none. Inputs that require grad have the
+    tangents that are given, else zeros; those at the places ``constant`` have none."""
     with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(a, tangents[k]) if k in tangents else a
-                 for k, a in enumerate(args)]
+        duals = [_dual(a, tangents.get(k), k in constant) for k, a in enumerate(args)]
         pairs = [forward_ad.unpack_dual(y) for y in outputs_of(fn, duals)]
         return [ops.zeros_like(p.primal).detach() if p.tangent is None else p.tangent.detach()
                 for p in pairs]
+
+
+def _dual(value, tangent: Tensor | None, constant: bool):
+    """An input for forward mode: only what the function marks itself is recorded."""
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return value
+    value = value.detach()
+    if constant:
+        return value
+    return forward_ad.make_dual(value, ops.zeros_like(value) if tangent is None else tangent)

@@ -147,7 +147,7 @@ def gradgradcheck(func: Callable, inputs: Tensor | Sequence[object],
     weights = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
 
     def first(*values):
-        wanted = [x for x in values[:count] if _is_checked(x)]
+        wanted = [x.requires_grad_() for x, a in zip(values, args, strict=False) if _is_checked(a)]
         outputs = [y for y in D.outputs_of(func, values[:count]) if y.requires_grad]
         grads = run_grad(outputs, list(values[count:]), wanted, True, True)
         return tuple([g for g in grads if g is not None])
@@ -198,7 +198,7 @@ def _check(fn, args, options) -> None:
         if options.batched_forward:
             check_batched_tangents(fn, args, checked, options)
         if options.undefined:
-            check_undefined_tangents(fn, args, checked)
+            check_undefined_tangents(fn, args, checked, options)
     if options.backward:
         _check_backward(outputs, args, checked, directions, numeric, options)
         found = [y for y in outputs if y.requires_grad]
