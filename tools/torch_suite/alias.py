@@ -51,6 +51,8 @@ class AliasModule(types.ModuleType):
             # A function hides the module of its name, as `torch.autograd.gradcheck` does.
             if not callable(getattr(self._target, name, None)):
                 self.__dict__[name] = value
+        elif (full := f"{self.__name__}.{name}") in names.ASSIGNED:
+            names.ASSIGNED[full](value)
         else:
             setattr(self._target, name, value)
 

@@ -77,6 +77,13 @@ NAMES: dict[str, Any] = {
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
 }
 
+# Private variable of PyTorch's that tests assign -> what stands for the assignment.
+ASSIGNED = {
+    f"torch.nn.modules.module._global_{kind}_hooks": functools.partial(
+        stand_ins.keep_hooks_of_all_modules, kind)
+    for kind in ("backward", "forward", "forward_pre")
+}
+
 # Private method of Tensor -> Flambeau's method that does it.
 METHODS = {
     "__rdiv__": "__rtruediv__",

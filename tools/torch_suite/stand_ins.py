@@ -20,6 +20,13 @@ def nothing(*args: Any, **kwargs: Any) -> None:
     """Do nothing."""
 
 
+def keep_hooks_of_all_modules(kind: str, hooks: dict[int, Any]) -> None:
+    """Forget the hooks of all modules that are of one kind and not in a table."""
+    table = importlib.import_module("flambeau.nn.modules.module._everywhere").EVERYWHERE
+    for number in [i for i, hook in table.items() if hook.kind == kind and i not in hooks]:
+        del table[number]
+
+
 class SparseInvariants:
     """The switch that every test's set-up asks for and sets back."""
 

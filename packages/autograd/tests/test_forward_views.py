@@ -131,3 +131,19 @@ def test_what_was_written_is_a_constant_in_the_next_block():
             b.copy_(forward_ad.make_dual(flambeau.tensor(VALUE), flambeau.tensor(TANGENT)))
             assert forward_ad.unpack_dual(v * 2).tangent.tolist() == [20.0, 40.0]
     assert (b + v[0]).tolist() == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("also", [False, True])
+def test_tensors_without_tangent_are_differentiated_beside_duals(also):
+    """x*x*y for y=[5, 7] moving by [1, 2]: its gradient 2*x*y moves by 2*x*[1, 2]."""
+    x = flambeau.tensor([2.0, 3.0], requires_grad=True)
+    y = flambeau.tensor([5.0, 7.0], requires_grad=also)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(y, flambeau.tensor([1.0, 2.0]))
+        grad, = flambeau.autograd.grad((x * x * dual).sum(), x, create_graph=True)
+        value, tangent = forward_ad.unpack_dual(grad)
+        assert value.tolist() == [20, 42] and tangent.tolist() == [4, 12]
+        written = x.clone()
+        written.mul_(dual)
+        (written * written).sum().backward()
+        assert forward_ad.unpack_dual(x.grad).primal.tolist() == [100, 294]

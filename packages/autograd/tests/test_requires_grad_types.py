@@ -26,3 +26,9 @@ def test_tensors_take_bools(wrong):
     assert not x.requires_grad
     assert x.requires_grad_().requires_grad
     assert not x.requires_grad_(False).requires_grad
+
+
+def test_the_private_name_of_a_gradient_is_the_gradient():
+    x = flambeau.ones(2, requires_grad=True)
+    x._grad = flambeau.ones(2)
+    assert x.grad is x._grad and x.grad.tolist() == [1, 1]

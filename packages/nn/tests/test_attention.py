@@ -202,22 +202,25 @@ def test_mistakes_are_those_of_torch(make, error, text):
 
 
 CALLS = [
-    ([(4, 3, 8), (5, 3, 8), (5, 3, 7)], {}, r"\[5, 3, 7\]"),
-    ([(4, 3, 7), (5, 3, 8), (5, 3, 8)], {}, "expecting embedding dimension of 8, but got 7"),
-    ([(4, 3, 8), (5, 3, 8), (6, 3, 8)], {}, "key and value must have the same length"),
-    ([(4, 3, 8), (5, 2, 8), (5, 2, 8)], {}, "all three the same batch"),
-    ([(4, 8), (5, 3, 8), (5, 3, 8)], {}, r"all \[length, batch, features\] or all"),
-    ([(4, 2, 3, 8)] * 3, {}, r"got \[4, 2, 3, 8\]"),
-    ([(4, 3, 8)] * 3, {"is_causal": True}, "generate_square_subsequent_mask"),
-    ([(4, 3, 8)] * 3, {"attn_mask": (4, 5)}, r"attn_mask is \[4, 5\], but should be \[4, 4\] or"),
-    ([(4, 3, 8)] * 3, {"key_padding_mask": (4, 3)}, r"should be \[3, 4\]"),
+    ([(4, 3, 8), (5, 3, 8), (5, 3, 7)], {}, RuntimeError, r"\[5, 3, 7\]"),
+    ([(4, 3, 7), (5, 3, 8), (5, 3, 8)], {}, AssertionError, "dimension of 8, but got 7"),
+    ([(4, 3, 8), (5, 3, 8), (6, 3, 8)], {}, AssertionError, "key and value must have the same"),
+    ([(4, 3, 8), (5, 2, 8), (5, 2, 8)], {}, RuntimeError, "all three the same batch"),
+    ([(4, 8), (5, 3, 8), (5, 3, 8)], {}, AssertionError, r"all \[length, batch, features\] or all"),
+    ([(4, 2, 3, 8)] * 3, {}, AssertionError, r"got \[4, 2, 3, 8\]"),
+    ([(4, 3, 8)] * 3, {"is_causal": True}, RuntimeError, "generate_square_subsequent_mask"),
+    ([(4, 3, 8)] * 3, {"attn_mask": (4, 5)}, RuntimeError, r"\[4, 5\], but should be \[4, 4\] or"),
+    ([(4, 3, 8)] * 3, {"key_padding_mask": (4, 3)}, AssertionError, r"should be \[3, 4\]"),
+    ([(4, 3, 8)] * 3, {"key_padding_mask": (4,)}, AssertionError, "has 2 dimension"),
+    ([(4, 3, 8)] * 3, {"attn_mask": (4,)}, AssertionError, r"got shape \[4\]"),
+    ([(4, 8)] * 3, {"attn_mask": (5, 4, 4)}, AssertionError, "with 2 heads"),
 ]
 
 
-@pytest.mark.parametrize(("shapes", "options", "text"), CALLS)
-def test_mistakes_in_calling(shapes, options, text):
+@pytest.mark.parametrize(("shapes", "options", "error", "text"), CALLS)
+def test_mistakes_in_calling(shapes, options, error, text):
     module = nn.MultiheadAttention(8, 2)
     for key, value in options.items():
         options = {key: flambeau.ones(value) if isinstance(value, tuple) else value}
-    with pytest.raises(RuntimeError, match=text):
+    with pytest.raises(error, match=text):
         module(*(flambeau.ones(shape) for shape in shapes), **options)

@@ -60,5 +60,14 @@ def test_bad_arguments():
         model().to(flambeau.int64)
     with pytest.raises(TypeError, match="no argument 'dtyp'"):
         model().to(dtyp=flambeau.float64)
-    with pytest.raises(TypeError, match="takes a device, a dtype or a tensor, not list"):
-        model().to([])
+    with pytest.raises(RuntimeError, match="has no argument copy"):
+        model().to("cpu", copy=True)
+
+
+@pytest.mark.parametrize("args", [
+    ([],), ("cpu", True), (None, True), ("cpu", flambeau.float64, 1), (flambeau.float64, "cpu"),
+    (flambeau.ones(1), flambeau.float64), ("cpu", flambeau.float64, True, False), (True,)])
+def test_positions_have_a_meaning(args):
+    with pytest.raises(TypeError, match="a device, a dtype, both in this order, or a tensor"):
+        model().to(*args)
+    assert model().to("cpu", flambeau.float64, True)[0].weight.dtype is flambeau.float64

@@ -60,3 +60,7 @@ def test_against_torch(dims, options):
         mine = getattr(nn.grad, name)(*mine_first, g, *options)
         expected = getattr(torch.nn.grad, name)(*theirs_first, theirs[2], *options)
         np.testing.assert_allclose(mine.numpy(), expected.numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_the_functional_module_has_them_too():
+    assert F.grad.conv2d_input is nn.grad.conv2d_input

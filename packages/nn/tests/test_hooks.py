@@ -77,3 +77,12 @@ def test_always_call():
     with pytest.raises(ValueError, match="no"):
         layer(1)
     assert seen == [None]
+
+
+def test_handles_show_the_hooks_of_their_kind():
+    layer = nn.Identity()
+    first, second = [layer.register_forward_hook(lambda *a: None) for _ in range(2)]
+    layer.register_forward_pre_hook(lambda *a: None)
+    assert list(first.hooks_dict_ref()) == [first.id, second.id]
+    first.remove()
+    assert list(first.hooks_dict_ref()) == [second.id]

@@ -228,3 +228,15 @@ def test_the_fan_of_a_mode():
     assert init._calculate_correct_fan(weight, "FAN_OUT") == 75
     with pytest.raises(ValueError, match="fan_in"):
         init._calculate_correct_fan(weight, "fan")
+
+
+def test_nothing_to_fill_is_said():
+    for fill in (init.kaiming_uniform_, init.kaiming_normal_):
+        with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
+            fill(flambeau.empty(0, 3))
+
+
+@pytest.mark.parametrize("param", [True, [1], "1"])
+def test_gains_take_numbers(param):
+    with pytest.raises(ValueError, match="is a number"):
+        init.calculate_gain("leaky_relu", param)

@@ -151,3 +151,15 @@ def test_sizes_that_are_no_numbers():
     for negative in (-1, 0):
         with pytest.raises((RuntimeError, ValueError)):
             nn.Conv2d(1, 1, negative)(flambeau.zeros(1, 1, 4, 4))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 4)])
+def test_padding_of_nothing(mode, shape):
+    with pytest.raises(RuntimeError, match="only the batch may be empty"):
+        nn.functional.pad(flambeau.ones(shape), (1, 1), mode=mode)
+
+
+def test_affine_grid_of_one_row_is_warned_of():
+    with pytest.warns(UserWarning, match="See the documentation of affine_grid"):
+        nn.functional.affine_grid(flambeau.eye(2, 3)[None], (1, 1, 2, 1), align_corners=True)

@@ -291,3 +291,19 @@ def test_files_keep_states_and_parameters(tmp_path):
     assert tree["weight"].requires_grad
     assert type(tree["frozen"]) is nn.Parameter
     assert not tree["frozen"].requires_grad
+
+
+def test_hooks_before_loading_see_their_part():
+    model = nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.Linear(1, 1)))
+    state = model.state_dict()
+    state["1.0.old"] = state.pop("1.0.bias") + 1
+    seen = []
+
+    def rename(module, part, prefix, *rest):
+        seen.extend(part)
+        part[prefix + "0.bias"] = part.pop(prefix + "0.old")
+
+    model[1].register_load_state_dict_pre_hook(rename)
+    model.load_state_dict(state)
+    assert seen == ["1.0.weight", "1.0.old"]
+    assert model[1][0].bias.item() == state["1.0.old"].item()

@@ -176,7 +176,7 @@ def test_errors():
         nn.EmbeddingBag(4, 2, sparse=True)
     with pytest.raises(NotImplementedError, match="dense gradients only"):
         nn.Embedding(4, 2, sparse=True)
-    with pytest.raises(ValueError, match="not a row of a table of 4 rows"):
+    with pytest.raises(AssertionError, match="not a row of a table of 4 rows"):
         nn.EmbeddingBag(4, 2, padding_idx=4)
     with pytest.raises(ValueError, match=r"shape \(2, 4\).* are \(4, 2\)"):
         nn.EmbeddingBag(4, 2, _weight=flambeau.zeros(2, 4))
@@ -210,3 +210,15 @@ def test_errors_of_the_same_type():
     )
     refuses(lambda p: p.nn.Embedding(4, 2)(p.tensor([4])), IndexError, "4")
     refuses(lambda p: p.nn.Bilinear(2, 3, 4)(p.ones(5, 2), p.ones(5, 2)), RuntimeError, "bilinear")
+
+
+@pytest.mark.parametrize(("options", "offsets", "last"), [
+    ({}, [0, 3, 3], 0.0), ({"padding_idx": 6}, [0, 3, 3], 7.0), ({}, [0, 3, 4], 7.0),
+    ({"mode": "max"}, [0, 3, 3], 7.0), ({"dtype": flambeau.float64}, [0, 3, 3], 7.0)])
+def test_last_offsets_before_the_end(options, offsets, last):
+    """PyTorch reads them in its quick path only; elsewhere the last bag reaches the end."""
+    bags = nn.EmbeddingBag(10, 1, include_last_offset=True, **options)
+    with flambeau.no_grad():
+        bags.weight.copy_(flambeau.arange(4.0, 14.0).unsqueeze(1))
+    found = bags(flambeau.tensor([0, 1, 2, 3]), flambeau.tensor(offsets))
+    assert found[1].item() == last

@@ -79,7 +79,7 @@ def test_the_stub_of_tensor_has_its_attributes():
     written, given = names_in(body), set(vars(flambeau.Tensor))
     assert sorted(written - given) == []
     implied = {"__doc__", "__dict__", "__new__", "__pyx_vtable__", "__repr__", "__delitem__",
-               "_backward_hooks", "_grad_fn", "_refuse_derivative",
+               "_backward_hooks", "_grad", "_grad_fn", "_refuse_derivative",
                "volatile"}           # of the autograd package
     assert sorted(given - written - implied) == []
 

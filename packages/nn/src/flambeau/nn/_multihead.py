@@ -76,7 +76,8 @@ def multi_head_attention_forward(
         The result, shaped like ``query``, and the weights, or None.
 
     Raises:
-        RuntimeError: Shapes or masks do not fit each other.
+        AssertionError: Shapes or arguments do not fit each other.
+        RuntimeError: Masks or batches do not fit the inputs.
 
     Example:
         >>> import flambeau
@@ -178,26 +179,27 @@ def _attend_one(weights, query, key, value, call):
 def _check(weights, query, key, value, call):
     if not (query.ndim == key.ndim == value.ndim and query.ndim in (2, 3)):
         order = "[batch, length" if weights.batch_first else "[length, batch"
-        raise RuntimeError(
+        raise AssertionError(
             "multi_head_attention_forward(): query, key and value are all "
             f"{order}, features] or all [length, features], got "
             f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
         )
+    _check_mask_dimensions(weights, query, call)
     width, heads = weights.width, weights.heads
     if query.shape[-1] != width:
-        raise RuntimeError(
+        raise AssertionError(
             "multi_head_attention_forward(): was expecting embedding dimension of "
             f"{width}, but got {query.shape[-1]}"
         )
     if heads < 1 or width % heads:
-        raise RuntimeError(
+        raise AssertionError(
             f"multi_head_attention_forward(): embed_dim {width} is not divisible by "
             f"num_heads {heads}"
         )
     batch = 0 if weights.batch_first else 1
     same = key.shape[:-1] == value.shape[:-1]
     if not same or query.ndim == 3 and key.shape[batch] != query.shape[batch]:
-        raise RuntimeError(
+        raise (RuntimeError if same else AssertionError)(
             "multi_head_attention_forward(): key and value must have the same "
             "length, and all three the same batch, got "
             f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
@@ -209,11 +211,33 @@ def _check(weights, query, key, value, call):
             "nn.Transformer.generate_square_subsequent_mask(length)"
         )
     if (weights.bias_k is None) != (weights.bias_v is None):
-        raise RuntimeError("multi_head_attention_forward(): give both bias_k and bias_v, or none")
+        raise AssertionError(
+            "multi_head_attention_forward(): give both bias_k and bias_v, or none"
+        )
     if weights.bias_k is not None and not (call.static_k is None and call.static_v is None):
-        raise RuntimeError(
+        raise AssertionError(
             "multi_head_attention_forward(): bias cannot be added to static key or "
             "value; leave out bias_k and bias_v"
+        )
+
+
+def _check_mask_dimensions(weights, query, call):
+    """Masks have a batch where the query has one."""
+    padding, mask = call.padding, call.mask
+    if padding is not None and padding.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"multi_head_attention_forward(): key_padding_mask has {query.ndim - 1} dimension(s) "
+            f"where the query has {query.ndim}, got shape {list(padding.shape)}"
+        )
+    if mask is not None and mask.ndim not in (2, 3):
+        raise AssertionError(
+            "multi_head_attention_forward(): attn_mask is [queries, keys] or [batch * heads, "
+            f"queries, keys], got shape {list(mask.shape)}"
+        )
+    if mask is not None and query.ndim == 2 and mask.ndim == 3 and len(mask) != weights.heads:
+        raise AssertionError(
+            "multi_head_attention_forward(): attn_mask of one sequence is [queries, keys] or "
+            f"[heads, queries, keys] with {weights.heads} heads, got {list(mask.shape)}"
         )
 
 
@@ -281,7 +305,7 @@ def _static(name, given, projected):
         return projected
     batch, heads, _, features = projected.shape
     if given.ndim != 3 or (given.shape[0], given.shape[2]) != (batch * heads, features):
-        raise RuntimeError(
+        raise AssertionError(
             f"multi_head_attention_forward(): {name} is {list(given.shape)}, but should be "
             f"[{batch * heads}, keys, {features}]"
         )

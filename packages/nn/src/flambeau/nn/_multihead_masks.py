@@ -94,14 +94,14 @@ def both(first: Tensor, second: Tensor) -> Tensor:
 def _checked(name, mask, allowed, q):
     if tuple(mask.shape) not in allowed:
         wanted = " or ".join(str(list(shape)) for shape in allowed)
-        raise RuntimeError(
+        raise (RuntimeError if name == "attn_mask" else AssertionError)(
             f"multi_head_attention_forward(): the shape of {name} is "
             f"{list(mask.shape)}, but should be {wanted}"
         )
     if mask.is_floating_point():
         return mask.to(q.dtype)
     if mask.dtype.name != "bool":
-        raise RuntimeError(
+        raise AssertionError(
             f"multi_head_attention_forward(): only bool and floating types of "
             f"{name} are supported, got {mask.dtype}"
         )

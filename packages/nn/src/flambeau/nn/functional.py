@@ -20,6 +20,7 @@ from flambeau.core.functional import *  # noqa: F403  operators; core/functional
 from flambeau.core.ops import sigmoid as sigmoid
 from flambeau.core.ops import tanh as tanh
 
+from . import grad as grad
 from ._core import ops
 from ._grouped import grouped_mm as grouped_mm
 from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy

@@ -43,14 +43,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         param: The negative slope of ``"leaky_relu"``; 0.01 when left out.
 
     Raises:
-        ValueError: The name is not known.
+        ValueError: The name is not known, or ``param`` is no number.
 
     Example:
         >>> calculate_gain("leaky_relu", 1.0)
         1.0
     """
     if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else float(param)
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise ValueError(
+                f"calculate_gain(): the negative slope of leaky_relu is a number, not {param!r}"
+            )
         return math.sqrt(2.0 / (1.0 + slope * slope))
     if nonlinearity not in _GAINS:
         known = ", ".join(sorted([*_GAINS, "leaky_relu"]))
@@ -201,6 +205,8 @@ def kaiming_uniform_(
         True
     """
     expect_tensor("kaiming_uniform_", tensor)
+    if _is_empty(tensor):
+        return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -217,7 +223,16 @@ def kaiming_normal_(
     The arguments are those of ``kaiming_uniform_``.
     """
     expect_tensor("kaiming_normal_", tensor)
+    if _is_empty(tensor):
+        return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    """Whether there is nothing to fill, which is said: it is rarely meant."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return 0 in tensor.shape
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:

@@ -272,6 +272,7 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False, input
 #: What the core puts on Tensor when this package is imported.
 TENSOR_ATTRIBUTES = {
     "_backward_hooks": property(get_backward_hooks, set_backward_hooks, refuse_deletion),
+    "_grad": property(get_grad, set_grad, delete_grad),
     "backward": backward,
     "detach_": detach_,
     "grad": property(get_grad, set_grad, delete_grad),

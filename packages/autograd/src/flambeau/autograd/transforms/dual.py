@@ -69,7 +69,9 @@ class DualLevel(Level):
         return value.__dict__["_inner"], _tangent(value)
 
     def lift(self, tensor: Tensor) -> Tensor:
-        return tensor if self.is_mine(tensor) else self.wrap(tensor, None)
+        if self.is_mine(tensor):
+            return tensor
+        return self.with_history(tensor, None) if self.is_block else self.wrap(tensor, None)
 
     def own(self, inner: Tensor) -> Tensor:
         """Memory that was made for this level: what is written to it brings its tangent."""
@@ -116,6 +118,10 @@ class DualLevel(Level):
         return repr(inner) if tangent is None else f"{repr(inner)[:-1]}, tangent={tangent!r})"
 
     # ---- calls ---------------------------------------------------------------------------------
+    def _differentiates(self, tensor) -> bool:
+        """In a block of forward_ad, tensors without a tangent are differentiated by, too."""
+        return self.is_block or super()._differentiates(tensor)
+
     def _split(self, args):
         """Values one level below, and their tangents (lists where the arguments are)."""
         primals, tangents = [], []

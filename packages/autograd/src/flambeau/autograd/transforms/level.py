@@ -94,11 +94,15 @@ class Level:
     def _any_requires(self, values) -> bool:
         for value in values:
             if isinstance(value, Tensor):
-                if level_of(value) == self.number and value.requires_grad:
+                if value.requires_grad and self._differentiates(value):
                     return True
             elif isinstance(value, (list, tuple)) and self._any_requires(value):
                 return True
         return False
+
+    def _differentiates(self, tensor) -> bool:
+        """Whether calls with a tensor that requires grad are recorded at this level."""
+        return level_of(tensor) == self.number
 
     def _write(self, op, args, outs):
         """A call that writes to tensors."""

@@ -135,7 +135,8 @@ class MultiheadAttention(Module):
             ``(N, num_heads, L, S)``, or None.
 
         Raises:
-            RuntimeError: Shapes or masks do not fit each other.
+            AssertionError: Shapes do not fit each other.
+            RuntimeError: Masks or batches do not fit the inputs.
         """
         call = Call(
             key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal, cache=cache

@@ -233,7 +233,8 @@ def _pairs(given: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(given, Mapping):
         yield from sorted(given.items())
     elif isinstance(given, Tensor) or not isinstance(given, Iterable):
-        raise TypeError(
+        rows = isinstance(given, Tensor) and given.ndim > 0
+        raise (ValueError if rows else TypeError)(
             "ParameterDict takes a dict of parameters or (key, parameter) pairs, not "
             f"{type(given).__name__}"
         )
@@ -266,6 +267,6 @@ def _describe(value: Any) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    place = "" if value.device.type == "cpu" else f" ({value.device})"
+    place = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
     size = "x".join(map(str, value.shape))
     return f"{kind} containing: [{value.dtype} of size {size}{place}]"

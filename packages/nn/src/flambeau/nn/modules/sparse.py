@@ -100,7 +100,8 @@ class Embedding(_Table):
         dtype: Its dtype.
 
     Raises:
-        ValueError: ``padding_idx`` is not a row, or ``_weight`` has another shape.
+        AssertionError: ``padding_idx`` is not a row.
+        ValueError: ``_weight`` has another shape.
         NotImplementedError: ``sparse`` is true.
 
     Example:
@@ -209,8 +210,8 @@ class EmbeddingBag(_Table):
         dtype: Its dtype.
 
     Raises:
-        ValueError: ``padding_idx`` is not a row, ``_weight`` has another shape, or ``mode`` is
-            not known.
+        AssertionError: ``padding_idx`` is not a row.
+        ValueError: ``_weight`` has another shape, or ``mode`` is not known.
         NotImplementedError: ``sparse`` is true.
 
     Example:
@@ -330,7 +331,7 @@ def _row(index: int | None, rows: int) -> int | None:
     if index is None:
         return None
     if not -rows <= index < rows:
-        raise ValueError(f"padding_idx {index} is not a row of a table of {rows} rows")
+        raise AssertionError(f"padding_idx {index} is not a row of a table of {rows} rows")
     return index % rows
 
 

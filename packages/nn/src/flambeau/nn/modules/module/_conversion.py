@@ -167,21 +167,38 @@ def _apply_to_buffers(module: Any, fn: _Once) -> None:
 
 def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """Device and dtype, either of which may be ``None``."""
+    if "copy" in kwargs:
+        raise RuntimeError(
+            "Module.to() changes the module itself and has no argument copy; copy "
+            "it first, as in copy.deepcopy(module).to(...)"
+        )
     known = {"device", "dtype", "tensor", "non_blocking", "memory_format"}
     unknown = sorted(kwargs.keys() - known)
     if unknown:
         raise TypeError(f"Module.to() has no argument {unknown[0]!r}; it has {sorted(known)}")
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    tensor = kwargs.get("tensor")
-    for value in (*args, tensor):
-        if isinstance(value, flambeau.dtype):
-            dtype = value
-        elif isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, str | int | flambeau.device) and not isinstance(value, bool):
-            device = value
-        elif value is not None and not isinstance(value, bool):
+    given = {**_by_name(args), **kwargs}
+    tensor = given.get("tensor")
+    if tensor is not None:
+        return tensor.device, tensor.dtype
+    return given.get("device"), given.get("dtype")
+
+
+def _by_name(args: tuple[Any, ...]) -> dict[str, Any]:
+    """Arguments by position: ``(device, dtype)``, ``(dtype)`` or ``(tensor)``, and a bool."""
+    names = ["device", "dtype", "non_blocking"]
+    if args and isinstance(args[0], flambeau.dtype | Tensor):
+        names = ["dtype" if isinstance(args[0], flambeau.dtype) else "tensor", "non_blocking"]
+    kinds: dict[str, Any] = {
+        "device": str | int | flambeau.device,
+        "dtype": flambeau.dtype,
+        "tensor": Tensor,
+        "non_blocking": bool,
+    }
+    for name, value in zip([*names, None], args, strict=False):
+        fits = name is not None and (value is None or isinstance(value, kinds[name]))
+        if not fits or (name == "device" and isinstance(value, bool)):
             raise TypeError(
-                f"Module.to() takes a device, a dtype or a tensor, not {type(value).__name__}"
+                "Module.to() takes a device, a dtype, both in this order, or a tensor, and then "
+                f"non_blocking; not {', '.join(type(arg).__name__ for arg in args)}"
             )
-    return device, dtype
+    return dict(zip(names, args, strict=False))

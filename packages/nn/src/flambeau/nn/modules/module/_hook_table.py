@@ -96,6 +96,7 @@ class RemovableHandle:
         self._hooks = hooks
         self._owner = None if owner is None else weakref.ref(owner)
         self.id = number
+        self._kind = hooks[number].kind if number in hooks else ""
 
     def __getstate__(self) -> tuple[HookTable, int, Any]:
         """The module itself for the weak reference, so that a copy belongs to the copied module."""
@@ -103,6 +104,10 @@ class RemovableHandle:
 
     def __setstate__(self, state: tuple[HookTable, int, Any]) -> None:
         RemovableHandle.__init__(self, *state)
+
+    def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
+        """The hooks that stand beside this one, functions by number."""
+        return {i: hook.function for i, hook in self._hooks.items() if hook.kind == self._kind}
 
     def remove(self) -> None:
         """Take the hook out; doing it twice is harmless."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import flambeau
@@ -64,7 +66,8 @@ class Loading:
     def plan_own(self, module: Any, prefix: str) -> None:
         """The same for the tensors of this one module."""
         for hook in module._hooks_of("load_pre"):
-            hook(module, self.state, prefix, self._metadata(prefix), True, *self._lists())
+            with self._part(prefix) as part:
+                hook(module, part, prefix, self._metadata(prefix), True, *self._lists())
         for name, target in own_state(module):
             self._plan_tensor(module, name, prefix + name, target)
         if module._takes_extra_state():
@@ -81,10 +84,20 @@ class Loading:
 
     def _let_load(self, module: Any, prefix: str) -> None:
         """A class with a ``_load_from_state_dict`` of its own reads its entries itself."""
-        module._load_from_state_dict(
-            self.state, prefix, self._metadata(prefix), True, *self._lists()
-        )
+        with self._part(prefix) as part:
+            module._load_from_state_dict(part, prefix, self._metadata(prefix), True, *self._lists())
         self.used.update(self.left_over(module, prefix))
+
+    @contextmanager
+    def _part(self, prefix: str) -> Iterator[dict[str, Any]]:
+        """The entries below a prefix, for functions that may also change them."""
+        before = [key for key in self.state if key.startswith(prefix)]
+        part = OrderedDict((key, self.state[key]) for key in before)
+        yield part
+        for key in before:
+            if key not in part:
+                del self.state[key]
+        self.state.update((key, v) for key, v in part.items() if key.startswith(prefix))
 
     def _lists(self) -> tuple[list[str], list[str], list[str]]:
         return self.missing, self.reported, self.errors

@@ -13,7 +13,7 @@ _op = _core.operators()
 
 def _wanted(name, x, output_size, n):
     """The output's sizes; None stands for the input's."""
-    check_image(name, x, n)
+    check_image(name, x, n, first_empty=True)
     sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size]
     if len(sizes) not in (1, n):
         raise RuntimeError(f"{name}(): output_size is {output_size!r}; it must be one number or "
@@ -101,9 +101,12 @@ def _best_of_windows(x, windows, return_indices):
 
 def _adaptive_best(name, x, output_size, n, return_indices):
     """From the last dimension to the first, so that the first of equal maxima wins."""
+    if not x.is_floating_point():
+        raise NotImplementedError(f"{name}(): not implemented for {x.dtype}; convert to a floating "
+                                  "dtype, as in x.float()")
     sizes = _wanted(name, x, output_size, n)
     windows = _even_windows(x, sizes)
-    if windows is not None and n < 3 and x.is_floating_point():
+    if windows is not None and n < 3 and x.numel():
         return _best_of_windows(x, windows, return_indices)
     values, places, scale = x, None, 1
     for dim in range(-1, -n - 1, -1):

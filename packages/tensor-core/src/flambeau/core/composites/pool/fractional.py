@@ -43,12 +43,18 @@ def _fractional(name, n, x, kernel_size, output_size, output_ratio, samples):
     size = listed(name, "kernel_size", kernel_size, n)
     sizes = _fraction_sizes(name, n, x, output_size, output_ratio)
     for length, k, out in zip(x.shape[-n:], size, sizes, strict=True):
-        if k < 1 or out < 1 or out + k - 1 > length:
+        if k < 1 or out < 0 or out + k - 1 > length:
             raise RuntimeError(
                 f"{name}(): kernel_size {size} and output sizes {sizes} do not fit "
                 f"an input of shape {list(x.shape)}; each input size must be at "
-                "least output size + kernel size - 1, and all at least 1"
+                "least output size + kernel size - 1, and the window at least 1"
             )
+    if 0 in sizes:
+        shape = [*x.shape[:-n], *sizes]
+        int64 = _core._dtype_named("int64")
+        return _op["empty"](shape, dtype=x.dtype, device=x.device), _op["empty"](
+            shape, dtype=int64, device=x.device
+        )
     samples = _drawn(name, n, x, samples)
     images = x if x.ndim == n + 2 else _op["unsqueeze"](x, 0)
     places = _op["fractional_places"](images, samples, size, sizes)

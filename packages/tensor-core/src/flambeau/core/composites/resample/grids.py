@@ -62,6 +62,10 @@ def affine_grid_generator(theta, size, align_corners):
                          f"{[size[0], axes, axes + 1]} for size {list(size)}. Got "
                          f"{list(theta.shape)}")
     spatial = size[2:]
+    if align_corners and min(spatial) == 1:
+        warnings.warn("affine_grid(): align_corners=True takes a size of 1 as the centre; versions "
+                      "of PyTorch before 1.3 took it as the border. See the documentation of "
+                      "affine_grid for details.", stacklevel=1)
     lines = [_op["reshape"](_centres(theta, n, align_corners),
                             [n if d == axis else 1 for d in range(axes)])
              for axis, n in enumerate(spatial)]

@@ -79,7 +79,7 @@ def _sizes(x, size, scale_factor, recompute):
                         f"dimension, not {scale_factor!r}")
     factors = [float(f) for f in _one_each(x, "scale_factor", factors)]
     if not all(0 < f < float("inf") for f in factors):
-        raise ValueError(f"interpolate(): scale factors must be positive, got {factors}")
+        raise RuntimeError(f"interpolate(): scale factors must be positive, got {factors}")
     if any(n * f >= 2 ** 31 for n, f in zip(x.shape[2:], factors, strict=True)):
         raise ValueError(f"interpolate(): an input of shape {list(x.shape)} does not fit enlarged "
                          f"by {factors}")

@@ -110,6 +110,9 @@ def pad(x, widths, mode, value):
             "pad(): Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: 2 "
             "widths for 2 or 3 dimensions, 4 for 3 or 4, 6 for 4 or 5; got "
             f"{list(widths)} for shape {list(x.shape)}")
+    if mode != "circular" and 0 in x.shape[-(len(widths) // 2) - 1:]:
+        raise RuntimeError(f"pad(): mode {mode!r} has nothing to repeat where shape "
+                           f"{list(x.shape)} is empty; only the batch may be empty")
     if mode == "circular" and min(widths) < 0:
         x = _op["constant_pad_nd"](x, [w if w < 0 else 0 for w in widths])
         widths = [w if w > 0 else 0 for w in widths]

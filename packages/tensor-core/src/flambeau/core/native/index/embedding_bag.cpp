@@ -17,6 +17,12 @@ struct Bags {
     }
 };
 
+/* A last offset before the end leaves indices out only where PyTorch reads it: in its quick path.
+   Elsewhere, the last bag reaches the end. */
+bool last_is_read(const fl_value *in) {
+    return in[0].t->dtype != FL_F64 && in[4].i != MAX && in[6].i < 0;
+}
+
 int64_t bag_count(const fl_value *in) { return in[2].t->shape[0] - (fl_value_true(in[5]) ? 1 : 0); }
 
 int check_offsets(const fl_op *op, const int64_t *offsets, int64_t n, int64_t total) {
@@ -140,7 +146,7 @@ extern "C" int fl_run_embedding_bag_rows(const fl_op *op, const fl_value *in, in
                                          fl_tensor *const *outs) {
     const fl_tensor *weight = in[0].t, *indices = in[1].t, *offsets = in[2].t;
     int kind = fl_kind_of_dtype[weight->dtype];
-    bool last_given = fl_value_true(in[5]);
+    bool last_given = fl_value_true(in[5]) && last_is_read(in);
     In places(indices, FL_K_I64), starts(offsets, FL_K_I64), table(weight, kind);
     OptionalIn factors(in[3], FL_K_F64);
     Out out(outs[0], kind), bags(outs[1], FL_K_I64), counts(outs[2], FL_K_I64);
