@@ -71,7 +71,9 @@ class DualLevel(Level):
     def lift(self, tensor: Tensor) -> Tensor:
         if self.is_mine(tensor):
             return tensor
-        return self.with_history(tensor, None) if self.is_block else self.wrap(tensor, None)
+        if self.is_block:
+            return self.with_history(tensor, None, shares=False)
+        return self.wrap(tensor, None)
 
     def own(self, inner: Tensor) -> Tensor:
         """Memory that was made for this level: what is written to it brings its tangent."""
