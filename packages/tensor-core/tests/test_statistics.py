@@ -43,8 +43,8 @@ def test_out_of_several_results():
     values, places = flambeau.empty(0), flambeau.empty(0, dtype=flambeau.int64)
     flambeau.median(x, 1, out=(values, places))
     assert values.tolist() == [2.0, 5.0] and places.tolist() == [2, 1]
-    with pytest.raises(RuntimeError, match="out has shape"):
-        flambeau.aminmax(x, dim=1, out=(flambeau.empty(3), high))
+    with pytest.warns(UserWarning, match="was resized"):
+        assert flambeau.aminmax(x, dim=1, out=(flambeau.empty(3), high)).min.shape == (2,)
     with pytest.raises(RuntimeError, match="cast"):
         flambeau.quantile(x, 0.5, out=flambeau.empty(0, dtype=flambeau.int64))
 

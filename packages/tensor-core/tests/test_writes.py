@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy
 import pytest
 from arrays import make, tensor
@@ -216,12 +218,74 @@ def test_self_does_not_grow():
         flambeau.ones(1).mul_(flambeau.ones(4))
 
 
-def test_out_of_another_shape_is_refused_unless_empty():
+def _warned(call, *args, **options):
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        return call(*args, **options)
+
+
+def test_out_of_another_shape_is_resized_with_a_warning_unless_empty(recwarn):
     x = flambeau.ones(2, 3)
     target = flambeau.empty(0)
     assert flambeau.exp(x, out=target).shape == (2, 3)
-    with pytest.raises(RuntimeError, match="shape"):
-        flambeau.exp(x, out=flambeau.empty(4))
+    assert not recwarn
+    for given in (flambeau.empty(4), flambeau.empty(3, 4).t(), flambeau.empty(())):
+        assert _warned(flambeau.add, x, 1, out=given) is given
+        assert given.tolist() == [[2.0] * 3] * 2 and given.stride() == (3, 1)
+    nothing = flambeau.empty(3)
+    assert _warned(flambeau.add, x[:0], 1, out=nothing).shape == (0, 3)
+    values, places = flambeau.empty(1), flambeau.empty(5, dtype=flambeau.int64)
+    _warned(flambeau.max, x, 0, out=(values, places))
+    assert values.tolist() == [1.0] * 3 and places.tolist() == [0] * 3
+
+
+def test_a_warning_that_is_an_error_leaves_out_as_it_is():
+    x = flambeau.zeros(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="was resized"):
+            flambeau.exp(flambeau.ones(3), out=x)
+    assert x.tolist() == [0.0, 0.0]
+
+
+def test_out_is_resized_in_its_memory_where_that_suffices():
+    buffer = flambeau.zeros(4)
+    assert flambeau.add(flambeau.ones(2), 1, out=buffer[:0]).tolist() == [2.0, 2.0]
+    assert buffer.tolist() == [2.0, 2.0, 0.0, 0.0]
+    tail = buffer[2:]
+    assert _warned(flambeau.exp, flambeau.zeros(300), out=tail).sum() == 300
+    assert not tail._is_view() and buffer.tolist() == [2.0, 2.0, 0.0, 0.0]
+    array = numpy.zeros(2, "float32")
+    with pytest.raises(RuntimeError, match="storage that is not resizable"):
+        flambeau.exp(flambeau.zeros(3), out=flambeau.from_numpy(array))
+    _warned(flambeau.exp, flambeau.zeros(2), out=flambeau.from_numpy(array)[:1])
+    assert array.tolist() == [1.0, 1.0]
+
+
+def test_out_that_is_resized_over_its_operands_is_right():
+    x = flambeau.arange(6.0).view(2, 3)
+    _warned(flambeau.mul, x[:1], x[1:], out=x[0, :2])
+    assert x.tolist() == [[0.0, 4.0, 10.0], [3.0, 4.0, 5.0]]
+    x = flambeau.arange(6.0)
+    out = x[1:]
+    _warned(flambeau.flip, x[:4], (0,), out=out)
+    assert out.tolist() == [3.0, 2.0, 1.0, 0.0]
+    x = flambeau.arange(6.0).view(2, 3)
+    for call in (lambda: flambeau.add(x, flambeau.ones(4, 2, 3), out=x),
+                 lambda: flambeau.sum(x, 0, out=x), lambda: flambeau.cat([x, x], out=x)):
+        with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+            call()
+        assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_new_tensors_resize_out_without_a_warning(recwarn):
+    out = flambeau.empty(2, 2)
+    for made in (flambeau.zeros(5, out=out), flambeau.eye(3, out=out), flambeau.rand(7, out=out)):
+        assert made is out
+    assert flambeau.arange(7.0, out=out).shape == (7,)
+    assert flambeau.linspace(0, 3, 4, out=out.resize_(2, 2)).tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    assert flambeau.linspace(0, 3, 2, out=out).tolist() == [0.0, 3.0]
+    assert not recwarn
+    assert _warned(flambeau.arange, 3, out=out).tolist() == [0.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(("dtype", "out", "call", "expected"), [

@@ -2,6 +2,7 @@
 from numbers import Number
 
 from flambeau.core import _core
+from flambeau.core.composites.shape.resizing import write_to
 
 _op, _where = _core.operators(), _core._where
 _empty, _fill_ = _op["empty"], _op["fill_"]
@@ -16,10 +17,10 @@ def _size(args, given):
     return args
 
 
-def _place(x, out, requires_grad):
+def _place(x, out, requires_grad, **ways):
     """The finished tensor, in ``out`` where that is given."""
     if out is not None:
-        x = _op["clone"](x, out=out)
+        x = write_to(out, x, **ways)
     else:
         _core._as_new(x)    # filling it was part of making it
     return _core.requiring(x, requires_grad) if requires_grad else x
@@ -227,7 +228,7 @@ def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
     if end is None:
         raise TypeError("arange() missing required argument 'end'; write arange(end)")
     x = _op["arange_of"](start, end, step, dtype=_kind(dtype, out), device=_where(device))
-    return _place(x, out, requires_grad)
+    return _place(x, out, requires_grad, in_a_row=True, warning="arange")
 
 
 def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_grad=False,
@@ -240,7 +241,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_g
         tensor([0.0000, 0.5000, 1.0000])
     """
     x = _op["linspace"](start, end, steps, dtype=_kind(dtype, out), device=_where(device))
-    return _place(x, out, requires_grad)
+    return _place(x, out, requires_grad, in_a_row=True)
 
 
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
@@ -282,7 +283,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
     if whole:       # rounding must not take a whole power below itself
         x = _op["mul"](x, 1.0 + 2.0 ** -51)
     x = _op["cast"](x, kind)
-    return _place(x, out, requires_grad)
+    return _place(x, out, requires_grad, in_a_row=True)
 
 
 def _number(value):

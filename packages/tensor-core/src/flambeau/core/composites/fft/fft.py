@@ -2,6 +2,7 @@
 from math import sqrt
 
 from flambeau.core import _core
+from flambeau.core.composites.shape.resizing import write_to
 
 _op = _core.operators()
 _c2c, _r2c, _c2r = _op["fft_c2c"], _op["fft_r2c"], _op["fft_c2r"]
@@ -272,7 +273,7 @@ def _frequencies(what, parts, n, d, out, dtype, device, requires_grad):
     numbers = pieces[0] if len(pieces) == 1 else _op["cat"](pieces, 0)
     result = _op["mul"](numbers, 1.0 / (n * d)) if n else numbers
     if out is not None:
-        return _op["clone"](result, out=out)
+        return write_to(out, result, in_a_row=True, warning=what)
     _core._as_new(result)
     return _core.requiring(result, requires_grad) if requires_grad else result
 

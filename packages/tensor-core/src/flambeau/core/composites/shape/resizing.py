@@ -1,4 +1,5 @@
 """Tensors that take another shape or other memory in place, and loops over elements in Python."""
+import warnings
 from math import prod
 
 from flambeau.core import _core
@@ -69,6 +70,27 @@ def _flat(x, count):
         _op["copy_"](_op["narrow"](more, 0, 0, room),
                      _op["as_strided"](x.detach(), (room,), (1,), at))
     return more
+
+
+def write_to(out, x, in_a_row=False, warning=None):
+    """Write a new tensor to ``out``, which takes its shape.
+
+    Args:
+        out: Where to write.
+        x: What to write.
+        in_a_row: Whether a shape of as many elements is left as it is, as PyTorch leaves it.
+        warning: The function that warns where elements are given up, as PyTorch's arange does.
+    """
+    if out.shape != x.shape:
+        if in_a_row and out.numel() == x.numel():
+            x = x.view(out.shape)
+        else:
+            if warning and out.numel():
+                warnings.warn(f"{warning}(): An output with one or more elements was resized: out "
+                              f"has shape {list(out.shape)}, the result has {list(x.shape)}; give "
+                              "out= as many elements, or none", stacklevel=2)
+            resize_(out, *x.shape)
+    return _op["clone"](x, out=out)
 
 
 def resize_as_(self, the_template, *, memory_format=None):

@@ -92,6 +92,8 @@ int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out)
 int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *spec, fl_tensor *t);
+/* Give the target of out= the result's shape, with a warning unless it is empty. */
+int fl_resize_out(const fl_op *op, const fl_spec *result, fl_tensor *t);
 void fl_tell_of_write(const fl_op *op, fl_tensor *t);
 /* Count a write; needs the GIL. The tape hears of the first one to memory that it has saved. */
 static inline void fl_count_write(const fl_op *op, fl_tensor *t) {

@@ -62,32 +62,20 @@ static bool is_input(const fl_value *in, int n, const fl_tensor *t) {
     return false;
 }
 
-static int shape_differs(const fl_op *op, bool inplace, const fl_spec *s, const fl_tensor *t) {
-    if (inplace)
-        PyErr_Format(PyExc_RuntimeError, "%s_(): output with shape %s doesn't match the broadcast "
-                     "shape %s; an in-place call cannot grow its tensor: write x = x.%s(...)",
-                     op->name, fl_shape_text(t->shape, t->ndim), fl_shape_text(s->shape, s->ndim),
-                     op->name);
-    else
-        PyErr_Format(PyExc_RuntimeError, "%s(): out has shape %s but the result has shape %s; give "
-                     "a tensor of that shape, or an empty one to be resized", op->name,
-                     fl_shape_text(t->shape, t->ndim), fl_shape_text(s->shape, s->ndim));
-    return -1;
+static bool is_in_list(const fl_value *in, int n, const fl_tensor *t) {
+    for (int i = 0; i < n; i++)
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (in[i].ts[k] == t)
+                return true;
+    return false;
 }
 
-static int resize_empty(const fl_spec *s, fl_tensor *t) {
-    fl_tensor *fresh = fl_tensor_empty(t->dtype, fl_device_code(t), s->ndim, s->shape);
-    if (!fresh)
-        return -1;
-    PyObject *old = t->storage;
-    t->storage = fresh->storage;
-    t->data = fresh->data;
-    t->version = fresh->version;
-    Py_INCREF(t->storage);
-    int status = fl_tensor_geometry(t, s->ndim, s->shape, nullptr);
-    Py_DECREF(fresh);
-    Py_DECREF(old);
-    return status;
+static int cannot_grow(const fl_op *op, const fl_spec *s, const fl_tensor *t) {
+    PyErr_Format(PyExc_RuntimeError, "%s_(): output with shape %s doesn't match the broadcast "
+                 "shape %s; an in-place call cannot grow its tensor: write x = x.%s(...)",
+                 op->name, fl_shape_text(t->shape, t->ndim), fl_shape_text(s->shape, s->ndim),
+                 op->name);
+    return -1;
 }
 
 /* Whether a pointwise kernel may write results of one dtype to a tensor of another. Kernels compute
@@ -156,12 +144,8 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
         return captured(op, t);
     bool same = t->ndim == s->ndim &&
                 memcmp(t->shape, s->shape, sizeof(int64_t) * (size_t)s->ndim) == 0;
-    if (!same) {
-        if (inplace || t->numel != 0 || fl_spec_numel(s) == 0)
-            return shape_differs(op, inplace, s, t);
-        if (resize_empty(s, t) < 0)
-            return -1;
-    }
+    if (FL_UNLIKELY(!same) && (inplace || is_in_list(in, n, t)))
+        return cannot_grow(op, s, t);
     if (FL_UNLIKELY(t->dtype != s->dtype) && check_dtype(op, inplace, s, t) < 0)
         return -1;
     if (self_overlap(t) && op->index != FL_OP_fill) {     /* one number may be written twice */
@@ -172,6 +156,8 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
                      fl_shape_text(t->strides, t->ndim));
         return -1;
     }
+    if (FL_UNLIKELY(!same) && fl_resize_out(fl_caller ? fl_caller : op, s, t) < 0)
+        return -1;
     for (int i = 0; i < n; i++) {
         const fl_tensor *x = fl_t(in[i]);
         if (x && x != t && overlap(t, x) &&
