@@ -21,6 +21,8 @@ def supports(row, kind: str) -> bool:
     """
     if kind in row.formulas:
         return True
+    if row.call == "quotient_sum":    # integers divide in two ways, and which is meant is unsaid
+        return False
     if kind == "bool" and row.rule == "whole":
         return True
     return kind in ("int", "bool") and row.rule == "float" and "float" in row.formulas

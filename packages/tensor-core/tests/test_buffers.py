@@ -11,6 +11,7 @@ import pytest
 from arrays import make, tensor
 
 import flambeau
+from flambeau.core import over_buffer
 
 FORMATS = {"bool": "?", "uint8": "B", "int8": "b", "int16": "h", "uint16": "H", "int32": "i",
            "uint32": "I", "int64": "q", "uint64": "Q", "float16": "e", "float32": "f",
@@ -45,7 +46,7 @@ def test_what_has_no_buffer():
 
 
 def test_read_only_tensors_refuse_writers():
-    x = flambeau.frombuffer(b"abcd", dtype=flambeau.uint8)
+    x = over_buffer(b"abcd", flambeau.uint8)
     assert memoryview(x).readonly
     with pytest.raises(TypeError):
         memoryview(x)[0] = 1
@@ -111,7 +112,7 @@ def test_copies_and_devices_on_the_way_in():
 
 
 def test_read_only_needs_version_one():
-    x = flambeau.frombuffer(b"abcd", dtype=flambeau.uint8)
+    x = over_buffer(b"abcd", flambeau.uint8)
     with pytest.raises(BufferError, match="read-only"):
         x.__dlpack__()
     assert not numpy.from_dlpack(x).flags.writeable

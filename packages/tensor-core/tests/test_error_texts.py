@@ -150,9 +150,9 @@ GOLDEN = [
      "single memory location (shape [2, 3], stride [0, 1], an expanded tensor?). Please clone() "
      "the tensor before performing the operation."),
     # ---- devices and values
-    (lambda: X.item(), RuntimeError,
-     "a Tensor with 3 elements cannot be converted to Scalar (item() of shape [3]); index one "
-     "element, or use x.tolist()"),
+    (lambda: X.item(), ArgumentError,
+     "a Tensor with 3 elements cannot be converted to Scalar (item() of shape [3]): only one "
+     "element tensors can be converted to Python scalars; index one element, or use x.tolist()"),
     (lambda: bool(X), RuntimeError,
      "Boolean value of Tensor with more than one value is ambiguous (shape [3]); write (x != "
      "0).any() or (x != 0).all()"),

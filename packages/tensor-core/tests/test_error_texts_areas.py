@@ -149,9 +149,9 @@ GOLDEN = [
     (lambda: flambeau.load(io.BytesIO(b"no tensors here")), FileError,
      "load(): a header of 8030883942550761326 bytes does not fit a file of 15 bytes; the file "
      "is damaged or not a safetensors file"),
-    (lambda: flambeau.frombuffer(b"abc", dtype=flambeau.float32), ValueError,
-     "frombuffer(): 3 bytes are not a whole number of flambeau.float32 elements of 4 bytes; "
-     "give count"),
+    (lambda: flambeau.frombuffer(bytearray(3), dtype=flambeau.float32), ValueError,
+     "frombuffer(): buffer length (3 bytes) after offset (0 bytes) must be a multiple of element "
+     "size (4) of flambeau.float32; give count"),
     (lambda: flambeau.from_dlpack(3), TypeError,
      "from_dlpack(): int has no __dlpack__ method; give an array of a library that supports "
      "DLPack"),

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import weakref
+from collections import deque
 
 import numpy
 import pytest
@@ -182,7 +183,8 @@ def test_frombuffer_shares_a_bytearray():
 
 
 def test_frombuffer_of_bytes_is_read_only():
-    assert flambeau.frombuffer(b"abcd", dtype=flambeau.uint8).is_readonly
+    with pytest.warns(UserWarning, match="not writable"):
+        assert flambeau.frombuffer(b"abcd", dtype=flambeau.uint8).is_readonly
 
 
 @pytest.mark.parametrize(("count", "offset"), [(5, 0), (-1, 17), (4, 1), (-1, 3), (1, -1)])
@@ -288,9 +290,10 @@ def test_asarray_shares_the_memory_of_buffers(make, dtype, expected):
 
 
 def test_asarray_reads_bytes_in_the_default_dtype():
-    assert flambeau.asarray(bytes(8)).tolist() == [0.0, 0.0]
-    assert flambeau.asarray(bytes(8)).is_readonly
-    with pytest.raises(ValueError, match="whole number"):
+    assert flambeau.asarray(bytearray(8)).tolist() == [0.0, 0.0]
+    with pytest.warns(UserWarning, match="not writable"):
+        assert flambeau.asarray(bytes(8)).is_readonly
+    with pytest.raises(ValueError, match="a multiple of element size"):
         flambeau.asarray(bytearray(3), dtype=flambeau.int16)
 
 
@@ -299,3 +302,45 @@ def test_a_tensor_of_one_element_is_a_number_among_numbers():
     assert flambeau.tensor([one, one]).tolist() == [1.0, 1.0]
     assert flambeau.tensor([2.0, one.view(1, 1)]).tolist() == [2.0, 1.0]
     assert flambeau.tensor([one]).dtype is flambeau.float64
+
+
+class Numbered:
+    """A sequence by the old protocol."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __getitem__(self, place):
+        return self.numbers[place]
+
+
+def test_sequences_of_every_kind_are_nested_lists():
+    assert flambeau.tensor(Numbered([1, 2])).tolist() == [1, 2]
+    for rows in ([range(2), [3, 4]], [deque([0, 1]), (3, 4)], [numpy.arange(2), Numbered([3, 4])]):
+        assert flambeau.tensor(rows).tolist() == [[0, 1], [3, 4]]
+    assert flambeau.tensor([[range(2)], [numpy.ones(2, "int64")]]).shape == (2, 1, 2)
+    with pytest.raises(ValueError, match="could not determine the shape of object type"):
+        flambeau.tensor(Numbered({0: 1, 2: 3}))
+    own = [0]
+    own.append(own)
+    with pytest.raises(TypeError, match="self-referential lists are incompatible"):
+        flambeau.tensor(own)
+
+
+def test_asarray_takes_capsules():
+    x = flambeau.ones(3)
+    assert flambeau.asarray(x.__dlpack__(), copy=False).data_ptr() == x.data_ptr()
+    assert flambeau.asarray(x.__dlpack__(), copy=True).data_ptr() != x.data_ptr()
+
+
+def test_frombuffer_of_nothing_or_of_what_has_no_buffer():
+    for buffer, options in ((b"", {}), (bytearray(4), {"count": 0})):
+        with pytest.raises(ValueError, match="must not be 0"):
+            flambeau.frombuffer(buffer, dtype=flambeau.uint8, **options)
+    with pytest.raises(ValueError, match="does not implement Python buffer protocol"):
+        flambeau.frombuffer([1], dtype=flambeau.uint8)
+    with pytest.warns(UserWarning, match="buffer is not writable"):
+        flambeau.frombuffer(b"ab", dtype=flambeau.uint8)

@@ -187,7 +187,7 @@ def test_places_of_numbers_in_a_sequence_of_another_dtype(places, numbers):
     (lambda x: x.hsplit(2), RuntimeError, "tensor_split"),
     (lambda x: x.split([1, 1], 1), RuntimeError, "sum exactly"),
     (lambda x: x[0, :1].view(flambeau.float64), RuntimeError, "whole multiples"),
-    (lambda x: flambeau.meshgrid(x), RuntimeError, "1-d"),
+    (lambda x: flambeau.meshgrid(x, indexing="ij"), RuntimeError, "1-d"),
     (lambda x: flambeau.broadcast_tensors(x, flambeau.ones(2)), RuntimeError, "Shape mismatch"),
     (lambda x: flambeau.block_diag(x, 3), TypeError, "must be tensors"),
     (lambda x: x.sum_to_size(3, 3), RuntimeError, "not expandable"),

@@ -10,6 +10,7 @@ import pytest
 from arrays import DTYPES, make, tensor
 
 import flambeau
+from flambeau.core import over_buffer
 
 
 @pytest.fixture(params=("pickle 2", "pickle 5", "deepcopy"))
@@ -47,7 +48,7 @@ def test_empty_tensors_numbers_and_repeated_elements(again):
 
 
 def test_read_only_tensors_come_back_writable(again):
-    x = flambeau.frombuffer(b"abcd", dtype=flambeau.uint8)
+    x = over_buffer(b"abcd", flambeau.uint8)
     y = again(x)
     y[0] = 0
     assert y.tolist() == [0, 98, 99, 100]

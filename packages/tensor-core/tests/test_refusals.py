@@ -213,3 +213,41 @@ def test_values_at_the_edge():
     assert flambeau.cov(X, fweights=flambeau.tensor([1, 0, 1])).shape == (2, 2)
     assert ops.batch_norm(X, flambeau.zeros(3), flambeau.ones(3), eps=0.0).equal(X)
     assert flambeau.hann_window(3, dtype=flambeau.bfloat16).dtype is flambeau.bfloat16
+
+
+# ---- dtypes that do not promote, numbers that are none -----------------------------------------
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: flambeau.add(X, 1, alpha=True), "Boolean alpha only supported for Boolean results"),
+    (lambda: WHOLE.sub(WHOLE, alpha=True), "Boolean alpha only supported for Boolean results"),
+    (lambda: flambeau.lerp(X, X.double(), 0.5), "expected dtype float32 for `end`"),
+    (lambda: flambeau.lerp(X, X, X.double()), "expected dtype float32 for `weight`"),
+    (lambda: flambeau.addcdiv(X[0], WHOLE, WHOLE), "Integer division with addcdiv is no longer"),
+    (lambda: flambeau.logspace(0, 1j, 3, dtype=F32), "can't be safely cast"),
+    (lambda: flambeau.randperm(257, dtype=U8), "n cannot be greater than 256"),
+    (lambda: flambeau.repeat_interleave(X[0]), "'repeats' to have dtype int32 or int64"),
+    (lambda: flambeau.meshgrid(WHOLE, WHOLE.to("meta"), indexing="ij"), "the same device"),
+    (lambda: flambeau.FloatTensor(2, device="cuda"), "expects device type: cpu"),
+])
+def test_what_would_be_rounded_or_guessed_is_refused(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call()
+
+
+def test_numbers_of_any_dtype_stay_right_beside_them():
+    assert flambeau.lerp(X, X + 2, POINT.double() / 7).equal(X + 2)
+    assert flambeau.add(MASK, MASK, alpha=True).tolist() == [True, False, True]
+    assert flambeau.addmm(X[:, :2], X[:, :2], X[:, :2], alpha=True).equal(
+        X[:, :2] + X[:, :2] @ X[:, :2])
+    assert flambeau.addcdiv(X[0], WHOLE, X[0]).equal(X[0] + WHOLE / X[0])
+    assert flambeau.randperm(256, dtype=U8).sort().values[-1] == 255
+    assert flambeau.zeros_like(X, layout=flambeau.strided, pin_memory=False).sum() == 0
+    assert flambeau.FloatTensor(2, device="cpu").shape == (2,)
+    with pytest.raises(ValueError, match="only one element tensors can be converted"):
+        int(X)
+
+
+def test_nothing_is_drawn_where_a_dtype_has_gaps_without_a_warning():
+    with pytest.warns(UserWarning, match="to - 1 is out of bounds"):
+        new(3, F16).random_(0, 5000)
+    with pytest.warns(UserWarning, match="required to pass the indexing arg"):
+        flambeau.meshgrid(WHOLE)

@@ -5,7 +5,7 @@ from typing import Any
 
 import flambeau
 from flambeau.array_api._dtypes import default_complex
-from flambeau.core import Tensor, as_tensor, tensor
+from flambeau.core import Tensor, as_tensor, over_buffer, tensor
 from flambeau.core import from_dlpack as take_dlpack
 
 
@@ -62,7 +62,7 @@ def _sharing(obj: Any) -> Any:
     view = memoryview(obj)
     name = _OF_FORMAT.get(view.format) or \
         f"{'int' if view.format in 'bhilq' else 'uint'}{8 * view.itemsize}"
-    return flambeau.frombuffer(view, dtype=flambeau.core.dtypes[name]).reshape(view.shape or ())
+    return over_buffer(view, flambeau.core.dtypes[name]).reshape(view.shape or ())
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

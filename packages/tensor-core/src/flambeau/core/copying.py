@@ -18,7 +18,7 @@ def _new_storage(raw: bytes):
     uint8 = _core._dtype_named("uint8")
     if not raw:
         return _core._storage_of(_core.operators()["empty"]((0,), dtype=uint8))
-    flat = _core.frombuffer(raw, dtype=uint8).clone()
+    flat = _core.over_buffer(raw, uint8).clone()
     _core._as_new(flat)
     return _core._storage_of(flat)
 
@@ -37,8 +37,7 @@ def rebuild_view(cls, storage, dtype, shape: tuple[int, ...], strides: tuple[int
 
 def rebuild(cls, raw: bytes, dtype, shape: tuple[int, ...], requires_grad: bool):
     """Make a tensor from the bytes of its elements in C order."""
-    flat = _core.frombuffer(bytearray(raw), dtype=dtype) if raw else \
-        _core.operators()["empty"]((0,), dtype=dtype)
+    flat = _core.over_buffer(bytearray(raw), dtype)
     return _finished(cls, flat.view(shape), requires_grad)
 
 

@@ -200,7 +200,7 @@ class UntypedStorage(Storage):
     @classmethod
     def from_buffer(cls, buffer: Any, *, count: int = -1, offset: int = 0) -> UntypedStorage:
         """A copy of the bytes of a buffer."""
-        shared = _core.frombuffer(buffer, dtype=_UINT8, count=count, offset=offset)
+        shared = _core.over_buffer(buffer, _UINT8, count, offset)
         return cls._of(shared.clone())
 
     @classmethod
@@ -229,7 +229,7 @@ class UntypedStorage(Storage):
             mapped = mmap.mmap(file, nbytes, access=access)
         finally:
             os.close(file)
-        return cls._of(_core.frombuffer(mapped, dtype=_UINT8))
+        return cls._of(_core.over_buffer(mapped, _UINT8))
 
     def _elements(self) -> Tensor:
         return self._bytes

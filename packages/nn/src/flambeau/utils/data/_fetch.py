@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import over_buffer
 
 from ._seeding import COLLATE, Streams
 from .collate import default_collate, default_convert
@@ -155,7 +156,7 @@ class Fetcher:
             self._gather = gather_of(self.dataset)
         assert self._gather is not None
         if isinstance(indices, bytes):
-            indices = flambeau.frombuffer(indices, dtype=flambeau.int64)
+            indices = over_buffer(indices, flambeau.int64)
         elif isinstance(indices, list):
             size = len(self.dataset)
             try:

@@ -22,7 +22,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core import dtypes
+from flambeau.core import dtypes, over_buffer
 
 _ALIGN = 64
 _SMALL = 1 << 16  # a batch of so few bytes is copied, which is faster than keeping count of it
@@ -92,7 +92,7 @@ class _Pickler(pickle.Pickler):
             return _tensor_at, (place, obj.dtype.name, tuple(array.shape), needs_grad)
         if type(obj).__module__ == "numpy" and _is_plain(obj):
             flat = sys.modules["numpy"].ascontiguousarray(obj).reshape(-1).view("u1")
-            array = flambeau.frombuffer(flat, dtype=flambeau.uint8)
+            array = over_buffer(flat, flambeau.uint8)
             return _array_at, (self._add(array), obj.dtype.str, obj.nbytes, obj.shape)
         return NotImplemented
 

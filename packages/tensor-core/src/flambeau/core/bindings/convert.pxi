@@ -124,7 +124,15 @@ cdef char *_fill(object data, int depth, int ndim, int code, char *p) except NUL
 cdef object _from_numbers(object data, int code, int device):
     cdef int64_t shape[32]
     cdef int ndim = -1, found = -1
-    _scan(data, 0, shape, &ndim, &found)
+    try:
+        _scan(data, 0, shape, &ndim, &found)
+    except (TypeError, ValueError):
+        other = []
+        data = _all_lists(data, [], other)
+        if not other:
+            raise
+        ndim = found = -1
+        _scan(data, 0, shape, &ndim, &found)
     if ndim == -1:
         ndim = 0
     if code < 0:
@@ -206,9 +214,41 @@ cdef object _listed(object data):
                     _is_array(item) and not _is_array_scalar(item):
                 return [_scalars(x) for x in data]
         return data
-    if hasattr(data, "__iter__") and hasattr(data, "__len__"):
+    return _as_list(data)
+
+
+cdef object _as_list(object data):
+    """A sequence of another kind than those of Python as a list; all else as it is."""
+    if not hasattr(data, "__len__") or not (hasattr(data, "__iter__") or
+                                            hasattr(data, "__getitem__")):
+        return data
+    try:
         return list(data)
-    return data
+    except Exception as error:
+        raise ValueError(f"tensor(): could not determine the shape of object type "
+                         f"{type(data).__name__!r}: {error!r}; give a list") from error
+
+
+cdef object _all_lists(object data, list above, list other):
+    """Nested sequences of any kind as lists of numbers; those of another kind go to ``other``."""
+    for x in above:
+        if x is data:
+            raise TypeError("tensor(): self-referential lists are incompatible with tensors: a "
+                            "list that contains itself has no shape")
+    if not isinstance(data, (list, tuple)):
+        if isinstance(data, (str, bytes, dict, set)) or hasattr(data, "_as_tensor"):
+            return data
+        if isinstance(data, Tensor) or hasattr(data, "__array_interface__"):
+            plain = _scalars(data)
+        else:
+            plain = _as_list(data)
+        if plain is not data:
+            other.append(data)
+        if not isinstance(plain, list) or hasattr(data, "__array_interface__"):
+            return plain
+        data = plain
+    above = [*above, data]
+    return [_all_lists(x, above, other) for x in data]
 
 
 def as_tensor(data, dtype=None, device=None):

@@ -125,25 +125,53 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
         count: Number of elements; all that fit by default.
         offset: Bytes to skip.
         requires_grad: Whether operations on it are recorded.
+
+    Raises:
+        ValueError: the object has no buffer, or no element is asked for, or more than it holds.
     """
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError(f"frombuffer(): a {type(buffer).__name__} object does not implement "
+                         "Python buffer protocol.; write tensor(data), or give bytes(data)") from None
+    cdef Py_ssize_t length = view.nbytes
+    if length == 0 or count == 0:
+        raise ValueError(f"frombuffer(): both buffer length ({length}) and count ({count}) must "
+                         "not be 0; write empty(0, dtype=...)")
+    if not 0 <= offset < length:
+        raise ValueError(f"frombuffer(): offset ({offset} bytes) must be non-negative and no "
+                         f"greater than buffer length ({length} bytes) minus 1")
+    if view.readonly:
+        _warn_of_read_only()
+    made = over_buffer(view, dtype, count, offset)
+    return requiring(made) if requires_grad else made
+
+
+cdef int _warn_of_read_only() except -1:
+    import warnings
+    warnings.warn("frombuffer(): The given buffer is not writable. The tensor is read-only: a "
+                  "write to it raises; give bytearray(buffer) to write", stacklevel=1)
+    return 0
+
+
+def over_buffer(buffer, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0):
+    """The same for memory that the library made itself, of no bytes too; see ``frombuffer``."""
     cdef int code = _unbox_dtype(<PyObject *>dtype)
     view = memoryview(buffer)
     if not view.contiguous:
         raise ValueError("frombuffer(): the buffer is not contiguous; give bytes(buffer)")
     flat = view.cast("B")
     cdef Py_ssize_t size = fl_itemsize(code), room = flat.nbytes - offset
-    if offset < 0 or room < 0:
-        raise ValueError(f"frombuffer(): offset {offset} lies outside a buffer of {flat.nbytes} "
-                         "bytes")
-    if count < 0:
-        if room % size:
-            raise ValueError(f"frombuffer(): {room} bytes are not a whole number of {dtype} "
-                             f"elements of {size} bytes; give count")
-        count = room // size
+    if count < 0 and room % size:
+        raise ValueError(f"frombuffer(): buffer length ({room} bytes) after offset ({offset} "
+                         f"bytes) must be a multiple of element size ({size}) of {dtype}; give "
+                         "count")
+    count = room // size if count < 0 else count
     if count * size > room:
-        raise ValueError(f"frombuffer(): {count} elements of {size} bytes do not fit {room} bytes")
-    made = _over_buffer(flat, code, count, offset)
-    return requiring(made) if requires_grad else made
+        raise ValueError(f"frombuffer(): requested buffer length ({count} * {size} bytes) after "
+                         f"offset ({offset} bytes) must not be greater than actual buffer length "
+                         f"({flat.nbytes} bytes)")
+    return _over_buffer(flat, code, count, offset)
 
 
 cdef object _over_buffer(object view, int code, int64_t count, Py_ssize_t offset):

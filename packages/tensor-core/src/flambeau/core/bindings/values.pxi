@@ -26,9 +26,9 @@ cdef Tensor _on_cpu(Tensor t):
 
 cdef object _item(Tensor t, str what):
     if t._numel != 1:
-        raise RuntimeError(f"a Tensor with {t._numel} elements cannot be converted to Scalar "
-                           f"({what} of shape {list(t.shape)}); index one element, or use "
-                           "x.tolist()")
+        raise _argument_error(f"a Tensor with {t._numel} elements cannot be converted to Scalar "
+                              f"({what} of shape {list(t.shape)}): only one element tensors can be "
+                              "converted to Python scalars; index one element, or use x.tolist()")
     _about_to_read(t, what)
     return _read_element(_on_cpu(t)._data, t._dtype)
 

@@ -18,11 +18,15 @@ class TensorType(type):
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype == cls.dtype and value.is_cpu
 
-    def __call__(cls, *arguments: Any) -> Tensor:
+    def __call__(cls, *arguments: Any, device: Any = None) -> Tensor:
         """A tensor from values, or an uninitialized one from sizes.
 
         Args:
             arguments: Nested sequences of numbers, a tensor of this dtype, or sizes.
+            device: The CPU, whose type this is.
+
+        Raises:
+            RuntimeError: ``device`` is another.
 
         Example:
             >>> import flambeau
@@ -31,6 +35,10 @@ class TensorType(type):
             >>> isinstance(flambeau.zeros(1), flambeau.DoubleTensor)
             False
         """
+        if device is not None and str(device).partition(":")[0] != "cpu":
+            raise RuntimeError(f"{cls.__name__}(): legacy constructor expects device type: cpu but "
+                               f"device type: {device} was passed; write flambeau.empty(..., "
+                               "device=device)")
         return from_arguments(cls.__name__, cls.dtype, *arguments)
 
 

@@ -3,6 +3,7 @@ from flambeau.core import _core
 from flambeau.core.compat import tensor_methods
 from flambeau.core.composites import tensor_queries
 from flambeau.core.composites.creation import creation
+from flambeau.core.composites.random.whole_numbers import WHOLE_UP_TO, warn_of_rounding
 from flambeau.core.composites.shape import resizing
 
 _op = _core.operators()
@@ -244,12 +245,6 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     return _op["add_"](self, mean) if mean else self
 
 
-#: One past the greatest integer up to which a dtype holds all of them.
-_WHOLE_UP_TO = {"bool": 2, "uint8": 1 << 8, "int8": 1 << 7, "int16": 1 << 15, "int32": 1 << 31,
-                "uint16": 1 << 16, "uint32": 1 << 32, "float16": (1 << 11) + 1,
-                "bfloat16": (1 << 8) + 1, "float32": (1 << 24) + 1, "float64": (1 << 53) + 1}
-
-
 def random_(self, *bounds, low=0, to=None, generator=None):
     """Fill with integers.
 
@@ -265,7 +260,9 @@ def random_(self, *bounds, low=0, to=None, generator=None):
     if bounds:
         low, to = bounds if len(bounds) == 2 else (low, bounds[0])
     if to is None:
-        to = _WHOLE_UP_TO.get(self.dtype.name, (1 << 63) - 1)
+        to = WHOLE_UP_TO.get(self.dtype.name, (1 << 63) - 1)
+    elif self.dtype.is_floating_point:
+        warn_of_rounding(low, to, self.dtype)
     return _op["random_integers_"](self, low, to, generator=generator)
 
 

@@ -11,12 +11,12 @@ def over_bytes(view: memoryview, dtype, big_endian: bool = False):
     if not len(view):
         return _core.operators()["empty"]((0,), dtype=dtype)
     swapped = dtype.itemsize > 1 and big_endian != (sys.byteorder == "big")
-    bytes_ = _core.frombuffer(view, dtype=_core._dtype_named("uint8"))
+    bytes_ = _core.over_buffer(view, _core._dtype_named("uint8"))
     if swapped:
         view = _like(view, _core.raw_bytes(_swap(bytes_, dtype)))
     elif bytes_.data_ptr() % min(dtype.itemsize, 8):
         view = _like(view, bytes(view))
-    return _core.frombuffer(view, dtype=dtype)
+    return _core.over_buffer(view, dtype)
 
 
 def _like(view: memoryview, copy: bytes) -> memoryview:

@@ -2,6 +2,7 @@
 from numbers import Number
 
 from flambeau.core import _core
+from flambeau.core.composites.random.whole_numbers import expect_permutation
 from flambeau.core.composites.shape.resizing import write_to
 
 _op, _where = _core.operators(), _core._where
@@ -280,6 +281,9 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
     x = _op["pow"](numbers[2], exponents)
     if kind is None:
         kind = _default_complex() if is_complex else _core.get_default_dtype()
+    if is_complex and not kind.is_complex:
+        raise RuntimeError(f"logspace(): inferred dtype {wide} can't be safely cast to passed "
+                           f"dtype {kind}; leave dtype out, or give real numbers")
     if whole:       # rounding must not take a whole power below itself
         x = _op["mul"](x, 1.0 + 2.0 ** -51)
     x = _op["cast"](x, kind)
@@ -379,8 +383,9 @@ def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_g
     """The numbers 0 to ``n - 1`` in random order."""
     if isinstance(n, int) and n < 0:
         raise RuntimeError(f"randperm(): n must be non-negative, not {n}")
-    x = _op["random_permutation"](n, generator=generator)
     dtype, device = _kind(dtype, out), _where(device)
+    expect_permutation(n, dtype)
+    x = _op["random_permutation"](n, generator=generator)
     if dtype is not None or device is not None:
         x = x.to(device=device, dtype=dtype)
     return _place(x, out, requires_grad)

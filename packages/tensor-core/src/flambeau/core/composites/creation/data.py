@@ -31,6 +31,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     """
     if _is_buffer(obj):
         obj = _core.frombuffer(obj, dtype=_kind(dtype, None, _core.get_default_dtype()))
+    elif type(obj).__name__ == "PyCapsule":
+        obj = _core.from_dlpack(obj)
     x = _core.as_tensor(obj, dtype=dtype, device=device)
     shares = isinstance(obj, _core.Tensor) and _core.storage_id(obj) == _core.storage_id(x)
     shares = shares or _shows(obj, x)

@@ -100,8 +100,10 @@ def _scaled_sum(what, x, product, beta, alpha):
     if not _expands(x.shape, shape):
         raise RuntimeError(f"{what}(): self of shape {list(x.shape)} cannot be expanded to the "
                            f"shape of the product, {list(shape)}")
+    if isinstance(alpha, bool) or not (_is_inexact(x) or _is_inexact(product)):
+        alpha = int(alpha)
     if not (_is_inexact(x) or _is_inexact(product)):
-        beta, alpha = int(beta), int(alpha)  # integers stay integers, as in PyTorch
+        beta = int(beta)  # integers stay integers, as in PyTorch
     if beta == 0:
         return product if alpha == 1 else _op["mul"](product, alpha)
     if beta != 1:

@@ -1,4 +1,5 @@
 """Composite rows that join and split tensors, and grids of them."""
+import warnings
 from itertools import combinations as _choices
 from itertools import combinations_with_replacement as _choices_again
 
@@ -183,7 +184,14 @@ def meshgrid(tensors, indexing):
         raise RuntimeError(f"meshgrid(): indexing must be one of 'ij' or 'xy', but received: "
                            f"{indexing!r}")
     _some("meshgrid", tensors)
+    if indexing is None:
+        warnings.warn("meshgrid(): in an upcoming release, it will be required to pass the "
+                      "indexing argument.; write indexing='ij', which is what leaving it out means",
+                      stacklevel=1)
     for t in tensors:
+        if t.device != tensors[0].device:
+            raise RuntimeError(f"meshgrid(): expects all tensors to have the same device, got "
+                               f"{tensors[0].device} and {t.device}; write t.to(device)")
         if t.ndim > 1 or t.dtype is not tensors[0].dtype:
             raise RuntimeError(f"meshgrid(): expects 0-d or 1-d tensors of one dtype, got "
                                f"{t.dtype} of shape {list(t.shape)}")

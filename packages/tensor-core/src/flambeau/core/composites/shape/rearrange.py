@@ -86,6 +86,9 @@ def _repeat_all(x, repeats, dim, output_size):
 
 
 def repeat_interleave__places(repeats, output_size):
+    if repeats.dtype.name not in ("int32", "int64"):
+        raise _core.ArgumentError(f"repeat_interleave(): expected 'repeats' to have dtype int32 or "
+                                  f"int64, got {repeats.dtype}; write repeats.long()")
     if output_size is None:
         output_size = _op["sum"](repeats).item()
     if output_size < 0:

@@ -2,7 +2,8 @@
 #include "common/compose.h"
 #include "common/args.h"
 
-/* What the rows have in common: (self, ..., dtype, device, requires_grad, memory_format). */
+/* What the rows have in common: (self, ..., dtype, device, requires_grad, memory_format,
+ * layout, pin_memory), of which the last two are taken for compatibility. */
 struct Wanted {
     fl_tensor *x;
     fl_value dtype, device;
@@ -12,10 +13,10 @@ struct Wanted {
 
 static int read(const fl_value *in, int n, Wanted *w) {
     w->x = in[0].t;
-    w->dtype = in[n - 4];
-    w->device = in[n - 3];
-    w->requires_grad = in[n - 2].tag == FL_BOOLEAN && in[n - 2].i;
-    w->format = fl_format_name(in[n - 1]);
+    w->dtype = in[n - 6];
+    w->device = in[n - 5];
+    w->requires_grad = in[n - 4].tag == FL_BOOLEAN && in[n - 4].i;
+    w->format = fl_format_name(in[n - 3]);
     return !w->format && PyErr_Occurred() ? -1 : 0;
 }
 

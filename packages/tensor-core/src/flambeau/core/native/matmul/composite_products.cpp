@@ -109,9 +109,11 @@ static bool is_number(const fl_value &v, double number) {
     return v.tag != FL_COMPLEX && fl_as_double(v) == number;
 }
 
-/* x is not read where beta is zero. */
+/* x is not read where beta is zero. Here a bool is a number, unlike in a sum. */
 static fl_tensor *scaled_sum(const fl_value &x, Made &product, const fl_value &beta,
-                             const fl_value &alpha) {
+                             fl_value alpha) {
+    if (alpha.tag == FL_BOOLEAN)
+        alpha = fl_int_value(alpha.i);
     if (is_number(beta, 0))
         return is_number(alpha, 1) ? product.give()
                                    : fl_compose(FL_OP_mul, fl_tensor_value(product), alpha);

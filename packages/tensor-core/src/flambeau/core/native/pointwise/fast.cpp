@@ -122,9 +122,11 @@ static inline int count_numbers(const fl_pointwise *pw, const fl_value *in) {
     return count;
 }
 
+/* Infer has a word to say of a bool. */
 static inline bool scalars_fit(const fl_pointwise *pw, const fl_value *in, int dtype) {
     for (int k = 0; k < pw->n_scalars; k++)
-        if (!number_fits(in[pw->scalar[k]], dtype == FL_BOOL ? FL_I64 : dtype))
+        if (in[pw->scalar[k]].tag == FL_BOOLEAN ||
+            !number_fits(in[pw->scalar[k]], dtype == FL_BOOL ? FL_I64 : dtype))
             return false;
     return true;
 }

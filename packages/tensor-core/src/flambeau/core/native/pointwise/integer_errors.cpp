@@ -1,6 +1,6 @@
 /* Integer calls of pointwise rows that have no answer: division by zero, powers of negative
- * exponents, numbers that the dtype of the result cannot hold. Floating operands pass after a look
- * at their dtype. */
+ * exponents, numbers that the dtype of the result cannot hold, operands of several dtypes. Floating
+ * operands pass after a look at their dtype. */
 #include "dispatch/python.h"
 #include "dispatch/core.h"
 #include "common/args.h"
@@ -186,6 +186,32 @@ int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         fl_value both[2] = {in[0], exponent};
         both[1].i = !exponent.i;
         return either->call(either, both, 2, out);
+    }
+    return fl_call_pointwise(op, in, n, out);
+}
+
+/* Quotients of integers are what PyTorch once rounded: which was meant has to be said. */
+int fl_call_quotient_sum(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (FL_UNLIKELY(is_whole(in[1]) && is_whole(in[2]))) {
+        PyErr_Format(PyExc_RuntimeError, "Integer division with %s is no longer supported, for it "
+                     "may round or not: write x + value * (a / b), or x + value * (a // b)",
+                     op->name);
+        return -1;
+    }
+    return fl_call_pointwise(op, in, n, out);
+}
+
+/* Operands of one dtype: here PyTorch does not promote. Numbers, and a weight without dimensions,
+ * are of any. */
+int fl_call_interpolation(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    for (int i = 1; i < 3 && in[0].tag == FL_TENSOR; i++) {
+        const fl_tensor *x = fl_t(in[i]);
+        if (!x || FL_LIKELY(x->dtype == in[0].t->dtype) || (i == 2 && x->ndim == 0))
+            continue;
+        PyErr_Format(PyExc_RuntimeError, "%s(): expected dtype %s for `%s` but got dtype %s; "
+                     "convert it with .to(flambeau.%s)", op->name, fl_dtype_name(in[0].t->dtype),
+                     op->params[i].name, fl_dtype_name(x->dtype), fl_dtype_name(in[0].t->dtype));
+        return -1;
     }
     return fl_call_pointwise(op, in, n, out);
 }

@@ -76,8 +76,26 @@ static bool mixes_uint64(const fl_value *const *operands, int count) {
     return integer_dim ? unsigned_dim : unsigned_one;
 }
 
-/* The promoted dtype of the operands (masks apart) and of scalars that would change its family:
- * a floating alpha with integer operands is an error, as in PyTorch. */
+/* Scalars do not change the family of the dtype: a floating alpha with integer operands is an
+ * error, as in PyTorch, and so is a bool as alpha of numbers. */
+static int check_scalars(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype) {
+    bool whole = !fl_is_complex(dtype) && !fl_is_float(dtype);
+    for (int k = 0; k < pw->n_scalars; k++) {
+        const fl_value &v = in[pw->scalar[k]];
+        const char *name = op->params[pw->scalar[k]].name;
+        if (FL_UNLIKELY(v.tag == FL_BOOLEAN) && dtype != FL_BOOL && !strcmp(name, "alpha"))
+            return fl_error(FL_RUNTIME_ERROR, "%s: Boolean alpha only supported for Boolean "
+                            "results, and this one is %s; write alpha=%d", fl_op_title(op),
+                            fl_dtype_name(dtype), (int)v.i);
+        if (whole && v.tag == FL_FLOAT)
+            return fl_error(FL_RUNTIME_ERROR, "%s: For integral input tensors, argument %s "
+                            "must not be a floating point number; got %g with dtype %s",
+                            fl_op_title(op), name, v.d, fl_dtype_name(dtype));
+    }
+    return 0;
+}
+
+/* The promoted dtype of the operands, masks apart. */
 static int operand_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
     const fl_value *operands[FL_PW_MAX_IN];
     int count = 0;
@@ -90,13 +108,8 @@ static int operand_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value
     if (FL_UNLIKELY(dtype == FL_I64) && mixes_uint64(operands, count))
         return fl_error(FL_RUNTIME_ERROR, "%s: uint64 and signed integers have no common integer "
                         "dtype; convert one, e.g. with x.to(flambeau.int64)", fl_op_title(op));
-    if (op->dtype_rule == FL_D_PROMOTE && !fl_is_complex(dtype) && !fl_is_float(dtype))
-        for (int k = 0; k < pw->n_scalars; k++)
-            if (in[pw->scalar[k]].tag == FL_FLOAT)
-                return fl_error(FL_RUNTIME_ERROR, "%s: For integral input tensors, argument %s "
-                                "must not be a floating point number; got %g with dtype %s",
-                                fl_op_title(op), op->params[pw->scalar[k]].name,
-                                in[pw->scalar[k]].d, fl_dtype_name(dtype));
+    if (pw->n_scalars && op->dtype_rule == FL_D_PROMOTE && check_scalars(op, pw, in, dtype) < 0)
+        return -1;
     return dtype;
 }
 

@@ -34,7 +34,8 @@ OPDEFS = (
          doc="``steps`` evenly spaced numbers, end included."),
     _new(f"eye_of(Int n, Int m, {_OPTIONS})", forms=(), doc="Ones on the diagonal."),
     *(composite(f"{name}_like(Tensor self, {extra}*, DType? dtype=None, Device? device=None, "
-                "Bool requires_grad=False, Object memory_format=None)", forms=("function",),
+                "Bool requires_grad=False, Object memory_format=None, Object layout=None, "
+                "Object pin_memory=None)", forms=("function",),
                 differentiable=False, call=f"{name}_like",
                 doc=f"{text} of the shape, dtype and device of another tensor.")
       for name, extra, text in (
