@@ -27,8 +27,8 @@ def _check_older(name, count, dtype):
     """What PyTorch's older names ask: they also give half precision."""
     _check_length(name, count)
     if dtype is not None and not dtype.is_floating_point:
-        raise _core.ArgumentError(f"{name}() expects floating point dtypes, got {dtype}; write dtype="
-                                  "flambeau.float32")
+        raise _core.ArgumentError(f"{name}() expects floating point dtypes, got {dtype}; write "
+                                  "dtype=flambeau.float32")
 
 
 def _steps(start, end, count):
