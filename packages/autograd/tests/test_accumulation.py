@@ -145,3 +145,45 @@ class TestDepth:
         with pytest.raises(KeyError, match="the bottom"):
             Deeper.apply(flambeau.ones(1, requires_grad=True), 100).backward()
         assert flambeau.is_grad_enabled()
+
+
+class Both(flambeau.autograd.Function):
+    """Hands one gradient to two inputs."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        return a + b
+
+    @staticmethod
+    def backward(ctx, grad):
+        Both.address = grad.data_ptr()
+        return grad, grad
+
+
+def test_one_of_two_leaves_keeps_the_gradient_of_a_custom_function():
+    a, b = (flambeau.ones(3, requires_grad=True) for _ in range(2))
+    (Both.apply(a, b) * 2).sum().backward()
+    addresses = {a.grad.data_ptr(), b.grad.data_ptr()}
+    assert len(addresses) == 2 and Both.address in addresses
+    assert a.grad.tolist() == b.grad.tolist() == [2, 2, 2]
+
+
+def test_a_gradient_that_the_function_keeps_is_not_written_to():
+    kept = []
+
+    class Keeps(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            kept.append(grad * 3)
+            return kept[-1]
+
+    a = flambeau.ones(2, requires_grad=True)
+    (Keeps.apply(a) + Keeps.apply(a)).sum().backward()
+    assert [grad.tolist() for grad in kept] == [[3, 3], [3, 3]]
+    assert a.grad.tolist() == [6, 6]
+    a.grad.zero_()
+    assert kept[0].tolist() == kept[1].tolist() == [3, 3]

@@ -227,10 +227,13 @@ cdef int run_node(Task task, Node node, entry_t *entry) except -1:
 
 
 cdef inline int give_up_grads(entry_t *entry) except -1:
-    """Drop the incoming gradient before the outgoing ones travel on: its memory may be reused."""
+    """Drop the incoming gradients before the outgoing ones travel on: their memory may be reused.
+    """
     cdef PyObject *grad = entry.grad
-    entry.grad = NULL
+    cdef PyObject *others = entry.others
+    entry.grad = entry.others = NULL
     Py_XDECREF(grad)
+    Py_XDECREF(others)
     return 0
 
 
@@ -265,13 +268,19 @@ cdef int run_function(Task task, Node node, entry_t *entry) except -1:
         values = call_post_hooks(extras.post_hooks, values, grads)
     if not task.keep_graph:
         function.release()
+    grads = None                        # whom nobody else holds may be kept or written to
+    give_up_grads(entry)
+    outgoing = list(values)
+    values = None
     for i in range(node.nedges):
-        value = values[i]
+        value, outgoing[i] = outgoing[i], None
         if value is None or node.edges[i].node is NULL:
             continue
         Py_INCREF(<PyObject *>value)
-        results[0] = fitted(node, i, <PyObject *>value)
-        hand_on(task, node, i, results, True)
+        results[0] = <PyObject *>value
+        value = None
+        results[0] = fitted(node, i, results[0])
+        hand_on(task, node, i, results, False)
         Py_XDECREF(results[0])
     return 0
 
