@@ -70,6 +70,91 @@ class Old(Function):
         return g * 7 * ctx.saved_tensors[0]
 
 
+class WithoutRule(Cube):
+    generate_vmap_rule = False
+
+
+class TwoRules(Cube):
+    vmap = WithRules.vmap
+
+
+class Tangents(Cube):
+    """The cube, whose jvp says 11."""
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        Cube.setup_context(ctx, inputs, output)
+        ctx.save_for_forward(inputs[0])
+
+    @staticmethod
+    def jvp(ctx, t, _):
+        x, = ctx.saved_tensors
+        return t * 11 * x**2 * ctx.scale
+
+
+class Doubles(Function):
+    """Doubles its argument in place."""
+
+    @staticmethod
+    def forward(x):
+        return x.mul_(2)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t.mul_(2)
+
+
+class Sorted(Function):
+    """Values in order, and their places, which have no gradient."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.sort()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
+        ctx.save_for_forward(output[1])
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return flambeau.zeros_like(g).scatter(-1, ctx.saved_tensors[0], g * 7)
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t.gather(-1, ctx.saved_tensors[0]) * 11, None
+
+
+class InStructures(Function):
+    """Takes tensors in a list; says where the batches are."""
+
+    seen = ()
+
+    @staticmethod
+    def forward(x, pair):
+        return x * pair[0], [pair[1]]
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def vmap(info, in_dims, x, pair):
+        InStructures.seen = in_dims
+        return (x, [pair[1]]), (in_dims[0], [in_dims[1][1]])
+
+
 def _close(a, b):
     assert a.shape == b.shape
     assert (a - b).abs().max().item() < 1e-9
@@ -90,7 +175,6 @@ def test_vmap():
 
 def test_gradient_of_each_sample():
     _close(func.vmap(func.grad(lambda x: Cube.apply(x, 2.0).sum()))(X), 14 * X**2)
-    _close(func.vmap(func.grad(lambda x: Old.apply(x).sum()))(X), 7 * X)
 
 
 def test_gradient_around_vmap():
@@ -115,12 +199,82 @@ def test_forward_mode():
 
 
 def test_what_is_missing_is_said():
-    with pytest.raises(RuntimeError, match="Old, but it does not have vmap support"):
-        func.vmap(Old.apply)(X)
-    with pytest.raises(RuntimeError, match="must override the setup_context"):
-        func.grad(lambda z: func.vmap(func.grad(lambda x: Old.apply(x).sum()))(z).sum())(X)
+    for call in (lambda: func.vmap(Old.apply)(X), lambda: func.jacfwd(Old.apply)(X[0]),
+                 lambda: func.grad(lambda x: Old.apply(x).sum())(X),
+                 lambda: func.jvp(Old.apply, (X,), (X,)),
+                 lambda: func.grad(lambda y: (y * Old.apply(X)).sum())(X)):
+        with pytest.raises(RuntimeError, match="must override the setup_context"):
+            call()
+    for kind, match in ((WithoutRule, "does not have vmap support"), (TwoRules, "both generate")):
+        with pytest.raises(RuntimeError, match=match):
+            func.vmap(kind.apply)(X)
 
 
 def test_jacobian_of_a_custom_function():
     found = func.jacrev(lambda x: Cube.apply(x, 1.0))(X[0])
     _close(found, flambeau.diag(7 * X[0]**2))
+
+
+def test_tangents_of_batches_are_by_the_jvp():
+    t = reals(4, 3, seed=1).detach()
+    cube = func.vmap(lambda x: Tangents.apply(x, 2.0))
+    _close(func.jvp(cube, (X,), (t,))[1], 22 * X**2 * t)
+    inner = func.vmap(lambda x, t: func.jvp(lambda x: Tangents.apply(x, 2.0), (x,), (t,))[1])
+    _close(inner(X, t), 22 * X**2 * t)
+    _close(func.jacfwd(lambda x: Tangents.apply(x, 2.0))(X[0]), flambeau.diag(22 * X[0]**2))
+    _close(func.jvp(func.vmap(lambda x: Sorted.apply(x)[0]), (X,), (t,))[1],
+           t.gather(1, X.sort(1)[1]) * 11)
+    _close(func.grad(lambda z: func.vmap(lambda x: Sorted.apply(x)[0] ** 2)(z).sum())(X), 14 * X)
+
+
+def test_arguments_that_are_written_to():
+    """The output is the argument, tangent and all; views of it see both."""
+    def f(x):
+        y = x * 3
+        view = y[1:]
+        assert Doubles.apply(y) is y
+        return y * x, view
+    t = reals(3, seed=1).detach()
+    (value, view), (moved, moved_view) = func.jvp(f, (X[0],), (t,))
+    _close(value, 6 * X[0]**2)
+    _close(moved, 12 * X[0] * t)
+    _close(view, 6 * X[0][1:])
+    _close(moved_view, 6 * t[1:])
+    gradient = func.grad(lambda x: f(x)[0].sum())
+    _close(gradient(X[0]), 12 * X[0])
+    _close(func.jvp(gradient, (X[0],), (t,))[1], 12 * t)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_duals_that_are_written_to(requires_grad):
+    from flambeau.autograd import forward_ad
+
+    leaf = flambeau.ones(3, requires_grad=requires_grad)
+    a = leaf.clone()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(a, flambeau.full((3,), 5.0))
+        assert Doubles.apply(dual) is dual
+        value, tangent = forward_ad.unpack_dual(dual)
+        assert (value.tolist(), tangent.tolist()) == ([2.0] * 3, [10.0] * 3)
+        if requires_grad:
+            assert flambeau.autograd.grad(value.sum(), leaf)[0].tolist() == [2.0] * 3
+
+
+def test_a_rule_is_told_where_the_batch_is():
+    x, y = flambeau.ones(2, 4), flambeau.ones(3, 4)
+    found, [same] = func.vmap(InStructures.apply, in_dims=(1, [None, 1]))(x, [x[:, 0], y])
+    assert InStructures.seen == (1, [None, 1])
+    assert (found.shape, same.shape) == ((4, 2), (4, 3))
+
+
+@pytest.mark.parametrize(("result", "match"), [
+    (lambda x: x, "two returns"), (lambda x: (x, 0, 0), "two returns"),
+    (lambda x: (x, (0,)), "incompatible"), (lambda x: ((x, x), (0,)), "incompatible"),
+    (lambda x: ((x, x), (0, 0, 0)), "incompatible")])
+def test_a_rule_says_where_its_batches_are(result, match):
+    class Rule(WithoutRule):
+        @staticmethod
+        def vmap(info, in_dims, x, scale):
+            return result(x)
+    with pytest.raises(RuntimeError, match=match):
+        func.vmap(lambda x: Rule.apply(x, 1.0))(X)

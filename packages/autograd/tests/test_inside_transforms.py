@@ -143,3 +143,34 @@ def test_integers_have_no_cotangents():
 
 def test_vmap_passes_what_is_no_batch():
     assert func.vmap(lambda x: (x, "text"), out_dims=(0, None))(X)[1] == "text"
+
+
+# ---- hooks on saved tensors --------------------------------------------------------------------
+def _hooked(x):
+    with fl.autograd.graph.save_on_cpu():
+        return x.sin()
+
+
+@pytest.mark.parametrize("transform", ["grad", "vjp", "jacrev", "hessian", "vmap of grad"])
+def test_hooks_on_saved_tensors(transform):
+    with pytest.raises(RuntimeError, match="saved tensor hooks"):
+        CALLS[transform](_hooked)
+    with pytest.raises(RuntimeError, match="saved tensor hooks"), fl.autograd.graph.save_on_cpu():
+        CALLS[transform](fl.sin)
+    assert _hooked(X).tolist() == X.sin().tolist()     # all is as before
+
+
+def test_checkpoints_are_taken():
+    from flambeau.utils.checkpoint import checkpoint
+
+    wanted = X.cos().tolist()
+    assert func.grad(lambda x: checkpoint(fl.sin, x).sum())(X).tolist() == wanted
+    assert checkpoint(lambda x: func.grad(lambda x: x.sin().sum())(x), X).tolist() == wanted
+
+
+def test_modules_whose_gradients_are_watched():
+    nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    layer, seen = nn.Linear(3, 1), []
+    layer.register_full_backward_hook(lambda module, given, got: seen.append(got[0].item()))
+    func.grad(lambda x: layer(x).sum())(X)
+    assert seen == [1.0]

@@ -163,11 +163,10 @@ class Function:
         Returns:
             What ``forward`` returns, its tensors tied into the graph.
         """
-        if STATE.depth:
+        if STATE.depth or STATE.running:
             from flambeau.autograd.transforms import custom
 
-            if custom.level_of_call(args):
-                return custom.apply_at_level(cls, args, kwargs)
+            return custom.apply_inside(cls, args, kwargs)
         return _applied(cls, args, kwargs)[0]
 
     @classmethod
@@ -213,8 +212,8 @@ def _attach(cls, ctx, args, outputs) -> None:
                  for o in outputs]
     saved, ctx._to_save = ctx._to_save, ()
     hidden = _hidden(saved, 0, args, outputs, ctx) if saved else []
-    node = attach_function(f"{cls.__name__}Backward", _Backward(cls, ctx), ctx, list(args), fresh,
-                           facts)
+    kind = "GeneratedBackward" if STATE.running else "Backward"
+    node = attach_function(cls.__name__ + kind, _Backward(cls, ctx), ctx, list(args), fresh, facts)
     for number, o in enumerate(wanted):
         if o is not None and fresh[number] is None:
             place = next(i for i, a in enumerate(args) if a is o)

@@ -72,13 +72,15 @@ class saved_tensors_hooks:
         [(2,), (2,)]
     """
 
+    _ours = False                       # Flambeau's own, which work inside transforms
+
     def __init__(self, pack_hook: Callable[[Tensor], Any],
                  unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        push_saved_hooks(self.pack_hook, self.unpack_hook)
+        push_saved_hooks(self.pack_hook, self.unpack_hook, self._ours)
 
     def __exit__(self, *exception: object) -> None:
         pop_saved_hooks()

@@ -31,6 +31,12 @@ _debug: bool | None = None              # in place of what checkpoint() is told
 _Contexts = tuple[contextlib.AbstractContextManager, contextlib.AbstractContextManager]
 
 
+class _Hooks(saved_tensors_hooks):
+    """Checkpoints work inside transforms."""
+
+    _ours = True
+
+
 class CheckpointError(RuntimeError):
     """The function did something else when it ran again."""
 
@@ -142,7 +148,7 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
     stops = _stops_early if early_stop is None else early_stop
     frame = _Frame(function, args, kwargs, second, preserve_rng_state, stops,
                    determinism_check == "default", RunLog(debug))
-    with saved_tensors_hooks(frame.pack, frame.unpack), frame.log.recorded(False), first:
+    with _Hooks(frame.pack, frame.unpack), frame.log.recorded(False), first:
         result = function(*args, **kwargs)
     frame.complete = True
     return result
@@ -287,7 +293,7 @@ class _Frame:
                 stack.enter_context(AutocastBlock(device, dtype, enabled, True))
             stack.enter_context(enable_grad())
             args = [a.unpack(None) if isinstance(a, KeptTensor) else a for a in self.args]
-            stack.enter_context(saved_tensors_hooks(collect, _same))
+            stack.enter_context(_Hooks(collect, _same))
             stack.enter_context(self.log.recorded(True))
             stack.enter_context(self.context)
             with contextlib.suppress(_Stop):

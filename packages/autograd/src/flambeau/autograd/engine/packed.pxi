@@ -105,15 +105,20 @@ cdef Packed packed_with(tuple hooks, fl_tensor *t, int output_nr):
     return packed
 
 
-def push_saved_hooks(pack_hook, unpack_hook):
-    """Open a block of hooks on this thread; None and None: what is saved is kept as it is."""
+def push_saved_hooks(pack_hook, unpack_hook, bint ours=False):
+    """Open a block of hooks on this thread; None and None: what is saved is kept as it is.
+
+    Transforms refuse hooks, except ``ours``: those keep tensors of all levels as they are.
+    """
     global _packing
     thread = PyThread_get_thread_ident()
     refusals = _pack_refusals.get(thread)
     if refusals and pack_hook is not None:
-        raise RuntimeError(refusals[len(refusals) - 1])
+        message, refuses_ours = refusals[len(refusals) - 1]
+        if refuses_ours or not ours:
+            raise RuntimeError(message)
     _pack_blocks.setdefault(thread, []).append(
-        None if pack_hook is None else (pack_hook, unpack_hook))
+        None if pack_hook is None else (pack_hook, unpack_hook, ours))
     _packing += 1
 
 
@@ -133,17 +138,19 @@ def has_saved_hooks():
     return bool(_pack_blocks.get(PyThread_get_thread_ident()))
 
 
-def refuse_saved_hooks(message):
-    """From now on hooks are refused on this thread; None takes the last refusal back."""
+def refuse_saved_hooks(message, bint ours=True):
+    """From now on hooks are refused on this thread, Flambeau's own too unless ``ours`` is False;
+    None takes the last refusal back."""
     thread = PyThread_get_thread_ident()
     if message is None:
         _pack_refusals[thread].pop()
         if not _pack_refusals[thread]:
             del _pack_refusals[thread]
-    elif _pack_blocks.get(thread):
-        raise RuntimeError(message)
-    else:
-        _pack_refusals.setdefault(thread, []).append(message)
+        return
+    for hooks in _pack_blocks.get(thread, ()):
+        if ours or hooks is not None and not hooks[2]:
+            raise RuntimeError(message)
+    _pack_refusals.setdefault(thread, []).append((message, ours))
 
 
 def pass_number():

@@ -46,6 +46,13 @@ class BatchLevel(Level):
         facts = {"_level": self, "_inner": inner, "_batched": batched}
         return _core.make_level(inner, self.number, batched, facts, base)
 
+    def placed(self, inner: Tensor, place: int) -> Tensor:
+        """A batch that was given to vmap with its samples along this dimension."""
+        tensor = self.wrap(inner, True)
+        if place:
+            tensor.__dict__["_place"] = place
+        return tensor
+
     def unwrap(self, value):
         """What a value stands for, and whether that is a batch."""
         if not self.is_mine(value):

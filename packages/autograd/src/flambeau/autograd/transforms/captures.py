@@ -3,12 +3,28 @@ captured: others would see the written values, without the history that the tran
 """
 from __future__ import annotations
 
-from flambeau.autograd._engine import enter_function, exit_function
+from flambeau.autograd._engine import enter_function, exit_function, refuse_saved_hooks
 from flambeau.autograd.transforms.stack import STATE, level_of
 from flambeau.core import Tensor, _core
 from flambeau.core.pytree import tree_flatten
 
-__all__ = ["Inside", "call_guarded"]
+__all__ = ["Inside", "call_guarded", "without_saved_hooks"]
+
+
+_NO_HOOKS = (
+    "flambeau.func.{grad, vjp, jacrev, hessian} don't support saved tensor hooks (save_on_cpu, "
+    "saved_tensors_hooks): the hooks would get tensors of the transform, which must not leave it. "
+    "Open their block outside, around what is not transformed, or use utils.checkpoint")
+
+
+class without_saved_hooks:
+    """A block of reverse mode, in which hooks on saved tensors are refused."""
+
+    def __enter__(self) -> None:
+        refuse_saved_hooks(_NO_HOOKS, False)
+
+    def __exit__(self, *error) -> None:
+        refuse_saved_hooks(None)
 
 
 class Inside:

@@ -8,6 +8,7 @@ from flambeau.autograd.function import Function, _applied
 from flambeau.autograd.transforms.dual import Passed
 from flambeau.autograd.transforms.forward.twice import jvp_by_gradients
 from flambeau.core import Tensor, _core, ops
+from flambeau.core.pytree import tree_map
 
 __all__ = ["OtherContext", "pushed_forward"]
 
@@ -24,7 +25,8 @@ def pushed_forward(cls, level, args: tuple, kwargs: dict):
     Raises:
         RuntimeError: ``jvp`` is absent or gives what does not fit.
     """
-    pairs = [level.unwrap(a) if isinstance(a, Tensor) else (a, None) for a in args]
+    pairs = [level.unwrap(a) if isinstance(a, Tensor) else (_values(level, a), None)
+             for a in args]
     primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
     if cls.jvp is Function.jvp or all(t is None for t in tangents):
         output, dirty = _without_jvp(cls, primals, kwargs)
@@ -42,6 +44,11 @@ def pushed_forward(cls, level, args: tuple, kwargs: dict):
     whole = tuple([_paired(cls, level, args, (primals, tangents), (y, t), dirty)
                    for y, t in zip(outputs, moved, strict=True)])
     return whole if isinstance(output, (tuple, list)) else whole[0]
+
+
+def _values(level, argument):
+    """An argument that is no tensor; tensors in it are constants to the function."""
+    return tree_map(lambda v: level.unwrap(v)[0] if isinstance(v, Tensor) else v, argument)
 
 
 def _as_tuple(output):

@@ -17,7 +17,7 @@ from flambeau.autograd._engine import (
     only_leads_to,
     run_grad,
 )
-from flambeau.autograd.transforms.captures import call_guarded
+from flambeau.autograd.transforms.captures import call_guarded, without_saved_hooks
 from flambeau.autograd.transforms.functions import (
     check_aux,
     check_outputs,
@@ -198,7 +198,7 @@ def value_and_grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable
 
 def _grad_and_value(func, argnums, has_aux, args, kwargs, what):
     outer = is_grad_enabled()
-    with enable_grad():
+    with enable_grad(), without_saved_hooks():
         variables, inside = _at_argnums(args, argnums, what)
         output = call_guarded(variables, func, inside, kwargs)
         variables.end()
@@ -290,7 +290,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
     """
     expect_function(func, "vjp")
     outer = is_grad_enabled()
-    with enable_grad():
+    with enable_grad(), without_saved_hooks():
         variables = Variables(primals, "vjp")
         outputs, aux = _with_aux(call_guarded(variables, func, variables.trees()), has_aux, "vjp")
         variables.end()
@@ -340,7 +340,7 @@ def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int 
     @functools.wraps(func)
     def jacobian(*args, **kwargs):
         outer = is_grad_enabled()
-        with enable_grad():
+        with enable_grad(), without_saved_hooks():
             variables, inside = _at_argnums(args, argnums, "jacrev")
             check_real(variables.tensors, "jacrev", "inputs")
             output = call_guarded(variables, func, inside, kwargs)

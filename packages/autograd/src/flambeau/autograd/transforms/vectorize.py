@@ -10,7 +10,7 @@ from flambeau.autograd.transforms.functions import expect_function
 from flambeau.core import Tensor, get_rng_state, ops, set_rng_state
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 
-__all__ = ["chunk_vmap", "vmap"]
+__all__ = ["chunk_vmap", "spread", "vmap"]
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -119,7 +119,7 @@ def _flat_inputs(func, in_dims, args):
             f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
             "you are trying to vmap over a function with no inputs. The latter is unsupported.")
     values, spec = tree_flatten(args)
-    dims = _spread(in_dims, spec)
+    dims = spread(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible "
@@ -129,7 +129,7 @@ def _flat_inputs(func, in_dims, args):
         spec
 
 
-def _spread(dims, spec):
+def spread(dims, spec):
     """``dims`` (a prefix of a tree) for each leaf of the tree; None where they do not fit."""
     if dims is None or isinstance(dims, int):
         return [dims] * _leaves(spec)
@@ -141,7 +141,7 @@ def _spread(dims, spec):
         return None
     flat = []
     for child, inner in zip(children, spec.children, strict=True):
-        part = _spread(child, inner)
+        part = spread(child, inner)
         if part is None:
             return None
         flat.extend(part)
@@ -201,13 +201,13 @@ def _chunk(values, dims, bound, size):
 def _run(func, randomness, out_dims, values, dims, spec, size, kwargs):
     """Outputs of one chunk: whole batches, their dims, and their structure."""
     with BatchLevel(size, randomness) as level:
-        inside = [level.wrap(v, True) if d is not None else v
+        inside = [level.placed(v, d) if d is not None else v
                   for v, d in zip(values, dims, strict=True)]
         with Inside(level):
             outputs = func(*tree_unflatten(inside, spec), **kwargs)
         flat, out_spec = tree_flatten(outputs)
         alone = isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
-        places = _spread(out_dims[0] if alone else out_dims, out_spec)
+        places = spread(out_dims[0] if alone else out_dims, out_spec)
         if places is None:
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with "

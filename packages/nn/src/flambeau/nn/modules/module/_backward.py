@@ -21,10 +21,13 @@ class _Gate(Function):
     """The identity; gradients go through a function of theirs."""
 
     @staticmethod
-    def forward(ctx: Any, through: Callable[[Grads], Grads], *tensors: Tensor) -> Any:
-        ctx.through = through
-        ctx.set_materialize_grads(False)
+    def forward(through: Callable[[Grads], Grads], *tensors: Tensor) -> Any:
         return tuple(tensor.view_as(tensor) for tensor in tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.through = inputs[0]
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
