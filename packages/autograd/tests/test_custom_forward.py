@@ -52,11 +52,12 @@ def _doubled(ctx, x):
     return x.mul_(2)
 
 
-def test_writes(dual):
+@pytest.mark.parametrize("jvp", [lambda ctx, t: t * 2, lambda ctx, t: t], ids=["new", "same"])
+def test_writes(dual, jvp):
     y = custom(_doubled, lambda ctx, t: t.mul_(2)).apply(dual)
     assert y is dual and y.tolist() == [2.0, 4.0] and tangent_of(y).tolist() == [2.0, 2.0]
     with pytest.raises(RuntimeError, match="modify the corresponding gradient inplace"):
-        custom(_doubled, lambda ctx, t: t * 2).apply(dual)
+        custom(_doubled, jvp).apply(dual)
 
 
 def test_writes_in_jvp():

@@ -8,7 +8,7 @@ from numbers_for_tests import reals
 
 import flambeau
 from flambeau.autograd import Function, gradcheck, gradgradcheck
-from flambeau.autograd.function import once_differentiable
+from flambeau.autograd.function import InplaceFunction, once_differentiable
 
 
 class Cube(Function):
@@ -253,7 +253,7 @@ class TestErrors:
 
         with pytest.raises(NotImplementedError, match="static method forward"):
             Empty.apply(reals(2))
-        with pytest.raises(RuntimeError, match="Empty.apply"):
+        with pytest.warns(DeprecationWarning, match="Empty.apply"):
             Empty()
 
 
@@ -335,3 +335,52 @@ def test_saved_variables_warns():
     with pytest.warns(DeprecationWarning, match="use 'saved_tensors'"):
         y.backward()
     assert x.grad.item() == 6
+
+
+def test_objects_of_functions_are_good_for_nothing():
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        cube = Cube()
+    assert isinstance(cube, Cube)
+    with pytest.raises(RuntimeError, match="non-static forward method is deprecated"):
+        cube(reals(2))
+
+
+def test_inplace_functions():
+    class Add(InplaceFunction):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.mark_dirty(a)
+            return a.add_(b)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    x, y = flambeau.ones(2), flambeau.ones(2, requires_grad=True)
+    total = Add.apply(x, y)
+    assert total is x and type(total.grad_fn) is Add._backward_cls
+    total.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]
+    with pytest.warns(DeprecationWarning, match="instantiated"):
+        assert Add(True).inplace
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+def test_gradients_of_outputs_that_have_none(zeros):
+    seen = []
+
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx._materialize_non_diff_grads = zeros
+            first, second = x.clone(), x.clone()
+            ctx.mark_non_differentiable(second)
+            return first, second
+
+        @staticmethod
+        def backward(ctx, g, h):
+            seen.append(h is None)
+            return g
+
+    Twice.apply(reals(2))[0].sum().backward()
+    assert seen == [not zeros]

@@ -14,6 +14,7 @@ class FunctionCtx:
 
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
+    _materialize_non_diff_grads = True      # zeros for outputs that are marked, too
 
     def __init__(self) -> None:
         self._to_save: tuple[Tensor | None, ...] = ()

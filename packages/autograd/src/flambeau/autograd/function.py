@@ -18,7 +18,6 @@ Example:
 """
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 
@@ -32,13 +31,15 @@ from flambeau.autograd._engine import (
     is_grad_enabled,
     needs_grad,
     no_grad,
+    node_type,
     refusing,
     tie_written,
 )
+from flambeau.autograd._once_differentiable import once_differentiable
 from flambeau.autograd.transforms.stack import STATE
 from flambeau.core import Tensor, ops
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 class _Backward(NodeFunction):
@@ -101,6 +102,13 @@ def _without_surplus(grads: tuple, count: int) -> tuple:
     return grads[:count] if surplus and all(g is None for g in surplus) else grads
 
 
+class _NodeType:
+    """Looks up the type of a function's nodes by their name."""
+
+    def __get__(self, instance, cls):
+        return node_type(f"{cls.__name__}Backward")
+
+
 class Function:
     """Base class of custom functions: write ``forward`` and ``backward``, call ``apply``.
 
@@ -148,9 +156,22 @@ class Function:
     #: Let vmap run ``forward``, ``backward`` and ``jvp`` on batches, as they are.
     generate_vmap_rule = False
 
+    #: The type of the nodes that calls of the function leave in the graph.
+    _backward_cls = _NodeType()
+
     def __init__(self) -> None:
-        raise RuntimeError(f"{type(self).__name__}() makes nothing: call "
-                           f"{type(self).__name__}.apply(...)")
+        name = type(self).__name__
+        warnings.warn(f"{name} should not be instantiated: the methods of a custom function are "
+                      f"static, and an object of it is good for nothing. Call {name}.apply(...)",
+                      DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        """What functions were called by before ``apply``; raises."""
+        name = type(self).__name__
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            f"new-style autograd function with static forward method: call {name}.apply(...) and "
+            "mark forward and backward with @staticmethod")
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -176,6 +197,18 @@ class Function:
         output = cls.forward(*args, **kwargs)
         cls.setup_context(ctx, args, output)
         return output
+
+
+class InplaceFunction(Function):
+    """Base class of custom functions that write to their input; ``mark_dirty`` is what counts.
+
+    Args:
+        inplace: kept as an attribute.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
 
 def _applied(cls: type[Function], args: tuple, kwargs: dict):
@@ -208,7 +241,7 @@ def _attach(cls, ctx, args, outputs) -> None:
     fresh = [None if o is None or _is_among(o, ctx._dirty) else o for o in wanted]
     facts = None
     if any(o is None for o in fresh):
-        facts = [(tuple(o.shape), o.dtype, o.device) if isinstance(o, Tensor) else None
+        facts = [(tuple(o.shape), o.dtype, o.device) if _gets_zeros(ctx, o) else None
                  for o in outputs]
     saved, ctx._to_save = ctx._to_save, ()
     hidden = _hidden(saved, 0, args, outputs, ctx) if saved else []
@@ -219,6 +252,12 @@ def _attach(cls, ctx, args, outputs) -> None:
             place = next(i for i, a in enumerate(args) if a is o)
             tie_written(o, node, number, len(wanted), place, cls.__name__)
     ctx._saved = tuple([_saved(cls, t, outputs, h) for t, h in zip(saved, hidden, strict=True)])
+
+
+def _gets_zeros(ctx, output) -> bool:
+    """Whether ``backward`` is given zeros for an output without gradient."""
+    return isinstance(output, Tensor) and (
+        ctx._materialize_non_diff_grads or not _is_among(output, ctx._constant))
 
 
 def _check_returned(cls, ctx, outputs) -> None:
@@ -353,41 +392,3 @@ class _hidden_shown:
 
     def __exit__(self, *exception) -> None:
         self.ctx.__dict__.update(self.kept)
-
-
-class _NotTwice(NodeFunction):
-    """The node on gradients of a function that is differentiable once."""
-
-    def run(self, node, grads, needs):
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable: "
-            "write its backward() in differentiable operators and remove the mark")
-
-
-def once_differentiable(backward: Callable) -> Callable:
-    """Mark a ``backward`` that is not differentiable itself; differentiating it raises.
-
-    Args:
-        backward: the static method ``backward(ctx, *grads)``.
-
-    Returns:
-        The method, run with recording switched off.
-
-    Example:
-        >>> from flambeau.autograd.function import once_differentiable
-        >>> once_differentiable(lambda ctx, g: g * 2)(None, 3)
-        6
-    """
-    @functools.wraps(backward)
-    def run(ctx, *grads):
-        records = is_grad_enabled() and any(needs_grad(g) for g in grads)
-        with no_grad():
-            result = backward(ctx, *grads)
-        if not records:
-            return result
-        results = result if isinstance(result, tuple) else (result,)
-        outputs = [alias_of(r) if isinstance(r, Tensor) else r for r in results]
-        attach_function("NotTwice", _NotTwice(), None, list(grads),
-                        [o if isinstance(o, Tensor) else None for o in outputs])
-        return tuple(outputs)
-    return run

@@ -15,6 +15,11 @@ cdef object shown(PyObject *o):
     return <object>o
 
 
+def node_type(name):
+    """The type that nodes of a name have in Python."""
+    return _shown_type(name)
+
+
 cdef type _shown_type(str name):
     kind = _shown_types.get(name)
     if kind is None:

@@ -40,7 +40,9 @@ def pushed_forward(cls, level, args: tuple, kwargs: dict):
         output, context = _applied(cls, tuple(primals), kwargs)
         outputs, dirty = _as_tuple(output), context._dirty
         tangents = _with_room(level, args, primals, tangents, dirty)
+        writes = _Writes(primals, tangents, dirty)
         moved = _moved(cls, context, primals, tangents, outputs)
+        writes.check(cls)
     whole = tuple([_paired(cls, level, args, (primals, tangents), (y, t), dirty)
                    for y, t in zip(outputs, moved, strict=True)])
     return whole if isinstance(output, (tuple, list)) else whole[0]
@@ -90,6 +92,26 @@ class OtherContext:
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
+
+
+class _Writes:
+    """Tangents of inputs that were written to, which ``jvp`` has to write to."""
+
+    def __init__(self, primals, tangents, dirty) -> None:
+        self.before = [(t, t._version) for p, t in zip(primals, tangents, strict=True)
+                       if t is not None and any(p is d for d in dirty)]
+
+    def check(self, cls) -> None:
+        if any(t._version == version for t, version in self.before):
+            _refuse_other_tangent(cls)
+
+
+def _refuse_other_tangent(cls):
+    raise RuntimeError(
+        "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+        "forward is modifying an input inplace, then the jvp function must modify the "
+        f"corresponding gradient inplace: {cls.__name__}.jvp() has to write to the tangent that "
+        "it is given (t.mul_(2)) and return it")
 
 
 # ---- what jvp gives ------------------------------------------------------------------------------
@@ -169,11 +191,7 @@ def _is_view_of(output, primal) -> bool:
 
 def _rewritten(cls, level, argument, output, before, tangent):
     if before is not None and tangent is not before:
-        raise RuntimeError(
-            "An inplace custom Function is not modifying the forward mode gradients inplace. If "
-            "the forward is modifying an input inplace, then the jvp function must modify the "
-            f"corresponding gradient inplace: {cls.__name__}.jvp() has to write to the tangent "
-            "that it is given (t.mul_(2)) and return it")
+        _refuse_other_tangent(cls)
     if before is None and tangent is not None:
         level.make_room(argument)
         ops.copy_(level.unwrap(argument)[1], tangent)
