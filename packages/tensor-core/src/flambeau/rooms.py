@@ -80,6 +80,7 @@ OLDER = {
                     "core.compat.older_names"),
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
                     "core.composites.linalg.lowrank"),
+    "lobpcg": "core.composites.linalg.eigenpairs",
 }
 
 # Names that PyTorch has and this library does not: what to use instead.
