@@ -87,6 +87,10 @@ IMAGES = {
         x, flambeau.zeros(3), flambeau.ones(3), training=True),
     "group norm": lambda x: ops.group_norm(x, 3),
     "local response": lambda x: ops.local_response_norm(x, 2),
+    "shuffle": lambda x: ops.pixel_shuffle(ops.cat([x, x, x, x], 1), 2),
+    "unshuffle": lambda x: ops.pixel_unshuffle(x[..., :4], 2),
+    "channels": lambda x: ops.channel_shuffle(x, 3),
+    "unpool": lambda x: ops.max_unpool2d(*ops.max_pool2d_with_indices(x[..., :4], 2), 2),
 }
 
 
@@ -106,6 +110,24 @@ def test_volumes_keep_their_order_too():
               ops.conv3d(x, batch(2, 3, 1, 2, 2).to(memory_format=LAST_3D))):
         assert y.is_contiguous(memory_format=LAST_3D)
         assert flambeau.equal(y, ops.conv3d(x, batch(2, 3, 1, 2, 2)))
+
+
+@pytest.mark.parametrize("kind", ["conv2d", "conv_transpose2d"])
+def test_complex_convolutions_keep_the_order(kind):
+    x = batch(2, 3, 4, 5).to(flambeau.complex64)
+    w = batch(3, 3, 2, 2).to(flambeau.complex64) * 1j
+    plain, last = getattr(ops, kind)(x, w), getattr(ops, kind)(x.to(memory_format=LAST), w)
+    assert last.is_contiguous(memory_format=LAST)
+    assert flambeau.allclose(plain, last)
+
+
+def test_batch_norm_keeps_orders_that_are_not_suggested():
+    """PyTorch's strides of one column, and of an empty batch."""
+    column = flambeau.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    empty = flambeau.ones(0, 2, 3, 4).to(memory_format=LAST)
+    for x, strides in ((column, (6, 1, 2, 2)), (empty, (24, 1, 8, 2))):
+        y = ops.batch_norm(x, flambeau.zeros(2), flambeau.ones(2), training=False)
+        assert y.stride() == strides
 
 
 def test_gaps_are_closed_and_the_order_stays():

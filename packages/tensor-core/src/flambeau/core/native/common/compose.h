@@ -131,6 +131,10 @@ static inline fl_value fl_tensor_value(const Made &made) { return fl_tensor_valu
 fl_tensor *fl_compose_blank(const fl_tensor *x, const fl_value &shape, const fl_value &strides,
                             const fl_value &dtype, const fl_value &device);
 
+/* A result in the memory format of the input, channels_last or none. Takes the reference; NULL
+ * stays NULL. */
+fl_tensor *fl_in_format_of(const fl_tensor *input, fl_tensor *result);
+
 /* Hand a composite's result over: as the output, or copied to the target that the caller gave.
  * Takes the reference; NULL is an error that was raised. */
 int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *result);

@@ -156,7 +156,7 @@ int fl_conv_read_weight_grad(const fl_op *op, const fl_value *in, int spatial, f
 /* Results are channels_last where either operand is. */
 static void take_format(fl_spec *s, const fl_tensor *a, const fl_tensor *b) {
     const char *format = fl_suggested_format(a);
-    if (!fl_is_complex(a->dtype) && b->numel > 0)
+    if (b->numel > 0)
         fl_spec_in_format(s, format ? format : fl_suggested_format(b));
 }
 

@@ -151,6 +151,14 @@ int fl_batch_check_input(const fl_op *op, const fl_tensor *input) {
     return fl_expect_dtype(op, "input", input, fl_floating, "floating point");
 }
 
+/* The suggested format, or the one that the input happens to lie in. */
+static const char *format_of(const fl_tensor *input) {
+    const char *format = fl_suggested_format(input);
+    const char *other = input->ndim == 4 ? "channels_last" : "channels_last_3d";
+    bool lies_in_other = !format && !(input->flags & FL_CONTIGUOUS) && fl_has_format(input, other);
+    return lies_in_other ? other : format;
+}
+
 extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, int n,
                                           fl_spec *outs) {
     static const char *const names[] = {"input", "weight", "bias", "running_mean", "running_var"};
@@ -168,8 +176,12 @@ extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, i
     if (training && count == 1)
         return fl_error(FL_VALUE_ERROR, "batch_norm(): Expected more than 1 value per channel when "
                         "training, got input size %s", fl_shape_text(input->shape, input->ndim));
-    fl_spec_like(&outs[0], input);
-    fl_spec_in_format(&outs[0], fl_suggested_format(input));
+    if (input->numel == 0) {
+        fl_spec_in_order_of(&outs[0], input);
+    } else {
+        fl_spec_like(&outs[0], input);
+        fl_spec_in_format(&outs[0], format_of(input));
+    }
     int dtype = fl_dtype_of_kind[fl_kind_of_dtype[input->dtype]];
     fl_spec_set(&outs[1], dtype, fl_device_code(input), 1, &input->shape[1]);
     outs[2] = outs[1];

@@ -183,7 +183,8 @@ fl_tensor *unpooled(const fl_value &x, const fl_value &places, int n, const int6
     Made spread(values ? fl_compose(FL_OP_scatter__src, fl_tensor_value(zeros), fl_int_value(-1),
                                     fl_tensor_value(index), fl_tensor_value(values))
                        : nullptr);
-    return spread ? fl_compose(FL_OP_reshape, fl_tensor_value(spread), fl_ints_value(shape, nd))
+    return spread ? fl_in_format_of(x.t, fl_compose(FL_OP_reshape, fl_tensor_value(spread),
+                                                    fl_ints_value(shape, nd)))
                   : nullptr;
 }
 

@@ -132,6 +132,18 @@ static fl_tensor *contiguous(fl_tensor *x, const fl_value &format) {
     return has_it ? same(x) : fl_compose(FL_OP_clone, fl_tensor_value(x), wanted);
 }
 
+fl_tensor *fl_in_format_of(const fl_tensor *input, fl_tensor *result) {
+    const char *name = result ? fl_suggested_format(input) : nullptr;
+    if (!name || result->flags >> FL_LEVEL_SHIFT)   /* samples have no memory of their own */
+        return result;
+    Made made(result);
+    fl_value format = fl_none_value();
+    format.tag = FL_STRING;
+    format.s = name;
+    format.len = (uint32_t)strlen(name);
+    return contiguous(result, format);
+}
+
 int fl_call_contiguous(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, contiguous(in[0].t, in[1]));
 }

@@ -24,8 +24,8 @@ fl_tensor *reordered(const fl_value &x, const int64_t *split, const int64_t *ord
     Made seen(fl_compose(FL_OP_reshape, x, fl_ints_value(split, nd)));
     Made turned(seen ? fl_compose(FL_OP_permute, fl_tensor_value(seen), fl_ints_value(order, nd))
                      : nullptr);
-    return turned ? fl_compose(FL_OP_reshape, fl_tensor_value(turned),
-                               fl_ints_value(joined, x.t->ndim))
+    return turned ? fl_in_format_of(x.t, fl_compose(FL_OP_reshape, fl_tensor_value(turned),
+                                                    fl_ints_value(joined, x.t->ndim)))
                   : nullptr;
 }
 
