@@ -251,3 +251,12 @@ def test_nothing_is_drawn_where_a_dtype_has_gaps_without_a_warning():
         new(3, F16).random_(0, 5000)
     with pytest.warns(UserWarning, match="required to pass the indexing arg"):
         flambeau.meshgrid(WHOLE)
+
+
+@pytest.mark.parametrize("dtype", [I64, F32, C64])
+def test_truth_is_of_no_other_dtype(dtype):
+    for function in (flambeau.any, flambeau.all):
+        with pytest.raises(RuntimeError, match="only supports bool tensor for result, got"):
+            function(MASK, 0, out=new((), dtype))
+        assert function(MASK.to(U8), 0, out=new((), BOOL)).dtype is BOOL
+    assert flambeau.add(x1=X, x2=X).equal(2 * X)

@@ -118,3 +118,17 @@ def test_mean_in_the_dtype_of_out():
         flambeau.mean(x, 0, dtype=flambeau.float64, out=flambeau.zeros(()))
     with pytest.raises(RuntimeError, match="infer output dtype"):
         flambeau.mean(x.long(), 0, out=flambeau.zeros(()))
+
+
+def test_edges_of_nothing_go_from_zero_to_one():
+    assert flambeau.histogram(flambeau.zeros(0), 2).bin_edges.tolist() == [0.0, 0.5, 1.0]
+    edges = flambeau.histogramdd(flambeau.zeros(0, 2), [1, 2]).bin_edges
+    assert [e.tolist() for e in edges] == [[0.0, 1.0], [0.0, 0.5, 1.0]]
+
+
+@pytest.mark.parametrize("q", [[0.5, 1.1], [-0.5], [float("nan")]])
+@pytest.mark.parametrize("x", [[1.0], [1.0, 2.0, 3.0]])
+def test_quantiles_outside_are_refused(x, q):
+    for function in (flambeau.quantile, flambeau.nanquantile):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            function(flambeau.tensor(x), flambeau.tensor(q))

@@ -72,7 +72,7 @@ def _edges(what, points, counts, limits):
 
 def _extent(what, points, d):
     if points.shape[0] == 0:
-        return 0.0, 0.0
+        return 0.0, 1.0
     column = _op["select"](points, 1, d)
     low, high = float(_op["amin"](column)), float(_op["amax"](column))
     if not -float("inf") < low <= high < float("inf"):

@@ -207,7 +207,9 @@ def _quantile_argument(what, x, q):
         if q.ndim > 1:
             raise RuntimeError(f"{what}(): q must be a scalar or 1D tensor, got shape "
                                f"{list(q.shape)}")
-        return q
+        # Not read, for it may be traced: no element is found at the rank of what is outside.
+        inside = _op["logical_and"](_op["ge"](q, 0), _op["le"](q, 1))
+        return _op["where"](inside, q, float("nan"))
     if not 0 <= q <= 1:
         raise RuntimeError(f"{what}(): q must be in the range [0, 1] but got {q}")
     return _op["full_of"]((), q, dtype=x.dtype, device=x.device)

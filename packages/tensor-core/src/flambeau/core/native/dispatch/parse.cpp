@@ -81,6 +81,7 @@ static int find_param(const fl_op *op, PyObject *name) {
     /* PyTorch also takes NumPy's names for these */
     static const char *const synonyms[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},
                                               {"input", "self"}, {"x", "self"}, {"A", "self"},
+                                              {"x1", "self"}, {"x2", "other"},
                                               {"axis0", "dim0"}, {"axis1", "dim1"},
                                               {"unbiased", ""}};
     for (auto &s : synonyms)

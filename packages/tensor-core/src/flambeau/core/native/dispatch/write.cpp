@@ -89,11 +89,19 @@ static bool converts_directly(int result, int target) {
     return result != FL_C64 && fl_dtype_of_kind[fl_kind_of_dtype[result]] == result;
 }
 
+/* Truth is of one dtype, and of uint8 for old times' sake; other numbers would say more. */
+static bool is_truth(const fl_op *op) { return op->index == FL_OP_any || op->index == FL_OP_all; }
+
 /* What the user called decides: a composite hands its out= on to operators that may convert. */
 static int check_dtype(const fl_op *op, bool inplace, const fl_spec *s, const fl_tensor *t) {
     op = fl_caller ? fl_caller : op;
     const char *result = fl_dtype_name(s->dtype), *target = fl_dtype_name(t->dtype);
-    if (!fl_can_cast(s->dtype, t->dtype))
+    if (is_truth(op) && (t->dtype == FL_BOOL || t->dtype == FL_U8))
+        return 0;
+    if (is_truth(op))
+        PyErr_Format(PyExc_RuntimeError, "%s only supports bool tensor for result, got: %s; give "
+                     "out= a bool tensor", op->name, target);
+    else if (!fl_can_cast(s->dtype, t->dtype))
         PyErr_Format(PyExc_RuntimeError, "%s(): result type %s can't be cast to the desired output "
                      "type %s; write x = x.%s(...) to get a new tensor", op->name, result, target,
                      op->name);
