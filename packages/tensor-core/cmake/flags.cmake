@@ -39,6 +39,22 @@ else()
   set(ISA_LEVELS neon) # one baseline; sources ask for __x86_64__
 endif()
 
+# One level alone, for short builds while working on kernels. Every file has kernels there.
+if(FLAMBEAU_ISA STREQUAL "native")
+  file(STRINGS /proc/cpuinfo cpu REGEX "^flags" LIMIT_COUNT 1)
+  set(FLAMBEAU_ISA v2)
+  if(cpu MATCHES " avx512bw.* avx512vl")
+    set(FLAMBEAU_ISA v4)
+  elseif(cpu MATCHES " fma .*avx2 ")
+    set(FLAMBEAU_ISA v3)
+  endif()
+endif()
+if(FLAMBEAU_ISA AND ISA_LEVELS MATCHES "v3")
+  set(ISA_LEVELS ${FLAMBEAU_ISA})
+  set(NOT_FOR_${FLAMBEAU_ISA})
+  add_compile_definitions(FL_ONLY_ISA=${FLAMBEAU_ISA})
+endif()
+
 # The level whose kernels a level has for functions that are seldom called.
 foreach(level IN LISTS ISA_LEVELS)
   set(RARE_ISA_${level} ${level})
@@ -47,6 +63,15 @@ if(pw_rare_arithmetic IN_LIST NOT_FOR_v4)
   set(RARE_ISA_v4 v3)
 endif()
 
+if(FLAMBEAU_DEBUG)
+  set(CMAKE_CXX_FLAGS_RELEASE "")  # without -DNDEBUG
+  foreach(list CALL_FLAGS GLUE_FLAGS VECTOR_FLAGS)
+    set(${list} -O0 -g -D_GLIBCXX_ASSERTIONS)
+  endforeach()
+  foreach(list BASE_FLAGS KERNEL_FLAGS CYTHON_FLAGS)
+    list(APPEND ${list} -O0 -g -D_GLIBCXX_ASSERTIONS)
+  endforeach()
+endif()
 if(FLAMBEAU_SANITIZE)
   set(SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer -g1)
@@ -68,7 +93,7 @@ endfunction()
 # Fail the link when two ISA levels define the same weak symbol (cmake/check_isa_symbols.py).
 function(check_isa_symbols target)
   list(LENGTH ISA_LEVELS levels)
-  if(levels LESS 2 OR FLAMBEAU_SANITIZE) # at -O1 the standard library's own inlines remain
+  if(levels LESS 2 OR FLAMBEAU_SANITIZE OR FLAMBEAU_DEBUG) # at -O1 the standard library's own inlines remain
     return()
   endif()
   set(arguments base $<TARGET_OBJECTS:base>)

@@ -32,6 +32,10 @@ if(GENERATED_ALL)
   file(GLOB_RECURSE generator_inputs CONFIGURE_DEPENDS
     ${CORE}/codegen/*.py ${CORE}/opdefs/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
     ${CORE}/codegen/stub_templates/*.in ${CORE}/bindings/*.in)
+  # C++ and Cython too: they name the operators whose numbers stand in op_index.h.
+  file(GLOB_RECURSE native_inputs CONFIGURE_DEPENDS
+    ${CORE}/native/*.cpp ${CORE}/native/*.h ${CORE}/bindings/*.pxi)
+  list(APPEND generator_inputs ${native_inputs} ${CORE}/_core.pyx)
   list(APPEND generator_inputs ${CORE}/../rooms.py ${CORE}/../__init__.py)
   add_custom_command(
     OUTPUT ${GENERATED_ALL}

@@ -43,8 +43,9 @@ def test_narrow_integers(name, dtype):
     _same(function(x.view(10, 100), y.view(10, 100)[:1]), numpy(a.reshape(10, 100), b[:100]))
     apart = flambeau.stack([y, y], -1)[:, 0]
     _same(function(x, apart), numpy(a, b))
-    _same(function(x, 5), numpy(a, np.array(5, dtype)))
-    _same(function(x, True), numpy(a, np.array(1, dtype)))
+    if name not in ("maximum", "minimum"):  # which take tensors only
+        _same(function(x, 5), numpy(a, np.array(5, dtype)))
+        _same(function(x, True), numpy(a, np.array(1, dtype)))
 
 
 def test_narrow_integers_and_numbers_that_do_not_fit():

@@ -1,14 +1,19 @@
 """Which rows are built, and which kernels each pointwise row has."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from flambeau.core.opdefs import OPDEFS
 from flambeau.core.opdefs.derived import derived_rows
 from flambeau.core.opdefs.families import MODULES
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS, OpDef
 from flambeau.core.opdefs.wide import in_double
+
+CORE = Path(__file__).parent.parent
+_SOURCES = ("native/**/*.cpp", "native/**/*.h", "bindings/*", "*.pyx")
 
 _REAL = {"c64": "f32", "c128": "f64"}
 
@@ -88,12 +93,35 @@ class Export:
 
 
 @cache
+def named_in_cpp() -> tuple[str, ...]:
+    """Symbols of the operators that C++ and Cython call by their number, ``FL_OP_<symbol>``."""
+    sources = [path for pattern in _SOURCES for path in CORE.glob(pattern)]
+    found = {name for path in sources for name in re.findall(r"\bFL_OP_(\w+)", path.read_text())}
+    return tuple(sorted(found.union(row.symbol for row in all_rows() if row.dunder)))
+
+
+@cache
+def numbered_rows() -> list[OpDef]:
+    """All rows in the order of their numbers: those that C++ names first, then the others.
+
+    So numbers in compiled code do not depend on which operators there are: a new definition leaves
+    ``op_index.h`` as it was, and what includes it is not compiled again.
+    """
+    by_symbol = {row.symbol: row for row in all_rows()}
+    if absent := set(named_in_cpp()) - by_symbol.keys():
+        raise ValueError(f"C++ names operators that are not defined: {sorted(absent)}")
+    first = [by_symbol[symbol] for symbol in named_in_cpp()]
+    return [*first, *(row for row in all_rows() if row.symbol not in named_in_cpp())]
+
+
+@cache
 def exports() -> list[Export]:
     """Python names: all overloads of a name together, then its aliases."""
     names: dict[str, list[tuple[int, OpDef]]] = {}
-    for i, row in enumerate(all_rows()):
+    numbers = {row.key: i for i, row in enumerate(numbered_rows())}
+    for row in all_rows():
         for name in (row.name, *row.aliases):
-            names.setdefault(name, []).append((i, row))
+            names.setdefault(name, []).append((numbers[row.key], row))
     return [Export(name, tuple(entries)) for name, entries in names.items()]
 
 

@@ -1,9 +1,9 @@
-"""``ops_table.cpp``: one static ``fl_op`` per row, and the list of Python names."""
+"""``ops_table.cpp``: one static ``fl_op`` per operator, and the list of Python names."""
 from __future__ import annotations
 
 import json
 
-from flambeau.core.codegen.plan import all_rows, exports, pointwise_rows
+from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_rows, pointwise_rows
 from flambeau.core.opdefs.opdef import KINDS, OpDef, Param
 
 _ROLE = {
@@ -22,7 +22,7 @@ _AUTOCAST = {"": (), "lower": ("FL_O_LOWER",), "float32": ("FL_O_SINGLE",),
              "promote": ("FL_O_WIDEST",), "float32 on gpu": ("FL_O_SINGLE_GPU",)}
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 
-HEAD = """// Generated from the operator table; do not edit.
+HEAD = """// Generated from the operator definitions; do not edit.
 #include "dispatch/pointwise.h"
 #include "dispatch/python.h"
 #include "dispatch/exports.h"
@@ -39,26 +39,26 @@ static fl_value ints(int64_t *p, uint32_t n) {
 
 
 def files() -> dict[str, str]:
-    rows = all_rows()
+    rows = numbered_rows()
     parts = [HEAD, *_declarations(rows)]
     parts += [_row(row) for row in rows]
     parts.append("fl_op fl_builtin_ops[] = {\n")
     parts += [f"    {_entry(i, row)},\n" for i, row in enumerate(rows)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(rows)};\n")
     parts.append(_exports())
-    return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(rows),
-            "op_index.pxi": _cython_indices(rows)}
+    return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(),
+            "op_index.pxi": _cython_indices()}
 
 
-def _indices(rows: list[OpDef]) -> str:
-    names = "".join(f"    FL_OP_{row.symbol} = {i},\n" for i, row in enumerate(rows))
-    head = "// Generated from the operator table; do not edit.\n#pragma once\n"
+def _indices() -> str:
+    names = "".join(f"    FL_OP_{symbol} = {i},\n" for i, symbol in enumerate(named_in_cpp()))
+    head = "// Generated from the operator definitions; do not edit.\n#pragma once\n"
     return f"{head}enum {{\n{names}}};\n"
 
 
-def _cython_indices(rows: list[OpDef]) -> str:
-    names = "".join(f"        FL_OP_{row.symbol}\n" for row in rows)
-    return ("# Generated from the operator table; do not edit.\n"
+def _cython_indices() -> str:
+    names = "".join(f"        FL_OP_{symbol}\n" for symbol in named_in_cpp())
+    return ("# Generated from the operator definitions; do not edit.\n"
             f'cdef extern from "op_index.h":\n    enum:\n{names}')
 
 

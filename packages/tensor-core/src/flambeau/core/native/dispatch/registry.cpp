@@ -65,10 +65,13 @@ const fl_tile_moves *fl_moves = nullptr;
 static fl_pw_fn interpreters[2];
 fl_pw_fn fl_bytecode_interpreter(bool streams) { return interpreters[streams]; }
 
-#if defined(__x86_64__)
+#if defined(FL_ONLY_ISA)
+#define FL_ONLY(X, level) X(level, FL_ISA_NEON)
+#define LEVELS(X) FL_ONLY(X, FL_ONLY_ISA)
+#elif defined(__x86_64__)
 #define LEVELS(X) X(v2, FL_ISA_V2) X(v3, FL_ISA_V3) X(v4, FL_ISA_V4)
 #else
-#define LEVELS(X) X(neon, FL_ISA_BASE)
+#define LEVELS(X) X(neon, FL_ISA_NEON)
 #endif
 #define DECLARE(level, code)                                                                     \
     extern "C" const fl_tile_moves fl_tile_moves_##level;                                        \

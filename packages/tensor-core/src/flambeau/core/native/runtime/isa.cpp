@@ -1,6 +1,7 @@
 /* Runtime choice of the instruction-set level: see isa.h. */
 #include "runtime/isa.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,19 @@ int detect() {
 #endif
 }
 
+#if defined(FL_ONLY_ISA)
+#define FL_TEXT2(name) #name
+#define FL_TEXT(name) FL_TEXT2(name)
+
+int choose() {
+    for (int level = FL_ISA_NEON; level <= detect(); level++)
+        if (strcmp(FL_TEXT(FL_ONLY_ISA), NAMES[level]) == 0)
+            return level;
+    fprintf(stderr, "flambeau was built with -DFLAMBEAU_ISA=%s, which this processor does not "
+                    "have: build it again without\n", FL_TEXT(FL_ONLY_ISA));
+    exit(1);
+}
+#else
 int choose() {
     int best = detect();
     const char *pinned = getenv("FLAMBEAU_ISA");
@@ -35,6 +49,7 @@ int choose() {
             return level;
     return best; /* environment.py warns */
 }
+#endif
 
 } // namespace
 

@@ -13,7 +13,10 @@
 
 /* Files that are no faster at v4 have no table there (NOT_FOR_v4 in cmake/flags.cmake): a weak name
  * nobody defines is the null pointer, and v3 is taken. */
-#if defined(__x86_64__)
+#if defined(FL_ONLY_ISA)   /* a build for one level, -DFLAMBEAU_ISA=v3 */
+#define FL_LEVELS(name) extern const struct name FL_LEVEL_JOIN(name, FL_ONLY_ISA)
+#define FL_PICK(name) (&FL_LEVEL_JOIN(name, FL_ONLY_ISA))
+#elif defined(__x86_64__)
 #define FL_LEVELS(name)                                                                          \
     extern const struct name name##_v2, name##_v3, name##_v4 __attribute__((weak))
 #define FL_PICK(name)                                                                            \
