@@ -260,10 +260,37 @@ class TestVmap:
             flambeau.ones(2))
         assert results == [[2.0] * 3] * 4
 
-    def test_printing(self):
+    @pytest.mark.parametrize(("call", "text"), [
+        (lambda f: func.vmap(f)(flambeau.ones(2)),
+         "BatchedTensor(lvl=1, bdim=0, value=tensor([1., 1.]))"),
+        (lambda f: func.vmap(f, in_dims=1)(flambeau.ones(1, 2)),
+         "BatchedTensor(lvl=1, bdim=1, value=tensor([[1., 1.]]))"),
+        (lambda f: func.vmap(func.vmap(f, in_dims=1))(flambeau.ones(1, 1, 2)),
+         "BatchedTensor(lvl=2, bdim=1, value=BatchedTensor(lvl=1, bdim=0, "
+         "value=tensor([[[1., 1.]]])))"),
+        (lambda f: func.grad(f)(flambeau.tensor(1.0)),
+         "GradTrackingTensor(lvl=1, value=tensor(1.))"),
+        (lambda f: func.grad(lambda x: f(x * 2))(flambeau.tensor(1.0)),
+         "GradTrackingTensor(lvl=1, value=tensor(2.))"),
+        (lambda f: func.grad(func.grad(f))(flambeau.tensor(1.0)),
+         "GradTrackingTensor(lvl=2, value=GradTrackingTensor(lvl=1, value=tensor(1.)))"),
+        (lambda f: func.vmap(func.grad(f))(flambeau.ones(2)),
+         "GradTrackingTensor(lvl=2, value=BatchedTensor(lvl=1, bdim=0, value=tensor([1., 1.])))"),
+        (lambda f: func.grad(lambda x: func.vmap(f)(x).sum())(flambeau.ones(2)),
+         "BatchedTensor(lvl=2, bdim=0, value=GradTrackingTensor(lvl=1, value=tensor([1., 1.])))"),
+        (lambda f: func.jvp(f, (flambeau.ones(2),), (flambeau.ones(2),)),
+         "GradTrackingTensor(lvl=1, value=tensor([1., 1.]))"),
+        (lambda f: func.grad(lambda x: [f(flambeau.ones(1, requires_grad=True)), x][1])(
+            flambeau.tensor(1.0)), "tensor([1.], requires_grad=True)")])
+    def test_printing(self, call, text):
         shown = []
-        func.vmap(lambda x: shown.append(repr(x)) or x)(flambeau.ones(2))
-        assert shown == ["BatchedTensor(level=1, value=tensor([1., 1.]))"]
+
+        def show(x):
+            shown.append(repr(x))
+            return x
+        call(show)
+        assert "".join(line.strip() + " " * line.endswith(",")
+                       for line in shown[0].splitlines()) == text
 
 
 class TestForward:

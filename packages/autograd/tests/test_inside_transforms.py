@@ -174,3 +174,23 @@ def test_modules_whose_gradients_are_watched():
     layer.register_full_backward_hook(lambda module, given, got: seen.append(got[0].item()))
     func.grad(lambda x: layer(x).sum())(X)
     assert seen == [1.0]
+
+
+# ---- linearize ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("f", [
+    lambda x: fl.no_grad()(lambda: x * x)(), lambda x: fl.no_grad()(lambda: x.clone().mul_(x))(),
+    lambda x: fl.no_grad()(fl.exp)(x) * x, lambda x: x.detach() * x])
+def test_linearize_is_forward_mode(f):
+    """What the function records itself does not matter."""
+    value, push = func.linearize(f, X)
+    wanted, moved = func.jvp(f, (X,), (X,))
+    assert value.tolist() == wanted.tolist()
+    assert push(X).tolist() == pytest.approx(moved.tolist())
+    assert func.vmap(push)(fl.eye(3)).tolist() == [
+        pytest.approx(row) for row in func.jacfwd(f)(X).tolist()]
+
+
+def test_tangents_for_linearize_have_the_dtype():
+    push = func.linearize(lambda x: x * 2, X)[1]
+    with pytest.raises(RuntimeError, match="dtype of its primal"):
+        push(X.double())

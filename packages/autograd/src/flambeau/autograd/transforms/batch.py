@@ -27,7 +27,6 @@ class BatchLevel(Level):
         randomness: ``"error"``, ``"different"`` or ``"same"``.
     """
 
-    title = "BatchedTensor"
     is_closed = False
     always = RANDOM
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.autograd._engine import NodeFunction, attach_function, needs_grad
+from flambeau.autograd._engine import NodeFunction, attach_function, enable_grad, needs_grad
 from flambeau.autograd.transforms.forward import tangents_of
 from flambeau.autograd.transforms.level import Level, as_tuple, tensors_of
 from flambeau.autograd.transforms.stack import STATE, empty_strided_at_levels, level_of
 from flambeau.core import Tensor, _core, is_grad_enabled, ops
 
-__all__ = ["DualLevel"]
+__all__ = ["DualLevel", "LinearLevel"]
 
 
 class Passed(NodeFunction):
@@ -21,8 +21,6 @@ class Passed(NodeFunction):
 
 class DualLevel(Level):
     """One jvp at work."""
-
-    title = "DualTensor"
 
     # ---- tensors -------------------------------------------------------------------------------
     def wrap(self, primal: Tensor, tangent: Tensor | None, base: Tensor | None = None) -> Tensor:
@@ -204,6 +202,26 @@ class DualLevel(Level):
             else:
                 ops.copy_(room, before)
             facts["_tangent"], facts["_has_room"] = room, True
+
+
+class LinearLevel(DualLevel):
+    """One whose tangents are recorded, also where the function that runs records nothing."""
+
+    def _results(self, op, args):
+        primals, tangents = self._split(args)
+        results = as_tuple(_core.call(op, primals))
+        if all(t is None for t in tangents):
+            return results, (None,) * len(results)
+        with enable_grad():
+            return results, tangents_of(op, primals, tangents, results)
+
+    def _apart(self, op, args, outs):
+        with enable_grad():
+            return super()._apart(op, args, outs)
+
+    def _store(self, target, result, tangent) -> None:
+        with enable_grad():
+            super()._store(target, result, tangent)
 
 
 def _tangent(value: Tensor) -> Any:

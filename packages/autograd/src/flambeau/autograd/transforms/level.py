@@ -29,7 +29,6 @@ def tensors_of(values):
 class Level:
     """One transform at work, a context manager."""
 
-    title = "LevelTensor"
     size: int | None = None             # of the batch, for levels that have one
     is_block = False                    # of forward_ad: its tensors may come from a graph outside
     always: tuple[str, ...] = ()        # operators it sees whatever their tensors are

@@ -80,10 +80,9 @@ def _detached(tensor: Tensor) -> Tensor:
 
 
 def _text(tensor: Tensor) -> str:
-    level = tensor.__dict__["_level"]
-    if level.is_block:
-        return level.text(tensor)
-    return f"{level.title}(level={level.number}, value={tensor.__dict__['_inner']!r})"
+    from flambeau.autograd.transforms.texts import text
+
+    return text(tensor)
 
 
 def zeros_at_levels(shape, like: Tensor) -> Tensor:

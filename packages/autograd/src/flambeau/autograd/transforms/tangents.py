@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
 from flambeau.autograd.transforms.captures import call_guarded
-from flambeau.autograd.transforms.dual import DualLevel
+from flambeau.autograd.transforms.dual import DualLevel, LinearLevel
 from flambeau.autograd.transforms.functions import (
     check_outputs,
     check_real,
@@ -15,7 +15,10 @@ from flambeau.autograd.transforms.functions import (
 )
 from flambeau.autograd.transforms.reverse import (
     Variables,
+    _check_variable,
+    _closed,
     _with_aux,
+    _zeros,
     basis,
     jacrev,
 )
@@ -231,10 +234,8 @@ def linearize(func: Callable, *primals):
     expect_function(func, "linearize")
     outer = is_grad_enabled()
     with enable_grad():
-        variables = Variables(primals, "linearize")
-        flat, spec = tree_flatten(func(*variables.trees()))
-        check_outputs(flat, "linearize")
-        roots = [y for y in flat if needs_grad(y)]
+        flat, variables, spec, pairs = _run_linear(func, primals)
+        roots = [t for _, t in pairs if t is not None and needs_grad(t)]
         seeds = [_core.requiring(lifted(ops.zeros_like(y.detach()))) for y in roots]
         variables.own.extend(seeds)
         variables.end()
@@ -246,8 +247,11 @@ def linearize(func: Callable, *primals):
         if tangent_spec != variables.spec:
             raise RuntimeError("linearize: expected tangents of the structure of the primals, "
                                f"{variables.spec}, got {tangent_spec}")
-        for x, t in zip(variables.tensors, values, strict=True):
+        for x, t in zip(flat, values, strict=True):
             _check_pair(x, t)
+            if t.dtype is not x.dtype:
+                raise RuntimeError(f"linearize: a tangent has the dtype of its primal, {x.dtype}, "
+                                   f"got {t.dtype}: write tangent.to(primal.dtype)")
         used = [(g, _fitting(g, t)) for g, t in zip(grads, values, strict=True)
                 if g is not None and needs_grad(g)]
         further = is_grad_enabled() and (
@@ -255,9 +259,22 @@ def linearize(func: Callable, *primals):
             or any(has_history(t) for _, t in used))
         found = iter(run_grad([g for g, _ in used], [t for _, t in used], seeds, True,
                               further) if used else [None] * len(roots))
-        moved = [_or_zeros(y, next(found) if needs_grad(y) else None) for y in flat]
+        moved = [_or_zeros(y, next(found) if t is not None and needs_grad(t) else None)
+                 for y, t in pairs]
         return tree_unflatten([variables.closed(t) for t in moved], spec)
 
-    from flambeau.autograd.transforms.reverse import _closed
+    return tree_unflatten([_closed(variables, y, outer) for y, _ in pairs], spec), push
 
-    return tree_unflatten([_closed(variables, y, outer) for y in flat], spec), push
+
+def _run_linear(func, primals):
+    """The primals, their tangents as variables, and the outputs with tangents that are linear in
+    those: recorded in forward mode, they do not depend on what the function itself records."""
+    flat, spec = tree_flatten(primals)
+    for x in flat:
+        _check_variable(x, "linearize")
+    variables = Variables(tree_unflatten([_zeros(x) for x in flat], spec), "linearize")
+    with LinearLevel() as level:
+        duals = [level.wrap(x, t) for x, t in zip(flat, variables.tensors, strict=True)]
+        outputs, out_spec = tree_flatten(func(*tree_unflatten(duals, spec)))
+        check_outputs(outputs, "linearize")
+        return flat, variables, out_spec, [level.unwrap(y) for y in outputs]
