@@ -168,7 +168,7 @@ def test_inputs_have_tangents_of_zeros_and_no_history():
             return s + t
 
     assert gradcheck(Sum.apply, (reals(2), reals(2, seed=1)), check_forward_ad=True,
-                     check_backward_ad=False)
+                     check_backward_ad=False, check_batched_forward_grad=True)
     assert seen.count(True) == 9         # forward for finite differences alone
 
 
