@@ -1,5 +1,7 @@
 """autograd.grad's forms, and small promises about views, versions and functions."""
 
+import warnings
+
 import pytest
 
 import flambeau
@@ -73,3 +75,20 @@ def test_create_graph_under_no_grad():
             assert result.grad_fn is not None
         assert functional.jacobian(lambda x: x.exp(), x).grad_fn is None
         assert not flambeau.is_grad_enabled()
+
+
+def test_backward_with_create_graph_warns_of_the_cycle():
+    x = flambeau.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    before = flambeau.is_warn_always_enabled()
+    flambeau.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match=r"Using backward\(\) with create_graph=True"):
+            y.backward(create_graph=True)
+        with pytest.warns(UserWarning, match=r"Using backward\(\) with create_graph=True"):
+            flambeau.autograd.backward(y, create_graph=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            flambeau.autograd.grad(y, x, create_graph=True)
+    finally:
+        flambeau.set_warn_always(before)

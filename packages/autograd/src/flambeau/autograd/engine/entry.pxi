@@ -5,6 +5,8 @@ def run_backward(tensors, grads, bint keep_graph, bint create_graph, inputs=None
     cdef Task task = new_task(keep_graph, create_graph)
     roots = check_roots(tensors)
     seeds = check_seeds(roots, grads)
+    if create_graph:
+        warn_of_cycle()
     if inputs is not None:
         choose_inputs(task, roots, check_inputs(inputs, "backward()"), True)
     run_task(task, tuple(roots), tuple(seeds))
@@ -26,7 +28,29 @@ def run_grad(outputs, grads, inputs, bint keep_graph, bint create_graph):
 def backward_one(tensor, gradient, bint keep_graph, bint create_graph):
     """Tensor.backward() of one tensor."""
     check_root(tensor, 0)
+    if create_graph:
+        warn_of_cycle()
     run_task(new_task(keep_graph, create_graph), (tensor,), (check_seed(tensor, gradient, 0),))
+
+
+cdef bint _told_of_cycle = False
+
+
+cdef int warn_of_cycle() except -1:
+    """Once, or each time after set_warn_always(True): a leaf and its gradient hold each other."""
+    global _told_of_cycle
+    import flambeau
+
+    if _told_of_cycle and not flambeau.is_warn_always_enabled():
+        return 0
+    _told_of_cycle = True
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the "
+        "parameter and its gradient which can cause a memory leak: their memory is free only when "
+        "Python's garbage collector runs. We recommend using autograd.grad when creating the graph "
+        "to avoid this, else reset the .grad fields of your parameters to None after use.",
+        UserWarning, stacklevel=2)
+    return 0
 
 
 cdef list check_roots(tensors):
