@@ -111,3 +111,62 @@ def test_empty_tensors():
     x = flambeau.rand(5, 2, 3)
     joined = func.vmap(lambda x, y: flambeau.cat([x, y], 1), (0, None))(x, flambeau.rand(0))
     assert joined.tolist() == x.tolist()
+
+
+# ---- random numbers ------------------------------------------------------------------------------
+def test_other_numbers_in_memory_that_all_samples_share():
+    shared = flambeau.ones(2)
+    for draw in (shared.uniform_, shared.normal_, shared.exponential_):
+        with pytest.raises(RuntimeError, match="inplace"):
+            func.vmap(lambda x, draw=draw: draw(), randomness="different")(flambeau.ones(3))
+        assert shared.tolist() == [1.0, 1.0] and type(shared) is flambeau.Tensor
+    rows = func.vmap(lambda x: flambeau.rand(4), randomness="different")(flambeau.ones(2)).tolist()
+    assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize("draw", [
+    lambda: flambeau.randn(4, dtype=flambeau.complex64),
+    lambda: flambeau.rand_like(flambeau.zeros(4, dtype=flambeau.complex128))])
+def test_complex_numbers_for_each_sample(draw):
+    one, other = func.vmap(lambda x: draw(), randomness="different")(flambeau.ones(2)).tolist()
+    assert one != other and all(z.imag for z in one)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda x: flambeau.normal(x, 1.0), lambda x: flambeau.normal(0.0, x),
+    lambda x: flambeau.normal(flambeau.zeros(3), x), flambeau.bernoulli])
+def test_the_same_numbers_of_other_distributions(draw):
+    with pytest.raises(RuntimeError, match="different distribution for each"):
+        func.vmap(draw, randomness="same")(flambeau.rand(2, 3))
+    assert func.vmap(draw, randomness="different")(flambeau.rand(2, 3)).shape == (2, 3)
+
+
+# ---- values --------------------------------------------------------------------------------------
+def test_values_that_do_not_fit_are_refused_for_each_sample():
+    x, mask = flambeau.zeros(2, 3), flambeau.ones(3).bool()
+    fill = func.vmap(flambeau.masked_fill, (0, None, 0))
+    with pytest.raises(RuntimeError, match="cannot be converted"):
+        fill(x, mask, flambeau.tensor([1j, 2j]))
+    weights = flambeau.tensor([1, -1, 1])
+    with pytest.raises(RuntimeError, match="cannot be negative"):
+        func.vmap(lambda x: flambeau.cov(x, fweights=weights))(x)
+
+
+def test_least_squares_of_each_sample():
+    A, B = flambeau.rand(3, 5, 2), flambeau.rand(3, 5, 1)
+    batched = func.vmap(lambda a, b: tuple(flambeau.linalg.lstsq(a, b, driver="gelsd"))[:3])(A, B)
+    for i in range(3):
+        for found, expected in zip(batched, flambeau.linalg.lstsq(A[i], B[i], driver="gelsd")):
+            flambeau.testing.assert_close(found[i], expected)
+
+
+# ---- views in place ------------------------------------------------------------------------------
+@pytest.mark.parametrize(("change", "shape"), [
+    (lambda x: x.squeeze_(), (2, 3, 4)), (lambda x: x.unsqueeze_(-1), (2, 3, 1, 4, 1)),
+    (lambda x: x.transpose_(0, 2), (2, 4, 1, 3)), (lambda x: x.swapaxes_(0, 1), (2, 1, 3, 4)),
+    (lambda x: x.squeeze_(1).t_(), (2, 4, 3))])
+def test_views_in_place(change, shape):
+    x = flambeau.rand(2, 3, 1, 4)
+    whole = func.vmap(lambda x: change(x.clone()) * 2)(x)
+    assert whole.shape == func.vmap(lambda x: change(x.clone()))(x).shape == shape
+    assert whole[1].tolist() == (change(x[1].clone()) * 2).tolist()

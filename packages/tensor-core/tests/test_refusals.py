@@ -260,3 +260,16 @@ def test_truth_is_of_no_other_dtype(dtype):
             function(MASK, 0, out=new((), dtype))
         assert function(MASK.to(U8), 0, out=new((), BOOL)).dtype is BOOL
     assert flambeau.add(x1=X, x2=X).equal(2 * X)
+
+
+def test_numbers_beside_tensors_within_functions():
+    assert flambeau.linalg.matrix_rank(flambeau.eye(3), atol=0.5).item() == 3
+    assert flambeau.linalg.pinv(flambeau.eye(2), atol=0.5).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    true = flambeau.tensor([True, True])
+    assert flambeau.addr(true[None] & ~true, true, true, alpha=False).tolist() == [[False] * 2] * 2
+
+
+def test_divide_rounds_as_div_does():
+    x = flambeau.tensor([7.0, -7.0])
+    assert flambeau.divide(x, 2, rounding_mode="floor").tolist() == [3.0, -4.0]
+    assert x.divide_(2, rounding_mode="trunc").tolist() == [3.0, -3.0]

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from flambeau.autograd.transforms.batching import find_batch_rule
 from flambeau.autograd.transforms.batching.basics import align
-from flambeau.autograd.transforms.batching.random import RANDOM, random_rule
+from flambeau.autograd.transforms.batching.random import RANDOM, random_rule, refuse_same
 from flambeau.autograd.transforms.level import Level, as_tuple, tensors_of
 from flambeau.autograd.transforms.stack import level_of
 from flambeau.core import Tensor, _core, ops
@@ -34,7 +34,15 @@ class BatchLevel(Level):
         self.size = size
         self.randomness = randomness
 
+    def __enter__(self):
+        super().__enter__()
+        if self.randomness == "different":
+            self.began = _core.enter_births()
+        return self
+
     def __exit__(self, *error) -> None:
+        if self.randomness == "different":
+            _core.exit_births()
         super().__exit__(*error)
         self.is_closed = True
         _core.watch_escaped(_refuse_escaped)
@@ -78,6 +86,10 @@ class BatchLevel(Level):
     def copied(self, tensor: Tensor) -> Tensor:
         inner, batched = self.unwrap(tensor)
         return self.wrap(inner.clone(), batched)
+
+    def check_parameter(self, what: str, tensor: Tensor) -> None:
+        if self.randomness == "same" and self.unwrap(tensor)[1]:
+            refuse_same(what)
 
     def on_read(self, tensor: Tensor, what: str) -> None:
         if self.is_mine(tensor) and tensor.__dict__["_batched"]:
@@ -141,13 +153,28 @@ class BatchLevel(Level):
             f"new tensor (x = x.{op.name}(...)), or make the target from a batched tensor "
             "(flambeau.zeros_like(batched), batched.new_zeros(...))")
 
+    def _refuse_shared(self, op, target):
+        raise RuntimeError(
+            f"vmap: different inplace randomness on an unbatched tensor: {op.name}_() would write "
+            f"other numbers for each of the {self.size} samples into one tensor of shape "
+            f"{list(target.shape)} that all of them share. Make it inside of the function, or from "
+            "a batched tensor (flambeau.rand_like(batched)), or use randomness='same'")
+
+    def _is_fresh(self, tensor: Tensor) -> bool:
+        """Whether nobody else can have seen the memory, such as that of ``empty`` in ``rand``."""
+        return (not level_of(tensor) and _core.is_born_since(tensor, self.began)
+                and _core.storage_refcount(tensor) == 1 and not tensor._is_view()
+                and not tensor.requires_grad)
+
     def _store(self, op, target, result, batched) -> None:
         inner, target_batched = self.unwrap(target)
-        if batched and op.key in RANDOM and _is_fresh(target):
+        if batched and op.key in RANDOM and self._is_fresh(target):
             facts = {"_level": self, "_inner": result, "_batched": True}
             _core.retarget_level(target, result, self.number, True, facts)
             return
         if batched and not target_batched:
+            if op.key in RANDOM:
+                self._refuse_shared(op, target)
             self._refuse_target(op, target)
         ops.copy_(inner, align(result, inner.ndim - 1) if batched else result)
 
@@ -157,12 +184,6 @@ def _check_sample(op, args) -> None:
     and shapes broadcast that should not."""
     with suppress(NotImplementedError):         # the shape of the result depends on values
         _core.infer(op, args)
-
-
-def _is_fresh(tensor: Tensor) -> bool:
-    """Whether nobody else can have seen the memory, such as that of ``empty`` within ``rand``."""
-    return (not level_of(tensor) and _core.storage_refcount(tensor) == 1
-            and not tensor._is_view() and not tensor.requires_grad)
 
 
 def _refuse_escaped(tensor: Tensor, name: str) -> None:

@@ -71,6 +71,9 @@ class Level:
             return [self.lift(v) if isinstance(v, Tensor) else v for v in value]
         return value
 
+    def check_parameter(self, what: str, tensor: Tensor) -> None:
+        """Called for tensors that hold parameters of random distributions."""
+
     def on_read(self, tensor: Tensor, what: str) -> None:
         """Called before values leave for Python."""
 

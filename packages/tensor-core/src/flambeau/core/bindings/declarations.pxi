@@ -110,6 +110,9 @@ cdef extern from "dispatch/captures.h":
     void fl_capture_enter(fl_tensor **, size_t) except +
     void fl_capture_exit()
     bint fl_any_capture_scope() noexcept
+    uint64_t fl_births_enter() noexcept
+    void fl_births_exit() noexcept
+    bint fl_is_born_since(const fl_tensor *, uint64_t) noexcept
     bint fl_is_captured(const fl_tensor *)
 
 cdef extern from "dispatch/python.h":

@@ -78,6 +78,21 @@ def exit_captures():
     fl_capture_exit()
 
 
+def enter_births() -> int:
+    """From now on it is noted when memory is made; the time, for ``is_born_since``."""
+    return fl_births_enter()
+
+
+def exit_births():
+    """Ends what ``enter_births`` began."""
+    fl_births_exit()
+
+
+def is_born_since(Tensor t not None, uint64_t began) -> bool:
+    """Whether a tensor's memory was made since a time that ``enter_births`` gave."""
+    return fl_is_born_since(<fl_tensor *><PyObject *>t, began)
+
+
 def refuse_captured(Tensor t not None, str what):
     """Refuse ``what``, which changes a tensor in place, to a function that captured the tensor and
     that a transform differentiates.

@@ -5,6 +5,7 @@ cdef extern from "pythread.h":
 
 
 cdef dict _read_hooks = {}     # thread -> what its interposer wants to know of reads
+cdef dict _heard = {}          # thread -> how many interposers make something of every read
 
 
 cdef int _about_to_read(Tensor t, str what) except -1:

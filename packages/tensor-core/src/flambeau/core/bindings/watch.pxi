@@ -37,11 +37,17 @@ cdef class interpose:
             thread = PyThread_get_thread_ident()
             self._old_hook = _read_hooks.get(thread)
             _read_hooks[thread] = self._on_read
+            if self._entry.kind != FL_I_TRANSFORM:
+                _heard[thread] = _heard.get(thread, 0) + 1
         return self
 
     def __exit__(self, *exc):
         if self._on_read is not None:
             thread = PyThread_get_thread_ident()
+            if self._entry.kind != FL_I_TRANSFORM:
+                _heard[thread] -= 1
+                if not _heard[thread]:
+                    del _heard[thread]
             if self._old_hook is None:
                 _read_hooks.pop(thread, None)
             else:
@@ -52,12 +58,12 @@ cdef class interpose:
 
 def may_read(Tensor t not None) -> bool:
     """Whether values can be looked at without cost or notice: on the CPU, of no transform, not
-    traced.
+    traced. Inside a transform plain tensors are what they are outside.
 
     Operators that check values check them where this is true.
     """
     return t._device_type == FL_CPU and not t._flags >> FL_LEVEL_SHIFT \
-        and PyThread_get_thread_ident() not in _read_hooks
+        and PyThread_get_thread_ident() not in _heard
 
 
 cdef int _call_interposer(void *ctx, const fl_op *op, const fl_value *args, int n,

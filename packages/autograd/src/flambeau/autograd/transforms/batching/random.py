@@ -4,7 +4,7 @@ from __future__ import annotations
 from flambeau.autograd.transforms.batching.basics import call, front
 from flambeau.autograd.transforms.batching.loop import loop
 
-__all__ = ["RANDOM", "random_rule"]
+__all__ = ["RANDOM", "random_rule", "refuse_same"]
 
 RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
           "random_permutation", "bernoulli", "poisson", "binomial", "multinomial")
@@ -32,9 +32,14 @@ def _same(level, op, args, flags):
     if not any(flags):
         return (call(op, args),), False
     if op.key in ("bernoulli", "poisson", "binomial", "multinomial"):
-        raise RuntimeError(
-            f"vmap: {op.name}() of a batched tensor draws from a different distribution for each "
-            "sample, so randomness='same' cannot give all of them the same numbers: use "
-            "randomness='different', or draw uniform numbers and compare")
+        refuse_same(op.name)
     first = [call("select", (a, 0, 0)) if f else a for a, f in zip(args, flags, strict=True)]
     return (call(op, first),), False
+
+
+def refuse_same(name: str) -> None:
+    """Raise the error for samples that have distributions of their own."""
+    raise RuntimeError(
+        f"vmap: {name}() of a batched tensor draws from a different distribution for each "
+        "sample, so randomness='same' cannot give all of them the same numbers: use "
+        "randomness='different', or draw numbers of one distribution and scale, or compare, them")

@@ -71,5 +71,5 @@ def _pinv(level, op, args, flags, seen):
 
 STACK_RULES = dict.fromkeys(_ALL_IN_FRONT, _in_front) | {
     "clone": _clone, "copy": _copy, "fill": _fill, "linalg_solve_lu": _solve_lu,
-    "linalg_solve_triangular": _aligned, "pinv_svd": _pinv,
+    "linalg_solve_triangular": _aligned, "linalg_lstsq_by": _aligned, "pinv_svd": _pinv,
 }

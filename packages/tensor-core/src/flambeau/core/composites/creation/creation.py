@@ -309,22 +309,13 @@ def eye(n, m=None, *, out=None, dtype=None, device=None, requires_grad=False, la
 
 
 # ---- random numbers ----------------------------------------------------------------------------
-#: What fills the memory, and what keeps the variance where the two parts of a number are drawn.
-_DRAWN = {"rand": (_op["random_uniform_"], 1), "randn": (_op["random_normal_"], 0.5 ** 0.5)}
+#: What fills the memory.
+_DRAWN = {"rand": _op["random_uniform_"], "randn": _op["random_normal_"]}
 
 
 def _drawn(what, shape, generator, out, dtype, device, requires_grad):
     """A tensor of random numbers; ``what`` is ``rand`` or ``randn``."""
-    draw, scale = _DRAWN[what]
-    dtype = _kind(dtype, out)
-    dtype = dtype if dtype is None else _core._as_dtype(dtype)
-    if dtype is not None and dtype.is_complex:
-        x = _blank(what, shape, dtype, device)
-        pairs = draw(_op["view_as_real"](x), generator=generator)
-        if scale != 1:
-            _op["mul_"](pairs, scale)
-    else:
-        x = draw(_blank(what, shape, dtype, device), generator=generator)
+    x = _DRAWN[what](_blank(what, shape, _kind(dtype, out), device), generator=generator)
     return _place(x, out, requires_grad)
 
 

@@ -283,7 +283,9 @@ def _threshold(what, A, S, atol, rtol):
             raise RuntimeError(f"{what}: atol and rtol must not be complex")
     greatest = _op["amax"](S, -1, True)
     bound = _op["mul"](greatest, _beside(rtol))
-    return bound if atol is None else _op["maximum"](bound, _beside(atol))
+    if atol is None:
+        return bound
+    return _op["maximum" if _core.is_tensor(atol) else "clamp_min"](bound, _beside(atol))
 
 
 def _beside(value):

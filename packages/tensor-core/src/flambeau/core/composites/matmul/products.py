@@ -132,7 +132,7 @@ def addmv(x, mat, vec, beta, alpha):
 def addr(x, vec1, vec2, beta, alpha):
     if x.dtype.name == "bool" and vec1.dtype.name == "bool" and vec2.dtype.name == "bool":
         product = outer(vec1, vec2)
-        product = product if alpha else _op["logical_and"](product, False)
+        product = product if alpha else _op["zeros_like"](product)
         return _op["logical_or"](product, x) if beta else product
     if not (_is_inexact(x) or _is_inexact(vec1) or _is_inexact(vec2)):
         _expect_whole("addr", "beta", beta)

@@ -33,6 +33,14 @@ def _standard(shape, like, generator):
     return _op["random_normal_"](x, 0.0, 1.0, generator=generator)
 
 
+def _check_levels(*parameters):
+    """Ask the transforms whether samples may have distributions of their own."""
+    for value in parameters:
+        while _core.level_of(value):
+            value.__dict__["_level"].check_parameter("normal", value)
+            value = value.__dict__["_inner"]
+
+
 def _expect_deviations(std):
     """Refuse what cannot be a standard deviation, where the values can be read."""
     if std.device.type == "meta" or _core.level_of(std):
@@ -43,6 +51,7 @@ def _expect_deviations(std):
 
 
 def normal(mean, std, generator):
+    _check_levels(mean, std)
     if isinstance(std, _core.Tensor):
         _expect_deviations(std)
         shape = _op["add"](_op["expand"](_op["empty"](()), mean.shape),
@@ -54,6 +63,7 @@ def normal(mean, std, generator):
 
 
 def normal__std(mean, std, generator):
+    _check_levels(std)
     _expect_deviations(std)
     return _op["add"](_op["mul"](_standard(std.shape, std, generator), std), mean)
 

@@ -64,6 +64,9 @@ def masked_fill(x, mask, value):
                            f"{list(value.shape)}")
     if _is_read_as_number(x, value):
         return _op["masked_fill"](x, mask, value.item())
+    if isinstance(value, _core.Tensor) and value.is_complex() and not x.is_complex():
+        raise RuntimeError(f"masked_fill(): value of dtype {value.dtype} cannot be converted to "
+                           f"{x.dtype}, which has no imaginary part; write value.real")
     return _op["where"](mask, _in_dtype_of(x, value), x)
 
 

@@ -115,34 +115,23 @@ int fl_call_full_like(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return finish(op, in, n, out, w, filled(w, in[1]));
 }
 
-/* Numbers of a distribution. Complex ones are drawn as pairs, whose parts have the variance
- * `scale` squared of a whole number's. */
-static fl_tensor *drawn(const Wanted &w, int row, double scale) {
+/* Numbers of a distribution. */
+static fl_tensor *drawn(const Wanted &w, int row) {
     Made made(filled(w, fl_none_value()));
-    if (!made)
-        return nullptr;
-    if (!fl_is_complex(made.get()->dtype))
-        return fl_compose_into(row, made.get()) < 0 ? nullptr : made.give();
-    Made pairs(fl_compose(FL_OP_view_as_real, fl_tensor_value(made)));
-    if (!pairs || fl_compose_into(row, pairs.get()) < 0)
-        return nullptr;
-    if (scale != 1 && fl_compose_into(FL_OP_mul, pairs.get(), fl_float_value(scale)) < 0)
-        return nullptr;
-    return made.give();
+    return !made || fl_compose_into(row, made.get()) < 0 ? nullptr : made.give();
 }
 
-static int drawn_like(const fl_op *op, const fl_value *in, int n, fl_value *out, int row,
-                      double scale) {
+static int drawn_like(const fl_op *op, const fl_value *in, int n, fl_value *out, int row) {
     Wanted w;
     if (read(in, n, &w) < 0)
         return -1;
-    return finish(op, in, n, out, w, drawn(w, row, scale));
+    return finish(op, in, n, out, w, drawn(w, row));
 }
 
 int fl_call_rand_like(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return drawn_like(op, in, n, out, FL_OP_random_uniform, 1);
+    return drawn_like(op, in, n, out, FL_OP_random_uniform);
 }
 
 int fl_call_randn_like(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return drawn_like(op, in, n, out, FL_OP_random_normal, 0.70710678118654752440);
+    return drawn_like(op, in, n, out, FL_OP_random_normal);
 }

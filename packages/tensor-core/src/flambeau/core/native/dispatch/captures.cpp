@@ -29,6 +29,34 @@ static const fl_storage *memory_of(const fl_tensor *t) {
     }
 }
 
+static void begin_scope(void) { __atomic_add_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED); }
+
+static void end_scope(void) {
+    if (__atomic_sub_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED) == 0)
+        births.clear();
+}
+
+static uint64_t birth_of(const void *memory) {
+    auto found = births.find(memory);
+    return found == births.end() ? 0 : found->second;
+}
+
+uint64_t fl_births_enter(void) {
+    std::lock_guard<std::mutex> lock(guard);
+    begin_scope();
+    return ++clock_of_scopes;
+}
+
+void fl_births_exit(void) {
+    std::lock_guard<std::mutex> lock(guard);
+    end_scope();
+}
+
+bool fl_is_born_since(const fl_tensor *t, uint64_t began) {
+    std::lock_guard<std::mutex> lock(guard);
+    return birth_of(memory_of(t)) >= began;
+}
+
 void fl_capture_enter(fl_tensor *const *arguments, size_t n) {
     CaptureScope scope;
     for (size_t i = 0; i < n; i++)
@@ -36,14 +64,13 @@ void fl_capture_enter(fl_tensor *const *arguments, size_t n) {
     std::lock_guard<std::mutex> lock(guard);
     scope.began = ++clock_of_scopes;
     scopes.push_back(std::move(scope));
-    __atomic_add_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED);
+    begin_scope();
 }
 
 void fl_capture_exit(void) {
     std::lock_guard<std::mutex> lock(guard);
     scopes.pop_back();
-    if (__atomic_sub_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED) == 0)
-        births.clear();
+    end_scope();
 }
 
 void fl_capture_born(const fl_storage *s) {
@@ -56,8 +83,7 @@ bool fl_is_captured(const fl_tensor *t) {
         return false;
     std::lock_guard<std::mutex> lock(guard);
     const void *memory = memory_of(t);
-    auto found = births.find(memory);
-    uint64_t born = found == births.end() ? 0 : found->second;
+    uint64_t born = birth_of(memory);
     for (const CaptureScope &scope : scopes) {
         const auto &own = scope.arguments;
         if (born < scope.began && std::find(own.begin(), own.end(), memory) == own.end())

@@ -13,6 +13,13 @@ static inline bool fl_any_capture_scope(void) {
 void fl_capture_enter(fl_tensor *const *arguments, size_t n);
 void fl_capture_exit(void);
 
+/* From now on births are noted, until as many calls of fl_births_exit: gives the time. Nothing is
+ * refused for it. */
+uint64_t fl_births_enter(void);
+void fl_births_exit(void);
+/* Whether a tensor's memory was made since a time that fl_births_enter gave. */
+bool fl_is_born_since(const fl_tensor *t, uint64_t began);
+
 /* A storage was made while such a function runs. */
 void fl_capture_born(const fl_storage *s);
 /* Whether a tensor's memory was there before a function that this thread runs, and is not among

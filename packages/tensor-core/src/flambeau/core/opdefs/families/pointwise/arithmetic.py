@@ -123,5 +123,6 @@ OPDEFS = (
     composite("clamp(Tensor self, Operand? min=None, Operand? max=None)", inplace=True,
               aliases=("clip",), call="clamp", doc="Restricts values to an interval."),
     composite("div[mode](Operand self, Operand other, *, Str? rounding_mode)",
+              aliases=("divide",),
               doc="Division with rounding: None, 'trunc' or 'floor'."),
 )
