@@ -156,7 +156,8 @@ def test_least_squares_of_each_sample():
     A, B = flambeau.rand(3, 5, 2), flambeau.rand(3, 5, 1)
     batched = func.vmap(lambda a, b: tuple(flambeau.linalg.lstsq(a, b, driver="gelsd"))[:3])(A, B)
     for i in range(3):
-        for found, expected in zip(batched, flambeau.linalg.lstsq(A[i], B[i], driver="gelsd")):
+        alone = tuple(flambeau.linalg.lstsq(A[i], B[i], driver="gelsd"))[:3]
+        for found, expected in zip(batched, alone, strict=True):
             flambeau.testing.assert_close(found[i], expected)
 
 
