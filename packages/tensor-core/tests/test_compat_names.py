@@ -240,3 +240,38 @@ def test_descriptions_of_the_build():
     assert flambeau.__version__ in flambeau.__config__.show()
     assert f"get_num_threads() : {flambeau.get_num_threads()}\n" in \
         flambeau.__config__.parallel_info()
+
+
+_OLDER_ORDERS = {  # x is 1, 1; y is 2, 2; z is 3, 3; the matrices hold these in each row
+    "add": (lambda x, y, z: flambeau.add(x, 2, y), 5),
+    "add_": (lambda x, y, z: x.add_(2, y), 5),
+    "sub": (lambda x, y, z: flambeau.sub(x, 2, y, out=flambeau.empty(0)), -3),
+    "addcmul": (lambda x, y, z: flambeau.addcmul(x, 2, y, z), 13),
+    "addcmul_": (lambda x, y, z: x.addcmul_(2.5, y, z), 16),
+    "addcdiv": (lambda x, y, z: x.addcdiv(3, y, tensor2=z), 3),
+    "a tensor of no dimension": (lambda x, y, z: flambeau.addcmul(x, flambeau.tensor(2), y, z), 13),
+    "addmm": (lambda x, y, z: flambeau.addmm(2, x, 3, y, z), 38),
+    "beta alone": (lambda x, y, z: flambeau.addmm(2, x, y, z), 14),
+    "a method": (lambda x, y, z: x.addmm_(2, 3, y, z), 38),
+    "addmv": (lambda x, y, z: flambeau.addmv(2, x[0], 3, y, z[0]), 38),
+    "addr": (lambda x, y, z: flambeau.addr(2, x, 3, y[0], z[0]), 20),
+    "addbmm": (lambda x, y, z: flambeau.addbmm(2, x, 3, y[None], z[None]), 38),
+    "baddbmm": (lambda x, y, z: flambeau.baddbmm(2, x[None], 3, y[None], z[None]), 38),
+}
+
+
+@pytest.mark.parametrize("name", _OLDER_ORDERS)
+def test_numbers_between_tensors_are_deprecated_and_taken(name):
+    call, expected = _OLDER_ORDERS[name]
+    x, y, z = (flambeau.full((2, 2), float(n)) for n in (1, 2, 3))
+    with pytest.warns(UserWarning, match="This overload of .* is deprecated"):
+        result = call(x, y, z)
+    assert (result == expected).all()
+
+
+def test_other_orders_are_refused_as_before():
+    x = flambeau.ones(2, 2)
+    for call in (lambda: flambeau.addcmul(x, 2, x, "a"), lambda: flambeau.addcmul(x, x, 2, x),
+                 lambda: flambeau.addmm(x, x, 2, x), lambda: flambeau.mul(x, 2, x)):
+        with pytest.raises(TypeError, match="takes at most|must be Tensor"):
+            call()

@@ -120,11 +120,29 @@ static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
     return fl_results(op, results);
 }
 
+/* Read a call that failed to be read in the order that PyTorch deprecated; else the error stays. */
+static PyObject *call_older(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return nullptr;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *result = fl_call_older(op, inplace, args, nargs, kwnames);
+    if (!result && !PyErr_Occurred()) {
+        PyErr_Restore(type, value, trace);
+        return nullptr;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
+}
+
 static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames) {
     Parsed call;
     if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
-        return nullptr;
+        return call_older(op, inplace, args, nargs, kwnames);
     return call_parsed(op, inplace, call);
 }
 

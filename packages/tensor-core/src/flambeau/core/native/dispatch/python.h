@@ -172,6 +172,9 @@ const fl_op *fl_nearest_form(fl_op *const *overloads, int count, PyObject *const
 /* Call a row from Python: overloads are tried in order. */
 PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
                          Py_ssize_t nargs, PyObject *kwnames);
+/* A call in an order that PyTorch deprecated; NULL, without an error where it is none. */
+PyObject *fl_call_older(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames);
 /* The same with an argument `inplace` more, last or by name. */
 PyObject *fl_call_choosing(fl_op *const *overloads, int count, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames);
