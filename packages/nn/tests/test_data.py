@@ -219,10 +219,11 @@ def test_drop_last(workers):
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_iterable(workers):
-    loader = data.DataLoader(Stream(7), 3, num_workers=workers)
+    options = {"num_workers": workers, "shard_iterable": False}
+    loader = data.DataLoader(Stream(7), 3, **options)
     assert lists(loader) == [[0, 1, 2], [3, 4, 5], [6]]
     assert lists(data.DataLoader(Stream(7), 3, drop_last=True)) == [[0, 1, 2], [3, 4, 5]]
-    assert list(data.DataLoader(Stream(3), None, num_workers=workers)) == [0, 1, 2]
+    assert list(data.DataLoader(Stream(3), None, **options)) == [0, 1, 2]
     with pytest.raises(TypeError):
         len(loader)
 

@@ -169,7 +169,7 @@ def test_an_iterable_longer_than_it_says():
         warnings.simplefilter("error")
         assert len(list(loader)) == 3
     assert len(loader) == 2
-    with pytest.warns(UserWarning, match="said that there are 2 batches, but this is number 3"):
+    with pytest.warns(UserWarning, match="makes 2 when .* but 3 samples have been fetched"):
         list(loader)
 
 

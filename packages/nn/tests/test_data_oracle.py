@@ -138,6 +138,8 @@ def iterable_of(library):
         {"batch_size": 3, "drop_last": True},
         {"batch_size": None},
         {"batch_size": 3, "num_workers": 1},
+        {"batch_size": 3, "num_workers": 2},
+        {"batch_size": None, "num_workers": 2},
         {"shuffle": True},
         {"sampler": [0]},
         {"batch_sampler": [[0]]},

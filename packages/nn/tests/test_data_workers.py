@@ -77,20 +77,21 @@ def test_random_collating(kind):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_iterable(workers):
-    expected = batches_of(seeded(Stream(), 0, None, shuffle=None))
+def test_iterable_read_by_one_worker(workers):
+    options = {"shuffle": None, "shard_iterable": False}
+    expected = batches_of(seeded(Stream(), 0, None, **options))
     assert len(expected) == 3
-    loader = seeded(Stream(), workers, "process", shuffle=None, persistent_workers=True)
+    loader = seeded(Stream(), workers, "process", persistent_workers=True, **options)
     assert batches_of(loader) == expected
     assert len(batches_of(loader)) == 3  # another epoch from the same workers
     firsts = [[row[0] for row in batch] for batch in expected]
-    threads = seeded(Stream(), workers, "thread", shuffle=None)
+    threads = seeded(Stream(), workers, "thread", **options)
     assert [[row[0] for row in batch] for batch in batches_of(threads)] == firsts
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_iterable_in_shards(kind):
-    loader = seeded(Stream(11), 3, kind, shuffle=None, batch_size=2, shard_iterable=True)
+    loader = seeded(Stream(11), 3, kind, shuffle=None, batch_size=2)
     firsts = [[row[0] for row in batch] for batch in batches_of(loader)]
     assert firsts == [[0, 3], [1, 4], [2, 5], [6, 9], [7, 10], [8]]
 

@@ -13,8 +13,8 @@ class WorkerInfo(NamedTuple):
 
     Args:
         id: Its number, from 0.
-        num_workers: How many there are. For an ``IterableDataset`` this is 1, because one worker
-            reads all of it, unless ``shard_iterable=True``.
+        num_workers: How many there are. With ``shard_iterable=False`` it is 1 for an
+            ``IterableDataset``, all of which one worker reads.
         seed: The seed of the default generator when ``worker_init_fn`` runs.
         dataset: The dataset as this worker sees it: a copy in a process, the same in a thread.
         kind: ``"process"`` or ``"thread"``.

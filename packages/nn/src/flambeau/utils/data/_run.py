@@ -29,8 +29,10 @@ class Progress:
         self.taken += 1
         if self.expected is not None and self.taken > self.expected:
             warnings.warn(
-                f"the IterableDataset said that there are {self.expected} batches, but this is "
-                f"number {self.taken}: its __len__ is wrong, or every worker yields all samples",
+                f"the length of the IterableDataset makes {self.expected} when len(loader) is asked, "
+                f"but {self.taken} samples have been fetched. For multiprocessing data-loading, this "
+                "may mean that every worker yields all samples: let each take its share by "
+                "get_worker_info(), or pass shard_iterable=False. Otherwise its __len__ is wrong",
                 stacklevel=3,
             )
 

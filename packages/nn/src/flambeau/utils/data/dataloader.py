@@ -32,6 +32,7 @@ class DataLoader(Generic[Sample]):
 
     The batches are the same for any number of workers of either kind: the order is drawn in the
     calling thread, batches come in that order, and every sample has a random stream of its own.
+    An ``IterableDataset`` is the exception: see ``shard_iterable``.
     A ``TensorDataset`` or a tensor, or a ``Subset`` of one, with the default ``collate_fn`` is read
     a batch at a time.
 
@@ -62,9 +63,9 @@ class DataLoader(Generic[Sample]):
             processes elsewhere.
         seed_samples: Give every sample its own random stream. ``False`` saves some
             10 µs per batch; random numbers drawn inside samples then depend on who loads what.
-        shard_iterable: Let every worker iterate over an ``IterableDataset`` of its own, which
-            takes its share by ``get_worker_info()``, as PyTorch does. Batches then depend on the
-            number of workers. Otherwise one worker reads it all.
+        shard_iterable: Every worker iterates over an ``IterableDataset`` of its own, which takes
+            its share by ``get_worker_info()``; batches then depend on the number of workers.
+            ``False`` lets one worker read it all.
 
     Raises:
         TypeError: The dataset has no samples.
@@ -100,7 +101,7 @@ class DataLoader(Generic[Sample]):
         in_order: bool = True,
         workers: str | None = None,
         seed_samples: bool = True,
-        shard_iterable: bool = False,
+        shard_iterable: bool = True,
     ) -> None:
         self._is_iterable = isinstance(dataset, IterableDataset)
         if not self._is_iterable:

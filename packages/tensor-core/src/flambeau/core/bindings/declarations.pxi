@@ -138,6 +138,7 @@ cdef extern from "dispatch/python.h":
         PyObject *linalg_error
         PyObject *argument_error
         PyObject *zero_division
+        PyObject *range_error
     cdef cppclass fl_arena:
         fl_arena() except +
     object fl_size_base()

@@ -56,6 +56,11 @@ cdef class device:
             self._indexed = (<device>type)._indexed
             self._absent = (<device>type)._absent
             return
+        if isinstance(type, int) and index is None:     # that of the accelerator, as in x.to(0)
+            if type < 0:
+                raise ArgumentError(f"device(): index {type} must not be negative")
+            type, index = "cuda", type
+            _device_type(type)      # the error that says what is missing
         if not isinstance(type, str):
             raise TypeError(f"device(): expected a string such as 'cpu' or 'cuda:0', got {type!r}")
         name, colon, number = (<str>type).partition(":")

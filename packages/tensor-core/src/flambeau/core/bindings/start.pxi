@@ -126,6 +126,16 @@ class IntegerZeroDivisionError(RuntimeError, ZeroDivisionError):
 
 
 _zero_division = IntegerZeroDivisionError
+
+
+class IndexRangeError(IndexError, RuntimeError):
+    """An element of an index names no place.
+
+    It is both kinds because PyTorch raises now one, now the other, by operator and shape.
+    """
+
+
+_range_error = IndexRangeError
 fl_storage_init()
 fl_tensor_type = <PyTypeObject *>Tensor
 fl_tensor_blank_init()
@@ -138,6 +148,7 @@ fl_python.generator_type = <PyTypeObject *>Generator
 fl_python.linalg_error = <PyObject *>_linalg_error
 fl_python.argument_error = <PyObject *>_argument_error
 fl_python.zero_division = <PyObject *>_zero_division
+fl_python.range_error = <PyObject *>_range_error
 fl_kernels_init()
 _check_prefix()
 _install_operators()

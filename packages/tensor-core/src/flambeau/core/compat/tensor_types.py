@@ -15,6 +15,12 @@ class TensorType(type):
 
     dtype: Any
 
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> TensorType:
+        if bases:
+            raise TypeError(f"{name}: type '{bases[0].__name__}' is not an acceptable base type: it "
+                            "stands for tensors of one dtype; derive from flambeau.Tensor")
+        return super().__new__(cls, name, bases, members)
+
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype == cls.dtype and value.is_cpu
 

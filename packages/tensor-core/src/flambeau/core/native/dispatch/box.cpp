@@ -109,6 +109,11 @@ static void name_odd_element(PyObject *o, char *text, size_t room) {
     }
 }
 
+static bool loses_gradient(int role, PyObject *o) {
+    return (role == FL_R_SCALAR || role == FL_R_FLOAT) && fl_tensor_check(o) &&
+           ((fl_tensor *)o)->flags & FL_REQUIRES_GRAD;
+}
+
 static int refuse(const fl_op *op, const fl_param *p, PyObject *o) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError))
         return -1;
@@ -116,9 +121,11 @@ static int refuse(const fl_op *op, const fl_param *p, PyObject *o) {
     if (takes_ints(p->role) && (PyTuple_Check(o) || PyList_Check(o)))
         name_odd_element(o, odd, sizeof odd);
     PyErr_Clear();
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %.100s%s",
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %.100s%s%s",
                  fl_op_called(op), p->name, fl_role_name(p->role),
-                 p->flags & FL_P_OPTIONAL ? " or None" : "", Py_TYPE(o)->tp_name, odd);
+                 p->flags & FL_P_OPTIONAL ? " or None" : "", Py_TYPE(o)->tp_name, odd,
+                 loses_gradient(p->role, o) ? " that requires grad, whose gradient would be lost; "
+                 "write x.item(), or compute with the tensor itself" : "");
     return -1;
 }
 
@@ -306,11 +313,11 @@ static int unbox_tensors(PyObject *o, fl_value *v, fl_arena *arena) {
     return 1;
 }
 
-/* A number, or a 0-d tensor read as one. */
+/* A number, or a 0-d tensor read as one, which is then no part of a gradient. */
 static int unbox_scalar(PyObject *o, fl_value *v, fl_arena *arena) {
     if (!fl_tensor_check(o))
         return unbox_number(o, v);
-    if (((fl_tensor *)o)->ndim != 0)
+    if (((fl_tensor *)o)->ndim != 0 || ((fl_tensor *)o)->flags & FL_REQUIRES_GRAD)
         return 0;
     PyObject *item = PyObject_CallMethod(o, "item", nullptr);
     if (!item)
@@ -384,13 +391,23 @@ static int unbox_role(PyObject *o, int role, fl_value *v, fl_arena *arena) {
     }
 }
 
+/* A 0-d tensor for an int that is given by name, where it chooses between no overloads. */
+static int unbox_named(PyObject *o, const fl_param *p, fl_value *v, fl_arena *arena) {
+    if (!arena->choosing || !(p->flags & FL_P_KEYWORD) || p->role != FL_R_INT)
+        return 0;
+    arena->choosing = false;
+    int status = unbox_role(o, p->role, v, arena);
+    arena->choosing = true;
+    return status;
+}
+
 int fl_unbox(PyObject *o, const fl_op *op, const fl_param *p, fl_value *v, fl_arena *arena) {
     if (o == Py_None && (p->flags & FL_P_OPTIONAL || p->role == FL_R_OBJECT)) {
         v->tag = FL_NONE;
         return 0;
     }
     int status = unbox_role(o, p->role, v, arena);
-    if (status == 1)
+    if (status == 1 || (status == 0 && unbox_named(o, p, v, arena) == 1))
         return 0;
     return refuse(op, p, o);
 }

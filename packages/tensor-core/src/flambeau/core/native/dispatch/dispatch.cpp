@@ -25,10 +25,10 @@ int fl_raise(void) {
     PyObject *kinds[] = {PyExc_RuntimeError, fl_python.argument_error, PyExc_TypeError,
                          PyExc_IndexError, PyExc_RuntimeError, PyExc_MemoryError,
                          PyExc_NotImplementedError, PyExc_OverflowError, fl_python.linalg_error,
-                         fl_python.zero_division};
+                         fl_python.zero_division, fl_python.range_error};
     int kind = fl_error_kind_get();
     if (!PyErr_Occurred())
-        raise_text(kinds[kind >= 0 && kind < 10 ? kind : 0], fl_error_text());
+        raise_text(kinds[kind >= 0 && kind < 11 ? kind : 0], fl_error_text());
     fl_error_clear();
     return -1;
 }

@@ -151,6 +151,7 @@ struct fl_hooks {
     PyObject *linalg_error;                     /* the exception LinAlgError */
     PyObject *argument_error;                   /* ArgumentError: a ValueError and a RuntimeError */
     PyObject *zero_division;                    /* the exception IntegerZeroDivisionError */
+    PyObject *range_error;                      /* IndexRangeError: IndexError and RuntimeError */
 };
 extern fl_hooks fl_python;
 

@@ -1,4 +1,4 @@
-/* What flambeau.Size is made of: a tuple whose slices and sums are of its own type. In C, because
+/* What flambeau.Size is made of: a tuple whose slices, sums and repetitions are of its own type. In C, because
  * x.shape[0] is read everywhere. */
 #include "dispatch/python.h"
 
@@ -40,9 +40,17 @@ static PyObject *add(PyObject *left, PyObject *right) {
                   PySequence_Fast_ITEMS(right), PySequence_Fast_GET_SIZE(right));
 }
 
+static PyObject *repeat(PyObject *self, Py_ssize_t count) {
+    PyObject *items = PyTuple_Type.tp_as_sequence->sq_repeat(self, count);
+    PyObject *size = items ? joined(Py_TYPE(self), ((PyTupleObject *)items)->ob_item,
+                                    PyTuple_GET_SIZE(items), nullptr, 0) : nullptr;
+    Py_XDECREF(items);
+    return size;
+}
+
 PyObject *fl_size_base(void) {
     static PyType_Slot slots[] = {{Py_mp_subscript, (void *)subscript}, {Py_nb_add, (void *)add},
-                                  {0, nullptr}};
+                                  {Py_sq_repeat, (void *)repeat}, {0, nullptr}};
     static PyType_Spec spec = {"flambeau.core._core.Sizes", 0, 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
     PyObject *type = PyType_FromSpecWithBases(&spec, (PyObject *)&PyTuple_Type);

@@ -96,12 +96,13 @@ static bool is_truth(const fl_op *op) { return op->index == FL_OP_any || op->ind
 static int check_dtype(const fl_op *op, bool inplace, const fl_spec *s, const fl_tensor *t) {
     op = fl_caller ? fl_caller : op;
     const char *result = fl_dtype_name(s->dtype), *target = fl_dtype_name(t->dtype);
+    bool is_same_number = op->index == FL_OP_bernoulli || op->index == FL_OP_bernoulli__p; /* 0, 1 */
     if (is_truth(op) && (t->dtype == FL_BOOL || t->dtype == FL_U8))
         return 0;
     if (is_truth(op))
         PyErr_Format(PyExc_RuntimeError, "%s only supports bool tensor for result, got: %s; give "
                      "out= a bool tensor", op->name, target);
-    else if (!fl_can_cast(s->dtype, t->dtype))
+    else if (!fl_can_cast(s->dtype, t->dtype) && !is_same_number)
         PyErr_Format(PyExc_RuntimeError, "%s(): result type %s can't be cast to the desired output "
                      "type %s; write x = x.%s(...) to get a new tensor", op->name, result, target,
                      op->name);

@@ -8,8 +8,7 @@ namespace {
 int check_places(const fl_op *op, const In &places, const fl_tensor *indices, int64_t size) {
     if (!places.ok())
         return -1;
-    return fl_check_index_range(op, FL_INDEX_ERROR, places.as<int64_t>(), indices->numel, size, 0,
-                                false);
+    return fl_check_index_range(op, places.as<int64_t>(), indices->numel, size, 0, false);
 }
 
 }  // namespace

@@ -157,8 +157,7 @@ extern "C" int fl_run_embedding_bag_rows(const fl_op *op, const fl_value *in, in
     Bags b = {places.as<int64_t>(), starts.as<int64_t>(), bag_count(in), indices->numel,
               weight->shape[1], in[6].i};
     if (check_offsets(op, b.offsets, offsets->shape[0], b.total) < 0 ||
-        fl_check_index_range(op, FL_RUNTIME_ERROR, b.indices, b.total, weight->shape[0], 0,
-                             false) < 0)
+        fl_check_index_range(op, b.indices, b.total, weight->shape[0], 0, false) < 0)
         return -1;
     Results r = {out.as<char>(), bags.as<int64_t>(), counts.as<int64_t>(), chosen.as<int64_t>()};
     for (int64_t i = 0; i < outs[3]->numel; i++)

@@ -71,6 +71,5 @@ int fl_check_places(const fl_op *op, const In &index, const fl_tensor *t, const 
     if (!index.ok())
         return -1;
     int64_t size = self->ndim ? self->shape[dim] : 1;
-    return fl_check_index_range(op, FL_RUNTIME_ERROR, index.as<int64_t>(), t->numel, size, dim,
-                                false);
+    return fl_check_index_range(op, index.as<int64_t>(), t->numel, size, dim, false);
 }

@@ -12,8 +12,7 @@ int check_places(const fl_op *op, const In &places, const fl_tensor *index, int6
                  int dim) {
     if (!places.ok())
         return -1;
-    return fl_check_index_range(op, FL_INDEX_ERROR, places.as<int64_t>(), index->numel, size, dim,
-                                false);
+    return fl_check_index_range(op, places.as<int64_t>(), index->numel, size, dim, false);
 }
 
 int check_source(const fl_op *op, const fl_tensor *self, const fl_tensor *index,

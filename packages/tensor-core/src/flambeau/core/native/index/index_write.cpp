@@ -72,8 +72,7 @@ int write(const fl_op *op, const fl_value *in, fl_tensor *out, bool negative, co
     fl_middle m = fl_middle_of(self, dim);
     In places(index, FL_K_I64);
     if (!places.ok() ||
-        fl_check_index_range(op, FL_INDEX_ERROR, places.as<int64_t>(), index->numel, m.n, dim,
-                             negative) < 0)
+        fl_check_index_range(op, places.as<int64_t>(), index->numel, m.n, dim, negative) < 0)
         return -1;
     if (out->data == self->data &&
         fl_names_few(out, index->numel * m.outer * m.inner, out->dtype))
