@@ -157,6 +157,7 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
     size = (size,) if isinstance(size, int) else size
     kind = _kind(dtype, out)
     if isinstance(fill_value, _core.Tensor):
+        _expect_no_grad("full", fill_value)
         kind = kind or _default_of(fill_value)
         x = _fill_(_blank("full", size, kind, device), fill_value)
     else:
@@ -170,6 +171,12 @@ def _expect_numbers(what, **arguments):
         if not isinstance(value, Number):
             raise TypeError(f"{what}(): argument '{name}' must be number, not "
                             f"{type(value).__name__}")
+
+
+def _expect_no_grad(what, fill_value):
+    if fill_value.requires_grad:
+        raise TypeError(f"{what}(): argument 'fill_value' must be number, not a Tensor that requires "
+                        "grad, whose gradient would be lost; write x.item(), or x.expand(size)")
 
 
 def _default_of(x):
@@ -241,7 +248,8 @@ def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_g
         >>> flambeau.linspace(0, 1, 3)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    x = _op["linspace"](start, end, steps, dtype=_kind(dtype, out), device=_where(device))
+    kind = _kind(dtype, out)
+    x = _op["linspace"](_number(start), _number(end), steps, dtype=kind, device=_where(device))
     return _place(x, out, requires_grad, in_a_row=True)
 
 

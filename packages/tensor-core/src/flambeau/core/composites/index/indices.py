@@ -99,7 +99,7 @@ def _positions(what, index):
 
 
 def take_along_dim(x, indices, dim):
-    if indices.dtype.name not in ("int64", "int32"):
+    if indices.dtype.name != "int64":
         raise RuntimeError(f"take_along_dim(): dtype of indices should be int64, but got "
                            f"{indices.dtype}; convert it with indices.long()")
     if dim is None:
