@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
-OWN_MODULES = ("__config__", "accelerator", "amp", "array_api", "backends", "distributed", "fft",
-               "linalg", "multiprocessing", "random", "return_types", "serialization", "signal",
-               "special", "storage", "testing", "types", "utils", "version")
+OWN_MODULES = ("__config__", "accelerator", "amp", "array_api", "backends", "cpu", "distributed",
+               "fft", "linalg", "multiprocessing", "quasirandom", "random", "return_types",
+               "serialization", "signal", "special", "storage", "testing", "types", "utils",
+               "version")
 
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {

@@ -106,6 +106,9 @@ cdef extern from "flambeau/abi.h":
 
 from libcpp.vector cimport vector
 
+cdef extern from "common/range_error.h":
+    PyObject *fl_index_range_error
+
 cdef extern from "dispatch/captures.h":
     void fl_capture_enter(fl_tensor **, size_t) except +
     void fl_capture_exit()
@@ -138,7 +141,6 @@ cdef extern from "dispatch/python.h":
         PyObject *linalg_error
         PyObject *argument_error
         PyObject *zero_division
-        PyObject *range_error
     cdef cppclass fl_arena:
         fl_arena() except +
     object fl_size_base()

@@ -148,7 +148,7 @@ fl_python.generator_type = <PyTypeObject *>Generator
 fl_python.linalg_error = <PyObject *>_linalg_error
 fl_python.argument_error = <PyObject *>_argument_error
 fl_python.zero_division = <PyObject *>_zero_division
-fl_python.range_error = <PyObject *>_range_error
+fl_index_range_error = <PyObject *>_range_error
 fl_kernels_init()
 _check_prefix()
 _install_operators()

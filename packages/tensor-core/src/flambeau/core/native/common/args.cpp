@@ -72,8 +72,8 @@ int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int 
                     param, fl_shape_text(shape, ndim), fl_shape_text(t->shape, t->ndim));
 }
 
-int fl_check_index_range(const fl_op *op, const int64_t *index, int64_t n, int64_t size, int dim,
-                         bool negative) {
+int fl_check_index_range(const fl_op *op, int kind, const int64_t *index, int64_t n, int64_t size,
+                         int dim, bool negative) {
     int64_t low = negative ? -size : 0;
     static const fl_places_kernels *const kernels = FL_PICK(fl_places_kernels);
     if (kernels->within(index, n, low, size))
@@ -81,8 +81,8 @@ int fl_check_index_range(const fl_op *op, const int64_t *index, int64_t n, int64
     int64_t i = 0;
     while (index[i] >= low && index[i] < size)
         i++;
-    return fl_error(FL_RANGE_ERROR, "%s: index %lld (number %lld of the index) is out of bounds for "
-                    "dimension %d with size %lld; it must be at least %lld and less than %lld",
+    return fl_error(kind, "%s: index %lld (number %lld of the index) is out of bounds "
+                    "for dimension %d with size %lld; it must be at least %lld and less than %lld",
                     fl_op_title(op), (long long)index[i], (long long)i, dim, (long long)size,
                     (long long)low, (long long)size);
 }

@@ -30,9 +30,10 @@ int fl_expect_numel(const fl_op *op, const char *name, const fl_tensor *t, int64
 int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int ndim,
                     const int64_t *shape);
 
-/* All of index[0..n) within [0, size), or within [-size, size) when `negative` is allowed. */
-int fl_check_index_range(const fl_op *op, const int64_t *index, int64_t n, int64_t size, int dim,
-                         bool negative);
+/* All of index[0..n) within [0, size), or within [-size, size) when `negative` is allowed;
+ * `kind` is the kind of error, which follows PyTorch. */
+int fl_check_index_range(const fl_op *op, int kind, const int64_t *index, int64_t n, int64_t size,
+                         int dim, bool negative);
 
 /* A number as one element of a dtype. */
 void fl_number_as(const fl_value &v, int dtype, char *out);

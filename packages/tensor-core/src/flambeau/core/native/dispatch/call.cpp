@@ -1,5 +1,6 @@
 /* Calls from Python: arguments are read for the form that fits, results become objects. */
 #include "dispatch/caller.h"
+#include "dispatch/older_order.h"
 #include "dispatch/python.h"
 #include "op_index.h"
 

@@ -2,6 +2,7 @@
  *
  * fl_dispatch -> interposers in order -> tape -> op->call -> infer, memory, run. */
 #include "common/compose.h"
+#include "common/range_error.h"
 #include "dispatch/caller.h"
 #include "dispatch/history.h"
 #include "dispatch/pointwise.h"
@@ -9,6 +10,7 @@
 __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
                                                                                   {}};
 const fl_tape *fl_the_tape = nullptr;
+PyObject *fl_index_range_error = nullptr;
 
 /* Failures on worker threads say what could not be done: what was asked and held is added here. */
 static void raise_text(PyObject *kind, const char *text) {
@@ -25,7 +27,7 @@ int fl_raise(void) {
     PyObject *kinds[] = {PyExc_RuntimeError, fl_python.argument_error, PyExc_TypeError,
                          PyExc_IndexError, PyExc_RuntimeError, PyExc_MemoryError,
                          PyExc_NotImplementedError, PyExc_OverflowError, fl_python.linalg_error,
-                         fl_python.zero_division, fl_python.range_error};
+                         fl_python.zero_division, fl_index_range_error};
     int kind = fl_error_kind_get();
     if (!PyErr_Occurred())
         raise_text(kinds[kind >= 0 && kind < 11 ? kind : 0], fl_error_text());

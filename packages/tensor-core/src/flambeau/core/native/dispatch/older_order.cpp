@@ -1,7 +1,7 @@
 /* Orders of arguments that PyTorch deprecates and takes: addcmul(x, 2, a, b), addmm(2, x, 3, a, b).
  * They are no forms of the rows, which every small call would be compared with: a call is read this
  * way when it can be read no other. */
-#include "dispatch/python.h"
+#include "dispatch/older_order.h"
 #include "op_index.h"
 
 struct Order {

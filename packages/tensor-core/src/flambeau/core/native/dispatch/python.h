@@ -151,7 +151,6 @@ struct fl_hooks {
     PyObject *linalg_error;                     /* the exception LinAlgError */
     PyObject *argument_error;                   /* ArgumentError: a ValueError and a RuntimeError */
     PyObject *zero_division;                    /* the exception IntegerZeroDivisionError */
-    PyObject *range_error;                      /* IndexRangeError: IndexError and RuntimeError */
 };
 extern fl_hooks fl_python;
 
@@ -173,9 +172,6 @@ const fl_op *fl_nearest_form(fl_op *const *overloads, int count, PyObject *const
 /* Call a row from Python: overloads are tried in order. */
 PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
                          Py_ssize_t nargs, PyObject *kwnames);
-/* A call in an order that PyTorch deprecated; NULL, without an error where it is none. */
-PyObject *fl_call_older(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *kwnames);
 /* The same with an argument `inplace` more, last or by name. */
 PyObject *fl_call_choosing(fl_op *const *overloads, int count, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames);

@@ -1,5 +1,6 @@
 /* Rows of a table, and the gradient for the table. */
 #include "common/args.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 #include "index/rows.h"
 
@@ -8,7 +9,8 @@ namespace {
 int check_places(const fl_op *op, const In &places, const fl_tensor *indices, int64_t size) {
     if (!places.ok())
         return -1;
-    return fl_check_index_range(op, places.as<int64_t>(), indices->numel, size, 0, false);
+    return fl_check_index_range(op, FL_RANGE_ERROR, places.as<int64_t>(), indices->numel, size, 0,
+                                false);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /* embedding_bag: rows of a table folded by bags, without storing the rows. */
 #include "common/kernels/accumulate.h"
 #include "common/args.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 #include <math.h>
 
@@ -157,7 +158,8 @@ extern "C" int fl_run_embedding_bag_rows(const fl_op *op, const fl_value *in, in
     Bags b = {places.as<int64_t>(), starts.as<int64_t>(), bag_count(in), indices->numel,
               weight->shape[1], in[6].i};
     if (check_offsets(op, b.offsets, offsets->shape[0], b.total) < 0 ||
-        fl_check_index_range(op, b.indices, b.total, weight->shape[0], 0, false) < 0)
+        fl_check_index_range(op, FL_RANGE_ERROR, b.indices, b.total, weight->shape[0], 0,
+                             false) < 0)
         return -1;
     Results r = {out.as<char>(), bags.as<int64_t>(), counts.as<int64_t>(), chosen.as<int64_t>()};
     for (int64_t i = 0; i < outs[3]->numel; i++)

@@ -1,5 +1,6 @@
 /* Checks and walks that gather and scatter share. */
 #include "index/gather_walk.h"
+#include "common/range_error.h"
 
 int fl_check_aligned(const fl_op *op, const fl_tensor *self, const fl_tensor *index, int dim,
                      const char *name, bool skip_dim) {
@@ -71,5 +72,6 @@ int fl_check_places(const fl_op *op, const In &index, const fl_tensor *t, const 
     if (!index.ok())
         return -1;
     int64_t size = self->ndim ? self->shape[dim] : 1;
-    return fl_check_index_range(op, index.as<int64_t>(), t->numel, size, dim, false);
+    return fl_check_index_range(op, FL_RANGE_ERROR, index.as<int64_t>(), t->numel, size, dim,
+                                false);
 }

@@ -1,6 +1,7 @@
 /* Shapes, offsets and walks of advanced indexing. */
 #include "common/args.h"
 #include "index/index.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 
 namespace {
@@ -95,7 +96,7 @@ int fl_index_offsets(const fl_op *op, const fl_tensor *self, const int64_t *stri
             return -1;
         const int64_t *place = (const int64_t *)places.data();
         int64_t size = self->shape[d], stride = strides[d];
-        if (fl_check_index_range(op, place, n, size, (int)d, true) < 0)
+        if (fl_check_index_range(op, FL_RANGE_ERROR, place, n, size, (int)d, true) < 0)
             return -1;
         for (int64_t i = 0; i < n; i++) {
             int64_t at = (place[i] + (place[i] < 0 ? size : 0)) * stride;

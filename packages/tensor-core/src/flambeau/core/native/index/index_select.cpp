@@ -1,5 +1,6 @@
 /* index_select and index_add: slices along a dimension, named by an index. */
 #include "index/named_slices.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 #include "index/rows.h"
 #include "index/slices.h"
@@ -12,7 +13,8 @@ int check_places(const fl_op *op, const In &places, const fl_tensor *index, int6
                  int dim) {
     if (!places.ok())
         return -1;
-    return fl_check_index_range(op, places.as<int64_t>(), index->numel, size, dim, false);
+    return fl_check_index_range(op, FL_RANGE_ERROR, places.as<int64_t>(), index->numel, size, dim,
+                                false);
 }
 
 int check_source(const fl_op *op, const fl_tensor *self, const fl_tensor *index,

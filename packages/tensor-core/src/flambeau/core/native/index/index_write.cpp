@@ -1,5 +1,6 @@
 /* index_copy and index_fill: whole slices along a dimension replaced, the last of equals wins. */
 #include "index/named_slices.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 #include "index/slices.h"
 
@@ -72,7 +73,8 @@ int write(const fl_op *op, const fl_value *in, fl_tensor *out, bool negative, co
     fl_middle m = fl_middle_of(self, dim);
     In places(index, FL_K_I64);
     if (!places.ok() ||
-        fl_check_index_range(op, places.as<int64_t>(), index->numel, m.n, dim, negative) < 0)
+        fl_check_index_range(op, FL_RANGE_ERROR, places.as<int64_t>(), index->numel, m.n, dim,
+                             negative) < 0)
         return -1;
     if (out->data == self->data &&
         fl_names_few(out, index->numel * m.outer * m.inner, out->dtype))

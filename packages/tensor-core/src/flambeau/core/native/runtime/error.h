@@ -18,8 +18,7 @@ enum fl_error_kind {
     FL_NOT_IMPLEMENTED = 6,
     FL_OVERFLOW_ERROR = 7,
     FL_LINALG_ERROR = 8,    /* LinAlgError: a singular matrix, no convergence */
-    FL_ZERO_DIVISION = 9,   /* IntegerZeroDivisionError */
-    FL_RANGE_ERROR = 10     /* IndexRangeError: an element of an index that names no place */
+    FL_ZERO_DIVISION = 9    /* IntegerZeroDivisionError */
 };
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* searchsorted: where numbers belong in sorted sequences, by halving. NaN belongs at the end. */
 #include "common/args.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 
 namespace {
@@ -140,8 +141,8 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
         return -1;
     int64_t n = sequence->shape[sequence->ndim - 1];
     const int64_t *places = order.as<int64_t>();
-    if (places && fl_check_index_range(op, places, sorter->numel, n, sequence->ndim - 1,
-                                       false) < 0)
+    if (places && fl_check_index_range(op, FL_RANGE_ERROR, places, sorter->numel, n,
+                                       sequence->ndim - 1, false) < 0)
         return -1;
     fl_value low = {FL_INT, 0, {}};
     bool below = !t && sequence->dtype == FL_U64 && kind == FL_K_I64 && fl_as_int(input) < 0;

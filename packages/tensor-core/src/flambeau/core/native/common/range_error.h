@@ -1,0 +1,7 @@
+/* A kind of error beside those of runtime/error.h: an element of an index names no place. */
+#pragma once
+#include "dispatch/core.h"
+
+enum { FL_RANGE_ERROR = 10 };
+
+extern PyObject *fl_index_range_error;      /* IndexRangeError: an IndexError and a RuntimeError */
