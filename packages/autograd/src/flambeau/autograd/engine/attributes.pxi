@@ -27,7 +27,7 @@ cdef int warn_not_leaf() except -1:
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
         "attribute won't be populated during autograd.backward(). If you indeed want the .grad "
         "field to be populated for a non-leaf Tensor, use .retain_grad() on it before backward().",
-        UserWarning, stacklevel=2)
+        UserWarning, stacklevel=1)
     return 0
 
 
@@ -134,7 +134,7 @@ def refuse_deletion(tensor):
 def get_volatile(tensor):
     """``Tensor.volatile`` of programs older than no_grad(): always False."""
     warnings.warn("volatile was removed (Variable.volatile is always False): write "
-                  "with flambeau.no_grad():", UserWarning, stacklevel=2)
+                  "with flambeau.no_grad():", UserWarning, stacklevel=1)
     return False
 
 

@@ -95,7 +95,7 @@ cdef object _as_index_tuple(object index):
 cdef int _warn_of_bytes() except -1:
     import warnings
     warnings.warn("indexing with dtype uint8 is now deprecated, please use a dtype bool instead: "
-                  "x[mask.bool()]", stacklevel=2)
+                  "x[mask.bool()]", stacklevel=1)
     return 0
 
 

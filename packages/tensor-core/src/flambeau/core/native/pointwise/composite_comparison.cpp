@@ -93,7 +93,7 @@ static bool fit_along(const fl_tensor *x, const fl_tensor *places, int64_t dim) 
     for (int i = 0; i < x->ndim; i++)
         if (i != dim && x->shape[i] != places->shape[i])
             return false;
-    return places->dtype == FL_I64 || places->dtype == FL_I32;
+    return places->dtype == FL_I64;
 }
 
 /* (self, indices, dim): indices from the end are counted from the start. */
