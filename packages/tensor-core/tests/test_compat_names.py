@@ -275,3 +275,26 @@ def test_other_orders_are_refused_as_before():
                  lambda: flambeau.addmm(x, x, 2, x), lambda: flambeau.mul(x, 2, x)):
         with pytest.raises(TypeError, match="takes at most|must be Tensor"):
             call()
+
+
+def test_the_cpu_is_a_device_like_others():
+    cpu = getattr(flambeau, flambeau.ones(1).device.type)
+    assert cpu.is_available()
+    assert (cpu.device_count(), cpu.current_device()) == (1, "cpu")
+    with cpu.stream(cpu.Stream()):
+        event = cpu.current_stream().record_event()
+    cpu.synchronize()
+    assert event.query()
+
+
+def test_a_device_by_number_is_a_gpu():
+    with pytest.raises(RuntimeError, match="must not be negative"):
+        flambeau.device(-1)
+    if not flambeau.cuda.is_available():
+        with pytest.raises(RuntimeError, match="'cuda'"):
+            flambeau.device(0)
+
+
+def test_types_of_tensors_are_not_derived_from():
+    with pytest.raises(TypeError, match="'FloatTensor' is not an acceptable base type"):
+        type("Mine", (flambeau.FloatTensor,), {})

@@ -6,7 +6,7 @@ import pytest
 
 import flambeau
 from flambeau.core import ops
-from flambeau.core._core import ArgumentError
+from flambeau.core._core import ArgumentError, IndexRangeError
 
 X = flambeau.tensor([1.0, 2.0, 3.0])
 M = flambeau.ones(2, 3)
@@ -87,7 +87,7 @@ GOLDEN = [
      "has no element to choose"),
     (lambda: M[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
     (lambda: M[0, 0, 0], IndexError, "too many indices for tensor of dimension 2: 3 given"),
-    (lambda: X[T([9])], IndexError,
+    (lambda: X[T([9])], IndexRangeError,
      "index(): index 9 (number 0 of the index) is out of bounds for dimension 0 with size 3; it "
      "must be at least -3 and less than 3"),
     (lambda: X[T([0.5])], IndexError,
@@ -96,7 +96,7 @@ GOLDEN = [
     (lambda: X[T([True])], IndexError,
      "The shape of the mask [1] at index 0 does not match the shape of the indexed tensor [3] at "
      "index 0"),
-    (lambda: M.index_select(0, T([9])), IndexError,
+    (lambda: M.index_select(0, T([9])), IndexRangeError,
      "index_select(): index 9 (number 0 of the index) is out of bounds for dimension 0 with size "
      "2; it must be at least 0 and less than 2"),
     (lambda: ops.nll_loss(M, T([9, 0])), IndexError,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy
 import pytest
 from arrays import make, tensor
@@ -158,6 +160,31 @@ def test_masks_of_bytes_are_deprecated():
     with pytest.warns(UserWarning, match="dtype uint8 is now deprecated"):
         x[mask] = 0
     assert x.tolist() == [0, 2, 0]
+
+
+def test_each_line_that_masks_by_bytes_is_named():
+    x, mask = flambeau.tensor([1, 2, 3]), flambeau.tensor([1, 0, 1], dtype=flambeau.uint8)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        x[mask]
+        x[mask]
+    assert [each.filename for each in caught] == [__file__] * 2
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, i: x[i], lambda x, i: x.index_select(0, i), lambda x, i: x.take(i + 3),
+    lambda x, i: x.index_add(0, i, x[:1]), lambda x, i: x.index_fill(0, i, 1),
+    lambda x, i: x.gather(0, i[None]), lambda x, i: x.scatter(0, i[None], 1),
+])
+def test_places_out_of_range_are_errors_of_both_kinds(call):
+    for kind in (IndexError, RuntimeError):
+        with pytest.raises(kind, match="out of bounds for dimension 0"):
+            call(flambeau.ones(2, 2), flambeau.tensor([5]))
+
+
+def test_take_along_dim_takes_int64_alone():
+    with pytest.raises(RuntimeError, match="dtype of indices should be int64, but got"):
+        flambeau.ones(2, 3).take_along_dim(flambeau.zeros(1, 3, dtype=flambeau.int32), 0)
 
 
 def test_elements_are_not_deleted():

@@ -9,6 +9,7 @@ from flambeau.core import ops
 
 FIRST = [0]
 MASK = [True, False, True]
+POINTS = flambeau.tensor([0.5, 2.0])
 
 
 def _whole(dtype="int8"):
@@ -135,3 +136,16 @@ def test_complex_numbers_have_no_place_in_real_results(call):
 
 def test_complex_numbers_without_an_imaginary_part_are_real():
     assert flambeau.ones(1).add(2, alpha=3 + 0j).tolist() == [7.0]
+
+
+@pytest.mark.parametrize("call", [
+    lambda w: flambeau.add(POINTS, POINTS, alpha=w), lambda w: flambeau.full((2,), w),
+    lambda w: flambeau.addcmul(POINTS, POINTS, POINTS, value=w), lambda w: flambeau.arange(w),
+    lambda w: POINTS.isclose(POINTS, w),
+])
+def test_numbers_do_not_take_gradients_along(call):
+    w = flambeau.tensor(0.5)
+    call(w)
+    with pytest.raises(TypeError, match="requires grad, whose gradient would be lost"):
+        call(w.requires_grad_())
+    assert flambeau.linspace(0, w, 2).tolist() == [0.0, 0.5]    # PyTorch takes it, as a constant

@@ -90,6 +90,13 @@ def test_bernoulli_and_dropout():
     assert abs(x.mean().item() - 1) < 0.02
 
 
+@pytest.mark.parametrize("dtype", [flambeau.uint8, flambeau.int64, flambeau.bool])
+def test_bernoulli_writes_to_any_dtype(dtype):
+    drawn = flambeau.full((2, 3), 2).to(dtype)
+    assert flambeau.bernoulli(flambeau.tensor([[0.0, 1, 1], [1, 0, 1]]), out=drawn) is drawn
+    assert drawn.int().tolist() == [[0, 1, 1], [1, 0, 1]]
+
+
 def test_permutations():
     flambeau.manual_seed(4)
     seen = {tuple(flambeau.randperm(3).tolist()) for _ in range(200)}

@@ -14,6 +14,7 @@ SIZE = flambeau.zeros(2, 3, 4).shape
     (SIZE[1:], (3, 4)), (SIZE[::-1], (4, 3, 2)), (SIZE[:0], ()), (SIZE + (1,), (2, 3, 4, 1)),
     (SIZE + [1], (2, 3, 4, 1)), ((1,) + SIZE, (1, 2, 3, 4)), ([1] + SIZE, (1, 2, 3, 4)),
     (SIZE + SIZE[:1], (2, 3, 4, 2)), (flambeau.Size([5]) + SIZE[1:], (5, 3, 4)),
+    (SIZE[1:] * 2, (3, 4, 3, 4)), (2 * SIZE[1:], (3, 4, 3, 4)), (SIZE * 0, ()),
     (pickle.loads(pickle.dumps(SIZE)), (2, 3, 4)), (copy.deepcopy(SIZE), (2, 3, 4)),
 ])
 def test_slices_sums_and_copies_are_sizes(made, wanted):

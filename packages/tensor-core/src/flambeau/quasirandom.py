@@ -38,7 +38,8 @@ class SobolEngine:
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:
-            raise ValueError(f"SobolEngine(): dimension must be 1 to {self.MAXDIM}, got {dimension}")
+            raise ValueError(f"SobolEngine(): dimension must be 1 to {self.MAXDIM}, got "
+                             f"{dimension}")
         self.dimension = dimension
         self.scramble = scramble
         self.seed = seed
@@ -86,9 +87,9 @@ class SobolEngine:
         """
         total = self.num_generated + 2**m
         if total & (total - 1):
-            raise ValueError(f"SobolEngine.draw_base2(): {self.num_generated} points were drawn, and "
-                             f"2**{m} more make {total}, which is no power of 2: such points are "
-                             "less even. draw() gives any number, reset() begins again")
+            raise ValueError(f"SobolEngine.draw_base2(): {self.num_generated} points were drawn, "
+                             f"and 2**{m} more make {total}, which is no power of 2: such points "
+                             "are less even. draw() gives any number, reset() begins again")
         return self.draw(2**m, out=out, dtype=dtype)
 
     def reset(self) -> SobolEngine:
@@ -108,13 +109,14 @@ class SobolEngine:
         """
         self._expect_points(n)
         self.num_generated += n
-        self.quasi = self._points(1, self.num_generated - 1)[0] if self.num_generated else self.quasi
+        if self.num_generated:
+            self.quasi = self._points(1, self.num_generated - 1)[0]
         return self
 
     def _expect_points(self, n: int) -> None:
         if n < 0 or self.num_generated + n > 1 << BITS:
-            raise ArgumentError(f"SobolEngine: n must be 0 or more, and 2**{BITS} points are all there "
-                                f"are; got n={n} after {self.num_generated} points")
+            raise ArgumentError(f"SobolEngine: n must be 0 or more, and 2**{BITS} points are all "
+                                f"there are; got n={n} after {self.num_generated} points")
 
     def _points(self, count: int, first: int | None = None) -> Tensor:
         """Points as fractions of 2**30: where bit j of a number's Gray code is set, what direction

@@ -29,10 +29,11 @@ class Progress:
         self.taken += 1
         if self.expected is not None and self.taken > self.expected:
             warnings.warn(
-                f"the length of the IterableDataset makes {self.expected} when len(loader) is asked, "
-                f"but {self.taken} samples have been fetched. For multiprocessing data-loading, this "
-                "may mean that every worker yields all samples: let each take its share by "
-                "get_worker_info(), or pass shard_iterable=False. Otherwise its __len__ is wrong",
+                f"the length of the IterableDataset makes {self.expected} when len(loader) is "
+                f"asked, but {self.taken} samples have been fetched. For multiprocessing "
+                "data-loading, this may mean that every worker yields all samples: let each take "
+                "its share by get_worker_info(), or pass shard_iterable=False. Otherwise its "
+                "__len__ is wrong",
                 stacklevel=3,
             )
 

@@ -17,8 +17,8 @@ class TensorType(type):
 
     def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> TensorType:
         if bases:
-            raise TypeError(f"{name}: type '{bases[0].__name__}' is not an acceptable base type: it "
-                            "stands for tensors of one dtype; derive from flambeau.Tensor")
+            raise TypeError(f"{name}: type '{bases[0].__name__}' is not an acceptable base type: "
+                            "it stands for tensors of one dtype; derive from flambeau.Tensor")
         return super().__new__(cls, name, bases, members)
 
     def __instancecheck__(cls, value: object) -> bool:

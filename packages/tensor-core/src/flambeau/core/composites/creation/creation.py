@@ -175,8 +175,9 @@ def _expect_numbers(what, **arguments):
 
 def _expect_no_grad(what, fill_value):
     if fill_value.requires_grad:
-        raise TypeError(f"{what}(): argument 'fill_value' must be number, not a Tensor that requires "
-                        "grad, whose gradient would be lost; write x.item(), or x.expand(size)")
+        raise TypeError(f"{what}(): argument 'fill_value' must be number, not a Tensor that "
+                        "requires grad, whose gradient would be lost; write x.item(), or "
+                        "x.expand(size)")
 
 
 def _default_of(x):

@@ -51,6 +51,15 @@ static int find_numbers(const Order &order, PyObject *const *args, Py_ssize_t na
     return nargs > 2 && is_number(args[2]) ? 2 : 1;
 }
 
+/* Whether a number was given by name, so that none stands between the tensors. */
+static bool names_number(const Order &order, PyObject *kwnames) {
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        for (const char *number : order.numbers)
+            if (number && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), number))
+                return true;
+    return false;
+}
+
 static PyObject *names_with(PyObject *kwnames, const Order &order, int count) {
     Py_ssize_t given = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyObject *names = PyTuple_New(given + count);
@@ -75,7 +84,8 @@ PyObject *fl_call_older(const fl_op *op, bool inplace, PyObject *const *args, Py
                         PyObject *kwnames) {
     const Order *order = find_order(op);
     Py_ssize_t at[2], given = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = 0;
-    int numbers = order ? find_numbers(*order, args, nargs, at) : 0;
+    bool may_fit = order && !names_number(*order, kwnames);
+    int numbers = may_fit ? find_numbers(*order, args, nargs, at) : 0;
     if (!numbers || nargs - numbers > order->tensors || given > FL_MAX_PARAMS)
         return nullptr;
     PyObject *sorted[3 + FL_MAX_PARAMS + 2];
