@@ -16,6 +16,8 @@ from torch_suite import causes, driver, names, report, scope, stubs, table
     ("AttributeError", "'Tensor' object has no attribute 'coalesce'", "absent: Tensor.coalesce"),
     ("ImportError", "cannot import name 'f' from 'torch.fx' (x.py)", "absent: torch.fx.f"),
     ("TypeError", "dtype must be a dtype, not <absent torch.qint8>", "absent: torch.qint8"),
+    ("AttributeError", "<module 'torch' (<a.B at 0x1>)> does not have the attribute '_f'",
+     "absent: torch._f"),
     ("ValueError", "sizes (2, 3) and (4,)\nmore", "ValueError: sizes (..) and (..)"),
     ("AssertionError", "", "AssertionError"),
 ])
@@ -36,6 +38,8 @@ def test_private_attributes_count_where_flambeau_itself_asks_for_them():
     ("absent: torch._C._jit_set", "TestX.test_y", False),
     ("absent: Tensor.to_sparse", "TestX.test_y", False),
     ("absent: torch.qint8", "TestX.test_y", False),
+    ("TypeError: The requested dtype 'torch.chalf' is not supported by", "TestX.test_y", False),
+    ("NotImplementedError: embedding(..): gradients are dense here", "TestX.test_y", False),
 ])
 def test_scope(cause, test, inside):
     assert (scope.reason(cause, test) is None) == inside

@@ -9,6 +9,7 @@ ABSENT = (
     (re.compile(r"<absent ([\w.\[\]()]+)>"), "{0}"),
     (re.compile(r"module 'flambeau\.?([\w.]*)' has no attribute '(\w+)'"), "torch.{0}.{1}"),
     (re.compile(r"No module named 'flambeau\.?([\w.]*)'"), "torch.{0}"),
+    (re.compile(r"<module '(torch[\w.]*)'.*> does not have the attribute '(\w+)'"), "{0}.{1}"),
     (re.compile(r"'(?:Tensor|Parameter|flambeau\.core\._core\.Tensor)' (?:object )?has no "
                 r"attribute '(\w+)'"), "Tensor.{0}"),
 )

@@ -12,7 +12,7 @@ import re
 RULES: tuple[tuple[str, str, str], ...] = (
     (
         "sparse tensors: refused with advice (Flambeau has dense tensors only)",
-        r"absent: .*sparse|there are no sparse tensors",
+        r"absent: .*sparse|there are no sparse tensors|gradients are dense here",
         r"[Ss]parse(?!_False)",
     ),
     (
@@ -49,7 +49,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "dtypes without kernels: complex32, float8 and bit types",
-        r"absent: torch\.(?:chalf|complex32|float8\w*|bits\w+)|there is no such dtype yet",
+        r"absent: torch\.(?:chalf|complex32|float8\w*|bits\w+)|there is no such dtype yet"
+        r"|dtype 'torch\.(?:chalf|complex32)' is not supported",
         r"",
     ),
     (

@@ -214,3 +214,13 @@ def test_everything_at_once(fast):
 def test_checks_that_exclude_each_other(options):
     with pytest.raises(AssertionError, match="check_"):
         gradcheck(lambda x: x, reals(1), **options)
+
+
+def test_gradients_that_a_vmap_left_behind_do_not_stop_the_next_pass():
+    def both(x):
+        y = x * 2
+        y.retain_grad()
+        return y * 3, y * x
+
+    x = flambeau.ones(2, dtype=flambeau.float64, requires_grad=True)
+    assert flambeau.autograd.gradcheck(both, x, check_batched_grad=True)

@@ -268,3 +268,23 @@ def test_a_module_has_one_kind_of_backward_hooks(kinds):
         first(lambda *_: None)
         with pytest.raises(RuntimeError, match="both regular backward hooks and full"):
             second(lambda *_: None)
+
+
+class Boxed(nn.Module):
+    def forward(self, x):
+        return {"count": 1, "double": x * 2}
+
+
+def test_the_first_output_in_a_dict_for_hooks_of_the_older_kind():
+    seen, module = [], Boxed()
+    with pytest.warns(FutureWarning):
+        module.register_backward_hook(lambda module, grad_in, grad_out: seen.append(grad_out))
+    module(flambeau.ones(2, requires_grad=True))["double"].sum().backward()
+    assert seen[0][0].tolist() == [1, 1]
+
+
+def test_full_hooks_warn_of_dicts():
+    module = Boxed()
+    module.register_full_backward_hook(lambda *args: None)
+    with pytest.warns(UserWarning, match="should be a Tensor or a tuple of Tensors"):
+        module(flambeau.ones(2, requires_grad=True))

@@ -93,7 +93,9 @@ def test_a_subclass_is_filled_like_the_class():
     made = Image([[1.0, 2.0]])
     assert (type(made), made.tolist()) == (Image, [[1.0, 2.0]])
     assert (type(made + 1), (made + 1).tolist()) == (flambeau.Tensor, [[2.0, 3.0]])
-    cast = flambeau.ones(2).as_subclass(Image)
+    dense = flambeau.ones(2)
+    assert dense.to_dense() is dense
+    cast = dense.as_subclass(Image)
     assert (type(cast), cast.tolist()) == (Image, [1.0, 1.0])
     with pytest.raises(TypeError, match="expected a subclass of Tensor, got 3"):
         flambeau.ones(2).as_subclass(3)

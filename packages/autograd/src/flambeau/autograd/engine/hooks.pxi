@@ -123,8 +123,16 @@ cdef int keep_grad(NodeExtras extras, entry_t *entry, int output_nr) except -1:
     if grad is None:
         return 0
     kept = extras.kept_grads[output_nr]
-    extras.kept_grads[output_nr] = ops.clone(grad) if kept is None else ops.add(kept, grad)
+    if kept is None or was_of_a_vmap(kept):
+        extras.kept_grads[output_nr] = ops.clone(grad)
+    else:
+        extras.kept_grads[output_nr] = ops.add(kept, grad)
     return 0
+
+
+cdef bint was_of_a_vmap(object grad) except -1:
+    """Whether nothing can be added to a gradient, because its vmap has ended."""
+    return _core.level_of(grad) and getattr(grad.__dict__["_level"], "is_closed", False)
 
 
 cdef tuple grads_of_outputs(Node node, entry_t *entry):

@@ -71,5 +71,15 @@ def pin_memory(self, device=None):
     return self
 
 
+def to_dense(self, dtype=None, *, masked_grad=True):
+    """The tensor itself, since all tensors are dense.
+
+    Args:
+        dtype: The dtype of the result, where it is not this one's.
+        masked_grad: For sparse tensors, of which there are none.
+    """
+    return self if dtype is None else self.to(dtype)
+
+
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
-    new, as_subclass, untyped_storage, storage, storage_type, pin_memory)}
+    new, as_subclass, untyped_storage, storage, storage_type, pin_memory, to_dense)}

@@ -61,8 +61,12 @@ class Watch:
     def outputs(self, result: Any) -> Any:
         """The result, behind a gate."""
         if not isinstance(result, Tensor | tuple):
+            place = self._first_place(result)
+            if place is not None:
+                result[place] = self.outputs(result[place])
+                return result
             warnings.warn(
-                "backward hooks see outputs that are a tensor or a tuple of tensors; "
+                "outputs that backward hooks see should be a Tensor or a tuple of Tensors; "
                 f"{type(self.module).__name__} returned {type(result).__name__}, so they are not "
                 "called",
                 stacklevel=4,
@@ -76,6 +80,13 @@ class Watch:
             return passed[0]
         named = hasattr(result, "_fields")
         return type(result)(*passed) if named else type(result)(passed)
+
+    def _first_place(self, result: Any) -> Any:
+        """Where in a dict or list the output lies that hooks of the older kind see: the first."""
+        if self.module._is_full_backward_hook is not False:
+            return None
+        several = result if isinstance(result, dict) else dict(enumerate(result or ()))
+        return next((i for i, value in several.items() if isinstance(value, Tensor)), None)
 
     def _at_outputs(self, grads: Grads) -> Grads:
         full = _spread(grads, self.got, self.count_got)
