@@ -39,6 +39,12 @@ class TestLayout:
         found.mul_(2)
         assert t.max().item() == 1.0
 
+    def test_another_dtype_is_converted(self):
+        dual = forward_ad.make_dual(flambeau.zeros(2), flambeau.ones(2, dtype=flambeau.float64))
+        assert tangent_of(dual).dtype is flambeau.float32
+        with pytest.raises(RuntimeError, match="moves along real numbers"):
+            forward_ad.make_dual(flambeau.zeros(2), flambeau.ones(2) * 1j)
+
     def test_an_expanded_value_takes_any_tangent(self):
         dual = forward_ad.make_dual(flambeau.ones(1).expand(2), flambeau.tensor([1.0, 2.0]))
         assert tangent_of(dual * 3).tolist() == [3.0, 6.0]

@@ -147,3 +147,21 @@ def test_tensors_without_tangent_are_differentiated_beside_duals(also):
         written.mul_(dual)
         (written * written).sum().backward()
         assert forward_ad.unpack_dual(x.grad).primal.tolist() == [100, 294]
+
+
+def into_integers(y):
+    n = flambeau.zeros(3, dtype=flambeau.int64)
+    n.copy_(y)
+    return n * 1.0
+
+
+@pytest.mark.parametrize("function", [
+    lambda y: y.int().float(), lambda y: y.to(flambeau.bool) * 1.0, into_integers,
+    lambda y: flambeau.zeros(3, dtype=flambeau.int64).put_(flambeau.arange(3), y.long()).float(),
+], ids=["int", "bool", "copy", "put"])
+def test_integers_stand_still(function):
+    y, t = flambeau.tensor(VALUE), flambeau.tensor(TANGENT)
+    assert jvp(function, (y,), (t,))[1].tolist() == [0.0, 0.0, 0.0]
+    with forward_ad.dual_level():
+        assert forward_ad.unpack_dual(function(forward_ad.make_dual(y, t))).tangent is None
+    assert jvp(lambda y: y.long() * y, (y,), (t,))[1].tolist() == [10.0, 40.0, 90.0]

@@ -86,14 +86,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Args:
         tensor: the value.
-        tangent: of the same shape and dtype.
+        tangent: of the same shape; of another dtype it is converted.
         level: left out.
 
     Returns:
         A tensor that operators give tangents to, inside the block.
 
     Raises:
-        RuntimeError: outside ``dual_level()``, shapes or dtypes differ, or one of them has a
+        RuntimeError: outside ``dual_level()``, the shapes differ, or one of them has a
             tangent already.
 
     Example:
@@ -126,7 +126,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level 0 is not "
             "supported: nest flambeau.func.jvp for second derivatives")
-    return opened.with_history(tensor, _laid_out(tensor, tangent), shares=True)
+    return opened.with_history(tensor, _laid_out(tensor, tangent.to(tensor.dtype)), shares=True)
 
 
 def _check_tangent(tensor: Tensor, tangent: Tensor) -> None:
@@ -138,9 +138,9 @@ def _check_tangent(tensor: Tensor, tangent: Tensor) -> None:
             "Trying to set a forward gradient that has a different size than that of the original "
             f"Tensor, this is not supported: make_dual() got a tensor of shape "
             f"{list(tensor.shape)} and a tangent of shape {list(tangent.shape)}")
-    if tensor.dtype is not tangent.dtype:
-        raise RuntimeError(f"make_dual(): a tangent has the dtype of its tensor, {tensor.dtype}, "
-                           f"and this is of {tangent.dtype}: write tangent.to({tensor.dtype})")
+    if tangent.is_complex() and not tensor.is_complex():
+        raise RuntimeError(f"make_dual(): a tensor of {tensor.dtype} moves along real numbers, "
+                           f"and its tangent is of {tangent.dtype}: write tangent.real")
 
 
 # ---- layout --------------------------------------------------------------------------------------

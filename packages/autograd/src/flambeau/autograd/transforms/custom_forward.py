@@ -126,7 +126,8 @@ def _moved(cls, context, primals, tangents, outputs):
             f"{len(outputs)} outputs: return one for each, None for those without")
     for y, t in zip(outputs, moved, strict=True):
         _check_tangent(cls, context, y, t)
-    return moved
+    return tuple([None if t is None else t.to(y.dtype)
+                  for y, t in zip(outputs, moved, strict=True)])
 
 
 def _can_move(value) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.autograd._engine import NodeFunction, attach_function, enable_grad, needs_grad
-from flambeau.autograd.transforms.forward import tangents_of
+from flambeau.autograd.transforms.forward import can_move, tangents_of
 from flambeau.autograd.transforms.level import Level, as_tuple, tensors_of
 from flambeau.autograd.transforms.stack import STATE, empty_strided_at_levels, level_of
 from flambeau.core import Tensor, _core, is_grad_enabled, ops
@@ -172,7 +172,7 @@ class DualLevel(Level):
         else:
             results, tangents = self._results(op, args)
         for target, result, tangent in zip(outs, results, tangents, strict=True):
-            self._store(target, result, tangent)
+            self._store(target, result, tangent if can_move(target) else None)
 
     def _store(self, target, result, tangent) -> None:
         if tangent is not None:

@@ -5,6 +5,6 @@ applied to the tangent. Linear rows apply themselves to it, products follow the 
 rows have a rule of their own. All others differentiate their gradient: the gradient is linear in
 the cotangent, and the derivative of that linear map, applied to the tangent, is what is wanted.
 """
-from flambeau.autograd.transforms.forward.find import forward_way, tangents_of
+from flambeau.autograd.transforms.forward.find import can_move, forward_way, tangents_of
 
-__all__ = ["forward_way", "tangents_of"]
+__all__ = ["can_move", "forward_way", "tangents_of"]

@@ -15,7 +15,7 @@ from flambeau.autograd.transforms.forward.own import OWN
 from flambeau.autograd.transforms.forward.twice import tangents_by_gradients
 from flambeau.core import find_op
 
-__all__ = ["forward_way", "tangents_of"]
+__all__ = ["can_move", "forward_way", "tangents_of"]
 
 
 def _constant(op, primals, tangents, results):
@@ -52,7 +52,14 @@ def tangents_of(op, primals, tangents, results) -> tuple:
         One tangent per result; None for results that do not move.
     """
     found = _found(op.key)[1](op, primals, tangents, results)
-    return tangents_by_gradients(op, primals, tangents, results) if found is None else found
+    if found is None:
+        found = tangents_by_gradients(op, primals, tangents, results)
+    return tuple([t if can_move(r) else None for r, t in zip(results, found, strict=True)])
+
+
+def can_move(value) -> bool:
+    """Whether a tensor may have a tangent; integers stand still, converted numbers among them."""
+    return value.is_floating_point() or value.is_complex()
 
 
 def forward_way(key: str) -> str:
