@@ -42,11 +42,12 @@ def build(session: nox.Session) -> None:
     steps.build_wheels(session, PACKAGES, DIST, isolated=False)
 
 
-@nox.session(tags=["nightly"], requires=["build"])
+@nox.session(tags=["ci"], requires=["build"])
 def lint(session: nox.Session) -> None:
-    """Ruff, cython-lint, mypy, and the tests of tools/."""
+    """Ruff, cython-lint, dead code, mypy, and the tests of tools/."""
     install_all(session, "lint")
     session.run("ruff", "check", ".")
+    session.run("python", str(TOOLS / "dead_code.py"))
     session.run("cython-lint", *map(str, sorted(ROOT.glob("packages/*/src"))))
     session.run("mypy", "tools")
     # The installed packages have the stubs that the build generates.
@@ -240,6 +241,21 @@ def dev(session: nox.Session) -> None:
         options = ["--no-build-isolation", "--editable"]
         session.run(*pip, *options, str(package.folder), external=True)
     session.log(f"Ready: source {venv / 'bin' / 'activate'}")
+
+
+@nox.session(name="try", default=False)
+def try_operator(session: nox.Session) -> None:
+    """`-- exp`: build what changed, for this processor alone, and run each test of an operator."""
+    if not session.posargs:
+        session.error("name an operator: nox -s try -- exp")
+    name, *options = session.posargs
+    session.install(*steps.group("dev"))
+    for package in PACKAGES:
+        steps.install_editable(session, package, ROOT / "build" / "try")
+    session.env.update(FLAMBEAU_TRY=name, PYTHONPATH=str(TOOLS))
+    for suite in (*(each.folder / "tests" for each in PACKAGES), ROOT / "integration-tests"):
+        words = ("-q", "-p", "no:cacheprovider", "-p", "only_operator", *options)
+        session.run("python", "-m", "pytest", *words, str(suite), success_codes=[0, 5])
 
 
 @nox.session(venv_backend="none", default=False)

@@ -41,9 +41,13 @@ def checkout(session: nox.Session) -> Path:
 def run(session: nox.Session) -> None:
     """Run the suite; words after ``--`` go to pytest and come last."""
     folder = checkout(session)
+    # Without a configuration of its own, pytest would take that of the project above it.
+    configuration = Path(session.create_tmp()) / "pytest.ini"
+    configuration.write_text("[pytest]\n")
     with session.chdir(folder):
         session.run(
             *("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "array_api_tests"),
+            *("-c", str(configuration), "--rootdir", str(folder)),
             *("--max-examples", "100", "--disable-deadline", "--xfails-file", str(FAILURES)),
             *session.posargs,
             env={"ARRAY_API_TESTS_MODULE": MODULE},

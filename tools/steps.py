@@ -128,6 +128,22 @@ def install_wheels(session: nox.Session, wheels: Iterable[Path], *others: str) -
     session.install(*paths, *others)
 
 
+def install_editable(session: nox.Session, package: Package, builds: Path) -> None:
+    """Install a package so that its sources are what is imported; compiled ones are built anew.
+
+    Compilers run on what changed since the last time, with kernels for this processor alone.
+    """
+    words = ["--no-deps", "--no-build-isolation", "--editable", str(package.folder)]
+    if not any("scikit-build" in tool for tool in package.build_tools):
+        stem = package.distribution.replace("-", "_")
+        if not list(Path(session.virtualenv.location).rglob(f"{stem}-*.dist-info")):
+            session.install(*words)
+        return
+    options = {"build-dir": builds / package.name, "cmake.define.FLAMBEAU_ISA": "native"}
+    settings = [f"--config-setting={key}={value}" for key, value in options.items()]
+    session.install(*words, *settings, *header_options(package, read_packages()))
+
+
 def run_pytest(session: nox.Session, tests: Path, report: str, *options: str) -> None:
     """Run tests outside the source tree, and compare what they skip with what is announced."""
     REPORTS.mkdir(parents=True, exist_ok=True)

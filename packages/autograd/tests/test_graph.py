@@ -2,6 +2,7 @@
 
 import gc
 import re
+import weakref
 
 import pytest
 
@@ -163,7 +164,9 @@ def test_a_long_chain_seen_from_python_is_dropped():
     for _ in range(100_000):
         y = y + 1
         y.grad_fn  # noqa: B018
+    first = weakref.ref(y)
     del y
+    assert first() is None
 
 
 def test_a_node_made_by_hand_is_empty():
@@ -331,9 +334,11 @@ class TestHooks:
         assert outputs[0].tolist() == [2.0]
 
     def test_hook_of_one_output(self):
-        values, _ = leaf(3.0, 1.0).topk(1)
+        x = leaf(3.0, 1.0)
+        values, _ = x.topk(1)
         values.register_hook(lambda g: g * 4)
         values.sum().backward()
+        assert x.grad.tolist() == [4.0, 0.0]
 
     def test_hook_must_be_callable(self):
         with pytest.raises(TypeError, match="callable"):

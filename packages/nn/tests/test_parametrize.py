@@ -216,6 +216,7 @@ def test_two_forwards_before_a_backward():
         layer = norm(nn.Linear(4, 3))
         x = flambeau.tensor(INPUT)
         (layer(x).sum() - layer(-x).sum()).backward()
+        assert layer.bias.grad.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_weight_norm_by_hand():

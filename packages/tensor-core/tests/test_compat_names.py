@@ -166,7 +166,9 @@ from flambeau import memory_format, layout, OutOfMemoryError"""
 
 @pytest.mark.parametrize("line", IMPORTS.splitlines())
 def test_lines_of_programs_import(line):
-    exec(line, {})
+    names: dict = {}
+    exec(line, names)
+    assert len(names) > 1   # beside __builtins__
 
 
 def test_utils_need_no_import_of_their_own():

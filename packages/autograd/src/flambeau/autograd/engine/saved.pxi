@@ -209,14 +209,6 @@ cdef inline bint is_saved_tensor(int kind) noexcept:
     return kind == S_INPUT or kind == S_OUTPUT or kind == S_TENSORS or kind == S_PACKED
 
 
-cdef bint has_saved_tensors(Node node) noexcept:
-    cdef int s
-    for s in range(node.nslots):
-        if is_saved_tensor(node.slots[s].kind):
-            return True
-    return False
-
-
 cdef int release_saved(Node node) except -1:
     """Give up saved tensors after a backward pass; shapes and numbers stay."""
     cdef int s

@@ -291,17 +291,6 @@ def infer(op, args):
     return result
 
 
-def view_possible(Tensor t not None, shape):
-    """Whether ``t.view(shape)`` needs no copy; the shape must be complete."""
-    cdef int64_t sizes[32]
-    cdef int i, n = len(shape)
-    if n > FL_MAX_DIMS:
-        return False
-    for i in range(n):
-        sizes[i] = shape[i]
-    return fl_view_possible(<fl_tensor *><PyObject *>t, n, sizes)
-
-
 def storage_id(Tensor t not None):
     """A number shared by a tensor and its views while they live."""
     return <uintptr_t>t._storage
