@@ -210,3 +210,45 @@ def test_vander_of_sizes_that_cannot_be():
         flambeau.vander(flambeau.ones(3), 2 ** 45)
     none = flambeau.vander(flambeau.ones(3, dtype=flambeau.uint8), 0)
     assert (none.shape, none.dtype) == ((3, 0), flambeau.int64)
+
+
+# ---- what PyTorch refuses, and what stands beside it --------------------------------------------
+EYE = flambeau.eye(2)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: flambeau.addmm(EYE.double(), EYE, EYE),
+    lambda: flambeau.addmm(EYE, EYE.int(), EYE.int()),
+    lambda: flambeau.addmv(EYE[0].double(), EYE, EYE[0]),
+    lambda: flambeau.baddbmm(EYE[None].half(), EYE[None], EYE[None]),
+    lambda: flambeau.addbmm(EYE.long(), EYE[None], EYE[None]),
+])
+def test_sums_of_products_do_not_promote(call):
+    with pytest.raises(RuntimeError, match="dtypes must be the same"):
+        call()
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: flambeau.addr(EYE, EYE[0], EYE[0], beta=True), "Boolean beta only supported"),
+    (lambda: flambeau.addr(EYE, EYE[0], EYE[0], alpha=True), "Boolean alpha only supported"),
+    (lambda: flambeau.chain_matmul(), "one or more matrices"),
+    (lambda: flambeau.chain_matmul(EYE[0], EYE), "dimension is 1, expected 2"),
+    (lambda: linalg.pinv(EYE, rcond=flambeau.tensor(1j)), "rcond tensor of complex type"),
+    (lambda: linalg.svd(EYE, driver="gesvd"), "only supported on CUDA"),
+    (lambda: linalg.svdvals(EYE, driver="gesvd"), "only supported on CUDA"),
+    (lambda: flambeau.cholesky_inverse(flambeau.diag(EYE[0])), "The diagonal element 2 is zero"),
+])
+def test_what_would_be_no_answer_is_refused(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call()
+
+
+def test_numbers_as_tolerances_and_matrices_without_inverse():
+    assert linalg.matrix_rank(EYE, atol=0.5) == linalg.matrix_rank(EYE, 0.5) == 2
+    assert linalg.matrix_rank(EYE, atol=1.5) == 0
+    for p in (1, "fro", "nuc", float("inf")):
+        assert linalg.cond(flambeau.stack([EYE, flambeau.diag(EYE[0])]), p)[1] == float("inf")
+    assert linalg.svd(3 * EYE, driver=None).S.tolist() == [3.0, 3.0]
+    truth = EYE > 0
+    assert flambeau.addr(truth, truth[0], truth[0], alpha=False).equal(truth)
+    assert flambeau.nuclear_norm(3 * EYE, out=flambeau.empty(0)) == 6

@@ -72,8 +72,14 @@ def chain_matmul(*matrices, out=None):
     """
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for x in matrices:
+        if x.ndim != 2:
+            raise RuntimeError(f"chain_matmul(): Tensor dimension is {x.ndim}, expected 2 instead."
+                               "; linalg.multi_dot takes vectors at both ends")
     if len(matrices) == 1:
-        return matrices[0]
+        return matrices[0] if out is None else _op["clone"](matrices[0], out=out)
     return _op["linalg_multi_dot"](list(matrices), out=out)
 
 

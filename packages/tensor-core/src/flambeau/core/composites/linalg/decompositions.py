@@ -140,6 +140,13 @@ def cholesky_solve(B, L, upper):
 
 def cholesky_inverse(L, upper):
     _expect_square("cholesky_inverse", L)
+    if _core.may_read(L) and L.numel():
+        zero = _op["eq"](_op["diagonal"](L.detach(), 0, -2, -1), 0)
+        if _op["any"](zero).item():
+            place = _op["nonzero"](zero)[0, -1].item() + 1
+            raise _core.LinAlgError(f"cholesky_inverse: The diagonal element {place} is zero, the "
+                                    "inversion could not be completed; give the factor of a "
+                                    "positive definite matrix")
     return cholesky_solve(_identity(L, L.shape[-1]), L, upper)
 
 
@@ -254,7 +261,10 @@ def linalg_eigvals(A):
     return _op["linalg_eig"](A)[0] if _watched(A) else _op["eig_values"](A)
 
 
-def linalg_svdvals(A):
+def linalg_svdvals(A, driver=None):
+    if driver is not None:
+        raise RuntimeError("linalg.svdvals: keyword argument `driver=` is only supported on CUDA "
+                           "inputs with cuSOLVER backend; leave it out")
     return _op["linalg_svd"](A, False)[1] if _watched(A) else _op["svd_values"](A)
 
 
@@ -278,14 +288,19 @@ def _threshold(what, A, S, atol, rtol):
     if rtol is None:
         given = atol is not None and (_core.is_tensor(atol) or atol > 0)
         rtol = 0.0 if given else _EPSILON[A.dtype.name] * max(A.shape[-2:])
-    for value in (atol, rtol):
-        if _core.is_tensor(value) and value.is_complex():
-            raise RuntimeError(f"{what}: atol and rtol must not be complex")
+    _expect_real(what, atol=atol, rtol=rtol)
     greatest = _op["amax"](S, -1, True)
     bound = _op["mul"](greatest, _beside(rtol))
     if atol is None:
         return bound
     return _op["maximum" if _core.is_tensor(atol) else "clamp_min"](bound, _beside(atol))
+
+
+def _expect_real(what, **tolerances):
+    for name, value in tolerances.items():
+        if isinstance(value, complex) or _core.is_tensor(value) and value.is_complex():
+            raise RuntimeError(f"{what}: {name} tensor of complex type is not supported. Got "
+                               f"{getattr(value, 'dtype', 'complex')}; give real tolerances")
 
 
 def _beside(value):
@@ -306,6 +321,7 @@ def linalg_matrix_rank(A, tol, hermitian, atol, rtol):
 
 
 def linalg_pinv(A, rcond, hermitian, atol, rtol):
+    _expect_real("linalg.pinv", rcond=rcond, atol=atol, rtol=rtol)
     if rcond is not None:
         atol, rtol = None, rcond
     if A.ndim < 2:

@@ -75,13 +75,15 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True,
     return svd_lowrank(A, q, niter, A.mean(-2, keepdim=True) if center else None)
 
 
-def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *,
+                 out: Tensor | None = None) -> Tensor:
     """Sum of the singular values of a matrix.
 
     Args:
         input: A matrix, or matrices along two dimensions.
         dim: The two dimensions; those of a matrix when left out.
         keepdim: Whether they stay, with size 1.
+        out: A tensor to write to.
 
     Example:
         >>> import flambeau
@@ -93,7 +95,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tenso
             raise RuntimeError(f"nuclear_norm(): expected a matrix, got shape {list(input.shape)}; "
                                "give the two dimensions as dim")
         dim = (-2, -1)
-    return _op["linalg_matrix_norm"](input, "nuc", dim, keepdim)
+    return _op["linalg_matrix_norm"](input, "nuc", dim, keepdim, out=out)
 
 
 def _check(what: str, A: Any, q: int, niter: int) -> None:

@@ -227,9 +227,11 @@ def linalg_cond(A, p):
         real = _op["abs"](A).dtype
         return _op["full_of"](A.shape[:-2], 0, dtype=real, device=A.device)
     inverse, info = _op["linalg_inv_ex"](A)
+    singular = _op["gt"](info, 0)   # what its inverse holds is no number for a norm
+    inverse = _op["masked_fill"](inverse, _op["unsqueeze"](_op["unsqueeze"](singular, -1), -1), 0)
     size = _matrix_norm("linalg.cond", A, p, (-2, -1), False)
     other = _matrix_norm("linalg.cond", inverse, p, (-2, -1), False)
-    return _op["where"](_op["gt"](info, 0), _INF, _op["mul"](size, other))
+    return _op["where"](singular, _INF, _op["mul"](size, other))
 
 
 # ---- distances ---------------------------------------------------------------------------------

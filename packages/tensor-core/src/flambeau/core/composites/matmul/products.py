@@ -87,6 +87,9 @@ _HALVES = ("float16", "bfloat16")
 
 def _scaled_product(what, x, product, left, right, beta, alpha):
     """``beta * x + alpha * product(left, right)``; half precision is rounded once, at the end."""
+    if what != "addr" and not x.dtype is left.dtype is right.dtype:
+        raise RuntimeError(f"{what}(): Input dtypes must be the same, for products do not promote, "
+                           f"got {x.dtype}, {left.dtype} and {right.dtype}; convert with .to()")
     if left.dtype.name not in _HALVES or x.dtype is not left.dtype or right.dtype is not x.dtype:
         return _scaled_sum(what, x, product(left, right), beta, alpha)
     wide, cast = _core._dtype_named("float32"), _op["cast"]
@@ -134,6 +137,10 @@ def addr(x, vec1, vec2, beta, alpha):
         product = outer(vec1, vec2)
         product = product if alpha else _op["zeros_like"](product)
         return _op["logical_or"](product, x) if beta else product
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool):
+            raise RuntimeError(f"addr(): Boolean {name} only supported for Boolean results.; write "
+                               f"{name}={int(number)}")
     if not (_is_inexact(x) or _is_inexact(vec1) or _is_inexact(vec2)):
         _expect_whole("addr", "beta", beta)
         _expect_whole("addr", "alpha", alpha)

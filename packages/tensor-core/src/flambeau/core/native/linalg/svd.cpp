@@ -130,6 +130,9 @@ extern "C" int fl_infer_linalg_svd(const fl_op *op, const fl_value *in, int, fl_
     const fl_tensor *a = in[0].t;
     if (fl_expect_matrices(op, "A", a, false) < 0)
         return -1;
+    if (in[2].tag != FL_NONE)
+        return fl_error(FL_RUNTIME_ERROR, "%s: keyword argument `driver=` is only supported on CUDA "
+                        "inputs with cuSOLVER backend; leave it out", fl_op_title(op));
     fl_stack s = fl_stack_of(a);
     int64_t k = std::min(s.rows, s.cols);
     bool full = fl_value_true(in[1]);

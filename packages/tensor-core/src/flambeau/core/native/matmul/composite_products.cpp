@@ -147,6 +147,8 @@ int fl_call_addmv(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 }
 
 int fl_call_addr(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (in[3].tag == FL_BOOLEAN || in[4].tag == FL_BOOLEAN)
+        return fl_call_composite(op, in, n, out);
     return add_product(op, in, n, out, outer_product, 1, 1);
 }
 

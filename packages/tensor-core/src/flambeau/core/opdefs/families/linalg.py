@@ -67,7 +67,8 @@ OPDEFS = (
             doc="Eigenvalues and eigenvectors of a square matrix."),
     _lapack("eig_values(Tensor self)", differentiable=False, out=False,
             doc="Eigenvalues of a square matrix."),
-    _lapack("linalg_svd(Tensor A, Bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)",
+    _lapack("linalg_svd(Tensor A, Bool full_matrices=True, *, Str? driver=None)"
+            " -> (Tensor U, Tensor S, Tensor Vh)",
             "linalg.svd", doc="Singular value decomposition."),
     _lapack("svd_values(Tensor A)", differentiable=False, out=False, doc="Singular values."),
     # ---- solving
@@ -128,7 +129,8 @@ OPDEFS = (
     _linalg("linalg_eigvalsh(Tensor self, Str UPLO='L')", out=True,
             doc="Eigenvalues of a Hermitian matrix, in ascending order."),
     _linalg("linalg_eigvals(Tensor self)", out=True, doc="Eigenvalues of a square matrix."),
-    _linalg("linalg_svdvals(Tensor A)", out=True, doc="Singular values, in descending order."),
+    _linalg("linalg_svdvals(Tensor A, *, Str? driver=None)", out=True,
+            doc="Singular values, in descending order."),
     _plain("svd(Tensor self, Bool some=True, Bool compute_uv=True)"
            " -> (Tensor U, Tensor S, Tensor V)",
            doc="Singular value decomposition."),
