@@ -191,7 +191,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memor
     else:
         result = _from_numbers(_listed(data), code, 0 if place < 0 else place)
     if requires_grad:
-        result.requires_grad = requires_grad
+        requiring(result, requires_grad)
     return result
 
 

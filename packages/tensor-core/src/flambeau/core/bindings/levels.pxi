@@ -112,6 +112,9 @@ def refuse_captured(Tensor t not None, str what):
 def requiring(Tensor t not None, requires_grad=True):
     """The tensor after ``t.requires_grad = requires_grad``, which unlike ``requires_grad_()`` is
     taken inside transforms, too: for functions that make tensors."""
+    if requires_grad is not True and requires_grad is not False:
+        raise TypeError("argument 'requires_grad' must be bool, not "
+                        f"{type(requires_grad).__name__}: write requires_grad=True or False")
     t.requires_grad = requires_grad
     return t
 
