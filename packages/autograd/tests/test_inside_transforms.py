@@ -168,6 +168,33 @@ def test_checkpoints_are_taken():
     assert checkpoint(lambda x: func.grad(lambda x: x.sin().sum())(x), X).tolist() == wanted
 
 
+_CHECKPOINTED = {
+    "gradient of batches": lambda f: func.grad(lambda x: func.vmap(f)(x).sum())(fl.eye(3) + 1),
+    "gradient of tangents": lambda f: func.grad(
+        lambda x: func.jvp(f, (x,), (x,))[1].sum())(X),
+    "gradients of a batch": lambda f: func.vmap(func.grad(lambda x: f(x).sum()))(fl.eye(3) + 1),
+    "hessian": lambda f: func.hessian(lambda x: f(x).sum())(X),
+    "jacobian of tangents": lambda f: func.jacrev(func.jacfwd(f))(X),
+    "linearize": lambda f: func.linearize(f, X)[1](X)}
+
+
+@pytest.mark.parametrize("call", _CHECKPOINTED)
+def test_checkpoints_of_levels(call):
+    """A level that has ended cannot be entered again for the second run."""
+    from flambeau.utils.checkpoint import checkpoint
+
+    def inner(x):
+        return (x * 2).atan2(x + 3)
+
+    def outer(x):
+        return x.sin() * inner(x)
+    wanted = _CHECKPOINTED[call](outer).tolist()
+    assert _CHECKPOINTED[call](lambda x: checkpoint(outer, x)).tolist() == wanted
+    nested = _CHECKPOINTED[call](
+        lambda x: checkpoint(lambda x: x.sin() * checkpoint(inner, x), x))
+    assert nested.tolist() == wanted
+
+
 def test_modules_whose_gradients_are_watched():
     nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     layer, seen = nn.Linear(3, 1), []

@@ -6,7 +6,8 @@ from _thread import _local
 from flambeau.core import Tensor, _core, is_grad_enabled, ops
 
 __all__ = ["STATE", "alias_again", "empty_strided_at_levels", "has_history", "has_history_below",
-           "innermost", "is_differentiated", "level_of", "lifted", "plain", "zeros_at_levels"]
+           "innermost", "is_differentiated", "level_of", "lifted", "outlives_level", "plain",
+           "running", "zeros_at_levels"]
 
 level_of = _core.level_of
 
@@ -35,6 +36,27 @@ def is_differentiated() -> bool:
     forward mode around it. Only then is a formula needed that is exact to the next order."""
     return is_grad_enabled() or bool(STATE.depth) and any(
         level.size is None for level in STATE.levels[:STATE.depth])
+
+
+def outlives_level() -> bool:
+    """Whether a backward pass over what is recorded now may come when the level it is recorded at
+    has ended: in the function of vmap or of forward mode, unless one of reverse mode is inside."""
+    levels = [level for level in STATE.levels if not level.is_block]
+    return bool(levels) and (STATE.running[-1:] == levels[-1:]
+                             or any(level not in STATE.running for level in levels))
+
+
+class running:
+    """A block in which these transforms run, as when code ran for the first time."""
+
+    def __init__(self, transforms) -> None:
+        self.transforms = transforms
+
+    def __enter__(self) -> None:
+        self.before, STATE.running = STATE.running, list(self.transforms)
+
+    def __exit__(self, *error) -> None:
+        STATE.running = self.before
 
 
 def lifted(tensor: Tensor) -> Tensor:
