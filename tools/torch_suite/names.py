@@ -74,6 +74,7 @@ NAMES: dict[str, Any] = {
     "torch.save": Made(stand_ins.save),
     "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
+    "torch.torch": Made(lambda: importlib.import_module("torch")),
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
 }
 

@@ -3,6 +3,7 @@ import pytest
 
 import flambeau
 from flambeau import func
+from flambeau.core import ops
 
 
 def _noise(x):
@@ -171,3 +172,32 @@ def test_views_in_place(change, shape):
     whole = func.vmap(lambda x: change(x.clone()) * 2)(x)
     assert whole.shape == func.vmap(lambda x: change(x.clone()))(x).shape == shape
     assert whole[1].tolist() == (change(x[1].clone()) * 2).tolist()
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+def test_promotion_of_three_numbers():
+    a, b, c = flambeau.rand(2).double(), flambeau.rand(2), flambeau.arange(2)
+    result = func.vmap(lambda a, b, c: flambeau.addcmul(a, b, c.float()))(a, b, c)
+    assert result.dtype is flambeau.float64
+    low = flambeau.rand(2).half()
+    clamped = func.vmap(lambda x, low, high: x.clamp(low, high))(a, low, low + 1)
+    assert clamped.dtype is flambeau.float64 and clamped.shape == (2,)
+
+
+def test_batch_norm_of_shared_statistics():
+    x, weight = flambeau.rand(4, 3), flambeau.rand(2, 3)
+    mean, var = flambeau.zeros(3), flambeau.ones(3)
+    norm = func.vmap(lambda w: ops.batch_norm(x, mean, var, w, None, training=True))
+    result = norm(weight)
+    assert result.shape == (2, 4, 3)
+    flambeau.testing.assert_close(mean, x.mean(0) * 0.1)
+
+
+@pytest.mark.parametrize(("in_dims", "out_dims"), [((-1, 0), 0), ((None, -1), -1), ((-1, None), 1)])
+def test_kronecker_products_of_samples_in_any_order(in_dims, out_dims):
+    x, y = flambeau.rand(3, 4, 5), flambeau.rand(3, 2, 3)
+    samples = [t[1] if d is None else t.movedim(0, d)
+               for t, d in zip((x, y), in_dims, strict=True)]
+    whole = func.vmap(flambeau.kron, in_dims, out_dims)(*samples).movedim(out_dims, 0)
+    expected = flambeau.kron(x[1 if in_dims[0] is None else 2], y[1 if in_dims[1] is None else 2])
+    assert whole[2].tolist() == expected.tolist()

@@ -112,9 +112,10 @@ def _batch_norm(level, op, args, flags, seen):
     result, mean_now, rstd = call(op, (
         _joined(front(x, flags[0], size)), _flat(weight, flags[1], size),
         _flat(bias, flags[2], size), *before, training, momentum, eps))
-    for running, new in zip((mean, var), before, strict=True):
+    for running, new, own in zip((mean, var), before, flags[3:5], strict=True):
         if running is not None and training:
-            call("copy", (running, new.reshape(running.shape)), [running])
+            rows = new.reshape(size, -1)        # alike where all samples share the statistics
+            call("copy", (running, rows if own else call("select", (rows, 0, 0))), [running])
     return _parted(result, size), mean_now.reshape(size, -1), rstd.reshape(size, -1)
 
 

@@ -1,10 +1,9 @@
 """Pointwise rows: the batch is one more dimension in front."""
 from __future__ import annotations
 
-from functools import reduce
-
 from flambeau.autograd.transforms.batching.basics import align, call, logical_ndim, roles
-from flambeau.core import Tensor, result_type
+from flambeau.core import Tensor
+from flambeau.core.promotion import promoted
 
 __all__ = ["pointwise"]
 
@@ -28,8 +27,7 @@ def _promoted(op, args, seen, tensors):
         return args
     numbers = [a for a, (_, role) in zip(seen, roles(op.key), strict=True)
                if role == "Operand" and isinstance(a, (int, float, complex))]
-    common = reduce(result_type, [seen[i] for i in operands] + numbers)
-    common = common if isinstance(common, type(args[operands[0]].dtype)) else common.dtype
+    common = promoted([seen[i] for i in operands] + numbers)
     for i in operands:
         if args[i].dtype is not common:
             args[i] = call("cast", (args[i], common))

@@ -41,6 +41,14 @@ def _aligned(level, op, args, flags, seen):
     return call(op, whole)
 
 
+def _lstsq(level, op, args, flags, seen):
+    """Ranks and singular values are empty where the driver finds none."""
+    x, rank, values = _aligned(level, op, args, flags, seen)
+    driver, none = args[3], (level.size, 0)
+    return (x, rank.reshape(none) if driver == "gels" else rank,
+            values.reshape(none) if driver in ("gels", "gelsy") else values)
+
+
 def _solve_lu(level, op, args, flags, seen):
     """Whether B holds vectors or matrices follows from both shapes: only equal ranks are plain."""
     if seen[0].ndim != seen[1].ndim:
@@ -71,5 +79,5 @@ def _pinv(level, op, args, flags, seen):
 
 STACK_RULES = dict.fromkeys(_ALL_IN_FRONT, _in_front) | {
     "clone": _clone, "copy": _copy, "fill": _fill, "linalg_solve_lu": _solve_lu,
-    "linalg_solve_triangular": _aligned, "linalg_lstsq_by": _aligned, "pinv_svd": _pinv,
+    "linalg_solve_triangular": _aligned, "linalg_lstsq_by": _lstsq, "pinv_svd": _pinv,
 }

@@ -83,6 +83,8 @@ static fl_tensor *kronecker(const fl_value &x, const fl_value &y) {
 int fl_call_kron(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     bool plain = have_dims(in, 2, 2) && in[0].t->numel <= FEW && in[1].t->numel <= FEW &&
                  in[0].t->numel * in[1].t->numel <= FEW;
+    /* the product of samples need not be in C order, as the view wants */
+    plain = plain && !((in[0].t->flags | in[1].t->flags) >> FL_LEVEL_SHIFT);
     if (!fl_is_short(out, plain))
         return fl_call_composite(op, in, n, out);
     return fl_compose_result(op, in, n, out, kronecker(in[0], in[1]));
