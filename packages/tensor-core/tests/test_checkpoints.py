@@ -307,3 +307,26 @@ def test_what_pytorch_saves_and_is_not_data(path):
     torch.save(torch.ones(3), path, _use_new_zipfile_serialization=False)
     with pytest.raises(FileError, match="before version 1.6"):
         flambeau.load(path)
+
+
+def test_the_byte_order_of_checkpoints_that_name_none_can_be_chosen():
+    from flambeau.serialization import LoadEndianness, set_default_load_endianness
+
+    raw = archive(tensor(Stored("Short", "0", 1), 0, (1,), (1,)), {"0": b"\1\0"}, None)
+    assert load(raw).tolist() == [1]
+    set_default_load_endianness(LoadEndianness.BIG)
+    try:
+        assert load(raw).tolist() == [256]
+    finally:
+        set_default_load_endianness(None)
+    with pytest.raises(TypeError, match="LoadEndianness"):
+        set_default_load_endianness("big")
+
+
+def test_options_of_pickles_are_taken_and_others_refused():
+    file = io.BytesIO()
+    flambeau.save([1], file, pickle_protocol=4, _use_new_zipfile_serialization=False)
+    file.seek(0)
+    assert flambeau.load(file, encoding="latin1", weights_only=False, mmap=None) == [1]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'mapp'"):
+        flambeau.load(file, mapp=True)

@@ -85,19 +85,20 @@ def get_include() -> str:
     return str(Path(__file__).parent / "include")
 
 
-def save(obj: Any, f: Any) -> None:
+def save(obj: Any, f: Any, *args: Any, **options: Any) -> None:
     """Save tensors and the structure that holds them; see ``flambeau.core.io.save``."""
     from flambeau.core import io as tensor_io
 
-    tensor_io.save(obj, f)
+    tensor_io.save(obj, f, *args, **options)
 
 
-def load(f: Any, map_location: Any = None, *, mmap: bool = False,
-         weights_only: bool = True) -> Any:
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
+         weights_only: bool | None = True, mmap: bool | None = False, **options: Any) -> Any:
     """Load what ``save`` wrote, or any safetensors file; see ``flambeau.core.io.load``."""
     from flambeau.core import io as tensor_io
 
-    return tensor_io.load(f, map_location, mmap=mmap, weights_only=weights_only)
+    return tensor_io.load(f, map_location, pickle_module, weights_only=weights_only, mmap=mmap,
+                          **options)
 
 
 def save_training_state(path: Any, model: Any = None, optimizer: Any = None,

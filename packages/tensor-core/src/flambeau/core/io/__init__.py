@@ -21,7 +21,12 @@ _TREE = "flambeau.tree"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def save(obj, f) -> None:
+_PICKLE_OPTIONS = frozenset(("encoding", "errors", "fix_imports", "buffers"))
+
+
+def save(obj, f, pickle_module=None, pickle_protocol: int = 2,
+         _use_new_zipfile_serialization: bool = True,
+         _disable_byteorder_record: bool = False) -> None:
     """Save tensors and the structure that holds them.
 
     Tensors that share memory are stored once and share memory again when loaded. Parameters stay
@@ -32,6 +37,10 @@ def save(obj, f) -> None:
             strings, bytes, dtypes, devices, shapes and None.
             For a path that ends in ``.npy`` one tensor, for ``.npz`` a dict of tensors.
         f: Path, or a binary file open for writing.
+        pickle_module: Accepted for compatibility, like what follows: nothing is pickled.
+        pickle_protocol: See above.
+        _use_new_zipfile_serialization: See above.
+        _disable_byteorder_record: See above.
 
     Raises:
         TypeError: something that a file cannot hold, such as a function.
@@ -62,7 +71,8 @@ def _writer(obj, f):
     return lambda file: write_tensors(file, tensors, metadata)
 
 
-def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True):
+def load(f, map_location=None, pickle_module=None, *, weights_only: bool | None = True,
+         mmap: bool | None = False, **pickle_load_args):
     """Load what ``save`` wrote, a safetensors or NumPy file, or a checkpoint of PyTorch.
 
     The content says what a file is, not its name. A safetensors file that another program wrote
@@ -75,13 +85,19 @@ def load(f, map_location=None, *, mmap: bool = False, weights_only: bool = True)
         map_location: Device of the tensors, or a dict from devices to devices, or a function that
             is given each tensor and the name of its device, and returns it where it should be;
             the CPU when left out.
+        pickle_module: Accepted for compatibility: files never run code.
+        weights_only: See there.
         mmap: Keep the file mapped and the tensors read-only, instead of reading it all.
-        weights_only: Accepted for compatibility: files never run code.
+        pickle_load_args: ``encoding`` and other options of pickles, which are not needed.
 
     Raises:
+        TypeError: an option is not known.
         FileError: the file is damaged, or of a format or with a content that is not read.
     """
-    with open_source(f, mmap) as source:
+    if unknown := sorted(pickle_load_args.keys() - _PICKLE_OPTIONS):
+        raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}; options of "
+                        f"pickles are {', '.join(sorted(_PICKLE_OPTIONS))}")
+    with open_source(f, bool(mmap)) as source:
         return _read(source, _mover(map_location))
 
 

@@ -28,6 +28,9 @@ _DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16
            "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128")
 _UNTYPED = "uint8"
 
+#: The byte order of checkpoints that do not name theirs, as those before version 2.1.
+byte_order = {"unnamed": "little"}
+
 
 def refuse_legacy(start: bytes) -> None:
     """Say what to do with files that are one long pickle."""
@@ -89,7 +92,7 @@ class _Checkpoint:
 
     def _big_endian(self) -> bool:
         if self.folder + "byteorder" not in self.members:
-            return False
+            return byte_order["unnamed"] == "big"
         order = bytes(self._part("byteorder"))
         if order not in (b"little", b"big"):
             fail(f"the byte order {order[:20]!r} of the checkpoint is neither 'little' nor 'big'")
