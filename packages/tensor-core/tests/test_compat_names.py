@@ -135,9 +135,11 @@ def test_a_number_in_a_tensor_is_written_as_a_number():
 
 def test_the_default_tensor_type_is_a_default_dtype():
     with default_dtype(flambeau.float32):
-        flambeau.set_default_tensor_type("flambeau.DoubleTensor")
+        with pytest.warns(UserWarning, match="deprecated as of PyTorch 2.1"):
+            flambeau.set_default_tensor_type("flambeau.DoubleTensor")
         assert flambeau.ones(1).dtype == flambeau.float64
-        flambeau.set_default_tensor_type(flambeau.FloatTensor)
+        with pytest.warns(UserWarning, match="deprecated as of PyTorch 2.1"):
+            flambeau.set_default_tensor_type(flambeau.FloatTensor)
         assert flambeau.ones(1).dtype == flambeau.float32
     with pytest.raises(TypeError, match="set_default_dtype"):
         flambeau.set_default_tensor_type(flambeau.float64)

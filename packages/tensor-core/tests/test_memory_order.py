@@ -165,3 +165,12 @@ def test_orders_are_those_of_pytorch():
         want = program(rng, torch, array)
         rng.setstate(state)
         assert program(rng, flambeau, array) == want, (seed, array.shape)
+
+
+def test_memory_in_a_given_order():
+    x = flambeau.empty_permuted((2, 3, 5), (1, 0, 2), dtype=flambeau.int32, requires_grad=False)
+    assert (x.shape, x.stride(), x.dtype) == ((2, 3, 5), (5, 10, 1), flambeau.int32)
+    assert flambeau.empty_permuted((2, 0, 4), (2, 0, 1)).stride() == (1, 1, 2)
+    for order in ((0, 1), (0, 1, 1), (0, 1, -1), (0, 1, 3)):
+        with pytest.raises(RuntimeError, match="must name each of the dimensions 0 to 2 once"):
+            flambeau.empty_permuted((2, 3, 5), order)

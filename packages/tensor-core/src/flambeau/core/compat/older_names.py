@@ -1,6 +1,7 @@
 """Public names that older programs use: ``set_default_tensor_type``, ``typename`` and the like."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from flambeau.core import _core
@@ -21,7 +22,7 @@ def is_storage(obj: Any) -> bool:
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Choose the default dtype by a tensor type, as older programs do.
+    """Choose the default dtype by a tensor type, as older programs do; deprecated.
 
     Args:
         t: A type such as ``flambeau.DoubleTensor``, or its name.
@@ -31,16 +32,18 @@ def set_default_tensor_type(t: Any, /) -> None:
 
     Example:
         >>> import flambeau
-        >>> flambeau.set_default_tensor_type(flambeau.DoubleTensor)
+        >>> flambeau.set_default_dtype(flambeau.float64)   # instead of DoubleTensor here
         >>> flambeau.ones(1).dtype
         flambeau.float64
-        >>> flambeau.set_default_tensor_type("flambeau.FloatTensor")
+        >>> flambeau.set_default_dtype(flambeau.float32)
     """
     found = named(t.rpartition(".")[2]) if isinstance(t, str) else t
     if not isinstance(found, TensorType):
         raise TypeError(f"set_default_tensor_type(): expected a tensor type such as "
                         f"flambeau.DoubleTensor, got {t!r}; or write "
                         "flambeau.set_default_dtype(flambeau.float64)")
+    warnings.warn("set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+                  "flambeau.set_default_dtype() and flambeau.set_default_device()", stacklevel=2)
     _core.set_default_dtype(found.dtype)
 
 

@@ -4,6 +4,7 @@
 #include "common/raw.h"
 #include "index/rows.h"
 #include "index/slices.h"
+#include <math.h>
 
 namespace {
 
@@ -73,7 +74,8 @@ extern "C" int fl_infer_index_add(const fl_op *op, const fl_value *in, int n, fl
     if (in[4].tag == FL_COMPLEX)
         return fl_error(FL_NOT_IMPLEMENTED, "%s: a complex alpha is not implemented; multiply "
                         "source by it first", fl_op_title(op));
-    if (!fl_floating_or_complex(in[0].t->dtype) && in[4].tag == FL_FLOAT)
+    if (!fl_floating_or_complex(in[0].t->dtype) && in[4].tag == FL_FLOAT &&
+        in[4].d != trunc(in[4].d))
         return fl_error(FL_RUNTIME_ERROR, "%s: alpha must be an integer for a tensor of dtype %s",
                         fl_op_title(op), fl_dtype_name(in[0].t->dtype));
     fl_spec_like(outs, in[0].t);

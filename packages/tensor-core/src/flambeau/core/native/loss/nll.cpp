@@ -23,11 +23,11 @@ Rows rows_of(const fl_tensor *self) {
 }
 
 int check_target(const fl_op *op, const fl_tensor *self, const fl_tensor *target) {
-    if (fl_expect_index(op, "target", target) < 0)
-        return -1;
     if (self->ndim == 0)
         return fl_error(FL_VALUE_ERROR, "nll_loss(): the input needs a class dimension, got a 0-d "
                         "tensor");
+    if (fl_expect_index(op, "target", target) < 0)
+        return -1;
     int64_t shape[FL_MAX_DIMS];
     int nd = 0;
     for (int d = 0; d < self->ndim; d++)
