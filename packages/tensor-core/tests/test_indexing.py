@@ -182,6 +182,21 @@ def test_places_out_of_range_are_errors_of_both_kinds(call):
             call(flambeau.ones(2, 2), flambeau.tensor([5]))
 
 
+def test_one_place_is_taken_from_a_tensor_without_dimensions():
+    point = flambeau.tensor(3.0)
+    assert point.index_select(0, flambeau.tensor([0])).item() == 3
+    for places in ([], [0, 0]):
+        with pytest.raises(RuntimeError, match="one place is taken"):
+            point.index_select(0, flambeau.tensor(places, dtype=flambeau.int64))
+
+
+def test_whole_alphas_of_any_kind_are_integers():
+    x, first = flambeau.tensor([1, 2]), flambeau.tensor([0])
+    assert x.index_add(0, first, flambeau.tensor([3]), alpha=2.0).tolist() == [7, 2]
+    with pytest.raises(RuntimeError, match="alpha must be an integer"):
+        x.index_add(0, first, flambeau.tensor([3]), alpha=2.5)
+
+
 def test_take_along_dim_takes_int64_alone():
     with pytest.raises(RuntimeError, match="dtype of indices should be int64, but got"):
         flambeau.ones(2, 3).take_along_dim(flambeau.zeros(1, 3, dtype=flambeau.int32), 0)

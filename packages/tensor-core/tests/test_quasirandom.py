@@ -57,3 +57,11 @@ def test_direction_numbers_are_those_of_pytorch():
     assert (direction_numbers(SobolEngine.MAXDIM) == theirs.sobolstate.numpy()).all()
     mine = SobolEngine(40).draw(100)
     assert mine.tolist() == torch.quasirandom.SobolEngine(40).draw(100).tolist()
+
+
+@pytest.mark.oracle
+def test_scrambled_points_are_those_of_pytorch():
+    torch = pytest.importorskip("torch")
+    for dimension, seed in ((3, 0), (40, 123456), (2, 1 << 33), (2, -1)):
+        theirs = torch.quasirandom.SobolEngine(dimension, scramble=True, seed=seed)
+        assert SobolEngine(dimension, True, seed).draw(9).tolist() == theirs.draw(9).tolist()

@@ -1,7 +1,9 @@
 """Points that fill a cube more evenly than random ones: Sobol' sequences."""
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+
+import numpy
 
 import flambeau
 from flambeau.core import Tensor, dtype
@@ -18,8 +20,8 @@ class SobolEngine:
         dimension: Of the cube: 1 to 21201.
         scramble: Permute the digits at random (linear matrix scrambling and a digital shift), so
             that the points differ from one seed to the next and are as even.
-        seed: Where the permutation comes from; the default generator when left out. The points
-            of a seed are others than PyTorch's, whose generator differs.
+        seed: Where the permutation comes from, the same as PyTorch's of that seed; the default
+            generator when left out.
 
     Raises:
         ValueError: ``dimension`` is out of range.
@@ -131,14 +133,11 @@ class SobolEngine:
 
     def _scramble(self) -> None:
         """Multiply the digits by a random lower triangular matrix, and add random ones."""
-        generator: Any = None
-        if self.seed is not None:
-            generator = flambeau.Generator().manual_seed(self.seed)
         shape = (self.dimension, BITS)
+        draw = _random_digits(self.seed)
         powers = flambeau.arange(BITS - 1, -1, -1, device="cpu")    # the first digit counts most
-        drawn = flambeau.randint(2, shape, generator=generator, device="cpu")
-        self.shift = (drawn << powers).sum(1)
-        matrices = flambeau.randint(2, (*shape, BITS), generator=generator, device="cpu").tril_(-1)
+        self.shift = (draw(*shape) << powers.flip(0)).sum(1)
+        matrices = draw(*shape, BITS).tril_(-1)
         matrices += flambeau.eye(BITS, dtype=flambeau.int64, device="cpu")
         digits = self.sobolstate.unsqueeze(2) >> powers & 1
         mixed = flambeau.matmul(digits.float(), matrices.float().transpose(1, 2))
@@ -148,3 +147,19 @@ class SobolEngine:
         options = f", scramble={self.scramble}" if self.scramble else ""
         seed = f", seed={self.seed}" if self.seed is not None else ""
         return f"SobolEngine(dimension={self.dimension}{options}{seed})"
+
+
+def _random_digits(seed: int | None) -> Callable[..., Tensor]:
+    """A function that draws tensors of zeros and ones of given sizes.
+
+    PyTorch draws them with the Mersenne Twister, of which NumPy has the same.
+    """
+    if seed is None:
+        seed = int(flambeau.randint(1 << 32, ()))
+    words = numpy.random.RandomState(seed & 0xFFFFFFFF)
+
+    def draw(*size: int) -> Tensor:
+        drawn = words.randint(0, 1 << 32, size, numpy.uint32) & 1
+        return flambeau.from_numpy(drawn.astype(numpy.int64))
+
+    return draw

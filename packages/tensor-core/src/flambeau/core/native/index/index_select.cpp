@@ -39,6 +39,10 @@ extern "C" int fl_infer_index_select(const fl_op *op, const fl_value *in, int n,
     fl_spec_like(outs, in[0].t);
     if (outs->ndim)
         outs->shape[dim] = in[2].t->numel;
+    else if (in[2].t->numel != 1)
+        return fl_error(FL_RUNTIME_ERROR, "%s: from a tensor without dimensions one place is taken, "
+                        "but the index has shape %s; write self.expand(n), or self.reshape(1) first",
+                        fl_op_title(op), fl_shape_text(in[2].t->shape, in[2].t->ndim));
     return 0;
 }
 
