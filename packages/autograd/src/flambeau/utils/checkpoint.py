@@ -20,7 +20,7 @@ from flambeau.autograd._engine import (
     pass_number,
 )
 from flambeau.autograd.graph import saved_tensors_hooks
-from flambeau.autograd.transforms.stack import STATE, outlives_level, running
+from flambeau.autograd.transforms.stack import Moment, outlives_level
 from flambeau.core import Tensor, get_rng_state, set_rng_state
 from flambeau.utils._checkpoint_log import RunLog
 
@@ -225,7 +225,7 @@ class _Frame:
         self.context = context
         self.random = get_rng_state() if keeps_random else None
         self.casts = open_autocasts()
-        self.transforms = tuple(STATE.running)
+        self.moment = Moment()
         self.stops_early = stops_early
         self.compares = compares
         self.log = log
@@ -294,7 +294,7 @@ class _Frame:
             for device, dtype, enabled in _casts_to_restore(self.casts):
                 stack.enter_context(AutocastBlock(device, dtype, enabled, True))
             stack.enter_context(enable_grad())
-            stack.enter_context(running(self.transforms))
+            stack.enter_context(self.moment)
             args = [a.unpack(None) if isinstance(a, KeptTensor) else a for a in self.args]
             stack.enter_context(_Hooks(collect, _same))
             stack.enter_context(self.log.recorded(True))

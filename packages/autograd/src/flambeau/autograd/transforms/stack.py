@@ -5,9 +5,9 @@ from _thread import _local
 
 from flambeau.core import Tensor, _core, is_grad_enabled, ops
 
-__all__ = ["STATE", "alias_again", "empty_strided_at_levels", "has_history", "has_history_below",
-           "innermost", "is_differentiated", "level_of", "lifted", "outlives_level", "plain",
-           "running", "zeros_at_levels"]
+__all__ = ["STATE", "Moment", "alias_again", "empty_strided_at_levels", "has_history",
+           "has_history_below", "innermost", "is_differentiated", "level_of", "lifted",
+           "outlives_level", "plain", "zeros_at_levels"]
 
 level_of = _core.level_of
 
@@ -21,6 +21,8 @@ class _State(_local):
         self.depth = 0
         #: What transforms the functions that run: levels, and variables of reverse mode.
         self.running: list = []
+        #: Levels that were not there when the code that runs again ran first.
+        self.later: list = []
 
 
 STATE = _State()
@@ -41,22 +43,27 @@ def is_differentiated() -> bool:
 def outlives_level() -> bool:
     """Whether a backward pass over what is recorded now may come when the level it is recorded at
     has ended: in the function of vmap or of forward mode, unless one of reverse mode is inside."""
-    levels = [level for level in STATE.levels if not level.is_block]
+    levels = [level for level in STATE.levels
+              if not level.is_block and level not in STATE.later]
     return bool(levels) and (STATE.running[-1:] == levels[-1:]
                              or any(level not in STATE.running for level in levels))
 
 
-class running:
-    """A block in which these transforms run, as when code ran for the first time."""
+class Moment:
+    """The transforms that run now, for code that will run again: as a block it shows those."""
 
-    def __init__(self, transforms) -> None:
-        self.transforms = transforms
+    def __init__(self) -> None:
+        self.running = tuple(STATE.running)
+        self.levels = tuple(STATE.levels)
+        self.before: list[tuple] = []
 
     def __enter__(self) -> None:
-        self.before, STATE.running = STATE.running, list(self.transforms)
+        self.before.append((STATE.running, STATE.later))
+        STATE.running = list(self.running)
+        STATE.later = [level for level in STATE.levels if level not in self.levels]
 
     def __exit__(self, *error) -> None:
-        STATE.running = self.before
+        STATE.running, STATE.later = self.before.pop()
 
 
 def lifted(tensor: Tensor) -> Tensor:
