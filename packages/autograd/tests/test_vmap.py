@@ -201,3 +201,21 @@ def test_kronecker_products_of_samples_in_any_order(in_dims, out_dims):
     whole = func.vmap(flambeau.kron, in_dims, out_dims)(*samples).movedim(out_dims, 0)
     expected = flambeau.kron(x[1 if in_dims[0] is None else 2], y[1 if in_dims[1] is None else 2])
     assert whole[2].tolist() == expected.tolist()
+
+
+def test_indefinite_systems_of_each_sample():
+    A, B = flambeau.rand(3, 4, 4), flambeau.rand(3, 4, 2)
+    A = A + A.mT
+
+    def solved(a, b):
+        return flambeau.linalg.ldl_solve(*flambeau.linalg.ldl_factor(a), b)
+    for dims, shared in (((0, 0), False), ((None, 0), True)):
+        whole = func.vmap(solved, dims)(A[0] if shared else A, B)
+        for i in range(3):
+            flambeau.testing.assert_close(whole[i], solved(A[0 if shared else i], B[i]))
+
+
+def test_tangents_through_masks_in_place():
+    mask, x = flambeau.tensor([True, False]), flambeau.tensor([1.0, 2.0])
+    moved = func.jvp(lambda x: (x * 1).masked_fill_(mask, 3.0), (x,), (x,))
+    assert [t.tolist() for t in moved] == [[3.0, 2.0], [0.0, 2.0]]

@@ -156,7 +156,8 @@ class DualLevel(Level):
         """Refuse ``out=``: what is written to in place is among the arguments."""
         if op.key == "copy" or not any(self._moves(t) for t in tensors_of((*args, *outs))):
             return
-        if not any(target is args[0] for target in outs):
+        own = args if op.key == "where" else args[:1]       # masked_fill_() is where()
+        if not any(target is value for target in outs for value in own):
             raise RuntimeError(
                 f"{op.name}(): out= function that does not support automatic differentiation, but "
                 "one of the arguments has a tangent: write y = "

@@ -13,7 +13,7 @@ _ALL_IN_FRONT = (
     "one_hot_rows", "linalg_lu_factor_ex", "lu_permutation", "linalg_det_lu",
     "linalg_invert", "linalg_slogdet_lu", "linalg_cholesky_ex", "linalg_qr", "geqrf",
     "linalg_householder_product", "linalg_eigh", "eigh_values", "linalg_eig", "eig_values",
-    "linalg_svd", "svd_values", "matrix_exp")
+    "linalg_svd", "svd_values", "matrix_exp", "linalg_ldl_factor_ex")
 
 
 def _in_front(level, op, args, flags, seen):
@@ -56,6 +56,13 @@ def _solve_lu(level, op, args, flags, seen):
     return call(op, fronts(level, args, flags))
 
 
+def _solve_ldl(level, op, args, flags, seen):
+    """Stacks of equal ranks; others broadcast by themselves."""
+    if seen[0].ndim != seen[2].ndim:
+        return loop(level, op, args, flags, seen)
+    return call(op, fronts(level, args, flags))
+
+
 def _copy(level, op, args, flags, seen):
     """``src`` broadcast to ``self``, in its dtype."""
     target = front(args[0], flags[0], level.size)
@@ -79,5 +86,6 @@ def _pinv(level, op, args, flags, seen):
 
 STACK_RULES = dict.fromkeys(_ALL_IN_FRONT, _in_front) | {
     "clone": _clone, "copy": _copy, "fill": _fill, "linalg_solve_lu": _solve_lu,
-    "linalg_solve_triangular": _aligned, "linalg_lstsq_by": _lstsq, "pinv_svd": _pinv,
+    "linalg_solve_triangular": _aligned, "linalg_lstsq_by": _lstsq,
+    "linalg_ldl_solve": _solve_ldl, "pinv_svd": _pinv,
 }
