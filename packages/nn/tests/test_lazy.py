@@ -271,3 +271,11 @@ def test_tensors_without_values(kind):
     assert not is_lazy(tensor)
     assert tensor.fill_(2).sum().item() == 12 if kind is nn.UninitializedBuffer else True
     assert tensor.dtype is flambeau.float32
+
+
+def test_an_optimizer_that_makes_its_state_at_once_refuses():
+    optim = pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+    module = nn.LazyLinear(3)
+    with pytest.raises(ValueError, match="shape is not known yet"):
+        optim.Adagrad(module.parameters())
+    optim.SGD(module.parameters(), lr=0.1)

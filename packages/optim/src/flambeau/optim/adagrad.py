@@ -83,6 +83,7 @@ class Adagrad(FusedOptimizer):
 
         for group in self.param_groups:
             for param in group["params"]:
+                param.numel()  # an uninitialized parameter, which has no shape yet, refuses
                 self.state[param].update(self._first_state(param, group))
 
     def _rows(self, group: dict[str, Any], key: Any) -> Rows:
