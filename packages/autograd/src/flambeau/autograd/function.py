@@ -25,7 +25,6 @@ from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd._engine import (
     KeptTensor,
     NodeFunction,
-    alias_of,
     attach_function,
     holders_of,
     is_grad_enabled,
@@ -287,7 +286,13 @@ def _as_output(cls, ctx, args, value):
     if _is_among(value, ctx._dirty):
         _check_dirty(cls, value)
         return value
-    return alias_of(value) if _is_among(value, args) else value
+    if not _is_among(value, args):
+        return value
+    with no_grad():                         # as views that forward takes: not to be written to
+        view = ops.alias(value)
+    if _is_among(value, ctx._constant):
+        ctx._constant = (*ctx._constant, view)
+    return view
 
 
 def _check_dirty(cls, tensor) -> None:

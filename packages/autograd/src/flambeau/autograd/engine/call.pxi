@@ -31,8 +31,8 @@ cdef inline PyObject *fitted(Node node, int i, PyObject *value) except? NULL:
     if not is_tensor(value):
         kind = type(<object>value).__name__
         Py_DECREF(value)
-        raise TypeError(f"{node_name(node)}: the gradient of input {i} must be a Tensor or None, "
-                        f"not {kind}")
+        raise RuntimeError(f"{node_name(node)}: the gradient of input {i} must be a Tensor or "
+                           f"None, not {kind}")
     return fit(node, i, value)
 
 

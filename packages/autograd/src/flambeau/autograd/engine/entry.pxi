@@ -194,6 +194,8 @@ def attach_function(str name, NodeFunction function, context, list inputs, list 
             t = <fl_tensor *><PyObject *>value
             if requires_grad(t) and is_differentiable(t.dtype):
                 connect(&node.edges[<int>i], t)
+                note_shape(node, <int>i, t)
+                node.edges[<int>i].reshaped = SHAPE_OF_CUSTOM
                 node.needs = 1
     stay_youngest(node)
     for i, value in enumerate(outputs):

@@ -47,6 +47,8 @@ cdef int refuse_view_of_leaf(const fl_op *op, fl_tensor *t) except -1:
 
 cdef int refuse_constant_view(const fl_op *op, fl_tensor *t) except -1:
     mode, call = "no_grad mode", "no_grad()"
+    if is_node(t.autograd):
+        refuse_view_of_custom(op, t)
     if t.flags & FL_REQUIRES_GRAD:          # only that mode lets views have it
         mode, call = "inference mode", "inference_mode()"
     raise RuntimeError(
@@ -54,6 +56,14 @@ cdef int refuse_constant_view(const fl_op *op, fl_tensor *t) except -1:
         f"{op.name.decode()}_() would write to {describe(t)}, and whether its base is to know is "
         f"not clear. Take the view outside {call} if the write is to be recorded, or move the "
         f"write into {call} too")
+
+
+cdef int refuse_view_of_custom(const fl_op *op, fl_tensor *t) except -1:
+    raise RuntimeError(
+        "This view was created inside a custom Function (or because an input was returned as-is), "
+        "or is a view of one that was created in inference mode, and is being modified inplace: "
+        f"{op.name.decode()}_() would write to {describe(t)}, and to what it is a view of without "
+        "the function's own gradient. Write to a clone() of it, or return one from forward()")
 
 
 cdef int refuse_multi_view(const fl_op *op, fl_tensor *t) except -1:
@@ -73,12 +83,17 @@ cdef int refuse_out(const fl_op *op) except -1:
 
 
 cdef int raise_wrong_shape(Node node, int i, PyObject *grad) except -1:
-    cdef int64_t expected = node.edges[i].numel
+    cdef int64_t *row
+    cdef int d
+    expected = f"{node.edges[i].numel} elements"
+    if node.edges[i].reshaped:
+        row = node.shapes + i * (FL_MAX_DIMS + 1)
+        expected = f"{node.edges[i].numel} elements in shape {[row[1 + d] for d in range(row[0])]}"
     shape = list(shape_of(<fl_tensor *>grad))
     Py_DECREF(grad)
     raise RuntimeError(
         f"{node_name(node)} returned an invalid gradient at index {i}: got shape {shape}, but the "
-        f"input has {expected} elements; a gradient has the shape of its input")
+        f"input has {expected}; a gradient has the shape of its input, or is broadcast from it")
 
 
 cdef int require_tensor(object o, str what) except -1:

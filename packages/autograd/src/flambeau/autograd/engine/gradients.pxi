@@ -131,6 +131,8 @@ cdef inline PyObject *fit(Node node, int i, PyObject *grad) except NULL:
     cdef edge_t *edge = &node.edges[i]
     cdef fl_tensor *t = <fl_tensor *>grad
     if edge.reshaped:
+        if edge.reshaped == SHAPE_OF_CUSTOM:
+            check_sums_to(node, i, grad)
         grad = sum_to(grad, <int>node.shapes[i * (FL_MAX_DIMS + 1)],
                       node.shapes + i * (FL_MAX_DIMS + 1) + 1)
         t = <fl_tensor *>grad
@@ -141,6 +143,20 @@ cdef inline PyObject *fit(Node node, int i, PyObject *grad) except NULL:
     if t.device_type != edge.device_type or t.device_index != edge.device_index:
         grad = move_to(grad, edge.device_type << 8 | edge.device_index)
     return grad
+
+
+cdef int check_sums_to(Node node, int i, PyObject *grad) except -1:
+    """What a custom function returns has the shape of its input, or is summed to it."""
+    cdef fl_tensor *t = <fl_tensor *>grad
+    cdef int64_t *row = node.shapes + i * (FL_MAX_DIMS + 1)
+    cdef int lead = t.ndim - <int>row[0]
+    cdef int d
+    if lead < 0:
+        raise_wrong_shape(node, i, grad)
+    for d in range(<int>row[0]):
+        if row[1 + d] != 1 and row[1 + d] != t.shape[lead + d]:
+            raise_wrong_shape(node, i, grad)
+    return 0
 
 
 cdef PyObject *cast_to(PyObject *grad, int dtype) except NULL:

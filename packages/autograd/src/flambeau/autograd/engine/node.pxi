@@ -22,6 +22,9 @@ cdef struct edge_t:
     uint8_t reshaped         # the input's shape differs from the output's: see shapes
 
 cdef enum:
+    SHAPE_OF_CUSTOM = 2      # in edge_t.reshaped: of a custom function's input, to be checked
+
+cdef enum:
     NO_RANK = 15             # in Node.ranks: no tensor, or of more dimensions than names tell
 
 cdef enum:                   # what a slot holds beyond the tags of fl_value
