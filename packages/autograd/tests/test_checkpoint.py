@@ -231,3 +231,19 @@ def test_saved_values_outside_of_a_pass_are_not_kept():
         assert len(runs) == count
     y.sum().backward()
     assert len(runs) == 4
+
+
+def test_a_checkpoint_without_gradients_is_told_of_with_use_reentrant():
+    constant = flambeau.ones(3)
+
+    def fn(x):
+        return constant
+
+    x = flambeau.ones(3, requires_grad=True)
+    y = checkpoint(fn, x, use_reentrant=True)
+    with pytest.raises(RuntimeError, match="none of output has requires_grad=True"):
+        (y + x).sum().backward()
+    assert not constant.requires_grad
+    (checkpoint(fn, x, use_reentrant=False) + x).sum().backward()
+    assert x.grad.tolist() == [1, 1, 1]
+    assert not checkpoint(fn, x.detach(), use_reentrant=True).requires_grad

@@ -18,6 +18,7 @@ from flambeau.autograd._engine import (
     is_grad_enabled,
     open_autocasts,
     pass_number,
+    refuse_derivative,
 )
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.autograd.transforms.stack import Moment, outlives_level
@@ -109,7 +110,8 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
         function: what to run; the second run must do the same operations.
         args: its arguments. Tensors among them are kept, guarded against writes.
         use_reentrant: accepted as in PyTorch; both values mean the variant without restrictions
-            (PyTorch's ``False``).
+            (PyTorch's ``False``). With True, results that do not require grad although an
+            argument does raise in the backward pass.
         context_fn: gives a context manager for the first run and one for the second.
         determinism_check: ``"default"`` compares shapes, dtypes and devices of what is saved,
             ``"none"`` compares nothing.
@@ -152,7 +154,23 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
     with _Hooks(frame.pack, frame.unpack), frame.log.recorded(False), first:
         result = function(*args, **kwargs)
     frame.complete = True
-    return result
+    return _refusing(result, args) if use_reentrant else result
+
+
+def _refusing(result: Any, args: tuple) -> Any:
+    """Results that do not depend on what requires grad raise in the backward pass, as PyTorch's
+    variant with restrictions has it: such a checkpoint saves nothing."""
+    inputs = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
+    outputs = result if isinstance(result, tuple) else (result,)
+    if not inputs or any(isinstance(o, Tensor) and o.requires_grad for o in outputs):
+        return result
+    outputs = tuple([refuse_derivative(None, o.detach(), "checkpoint", inputs, _NEEDLESS)
+                     if isinstance(o, Tensor) else o for o in outputs])
+    return outputs if isinstance(result, tuple) else outputs[0]
+
+
+_NEEDLESS = ("none of output has requires_grad=True, this checkpoint() is not necessary: call the "
+             "function itself, or write use_reentrant=False")
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any,

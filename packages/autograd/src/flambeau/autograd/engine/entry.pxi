@@ -302,14 +302,14 @@ def refusing(tensor, str message, Node function):
     return again
 
 
-def refuse_derivative(tensor, result, str name, list inputs):
+def refuse_derivative(tensor, result, str name, list inputs, str message=None):
     """A function's result with a history that refuses to be differentiated."""
     cdef Node node
     cdef int i
     if not FL.get_mode() & FL_M_GRAD or not is_differentiable(pointer(result).dtype):
         return result
     node = function_node(backward_name(name)[0], Refusal(
-        f"the derivative for '{name}' is not implemented: if its result is to count as a "
+        message or f"the derivative for '{name}' is not implemented: if its result is to count as a "
         "constant, give it x.detach()"), len(inputs))
     for i, value in enumerate(inputs):
         connect(&node.edges[i], pointer(value))
