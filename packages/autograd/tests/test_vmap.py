@@ -1,4 +1,7 @@
 """vmap: what it takes, what it refuses, and single samples against batches."""
+import copy
+import pickle
+
 import pytest
 
 import flambeau
@@ -219,3 +222,12 @@ def test_tangents_through_masks_in_place():
     mask, x = flambeau.tensor([True, False]), flambeau.tensor([1.0, 2.0])
     moved = func.jvp(lambda x: (x * 1).masked_fill_(mask, 3.0), (x,), (x,))
     assert [t.tolist() for t in moved] == [[3.0, 2.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_copies_by_python_are_refused(copied):
+    x = flambeau.tensor([1.0, 2.0])
+    for transformed in (func.vmap(copied), lambda x: func.jvp(copied, (x,), (x,))):
+        with pytest.raises(NotImplementedError, match=r"Write x\.clone\(\)"):
+            transformed(x)
+    assert copied(x) is not None

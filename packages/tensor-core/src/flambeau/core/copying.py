@@ -56,6 +56,7 @@ def _finished(cls, x, requires_grad: bool):
 
 def reduce_tensor(x):
     """What pickle and copy.copy need (``Tensor.__reduce_ex__``)."""
+    _check_level(x)
     if x.requires_grad:
         _check_graph(x)
     plain = x.detach()
@@ -69,6 +70,15 @@ def reduce_tensor(x):
     place = _core._place_in_storage(plain)
     return rebuild_view, (type(x), _core._storage_of(plain), x.dtype, tuple(x.shape),
                           tuple(x.stride()), place, x.requires_grad), *state
+
+
+def _check_level(x) -> None:
+    """Refuse tensors of transforms: their memory is a batch's, or lacks the tangent."""
+    if _core.level_of(x):
+        raise NotImplementedError(
+            "a tensor cannot be pickled, or copied by the module copy, inside vmap, jvp or "
+            "another transform: its storage is not all of it. Write x.clone() for a copy, and "
+            "return what is to be kept")
 
 
 def _check_graph(x) -> None:
@@ -107,6 +117,7 @@ def deepcopy_tensor(x, memo: dict):
 
     if id(x) in memo:
         return memo[id(x)]
+    _check_level(x)
     if not x.is_leaf:
         raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the "
                            "deepcopy protocol at the moment; write x.detach().clone()")
