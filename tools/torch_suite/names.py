@@ -76,6 +76,7 @@ NAMES: dict[str, Any] = {
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
     "torch.torch": Made(lambda: importlib.import_module("torch")),
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
+    "torch._segment_reduce": Path("flambeau.segment_reduce"),
 }
 
 # Private variable of PyTorch's that tests assign -> what stands for the assignment.

@@ -59,3 +59,16 @@ def test_complex_powers_of_a_negative_number(base):
     (base ** exponent).backward(flambeau.ones(2, dtype=flambeau.complex128))
     expected = [0.13576052815j, -72.69862997412j]       # conj(base ** exponent * log(base))
     assert exponent.grad.tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("name", "initial", "expected"), [
+    ("max", None, [0.0, 1.0, 0.5, 0.5, 0.0, 1.0, 0.0]),
+    ("max", 6.0, [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]),
+    ("min", None, [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0]),
+    ("min", 1.0, [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]),
+])
+def test_extremes_of_segments(name, initial, expected):
+    lengths = flambeau.tensor([2, 3, 0, 2])
+    numbers = (1.0, 2.0, 5.0, 5.0, 3.0, nan, 7.0)
+    assert gradient(lambda x: flambeau.segment_reduce(
+        x, name, lengths=lengths, axis=0, initial=initial), *numbers) == expected

@@ -30,7 +30,11 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     flat = _op["reshape"](data, (rows * data.shape[axis], *rest))
     sizes = _op["reshape"](lengths, (rows * count,))
     fold, identity = _FOLDS[reduce]
-    whole = _folded(flat, sizes, fold, identity if initial is None else initial, rest)
+    start = identity if initial is None else initial
+    if reduce in ("max", "min") and flat.requires_grad and not _core.level_of(flat):
+        whole = _chosen(flat, sizes, fold, start, rest)
+    else:
+        whole = _folded(flat, sizes, fold, start, rest)
     if reduce == "mean":
         whole = _divided(whole, sizes, initial)
     return _op["reshape"](whole, (*lead, count, *rest))
@@ -60,13 +64,36 @@ def _check(data, lengths, axis):
 
 
 def _folded(flat, sizes, fold, initial, rest):
-    count = sizes.shape[0]
-    start = _op["full_of"]((count, *rest), initial, dtype=flat.dtype, device=flat.device)
-    numbers = _op["arange_of"](0, count, 1, dtype=_core._dtype_named("int64"), device=flat.device)
-    places = _op["repeat_interleave"](numbers, sizes, 0, output_size=flat.shape[0])
-    places = _op["view"](places, (-1, *(1,) * len(rest)))
-    return _op["scatter_reduce"](start, 0, _op["expand"](places, flat.shape), flat, fold,
+    start = _op["full_of"]((sizes.shape[0], *rest), initial, dtype=flat.dtype, device=flat.device)
+    return _op["scatter_reduce"](start, 0, _places(flat, sizes, rest), flat, fold,
                                  include_self=True)
+
+
+def _places(flat, sizes, rest):
+    """The segment of each element."""
+    numbers = _op["arange_of"](0, sizes.shape[0], 1, dtype=_core._dtype_named("int64"),
+                               device=flat.device)
+    places = _op["repeat_interleave"](numbers, sizes, 0, output_size=flat.shape[0])
+    return _op["expand"](_op["view"](places, (-1, *(1,) * len(rest))), flat.shape)
+
+
+def _chosen(flat, sizes, fold, initial, rest):
+    """Extremes whose gradient goes in equal shares to the elements that are they, NaN among them;
+    the initial number takes none.
+
+    The sum of the shares has that gradient. It is the extreme up to rounding, which its memory
+    then holds without any.
+    """
+    plain, places = flat.detach(), _places(flat, sizes, rest)
+    extremes = _folded(plain, sizes, fold, initial, rest)
+    is_one = _op["logical_or"](_op["eq"](plain, _op["gather"](extremes, 0, places)),
+                               _op["isnan"](plain))
+    zeros = _op["zeros_like"](extremes)
+    counts = _op["scatter_add"](zeros, 0, places, _op["cast"](is_one, flat.dtype))
+    shares = _op["div"](_op["where"](is_one, flat, 0.0), _op["gather"](counts, 0, places))
+    whole = _op["scatter_add"](zeros, 0, places, _op["where"](is_one, shares, 0.0))
+    _op["copy_"](whole.data, extremes)
+    return whole
 
 
 def _divided(sums, sizes, initial):
