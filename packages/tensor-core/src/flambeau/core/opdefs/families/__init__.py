@@ -33,3 +33,7 @@ from flambeau.core.opdefs.families.pointwise import (
 MODULES = (arithmetic, comparison, numbers, complex, transcendental, activations, special,
            reduce, statistics, shape, index, sort, matmul, linalg, conv, pool, norm, attention,
            recurrent, loss, creation, random, resample, fft)
+
+#: Names of the families: those of folders and files on every floor (docs/guide/layout.md).
+FAMILIES = tuple(dict.fromkeys(
+    module.__name__.removeprefix(f"{__name__}.").partition(".")[0] for module in MODULES))
