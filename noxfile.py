@@ -180,11 +180,11 @@ def fuzz(session: nox.Session) -> None:
     # Guided by coverage where there is a build of atheris for this Python, else by chance.
     session.run("pip", "install", "-q", "--only-binary=:all:", "atheris", success_codes=[0, 1])
     options = ["--hypothesis-profile=nightly", "-p", "no:cacheprovider"]
-    tests = core.folder / "tests"
+    tests = core.folder / "tests" / "fuzzing"
     session.run("python", "-m", "pytest", "-q", *options, str(tests / "test_properties.py"))
     seconds = session.posargs[0] if session.posargs else "300"
     for target in ("reading", "writing", "einsum", "files"):
-        session.run("python", str(tests / "fuzzing" / "run.py"), target, seconds)
+        session.run("python", str(tests / "run.py"), target, seconds)
 
 
 @nox.session(tags=["nightly"], python=["3.13t", "3.14t"])

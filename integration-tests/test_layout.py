@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from flambeau.core.opdefs.families import FAMILIES
 
 ROOT = Path(__file__).parents[1]

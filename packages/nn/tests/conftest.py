@@ -1,8 +1,13 @@
 """Marks and helpers that the tests of this package share."""
 
 import multiprocessing
+import sys
+from pathlib import Path
 
 import pytest
+
+# Helpers that tests import by their plain names.
+sys.path.insert(0, str(Path(__file__).parent / "kit"))
 
 
 def pytest_configure(config):

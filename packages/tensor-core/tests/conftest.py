@@ -1,9 +1,14 @@
 """Marks and fixtures that the tests of this package share."""
 
 import importlib.util
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Helpers that tests import by their plain names.
+sys.path.insert(0, str(Path(__file__).parent / "kit"))
 
 #: Everywhere the same examples; nightly new ones, and many more.
 settings.register_profile("ci", derandomize=True, max_examples=30, deadline=None, database=None)

@@ -110,7 +110,7 @@ def found_by(build: Path, fault: Fault, scratch: Path) -> list[str]:
     old, made = _compile(build, fault, scratch)
     _link(build, old, made, next((tree / "flambeau" / "core").glob("_core.*.so")))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow",
-               *(str(TESTS / name) for name in fault.tests.split())]
+               *(str(next(TESTS.rglob(name))) for name in fault.tests.split())]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tree)}, text=True,
                           capture_output=True, check=False)
     if done.returncode not in (0, 1):

@@ -20,7 +20,7 @@ def found_by(fault: str, tests: str) -> list[str]:
     """Names of the tests that fail with a fault planted."""
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "plugin", "-p", "no:cacheprovider",
-               "-m", "not slow", *(str(HERE.parent / name) for name in tests.split())]
+               "-m", "not slow", *(str(next(HERE.parent.rglob(name))) for name in tests.split())]
     done = subprocess.run(command, env={**os.environ, "PLANTED_FAULT": fault, "PYTHONPATH": path},
                           text=True, capture_output=True, check=False)
     if done.returncode not in (0, 1):

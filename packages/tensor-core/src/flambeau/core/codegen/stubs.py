@@ -1,6 +1,6 @@
 """Stubs: types of every operator and of all names that the table gives, for editors and checkers.
 
-What is not in the table is written by hand in ``stub_templates/``; ``tests/test_stubs.py``
+What is not in the table is written by hand in ``stub_templates/``; ``test_stubs.py``
 compares both with the names and signatures at run time.
 """
 from __future__ import annotations

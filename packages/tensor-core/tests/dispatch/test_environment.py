@@ -11,7 +11,7 @@ import pytest
 
 from flambeau.core.environment import VARIABLES, problems
 
-PAGE = Path(__file__).parents[3] / "docs" / "environment.md"
+PAGE = Path(__file__).parents[4] / "docs" / "environment.md"
 
 
 def run(code, **variables):

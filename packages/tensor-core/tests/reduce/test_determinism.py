@@ -14,7 +14,7 @@ from checks import bits, same
 import flambeau
 from flambeau.core import isa_level
 
-CHILD = Path(__file__).parent / "child.py"
+CHILD = Path(__file__).parents[1] / "kit" / "child.py"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from flambeau.core import get_include
 
-FROZEN = Path(__file__).parent.parent / "abi"
+FROZEN = Path(__file__).parents[2] / "abi"
 INSTALLED = Path(get_include()) / "flambeau" / "abi.h"
 
 

@@ -21,8 +21,9 @@ array = numpy.arange(12, dtype="float32").reshape(3, 4)
 
 def _run(code):
     """Run lines where device type ``cuda`` is the stand-in; a backend cannot be taken back."""
-    run = subprocess.run([sys.executable, "-c", _START + code], cwd=Path(__file__).parent,
-                         capture_output=True, text=True)
+    kit = Path(__file__).parents[1] / "kit"
+    run = subprocess.run([sys.executable, "-c", _START + code], cwd=kit, capture_output=True,
+                         text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

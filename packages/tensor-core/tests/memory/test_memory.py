@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -119,7 +120,7 @@ def test_an_impossible_size_is_an_error_and_not_a_crash():
 
 
 def test_every_failed_allocation_is_an_error_that_says_what_was_asked_and_held():
-    script = os.path.join(os.path.dirname(__file__), "out_of_memory.py")
+    script = str(Path(__file__).parents[1] / "kit" / "out_of_memory.py")
     done = subprocess.run([sys.executable, script], text=True, capture_output=True, check=False,
                           env={**os.environ, "FLAMBEAU_ALLOC": "plain"})
     assert done.returncode == 0, done.stderr[-2000:]

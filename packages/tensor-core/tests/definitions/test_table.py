@@ -228,7 +228,7 @@ def test_deleting_a_row_with_a_python_operator_removes_its_slots(generated):
 
 
 def test_deleting_a_row_removes_its_page():
-    pages = Path(__file__).parents[3] / "docs" / "_ext"
+    pages = Path(__file__).parents[4] / "docs" / "_ext"
     if not (pages / "operator_pages.py").exists():
         pytest.skip("the manual is not beside these tests")
     sys.path.insert(0, str(pages))
