@@ -304,3 +304,10 @@ def test_a_device_by_number_is_a_gpu():
 def test_types_of_tensors_are_not_derived_from():
     with pytest.raises(TypeError, match="'FloatTensor' is not an acceptable base type"):
         type("Mine", (flambeau.FloatTensor,), {})
+
+
+def test_a_device_with_a_number_is_another_than_one_without():
+    plain, numbered = flambeau.device("cpu"), flambeau.device("cpu:0")
+    assert plain != numbered
+    assert len({plain, numbered, flambeau.device("cpu"), flambeau.device("cpu", 0)}) == 2
+    assert flambeau.zeros(1, device=numbered).device == plain

@@ -107,10 +107,10 @@ cdef class device:
     def __eq__(self, other):
         if not isinstance(other, device) or self.code & 255 != (<device>other).code & 255:
             return False
-        return self.type == other.type
+        return self.type == other.type and self.index == other.index
 
     def __hash__(self):
-        return hash((self.type, self.code & 255))
+        return hash((self.type, self.index))
 
     def __reduce__(self):
         return device, (str(self),)
