@@ -108,9 +108,9 @@ def test_whole_numbers():
     assert flambeau.gcd(a, b).tolist() == [0, 2, 2, least, 2**62, 1]
     assert flambeau.lcm(a, b).tolist()[:3] == [0, 12, 12]
     with pytest.raises(RuntimeError, match=r"gcd\(\): not implemented for dtype float32"):
-        flambeau.gcd(flambeau.ones(2), 2)
+        flambeau.gcd(flambeau.ones(2), flambeau.ones(2))
     with pytest.raises(RuntimeError, match=r"igamma\(\): not implemented for dtype complex64"):
-        flambeau.igamma(flambeau.tensor([1j]), 2)
+        flambeau.igamma(flambeau.tensor([1j]), flambeau.tensor([2j]))
 
 
 def test_results_of_composites_are_written_by_the_rules():
@@ -120,7 +120,8 @@ def test_results_of_composites_are_written_by_the_rules():
     numpy.testing.assert_allclose(target.numpy(), [math.pi / 2, math.pi], rtol=1e-6)
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type int64"):
         flambeau.tensor([1]).deg2rad_()
-    with pytest.warns(UserWarning, match=r"it had shape \[3\] and the result has shape \[2\]"):
+    text = r"^An output .* had shape \[3\] and the result of \w+\(\) has shape \[2\]"
+    with pytest.warns(UserWarning, match=text):
         assert flambeau.deg2rad(x, out=flambeau.zeros(3)).shape == (2,)
 
 

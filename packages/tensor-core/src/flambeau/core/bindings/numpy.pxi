@@ -149,7 +149,7 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
 
 cdef int _warn_of_read_only() except -1:
     import warnings
-    warnings.warn("frombuffer(): The given buffer is not writable. The tensor is read-only: a "
+    warnings.warn("The given buffer is not writable. The tensor of frombuffer() is read-only: a "
                   "write to it raises; give bytearray(buffer) to write", stacklevel=1)
     return 0
 

@@ -20,6 +20,6 @@ def warn_of_rounding(low, to, dtype):
     most = WHOLE_UP_TO[dtype.name] - 1
     for name, bound in (("from", low), ("to - 1", to - 1)):
         if abs(bound) > most:
-            warnings.warn(f"random_(): {name} is out of bounds [-{most}, {most}]: {dtype} does not "
-                          f"hold all integers up to {bound}, so that some will not be drawn",
+            warnings.warn(f"{name} is out of bounds [-{most}, {most}] of random_(): {dtype} does "
+                          f"not hold all integers up to {bound}, so that some are never drawn",
                           stacklevel=3)

@@ -86,9 +86,9 @@ def write_to(out, x, in_a_row=False, warning=None):
             x = x.view(out.shape)
         else:
             if warning and out.numel():
-                warnings.warn(f"{warning}(): An output with one or more elements was resized: out "
-                              f"has shape {list(out.shape)}, the result has {list(x.shape)}; give "
-                              "out= as many elements, or none", stacklevel=2)
+                warnings.warn("An output with one or more elements was resized: out has shape "
+                              f"{list(out.shape)}, the result of {warning}() has {list(x.shape)}; "
+                              "give out= as many elements, or none", stacklevel=2)
             resize_(out, *x.shape)
     return _op["clone"](x, out=out)
 

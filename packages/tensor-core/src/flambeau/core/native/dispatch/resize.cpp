@@ -25,12 +25,13 @@ static bool may_move(const fl_storage *s) {
     return s->kind != FL_S_FOREIGN || s->device_type != FL_CPU;
 }
 
+/* PyTorch's first words come first, for filters of warnings are written for them. */
 static int warn(const fl_op *op, const fl_spec *s, const fl_tensor *t) {
     return PyErr_WarnFormat(
-        PyExc_UserWarning, 1, "%s(): An output with one or more elements was resized since it had "
-        "shape %s and the result has shape %s: another shape is most often a mistake. "
-        "Give out= a tensor of that shape, or one without elements: out.resize_(0)", op->name,
-        fl_shape_text(t->shape, t->ndim), fl_shape_text(s->shape, s->ndim));
+        PyExc_UserWarning, 1, "An output with one or more elements was resized since it had "
+        "shape %s and the result of %s() has shape %s: another shape is most often a mistake. "
+        "Give out= a tensor of that shape, or one without elements: out.resize_(0)",
+        fl_shape_text(t->shape, t->ndim), op->name, fl_shape_text(s->shape, s->ndim));
 }
 
 static int refuse_to_move(const fl_op *op, const fl_spec *s, const fl_tensor *t) {
