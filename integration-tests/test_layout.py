@@ -19,7 +19,7 @@ MOST_FILES = 34
 FLOORS = {
     CORE / "opdefs" / "families": set(),
     CORE / "native": {"common", "dispatch", "runtime"},
-    CORE / "composites": {"functions", "methods", "tensor_queries"},
+    CORE / "composites": {"functions", "methods", "refusals", "tensor_queries"},
     RULES: {"without"},
 }
 #: Families without operators of the floor: those made of others, or of formulas alone.

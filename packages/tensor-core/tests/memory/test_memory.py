@@ -66,7 +66,7 @@ def test_errors_leak_nothing():
     before = memory_stats()["live_bytes"], sys.getrefcount(x)
     for _ in range(200):
         for bad in (lambda: x @ x, lambda: x.view(7), lambda: x + flambeau.ones(5),
-                    lambda: x.sum(9), lambda: x[7], lambda: flambeau.exp(x, out=x[:1])):
+                    lambda: x.sum(9), lambda: x[7], lambda: flambeau.exp(x, out=x.int())):
             with pytest.raises((RuntimeError, IndexError)):
                 bad()
     gc.collect()

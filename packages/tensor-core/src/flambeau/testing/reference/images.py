@@ -202,6 +202,8 @@ def grid_sampler_grad(grad, x, grid, *modes):
 @kernel("embedding_bag_rows")
 def embedding_bag_rows(weight, indices, offsets, factors, mode, last_given, padding, by_frequency):
     ends = [*offsets[1:]] if last_given else [*offsets[1:], len(indices)]
+    if last_given and (weight.dtype == np.float64 or mode == 2 or padding >= 0):
+        ends[-1] = len(indices)     # as PyTorch, which reads the last offset in its quick path only
     starts = offsets[:-1] if last_given else offsets
     out = np.zeros((len(ends), weight.shape[1]))
     bags, counts = np.full(len(indices), -1), np.zeros(len(ends), np.int64)
