@@ -263,9 +263,9 @@ SAMPLES = {
         lambda: (lambda x: ops.max_pool2d_with_indices(x, 2, 1)[0], (reals(1, 2, 3, 4),)),
         lambda: (lambda x: ops.max_pool2d_with_indices(x, 3, 2, 1)[0], (reals(2, 4, 4),)),
     ],
-    "max_pool2d_places": [
-        lambda: (lambda x: ops.max_pool2d_places(x, 2, 1)[0], (reals(1, 2, 3, 4),)),
-        lambda: (lambda x: ops.max_pool2d_places(x, 3, 2, 1)[0], (reals(2, 17, 16),)),
+    "max_pool2d_compact_indices": [
+        lambda: (lambda x: ops.max_pool2d_compact_indices(x, 2, 1)[0], (reals(1, 2, 3, 4),)),
+        lambda: (lambda x: ops.max_pool2d_compact_indices(x, 3, 2, 1)[0], (reals(2, 17, 16),)),
     ],
     "max_pool2d_values": [
         lambda: (lambda x: ops.max_pool2d_values(x, 3, 2, 1), (reals(2, 4, 4),)),
@@ -275,7 +275,7 @@ SAMPLES = {
             g, ops.max_pool2d_with_indices(reals(1, 2, 3, 3, grad=False), 2, 1)[1],
             (1, 2, 3, 3)), (reals(1, 2, 2, 2),)),
         lambda: (lambda g: ops.max_pool2d_grad(
-            g, ops.max_pool2d_places(reals(1, 2, 3, 3, grad=False), 2, 1)[1],
+            g, ops.max_pool2d_compact_indices(reals(1, 2, 3, 3, grad=False), 2, 1)[1],
             (1, 2, 3, 3)), (reals(1, 2, 2, 2),)),
     ],
     "avg_pool2d": [

@@ -47,7 +47,7 @@ WINDOWS = {
     "adaptive_mean": [_of("adaptive_mean", 1, 3, shape=(2, 5, 2)),
                       _of("adaptive_mean", -1, 7, shape=(2, 5))],
     "adaptive_mean_grad": [_of("adaptive_mean_grad", 1, 5, shape=(2, 3, 2))],
-    "adaptive_best": [lambda: (lambda x: ops.adaptive_best(x, 1, 3)[0], (reals(2, 5, 2),))],
+    "adaptive_max": [lambda: (lambda x: ops.adaptive_max(x, 1, 3)[0], (reals(2, 5, 2),))],
 }
 
 #: Composites, whose derivatives are those of several rows.

@@ -70,7 +70,7 @@ def test_the_number_of_threads_changes_no_bit(threads, channels):
 )
 def test_places_of_maxima_take_the_smallest_dtype(side, dtype):
     x = flambeau.randn(1, 2, side, side)
-    values, places = ops.max_pool2d_places(x, 3, 2, 1)
+    values, places = ops.max_pool2d_compact_indices(x, 3, 2, 1)
     expected, indices = ops.max_pool2d_with_indices(x, 3, 2, 1)
     assert str(places.dtype).endswith(dtype)
     np.testing.assert_array_equal(values.numpy(), expected.numpy())
@@ -89,7 +89,7 @@ def test_places_of_channels_last(side):
     x = flambeau.randn(2, 3, side, side)
     turned = x.to(memory_format=flambeau.channels_last)
     for mine, theirs in zip(
-        ops.max_pool2d_places(turned, 3, 2, 1), ops.max_pool2d_places(x, 3, 2, 1), strict=True
+        ops.max_pool2d_compact_indices(turned, 3, 2, 1), ops.max_pool2d_compact_indices(x, 3, 2, 1), strict=True
     ):
         np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
         assert mine.dtype is theirs.dtype

@@ -216,7 +216,7 @@ GOLDEN = [
     # ---- of several forms, the error of the one that was meant
     (lambda: flambeau.where(M > 0, M, "a"), TypeError,
      "where(): argument 'other' must be Tensor or number, not str; its forms: where(condition, "
-     "self, other), where.places(condition)"),
+     "self, other), where.indices(condition)"),
     (lambda: M.std(correction="a"), TypeError,
      "std(): argument 'correction' must be number or None, not str; its forms: std(self, dim, "
      "correction, keepdim), std.unbiased(self, unbiased), std.dim(self, dim, unbiased, keepdim)"),

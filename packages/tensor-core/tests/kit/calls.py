@@ -348,7 +348,7 @@ ELSEWHERE = calls_linalg.ELSEWHERE | {
     "softmax_grad": "autograd's gradcheck", "log_softmax_grad": "autograd's gradcheck",
     "conv2d_input_grad": "autograd's gradcheck", "conv2d_weight_grad": "autograd's gradcheck",
     "max_pool2d_with_indices": "max_pool2d", "max_pool2d_values": "max_pool2d",
-    "max_pool2d_places": "max_pool2d",
+    "max_pool2d_compact_indices": "max_pool2d",
     "max_pool2d_grad": "autograd's gradcheck",
     "avg_pool2d_grad": "autograd's gradcheck", "native_layer_norm": "layer_norm",
     "layer_norm_grad": "autograd's gradcheck", "native_batch_norm": "batch_norm",

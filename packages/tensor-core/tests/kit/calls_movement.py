@@ -170,7 +170,7 @@ CALLS = {
                  _c(lambda lib, x: x.argwhere(), (), d=BOTH)],
     "nonzero.tuple": [_c(lambda lib, x: x.nonzero(as_tuple=True), d=BOTH),
                       _c(lambda lib, x: lib.nonzero(x, as_tuple=True), (), d=BOTH)],
-    "where.places": [_c(lambda lib, x: lib.where(x), d=BOTH),
+    "where.indices": [_c(lambda lib, x: lib.where(x), d=BOTH),
                      _c(lambda lib, x: lib.where(x > 0), (), d=BOTH)],
     "unravel_index": [
         _c(lambda lib, x, i: lib.unravel_index(i, (2, 3, 4)), (1,), extra=([[0, 23, 7]],)),
@@ -213,7 +213,7 @@ CALLS = {
 
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {
-    "repeat_places": "repeat_interleave.places", "row_order": "unique",
+    "repeat_indices": "repeat_interleave.places", "row_order": "unique",
     "isin_of": "isin", "pdist_euclidean": "pdist", "cdist_of": "cdist",
     "pad_by": "pad", "pad_by_grad": "autograd's gradcheck", "randint_like": "test_movement.py",
     "randint_like.low": "test_movement.py",

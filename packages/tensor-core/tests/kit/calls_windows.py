@@ -151,5 +151,5 @@ WINDOWS_ELSEWHERE = {
     **{f"{name}.padding": name for name in _PADDED},
     "conv3d_input_grad": "autograd's gradcheck", "conv3d_weight_grad": "autograd's gradcheck",
     "adaptive_mean": "adaptive_avg_pool2d", "adaptive_mean_grad": "autograd's gradcheck",
-    "adaptive_best": "adaptive_max_pool2d", "fractional_places": "fractional_max_pool2d",
+    "adaptive_max": "adaptive_max_pool2d", "fractional_indices": "fractional_max_pool2d",
 }

@@ -14,7 +14,7 @@ _NAMES = {
     "gelu_tanh": "GeluBackward0",
     "logsigmoid": "LogSigmoidBackward0",
     "max_pool2d_with_indices": "MaxPool2DWithIndicesBackward0",
-    "max_pool2d_places": "MaxPool2DWithIndicesBackward0",
+    "max_pool2d_compact_indices": "MaxPool2DWithIndicesBackward0",
     "avg_pool2d": "AvgPool2DBackward0",
     "nll_loss_rows": "NllLossBackward0",
     "real_part": "RealBackward0",

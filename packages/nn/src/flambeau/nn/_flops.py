@@ -87,5 +87,5 @@ _FORMULAS: dict[str, Callable[[Sequence[Any], Sequence[Any]], int]] = {
         ("native_batch_norm", "native_layer_norm", "native_group_norm"), _normalization
     ),
     **dict.fromkeys(("softmax", "log_softmax"), _normalization),
-    **dict.fromkeys(("max_pool2d_places", "max_pool2d_values", "avg_pool2d"), _pooling),
+    **dict.fromkeys(("max_pool2d_compact_indices", "max_pool2d_values", "avg_pool2d"), _pooling),
 }

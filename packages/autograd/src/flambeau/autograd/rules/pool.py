@@ -4,11 +4,11 @@ from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import zeros
 from flambeau.core import ops
 
-for _name in ("max_pool2d_with_indices", "max_pool2d_places"):
+for _name in ("max_pool2d_with_indices", "max_pool2d_compact_indices"):
     rule(_name, self=lambda g, self_shape, result1: ops.max_pool2d_grad(g, result1, self_shape))
 rule("max_pool2d_values",
      self=lambda g, self, self_shape, kernel_size, stride, padding, dilation, ceil_mode:
-         ops.max_pool2d_grad(g, ops.max_pool2d_places(
+         ops.max_pool2d_grad(g, ops.max_pool2d_compact_indices(
              self, kernel_size, stride, padding, dilation, ceil_mode)[1], self_shape))
 rule("max_pool2d_grad", grad=lambda g, indices: _from_planes(g, indices))
 rule("avg_pool2d",
@@ -24,7 +24,7 @@ rule("adaptive_mean", self=lambda g, self_shape, dim:
      ops.adaptive_mean_grad(g, dim, self_shape[dim]))
 rule("adaptive_mean_grad", grad=lambda g, grad_shape, dim:
      ops.adaptive_mean(g, dim, grad_shape[dim]))
-rule("adaptive_best", self=lambda g, self_shape, dim, result1:
+rule("adaptive_max", self=lambda g, self_shape, dim, result1:
      zeros(self_shape, g).scatter_add(dim, result1, g))
 
 

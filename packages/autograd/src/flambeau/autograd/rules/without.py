@@ -29,8 +29,8 @@ no_derivative("random_uniform", "random_normal", "random_integers", "random_bern
               "random_permutation", "multinomial")
 
 # ---- searches, and bytes seen as other numbers -------------------------------------------------
-no_derivative("searchsorted", "bucketize", "row_order", "repeat_places", "isin_of", "amp_unscale",
-              "view.dtype", "fractional_places")
+no_derivative("searchsorted", "bucketize", "row_order", "repeat_indices", "isin_of", "amp_unscale",
+              "view.dtype", "fractional_indices")
 
 # ---- derivatives that are zero: what is drawn does not follow its parameters ---------------------
 rule("bernoulli", self=lambda g: zeros_like(g))

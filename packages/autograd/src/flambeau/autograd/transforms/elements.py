@@ -6,7 +6,7 @@ from flambeau.core import row
 __all__ = ["is_like_pointwise"]
 
 #: How the results of such kernels are inferred: one operand, two, or two of integers.
-_INFER = ("special_one", "special_pair", "whole_pair")
+_INFER = ("special_one", "special_pair", "integer_pair")
 
 
 def is_like_pointwise(key: str) -> bool:

@@ -22,7 +22,7 @@ def _triangle(what, upper, row, col, offset, dtype, device):
     numbers = _op["arange_of"](0, row, 1, dtype=_core._dtype_named("int64"), device=device)
     border = _op["clamp"](_op["add"](numbers, offset if upper else offset + 1), 0, col)
     counts = _op["rsub"](border, col) if upper else border
-    rows = _op["repeat_places"](counts, int(_op["sum"](counts)))
+    rows = _op["repeat_indices"](counts, int(_op["sum"](counts)))
     shift = _op["sub"](_op["cumsum"](counts, 0), col if upper else border)
     columns = _op["sub"](
         _op["arange_of"](0, rows.shape[0], 1, dtype=numbers.dtype, device=device),

@@ -11,7 +11,7 @@ from flambeau.core.opdefs.opdef import OpDef
 
 #: Element by element.
 _POINTWISE = """
-    neg sign sgn floor ceil trunc round round.decimals frac bitwise_not signbit where where.places
+    neg sign sgn floor ceil trunc round round.decimals frac bitwise_not signbit where where.indices
     conj_physical isposinf isneginf heaviside float_power nan_to_num complex
     softplus logsigmoid hardshrink softshrink gelu
 """

@@ -7,8 +7,8 @@ from flambeau.testing.reference.indexing import _added, _along, _source
 from flambeau.testing.reference.kernels import kernel
 
 
-@kernel("repeat_places")
-def repeat_places(repeats, total):
+@kernel("repeat_indices")
+def repeat_indices(repeats, total):
     return np.repeat(np.arange(len(repeats)), repeats)
 
 

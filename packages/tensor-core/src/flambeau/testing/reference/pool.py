@@ -139,8 +139,8 @@ def max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode
     return values[..., 0, :, :], where[..., 0, :, :]
 
 
-@kernel("max_pool2d_places")
-def max_pool2d_places(x, *args):
+@kernel("max_pool2d_compact_indices")
+def max_pool2d_compact_indices(x, *args):
     values, places = max_pool2d_with_indices(x, *args)
     plane = x.shape[-2] * x.shape[-1]
     return values, places.astype("u1" if plane <= 2**8 else "u2" if plane <= 2**16 else "i8")

@@ -136,8 +136,8 @@ def adaptive_mean_grad(grad, dim, length):
     return np.moveaxis(result, 0, dim)
 
 
-@kernel("adaptive_best")
-def adaptive_best(x, dim, count):
+@kernel("adaptive_max")
+def adaptive_max(x, dim, count):
     windows = _windows(x, dim, count)
     starts = [begin for begin, _ in _spans(x.shape[dim], count)]
     values = np.stack([w.max(0) for w in windows])
@@ -152,8 +152,8 @@ def _random_starts(size, kernel, count, sample):
     return [*(moved.astype(np.int64) - int(sample * step)), size - kernel]
 
 
-@kernel("fractional_places")
-def fractional_places(x, samples, kernel_size, output_size):
+@kernel("fractional_indices")
+def fractional_indices(x, samples, kernel_size, output_size):
     n = len(kernel_size)
     sizes = x.shape[-n:]
     places = np.empty((*x.shape[:2], *output_size), np.int64)

@@ -198,7 +198,7 @@ BY_KEY = {
     "conv2d_input_grad": lambda m: _conv(m, "input"),
     "conv2d_weight_grad": lambda m: _conv(m, "weight"),
     "max_pool2d_with_indices": _max_pool,
-    "max_pool2d_places": _max_pool,
+    "max_pool2d_compact_indices": _max_pool,
     "max_pool2d_values": _max_pool,
     "max_pool2d_grad": lambda m: [(m.array(2, 3, 2, 2), m.index(20, 2, 3, 2, 2), (2, 3, 4, 5))],
     "avg_pool2d": _avg_pool,

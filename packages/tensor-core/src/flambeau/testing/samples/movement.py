@@ -41,7 +41,7 @@ def _bucketize(m):
 
 BY_KEY = {
     "view.dtype": lambda m: [(m.array(3, 4), f"dtype:{m.dtype}")],
-    "repeat_places": lambda m: [(np.array([2, 0, 3]), 5)] if m.dtype == "int64" else [],
+    "repeat_indices": lambda m: [(np.array([2, 0, 3]), 5)] if m.dtype == "int64" else [],
     "constant_pad_nd": lambda m: [(m.array(3, 4), (1, 2, 0, 1), 1), (m.array(3, 4), (-1, 2), 0)],
     "pad_by": _pads, "pad_by_grad": _pads_back,
     "index_copy": lambda m: [(m.array(4, 5), 1, np.array([3, 0]), m.array(4, 2)),

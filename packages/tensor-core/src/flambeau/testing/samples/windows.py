@@ -43,7 +43,7 @@ def _fractional(m):
 
 #: Rows that only take real floating tensors.
 FLOATING_WINDOWS = {"conv3d_input_grad", "conv3d_weight_grad", "adaptive_mean_grad",
-                    "fractional_places"}
+                    "fractional_indices"}
 
 WINDOWS = {
     "conv3d": _conv3d,
@@ -51,6 +51,6 @@ WINDOWS = {
     "conv3d_weight_grad": lambda m: _conv3d(m, "weight"),
     "im2col": _columns, "col2im": _images,
     "adaptive_mean": _adaptive, "adaptive_mean_grad": _adaptive,
-    "adaptive_best": lambda m: [] if m.dtype in ("bool", "complex64") else _distinct(m),
-    "fractional_places": _fractional,
+    "adaptive_max": lambda m: [] if m.dtype in ("bool", "complex64") else _distinct(m),
+    "fractional_indices": _fractional,
 }

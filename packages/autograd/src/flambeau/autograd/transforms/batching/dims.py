@@ -19,7 +19,7 @@ DIM_ROWS = (
     "nanmedian.dim", "kthvalue", "mode", "softmax", "log_softmax", "softmax_grad",
     "log_softmax_grad", "gather", "scatter_add", "scatter.src", "scatter.value",
     "scatter_reduce", "flip", "sort", "topk", "adaptive_mean", "adaptive_mean_grad",
-    "adaptive_best", "fft_c2c", "fft_r2c", "fft_c2r")
+    "adaptive_max", "fft_c2c", "fft_r2c", "fft_c2r")
 
 
 def by_dims(level, op, args, flags, seen):

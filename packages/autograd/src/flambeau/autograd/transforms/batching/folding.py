@@ -16,11 +16,11 @@ __all__ = ["FOLD_RULES", "folded"]
 #: Rows over stacks of images, and the rank of their tensors with the dimension of samples. One
 #: less stands for a single image, where the batch itself may be that dimension.
 _RANKS = {"max_pool2d_with_indices": 4, "max_pool2d_grad": 4, "max_pool2d_values": 4,
-          "max_pool2d_places": 4,
+          "max_pool2d_compact_indices": 4,
           "avg_pool2d": 4, "avg_pool2d_grad": 4, "im2col": 4, "col2im": 3, "resample": None,
           "resample_grad": None, "grid_sampler": None, "grid_sampler_grad": None,
           "pad_by": None, "pad_by_grad": None, "attention": None, "attention_grad": None,
-          "fractional_places": None}
+          "fractional_indices": None}
 
 
 def _fold(x):

@@ -128,8 +128,8 @@ def _still(op, primals, tangents, results):
 
 
 OWN = dict.fromkeys(("max.dim", "min.dim", "sort", "topk", "kthvalue", "mode", "median.dim",
-                     "nanmedian.dim", "cummax", "cummin", "adaptive_best"), _picked) | {
-    "max_pool2d_with_indices": _pooled, "max_pool2d_places": _pooled,
+                     "nanmedian.dim", "cummax", "cummin", "adaptive_max"), _picked) | {
+    "max_pool2d_with_indices": _pooled, "max_pool2d_compact_indices": _pooled,
     "view": _view, "as_strided": _as_strided, "view_as_complex": _view_as_complex,
     "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp,
     "nll_loss_rows": _nll_rows, "ctc_loss_rows": _ctc,

@@ -133,7 +133,7 @@ def nonzero__tuple(x, as_tuple):
     return _op["unbind"](_op["nonzero"](x), 1)
 
 
-def where__places(condition):
+def where__indices(condition):
     return nonzero__tuple(condition, True)
 
 

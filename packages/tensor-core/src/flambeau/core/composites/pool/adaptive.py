@@ -110,7 +110,7 @@ def _adaptive_best(name, x, output_size, n, return_indices):
         return _best_of_windows(x, windows, return_indices)
     values, places, scale = x, None, 1
     for dim in range(-1, -n - 1, -1):
-        values, chosen = _op["adaptive_best"](values, dim, sizes[dim])
+        values, chosen = _op["adaptive_max"](values, dim, sizes[dim])
         if return_indices:
             rest = 0 if places is None else _op["gather"](places, dim, chosen)
             places = _op["add"](_op["mul"](chosen, scale), rest)

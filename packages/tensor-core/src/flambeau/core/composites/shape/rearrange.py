@@ -93,7 +93,7 @@ def repeat_interleave__places(repeats, output_size):
         output_size = _op["sum"](repeats).item()
     if output_size < 0:
         raise RuntimeError("repeat_interleave(): repeats can not be negative")
-    return _op["repeat_places"](repeats, output_size)
+    return _op["repeat_indices"](repeats, output_size)
 
 
 # ---- borders and pixels --------------------------------------------------------------------------

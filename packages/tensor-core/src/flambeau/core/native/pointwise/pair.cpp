@@ -98,7 +98,7 @@ extern "C" int fl_infer_special_pair(const fl_op *op, const fl_value *in, int, f
     return infer(op, in, fl_is_float(dtype) ? dtype : fl_default_dtype, outs);
 }
 
-extern "C" int fl_infer_whole_pair(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+extern "C" int fl_infer_integer_pair(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     int dtype = common_dtype(in);
     if (!fl_is_int(dtype) || dtype == FL_U64)      /* the sign would count */
         return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; self is %s and other "

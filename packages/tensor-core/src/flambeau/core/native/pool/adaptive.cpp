@@ -226,7 +226,7 @@ extern "C" int fl_run_adaptive_mean_grad(const fl_op *op, const fl_value *in, in
     return 0;
 }
 
-extern "C" int fl_infer_adaptive_best(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+extern "C" int fl_infer_adaptive_max(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     if (fl_expect_ordered(op, "self", in[0].t) < 0 || infer(op, in, 0, &outs[0]) < 0)
         return -1;
     outs[1] = outs[0];
@@ -234,7 +234,7 @@ extern "C" int fl_infer_adaptive_best(const fl_op *op, const fl_value *in, int, 
     return 0;
 }
 
-extern "C" int fl_run_adaptive_best(const fl_op *op, const fl_value *in, int,
+extern "C" int fl_run_adaptive_max(const fl_op *op, const fl_value *in, int,
                                     fl_tensor *const *outs) {
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     if (kind == FL_K_BOOL)

@@ -33,7 +33,7 @@ bool places_matter(const fl_tensor *x) {
 }
 
 int row_of_maximum(const fl_tensor *x) {
-    return places_matter(x) ? FL_OP_max_pool2d_places : FL_OP_max_pool2d_values;
+    return places_matter(x) ? FL_OP_max_pool2d_compact_indices : FL_OP_max_pool2d_values;
 }
 
 fl_tensor *best_of_planes(const fl_value &x, const fl_value &size, const fl_value &stride,
@@ -131,7 +131,7 @@ fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims)
     Made best(nullptr);
     for (int step = 0; step < dims; step++) {
         const int i = last_first ? dims - 1 - step : step;
-        Made next(first_of_two(FL_OP_adaptive_best, best ? fl_tensor_value(best) : x,
+        Made next(first_of_two(FL_OP_adaptive_max, best ? fl_tensor_value(best) : x,
                                fl_int_value(i - dims), fl_int_value(wanted[i])));
         if (!next)
             return nullptr;
@@ -143,7 +143,7 @@ fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims)
 /* Windows as wide as this are read faster dimension by dimension. */
 const int64_t WIDE = 8;
 
-int adaptive_best(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
+int adaptive_max(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
     int64_t wanted[3], windows[3];
     if (in[2].i || !wanted_sizes(in[0].t, in[1], dims, wanted))
         return fl_call_composite(op, in, n, out);
@@ -251,11 +251,11 @@ int fl_call_adaptive_avg_pool2d(const fl_op *op, const fl_value *in, int n, fl_v
 }
 
 int fl_call_adaptive_max_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return adaptive_best(op, in, n, out, 1);
+    return adaptive_max(op, in, n, out, 1);
 }
 
 int fl_call_adaptive_max_pool2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return adaptive_best(op, in, n, out, 2);
+    return adaptive_max(op, in, n, out, 2);
 }
 
 int fl_call_adaptive_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
@@ -263,5 +263,5 @@ int fl_call_adaptive_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_v
 }
 
 int fl_call_adaptive_max_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return adaptive_best(op, in, n, out, 3);
+    return adaptive_max(op, in, n, out, 3);
 }

@@ -114,7 +114,7 @@ int best_by_dimension(const fl_value &x, const int64_t *wanted, int dims, fl_val
     int64_t scale = 1;
     for (int i = dims - 1; i >= 0; i--) {
         Both both;
-        if (!both.call(FL_OP_adaptive_best, values ? fl_tensor_value(values) : x,
+        if (!both.call(FL_OP_adaptive_max, values ? fl_tensor_value(values) : x,
                        fl_int_value(i - dims), fl_int_value(wanted[i])))
             return -1;
         Made best(both.out[0].t), chosen(both.out[1].t);

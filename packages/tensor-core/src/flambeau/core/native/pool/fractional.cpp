@@ -114,7 +114,7 @@ int run(const fl_op *op, const Job &job, const T *x, const T *samples, int dtype
 
 }  // namespace
 
-extern "C" int fl_infer_fractional_places(const fl_op *op, const fl_value *in, int n,
+extern "C" int fl_infer_fractional_indices(const fl_op *op, const fl_value *in, int n,
                                           fl_spec *outs) {
     const fl_tensor *x = in[0].t, *samples = in[1].t;
     int nd = (int)in[2].len;
@@ -138,7 +138,7 @@ extern "C" int fl_infer_fractional_places(const fl_op *op, const fl_value *in, i
     return 0;
 }
 
-extern "C" int fl_run_fractional_places(const fl_op *op, const fl_value *in, int,
+extern "C" int fl_run_fractional_indices(const fl_op *op, const fl_value *in, int,
                                         fl_tensor *const *outs) {
     int dtype = in[0].t->dtype, kind = fl_kind_of_dtype[dtype];
     if (outs[0]->numel == 0)

@@ -139,7 +139,7 @@ extern "C" int fl_run_max_pool2d_with_indices(const fl_op *op, const fl_value *i
     return 0;
 }
 
-extern "C" int fl_infer_max_pool2d_places(const fl_op *op, const fl_value *in, int n,
+extern "C" int fl_infer_max_pool2d_compact_indices(const fl_op *op, const fl_value *in, int n,
                                           fl_spec *outs) {
     if (fl_infer_max_pool2d_with_indices(op, in, n, outs) < 0)
         return -1;
@@ -148,7 +148,7 @@ extern "C" int fl_infer_max_pool2d_places(const fl_op *op, const fl_value *in, i
     return 0;
 }
 
-extern "C" int fl_run_max_pool2d_places(const fl_op *op, const fl_value *in, int n,
+extern "C" int fl_run_max_pool2d_compact_indices(const fl_op *op, const fl_value *in, int n,
                                         fl_tensor *const *outs) {
     fl_tensor *places = outs[1];
     if (places->dtype == FL_I64 || !fl_is_contiguous(places))

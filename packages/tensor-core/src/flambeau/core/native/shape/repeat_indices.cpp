@@ -1,8 +1,8 @@
-/* repeat_places: number i, repeats[i] times; what repeat_interleave picks by. */
+/* repeat_indices: number i, repeats[i] times; what repeat_interleave picks by. */
 #include "common/args.h"
 #include "common/raw.h"
 
-extern "C" int fl_infer_repeat_places(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
+extern "C" int fl_infer_repeat_indices(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     if (fl_expect_index(op, "repeats", in[0].t) < 0)
         return -1;
     if (in[0].t->ndim != 1)
@@ -15,7 +15,7 @@ extern "C" int fl_infer_repeat_places(const fl_op *op, const fl_value *in, int, 
     return 0;
 }
 
-extern "C" int fl_run_repeat_places(const fl_op *, const fl_value *in, int,
+extern "C" int fl_run_repeat_indices(const fl_op *, const fl_value *in, int,
                                     fl_tensor *const *outs) {
     int64_t n = in[0].t->numel, total = outs[0]->numel, at = 0;
     In repeats(in[0].t, FL_K_I64);

@@ -62,7 +62,7 @@ OPDEFS = (
     composite("nonzero[tuple](Tensor self, *, Bool as_tuple)", differentiable=False,
               returns="tuple[Tensor, ...] if as_tuple else Tensor",
               doc="Indices of the non-zero elements; ``as_tuple``: one vector per dimension."),
-    composite("where[places](Tensor condition)", forms=_FUNCTION, differentiable=False,
+    composite("where[indices](Tensor condition)", forms=_FUNCTION, differentiable=False,
               returns="tuple[Tensor, ...]",
               doc="Indices of the non-zero elements, one vector per dimension."),
     kernel("isin_of(Tensor elements, Tensor test_elements)", forms=(), differentiable=False,

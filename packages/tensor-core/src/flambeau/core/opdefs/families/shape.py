@@ -136,7 +136,7 @@ OPDEFS = (
               " Int? output_size=None)", doc="Every slice repeated, one after the other."),
     composite("repeat_interleave[places](Tensor repeats, *, Int? output_size=None)",
               differentiable=False, doc="Number i, ``repeats[i]`` times."),
-    kernel("repeat_places(Tensor repeats, Int total)", forms=(), differentiable=False, out=False,
+    kernel("repeat_indices(Tensor repeats, Int total)", forms=(), differentiable=False, out=False,
            doc="Number i, ``repeats[i]`` times, ``total`` in all."),
     kernel("constant_pad_nd(Tensor self, Ints pad, Scalar value=0)", forms=_FUNCTION,
            doc="A border of one number; negative widths crop."),

@@ -9,7 +9,7 @@ def _shift(name, symbol, dunder, doc, **kinds):
 
 
 def _divisor(name, doc):
-    return kernel(f"{name}(Tensor self, Tensor other)", infer="whole_pair", inplace=True,
+    return kernel(f"{name}(Tensor self, Tensor other)", infer="integer_pair", inplace=True,
                   differentiable=False, doc=doc)
 
 
