@@ -244,7 +244,7 @@ GOLDEN = [
 def test_texts(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
-    assert type(caught.value) is kind
+    assert isinstance(caught.value, kind)
     assert str(caught.value) == text
 
 
