@@ -56,8 +56,9 @@ OPDEFS = (
     helper(f"max_pool2d_with_indices(Tensor self, {_POOL}) -> (Tensor values, Tensor indices)",
            forms=_NN,
            doc="Maximum over windows, and where it was (flat index in the plane)."),
-    helper(f"max_pool2d_compact_indices(Tensor self, {_POOL}) -> (Tensor values, Tensor indices)", forms=(),
-           doc="The same; places are of the smallest dtype that holds those of a plane."),
+    helper(f"max_pool2d_compact_indices(Tensor self, {_POOL})"
+           " -> (Tensor values, Tensor indices)",
+           doc="The same; indices are of the smallest dtype that holds those of a plane."),
     helper(f"max_pool2d_values(Tensor self, {_POOL})", forms=(),
            doc="Maximum over windows, without where it was."),
     helper("max_pool2d_grad(Tensor grad, Tensor indices, Shape input_size)",
