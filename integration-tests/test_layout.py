@@ -20,10 +20,10 @@ FLOORS = {
     CORE / "opdefs" / "families": set(),
     CORE / "native": {"common", "dispatch", "runtime"},
     CORE / "composites": {"functions", "methods", "refusals", "tensor_queries"},
-    RULES: {"without"},
+    RULES: set(),
 }
 #: Families without operators of the floor: those made of others, or of formulas alone.
-WITHOUT = {"native": set(), "families": set(), "composites": set(), "rules": {"sort", "random"}}
+WITHOUT = {"native": set(), "families": set(), "composites": set(), "rules": {"sort"}}
 
 
 def rooms(floor: Path) -> set[str]:

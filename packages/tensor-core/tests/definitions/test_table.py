@@ -16,6 +16,7 @@ import flambeau
 from flambeau import core
 from flambeau.core import ops
 from flambeau.core.opdefs import OPDEFS
+from flambeau.core.opdefs.opdef import ROLES
 
 CORE = Path(core.__file__).parent
 
@@ -165,6 +166,13 @@ def test_facts_of_the_rows():
             assert not row.inplace and not row.out, row.key
         if row.differentiable and row.category == "pointwise":
             assert {"float", "int", "complex"} & set(row.formulas)
+
+
+def test_roles_are_numbered_as_in_the_interface():
+    header = (CORE / "include" / "flambeau" / "abi.h").read_text()
+    numbers = {name: int(n) for name, n in re.findall(r"FL_R_(\w+) = (\d+)", header)}
+    renamed = {"Mask": "TENSOR", "Str": "STRING"}
+    assert {renamed.get(name, name.upper()): n for name, n in ROLES.items()} == numbers
 
 
 # ---- deleting a row

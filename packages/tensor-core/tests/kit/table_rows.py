@@ -23,7 +23,7 @@ def supports(row, kind: str) -> bool:
         return True
     if row.call == "quotient_sum":    # integers divide in two ways, and which is meant is unsaid
         return False
-    if kind == "bool" and row.rule == "whole":
+    if kind == "bool" and row.rule == "integer":
         return True
     return kind in ("int", "bool") and row.rule == "float" and "float" in row.formulas
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from flambeau.autograd._names import backward_name
+from flambeau.core._core import OpHandle
 
 __all__ = ["NAMES_BY_RANKS", "NO_DERIVATIVE", "PARTS", "RULES", "backward_name", "find_rule",
            "name_by_ranks", "no_derivative", "rule"]
@@ -107,12 +108,21 @@ def name_by_ranks(key: str, ranks: tuple[int | None, ...]) -> str | None:
 
 
 def load_rules() -> None:
-    """Import the rules that come with the package; they fill the table."""
+    """Import the rules that come with the package; they fill the table.
+
+    What is not differentiable by its definition has no derivative.
+    """
     global _loaded
     if not _loaded:
         import flambeau.autograd.rules  # noqa: F401  (late: rules import the engine)
+        from flambeau.core._core import find_op, op_keys
 
+        NO_DERIVATIVE.update(key for key in op_keys() if _is_constant(find_op(key)))
         _loaded = True          # not before: another thread waits at the import
+
+
+def _is_constant(op: OpHandle) -> bool:
+    return not op.differentiable and op.category != "composite"
 
 
 def find_rule(key: str) -> list[tuple[tuple[str, ...], Rule]] | None:

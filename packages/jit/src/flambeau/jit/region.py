@@ -58,7 +58,7 @@ def can_lower(node: Node) -> bool:
     row = find_row(node.op)
     if row is None or row.category != "pointwise":
         return False
-    if row.rule not in ("promote", "float", "whole", "bool", "real"):
+    if row.rule not in ("promote", "float", "integer", "bool", "real"):
         return False
     kind = compute_kind(row, node)
     if kind is None or FORMULA_OF_KIND[kind] not in row.formulas:
@@ -72,7 +72,7 @@ def can_lower(node: Node) -> bool:
 def compute_kind(row: OpDef, node: Node) -> str | None:
     """The compute type of a node, from the dtypes around it; ``None`` where that is not certain."""
     writes = any(param.writes for param in row.params)
-    if row.rule in ("promote", "float", "whole") and not writes:
+    if row.rule in ("promote", "float", "integer") and not writes:
         return KIND_OF_DTYPE.get(node.outputs[0].dtype)
     operands = _operands(row, node)
     dtypes = {arg.dtype for arg in operands if isinstance(arg, Value)}

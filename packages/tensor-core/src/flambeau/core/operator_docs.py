@@ -21,7 +21,7 @@ class Parameter(NamedTuple):
 RULES = {
     "promote": "The promoted dtype of all operands.",
     "float": "The promoted dtype of all operands; integers and bool give the default float dtype.",
-    "whole": "The promoted dtype of all operands; bool becomes int64.",
+    "integer": "The promoted dtype of all operands; bool becomes int64.",
     "bool": "Computed in the promoted dtype; the result is bool.",
     "real": "The promoted dtype of all operands; complex gives its real counterpart.",
     "first": "The dtype of the first operand.",

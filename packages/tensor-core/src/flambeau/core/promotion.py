@@ -70,7 +70,7 @@ def compute_kind(row: OpDef, values: Mapping[str, Any]) -> str | None:
     kind = kind_of_dtype(_operand_dtype(row, values))
     if row.rule == "float" and kind in ("i64", "bool"):
         kind = kind_of_dtype(_core.get_default_dtype())
-    if row.rule == "whole" and kind == "bool":
+    if row.rule == "integer" and kind == "bool":
         kind = "i64"
     return kind if FORMULA_OF_KIND[kind] in row.formulas else None
 

@@ -16,10 +16,8 @@ from flambeau.core.once import first_use
 from flambeau.core.opdefs import OPDEFS, OpDef
 from flambeau.core.opdefs.derived import derived_row
 from flambeau.core.opdefs.make import pointwise
-from flambeau.core.opdefs.opdef import DTYPE_RULES, FORMULA_OF_KIND, KINDS
+from flambeau.core.opdefs.opdef import DTYPE_RULES, FORMULA_OF_KIND, KINDS, ROLES
 
-_ROLES = ("Tensor", "Operand", "Tensors", "Scalar", "Int", "Float", "Bool", "Dim", "Dims", "Shape",
-          "Ints", "DType", "Device", "Str", "Generator", "Object", "Floats", "Index", "Bools")
 _REAL = {"c64": "f32", "c128": "f64"}
 _registered: dict[str, OpDef] = {}
 
@@ -87,9 +85,8 @@ def _added(row: OpDef):
 
 
 def _param(p) -> tuple:
-    role = _ROLES.index("Tensor" if p.role == "Mask" else p.role)
     flags = p.optional + 2 * p.keyword + 4 * p.has_default
-    return p.name, role, flags, p.default if p.has_default else None
+    return p.name, ROLES[p.role], flags, p.default if p.has_default else None
 
 
 def _result_kind(row: OpDef, kind: str) -> str:

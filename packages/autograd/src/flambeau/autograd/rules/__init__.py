@@ -14,15 +14,15 @@ from flambeau.autograd.rules import (
     norm,
     pointwise,
     pool,
+    random,
     recurrent,
     reduce,
     resample,
     shape,
     special,
     statistics,
-    without,
 )
 
 __all__ = ["attention", "conv", "creation", "fft", "index", "linalg", "loss", "matmul", "norm",
-           "pointwise", "pool", "recurrent", "reduce", "resample", "shape", "special",
-           "statistics", "without"]
+           "pointwise", "pool", "random", "recurrent", "reduce", "resample", "shape", "special",
+           "statistics"]

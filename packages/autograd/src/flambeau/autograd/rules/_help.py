@@ -6,8 +6,8 @@ from flambeau.autograd.transforms.stack import STATE, is_differentiated, zeros_a
 from flambeau.core import Tensor, ops
 
 __all__ = ["conj", "count_of", "full_shape", "is_differentiated", "is_tensor",
-           "matrix_transpose", "normal_dims", "not_implemented", "reshaped", "scaled", "spread",
-           "sum_to_shape", "unreduced", "zeros", "zeros_like"]
+           "matrix_transpose", "normal_dims", "not_implemented", "refused", "reshaped", "scaled",
+           "spread", "sum_to_shape", "unreduced", "zeros", "zeros_like"]
 
 
 def not_implemented(key, name):
@@ -16,6 +16,15 @@ def not_implemented(key, name):
         raise NotImplementedError(
             f"the derivative of {key}() by its argument '{name}' is not implemented: leave it out "
             "of what is differentiated by, or pass it as a constant, x.detach()")
+    return refuse
+
+
+def refused(name):
+    """The rule of an operator whose derivative nobody has written: zeros would be wrong."""
+    def refuse(grads):
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented: if its result is to count as a "
+            "constant, give it x.detach()")
     return refuse
 
 

@@ -6,7 +6,14 @@ for QR; Murray 2016 for Cholesky.
 """
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._compose import vjp_of
-from flambeau.autograd.rules._help import conj, is_differentiated, sum_to_shape, zeros, zeros_like
+from flambeau.autograd.rules._help import (
+    conj,
+    is_differentiated,
+    refused,
+    sum_to_shape,
+    zeros,
+    zeros_like,
+)
 from flambeau.autograd.rules._help import matrix_transpose as mh
 from flambeau.autograd.transforms.stack import plain
 from flambeau.core import ops
@@ -367,3 +374,8 @@ def _matrix_exp(g, self):
 
 
 rule("matrix_exp", self=_matrix_exp)
+
+# ---- derivatives that nobody has written --------------------------------------------------------
+rule("geqrf", self=refused("geqrf"))
+rule("linalg_ldl_factor_ex", self=refused("linalg_ldl_factor_ex"))
+rule("linalg_ldl_solve", LD=refused("linalg_ldl_solve"), B=refused("linalg_ldl_solve"))

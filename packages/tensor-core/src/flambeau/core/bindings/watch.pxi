@@ -128,7 +128,7 @@ cdef int _store_results(const fl_op *op, object result, fl_value *out) except -1
 
 @cython.final
 cdef class OpHandle:
-    """One row (one overload) at run time."""
+    """One overload of an operator, as defined."""
     cdef const fl_op *_op
     cdef readonly str key
     cdef readonly str name
@@ -154,7 +154,7 @@ cdef class OpHandle:
     def dtype_rule(self) -> str:
         """How the dtype of the result follows from the operands."""
         return ("promote", "float", "bool", "real", "first", "custom", "dynamic",
-                "whole")[self._op.dtype_rule]
+                "integer")[self._op.dtype_rule]
 
     @property
     def fields(self) -> tuple:
@@ -165,6 +165,11 @@ cdef class OpHandle:
     @property
     def category(self) -> str:
         return ("pointwise", "reduction", "view", "kernel", "composite")[self._op.category]
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether results may carry gradients; those of comparisons may not."""
+        return bool(self._op.flags & FL_O_DIFFERENTIABLE)
 
     @property
     def nouts(self) -> int:

@@ -4,19 +4,10 @@ from __future__ import annotations
 import json
 
 from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_rows, pointwise_rows
-from flambeau.core.opdefs.opdef import KINDS, OpDef, Param
+from flambeau.core.opdefs.opdef import DTYPE_RULES, KINDS, ROLES, OpDef, Param
 
-_ROLE = {
-    "Tensor": "TENSOR", "Mask": "TENSOR", "Operand": "OPERAND", "Tensors": "TENSORS",
-    "Scalar": "SCALAR", "Int": "INT", "Float": "FLOAT", "Bool": "BOOL", "Dim": "DIM",
-    "Dims": "DIMS", "Shape": "SHAPE", "Ints": "INTS", "DType": "DTYPE", "Device": "DEVICE",
-    "Str": "STRING", "Generator": "GENERATOR", "Object": "OBJECT", "Floats": "FLOATS",
-    "Index": "INDEX", "Bools": "BOOLS",
-}
 _CATEGORY = {"pointwise": "FL_POINTWISE", "reduction": "FL_REDUCTION", "view": "FL_VIEW_OP",
              "kernel": "FL_KERNEL", "composite": "FL_COMPOSITE"}
-_RULE = {"promote": 0, "float": 1, "bool": 2, "real": 3, "first": 4, "custom": 5, "dynamic": 6,
-         "whole": 7}
 _AUTOCAST_FLAGS = ("FL_O_LOWER", "FL_O_SINGLE", "FL_O_WIDEST", "FL_O_SINGLE_GPU")
 _AUTOCAST = {"": (), "lower": ("FL_O_LOWER",), "float32": ("FL_O_SINGLE",),
              "promote": ("FL_O_WIDEST",), "float32 on gpu": ("FL_O_SINGLE_GPU",)}
@@ -105,7 +96,7 @@ def _param(row: OpDef, p: Param) -> str:
                                    ("FL_P_DEFAULT", p.has_default),
                                    ("FL_P_VARIADIC", p.variadic)) if on]
     default = _default(row, p) if p.has_default else "none()"
-    return f'{{"{p.name}", FL_R_{_ROLE[p.role]}, {" | ".join(flags) or "0"}, {{}}, {default}}}'
+    return f'{{"{p.name}", {ROLES[p.role]}, {" | ".join(flags) or "0"}, {{}}, {default}}}'
 
 
 def _default(row: OpDef, p: Param) -> str:
@@ -152,7 +143,8 @@ def _entry(index: int, row: OpDef) -> str:
         ("FL_O_HELPER", not row.forms and not row.aliases),
         ("FL_O_EXACT_OUT", row.exact_out),
         *((flag, flag in _AUTOCAST[row.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
-    return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {_RULE[row.rule]}, {len(row.params)}, '
+    rule = DTYPE_RULES.index(row.rule)
+    return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {rule}, {len(row.params)}, '
             f'{len(row.outputs)}, "{row.name}", "{row.overload}", {json.dumps(row.doc)}, '
             f"p_{row.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "
             "{}}")

@@ -14,8 +14,16 @@ DTYPE_RULES = (
     "first",    # the dtype of the first operand
     "custom",   # the row's own infer decides
     "dynamic",  # custom, and the shape depends on values
-    "whole",    # promoted; bool becomes int64
+    "integer",  # promoted; bool becomes int64
 )
+
+#: What a parameter may be, and its number in the interface (``fl_role`` in abi.h, where a mask is
+#: a tensor): an ``Operand`` is a tensor or a number, ``Dim`` a dimension, ``Dims`` some or all.
+ROLES = {
+    "Tensor": 0, "Mask": 0, "Operand": 1, "Tensors": 2, "Scalar": 3, "Int": 4, "Float": 5,
+    "Bool": 6, "Dim": 7, "Dims": 8, "Shape": 9, "Ints": 10, "DType": 11, "Device": 12, "Str": 13,
+    "Generator": 14, "Object": 15, "Floats": 16, "Index": 17, "Bools": 18,
+}
 
 #: Kinds of formula, in the order of the kernels' compute types.
 KINDS = ("f32", "f64", "i64", "bool", "c64", "c128")

@@ -4,12 +4,8 @@ from __future__ import annotations
 import ast
 import re
 
-from flambeau.core.opdefs.opdef import Param
+from flambeau.core.opdefs.opdef import ROLES, Param
 
-ROLES = {
-    "Tensor", "Operand", "Mask", "Tensors", "Scalar", "Int", "Float", "Bool", "Dim", "Dims",
-    "Shape", "Ints", "DType", "Device", "Str", "Generator", "Object", "Floats", "Index", "Bools",
-}
 _HEAD = re.compile(r"^([\w.]+?)(?:\[(\w+)\])?\((.*?)\)(?:\s*->\s*(.+))?$", re.S)
 _PARAM = re.compile(r"^(\w+)(\(!\))?(\?)?(\*)?\s+(\w+)(?:\s*=\s*(.+))?$")
 

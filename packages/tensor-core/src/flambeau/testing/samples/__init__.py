@@ -102,7 +102,7 @@ def has_formula(row: OpDef, dtype: str) -> bool:
     """Whether a pointwise row takes operands of a dtype."""
     kind = formula_of(dtype)
     floats = row.rule == "float" and kind in ("int", "bool")
-    if row.rule == "whole" and kind == "bool":
+    if row.rule == "integer" and kind == "bool":
         kind = "int"
     assert kind in FORMULA_OF_KIND.values()
     return kind in row.formulas or (floats and "float" in row.formulas)
