@@ -249,10 +249,10 @@ def try_operator(session: nox.Session) -> None:
     if not session.posargs:
         session.error("name an operator: nox -s try -- exp")
     name, *options = session.posargs
-    session.install(*steps.group("dev"))
+    session.install(*steps.group("dev"), *(n for each in PACKAGES for n in each.test_requires))
     for package in PACKAGES:
         steps.install_editable(session, package, ROOT / "build" / "try")
-    session.env.update(FLAMBEAU_TRY=name, PYTHONPATH=str(TOOLS))
+    session.env.update(TRIED_OPERATOR=name, PYTHONPATH=str(TOOLS))
     for suite in (*(each.folder / "tests" for each in PACKAGES), ROOT / "integration-tests"):
         words = ("-q", "-p", "no:cacheprovider", "-p", "only_operator", *options)
         session.run("python", "-m", "pytest", *words, str(suite), success_codes=[0, 5])

@@ -1,6 +1,6 @@
 """A pytest plugin that keeps the tests of one operator: those whose name or parameters hold it.
 
-`FLAMBEAU_TRY=exp` keeps `test_calls[exp-float32]`, `test_exp_of_nan` and `test_rules[exp__d_self]`,
+`TRIED_OPERATOR=exp` keeps `test_calls[exp-float32]`, `test_exp_of_nan` and `test_x[exp__d_self]`,
 but not `test_expand` or `test_calls[expm1]`. A dot in the name, `max.dim`, asks for one overload.
 """
 
@@ -34,7 +34,7 @@ def holds(nodeid: str, operator: str) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect all other tests."""
-    operator = os.environ["FLAMBEAU_TRY"]
+    operator = os.environ["TRIED_OPERATOR"]
     others = [item for item in items if not holds(item.nodeid, operator)]
     items[:] = [item for item in items if holds(item.nodeid, operator)]
     config.hook.pytest_deselected(items=others)

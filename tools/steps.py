@@ -133,7 +133,7 @@ def install_editable(session: nox.Session, package: Package, builds: Path) -> No
 
     Compilers run on what changed since the last time, with kernels for this processor alone.
     """
-    words = ["--no-deps", "--no-build-isolation", "--editable", str(package.folder)]
+    words = ["--no-build-isolation", "--editable", str(package.folder)]
     if not any("scikit-build" in tool for tool in package.build_tools):
         stem = package.distribution.replace("-", "_")
         if not list(Path(session.virtualenv.location).rglob(f"{stem}-*.dist-info")):

@@ -49,7 +49,7 @@ def operands(row, name):
         tensors.append(base.view(shape))
     shape = [max(t.shape[d] for t in tensors) for d in range(count)]
     tensors = [t.expand(shape).clone() for t in tensors]
-    if row.refuses_whole_zeros and not tensors[1].dtype.is_floating_point:
+    if row.refuses_integer_zeros and not tensors[1].dtype.is_floating_point:
         tensors[1][tensors[1] == 0] = 3     # the core raises there
     return tensors
 

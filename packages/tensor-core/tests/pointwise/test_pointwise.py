@@ -34,7 +34,7 @@ def _inputs(row, shape, dtype):
     made = [make(shape, dtype, domain, seed=i) for i in range(operands(row))]
     if row.key == "where":
         made[0] = make(shape, "bool", seed=9)
-    if row.refuses_whole_zeros and made[1].dtype.kind in "iu":
+    if row.refuses_integer_zeros and made[1].dtype.kind in "iu":
         made[1][made[1] == 0] = 3
     return made
 

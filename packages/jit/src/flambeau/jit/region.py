@@ -53,6 +53,9 @@ class Region:
     scalars: list[tuple[Slot | Dim, str]] = field(default_factory=list)
 
 
+_INEXACT = ("float", "bfloat", "complex")
+
+
 def can_lower(node: Node) -> bool:
     """Whether a node can be part of a region: a pointwise row whose dtypes all have rules here."""
     row = find_row(node.op)
@@ -66,6 +69,8 @@ def can_lower(node: Node) -> bool:
     if kind == "c64" and in_double(row):
         return False
     sources = [value.dtype for value in node.inputs]
+    if row.refuses_integers and not any(dtype.startswith(_INEXACT) for dtype in sources):
+        return False        # eager code says why
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
 
 

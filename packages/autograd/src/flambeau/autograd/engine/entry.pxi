@@ -309,8 +309,8 @@ def refuse_derivative(tensor, result, str name, list inputs, str message=None):
     if not FL.get_mode() & FL_M_GRAD or not is_differentiable(pointer(result).dtype):
         return result
     node = function_node(backward_name(name)[0], Refusal(
-        message or f"the derivative for '{name}' is not implemented: if its result is to count as a "
-        "constant, give it x.detach()"), len(inputs))
+        message or f"the derivative for '{name}' is not implemented: if its result is to count "
+        "as a constant, give it x.detach()"), len(inputs))
     for i, value in enumerate(inputs):
         connect(&node.edges[i], pointer(value))
     node.needs = 1

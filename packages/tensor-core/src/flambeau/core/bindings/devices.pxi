@@ -66,7 +66,8 @@ cdef class device:
         name, colon, number = (<str>type).partition(":")
         if colon:
             if index is not None or not number.isdigit():
-                raise ArgumentError(f"device(): cannot read {type!r}; write 'cuda:0' or ('cuda', 0)")
+                raise ArgumentError(
+                    f"device(): cannot read {type!r}; write 'cuda:0' or ('cuda', 0)")
             index = int(number)
         if index is not None and not 0 <= index < 255:
             raise ArgumentError(f"device(): index {index} is out of range")

@@ -103,8 +103,8 @@ def refuse_captured(Tensor t not None, str what):
     """
     if fl_any_capture_scope() and fl_is_captured(<fl_tensor *><PyObject *>t):
         raise RuntimeError(
-            f"{what}() would mutate a captured Tensor of shape {list(t.shape)}: it was made outside "
-            "the function that a transform (grad, vjp, jvp, ...) differentiates, and is no "
+            f"{what}() would mutate a captured Tensor of shape {list(t.shape)}: it was made "
+            "outside the function that a transform (grad, vjp, jvp, ...) differentiates, and is no "
             "argument of it. Pass it to the function as an argument and return it, or change "
             "a x.clone()")
 

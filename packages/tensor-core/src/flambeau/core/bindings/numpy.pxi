@@ -133,7 +133,8 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
         view = memoryview(buffer)
     except TypeError:
         raise ValueError(f"frombuffer(): a {type(buffer).__name__} object does not implement "
-                         "Python buffer protocol.; write tensor(data), or give bytes(data)") from None
+                         "Python buffer protocol.; write tensor(data), or give "
+                         "bytes(data)") from None
     cdef Py_ssize_t length = view.nbytes
     if length == 0 or count == 0:
         raise ValueError(f"frombuffer(): both buffer length ({length}) and count ({count}) must "

@@ -107,9 +107,14 @@ class OpDef:
         return tuple(p for p in self.params if p.role in ("Scalar", "Float", "Int", "Bool"))
 
     @property
-    def refuses_whole_zeros(self) -> bool:
+    def refuses_integer_zeros(self) -> bool:
         """Whether integers have no result where the second operand is 0."""
         return self.call == "division"
+
+    @property
+    def refuses_integers(self) -> bool:
+        """Whether there is no result of integers, though a floating one could be computed."""
+        return self.call == "quotient_sum"
 
     @property
     def signature(self) -> str:

@@ -105,6 +105,8 @@ def has_formula(row: OpDef, dtype: str) -> bool:
     if row.rule == "integer" and kind == "bool":
         kind = "int"
     assert kind in FORMULA_OF_KIND.values()
+    if row.refuses_integers and kind in ("int", "bool"):
+        return False
     return kind in row.formulas or (floats and "float" in row.formulas)
 
 
@@ -133,7 +135,7 @@ def _pointwise(row: OpDef, make: Maker) -> Iterator[Sample]:
             else:
                 args.append(_scalar(p, make.dtype))
             k += p.is_operand
-        if row.refuses_whole_zeros and args[1].dtype.kind in "iu":
+        if row.refuses_integer_zeros and args[1].dtype.kind in "iu":
             args[1][args[1] == 0] = 3  # the core raises there, devices need not
         yield args, {}
     yield from _with_numbers(row, make)
