@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 import weakref
@@ -124,10 +125,15 @@ def _work(
 
 
 def _copy(fetcher: Fetcher) -> Fetcher:
-    """A fetcher with a stream of its own over the same dataset."""
-    copy = Fetcher.__new__(Fetcher)
-    copy.__dict__.update(fetcher.__getstate__())
-    return copy
+    """A fetcher with a stream of its own over the same dataset.
+
+    An iterable dataset is copied, as it is for processes: iterators often keep their place in it.
+    """
+    other = Fetcher.__new__(Fetcher)
+    other.__dict__.update(fetcher.__getstate__())
+    if fetcher.mode == "next":
+        other.dataset = copy.copy(fetcher.dataset)
+    return other
 
 
 def _initialize(
