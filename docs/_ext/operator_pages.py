@@ -75,7 +75,7 @@ def page(section: ModuleType) -> str:
     """Return the page of one section."""
     heading = title(section)
     lines = [heading, "=" * len(heading), ""]
-    for row in section.ROWS:
+    for row in section.OPDEFS:
         if headings(row):
             lines += entry(row)
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from types import TracebackType
 from typing import Any
@@ -11,7 +12,14 @@ from flambeau.autograd._engine import NanWatch, note_places
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "nan_check",
            "set_detect_anomaly"]
 
-_open: list[_Watching] = []
+class _Thread(threading.local):
+    """The blocks that each thread is in: each watches the operators of its own thread."""
+
+    def __init__(self) -> None:
+        self.open: list[_Watching] = []
+
+
+_thread = _Thread()
 
 
 class _Watching:
@@ -26,12 +34,12 @@ class _Watching:
         self._watch = NanWatch(False) if self.check_nan else None
         if self._watch is not None:
             self._watch.__enter__()
-        _open.append(self)
+        _thread.open.append(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
-        _open.remove(self)
+        _thread.open.remove(self)
         if self._watch is not None:
             self._watch.__exit__(kind, value, trace)
         note_places(False, True)
@@ -78,7 +86,7 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = list(_open)
+        self._before = list(_thread.open)
         for block in reversed(self._before):
             block.__exit__(None, None, None)
         self._own = _Watching(check_nan) if mode else None
@@ -135,7 +143,7 @@ def is_anomaly_enabled() -> bool:
         >>> flambeau.is_anomaly_enabled()
         False
     """
-    return bool(_open)
+    return bool(_thread.open)
 
 
 def is_anomaly_check_nan_enabled() -> bool:
@@ -149,7 +157,7 @@ def is_anomaly_check_nan_enabled() -> bool:
         >>> flambeau.is_anomaly_check_nan_enabled()
         False
     """
-    return any(block.check_nan for block in _open)
+    return any(block.check_nan for block in _thread.open)
 
 
 def warn_of_error(node: Any) -> None:

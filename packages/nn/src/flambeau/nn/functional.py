@@ -15,12 +15,12 @@ from __future__ import annotations
 import warnings
 
 import flambeau.core.functional as operators
+import flambeau.nn.grad as grad  # noqa: F401  `F.grad`
 from flambeau import Tensor
 from flambeau.core.functional import *  # noqa: F403  operators; core/functional.pyi shows them
 from flambeau.core.ops import sigmoid as sigmoid
 from flambeau.core.ops import tanh as tanh
 
-from . import grad as grad
 from ._core import ops
 from ._grouped import grouped_mm as grouped_mm
 from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy

@@ -24,12 +24,14 @@ cdef class NanWatch:
 
     def __enter__(self):
         FL.push_interposer(&self.entry)
+        Py_INCREF(<PyObject *>self)     # its entry stays on the thread's stack
         count_nan_check(self.looks_for, 1)
         return self
 
     def __exit__(self, *exception):
+        FL.pop_interposer(&self.entry)  # first: in another thread this is refused
         count_nan_check(self.looks_for, -1)
-        FL.pop_interposer(&self.entry)
+        Py_DECREF(<PyObject *>self)
 
 
 cdef int count_nan_check(int looks_for, int step) except -1:
