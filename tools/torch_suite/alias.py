@@ -45,7 +45,7 @@ class AliasModule(types.ModuleType):
             return found
         return self.__dir__() if name == "__all__" else absent(full)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         """Assign in Flambeau, as a test that replaces a function does; modules are kept here."""
         if isinstance(value, types.ModuleType) or name.startswith("__"):
             # A function hides the module of its name, as `torch.autograd.gradcheck` does.

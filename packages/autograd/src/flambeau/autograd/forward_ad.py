@@ -203,8 +203,13 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     batch = _batch_inside(opened, tensor)
     if batch is not None:
         inner, batched = batch.unwrap(tensor)
-        return _below(batch, lambda x: UnpackedDualTensor(*[
-            None if t is None else batch.wrap(t, batched) for t in unpack_dual(x)]), inner)
+
+        def wrapped(x: Tensor) -> UnpackedDualTensor:
+            primal, tangent = unpack_dual(x)
+            return UnpackedDualTensor(batch.wrap(primal, batched),
+                                      None if tangent is None else batch.wrap(tangent, batched))
+
+        return _below(batch, wrapped, inner)
     primal, tangent = opened.unwrap(tensor)
     return UnpackedDualTensor(ops.alias(primal), tangent)
 

@@ -5,7 +5,7 @@ they are, each inside a vmap of its own; what they keep in their context are who
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd.function import Function, _backward_of, _is_among
@@ -143,6 +143,7 @@ def _generated(cls, level, args, kwargs):
         """Whole batches of a custom function."""
 
         generate_vmap_rule = True
+        spec: Any = None            # of what forward returns
 
         @staticmethod
         def forward(*values):
@@ -181,7 +182,7 @@ def _generated(cls, level, args, kwargs):
             given_flags = keeper.by_argument(flags)
             return tuple(keeper.run(samples, ctx, cls.jvp, given, given_flags,
                                     ctx.flags[ctx.number:]))
-        Generated.jvp = staticmethod(jvp)
+        Generated.jvp = staticmethod(jvp)  # type: ignore[method-assign]
     Generated.__name__ = f"{cls.__name__}Batched"
     return Generated
 

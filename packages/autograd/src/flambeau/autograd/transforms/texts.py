@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 from flambeau.autograd._engine import record_of
 from flambeau.autograd.transforms.stack import STATE, level_of
@@ -68,7 +69,8 @@ def _leads_to(tensor, variables) -> bool:
     if not tensor.requires_grad:
         return False
     wanted = {id(record_of(v)) for v in variables if v.requires_grad}
-    waiting, seen = [record_of(tensor)], set()
+    waiting: list[Any] = [record_of(tensor)]
+    seen: set[int] = set()
     while waiting:
         record = waiting.pop()
         if id(record) in wanted:

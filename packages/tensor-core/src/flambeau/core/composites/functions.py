@@ -83,7 +83,7 @@ def chain_matmul(*matrices, out=None):
     return _op["linalg_multi_dot"](list(matrices), out=out)
 
 
-FUNCTIONS = {  # type: dict[str, object]
+FUNCTIONS: dict[str, object] = {
     **creation.FUNCTIONS, **windows.FUNCTIONS, **tensor_queries.FUNCTIONS,
     **flat_names.FUNCTIONS, **data.FUNCTIONS, **settings.FUNCTIONS,
     "resize_as_": resizing.resize_as_, "empty_permuted": permuted.empty_permuted,
@@ -91,5 +91,4 @@ FUNCTIONS = {  # type: dict[str, object]
                                index_put_, chain_matmul, einsum, conj, real, imag)}}
 
 #: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
-NAMESPACE_FUNCTIONS = {
-    **windows.WINDOWS, **fft.NAMESPACE_FUNCTIONS}  # type: dict[str, object]
+NAMESPACE_FUNCTIONS: dict[str, object] = {**windows.WINDOWS, **fft.NAMESPACE_FUNCTIONS}

@@ -14,9 +14,9 @@ def refusing(name, results, *inputs):
     Returns:
         The results.
     """
-    inputs = [x for x in inputs if x is not None and x.requires_grad]
-    if not inputs:
+    with_history = [x for x in inputs if x is not None and x.requires_grad]
+    if not with_history:
         return results
     if isinstance(results, tuple):
-        return tuple([inputs[0]._refuse_derivative(r, name, inputs) for r in results])
-    return inputs[0]._refuse_derivative(results, name, inputs)
+        return tuple([with_history[0]._refuse_derivative(r, name, with_history) for r in results])
+    return with_history[0]._refuse_derivative(results, name, with_history)

@@ -391,6 +391,6 @@ def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_g
     return _place(x, out, requires_grad)
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
     empty, empty_strided, zeros, ones, full, scalar_tensor, arange, linspace, logspace, eye, rand,
     randn, randint, randperm)}

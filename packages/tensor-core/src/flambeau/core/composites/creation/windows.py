@@ -219,8 +219,8 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     return _finish(result, window_length, dtype, device, requires_grad)
 
 
-WINDOWS = {f"signal.windows.{f.__name__}": f for f in (
+WINDOWS = {f"signal.windows.{f.__name__}": f for f in (  # type: dict[str, object]
     bartlett, blackman, cosine, exponential, gaussian, general_cosine, general_hamming, hamming,
     hann, kaiser, nuttall)}
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
     hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window)}

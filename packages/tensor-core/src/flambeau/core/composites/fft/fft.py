@@ -309,4 +309,4 @@ def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requir
     return _frequencies("rfftfreq", ((0, n // 2 + 1),), n, d, out, dtype, device, requires_grad)
 
 
-NAMESPACE_FUNCTIONS = {"fft.fftfreq": fftfreq, "fft.rfftfreq": rfftfreq}
+NAMESPACE_FUNCTIONS: dict[str, object] = {"fft.fftfreq": fftfreq, "fft.rfftfreq": rfftfreq}
