@@ -1,1 +1,1 @@
-"""Build-time generators: the operator table in, C++ and Cython sources out."""
+"""Build-time generators: operator definitions in, C++ and Cython sources out."""

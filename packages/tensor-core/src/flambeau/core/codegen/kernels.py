@@ -13,7 +13,7 @@ from flambeau.core.opdefs.opdef import KINDS
 _C = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "uint8_t", "c64": "fl_c64",
       "c128": "fl_c128"}
 
-HEAD = """// Generated from the operator table; do not edit.
+HEAD = """// Generated from the operator definitions; do not edit.
 #include "pw_helpers.h"
 #include "dispatch/pointwise.h"
 #define FL_CAT2(a, b) a##b

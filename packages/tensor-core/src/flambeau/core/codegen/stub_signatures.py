@@ -1,4 +1,4 @@
-"""Rows of the operator table as ``def`` lines of a stub."""
+"""Operator definitions as ``def`` lines of a stub."""
 from __future__ import annotations
 
 import re

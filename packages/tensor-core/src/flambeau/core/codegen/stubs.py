@@ -14,7 +14,7 @@ from flambeau.core.codegen import stub_signatures as signatures
 from flambeau.core.codegen.plan import Export, all_rows, exports
 
 TEMPLATES = Path(__file__).parent / "stub_templates"
-_HEAD = "# Generated from the operator table; do not edit.\n"
+_HEAD = "# Generated from the operator definitions; do not edit.\n"
 _OPS = '''from builtins import bool as _bool, complex as _complex, float as _float, int as _int
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, overload

@@ -1,4 +1,4 @@
-"""What a row of the operator table says."""
+"""What an operator definition says."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
