@@ -147,7 +147,14 @@ def _entry(index: int, row: OpDef) -> str:
     return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {rule}, {len(row.params)}, '
             f'{len(row.outputs)}, "{row.name}", "{row.overload}", {json.dumps(row.doc)}, '
             f"p_{row.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "
-            "{}}")
+            f"{{0, 0, {_counts(row)}, 0}}}}")
+
+
+def _counts(row: OpDef) -> str:
+    keywords = [p.keyword for p in row.params]
+    positional = keywords.index(True) if any(keywords) else len(keywords)
+    required = sum(not p.has_default and not p.variadic for p in row.params)
+    return f"FL_PARAMETER_COUNTS({positional}, {required})"
 
 
 def _exports() -> str:

@@ -135,19 +135,6 @@ int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 
 thread_local int64_t fl_dynamic_size = -1;
 
-static int device_of_call(const fl_value *in, int n, fl_tensor *const *outs, int nouts) {
-    int device = nouts ? (int)outs[0]->device_type : FL_CPU;
-    for (int i = 0; i < n; i++) {
-        const fl_tensor *t = fl_t(in[i]);
-        if (t && t->device_type != FL_CPU)
-            return t->device_type;
-        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
-            if (in[i].ts[k] && in[i].ts[k]->device_type != FL_CPU)
-                return in[i].ts[k]->device_type;
-    }
-    return device;
-}
-
 static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
                          fl_tensor *const *outs) {
     if (device == FL_META)
@@ -222,11 +209,40 @@ static int count_on_host(fl_tensor *t) {
     return fl_dynamic_size < 0 ? fl_raise() : 0;
 }
 
+/* What the arguments of a call have in common, found in one walk. */
+struct Survey {
+    uint32_t flags = 0;         /* of any tensor */
+    int device = FL_CPU;        /* of the first tensor that is elsewhere */
+    bool complex_number = false;
+    void add(const fl_tensor *t) {
+        flags |= t->flags;
+        if (FL_UNLIKELY(t->device_type != FL_CPU) && device == FL_CPU)
+            device = t->device_type;
+    }
+};
+
+static inline Survey survey(const fl_value *in, int n) {
+    Survey s;
+    for (int i = 0; i < n; i++) {
+        if (in[i].tag == FL_TENSOR) {
+            if (in[i].t)
+                s.add(in[i].t);
+        } else if (FL_UNLIKELY(in[i].tag == FL_TENSORS)) {
+            for (uint32_t k = 0; k < in[i].len; k++)
+                if (in[i].ts[k])
+                    s.add(in[i].ts[k]);
+        } else {
+            s.complex_number |= in[i].tag == FL_COMPLEX;
+        }
+    }
+    return s;
+}
+
 /* Tensors of transform levels do not come this far, but for those that left their transform. */
 PyObject *fl_level_escaped = nullptr;
 
 static int check_escaped(const fl_op *op, const fl_tensor *t) {
-    if (!t || FL_LIKELY(!(t->flags >> FL_LEVEL_SHIFT)))
+    if (!t || !(t->flags >> FL_LEVEL_SHIFT))
         return 0;
     PyObject *done = PyObject_CallFunction(fl_level_escaped, "Os", t, op->name);
     Py_XDECREF(done);
@@ -248,7 +264,7 @@ static int check_all_escaped(const fl_op *op, const fl_value *in, int n) {
  * result. Numbers that are operands make the result complex. */
 static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, const fl_spec *result) {
     for (int i = 0; i < n; i++) {
-        if (FL_LIKELY(in[i].tag != FL_COMPLEX) || in[i].c[1] == 0 || fl_is_complex(result->dtype) ||
+        if (in[i].tag != FL_COMPLEX || in[i].c[1] == 0 || fl_is_complex(result->dtype) ||
             op->params[i].role != FL_R_SCALAR)
             continue;
         PyErr_Format(PyExc_RuntimeError, "%s: value of argument '%s' cannot be converted to %s "
@@ -259,17 +275,39 @@ static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, con
     return 0;
 }
 
-int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    fl_spec specs[FL_MAX_OUTS];
-    if (FL_UNLIKELY(fl_level_escaped != nullptr) && check_all_escaped(op, in, n) < 0)
+static inline int run_on(int device, const fl_op *op, const fl_value *in, int n,
+                         fl_tensor *const *outs) {
+    if (op->category == FL_VIEW_OP)
+        return 0;
+    if (device == FL_CPU)
+        device = outs[0]->device_type;      /* a new tensor, made of numbers */
+    return device == FL_CPU ? run_cpu(op, in, n, outs) : run_elsewhere(device, op, in, n, outs);
+}
+
+/* Results are made, none of them given. */
+static int call_making(const fl_op *op, const fl_value *in, int n, fl_value *out, int device,
+                       const fl_spec *specs) {
+    fl_tensor *outs[FL_MAX_OUTS];
+    int made = 0;
+    while (made < op->nouts && (outs[made] = allocate(&specs[made], in)))
+        made++;
+    if (made < op->nouts || run_on(device, op, in, n, outs) < 0) {
+        while (made > 0)
+            Py_DECREF(outs[--made]);
         return -1;
+    }
+    for (int i = 0; i < op->nouts; i++) {
+        out[i].tag = FL_TENSOR;
+        out[i].t = outs[i];
+    }
+    return 0;
+}
+
+/* Results are written to the tensors of `out`, through new ones where they share memory with an
+ * argument; those that are not given are made. */
+static int call_writing(const fl_op *op, const fl_value *in, int n, fl_value *out, int device,
+                        const fl_spec *specs) {
     fl_tensor *outs[FL_MAX_OUTS], *targets[FL_MAX_OUTS];
-    if (FL_UNLIKELY(op->dtype_rule == FL_D_DYNAMIC) && count_on_host(in[op->nparams - 1].t) < 0)
-        return -1;
-    if (op->infer(op, in, n, specs) < 0)
-        return fl_raise();
-    if (FL_UNLIKELY(check_complex_numbers(op, in, n, specs) < 0))
-        return -1;
     int made = 0, status = 0;
     for (; made < op->nouts; made++) {
         fl_tensor *target = out[made].tag == FL_TENSOR ? out[made].t : nullptr;
@@ -286,12 +324,7 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         if (!outs[made])
             break;
     }
-    if (made < op->nouts)
-        status = -1;
-    else if (op->category != FL_VIEW_OP) {
-        int device = device_of_call(in, n, outs, op->nouts);
-        status = device == FL_CPU ? run_cpu(op, in, n, outs) : run_elsewhere(device, op, in, n, outs);
-    }
+    status = made < op->nouts ? -1 : run_on(device, op, in, n, outs);
     for (int i = 0; i < made && status == 0; i++) {
         if (!targets[i])
             continue;
@@ -312,6 +345,29 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         }
     }
     return status;
+}
+
+static inline bool writes(const fl_op *op, const fl_value *out) {
+    for (int i = 0; i < op->nouts; i++)
+        if (out[i].tag == FL_TENSOR)
+            return true;
+    return false;
+}
+
+int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_spec specs[FL_MAX_OUTS];
+    Survey seen = survey(in, n);
+    if (FL_UNLIKELY(seen.flags >> FL_LEVEL_SHIFT) && fl_level_escaped &&
+        check_all_escaped(op, in, n) < 0)
+        return -1;
+    if (FL_UNLIKELY(op->dtype_rule == FL_D_DYNAMIC) && count_on_host(in[op->nparams - 1].t) < 0)
+        return -1;
+    if (op->infer(op, in, n, specs) < 0)
+        return fl_raise();
+    if (FL_UNLIKELY(seen.complex_number) && check_complex_numbers(op, in, n, specs) < 0)
+        return -1;
+    return FL_UNLIKELY(writes(op, out)) ? call_writing(op, in, n, out, seen.device, specs)
+                                        : call_making(op, in, n, out, seen.device, specs);
 }
 
 /* Bytes seen as another dtype have no derivative: such a view takes no part in its base's history,

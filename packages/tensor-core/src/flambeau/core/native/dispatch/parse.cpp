@@ -104,6 +104,17 @@ static int missing(const fl_op *op, int i) {
     return -1;
 }
 
+/* fl_unbox, with the most frequent case in line. */
+static inline int unbox(PyObject *o, const fl_op *op, const fl_param *p, fl_value *v,
+                        fl_arena *arena) {
+    if (FL_LIKELY(p->role <= FL_R_OPERAND) && fl_tensor_check(o)) {
+        v->tag = FL_TENSOR;
+        v->t = (fl_tensor *)o;
+        return 0;
+    }
+    return fl_unbox(o, op, p, v, arena);
+}
+
 int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
              fl_value *values, fl_arena *arena, PyObject **out) {
     int positional = fl_count_positional(op);
@@ -125,7 +136,7 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
             at = nargs;
             break;
         }
-        if (fl_unbox(args[at], op, p, &values[i], arena) < 0)
+        if (unbox(args[at], op, p, &values[i], arena) < 0)
             return -1;
     }
     if (at < nargs)
@@ -168,10 +179,8 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
 /* ---- overloads ---------------------------------------------------------------------------------- */
 
 bool fl_may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    int positional = fl_count_positional(op), required = 0;
+    int positional = fl_count_positional(op), required = fl_count_required(op);
     Py_ssize_t given = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    for (int i = 0; i < op->nparams; i++)
-        required += !(op->params[i].flags & (FL_P_DEFAULT | FL_P_VARIADIC));
     for (int i = 0; i < positional; i++) {
         if (gathers(op, i, positional) || (op->params[i].flags & FL_P_VARIADIC))
             return true;

@@ -154,12 +154,10 @@ struct fl_hooks {
 };
 extern fl_hooks fl_python;
 
-static inline int fl_count_positional(const fl_op *op) {
-    int n = 0;
-    while (n < op->nparams && !(op->params[n].flags & FL_P_KEYWORD))
-        n++;
-    return n;
-}
+/* How many parameters may be given by position, and how many must be given. */
+#define FL_PARAMETER_COUNTS(positional, required) ((uint64_t)((positional) | (required) << 8))
+static inline int fl_count_positional(const fl_op *op) { return (int)(op->reserved[2] & 255); }
+static inline int fl_count_required(const fl_op *op) { return (int)(op->reserved[2] >> 8); }
 /* Parse a vectorcall's arguments into op->nparams values (defaults filled in) and `out`. */
 int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
              fl_value *values, fl_arena *arena, PyObject **out);

@@ -33,7 +33,18 @@ static int ensure_table(void) {
     return by_key ? 0 : -1;
 }
 
+/* Counts that every call from Python needs; the generator writes them for built-in operators. */
+static void count_parameters(fl_op *op) {
+    int positional = 0, required = 0;
+    while (positional < op->nparams && !(op->params[positional].flags & FL_P_KEYWORD))
+        positional++;
+    for (int i = 0; i < op->nparams; i++)
+        required += !(op->params[i].flags & (FL_P_DEFAULT | FL_P_VARIADIC));
+    op->reserved[2] = FL_PARAMETER_COUNTS(positional, required);
+}
+
 int fl_add_op(fl_op *op) {
+    count_parameters(op);
     if (!op->call)
         op->call = fl_call_generic;
     return ensure_table() < 0 ? -1 : add(op);
