@@ -1,5 +1,6 @@
-"""Calls on tiny inputs of the rows that the contract kit has no samples for: composites, which
-are tested through what they call, and rows whose samples are too large for what is timed here.
+"""Calls on tiny inputs of the definitions that the contract kit has no samples for: composites,
+which are tested through what they call, and definitions whose samples are too large for what is
+timed here.
 
 Arrays stand for tensors; tuples and numbers are given as they are.
 """
@@ -141,5 +142,5 @@ CALLS: dict[str, tuple] = {
     "ctc_loss": (np.log(_f(4, 2, 3)), _i(2, 2, 2) + 1, (4, 4), (2, 2)),
 }  # fmt: skip
 
-#: Rows whose tensors are given one by one.
+#: Definitions whose tensors are given one by one.
 ONE_BY_ONE = ("block_diag", "broadcast_tensors", "cartesian_prod", "meshgrid")

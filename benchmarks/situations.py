@@ -42,12 +42,12 @@ REPEATS, SLICES = 25, 60  # the best of many short slices: what else runs falls 
 ENOUGH = 10e6  # nanoseconds after which a slow call is measured well enough
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AttributeError)
 
-Times = dict[str, dict[str, float]]  # situation -> row -> multiple of what `add` takes
+Times = dict[str, dict[str, float]]  # situation -> operator -> multiple of what `add` takes
 
 
 @dataclass
 class Call:
-    """One way to call a row: a function and its arguments."""
+    """One way to call an operator: a function and its arguments."""
 
     function: Callable[..., Any]
     args: list[Any]
@@ -68,13 +68,13 @@ class Call:
         return min(slices) / REPEATS
 
 
-def function_in(library: Any, row: OpDef) -> Callable[..., Any] | None:
-    """Return the function or method that users of a library call a row by."""
-    if row.overload:
+def function_in(library: Any, opdef: OpDef) -> Callable[..., Any] | None:
+    """Return the function or method that users of a library call an operator by."""
+    if opdef.overload:
         return None
     places = {"function": "", "method": "Tensor.", "nn": "nn.functional."}
-    paths = [places[form] + row.name for form in row.forms if form in places]
-    for path in paths + [alias for alias in row.aliases if "." in alias]:
+    paths = [places[form] + opdef.name for form in opdef.forms if form in places]
+    for path in paths + [alias for alias in opdef.aliases if "." in alias]:
         found = library
         for name in path.split("."):
             found = getattr(found, name, None)
@@ -83,12 +83,12 @@ def function_in(library: Any, row: OpDef) -> Callable[..., Any] | None:
     return None
 
 
-def small_arguments(row: OpDef) -> tuple[str, list[Any]] | None:
-    """Return a dtype and small contiguous arguments: floats where the row takes them."""
-    if row.name in CALLS:
-        return "float32", list(CALLS[row.name])
+def small_arguments(opdef: OpDef) -> tuple[str, list[Any]] | None:
+    """Return a dtype and small contiguous arguments: floats where the operator takes them."""
+    if opdef.name in CALLS:
+        return "float32", list(CALLS[opdef.name])
     for dtype in ("float32", "int64", "complex64"):
-        for args, _ in samples(row, dtype):
+        for args, _ in samples(opdef, dtype):
             arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
             if arrays and all(
                 a.flags.c_contiguous and 0 < a.size <= SMALL and a.ndim for a in arrays
@@ -110,26 +110,26 @@ def value_in(library: Any, arg: Any, dtype: str) -> Any:
     return arg
 
 
-def plain_call(library: Any, row: OpDef) -> Call | None:
-    """Return a call of a row on small contiguous inputs."""
-    function = function_in(library, row)
-    found = small_arguments(row)
-    if function is None or found is None or any(param.writes for param in row.params):
+def plain_call(library: Any, opdef: OpDef) -> Call | None:
+    """Return a call of an operator on small contiguous inputs."""
+    function = function_in(library, opdef)
+    found = small_arguments(opdef)
+    if function is None or found is None or any(param.writes for param in opdef.params):
         return None
     values = [value_in(library, arg, found[0]) for arg in found[1]]
-    if row.name in ONE_BY_ONE:
+    if opdef.name in ONE_BY_ONE:
         return Call(function, values)
-    split = [param.keyword for param in row.params].count(False)
-    names = [param.name for param in row.params]
+    split = [param.keyword for param in opdef.params].count(False)
+    names = [param.name for param in opdef.params]
     keywords = dict(zip(names[split:], values[split:], strict=False))
     return Call(function, values[:split], keywords)
 
 
-def situations(library: Any, row: OpDef, call: Call) -> Iterator[tuple[str, Call]]:
-    """Yield the call in each situation that the row allows."""
+def situations(library: Any, opdef: OpDef, call: Call) -> Iterator[tuple[str, Call]]:
+    """Yield the call in each situation that the operator allows."""
     yield "contiguous", call
     first, *others = call.args
-    if not isinstance(first, library.Tensor) or row.name in ONE_BY_ONE:
+    if not isinstance(first, library.Tensor) or opdef.name in ONE_BY_ONE:
         return
 
     def with_(*args: Any) -> Call:
@@ -137,21 +137,21 @@ def situations(library: Any, row: OpDef, call: Call) -> Iterator[tuple[str, Call
 
     yield "broadcast", with_(first[:1].expand(first.shape), *others)
     yield "strided", with_(library.stack([first, first], -1)[..., 0], *others)
-    if others and row.params[1].role == "Operand" and isinstance(others[0], library.Tensor):
+    if others and opdef.params[1].role == "Operand" and isinstance(others[0], library.Tensor):
         yield "mixed dtype", with_(first, others[0].double(), *others[1:])
         yield "number", with_(first, 2, *others[1:])
-    if row.differentiable and first.dtype.is_floating_point:
+    if opdef.differentiable and first.dtype.is_floating_point:
         yield "leaf with grad", with_(first.clone().requires_grad_(True), *others)
     if others:
-        named = {row.params[len(call.args) - 1].name: others[-1]}
+        named = {opdef.params[len(call.args) - 1].name: others[-1]}
         yield "keyword", Call(call.function, call.args[:-1], {**call.kwargs, **named})
 
 
-def times_of(library: Any, row: OpDef) -> dict[str, float]:
-    """Return the nanoseconds of a row per situation."""
-    call = plain_call(library, row)
+def times_of(library: Any, opdef: OpDef) -> dict[str, float]:
+    """Return the nanoseconds of an operator per situation."""
+    call = plain_call(library, opdef)
     found = {}
-    for title, variant in situations(library, row, call) if call else ():
+    for title, variant in situations(library, opdef, call) if call else ():
         took = variant.nanoseconds()
         if took is not None:
             found[title] = took
@@ -159,7 +159,7 @@ def times_of(library: Any, row: OpDef) -> dict[str, float]:
 
 
 def measure() -> tuple[float, Times, Times]:
-    """Return what `add` takes, every row per situation, and the peer's times of the same.
+    """Return what `add` takes, every operator per situation, and the peer's times of the same.
 
     All are in the units of the moment, the time of `add` beside them, since a machine's speed
     changes with what else it does.
@@ -169,13 +169,13 @@ def measure() -> tuple[float, Times, Times]:
     ours: Times = {}
     theirs: Times = {}
     units = []
-    for row in OPDEFS:
+    for opdef in OPDEFS:
         for library, table in ((flambeau, ours), (peer, theirs)):
             before = unit.nanoseconds() or 0.0
-            times = times_of(library, row) if library else {}
+            times = times_of(library, opdef) if library else {}
             units.append(min(before, unit.nanoseconds() or 0.0))
             for title, took in times.items():
-                table.setdefault(title, {})[row.name] = took / units[-1]
+                table.setdefault(title, {})[opdef.name] = took / units[-1]
     return min(units), ours, theirs
 
 
@@ -195,8 +195,11 @@ def beside_peer(ours: dict[str, float], theirs: dict[str, float]) -> str:
 
 
 def flat(times: Times) -> dict[str, float]:
-    """Return all situations of all rows as one dictionary."""
-    return {f"{title} {name}": took for title, rows in times.items() for name, took in rows.items()}
+    """Return all situations of all operators as one dictionary."""
+
+    return {
+        f"{title} {name}": took for title, named in times.items() for name, took in named.items()
+    }
 
 
 def report(ours: Times, theirs: Times) -> None:
@@ -206,14 +209,15 @@ def report(ours: Times, theirs: Times) -> None:
         names = ", ".join(f"{name} {factors[name]:.1f}" for name in reversed(slowest))
         peers = flat(theirs) if title == "all" else theirs.get(title, {})
         print(
-            f"{title:15} {len(factors):4} rows  median {statistics.median(factors.values()):4.1f}"
+            f"{title:15} {len(factors):4} operators  "
+            f"median {statistics.median(factors.values()):4.1f}"
             f"  p90 {percentile(factors):4.1f}{beside_peer(factors, peers)}  ({names})"
         )
 
 
 def report_above(ours: Times, limit: float) -> None:
-    """Print the rows above a factor, with their factor in every situation."""
-    slow = {name for rows in ours.values() for name, factor in rows.items() if factor > limit}
+    """Print the operators above a factor, with their factor in every situation."""
+    slow = {name for opdefs in ours.values() for name, factor in opdefs.items() if factor > limit}
     for name in sorted(slow, key=lambda name: -ours["contiguous"].get(name, 0.0)):
         factors = [f"{t} {ours[t][name]:.1f}" for t in ours if name in ours[t]]
         print(f"{name:32} {', '.join(factors)}")

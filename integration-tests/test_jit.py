@@ -162,12 +162,12 @@ def test_writing_to_leaves_is_an_error_as_in_eager():
 
 
 def test_operators_registered_at_run_time():
-    row = flambeau.core.register_op(
+    operator = flambeau.core.register_op(
         "jit_test_scaled(Tensor self, Scalar by) -> Tensor", float="self * by + 1")
-    program = jit.trace(lambda x: row(x, 3.0).exp() * 2, flambeau.randn(4, 2))
+    program = jit.trace(lambda x: operator(x, 3.0).exp() * 2, flambeau.randn(4, 2))
     assert "jit_test_scaled(%0, by=3.0)" in str(program.graph)
     x = flambeau.randn(3, 2)
-    assert flambeau.equal(program(x), row(x, 3.0).exp() * 2)
+    assert flambeau.equal(program(x), operator(x, 3.0).exp() * 2)
     assert flambeau.equal(program.reference(x), program(x))
 
 

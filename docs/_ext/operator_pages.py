@@ -34,36 +34,37 @@ def title(section: ModuleType) -> str:
     return (section.__doc__ or section.__name__).strip().splitlines()[0].rstrip(".")
 
 
-def arguments(row: OpDef, bound: bool = False) -> str:
+def arguments(opdef: OpDef, bound: bool = False) -> str:
     """Return `(self, other, *, out=None)`, without `self` when it is bound."""
-    text = row.signature[row.signature.index("(") :]
+    text = opdef.signature[opdef.signature.index("(") :]
     return re.sub(r"^\(\w+(, )?", "(", text) if bound else text
 
 
-def headings(row: OpDef) -> list[str]:
-    """Return the signatures under which one row can be called."""
+def headings(opdef: OpDef) -> list[str]:
+    """Return the signatures under which one definition can be called."""
     found = []
-    if "function" in row.forms:
-        found += [f"flambeau.{name}{arguments(row)}" for name in (row.name, *row.plain_aliases)]
-    found += [f"flambeau.{name}{arguments(row)}" for name in row.aliases if "." in name]
-    if "nn" in row.forms:
-        found.append(f"flambeau.nn.functional.{row.name}{arguments(row)}")
-    if "method" in row.forms:
-        found.append(f"Tensor.{row.name}{arguments(replace(row, out=False), bound=True)}")
-    if "method" in row.forms and row.inplace:
-        found.append(f"Tensor.{row.name}_{arguments(replace(row, out=False), bound=True)}")
+    if "function" in opdef.forms:
+        names = (opdef.name, *opdef.plain_aliases)
+        found += [f"flambeau.{name}{arguments(opdef)}" for name in names]
+    found += [f"flambeau.{name}{arguments(opdef)}" for name in opdef.aliases if "." in name]
+    if "nn" in opdef.forms:
+        found.append(f"flambeau.nn.functional.{opdef.name}{arguments(opdef)}")
+    if "method" in opdef.forms:
+        found.append(f"Tensor.{opdef.name}{arguments(replace(opdef, out=False), bound=True)}")
+    if "method" in opdef.forms and opdef.inplace:
+        found.append(f"Tensor.{opdef.name}_{arguments(replace(opdef, out=False), bound=True)}")
     return found
 
 
-def entry(row: OpDef) -> list[str]:
-    """Return the lines that describe one row."""
-    first, *others = headings(row)
+def entry(opdef: OpDef) -> list[str]:
+    """Return the lines that describe one definition."""
+    first, *others = headings(opdef)
     lines = [f".. py:function:: {first}"]
     lines += [f"                 {other}" for other in others]
-    lines += ["   :no-index:", "", f"   {row.doc}", ""]
-    for name, formula in row.formulas.items():
+    lines += ["   :no-index:", "", f"   {opdef.doc}", ""]
+    for name, formula in opdef.formulas.items():
         lines.append(f"   :{name} formula: ``{formula}``")
-    known = find_op(row.key)
+    known = find_op(opdef.key)
     lines += [f"   :param {name}: {text}" for name, text in arguments_of(known)]
     if returned := result(known):
         lines.append(f"   :returns: {returned}")
@@ -75,9 +76,9 @@ def page(section: ModuleType) -> str:
     """Return the page of one section."""
     heading = title(section)
     lines = [heading, "=" * len(heading), ""]
-    for row in section.OPDEFS:
-        if headings(row):
-            lines += entry(row)
+    for opdef in section.OPDEFS:
+        if headings(opdef):
+            lines += entry(opdef)
     return "\n".join(lines)
 
 

@@ -24,10 +24,10 @@ def page() -> str:
     """Return the page, a table."""
     lines = [HEADING, "=" * len(HEADING), "", INTRODUCTION, ".. list-table::", "   :header-rows: 1",
              "", "   * - Operator", "     - Tangents", "     - Batches"]
-    for row in sorted(OPDEFS, key=lambda row: row.key):
-        if row.category != "composite":
-            lines += [f"   * - ``{row.key}``", f"     - {forward_way(row.key)}",
-                      f"     - {batch_way(row.key)}"]
+    for opdef in sorted(OPDEFS, key=lambda opdef: opdef.key):
+        if opdef.category != "composite":
+            lines += [f"   * - ``{opdef.key}``", f"     - {forward_way(opdef.key)}",
+                      f"     - {batch_way(opdef.key)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -5,12 +5,12 @@ import io
 
 import numpy as np
 import pytest
-from missing_rows import MISSING, REAL_ONLY, SIGNED_ONLY
+from missing_kernels import MISSING, REAL_ONLY, SIGNED_ONLY
 
 import flambeau
 from flambeau.cuda import source
 from flambeau.testing.backend import report, run_contract
-from flambeau.testing.contract_rows import rows_to_check
+from flambeau.testing.contract_operators import opdefs_to_check
 from flambeau.testing.convert import results_of
 from flambeau.testing.samples import samples
 
@@ -26,14 +26,14 @@ def test_contract(outcomes):
 
 
 def test_missing_rows_are_known(outcomes):
-    keys = {row.key for row in rows_to_check()}
+    keys = {opdef.key for opdef in opdefs_to_check()}
     missing = {o.name for o in outcomes if o.missing} & keys
     assert missing == MISSING | SIGNED_ONLY | REAL_ONLY
 
 
 def test_all_pointwise_and_reduction_kernels_ran(outcomes, simulated):
     for key in ("add", "where", "exp", "gelu_exact__d_self"):
-        name = source.kernel_name(source.find_row(key), "f32")
+        name = source.kernel_name(source.find_opdef(key), "f32")
         assert {f"{name}_near", f"{name}_far"} <= simulated.launched
     for key in source.REDUCTIONS:
         assert any(k.startswith(f"r_{key.replace('.', '_')}_") for k in simulated.launched)
@@ -42,12 +42,12 @@ def test_all_pointwise_and_reduction_kernels_ran(outcomes, simulated):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64", "int32"])
 def test_pointwise_rows_equal_the_cpu_to_the_bit(simulated, dtype):
     compared = 0
-    for row in rows_to_check():
-        for args, _ in samples(row, dtype) if row.category == "pointwise" else ():
-            for (got, _), (want, _) in zip(results_of(row.key, args, "cudasim", dtype),
-                                           results_of(row.key, args, "cpu", dtype), strict=True):
+    for opdef in opdefs_to_check():
+        for args, _ in samples(opdef, dtype) if opdef.category == "pointwise" else ():
+            for (got, _), (want, _) in zip(results_of(opdef.key, args, "cudasim", dtype),
+                                           results_of(opdef.key, args, "cpu", dtype), strict=True):
                 same = np.array_equal(got, want, equal_nan=got.dtype.kind in "fc")
-                assert same, f"{row.key} of {[np.shape(a) for a in args]}"
+                assert same, f"{opdef.key} of {[np.shape(a) for a in args]}"
                 compared += 1
     assert compared > 100
 

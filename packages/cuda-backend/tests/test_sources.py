@@ -6,10 +6,10 @@ import os
 
 import nvrtc
 import pytest
-from missing_rows import MISSING
+from missing_kernels import MISSING
 
 from flambeau.core.opdefs import OPDEFS
-from flambeau.core.opdefs.derived import derived_rows
+from flambeau.core.opdefs.derived import derived_opdefs
 from flambeau.cuda import source
 
 ARCHITECTURES = ("compute_80", pytest.param("compute_90", marks=pytest.mark.slow))
@@ -18,17 +18,17 @@ ARCHITECTURES = ("compute_80", pytest.param("compute_90", marks=pytest.mark.slow
 def test_every_row_and_kind_has_kernels():
     kernels = [k for names in source.module_names() for k in source.module(*names).kernels]
     assert len(kernels) == len(set(kernels))
-    for row in (*OPDEFS, *derived_rows(OPDEFS)):
-        if row.category == "pointwise" and "float" in row.formulas:
-            assert f"{source.kernel_name(row, 'f32')}_near" in kernels
-            assert f"{source.kernel_name(row, 'f32')}_far" in kernels
-        if row.category == "reduction":
-            assert (row.key in source.REDUCTIONS) != (row.key in MISSING)
+    for opdef in (*OPDEFS, *derived_opdefs(OPDEFS)):
+        if opdef.category == "pointwise" and "float" in opdef.formulas:
+            assert f"{source.kernel_name(opdef, 'f32')}_near" in kernels
+            assert f"{source.kernel_name(opdef, 'f32')}_far" in kernels
+        if opdef.category == "reduction":
+            assert (opdef.key in source.REDUCTIONS) != (opdef.key in MISSING)
 
 
 def test_arguments_fit_a_launch():
     """A kernel's arguments take at most 4 KiB; fl_arg has 136 bytes, its head 112."""
-    widest = max(len(r.params) + len(r.outputs) for r in (*OPDEFS, *derived_rows(OPDEFS))
+    widest = max(len(r.params) + len(r.outputs) for r in (*OPDEFS, *derived_opdefs(OPDEFS))
                  if r.category == "pointwise")
     assert 112 + 136 * widest <= 4096
 

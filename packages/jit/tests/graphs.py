@@ -12,9 +12,9 @@ def value(*shape, dtype="float32"):
 
 def node(op, *args, out=None, **named):
     """A node with defaults filled in; ``out`` gives the results' types."""
-    row = by_name(op)
+    opdef = by_name(op)
     filled = list(args)
-    for param in row.params[len(args):]:
+    for param in opdef.params[len(args):]:
         filled.append(named.get(param.name, param.default if param.has_default else None))
     outs = (out,) if isinstance(out, Value) else tuple(out)
     return Node(op, tuple(filled), outs)

@@ -19,10 +19,10 @@ FLOATS = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, -1e-40, 1.
           2.0**63, 1e10, 7e22, 1e300, -1e300, 5e-324, 3.14159265, 1e-7, 0.999999, 1.0000001]
 INTEGERS = [0, 1, -1, 2, -2, 3, 7, 10, -10, 63, 64, 65, -64, 127, -128, 255, 2**31 - 1, -(2**31),
             2**62, -(2**63), 2**63 - 1]
-#: int8 and uint8 wrap, bfloat16 rounds, int64 becomes floating where the row says so.
+#: int8 and uint8 wrap, bfloat16 rounds, int64 becomes floating where the definition says so.
 DTYPES = ("float32", "float64", "bfloat16", "int64", "int32", "int8", "uint8", "bool", "complex64",
           "complex128")
-POINTWISE = [row for row in OPDEFS if row.category == "pointwise"]
+POINTWISE = [opdef for opdef in OPDEFS if opdef.category == "pointwise"]
 
 
 def specials(name):
@@ -38,32 +38,32 @@ def specials(name):
     return wide.to(dtype)
 
 
-def operands(row, name):
+def operands(opdef, name):
     """One tensor per operand, so that every pair of special values meets."""
     tensors = []
-    count = len(row.operands)
-    for place, param in enumerate(row.operands):
+    count = len(opdef.operands)
+    for place, param in enumerate(opdef.operands):
         base = specials("bool" if param.role == "Mask" else name)
         shape = [1] * count
         shape[place] = base.shape[0]
         tensors.append(base.view(shape))
     shape = [max(t.shape[d] for t in tensors) for d in range(count)]
     tensors = [t.expand(shape).clone() for t in tensors]
-    if row.refuses_integer_zeros and not tensors[1].dtype.is_floating_point:
+    if opdef.refuses_integer_zeros and not tensors[1].dtype.is_floating_point:
         tensors[1][tensors[1] == 0] = 3     # the core raises there
     return tensors
 
 
-def region_of(row, args, inputs):
+def region_of(opdef, args, inputs):
     """A graph of one node; ``None`` where the core has no kernel or the region no rule."""
     values = [bridge.value_of(t) for t in inputs]
     places = iter(values)
     full = tuple(next(places) if bridge.is_tensor(a) else a for a in args)
     try:
-        outputs = tuple(bridge.infer_values(row.key, full))
+        outputs = tuple(bridge.infer_values(opdef.key, full))
     except (RuntimeError, TypeError, NotImplementedError):
         return None
-    node = Node(row.key, full, outputs)
+    node = Node(opdef.key, full, outputs)
     return Graph(inputs=values, nodes=[node], outputs=list(outputs)) if can_lower(node) else None
 
 
@@ -85,17 +85,18 @@ def same_bits(one, other):
     return bool((both_nan | equal).all())
 
 
-@pytest.mark.parametrize("row", POINTWISE, ids=lambda row: row.key)
-def test_operator_on_every_dtype(row):
+@pytest.mark.parametrize("opdef", POINTWISE, ids=lambda opdef: opdef.key)
+def test_operator_on_every_dtype(opdef):
     """Special values in all combinations; what has a kernel and a rule must agree to the bit."""
     lowered = []
     for name in DTYPES:
-        tensors = operands(row, name)
+        tensors = operands(opdef, name)
         places = iter(tensors)
         args = [
-            next(places) if p.is_operand else p.default if p.has_default else 2 for p in row.params
+            next(places) if p.is_operand else p.default if p.has_default else 2
+            for p in opdef.params
         ]
-        body = region_of(row, args, tensors)
+        body = region_of(opdef, args, tensors)
         if body is None:
             continue
         lowered.append(name)
@@ -103,4 +104,4 @@ def test_operator_on_every_dtype(row):
         for one, other in zip(found, wanted, strict=True):
             assert one.dtype == other.dtype
             assert same_bits(one, other), name
-    assert lowered, "no dtype of this row has machine code"
+    assert lowered, "no dtype of this definition has machine code"

@@ -1,4 +1,4 @@
-# Runs the generator: operator rows in, C++ (and .pxi, .pyi) out. Every file it writes into
+# Runs the generator: operator definitions in, C++ (and .pxi, .pyi) out. Every file it writes into
 # the build folder's gen/ is named here, relative to gen/.
 set(GENERATED_BASE_NAMES ops_table.cpp)    # compiled once
 set(GENERATED_KERNEL_NAMES

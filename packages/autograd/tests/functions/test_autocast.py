@@ -224,7 +224,7 @@ def test_cuda_without_a_gpu_warns_and_changes_nothing():
 
 
 def test_the_column_of_the_table():
-    policies = {row.key: row.autocast for row in OPDEFS}
+    policies = {opdef.key: opdef.autocast for opdef in OPDEFS}
     assert policies["matmul"] == "lower" and policies["add"] == ""
     for policy, keys in POLICIES.items():
         assert {policies[key] for key in keys.split()} == {policy}

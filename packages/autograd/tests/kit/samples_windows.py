@@ -12,7 +12,7 @@ def _grad_of_conv(name, *shapes, size):
 
 
 def _of(name, *args, shape, **options):
-    """A composite: its derivative is that of the rows it calls."""
+    """A composite: its derivative is that of the operators it calls."""
     return lambda: (lambda x: getattr(ops, name)(x, *args, **options), (reals(*shape),))
 
 
@@ -50,7 +50,7 @@ WINDOWS = {
     "adaptive_max": [lambda: (lambda x: ops.adaptive_max(x, 1, 3)[0], (reals(2, 5, 2),))],
 }
 
-#: Composites, whose derivatives are those of several rows.
+#: Composites, whose derivatives are those of several operators.
 COMPOSITES = {
     "conv1d": lambda: (lambda x, w, b: ops.conv1d(x, w, b, 2, 1, 2),
                        (reals(2, 2, 5), reals(3, 2, 2, seed=1), reals(3, seed=2))),

@@ -2,7 +2,7 @@
 
 import pytest
 from numbers_for_tests import reals
-from test_transformed_rows import CALLS, _assert_close, _batches, _call, _stacked
+from test_transformed_operators import CALLS, _assert_close, _batches, _call, _stacked
 
 import flambeau
 from flambeau import func

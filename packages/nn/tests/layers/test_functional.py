@@ -1,4 +1,4 @@
-"""Every public function of nn.functional computes with rows of the operator table."""
+"""Every public function of nn.functional computes with operators of the operator table."""
 
 import pickle
 
@@ -8,25 +8,26 @@ import flambeau
 from flambeau.core import namespaces, ops
 from flambeau.nn import functional as F
 
-#: Functions written in Python for an implicit `dim`, which the row of the same name does not have.
+#: Functions written in Python for an implicit `dim`, which the operator of the same name does not
+#: have.
 ADAPTED = {"softmax", "log_softmax"}
-#: The same, without a row.
+#: The same, without an operator.
 WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward", "linear_cross_entropy",
            "conv_tbc", "grouped_mm"}
-#: Second names, and the rows they are of.
+#: Second names, and the operators they are of.
 RENAMED = {"native_channel_shuffle": "channel_shuffle"}
 
 
 def test_every_function_has_a_row():
-    rows = namespaces["nn.functional"]
+    operators = namespaces["nn.functional"]
     plain = set(F.__all__) - ADAPTED - WRITTEN - RENAMED.keys()
     assert plain
     for name in plain:
-        assert getattr(F, name) is (rows[name] if name in rows else getattr(ops, name))
+        assert getattr(F, name) is (operators[name] if name in operators else getattr(ops, name))
     for name in ADAPTED:
         assert callable(getattr(ops, name))
-    for name, row in RENAMED.items():
-        assert getattr(F, name) is getattr(ops, row)
+    for name, name in RENAMED.items():
+        assert getattr(F, name) is getattr(ops, name)
 
 
 #: Activations that PyTorch lets overwrite their input, with their other arguments.

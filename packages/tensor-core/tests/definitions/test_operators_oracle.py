@@ -1,4 +1,4 @@
-"""Every row against PyTorch: dtype, shape and values, over dtypes and layouts."""
+"""Every definition against PyTorch: dtype, shape and values, over dtypes and layouts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import references
 from arrays import DTYPES, KIND, LAYOUTS, make, tensor
 from calls import CALLS
 from checks import same
-from table_rows import POINTWISE, operands, operator, supports
+from pointwise_opdefs import POINTWISE, operands, operator, supports
 
 import flambeau
 
@@ -26,7 +26,7 @@ def test_calls(call, dtype):
         same(call.run(flambeau, dtype, layout), expected, call.factor)
 
 
-#: What PyTorch calls the rows that are no functions of its own.
+#: What PyTorch calls the definitions that are no functions of its own.
 _NAMES = {
     "trunc_divide": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
     "clamp_both": torch.clamp, "real_part": torch.real,
@@ -55,10 +55,10 @@ def _theirs(key):
             or getattr(torch.special, key, None) or getattr(torch.nn.functional, key))
 
 
-def _domain(row):
+def _domain(opdef):
     return {"pow": (0.1, 3.0), "div": (0.5, 3.0), "floor_divide": (0.5, 9.0),
             "remainder": (0.5, 9.0), "fmod": (0.5, 9.0), "trunc_divide": (0.5, 9.0),
-            "addcdiv": (0.5, 3.0)}.get(row.key, row.domain)
+            "addcdiv": (0.5, 3.0)}.get(opdef.key, opdef.domain)
 
 
 #: One has no meaning without its scalars; PyTorch's trigamma has ten digits, and none at poles.
@@ -66,21 +66,21 @@ _APART = {"nextafter_narrow", "trigamma"}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("row", [r for r in POINTWISE if r.key not in _APART],
-                         ids=lambda row: row.key)
-def test_pointwise(row, dtype):
-    if not supports(row, KIND[dtype]):
+@pytest.mark.parametrize("opdef", [r for r in POINTWISE if r.key not in _APART],
+                         ids=lambda opdef: opdef.key)
+def test_pointwise(opdef, dtype):
+    if not supports(opdef, KIND[dtype]):
         return      # refused with an error, see test_pointwise.py
-    kinds = ["bool" if p.role == "Mask" else dtype for p in row.operands]
-    arrays = [make((4, 9), k, _domain(row), seed=i) for i, k in enumerate(kinds)]
-    if row.key in (*references.INT_DIVISION, "addcdiv", "pow"):
+    kinds = ["bool" if p.role == "Mask" else dtype for p in opdef.operands]
+    arrays = [make((4, 9), k, _domain(opdef), seed=i) for i, k in enumerate(kinds)]
+    if opdef.key in (*references.INT_DIVISION, "addcdiv", "pow"):
         arrays[1:] = [abs(a) + a.dtype.type(1) if a.dtype != bool else a | True for a in arrays[1:]]
     try:
         theirs = [tensor(a, k, torch) for a, k in zip(arrays, kinds, strict=True)]
-        expected = _theirs(row.key)(*theirs)
+        expected = _theirs(opdef.key)(*theirs)
     except (RuntimeError, TypeError):
         return      # what PyTorch refuses is free here; test_pointwise.py says what is refused
-    same(operator(row)(*[tensor(a, k) for a, k in zip(arrays, kinds, strict=True)]), expected)
+    same(operator(opdef)(*[tensor(a, k) for a, k in zip(arrays, kinds, strict=True)]), expected)
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 25.0, -100.0, 1e30, float("inf"), -float("inf"),
@@ -92,14 +92,14 @@ _LOOSE = {"gelu_tanh", "relu_grad", "where",
           "i0", "i1", "trigamma", "nextafter_narrow"}
 
 
-@pytest.mark.parametrize("row", [r for r in POINTWISE if "float" in r.formulas
-                                 and r.key not in _LOOSE], ids=lambda row: row.key)
-def test_special_values(row):
-    n = operands(row)
+@pytest.mark.parametrize("opdef", [r for r in POINTWISE if "float" in r.formulas
+                                 and r.key not in _LOOSE], ids=lambda opdef: opdef.key)
+def test_special_values(opdef):
+    n = operands(opdef)
     grid = torch.meshgrid(*[torch.tensor(SPECIAL, dtype=torch.float64)] * n, indexing="ij")
     theirs = [g.reshape(-1) for g in grid]
     ours = [flambeau.from_numpy(t.numpy().copy()) for t in theirs]
-    same(operator(row)(*ours), _theirs(row.key)(*theirs))
+    same(operator(opdef)(*ours), _theirs(opdef.key)(*theirs))
 
 
 @pytest.mark.parametrize("name", ("remainder", "floor_divide", "fmod"))

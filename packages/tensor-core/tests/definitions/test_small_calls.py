@@ -10,7 +10,7 @@ import pytest
 import flambeau
 from flambeau.core import ops
 
-FEW = 256  # elements up to which pointwise rows take the short way
+FEW = 256  # elements up to which pointwise operators take the short way
 DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "complex64", "bfloat16")
 BINARY = ("add", "mul", "sub", "maximum", "eq", "lt", "atan2", "logical_and", "bitwise_or", "pow")
 

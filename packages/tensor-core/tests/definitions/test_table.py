@@ -1,4 +1,4 @@
-"""The table is the whole truth: what is public has a row, and a row's traces go with it."""
+"""Whatever is public has an operator definition, and goes when its definition is deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import calls
 import pytest
-from table_rows import POINTWISE
+from pointwise_opdefs import POINTWISE
 
 import flambeau
 from flambeau import core
@@ -20,7 +20,7 @@ from flambeau.core.opdefs.opdef import ROLES
 
 CORE = Path(core.__file__).parent
 
-#: Public functions without a row, and why.
+#: Public functions without a definition, and why.
 NO_ROW = {
     "makes tensors from numbers, sizes and foreign memory": {
         "as_tensor", "tensor", "from_dlpack", "from_numpy", "frombuffer", "arange", "eye", "full",
@@ -28,10 +28,10 @@ NO_ROW = {
         "asarray", "range", "scalar_tensor", "empty_permuted", "tril_indices", "triu_indices",
         "hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"},
     "takes its operands one by one": {"einsum", "chain_matmul"},
-    "the row index_put, with masks spread": {"index_put", "index_put_"},
+    "index_put, with masks spread": {"index_put", "index_put_"},
     "views made of select and view_as_real": {"real", "imag"},
-    "the row conj, of complex numbers only": {"conj"},
-    "the row of nn.functional, its arguments in another order": {
+    "conj, of complex numbers only": {"conj"},
+    "the definition of nn.functional, its arguments in another order": {
         "adaptive_max_pool1d", "max_pool1d_with_indices", "batch_norm", "instance_norm",
         "embedding", "embedding_bag", "grid_sampler", "dropout", "dropout_",
         "feature_dropout", "feature_dropout_",
@@ -58,7 +58,7 @@ NO_ROW = {
     "classes": {"Generator", "Size", "Tensor", "device", "dtype"},
 }
 
-#: Attributes of Tensor without a row, and why.
+#: Attributes of Tensor without a definition, and why.
 NO_ROW_METHODS = {
     "geometry and kind": {
         "shape", "size", "stride", "ndim", "dim", "ndimension", "numel", "nelement", "data_ptr",
@@ -73,22 +73,22 @@ NO_ROW_METHODS = {
     "older names and the memory itself": {
         "as_subclass", "new", "pin_memory", "storage", "storage_type", "to_dense",
         "untyped_storage"},
-    "the row alias": {"detach", "data", "detach_"},
-    "the rows cast and to_device": {
+    "alias": {"detach", "data", "detach_"},
+    "cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",
         "bfloat16", "int", "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
     "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
-    "the row index_put, with masks spread": {"index_put", "index_put_"},
-    "the row conj": {"conj"},
-    "the row where, whose first argument is not the tensor": {"where"},
+    "index_put, with masks spread": {"index_put", "index_put_"},
+    "conj": {"conj"},
+    "where, whose first argument is not the tensor": {"where"},
     "always false: nothing is put off": {"is_conj", "is_neg"},
-    "view rows that change the tensor itself": {
+    "view operators that change the tensor itself": {
         "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"},
-    "the creation rows": {"new_empty", "new_empty_strided", "new_full", "new_ones",
+    "the creation definitions": {"new_empty", "new_empty_strided", "new_full", "new_ones",
                           "new_tensor", "new_zeros"},
-    "the row pow": {"float_power_"},
-    "the row fill": {"fill_diagonal_"},
-    "the rows fill and random_*": {"zero_", "uniform_", "normal_", "random_", "bernoulli_"},
+    "pow": {"float_power_"},
+    "fill": {"fill_diagonal_"},
+    "fill and random_*": {"zero_", "uniform_", "normal_", "random_", "bernoulli_"},
     "views made of permute, transpose, select and view_as_real": {
         "T", "mT", "H", "mH", "real", "imag"},
     "autograd": {"backward", "grad", "grad_fn", "is_leaf", "output_nr", "requires_grad",
@@ -101,11 +101,12 @@ NO_ROW_METHODS = {
 def _names(form: str) -> set[str]:
     """The Python names that the table asks for."""
     found = set()
-    for row in OPDEFS:
-        if form in row.forms:
-            found |= {row.name, *row.plain_aliases}
-        if row.inplace and (form in row.forms or (form == "method" and "inplace" in row.forms)):
-            found |= {name + "_" for name in (row.name, *row.plain_aliases)}
+    for opdef in OPDEFS:
+        if form in opdef.forms:
+            found |= {opdef.name, *opdef.plain_aliases}
+        methods = form == "method" and "inplace" in opdef.forms
+        if opdef.inplace and (form in opdef.forms or methods):
+            found |= {name + "_" for name in (opdef.name, *opdef.plain_aliases)}
     return found
 
 
@@ -135,7 +136,7 @@ def test_every_tensor_attribute_has_a_row_or_a_reason():
 
 
 def test_python_operators_are_rows():
-    dunders = {row.dunder for row in OPDEFS if row.dunder}
+    dunders = {opdef.dunder for opdef in OPDEFS if opdef.dunder}
     assert dunders >= {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg",
                        "pos", "abs", "invert", "and", "or", "xor", "lt", "le", "eq", "ne", "gt",
                        "ge"}
@@ -145,27 +146,27 @@ def test_python_operators_are_rows():
 
 def test_every_row_is_found_at_run_time_and_documented():
     keys = set(core.op_keys())
-    for row in OPDEFS:
-        assert row.key in keys
-        assert hasattr(ops, row.name)
-        assert row.doc.endswith(".")
-        shown = getattr(ops, row.name).__doc__
-        assert row.doc in shown or row.overload or row.name in ("max", "min")
+    for opdef in OPDEFS:
+        assert opdef.key in keys
+        assert hasattr(ops, opdef.name)
+        assert opdef.doc.endswith(".")
+        shown = getattr(ops, opdef.name).__doc__
+        assert opdef.doc in shown or opdef.overload or opdef.name in ("max", "min")
 
 
 def test_every_row_has_test_calls():
-    covered = {row.key for row in POINTWISE} | set(calls.CALLS) | set(calls.ELSEWHERE)
-    assert {row.key for row in OPDEFS} == covered
+    covered = {opdef.key for opdef in POINTWISE} | set(calls.CALLS) | set(calls.ELSEWHERE)
+    assert {opdef.key for opdef in OPDEFS} == covered
 
 
 def test_facts_of_the_rows():
-    for row in OPDEFS:
-        assert row.category in ("pointwise", "reduction", "view", "kernel", "composite")
-        assert bool(row.formulas) == (row.category == "pointwise"), row.key
-        if row.category == "view":
-            assert not row.inplace and not row.out, row.key
-        if row.differentiable and row.category == "pointwise":
-            assert {"float", "int", "complex"} & set(row.formulas)
+    for opdef in OPDEFS:
+        assert opdef.category in ("pointwise", "reduction", "view", "kernel", "composite")
+        assert bool(opdef.formulas) == (opdef.category == "pointwise"), opdef.key
+        if opdef.category == "view":
+            assert not opdef.inplace and not opdef.out, opdef.key
+        if opdef.differentiable and opdef.category == "pointwise":
+            assert {"float", "int", "complex"} & set(opdef.formulas)
 
 
 def test_roles_are_numbered_as_in_the_interface():
@@ -175,7 +176,7 @@ def test_roles_are_numbered_as_in_the_interface():
     assert {renamed.get(name, name.upper()): n for name, n in ROLES.items()} == numbers
 
 
-# ---- deleting a row
+# ---- deleting a definition
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +223,7 @@ def test_deleting_a_row_removes_function_method_inplace_out_stub_and_derivatives
     assert "fl_k_tanh_" not in kernels
     assert "fl_k_tanh_" in "".join(t for n, t in whole.items() if n.startswith("pw_"))
     # The in-place form and out= are flags of the same entry, and the tests are parametrized by
-    # rows: nothing else names the operator.
+    # definitions: nothing else names the operator.
     assert '{"tanh", 3, 1, 1,' in whole["ops_table.cpp"]
     assert '{"sinh", 3, 1, 1,' in reduced["ops_table.cpp"]
 
@@ -244,14 +245,14 @@ def test_deleting_a_row_removes_its_page():
         import operator_pages
     finally:
         sys.path.remove(str(pages))
-    listed = {heading for row in OPDEFS for heading in operator_pages.headings(row)}
+    listed = {heading for opdef in OPDEFS for heading in operator_pages.headings(opdef)}
     assert any("flambeau.tanh(" in h for h in listed)
-    others = [row for row in OPDEFS if row.key != "tanh"]
-    assert not any(re.search(r"\btanh_?\(", h) for row in others
-                   for h in operator_pages.headings(row))
+    others = [opdef for opdef in OPDEFS if opdef.key != "tanh"]
+    assert not any(re.search(r"\btanh_?\(", h) for opdef in others
+                   for h in operator_pages.headings(opdef))
 
 
-# ---- rows added at run time
+# ---- definitions added at run time
 
 
 def test_a_registered_row_is_like_a_built_in_one():

@@ -15,7 +15,7 @@ from flambeau.core import backends
 from flambeau.core.opdefs import by_name
 from flambeau.testing import tolerances
 from flambeau.testing.backend import main, report, run_contract
-from flambeau.testing.contract_rows import Outcome, check_row
+from flambeau.testing.contract_operators import Outcome, check_operator
 from flambeau.testing.reference import KERNELS, ReferenceBackend
 from flambeau.testing.samples import samples
 
@@ -34,7 +34,7 @@ def test_ref_passes_the_contract():
 def test_the_kit_sees_a_wrong_kernel(monkeypatch):
     right = KERNELS["softmax"]
     monkeypatch.setitem(KERNELS, "softmax", lambda x, dim, dtype: right(x, dim, dtype) * 1.001)
-    outcome = check_row(by_name("softmax"), "ref", ["float32"])
+    outcome = check_operator(by_name("softmax"), "ref", ["float32"])
     assert outcome.status == "failed" and "elements differ" in outcome.failures[0]
 
 

@@ -1,4 +1,4 @@
-"""Scopes name what runs; the table's column for autocast names rows that exist."""
+"""Scopes name what runs; the table's column for autocast names definitions that exist."""
 
 import threading
 
@@ -43,7 +43,7 @@ def test_names_are_strings():
 
 
 def test_the_column_for_autocast():
-    by_key = {row.key: row.autocast for row in OPDEFS}
+    by_key = {opdef.key: opdef.autocast for opdef in OPDEFS}
     assert by_key["matmul"] == "lower" and by_key["cat"] == "promote" and by_key["add"] == ""
     assert {p for p in by_key.values() if p} == set(POLICIES)
     with pytest.raises(ValueError, match="not defined"):

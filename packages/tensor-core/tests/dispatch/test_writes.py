@@ -8,58 +8,58 @@ import numpy
 import pytest
 from arrays import make, tensor
 from checks import bits
-from table_rows import POINTWISE
+from pointwise_opdefs import POINTWISE
 
 import flambeau
 from flambeau.core import ops
 from flambeau.core.opdefs import OPDEFS
 
-INPLACE = [row for row in POINTWISE if row.inplace]
-OUT = [row for row in POINTWISE if row.out and row.forms]
+INPLACE = [opdef for opdef in POINTWISE if opdef.inplace]
+OUT = [opdef for opdef in POINTWISE if opdef.out and opdef.forms]
 
 
-def _arrays(row, shape=(3, 7)):
-    dtype = "float32" if "float" in row.formulas else "int32"
-    made = [tensor(make(shape, dtype, row.domain, seed=i)) for i, _ in enumerate(row.operands)]
-    if row.operands[0].role == "Mask":
+def _arrays(opdef, shape=(3, 7)):
+    dtype = "float32" if "float" in opdef.formulas else "int32"
+    made = [tensor(make(shape, dtype, opdef.domain, seed=i)) for i, _ in enumerate(opdef.operands)]
+    if opdef.operands[0].role == "Mask":
         made[0] = tensor(make(shape, "bool"))
     return made
 
 
-@pytest.mark.parametrize("row", INPLACE, ids=lambda row: row.key)
-def test_inplace_form_equals_the_function(row):
-    x, *rest = _arrays(row)
-    expected = getattr(ops, row.name)(x, *rest)
+@pytest.mark.parametrize("opdef", INPLACE, ids=lambda opdef: opdef.key)
+def test_inplace_form_equals_the_function(opdef):
+    x, *rest = _arrays(opdef)
+    expected = getattr(ops, opdef.name)(x, *rest)
     version = x._version
-    given = getattr(ops, row.name + "_")(x, *rest)
+    given = getattr(ops, opdef.name + "_")(x, *rest)
     assert given is x
     assert x._version == version + 1
     assert bits(x) == bits(expected.to(x.dtype))
 
 
-@pytest.mark.parametrize("row", OUT, ids=lambda row: row.key)
-def test_out_form_equals_the_function(row):
-    inputs = _arrays(row)
-    expected = getattr(ops, row.name)(*inputs)
+@pytest.mark.parametrize("opdef", OUT, ids=lambda opdef: opdef.key)
+def test_out_form_equals_the_function(opdef):
+    inputs = _arrays(opdef)
+    expected = getattr(ops, opdef.name)(*inputs)
     for target in (flambeau.empty((3, 7), dtype=expected.dtype),
                    flambeau.empty((7, 3), dtype=expected.dtype).t(),
                    flambeau.empty(0, dtype=expected.dtype)):
         version = target._version
-        given = getattr(ops, row.name)(*inputs, out=target)
+        given = getattr(ops, opdef.name)(*inputs, out=target)
         assert given is target
         assert target._version > version
         assert bits(target) == bits(expected)
 
 
 def test_every_inplace_row_has_the_method_and_the_function():
-    for row in OPDEFS:
-        if not row.inplace:
+    for opdef in OPDEFS:
+        if not opdef.inplace:
             continue
-        names = [row.name, *row.plain_aliases] if "method" in row.forms else []
+        names = [opdef.name, *opdef.plain_aliases] if "method" in opdef.forms else []
         for name in names:
             assert hasattr(flambeau.Tensor, name + "_"), name
-        if not row.inplace and "method" in row.forms:
-            assert not hasattr(flambeau.Tensor, row.name + "_")
+        if not opdef.inplace and "method" in opdef.forms:
+            assert not hasattr(flambeau.Tensor, opdef.name + "_")
 
 
 # ---- aliasing

@@ -2,8 +2,9 @@
 may come.
 
 Runs in a process of its own, so that a crash is a failed test and not the end of all. The arguments
-of a row follow from the seed, its key and the round alone: new rows change nothing for the others.
-With FUZZ_TRACE=FILE the file holds the call that is being made, and so the one that crashed.
+of a definition follow from the seed, its key and the round alone: new definitions change nothing
+for the others. With FUZZ_TRACE=FILE the file holds the call that is being made, and so the one that
+crashed.
 """
 
 from __future__ import annotations
@@ -83,11 +84,11 @@ def trace(name: str, args: list, options: dict) -> None:
         file.write(f"{name}({', '.join(parts)})\n")
 
 
-def odd_call(rng: random.Random, row) -> tuple[list, dict]:
+def odd_call(rng: random.Random, opdef) -> tuple[list, dict]:
     """Arguments that have little to do with each other."""
-    args = [odd_value(rng, p.role) for p in row.params if not p.keyword
+    args = [odd_value(rng, p.role) for p in opdef.params if not p.keyword
             and not (p.has_default and rng.random() < 0.4)]
-    options = {p.name: odd_value(rng, p.role) for p in row.params
+    options = {p.name: odd_value(rng, p.role) for p in opdef.params
                if p.keyword and rng.random() < 0.5}
     return args, options
 
@@ -117,29 +118,29 @@ def changed(rng: random.Random, value, role: str):
     return odd_value(rng, role)
 
 
-def near_call(rng: random.Random, row) -> tuple[list, dict]:
+def near_call(rng: random.Random, opdef) -> tuple[list, dict]:
     """A valid call with one argument changed, which reaches further into the operators."""
     dtype = rng.choice(NAMES)
-    valid = list(samples(row, dtype)) or list(samples(row, "float32"))
+    valid = list(samples(opdef, dtype)) or list(samples(opdef, "float32"))
     if not valid:
-        return odd_call(rng, row)
+        return odd_call(rng, opdef)
     args, options = rng.choice(valid)
     args = [to_values(a, "cpu", dtype) for a in args]
     options = {key: to_values(a, "cpu", dtype) for key, a in options.items()}
     if args:
         at = rng.randrange(len(args))
-        args[at] = changed(rng, args[at], row.params[min(at, len(row.params) - 1)].role)
+        args[at] = changed(rng, args[at], opdef.params[min(at, len(opdef.params) - 1)].role)
     return args, options
 
 
-def attempt(rng: random.Random, row) -> None:
-    args, options = (near_call if rng.random() < 0.5 else odd_call)(rng, row)
-    name = row.name
-    if row.inplace and rng.random() < 0.3:
+def attempt(rng: random.Random, opdef) -> None:
+    args, options = (near_call if rng.random() < 0.5 else odd_call)(rng, opdef)
+    name = opdef.name
+    if opdef.inplace and rng.random() < 0.3:
         name += "_"
-    elif row.out and rng.random() < 0.15:
+    elif opdef.out and rng.random() < 0.15:
         options["out"] = odd_tensor(rng)
-    function = getattr(ops, name, None) or getattr(ops, row.name)
+    function = getattr(ops, name, None) or getattr(ops, opdef.name)
     if os.environ.get("FUZZ_TRACE"):
         trace(name, args, options)
     try:
@@ -155,9 +156,9 @@ def main(seed: int, rounds: int, names: list[str]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     flambeau.manual_seed(seed)
     for number in range(rounds):
-        for row in OPDEFS:
-            if not names or row.name in names:
-                attempt(random.Random(f"{seed} {row.key} {number}"), row)
+        for opdef in OPDEFS:
+            if not names or opdef.name in names:
+                attempt(random.Random(f"{seed} {opdef.key} {number}"), opdef)
 
 
 if __name__ == "__main__":

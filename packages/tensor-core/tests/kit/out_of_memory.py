@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from calls import CALLS
-from table_rows import POINTWISE, operands, operator
+from pointwise_opdefs import POINTWISE, operands, operator
 
 import flambeau
 from flambeau.core import _core, memory_stats
@@ -58,9 +58,9 @@ def _calls():
             dtype = "float32" if "float32" in call.dtypes else call.dtypes[0]
             inputs = call.inputs(flambeau, dtype)
             yield f"{key}-{i}", lambda call=call, inputs=inputs: call.function(flambeau, *inputs)
-    for row in POINTWISE:
-        inputs = [flambeau.rand(5, 7) for _ in range(operands(row))]
-        yield row.key, lambda row=row, inputs=inputs: operator(row)(*inputs)
+    for opdef in POINTWISE:
+        inputs = [flambeau.rand(5, 7) for _ in range(operands(opdef))]
+        yield opdef.key, lambda opdef=opdef, inputs=inputs: operator(opdef)(*inputs)
 
 
 def _held() -> int:
@@ -80,7 +80,7 @@ def _failures(name: str, call) -> int:
         call()
         call()
     except (TypeError, RuntimeError, NotImplementedError):
-        return 0        # a row that takes other arguments
+        return 0        # a definition that takes other arguments
     for count in range(MOST):
         before = _held()
         _core._fail_allocations_after(count)

@@ -1,4 +1,4 @@
-"""What pointwise rows compute, in NumPy's float64 (integers and bool in their own dtype).
+"""What pointwise operators compute, in NumPy's float64 (integers and bool in their own dtype).
 
 Written from the operators' mathematical definitions; nothing here reads a formula of the table.
 """

@@ -71,7 +71,7 @@ def test_written(target, layout):
 
 @pytest.mark.parametrize("source", DTYPES)
 def test_promoted_and_broadcast(source):
-    """Operands of a pointwise row, read by the tile in another dtype than that of memory."""
+    """Operands of a pointwise operator, read by the tile in another dtype than that of memory."""
     numbers = _numbers(source)
     row = np.linspace(0, 1, 41)
     wide = numbers.astype("complex128" if source.startswith("complex") else "float64")

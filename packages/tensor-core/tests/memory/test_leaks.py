@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from calls import CALLS
-from table_rows import POINTWISE, operands, operator
+from pointwise_opdefs import POINTWISE, operands, operator
 
 import flambeau
 from flambeau.core import memory_stats
@@ -64,13 +64,13 @@ def test_calls_keep_no_memory(key):
         _stays_flat(lambda call=call, inputs=inputs: call.function(flambeau, *inputs))
 
 
-@pytest.mark.parametrize("row", POINTWISE, ids=lambda row: row.key)
-def test_pointwise_rows_keep_no_memory(row):
-    inputs = [flambeau.rand(3, 4) for _ in range(operands(row))]
+@pytest.mark.parametrize("opdef", POINTWISE, ids=lambda opdef: opdef.key)
+def test_pointwise_rows_keep_no_memory(opdef):
+    inputs = [flambeau.rand(3, 4) for _ in range(operands(opdef))]
 
     def run():
         with contextlib.suppress(TypeError, RuntimeError, NotImplementedError):
-            operator(row)(*inputs)
+            operator(opdef)(*inputs)
 
     _stays_flat(run)
 

@@ -1,4 +1,4 @@
-"""Pointwise rows against NumPy's float64, over dtypes, layouts, shapes and special values."""
+"""Pointwise operators against NumPy's float64, over dtypes, layouts, shapes and special values."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from arrays import (
     values,
 )
 from checks import bits, close, within_ulps
-from table_rows import POINTWISE, operands, operator, supports
+from pointwise_opdefs import POINTWISE, operands, operator, supports
 
-ROWS = {row.key: row for row in POINTWISE}
-#: Rows whose expected values are in test_pointwise_oracle.py alone, or in the named test.
+OPDEFS_BY_KEY = {opdef.key: opdef for opdef in POINTWISE}
+#: Definitions whose expected values are in test_pointwise_oracle.py alone, or in the named test.
 ELSEWHERE = {"addcdiv", "lerp", "relu_grad", "floor_divide", "trunc_divide", "remainder", "fmod",
              "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "nextafter_narrow",
              "angle_of_complex", "nextafter_wide"}
 DOMAIN = {"pow": (0.1, 3.0), "div": (0.5, 3.0)}
 
 
-def _inputs(row, shape, dtype):
-    domain = DOMAIN.get(row.key, row.domain)
-    made = [make(shape, dtype, domain, seed=i) for i in range(operands(row))]
-    if row.key == "where":
+def _inputs(opdef, shape, dtype):
+    domain = DOMAIN.get(opdef.key, opdef.domain)
+    made = [make(shape, dtype, domain, seed=i) for i in range(operands(opdef))]
+    if opdef.key == "where":
         made[0] = make(shape, "bool", seed=9)
-    if row.refuses_integer_zeros and made[1].dtype.kind in "iu":
+    if opdef.refuses_integer_zeros and made[1].dtype.kind in "iu":
         made[1][made[1] == 0] = 3
     return made
 
 
-def _call(row, arrays, dtype):
-    kinds = ["bool" if p.role == "Mask" else dtype for p in row.operands]
-    return operator(row)(*[tensor(a, d) for a, d in zip(arrays, kinds, strict=True)])
+def _call(opdef, arrays, dtype):
+    kinds = ["bool" if p.role == "Mask" else dtype for p in opdef.operands]
+    return operator(opdef)(*[tensor(a, d) for a, d in zip(arrays, kinds, strict=True)])
 
 
 def _expected(key, arrays):
@@ -52,18 +52,18 @@ def _expected(key, arrays):
 
 def test_every_pointwise_row_has_a_reference():
     known = set(references.FLOAT) | set(references.INT) | ELSEWHERE
-    assert set(ROWS) <= known, "give new rows a reference in references.py"
+    assert set(OPDEFS_BY_KEY) <= known, "give new definitions a reference in references.py"
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("key", [k for k in ROWS if k in references.FLOAT])
+@pytest.mark.parametrize("key", [k for k in OPDEFS_BY_KEY if k in references.FLOAT])
 def test_floats(key, dtype):
-    row = ROWS[key]
+    opdef = OPDEFS_BY_KEY[key]
     for shape in SHAPES:
-        arrays = _inputs(row, shape, dtype)
-        given, expected = _call(row, arrays, dtype), _expected(key, arrays)
+        arrays = _inputs(opdef, shape, dtype)
+        given, expected = _call(opdef, arrays, dtype), _expected(key, arrays)
         assert tuple(given.shape) == shape
-        if row.rule == "bool":
+        if opdef.rule == "bool":
             assert given.dtype.name == "bool"
             numpy.testing.assert_array_equal(values(given), expected)
             continue
@@ -78,13 +78,14 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 20.0, -88.5, 89.0, 1e-30, numpy.inf,
            numpy.nan]
 
 
-@pytest.mark.parametrize("key", [k for k in ROWS if k in references.FLOAT and k != "where"])
+@pytest.mark.parametrize("key", [k for k in OPDEFS_BY_KEY
+                                 if k in references.FLOAT and k != "where"])
 def test_special_values(key):
     """NaN, infinities, signed zeros, overflow and underflow, in every combination."""
-    row = ROWS[key]
-    grid = numpy.meshgrid(*[numpy.array(SPECIAL, "float64")] * operands(row), indexing="ij")
+    opdef = OPDEFS_BY_KEY[key]
+    grid = numpy.meshgrid(*[numpy.array(SPECIAL, "float64")] * operands(opdef), indexing="ij")
     arrays = [g.ravel() for g in grid]
-    given = values(_call(row, arrays, "float64"))
+    given = values(_call(opdef, arrays, "float64"))
     expected = _expected(key, arrays)
     if given.dtype == bool:
         numpy.testing.assert_array_equal(given, expected)
@@ -93,15 +94,15 @@ def test_special_values(key):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("key", [k for k in ROWS if k in references.INT])
+@pytest.mark.parametrize("key", [k for k in OPDEFS_BY_KEY if k in references.INT])
 def test_integers(key, dtype):
-    row = ROWS[key]
+    opdef = OPDEFS_BY_KEY[key]
     for shape in SHAPES:
-        arrays = _inputs(row, shape, dtype)
-        given = _call(row, arrays, dtype)
+        arrays = _inputs(opdef, shape, dtype)
+        given = _call(opdef, arrays, dtype)
         with numpy.errstate(all="ignore"):
             expected = references.INT[key](*arrays)
-        assert given.dtype.name == ("bool" if row.rule == "bool" else dtype)
+        assert given.dtype.name == ("bool" if opdef.rule == "bool" else dtype)
         numpy.testing.assert_array_equal(values(given), expected)
 
 
@@ -110,7 +111,7 @@ def test_integers(key, dtype):
 def test_integer_division(key, dtype):
     a, b = make((2, 3, 37), dtype), make((2, 3, 37), dtype, seed=5)
     b[b == 0] = 3
-    given = operator(ROWS[key])(tensor(a), tensor(b))
+    given = operator(OPDEFS_BY_KEY[key])(tensor(a), tensor(b))
     numpy.testing.assert_array_equal(values(given), references.INT_DIVISION[key](a, b))
 
 
@@ -121,7 +122,7 @@ def test_integers_wrap_around(dtype):
     b = numpy.array([1, limits.max, limits.max], dtype)
     with numpy.errstate(all="ignore"):
         for key in ("add", "sub", "mul"):
-            given = operator(ROWS[key])(tensor(a), tensor(b))
+            given = operator(OPDEFS_BY_KEY[key])(tensor(a), tensor(b))
             numpy.testing.assert_array_equal(values(given), references.INT[key](a, b))
         numpy.testing.assert_array_equal(values(-tensor(a)), -a)
 
@@ -131,7 +132,7 @@ def test_integer_division_that_overflows_gives_values(key):
     """Nothing is undefined: no trap, the same value every time."""
     least = numpy.iinfo("int64").min
     a, b = tensor(numpy.array([1, -1, 0, least])), tensor(numpy.array([1, 2, -1, -1]))
-    function = operator(ROWS[key])
+    function = operator(OPDEFS_BY_KEY[key])
     assert function(a, b).tolist() == function(a, b).tolist()
 
 
@@ -143,58 +144,58 @@ def test_a_zero_remainder_has_the_sign_of_the_dividend():
 
 @pytest.mark.parametrize("key", references.COMPLEX)
 def test_complex(key):
-    row = ROWS[key]
+    opdef = OPDEFS_BY_KEY[key]
     for shape in SHAPES:
-        arrays = _inputs(row, shape, "complex64")
-        given = _call(row, arrays, "complex64")
+        arrays = _inputs(opdef, shape, "complex64")
+        given = _call(opdef, arrays, "complex64")
         wide = [a if a.dtype == bool else a.astype("complex128") for a in arrays]
         with numpy.errstate(all="ignore"):
             expected = references.COMPLEX[key](*wide)
-        name = {"bool": "bool", "real": "float32"}.get(row.rule, "complex64")
+        name = {"bool": "bool", "real": "float32"}.get(opdef.rule, "complex64")
         assert given.dtype.name == name
         close(values(given), expected, name, 2)
 
 
-@pytest.mark.parametrize("key", ROWS)
+@pytest.mark.parametrize("key", OPDEFS_BY_KEY)
 def test_layouts_agree_to_the_bit(key):
     """Strides, offsets and broadcasting change where elements lie, never their values."""
-    row = ROWS[key]
+    opdef = OPDEFS_BY_KEY[key]
     for dtype in DTYPES:
-        if not supports(row, KIND[dtype]):
+        if not supports(opdef, KIND[dtype]):
             continue
-        arrays = _inputs(row, (3, 5, 7), dtype)
-        kinds = ["bool" if p.role == "Mask" else dtype for p in row.operands]
+        arrays = _inputs(opdef, (3, 5, 7), dtype)
+        kinds = ["bool" if p.role == "Mask" else dtype for p in opdef.operands]
         inputs = [tensor(a, d) for a, d in zip(arrays, kinds, strict=True)]
-        expected = bits(operator(row)(*inputs))
+        expected = bits(operator(opdef)(*inputs))
         for i in range(len(LAYOUTS)):
             moved = [lay_out(x, LAYOUTS[(i + j) % len(LAYOUTS)]) for j, x in enumerate(inputs)]
-            assert bits(operator(row)(*moved)) == expected, (dtype, i)
+            assert bits(operator(opdef)(*moved)) == expected, (dtype, i)
 
 
-@pytest.mark.parametrize("key", [k for k in ROWS if operands(ROWS[k]) > 1])
+@pytest.mark.parametrize("key", [k for k in OPDEFS_BY_KEY if operands(OPDEFS_BY_KEY[k]) > 1])
 def test_broadcasting(key):
-    row = ROWS[key]
-    shapes = [(4, 1, 7), (5, 1), ()][:operands(row)]
-    dtype = "int32" if "float" not in row.formulas else "float32"
-    arrays = [_inputs(row, shape, dtype)[i] for i, shape in enumerate(shapes)]
+    opdef = OPDEFS_BY_KEY[key]
+    shapes = [(4, 1, 7), (5, 1), ()][:operands(opdef)]
+    dtype = "int32" if "float" not in opdef.formulas else "float32"
+    arrays = [_inputs(opdef, shape, dtype)[i] for i, shape in enumerate(shapes)]
     full = numpy.broadcast_arrays(*arrays)
-    given, expected = _call(row, arrays, dtype), _call(row, [f.copy() for f in full], dtype)
+    given, expected = _call(opdef, arrays, dtype), _call(opdef, [f.copy() for f in full], dtype)
     assert tuple(given.shape) == full[0].shape
     assert bits(given) == bits(expected)
     expanded = [tensor(a).expand(f.shape) for a, f in zip(arrays, full, strict=True)]
-    assert bits(operator(row)(*expanded)) == bits(expected)
+    assert bits(operator(opdef)(*expanded)) == bits(expected)
 
 
-@pytest.mark.parametrize("key", ROWS)
+@pytest.mark.parametrize("key", OPDEFS_BY_KEY)
 def test_what_a_row_is_not_defined_for_is_refused(key):
-    row = ROWS[key]
+    opdef = OPDEFS_BY_KEY[key]
     for dtype in ("bool", "int64", "float32", "complex64"):
-        if supports(row, KIND[dtype]) or row.key == "where":
+        if supports(opdef, KIND[dtype]) or opdef.key == "where":
             continue
-        arrays = [make((3,), dtype, seed=i) for i in range(operands(row))]
-        refusal = rf"{row.name}\(\): (not implemented for dtype|For int)|^Integer division"
+        arrays = [make((3,), dtype, seed=i) for i in range(operands(opdef))]
+        refusal = rf"{opdef.name}\(\): (not implemented for dtype|For int)|^Integer division"
         with pytest.raises(RuntimeError, match=refusal):
-            _call(row, arrays, dtype)
+            _call(opdef, arrays, dtype)
 
 
 def test_halves_round_like_numpy():

@@ -19,7 +19,7 @@ HALF_COMPLEX = "complex32"
 EVERY = tuple(d for d in DTYPES if d not in ("uint16", "uint32", "uint64"))
 NUMBERS = (True, 2, 2.5, 1 + 2j)
 FORMS = list(itertools.product(("tensor", "0-d"), repeat=2))
-ROWS = ("add", "mul", "div", "maximum", "eq", "where", "pow", "atan2")
+OPERATORS = ("add", "mul", "div", "maximum", "eq", "where", "pow", "atan2")
 
 
 def _pair(lib, a, b, forms):
@@ -49,14 +49,14 @@ def _compare(name, ours, theirs):
 
 
 @pytest.mark.parametrize("forms", FORMS, ids="-".join)
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_tensors(name, forms):
     for a, b in itertools.product(EVERY, repeat=2):
         _compare(name, _pair(flambeau, a, b, forms), _pair(torch, a, b, forms))
 
 
 @pytest.mark.parametrize("form", ("tensor", "0-d"))
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_numbers(name, form):
     for dtype, number in itertools.product(EVERY, NUMBERS):
         ours = _pair(flambeau, dtype, dtype, (form, form))[0]

@@ -1,10 +1,10 @@
 """Derivatives of pointwise operators that follow from their formulas.
 
-The derivative of row ``exp`` by ``self`` is again a pointwise row, ``exp__d_self``. Its parameters
-are, by name: ``grad`` first; then those operands and scalars of ``exp`` that the derivative
-reads, in the row's order; then ``result`` if it reads the output. The core's table holds such rows
-for its own operators; for rows registered at run time, and for derivatives of derivatives, they
-are derived and registered on first use.
+The derivative of definition ``exp`` by ``self`` is again a pointwise operator, ``exp__d_self``. Its
+parameters are, by name: ``grad`` first; then those operands and scalars of ``exp`` that the
+derivative reads, in the definition's order; then ``result`` if it reads the output. The core's
+table holds such definitions for its own operators; for definitions registered at run time, and for
+derivatives of derivatives, they are derived and registered on first use.
 """
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flambeau.core.once import first_use
 
 __all__ = ["derived_calls"]
 
-#: An input, the key of the row that computes its gradient, and which of that row's parameters
-#: a rule calls otherwise.
+#: An input, the key of the definition that computes its gradient, and which of that definition's
+#: parameters a rule calls otherwise.
 Call = tuple[tuple[str], tuple[str, dict[str, str]]]
 
 
 def derived_calls(key: str, params: list[str], operands: list[str]) -> list[Call] | None:
-    """Rows for the derivatives of a pointwise operator by its operands.
+    """Definitions for the derivatives of a pointwise operator by its operands.
 
     Args:
         key: the operator, ``name`` or ``name.overload``.
@@ -29,7 +29,7 @@ def derived_calls(key: str, params: list[str], operands: list[str]) -> list[Call
     Returns:
         One call per operand that can be differentiated; None when there is none.
     """
-    with first_use:             # or other threads see the first of several rows alone
+    with first_use:             # or other threads see the first of several definitions alone
         if not any(_exists(_key(key, p)) for p in operands):
             _derive(key)
     names = {"result": "result0"} | {_apart(p): p for p in params}
@@ -51,24 +51,24 @@ def _exists(key: str) -> bool:
 
 
 def _derive(key: str) -> None:
-    """Derive the rows and register them."""
+    """Derive the definitions and register them."""
     from dataclasses import replace
 
-    from flambeau.core.opdefs.derived import derived_row
-    from flambeau.core.register import register_row, row
+    from flambeau.core.opdefs.derived import derived_opdef
+    from flambeau.core.register import register_opdef, row
 
     own = row(key)
     renamed = _renamed(own)
     for param in own.operands:
         if param.role != "Mask":
-            derived = derived_row(renamed, _apart(param.name))
+            derived = derived_opdef(renamed, _apart(param.name))
             if derived is not None:
-                register_row(replace(derived, name=_key(key, param.name)))
+                register_opdef(replace(derived, name=_key(key, param.name)))
 
 
 # ---- names -------------------------------------------------------------------------------------
-# A derived row has operands called grad and result itself. Before it is differentiated again they
-# step aside, for the new row's own grad and result.
+# A derived definition has operands called grad and result itself. Before it is differentiated again
+# they step aside, for the new definition's own grad and result.
 _TAKEN = ("grad", "result")
 
 
@@ -77,7 +77,7 @@ def _apart(name: str) -> str:
 
 
 def _renamed(own):
-    """The row with its operands grad and result under other names."""
+    """The definition with its operands grad and result under other names."""
     from dataclasses import replace
 
     params = tuple([replace(p, name=_apart(p.name)) for p in own.params])

@@ -1,7 +1,7 @@
-"""Rows composed of array calls, for CuPy on a GPU and NumPy in the tests.
+"""Definitions composed of array calls, for CuPy on a GPU and NumPy in the tests.
 
-Each function takes the array module first, then the row's arguments with tensors as arrays, and
-returns the output or a tuple of them. What is not here answers NotImplemented.
+Each function takes the array module first, then the definition's arguments with tensors as arrays,
+and returns the output or a tuple of them. What is not here answers NotImplemented.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _KERNELS: dict[str, Callable] = {}
 
 
 def run_composition(xp, load, store, op, args, outs):
-    """Compute a row.
+    """Compute a definition.
 
     Args:
         xp: ``cupy``, or ``numpy``.
         load: Gives the values of a tensor as an array.
         store: Writes an array into a tensor.
-        op: The row.
+        op: The definition.
         args: Its arguments.
         outs: Its outputs.
     """
@@ -42,8 +42,8 @@ def run_composition(xp, load, store, op, args, outs):
     return None
 
 
-def row(*keys: str) -> Callable[[Callable], Callable]:
-    """Make a function the kernel of rows."""
+def kernel_of(*keys: str) -> Callable[[Callable], Callable]:
+    """Make a function the kernel of definitions."""
     def add(function: Callable) -> Callable:
         for key in keys:
             _KERNELS[key] = function
@@ -55,18 +55,18 @@ def row(*keys: str) -> Callable[[Callable], Callable]:
 # ---- products --------------------------------------------------------------------------------
 
 
-@row("matmul")
+@kernel_of("matmul")
 def matmul(xp, a, b):
     return xp.matmul(a, b)
 
 
-@row("linear")
+@kernel_of("linear")
 def linear(xp, x, weight, bias):
     product = xp.matmul(x, weight.T)
     return product if bias is None else product + bias
 
 
-@row("amp_unscale")
+@kernel_of("amp_unscale")
 def amp_unscale(xp, x, factor):
     return x * factor, ~xp.isfinite(x).all()
 
@@ -80,7 +80,7 @@ def _real(xp, x, dtype):
     return x
 
 
-@row("softmax")
+@kernel_of("softmax")
 def softmax(xp, x, dim, dtype):
     x = _real(xp, x, dtype)
     if x.size == 0:
@@ -89,7 +89,7 @@ def softmax(xp, x, dim, dtype):
     return weights / weights.sum(dim, keepdims=True)
 
 
-@row("log_softmax")
+@kernel_of("log_softmax")
 def log_softmax(xp, x, dim, dtype):
     x = _real(xp, x, dtype)
     if x.size == 0:
@@ -98,17 +98,17 @@ def log_softmax(xp, x, dim, dtype):
     return x - xp.log(xp.exp(x).sum(dim, keepdims=True))
 
 
-@row("softmax_grad")
+@kernel_of("softmax_grad")
 def softmax_grad(xp, grad, result, dim):
     return result * (grad - (grad * result).sum(dim, keepdims=True))
 
 
-@row("log_softmax_grad")
+@kernel_of("log_softmax_grad")
 def log_softmax_grad(xp, grad, result, dim):
     return grad - xp.exp(result) * grad.sum(dim, keepdims=True)
 
 
-@row("cumsum")
+@kernel_of("cumsum")
 def cumsum(xp, x, dim, dtype):
     whole = x.dtype.kind in "bui" and dtype is None
     return xp.cumsum(x.astype("int64") if whole else x, dim)
@@ -117,7 +117,7 @@ def cumsum(xp, x, dim, dtype):
 # ---- normalization ---------------------------------------------------------------------------
 
 
-@row("native_layer_norm")
+@kernel_of("native_layer_norm")
 def native_layer_norm(xp, x, axes, weight, bias, eps):
     last = tuple(range(x.ndim - axes, x.ndim))
     mean = x.mean(last, keepdims=True)
@@ -127,7 +127,7 @@ def native_layer_norm(xp, x, axes, weight, bias, eps):
     return result if bias is None else result + bias, mean, rstd
 
 
-@row("layer_norm_grad")
+@kernel_of("layer_norm_grad")
 def layer_norm_grad(xp, grad, x, mean, rstd, weight, axes):
     last, rows = tuple(range(x.ndim - axes, x.ndim)), tuple(range(x.ndim - axes))
     centered = (x - mean) * rstd
@@ -140,12 +140,12 @@ def layer_norm_grad(xp, grad, x, mean, rstd, weight, axes):
 # ---- making ----------------------------------------------------------------------------------
 
 
-@row("eye_of")
+@kernel_of("eye_of")
 def eye_of(xp, n, m, dtype, device):
     return xp.eye(n, m)
 
 
-@row("arange_of")
+@kernel_of("arange_of")
 def arange_of(xp, start, end, step, dtype, device):
     if dtype is not None and not dtype.is_floating_point:
         start, end, step = int(start), int(end), int(step)
@@ -158,6 +158,6 @@ def _ceil(x: float) -> int:
     return -int(-x // 1)
 
 
-@row("linspace")
+@kernel_of("linspace")
 def linspace(xp, start, end, steps, dtype, device):
     return xp.linspace(start, end, steps)

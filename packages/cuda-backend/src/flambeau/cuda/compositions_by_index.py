@@ -1,61 +1,61 @@
 """Rows that join, pick, order and write by index, and losses: array calls of CuPy or NumPy."""
 from __future__ import annotations
 
-from flambeau.cuda.compositions import row
+from flambeau.cuda.compositions import kernel_of
 
 # ---- joining, picking, ordering --------------------------------------------------------------
 
 
-@row("cat")
+@kernel_of("cat")
 def cat(xp, tensors, dim):
     parts = [t for t in tensors if t.shape != (0,)] or list(tensors)
     return xp.concatenate(parts, dim)
 
 
-@row("index_select")
+@kernel_of("index_select")
 def index_select(xp, x, dim, index):
     return xp.take(x, index, dim)
 
 
-@row("gather")
+@kernel_of("gather")
 def gather(xp, x, dim, index):
     trimmed = tuple(slice(None) if d == dim % x.ndim else slice(n)
                     for d, n in enumerate(index.shape))
     return xp.take_along_axis(x[trimmed], index, dim)
 
 
-@row("index")
+@kernel_of("index")
 def index_(xp, x, indices):
     return x[tuple(slice(None) if i is None else i for i in indices)]
 
 
-@row("embedding_lookup")
+@kernel_of("embedding_lookup")
 def embedding_lookup(xp, weight, indices, padding_idx, scale_grad_by_freq):
     return weight[indices]
 
 
-@row("masked_select")
+@kernel_of("masked_select")
 def masked_select(xp, x, mask):
     x, mask = xp.broadcast_arrays(x, mask)
     return x[mask]
 
 
-@row("nonzero")
+@kernel_of("nonzero")
 def nonzero(xp, x):
     return xp.argwhere(x)
 
 
-@row("flip")
+@kernel_of("flip")
 def flip(xp, x, dims):
     return xp.flip(x, dims)
 
 
-@row("tril")
+@kernel_of("tril")
 def tril(xp, x, diagonal):
     return xp.tril(x, diagonal)
 
 
-@row("triu")
+@kernel_of("triu")
 def triu(xp, x, diagonal):
     return xp.triu(x, diagonal)
 
@@ -68,20 +68,20 @@ def _order(xp, x, dim, descending):
     return xp.flip(x.shape[dim] - 1 - back, dim)
 
 
-@row("sort")
+@kernel_of("sort")
 def sort(xp, x, dim, descending, stable):
     order = _order(xp, xp.atleast_1d(x), dim, descending)
     values = xp.take_along_axis(xp.atleast_1d(x), order, dim)
     return values.reshape(x.shape), order.reshape(x.shape)
 
 
-@row("topk")
+@kernel_of("topk")
 def topk(xp, x, k, dim, largest, is_sorted):
     order = xp.take(_order(xp, x, dim, largest), xp.arange(k), dim)
     return xp.take_along_axis(x, order, dim), order
 
 
-@row("one_hot_rows")
+@kernel_of("one_hot_rows")
 def one_hot_rows(xp, x, classes):
     return x[..., None] == xp.arange(classes)
 
@@ -104,18 +104,18 @@ def _mesh(xp, index, dim):
     return tuple(places)
 
 
-@row("index_add")
+@kernel_of("index_add")
 def index_add(xp, x, dim, index, source, alpha):
     places = (slice(None),) * (dim % x.ndim) + (index,)
     return _added(xp, x, places, source * x.dtype.type(alpha))
 
 
-@row("scatter_add")
+@kernel_of("scatter_add")
 def scatter_add(xp, x, dim, index, src):
     return _added(xp, x, _mesh(xp, index, dim), src[tuple(slice(n) for n in index.shape)])
 
 
-@row("scatter.src", "scatter.value")
+@kernel_of("scatter.src", "scatter.value")
 def scatter(xp, x, dim, index, src):
     result = x.copy()
     part = src if not hasattr(src, "shape") else src[tuple(slice(n) for n in index.shape)]
@@ -123,7 +123,7 @@ def scatter(xp, x, dim, index, src):
     return result
 
 
-@row("index_put")
+@kernel_of("index_put")
 def index_put(xp, x, indices, values, accumulate):
     places = tuple(slice(None) if i is None else i for i in indices)
     if accumulate:
@@ -133,7 +133,7 @@ def index_put(xp, x, indices, values, accumulate):
     return result
 
 
-@row("embedding_grad")
+@kernel_of("embedding_grad")
 def embedding_grad(xp, grad, indices, rows, padding_idx):
     kept = (indices != padding_idx)[..., None]
     total = xp.zeros((rows, grad.shape[-1]), grad.dtype)
@@ -151,7 +151,7 @@ def _rows_of(xp, x, target, weight, ignore):
     return (1 if x.ndim > 1 else 0), safe, weights.astype(x.dtype)
 
 
-@row("nll_loss_rows")
+@kernel_of("nll_loss_rows")
 def nll_loss_rows(xp, x, target, weight, reduction, ignore):
     classes, safe, weights = _rows_of(xp, x, target, weight, ignore)
     picked = xp.take_along_axis(x, xp.expand_dims(safe, classes), classes).squeeze(classes)
@@ -161,7 +161,7 @@ def nll_loss_rows(xp, x, target, weight, reduction, ignore):
     return (loss.sum() / total if reduction == 1 else loss.sum()), total
 
 
-@row("nll_loss_grad")
+@kernel_of("nll_loss_grad")
 def nll_loss_grad(xp, grad, x, target, weight, reduction, ignore, total):
     classes, safe, weights = _rows_of(xp, x, target, weight, ignore)
     share = xp.expand_dims(-weights * grad / (total if reduction == 1 else 1), classes)

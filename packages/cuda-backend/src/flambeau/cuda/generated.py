@@ -1,4 +1,4 @@
-"""A backend whose pointwise and reduction rows run generated kernels, wherever these run.
+"""A backend whose pointwise and reduction operators run generated kernels, wherever these run.
 
 Subclasses say how memory is had and how a kernel is launched: CuPy does it on a GPU, the tests do
 it on the CPU with the same source built by a C++ compiler.
@@ -40,7 +40,7 @@ class GeneratedBackend(Backend):
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return NotImplemented
         if op.category == "pointwise":
-            return self.run_pointwise(source.find_row(op.key), args, outs)
+            return self.run_pointwise(source.find_opdef(op.key), args, outs)
         if op.key in source.REDUCTIONS:
             return self.run_reduction(op, args, outs)
         if op.key in ("clone", "contiguous_copy", "cast"):
@@ -62,20 +62,20 @@ class GeneratedBackend(Backend):
         return self.copy_into(outs[0], drawn.to(outs[0].device))
 
     def run_composition(self, op, args, outs):
-        """Rows without generated kernels."""
+        """Definitions without generated kernels."""
         return NotImplemented
 
     # ---- pointwise ---------------------------------------------------------------------------
 
-    def run_pointwise(self, row, args, outs):
-        """Compute a pointwise row."""
-        values = dict(zip((p.name for p in row.params), args, strict=True))
-        kind = compute_kind(row, values)
-        if kind == "c64" and in_double(row):
+    def run_pointwise(self, opdef, args, outs):
+        """Compute a pointwise operator."""
+        values = dict(zip((p.name for p in opdef.params), args, strict=True))
+        kind = compute_kind(opdef, values)
+        if kind == "c64" and in_double(opdef):
             kind = "c128"
-        if row.key == "pow" and kind in ("f32", "f64") and not _core.is_tensor(args[1]):
-            row, args = _as_product(row, args)
-        return NotImplemented if kind is None else self._elementwise(row, kind, args, outs)
+        if opdef.key == "pow" and kind in ("f32", "f64") and not _core.is_tensor(args[1]):
+            opdef, args = _as_product(opdef, args)
+        return NotImplemented if kind is None else self._elementwise(opdef, kind, args, outs)
 
     def copy_into(self, out, value):
         """Write a tensor or number into ``out``, cast and broadcast."""
@@ -85,7 +85,7 @@ class GeneratedBackend(Backend):
         kind = source_kind if wide or integer else kind_of_dtype(out.dtype)
         return self._elementwise(source.IDENTITY, kind, [value], [out])
 
-    def _elementwise(self, row, kind, args, outs):
+    def _elementwise(self, opdef, kind, args, outs):
         shape = tuple(outs[0].shape)
         if outs[0].numel() == 0:
             return None
@@ -95,15 +95,15 @@ class GeneratedBackend(Backend):
         steps = iter(merged)
         packed = [params.pack_tensor(v.data_ptr(), dtype_name(v.dtype), next(steps))
                   if _core.is_tensor(v) else params.pack_number(v) for v in (*args, *outs)]
-        where = "near" if self._is_near(row, kind, args, outs, sizes, merged) else "far"
-        self.launch(source.group_of(row.key), kind, f"{source.kernel_name(row, kind)}_{where}",
+        where = "near" if self._is_near(opdef, kind, args, outs, sizes, merged) else "far"
+        self.launch(source.group_of(opdef.key), kind, f"{source.kernel_name(opdef, kind)}_{where}",
                     outs[0].numel(), params.pack_call(outs[0].numel(), sizes, packed),
                     outs[0].device.index or 0)
         return None
 
-    def _is_near(self, row, kind, args, outs, sizes, merged) -> bool:
-        masks = [p.role == "Mask" for p in row.params]
-        result = _OWN[source.result_kind(row, kind)]
+    def _is_near(self, opdef, kind, args, outs, sizes, merged) -> bool:
+        masks = [p.role == "Mask" for p in opdef.params]
+        result = _OWN[source.result_kind(opdef, kind)]
         return (all(s in ([1], []) for s in merged) and len(sizes) <= 1
                 and all(dtype_name(t.dtype) == result for t in outs)
                 and all(dtype_name(v.dtype) == ("bool" if mask else _OWN[kind])
@@ -192,10 +192,10 @@ class _Fold:
                             self.index)
 
 
-def _as_product(row, args):
+def _as_product(opdef, args):
     """Powers of 2 and 3 as products, which the CPU computes too: the same bits, and faster."""
-    product = {2: source.find_row("square"), 3: source.CUBE}.get(args[1])
-    return (product, args[:1]) if product else (row, args)
+    product = {2: source.find_opdef("square"), 3: source.CUBE}.get(args[1])
+    return (product, args[:1]) if product else (opdef, args)
 
 
 def _host_number(value):

@@ -1,8 +1,8 @@
 """CUDA C from the operator table. Nothing here needs CuPy, a GPU or a driver.
 
-Pointwise rows give two kernels per compute kind: ``NAME_near`` for contiguous operands of the
+Pointwise operators give two kernels per compute kind: ``NAME_near`` for contiguous operands of the
 kind's own dtype, ``NAME_far`` for any strides and dtypes. Reductions give ``take``, ``join`` and
-``finish`` (reduce.cuh). Kernels are compiled in modules of one group of rows and one kind.
+``finish`` (reduce.cuh). Kernels are compiled in modules of one group of definitions and one kind.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib import resources
 
 from flambeau.core.formula import helpers, parse, render_function
 from flambeau.core.opdefs import OPDEFS, OpDef
-from flambeau.core.opdefs.derived import derived_rows
+from flambeau.core.opdefs.derived import derived_opdefs
 from flambeau.core.opdefs.make import pointwise
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS
 from flambeau.core.promotion import result_kind
@@ -25,7 +25,7 @@ IDENTITY = pointwise("identity(Tensor self)", "self", bool="self", doc="The oper
 #: A float to the power of the number 3, a product as on the CPU.
 CUBE = pointwise("cube(Tensor self)", "self * self * self", doc="The third power.")
 
-#: Accumulators of reduction rows, and the kinds they have.
+#: Accumulators of reduction operators, and the kinds they have.
 _NUMBERS = ("f32", "f64", "i64", "c64", "c128")
 _ORDERED = ("f32", "f64", "i64")
 REDUCTIONS = {
@@ -48,30 +48,30 @@ class Module:
 
 
 @cache
-def _rows() -> dict[str, OpDef]:
-    return {row.key: row for row in (*OPDEFS, *derived_rows(OPDEFS), IDENTITY, CUBE)}
+def _opdefs() -> dict[str, OpDef]:
+    return {opdef.key: opdef for opdef in (*OPDEFS, *derived_opdefs(OPDEFS), IDENTITY, CUBE)}
 
 
-def find_row(key: str) -> OpDef:
-    """A row, built in, registered at run time, or this package's own."""
-    if key in _rows():
-        return _rows()[key]
+def find_opdef(key: str) -> OpDef:
+    """A definition, built in, registered at run time, or this package's own."""
+    if key in _opdefs():
+        return _opdefs()[key]
     from flambeau.core.register import row
 
     return row(key)
 
 
 def group_of(key: str) -> str:
-    """The group of rows that a pointwise row is compiled with."""
+    """The group of definitions that a pointwise operator is compiled with."""
     groups = _groups()
     return groups.get(key, key)
 
 
 @cache
 def _groups() -> dict[str, str]:
-    """Rows in groups of about thirty, derivatives apart: a module takes seconds to compile."""
-    plain = [r.key for r in _rows().values() if r.category == "pointwise" and "__d_" not in r.key]
-    derived = [key for key in _rows() if "__d_" in key]
+    """Operators in groups of about thirty, derivatives apart: a module takes seconds to compile."""
+    plain = [r.key for r in _opdefs().values() if r.category == "pointwise" and "__d_" not in r.key]
+    derived = [key for key in _opdefs() if "__d_" in key]
     return {key: f"{name}{i // 30}" for name, keys in (("plain", plain), ("derived", derived))
             for i, key in enumerate(keys)}
 
@@ -79,13 +79,13 @@ def _groups() -> dict[str, str]:
 def module_names() -> list[tuple[str, str]]:
     """All (group, kind) pairs of the built-in table."""
     pairs = {(group, kind) for key, group in _groups().items() for kind in KINDS
-             if FORMULA_OF_KIND[kind] in _rows()[key].formulas}
+             if FORMULA_OF_KIND[kind] in _opdefs()[key].formulas}
     return [*sorted(pairs), *(("reduce", kind) for kind in KINDS)]
 
 
 @cache
 def module(group: str, kind: str) -> Module:
-    """The module of a group of rows in one compute kind.
+    """The module of a group of definitions in one compute kind.
 
     Args:
         group: ``"reduce"``, or what ``group_of`` gives.
@@ -94,10 +94,10 @@ def module(group: str, kind: str) -> Module:
     if group == "reduce":
         return _reduction_module(kind)
     keys = [key for key, name in _groups().items() if name == group] or [group]
-    rows = [row for row in map(find_row, keys) if FORMULA_OF_KIND[kind] in row.formulas]
-    kernels = {f"{kernel_name(row, kind)}_{where}": f"fl_call<{_width(row)}>"
-               for row in rows for where in ("near", "far")}
-    text = "\n".join([prelude(), *(pointwise_source(row, kind) for row in rows)])
+    opdefs = [opdef for opdef in map(find_opdef, keys) if FORMULA_OF_KIND[kind] in opdef.formulas]
+    kernels = {f"{kernel_name(opdef, kind)}_{where}": f"fl_call<{_width(opdef)}>"
+               for opdef in opdefs for where in ("near", "far")}
+    text = "\n".join([prelude(), *(pointwise_source(opdef, kind) for opdef in opdefs)])
     return Module(text, kernels)
 
 
@@ -111,34 +111,34 @@ def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text()
 
 
-def kernel_name(row: OpDef, kind: str) -> str:
-    return f"k_{row.symbol}_{kind}"
+def kernel_name(opdef: OpDef, kind: str) -> str:
+    return f"k_{opdef.symbol}_{kind}"
 
 
-def _width(row: OpDef) -> int:
-    return len(row.params) + len(row.outputs)
+def _width(opdef: OpDef) -> int:
+    return len(opdef.params) + len(opdef.outputs)
 
 
-def pointwise_source(row: OpDef, kind: str) -> str:
+def pointwise_source(opdef: OpDef, kind: str) -> str:
     """The formula as a device function and the two kernels around it."""
-    name, masks = kernel_name(row, kind), {p.name for p in row.operands if p.role == "Mask"}
-    operands = {p.name: "b" if p.name in masks else kind for p in row.operands}
-    scalars = {p.name: kind for p in row.scalars}
-    formula = parse(row.formulas[FORMULA_OF_KIND[kind]], list(operands), list(scalars))
-    result = result_kind(row, kind)
+    name, masks = kernel_name(opdef, kind), {p.name for p in opdef.operands if p.role == "Mask"}
+    operands = {p.name: "b" if p.name in masks else kind for p in opdef.operands}
+    scalars = {p.name: kind for p in opdef.scalars}
+    formula = parse(opdef.formulas[FORMULA_OF_KIND[kind]], list(operands), list(scalars))
+    result = result_kind(opdef, kind)
     function = render_function(f"f_{name}", formula, operands, scalars, kind,
-                               [result] * len(row.outputs))
-    kernels = [_kernel(row, kind, operands | scalars, result, near) for near in (True, False)]
+                               [result] * len(opdef.outputs))
+    kernels = [_kernel(opdef, kind, operands | scalars, result, near) for near in (True, False)]
     return "\n".join([function, *kernels])
 
 
-def _kernel(row: OpDef, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
+def _kernel(opdef: OpDef, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
     """A grid-stride loop: load the operands, call the formula, store the outputs."""
-    name, suffix = kernel_name(row, kind), "_near" if near else ""
-    places = {p.name: i for i, p in enumerate(row.params)}
+    name, suffix = kernel_name(opdef, kind), "_near" if near else ""
+    places = {p.name: i for i, p in enumerate(opdef.params)}
     types = {n: "bool" if k == "b" else C_TYPES[k] for n, k in kinds.items()}
     loads = [f"const {t} {n} = fl_get{suffix}<{t}>(c, {places[n]}, i);" for n, t in types.items()]
-    names, outs = list(kinds), range(len(row.outputs))
+    names, outs = list(kinds), range(len(opdef.outputs))
     arguments = ", ".join(names)
     targets = "".join(f", &out{k}" for k in outs) if len(outs) > 1 else ""
     value = f"f_{name}"
@@ -154,7 +154,7 @@ def _kernel(row: OpDef, kind: str, kinds: dict[str, str], result: str, near: boo
     lines = "\n".join(f"        {line}" for line in [*loads, *body, *stores])
     loop = "for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS)"
     return (f'extern "C" __global__ void {name}_{"near" if near else "far"}'
-            f"(const fl_call<{_width(row)}> c) {{\n    {loop} {{\n{lines}\n    }}\n}}")
+            f"(const fl_call<{_width(opdef)}> c) {{\n    {loop} {{\n{lines}\n    }}\n}}")
 
 
 def fold_name(key: str, kind: str) -> str:

@@ -160,7 +160,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def call(op: str, args: Sequence[Any]) -> list[Tensor]:
-    """Run a row on arguments in its order; the list of its results."""
+    """Run a definition on arguments in its order; the list of its results."""
     return call_ready(op, [from_literal(arg) for arg in args])
 
 
@@ -178,12 +178,12 @@ def call_below(op: str, args: Sequence[Any], outs: Sequence[Tensor] | None = Non
 
 
 def key_of(op: Any) -> str:
-    """The key of the row an interposer was called with."""
+    """The key of the definition an interposer was called with."""
     return str(op.key)
 
 
-def registered_row(key: str) -> Any:
-    """The row of an operator that was registered at run time, or ``None``."""
+def registered_opdef(key: str) -> Any:
+    """The definition of an operator that was registered at run time, or ``None``."""
     try:
         return core.row(key)
     except KeyError:
@@ -207,7 +207,7 @@ class Spec:
 
 
 def infer_specs(op: str, args: Sequence[Any]) -> list[Spec]:
-    """Types and layouts of a row's results, without computing."""
+    """Types and layouts of a definition's results, without computing."""
     specs = []
     for shape, dtype, device, layout in _core.infer(op, args):
         plain = layout is None or layout[:1] == ("alias",)

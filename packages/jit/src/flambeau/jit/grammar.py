@@ -15,7 +15,7 @@ from flambeau.jit.dims import Dim, shape_for, symbol
 from flambeau.jit.errors import GraphError
 from flambeau.jit.ir import Graph, Node, Value, map_args, values_in
 from flambeau.jit.literals import Device, DType, Opaque, Slot, is_literal
-from flambeau.jit.opset import FUSED, VIEW_WRITE, find_row, written_params
+from flambeau.jit.opset import FUSED, VIEW_WRITE, find_opdef, written_params
 from flambeau.jit.printing import name_values, show_node, show_type
 
 Infer = Callable[[str, tuple[object, ...]], list[Value]]
@@ -93,20 +93,20 @@ class _Checker:
                 self.fail("the captures", f"two are called {name!r}")
 
     def check_node(self, node: Node) -> None:
-        row = find_row(node.op)
-        if row is None:
+        opdef = find_opdef(node.op)
+        if opdef is None:
             self.fail(node, f"there is no operator {node.op!r}")
         for value in node.inputs:
             if value not in self.known:
                 self.fail(node, "an argument is used before it is assigned")
-        if len(node.args) != len(row.params):
-            expected = ", ".join(p.name for p in row.params)
+        if len(node.args) != len(opdef.params):
+            expected = ", ".join(p.name for p in opdef.params)
             self.fail(node, f"{len(node.args)} arguments for the parameters ({expected})")
-        for param, arg in zip(row.params, node.args, strict=True):
+        for param, arg in zip(opdef.params, node.args, strict=True):
             self.check_argument(node, param, arg)
         if (node.body is not None) != (node.op == FUSED):
             self.fail(node, "a region belongs to fused nodes, and to no other")
-        self.check_types(node, row)
+        self.check_types(node, opdef)
         for value in node.outputs:
             self.assign(value, node)
 
@@ -120,20 +120,20 @@ class _Checker:
             if isinstance(leaf, Dim):
                 self.check_size(leaf, node)
 
-    def check_types(self, node: Node, row: OpDef) -> None:
+    def check_types(self, node: Node, opdef: OpDef) -> None:
         if node.op == FUSED:
             self.check_region(node)
             return
         for sizes in self.samples():
-            expected = self.expected(node, row, sizes)
+            expected = self.expected(node, opdef, sizes)
             found = [_concrete(value, sizes) for value in node.outputs]
             if [v.type for v in expected] != [v.type for v in found]:
                 at = f" for {sizes}" if sizes else ""
                 self.fail(node, f"the operator gives {_types(expected)}{at}, not {_types(found)}")
 
-    def expected(self, node: Node, row: OpDef, sizes: dict[str, int]) -> list[Value]:
+    def expected(self, node: Node, opdef: OpDef, sizes: dict[str, int]) -> list[Value]:
         args = map_args(node.args, lambda leaf: _concrete(leaf, sizes))
-        written = [args[i] for i in written_params(row.key) if args[i] is not None]
+        written = [args[i] for i in written_params(opdef.key) if args[i] is not None]
         if node.op == VIEW_WRITE:
             return [args[0]]
         try:
@@ -151,8 +151,8 @@ class _Checker:
         if body.captures or body.writes or body.symbols != self.graph.symbols:
             self.fail(node, "a region has no captures and no writes, and the graph's symbols")
         for inside in body.nodes:
-            row = find_row(inside.op)
-            if row is None or row.category != "pointwise":
+            opdef = find_opdef(inside.op)
+            if opdef is None or opdef.category != "pointwise":
                 self.fail(node, f"{inside.op} is not pointwise and cannot be fused")
         _Checker(body, self.infer).run()
 

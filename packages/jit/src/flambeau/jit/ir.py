@@ -41,10 +41,10 @@ class Node:
     """One operator applied.
 
     Args:
-        op: key of the row, ``name`` or ``name.overload``.
-        args: one entry per parameter of the row: a value, a tuple of values, or a literal.
-        outputs: the values it assigns: the row's outputs, then the new value of each parameter
-            that the row writes to.
+        op: key of the definition, ``name`` or ``name.overload``.
+        args: one entry per parameter of the definition: a value, a tuple of values, or a literal.
+        outputs: the values it assigns: the definition's outputs, then the new value of each
+            parameter that the definition writes to.
         body: the region a ``fused`` node stands for.
         where: ``file:line`` of the call that was recorded.
     """

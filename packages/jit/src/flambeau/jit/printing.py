@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.literals import show
-from flambeau.jit.opset import find_row
+from flambeau.jit.opset import find_opdef
 
 
 def show_graph(graph: Graph) -> str:
@@ -49,10 +49,10 @@ def show_node(node: Node, names: dict[Value, str]) -> list[str]:
 
 def _show_args(node: Node, names: dict[Value, str]) -> list[str]:
     """Values in order, then literals by name where they differ from the default."""
-    row = find_row(node.op)
+    opdef = find_opdef(node.op)
     texts = []
     for number, arg in enumerate(node.args):
-        param = row.params[number] if row is not None and number < len(row.params) else None
+        param = opdef.params[number] if opdef is not None and number < len(opdef.params) else None
         text = _show_arg(arg, names)
         if isinstance(arg, Value) or param is None:
             texts.append(text)

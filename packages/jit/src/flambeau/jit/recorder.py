@@ -17,7 +17,7 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import DType, Opaque
 from flambeau.jit.memory import Memory
-from flambeau.jit.opset import DATA_DEPENDENT, VIEW_WRITE, find_row, written_params
+from flambeau.jit.opset import DATA_DEPENDENT, VIEW_WRITE, find_opdef, written_params
 from flambeau.jit.places import caller
 
 Tensor = Any
@@ -93,8 +93,8 @@ class Recorder:
         self, key: str, args: Sequence[Any], outs: Sequence[Tensor] | None
     ) -> list[Tensor]:
         """A call as a node; the tensors that stand for its results."""
-        row = find_row(key)
-        if row is None:
+        opdef = find_opdef(key)
+        if opdef is None:
             raise TraceError(f"{caller()}: {key}() is not in the operator table")
         if key in DATA_DEPENDENT:
             raise TraceError(
@@ -102,9 +102,9 @@ class Recorder:
                 "not have; select with where() or multiply by a mask, or keep this call outside "
                 "what is traced"
             )
-        if row.category == "view":
+        if opdef.category == "view":
             return [self.view(key, args)]
-        return self.node(row, args, outs)
+        return self.node(opdef, args, outs)
 
     def view(self, key: str, args: Sequence[Any]) -> Tensor:
         """A view: made for real, and remembered as a step from the same root."""
@@ -118,19 +118,19 @@ class Recorder:
         return result
 
     def node(
-        self, row: OpDef, args: Sequence[Any], outs: Sequence[Tensor] | None
+        self, opdef: OpDef, args: Sequence[Any], outs: Sequence[Tensor] | None
     ) -> list[Tensor]:
         """Any other operator: its results are new tensors, or are written to targets."""
-        specs = bridge.infer_specs(row.key, args)
-        written = [args[i] for i in written_params(row.key) if args[i] is not None]
+        specs = bridge.infer_specs(opdef.key, args)
+        written = [args[i] for i in written_params(opdef.key) if args[i] is not None]
         types = [spec.value for spec in specs] + [bridge.value_of(tensor) for tensor in written]
-        resized = bridge.check_write(row.key, args, outs) if outs is not None else []
+        resized = bridge.check_write(opdef.key, args, outs) if outs is not None else []
         for tensor in (*(outs or ()), *written):
             self.refuse_shared(tensor)
-        values = self.emit(row.key, self.arguments(row, args), types)
+        values = self.emit(opdef.key, self.arguments(opdef, args), types)
         if self.compute:
             self.save([*(outs or ()), *written])
-            results = bridge.call_below(row.key, args, outs)
+            results = bridge.call_below(opdef.key, args, outs)
         else:
             results = list(outs) if outs is not None else [spec.allocate() for spec in specs]
         for number, (tensor, value) in enumerate(zip(results, values, strict=False)):
@@ -150,7 +150,7 @@ class Recorder:
         self.graph.nodes.append(Node(key, args, outputs, where=caller()))
         return outputs
 
-    def arguments(self, row: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
+    def arguments(self, opdef: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
         """The arguments as they stand in a node."""
         return tuple(self.argument(arg) for arg in args)
 

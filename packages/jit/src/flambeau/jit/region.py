@@ -29,7 +29,7 @@ from flambeau.jit.convert import (
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.literals import Slot
-from flambeau.jit.opset import find_row
+from flambeau.jit.opset import find_opdef
 
 Registers = tuple[int, ...]
 _REAL = {"c64": "f32", "c128": "f64"}
@@ -57,29 +57,29 @@ _INEXACT = ("float", "bfloat", "complex")
 
 
 def can_lower(node: Node) -> bool:
-    """Whether a node can be part of a region: a pointwise row whose dtypes all have rules here."""
-    row = find_row(node.op)
-    if row is None or row.category != "pointwise":
+    """Whether a node can be part of a region: pointwise, with rules here for all its dtypes."""
+    opdef = find_opdef(node.op)
+    if opdef is None or opdef.category != "pointwise":
         return False
-    if row.rule not in ("promote", "float", "integer", "bool", "real"):
+    if opdef.rule not in ("promote", "float", "integer", "bool", "real"):
         return False
-    kind = compute_kind(row, node)
-    if kind is None or FORMULA_OF_KIND[kind] not in row.formulas:
+    kind = compute_kind(opdef, node)
+    if kind is None or FORMULA_OF_KIND[kind] not in opdef.formulas:
         return False
-    if kind == "c64" and in_double(row):
+    if kind == "c64" and in_double(opdef):
         return False
     sources = [value.dtype for value in node.inputs]
-    if row.refuses_integers and not any(dtype.startswith(_INEXACT) for dtype in sources):
+    if opdef.refuses_integers and not any(dtype.startswith(_INEXACT) for dtype in sources):
         return False        # eager code says why
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
 
 
-def compute_kind(row: OpDef, node: Node) -> str | None:
+def compute_kind(opdef: OpDef, node: Node) -> str | None:
     """The compute type of a node, from the dtypes around it; ``None`` where that is not certain."""
-    writes = any(param.writes for param in row.params)
-    if row.rule in ("promote", "float", "integer") and not writes:
+    writes = any(param.writes for param in opdef.params)
+    if opdef.rule in ("promote", "float", "integer") and not writes:
         return KIND_OF_DTYPE.get(node.outputs[0].dtype)
-    operands = _operands(row, node)
+    operands = _operands(opdef, node)
     dtypes = {arg.dtype for arg in operands if isinstance(arg, Value)}
     if len(dtypes) != 1:
         return None
@@ -125,20 +125,20 @@ class _Flattener:
         return tuple(self.emit("param", register, (), name + part) for part in PARTS[dtype])
 
     def node(self, node: Node) -> list[Registers]:
-        row = find_row(node.op)
-        assert row is not None
-        kind = compute_kind(row, node)
+        opdef = find_opdef(node.op)
+        assert opdef is not None
+        kind = compute_kind(opdef, node)
         assert kind is not None
-        results = self.splice(lower_row(row, kind), self.leaves(row, node, kind))
+        results = self.splice(lower_opdef(opdef, kind), self.leaves(opdef, node, kind))
         return [
             narrow(self.emit, registers, value.dtype)
             for registers, value in zip(results, node.outputs, strict=True)
         ]
 
-    def leaves(self, row: OpDef, node: Node, kind: str) -> dict[str, int]:
+    def leaves(self, opdef: OpDef, node: Node, kind: str) -> dict[str, int]:
         """The register of every operand and scalar, by the name the formula calls it."""
         found: dict[str, int] = {}
-        for param, arg in zip(row.params, node.args, strict=True):
+        for param, arg in zip(opdef.params, node.args, strict=True):
             wanted = "bool" if param.role == "Mask" else kind
             if isinstance(arg, Value):
                 registers = convert(self.emit, self.made[arg], arg.dtype, wanted)
@@ -165,7 +165,7 @@ class _Flattener:
         return self.emit("const", register, (), encode(value, register))
 
     def splice(self, program: Program, leaves: Mapping[str, int]) -> list[Registers]:
-        """Append a row's program, its leaves replaced by registers; the registers it gives."""
+        """Append an operator's program, its leaves replaced by registers; returns its registers."""
         at: dict[int, int] = {}
         for number, instr in enumerate(program.instrs):
             if instr.op in ("param", "scalar"):
@@ -184,11 +184,11 @@ class _Flattener:
         return number
 
 
-def lower_row(row: OpDef, kind: str) -> Program:
-    """A row's formula in one compute type, as the core's kernels have it."""
-    result = {"bool": "bool", "real": _REAL.get(kind, kind)}.get(row.rule, kind)
-    formula = row.formulas[FORMULA_OF_KIND[kind]]
-    return _lower(formula, _operand_kinds(row), _scalar_names(row), kind, result)
+def lower_opdef(opdef: OpDef, kind: str) -> Program:
+    """A definition's formula in one compute type, as the core's kernels have it."""
+    result = {"bool": "bool", "real": _REAL.get(kind, kind)}.get(opdef.rule, kind)
+    formula = opdef.formulas[FORMULA_OF_KIND[kind]]
+    return _lower(formula, _operand_kinds(opdef), _scalar_names(opdef), kind, result)
 
 
 @cache
@@ -201,18 +201,18 @@ def _lower(
     return lower(exprs, kind, kinds, [result] * len(exprs))
 
 
-def _operand_kinds(row: OpDef) -> tuple[tuple[str, str], ...]:
-    return tuple((p.name, "b" if p.role == "Mask" else "") for p in row.operands)
+def _operand_kinds(opdef: OpDef) -> tuple[tuple[str, str], ...]:
+    return tuple((p.name, "b" if p.role == "Mask" else "") for p in opdef.operands)
 
 
-def _scalar_names(row: OpDef) -> tuple[str, ...]:
-    return tuple(p.name for p in row.scalars)
+def _scalar_names(opdef: OpDef) -> tuple[str, ...]:
+    return tuple(p.name for p in opdef.scalars)
 
 
-def _operands(row: OpDef, node: Node) -> list[object]:
+def _operands(opdef: OpDef, node: Node) -> list[object]:
     """The arguments that decide the compute type."""
     roles = ("Tensor", "Operand")
-    pairs = zip(row.params, node.args, strict=True)
+    pairs = zip(opdef.params, node.args, strict=True)
     return [arg for param, arg in pairs if param.role in roles]
 
 

@@ -107,11 +107,11 @@ class SegmentRecorder(Recorder):
             self.run(str(error))
             return bridge.call_below(key, args, outs)
 
-    def arguments(self, row: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
+    def arguments(self, opdef: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
         """As in a trace, but numbers of pointwise operators become run-time scalars."""
-        found = list(super().arguments(row, args))
-        if row.category == "pointwise":
-            for number, param in enumerate(row.params):
+        found = list(super().arguments(opdef, args))
+        if opdef.category == "pointwise":
+            for number, param in enumerate(opdef.params):
                 if param.role in ("Operand", "Scalar", "Float"):
                     found[number] = self.slot(found[number], param.default)
         return tuple(found)

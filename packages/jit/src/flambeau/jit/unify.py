@@ -17,7 +17,7 @@ from flambeau.jit.dims import Dim, Size
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import show
-from flambeau.jit.opset import find_row
+from flambeau.jit.opset import find_opdef
 
 Sizes = dict[str, int]
 
@@ -229,8 +229,8 @@ class _Unifier:
         return unwrap(found)
 
     def differ(self, column: Sequence[object], node: Node, number: int) -> NoReturn:
-        row = find_row(node.op)
-        name = row.params[number].name if row is not None else f"number {number}"
+        opdef = find_opdef(node.op)
+        name = opdef.params[number].name if opdef is not None else f"number {number}"
         values = ", ".join(map(show, column))
         self.fail(
             node.where,

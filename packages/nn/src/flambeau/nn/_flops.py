@@ -17,11 +17,11 @@ _NORMALIZING = 5  # mean, deviation, square, quotient and sum; or maximum, expon
 
 
 def flops_of(op: Any, args: Sequence[Any], results: Sequence[Any]) -> int:
-    """Operations of one call of the row ``op``.
+    """Operations of one call of the operator ``op``.
 
     Args:
-        op: The handle of the row.
-        args: Its arguments in the row's order.
+        op: The handle of the operator.
+        args: Its arguments in the operator's order.
         results: The tensors it gave.
     """
     if op.key in _FORMULAS:

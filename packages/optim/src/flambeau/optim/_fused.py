@@ -1,4 +1,4 @@
-"""``FusedOptimizer``: optimizers whose step is one update row."""
+"""``FusedOptimizer``: optimizers whose step is one update rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import flambeau
 from flambeau import Tensor
 
 from ._recorded import check_recordable, record_update, recordable
-from ._rows import Rows, UpdateRow
+from ._rules import Rules, UpdateRule
 from ._update import apply_update
 from .optimizer import Optimizer, call_recorded
 
@@ -23,13 +23,13 @@ Number = Callable[[Any], Any]
 class FusedOptimizer(Optimizer):
     """Base of the optimizers that treat every element of a parameter alike.
 
-    A subclass names the row, makes a parameter's first state, counts its steps and computes the
+    A subclass names the rule, makes a parameter's first state, counts its steps and computes the
     run-time scalars. Parameters that share their scalars are updated in one call. Complex
     parameters are treated as pairs of real numbers, as in PyTorch.
     """
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
-        """The rows that update the parameters of a group with this key."""
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
+        """The rules that update the parameters of a group with this key."""
         raise NotImplementedError
 
     def _decays(self, group: dict[str, Any]) -> bool:
@@ -50,7 +50,7 @@ class FusedOptimizer(Optimizer):
         return step
 
     def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
-        """The row's own scalars for parameters with this key."""
+        """The rule's own scalars for parameters with this key."""
         raise NotImplementedError
 
     def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
@@ -65,7 +65,7 @@ class FusedOptimizer(Optimizer):
                     )
 
     def _update_groups(self) -> None:
-        # An update row is never recorded, wherever the step is taken.
+        # An update rule is never recorded, wherever the step is taken.
         for group in self.param_groups:
             if group["differentiable"]:
                 check_recordable(group["params"])
@@ -75,24 +75,24 @@ class FusedOptimizer(Optimizer):
 
     def _update_group(self, group: dict[str, Any]) -> None:
         for key, (params, states, grads) in self._advance_all(group).items():
-            row = self._rows(group, key)[self._decays(group), bool(group["maximize"])]
+            rule = self._rules(group, key)[self._decays(group), bool(group["maximize"])]
             scalars = self._scalars(group, key)
-            if row.decays:
+            if rule.decays:
                 scalars += (float(group["weight_decay"]),)
-            columns = [params, *self._state_columns(row, group, params, states), grads]
+            columns = [params, *self._state_columns(rule, group, params, states), grads]
             if any(map(Tensor.is_complex, params)):
                 columns = [list(map(_as_real, column)) for column in columns]
-            apply_update(row, columns, scalars)
+            apply_update(rule, columns, scalars)
 
     def _record_group(self, group: dict[str, Any]) -> None:
         """The same for differentiable steps."""
         for key, (params, states, grads) in self._advance_all(group, recordable).items():
-            row = self._rows(group, key)[self._decays(group), bool(group["maximize"])]
+            rule = self._rules(group, key)[self._decays(group), bool(group["maximize"])]
             scalars = self._scalars(group, key, recordable)
-            if row.decays:
+            if rule.decays:
                 scalars += (recordable(group["weight_decay"]),)
-            columns = [params, *self._state_columns(row, group, params, states), grads]
-            record_update(row, columns, states, scalars)
+            columns = [params, *self._state_columns(rule, group, params, states), grads]
+            record_update(rule, columns, states, scalars)
 
     def _advance_all(self, group: dict[str, Any], number: Number = float) -> dict[Any, Columns]:
         """Count a step for every parameter with a gradient.
@@ -117,16 +117,16 @@ class FusedOptimizer(Optimizer):
         return by_key
 
     def _state_columns(
-        self, row: UpdateRow, group: dict[str, Any], params: list[Tensor], states: list[Any]
+        self, rule: UpdateRule, group: dict[str, Any], params: list[Tensor], states: list[Any]
     ) -> list[list[Tensor]]:
         try:
-            return [[state[name] for state in states] for name in row.writes[1:]]
+            return [[state[name] for state in states] for name in rule.writes[1:]]
         except KeyError:
             # An option such as amsgrad was turned on after the first steps.
             for param, state in zip(params, states, strict=True):
                 for name, value in self._first_state(param, group).items():
                     state.setdefault(name, value)
-            return [[state[name] for state in states] for name in row.writes[1:]]
+            return [[state[name] for state in states] for name in rule.writes[1:]]
 
 
 def _as_real(operand: Tensor) -> Tensor:

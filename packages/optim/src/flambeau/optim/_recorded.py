@@ -1,6 +1,6 @@
-"""Update rows as recorded tensor operations, for ``differentiable=True``.
+"""Update rules as recorded tensor operations, for ``differentiable=True``.
 
-The formula of a row is read once more, and each of its operations done by the tensor operation of
+The formula of a rule is read once more, and each of its operations done by the tensor operation of
 that name, which records how its result is differentiated. No optimizer has a second formula.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import flambeau
 from flambeau import Tensor
 
-from ._rows import UpdateRow
+from ._rules import UpdateRule
 
 if TYPE_CHECKING:
     from flambeau.core.formula import Expr
@@ -22,7 +22,7 @@ _HALVES = (flambeau.float16, flambeau.bfloat16)
 
 
 def record_update(
-    row: UpdateRow,
+    rule: UpdateRule,
     columns: Sequence[Sequence[Tensor]],
     states: Sequence[dict[str, Any]],
     scalars: Sequence[Any],
@@ -30,16 +30,16 @@ def record_update(
     """Update parameters in place and replace their state, all of it recorded.
 
     Args:
-        row: What to compute.
-        columns: For every operand of the row its tensors, one for each parameter; the parameters
+        rule: What to compute.
+        columns: For every operand of the rule its tensors, one for each parameter; the parameters
             first, the gradients last.
-        states: The state of each parameter; none, if the row writes nothing but the parameter.
-        scalars: The run-time scalars in the row's order: numbers, or tensors of one element.
+        states: The state of each parameter; none, if the rule writes nothing but the parameter.
+        scalars: The run-time scalars in the rule's order: numbers, or tensors of one element.
     """
     for i, operands in enumerate(zip(*columns, strict=True)):
-        param, *state = _outputs(row, operands, scalars)
+        param, *state = _outputs(rule, operands, scalars)
         operands[0].copy_(param)
-        for name, value in zip(row.writes[1:], state, strict=True):
+        for name, value in zip(rule.writes[1:], state, strict=True):
             # Other steps may have to read what the state was: it is not written over.
             states[i][name] = value
 
@@ -67,14 +67,14 @@ def check_recordable(params: Sequence[Tensor]) -> None:
             )
 
 
-def _outputs(row: UpdateRow, operands: Sequence[Tensor], scalars: Sequence[Any]) -> list[Tensor]:
-    """The new values of what the row writes, in the dtype and on the device that it has."""
+def _outputs(rule: UpdateRule, operands: Sequence[Tensor], scalars: Sequence[Any]) -> list[Tensor]:
+    """The new values of what the rule writes, in the dtype and on the device that it has."""
     first, *rest = operands
     # The copy is what later gradients read, for the parameter itself is written over.
     values = [_as_computed(operand) for operand in (first.clone(), *rest)]
-    names = dict(zip((*row.writes, "grad"), values, strict=True))
-    names.update((n, _scalar(s, values[0])) for n, s in zip(row.numbers, scalars, strict=True))
-    outputs = _evaluate(row, names)
+    names = dict(zip((*rule.writes, "grad"), values, strict=True))
+    names.update((n, _scalar(s, values[0])) for n, s in zip(rule.numbers, scalars, strict=True))
+    outputs = _evaluate(rule, names)
     if first.is_complex():
         outputs = [flambeau.view_as_complex(output) for output in outputs]
     return [output.to(old.dtype) for output, old in zip(outputs, operands, strict=False)]
@@ -95,18 +95,18 @@ def _scalar(value: Any, like: Tensor) -> Tensor:
 
 
 @functools.cache
-def _expressions(row: UpdateRow) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """The formulas of a row, and all nodes of them, each after its arguments."""
+def _expressions(rule: UpdateRule) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The formulas of a rule, and all nodes of them, each after its arguments."""
     # The formula language is not loaded with the optimizers: few steps are differentiable.
     from flambeau.core.formula import parse
     from flambeau.core.formula.expr import postorder
 
-    roots = parse(row.formula, (*row.writes, "grad"), row.numbers)
+    roots = parse(rule.formula, (*rule.writes, "grad"), rule.numbers)
     return roots, tuple(postorder(roots))
 
 
-def _evaluate(row: UpdateRow, names: dict[str, Tensor]) -> list[Tensor]:
-    roots, nodes = _expressions(row)
+def _evaluate(rule: UpdateRule, names: dict[str, Tensor]) -> list[Tensor]:
+    roots, nodes = _expressions(rule)
     values: dict[Expr, Tensor] = {}
     for node in nodes:
         if node.op == "const":

@@ -1,4 +1,4 @@
-"""Applying an update row to tensors: the one door from here to the core."""
+"""Applying an update rule to tensors: the one door from here to the core."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from flambeau import Tensor
 from flambeau.core import register_op, update
 from flambeau.core.once import once
 
-from ._rows import UpdateRow
+from ._rules import UpdateRule
 
-_operators: dict[str, Any] = {}  # by the row's name, registered when first used
+_operators: dict[str, Any] = {}  # by the rule's name, registered when first used
 
 
 def apply_update(
-    row: UpdateRow, operands: Sequence[Sequence[Tensor]], scalars: Sequence[float]
+    rule: UpdateRule, operands: Sequence[Sequence[Tensor]], scalars: Sequence[float]
 ) -> None:
     """Update parameters in place, one pass each, without temporaries.
 
     Args:
-        row: What to compute.
-        operands: For every operand of the row its tensors, one for each parameter; written ones
+        rule: What to compute.
+        operands: For every operand of the rule its tensors, one for each parameter; written ones
             first, the gradients last.
-        scalars: The run-time scalars in the row's order, the same for all parameters.
+        scalars: The run-time scalars in the rule's order, the same for all parameters.
     """
-    update(_operators.get(row.name) or _registered(row), operands, scalars)
+    update(_operators.get(rule.name) or _registered(rule), operands, scalars)
 
 
 @once
-def _registered(row: UpdateRow) -> Any:
-    op = register_op(row.schema, float=row.formula, differentiable=False)
-    return _operators.setdefault(row.name, op)
+def _registered(rule: UpdateRule) -> Any:
+    op = register_op(rule.schema, float=rule.formula, differentiable=False)
+    return _operators.setdefault(rule.name, op)

@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
-from ._rows import ADADELTA, Rows
+from ._rules import ADADELTA, Rules
 
 
 class Adadelta(FusedOptimizer):
@@ -75,7 +75,7 @@ class Adadelta(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ADADELTA
 
     def _first_state(

@@ -10,7 +10,7 @@ from flambeau.core import register_op
 from flambeau.core.once import once
 
 from ._checks import at_least_zero, check_rate
-from ._rows import SHRINK_AND_MOVE
+from ._rules import SHRINK_AND_MOVE
 from ._update import apply_update
 from .optimizer import Optimizer
 

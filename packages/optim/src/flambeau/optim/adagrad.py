@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, Number
-from ._rows import ADAGRAD, Rows
+from ._rules import ADAGRAD, Rules
 
 
 class Adagrad(FusedOptimizer):
@@ -86,7 +86,7 @@ class Adagrad(FusedOptimizer):
                 param.numel()  # an uninitialized parameter, which has no shape yet, refuses
                 self.state[param].update(self._first_state(param, group))
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ADAGRAD
 
     def _first_state(

@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
-from ._rows import ADAM, ADAM_AMSGRAD, Rows
+from ._rules import ADAM, ADAM_AMSGRAD, Rules
 
 
 class Adam(FusedOptimizer):
@@ -85,7 +85,7 @@ class Adam(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ADAM_AMSGRAD if group["amsgrad"] else ADAM
 
     def _first_state(

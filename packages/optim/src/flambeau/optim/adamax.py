@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
-from ._rows import ADAMAX, Rows
+from ._rules import ADAMAX, Rules
 
 
 class Adamax(FusedOptimizer):
@@ -74,7 +74,7 @@ class Adamax(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ADAMAX
 
     def _first_state(

@@ -9,8 +9,8 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, Number
-from ._rows import ASGD as ASGD_ROWS
-from ._rows import Rows
+from ._rules import ASGD as ASGD_RULES
+from ._rules import Rules
 
 
 class ASGD(FusedOptimizer):
@@ -78,8 +78,8 @@ class ASGD(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
-        return ASGD_ROWS
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
+        return ASGD_RULES
 
     def _first_state(
         self, param: Tensor, group: dict[str, Any], number: Number = float

@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, averages
-from ._rows import NADAM, Rows
+from ._rules import NADAM, Rules
 
 
 class NAdam(FusedOptimizer):
@@ -83,7 +83,7 @@ class NAdam(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return NADAM
 
     def _first_state(

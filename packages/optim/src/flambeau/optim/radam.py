@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, averages
-from ._rows import ADAM, RADAM_EARLY, Rows
+from ._rules import ADAM, RADAM_EARLY, Rules
 
 
 class RAdam(FusedOptimizer):
@@ -81,7 +81,7 @@ class RAdam(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         early = _rectification(float(group["betas"][1]), key) is None
         return RADAM_EARLY if early else ADAM
 

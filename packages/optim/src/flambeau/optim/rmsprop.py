@@ -8,7 +8,7 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
-from ._rows import RMSPROP, Rows
+from ._rules import RMSPROP, Rules
 
 
 class RMSprop(FusedOptimizer):
@@ -79,7 +79,7 @@ class RMSprop(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         pair = RMSPROP[bool(group["centered"]), group["momentum"] > 0]
         return pair
 

@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ._checks import check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
-from ._rows import RPROP, Rows
+from ._rules import RPROP, Rules
 
 
 class Rprop(FusedOptimizer):
@@ -72,7 +72,7 @@ class Rprop(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return RPROP
 
     def _decays(self, group: dict[str, Any]) -> bool:

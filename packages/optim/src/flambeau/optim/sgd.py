@@ -9,10 +9,10 @@ from flambeau import Tensor
 
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import Columns, FusedOptimizer, Number
-from ._rows import SGD as PLAIN
-from ._rows import SGD_MOMENTUM as MOMENTUM
-from ._rows import SGD_NESTEROV as NESTEROV
-from ._rows import Rows
+from ._rules import SGD as PLAIN
+from ._rules import SGD_MOMENTUM as MOMENTUM
+from ._rules import SGD_NESTEROV as NESTEROV
+from ._rules import Rules
 
 
 class SGD(FusedOptimizer):
@@ -103,7 +103,7 @@ class SGD(FusedOptimizer):
         state["momentum_buffer"] = flambeau.zeros_like(param)
         return True
 
-    def _rows(self, group: dict[str, Any], key: Any) -> Rows:
+    def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         if group["momentum"] == 0:
             return PLAIN
         return NESTEROV if group["nesterov"] else MOMENTUM

@@ -136,7 +136,7 @@ def register_op(schema: str, formula: str | None = None, **facts: Any) -> Operat
 
 
 def row(key: str) -> Any:
-    """The row of the operator table with this key, built in or registered at run time."""
+    """The operator definition with this key, built in or registered at run time."""
     from flambeau.core.register import row as find
 
     return find(key)

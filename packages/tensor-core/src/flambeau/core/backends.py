@@ -60,9 +60,10 @@ class Backend:
         """Compute one operator.
 
         Args:
-            op: The row: ``op.key``, ``op.params``, ``op.category``.
-            args: Values in the row's order, defaults filled in; tensors as Tensor objects.
-            outs: Allocated output tensors. For in-place rows the first may be ``args[0]`` itself.
+            op: The definition: ``op.key``, ``op.params``, ``op.category``.
+            args: Values in the definition's order, defaults filled in; tensors as Tensor objects.
+            outs: Allocated output tensors. For in-place operators the first may be ``args[0]``
+                itself.
 
         Returns:
             NotImplemented when the backend has no such kernel, anything else after success.

@@ -1,7 +1,7 @@
-"""What ``help`` and the reference say of an operator beyond its line: derived from its row.
+"""What ``help`` and the reference say of an operator beyond its line: derived from its definition.
 
-A row says of each parameter what it accepts. What parameters of one name mean wherever they occur
-is said here once.
+A definition says of each parameter what it accepts. What parameters of one name mean wherever they
+occur is said here once.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Parameter(NamedTuple):
-    """One parameter of a row: its name, what it accepts in words, and whether None will do."""
+    """One parameter of an operator: its name, what it accepts, and whether None will do."""
 
     name: str
     kind: str
@@ -74,41 +74,41 @@ _OF_TRANSFORMS = {
 }
 
 
-def meanings(row: Any) -> dict[str, str]:
-    """What the names of a row's parameters mean.
+def meanings(opdef: Any) -> dict[str, str]:
+    """What the names of a definition's parameters mean.
 
     Args:
-        row: A row at run time, as ``find_op`` gives it.
+        opdef: A definition at run time, as ``find_op`` gives it.
     """
-    names = {p.name for p in row.parameters}
+    names = {p.name for p in opdef.parameters}
     found = dict(_MEANINGS)
     if {"dilation", "kernel_size"} & names:
         found |= _OF_WINDOWS
     if "reduction" in names:
         found |= _OF_LOSSES
-    if row.name.startswith("fft_"):
+    if opdef.name.startswith("fft_"):
         found |= _OF_TRANSFORMS
     return found
 
 
-def arguments(row: Any) -> list[tuple[str, str]]:
-    """Each parameter of a row, and what it accepts and means.
+def arguments(opdef: Any) -> list[tuple[str, str]]:
+    """Each parameter of a definition, and what it accepts and means.
 
     Args:
-        row: A row at run time, as ``find_op`` gives it.
+        opdef: A definition at run time, as ``find_op`` gives it.
 
     Example:
         >>> from flambeau.core import _core
         >>> dict(arguments(_core.find_op("sum")))["keepdim"]
         'bool: whether the dimensions that are reduced stay, with size 1.'
     """
-    known = meanings(row)
-    several = row.category == "pointwise" and len(_operands(row)) > 1
-    return [(p.name, _sentence(p, known.get(p.name), several)) for p in row.parameters]
+    known = meanings(opdef)
+    several = opdef.category == "pointwise" and len(_operands(opdef)) > 1
+    return [(p.name, _sentence(p, known.get(p.name), several)) for p in opdef.parameters]
 
 
-def _operands(row: Any) -> list[Parameter]:
-    return [p for p in row.parameters if p.kind in ("Tensor", "Tensor or number")]
+def _operands(opdef: Any) -> list[Parameter]:
+    return [p for p in opdef.parameters if p.kind in ("Tensor", "Tensor or number")]
 
 
 def _sentence(p: Parameter, meaning: str | None, broadcasts: bool) -> str:
@@ -121,51 +121,51 @@ def _sentence(p: Parameter, meaning: str | None, broadcasts: bool) -> str:
     return f"{text}."
 
 
-def result(row: Any) -> str:
-    """What a row returns; empty where its own line says all there is.
+def result(opdef: Any) -> str:
+    """What a definition returns; empty where its own line says all there is.
 
     Args:
-        row: A row at run time, as ``find_op`` gives it.
+        opdef: A definition at run time, as ``find_op`` gives it.
     """
-    if row.fields:
-        return f"A named tuple ({', '.join(row.fields)})."
-    if row.category == "view":
-        return f"A view, which shares memory with ``{row.parameters[0].name}``."
-    dtype = RULES[row.dtype_rule]
-    if row.category != "pointwise":
+    if opdef.fields:
+        return f"A named tuple ({', '.join(opdef.fields)})."
+    if opdef.category == "view":
+        return f"A view, which shares memory with ``{opdef.parameters[0].name}``."
+    dtype = RULES[opdef.dtype_rule]
+    if opdef.category != "pointwise":
         return dtype
-    first, *others = _operands(row)
+    first, *others = _operands(opdef)
     if others:
         return f"A tensor of the shape to which the operands are broadcast. {dtype}".rstrip()
     dtype = dtype.replace("promoted dtype of all operands", "dtype of the operand")
     return f"A tensor of the shape of ``{first.name}``. {dtype}".rstrip()
 
 
-def errors(row: Any) -> list[tuple[str, str]]:
-    """The errors that follow from what a row's parameters are.
+def errors(opdef: Any) -> list[tuple[str, str]]:
+    """The errors that follow from what a definition's parameters are.
 
     Args:
-        row: A row at run time, as ``find_op`` gives it.
+        opdef: A definition at run time, as ``find_op`` gives it.
     """
     found = [("TypeError", "An argument is of another kind.")]
-    if any("dimension" in p.kind for p in row.parameters):
+    if any("dimension" in p.kind for p in opdef.parameters):
         found.append(("IndexError", "A dimension is out of range."))
-    if row.category == "pointwise" and len(_operands(row)) > 1:
+    if opdef.category == "pointwise" and len(_operands(opdef)) > 1:
         found.append(("RuntimeError", "The shapes do not broadcast, or the devices differ."))
     return found
 
 
-def details(rows: Sequence[Any], inplace: bool) -> str:
+def details(opdefs: Sequence[Any], inplace: bool) -> str:
     """Arguments, result and errors of an operator, in the form of other docstrings.
 
     Args:
-        rows: The rows of its overloads.
+        opdefs: The definitions of its overloads.
         inplace: Whether it writes to its first argument.
     """
-    texts = {name: text for row in reversed(rows) for name, text in arguments(row)}
-    order = dict.fromkeys(p.name for row in rows for p in row.parameters)
-    returned = f"``{next(iter(order))}``, which is written to." if inplace else result(rows[0])
-    raised = dict(pair for row in rows for pair in errors(row))
+    texts = {name: text for opdef in reversed(opdefs) for name, text in arguments(opdef)}
+    order = dict.fromkeys(p.name for opdef in opdefs for p in opdef.parameters)
+    returned = f"``{next(iter(order))}``, which is written to." if inplace else result(opdefs[0])
+    raised = dict(pair for opdef in opdefs for pair in errors(opdef))
     parts = [("Args", [f"{name}: {texts[name]}" for name in order]),
              ("Returns", [returned] if returned else []),
              ("Raises", [f"{kind}: {text}" for kind, text in raised.items()])]

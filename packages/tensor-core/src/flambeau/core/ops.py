@@ -7,7 +7,7 @@ from flambeau.core.named_outputs import NamedOutputs, named_outputs
 globals().update(_core.operators())
 
 
-#: Rows whose outputs PyTorch returns as a plain tuple.
+#: Definitions whose outputs PyTorch returns as a plain tuple.
 _UNNAMED = ("std_mean", "var_mean")
 
 #: Types of outputs by the name of their operator.
@@ -15,7 +15,7 @@ OUTPUT_TYPES: dict[str, type[NamedOutputs]] = {}
 
 
 def name_outputs() -> None:
-    """Let rows with several outputs return tuples with names (``values, indices``)."""
+    """Let definitions with several outputs return tuples with names (``values, indices``)."""
     classes = {}
     for key, name, outputs in _core.pending_outputs():
         if name in _UNNAMED:

@@ -55,37 +55,38 @@ def _combine(high: Any, low: Any) -> Any:
     return _core.promote_types(high, low) if _family(low) == 3 and _family(high) == 2 else low
 
 
-def compute_kind(row: OpDef, values: Mapping[str, Any]) -> str | None:
-    """The kind a call of a pointwise row is computed in; None when the row has no formula for it.
+def compute_kind(opdef: OpDef, values: Mapping[str, Any]) -> str | None:
+    """The kind a call of a pointwise operator is computed in; None when the definition has no
+    formula for it.
 
-    uint64 has the kind of int64, in which its order and its quotients are others; rows where that
-    matters have a formula of their own for it, which ``is_unsigned`` tells, and no kind.
+    uint64 has the kind of int64, in which its order and its quotients are others; definitions where
+    that matters have a formula of their own for it, which ``is_unsigned`` tells, and no kind.
 
     Args:
-        row: The row (``flambeau.core.register.row(op.key)``).
+        opdef: The definition (``flambeau.core.register.row(op.key)``).
         values: The arguments by name.
     """
-    if is_unsigned(row, values):
+    if is_unsigned(opdef, values):
         return None
-    kind = kind_of_dtype(_operand_dtype(row, values))
-    if row.rule == "float" and kind in ("i64", "bool"):
+    kind = kind_of_dtype(_operand_dtype(opdef, values))
+    if opdef.rule == "float" and kind in ("i64", "bool"):
         kind = kind_of_dtype(_core.get_default_dtype())
-    if row.rule == "integer" and kind == "bool":
+    if opdef.rule == "integer" and kind == "bool":
         kind = "i64"
-    return kind if FORMULA_OF_KIND[kind] in row.formulas else None
+    return kind if FORMULA_OF_KIND[kind] in opdef.formulas else None
 
 
-def is_unsigned(row: OpDef, values: Mapping[str, Any]) -> bool:
-    """Whether a call is computed by the row's formula ``unsigned``, on int64 with uint64's bits."""
-    return "unsigned" in row.formulas and dtype_name(_operand_dtype(row, values)) == "uint64"
+def is_unsigned(opdef: OpDef, values: Mapping[str, Any]) -> bool:
+    """Whether a call is computed by the formula ``unsigned``, on int64 with uint64's bits."""
+    return "unsigned" in opdef.formulas and dtype_name(_operand_dtype(opdef, values)) == "uint64"
 
 
-def _operand_dtype(row: OpDef, values: Mapping[str, Any]) -> Any:
-    return promoted(values[p.name] for p in row.operands if p.role != "Mask")
+def _operand_dtype(opdef: OpDef, values: Mapping[str, Any]) -> Any:
+    return promoted(values[p.name] for p in opdef.operands if p.role != "Mask")
 
 
-def result_kind(row: OpDef, kind: str) -> str:
-    """Kind of the outputs of a pointwise row computed in ``kind``."""
-    if row.rule == "bool":
+def result_kind(opdef: OpDef, kind: str) -> str:
+    """Kind of the outputs of a pointwise operator computed in ``kind``."""
+    if opdef.rule == "bool":
         return "bool"
-    return _REAL.get(kind, kind) if row.rule == "real" else kind
+    return _REAL.get(kind, kind) if opdef.rule == "real" else kind

@@ -1,6 +1,6 @@
 """Adding operators at run time.
 
-A registered row is the same thing as a built-in one: a function, in-place and ``out=`` rules,
+A registered operator is the same thing as a built-in one: a function, in-place and ``out=`` rules,
 promotion, broadcasting, tracing and derivatives of any order. Its formula runs as bytecode over
 cache-sized tiles, one pass over memory, without a compiler.
 """
@@ -14,7 +14,7 @@ from flambeau.core.formula.bytecode import assemble
 from flambeau.core.formula.registry import FormulaError
 from flambeau.core.once import first_use
 from flambeau.core.opdefs import OPDEFS, OpDef
-from flambeau.core.opdefs.derived import derived_row
+from flambeau.core.opdefs.derived import derived_opdef
 from flambeau.core.opdefs.make import pointwise
 from flambeau.core.opdefs.opdef import DTYPE_RULES, FORMULA_OF_KIND, KINDS, ROLES
 
@@ -48,7 +48,7 @@ def register_op(schema: str, formula: str | None = None, **facts):
     """
     if formula is not None:
         facts = {**_defined_kinds(schema, formula), **facts}
-    return register_row(pointwise(schema, **facts))
+    return register_opdef(pointwise(schema, **facts))
 
 
 def _defined_kinds(schema: str, formula: str) -> dict[str, str]:
@@ -63,25 +63,27 @@ def _defined_kinds(schema: str, formula: str) -> dict[str, str]:
     return kinds
 
 
-def register_row(row: OpDef):
-    """Add a row; what ``register_op`` does after reading the schema."""
+def register_opdef(opdef: OpDef):
+    """Add a definition; what ``register_op`` does after reading the schema."""
     with first_use:
-        return _added(row)
+        return _added(opdef)
 
 
-def _added(row: OpDef):
-    if row.key in _core.op_keys():
-        raise ValueError(f"an operator '{row.key}' is already in the table; choose another name")
-    names = [p.name for p in row.params]
-    codes = [_code(row, kind) for kind in KINDS]
-    results = [KINDS.index(_result_kind(row, kind)) for kind in KINDS]
-    writes = [i for i, p in enumerate(row.operands) if p.writes]
-    _registered[row.key] = row          # before threads can find the operator and ask for its row
+def _added(opdef: OpDef):
+    if opdef.key in _core.op_keys():
+        raise ValueError(f"an operator '{opdef.key}' is already in the table; choose another name")
+    names = [p.name for p in opdef.params]
+    codes = [_code(opdef, kind) for kind in KINDS]
+    results = [KINDS.index(_result_kind(opdef, kind)) for kind in KINDS]
+    writes = [i for i, p in enumerate(opdef.operands) if p.writes]
+    _registered[opdef.key] = opdef      # before threads can find the operator and ask for it
     return _core._register(
-        row.name, row.overload, row.doc, DTYPE_RULES.index(row.rule), int(row.differentiable),
-        [_param(p) for p in row.params], [names.index(p.name) for p in row.operands],
-        [int(p.role == "Mask") for p in row.operands], [names.index(p.name) for p in row.scalars],
-        codes, results, writes or [255] * len(row.outputs), len(row.outputs))
+        opdef.name, opdef.overload, opdef.doc, DTYPE_RULES.index(opdef.rule),
+        int(opdef.differentiable),
+        [_param(p) for p in opdef.params], [names.index(p.name) for p in opdef.operands],
+        [int(p.role == "Mask") for p in opdef.operands],
+        [names.index(p.name) for p in opdef.scalars],
+        codes, results, writes or [255] * len(opdef.outputs), len(opdef.outputs))
 
 
 def _param(p) -> tuple:
@@ -89,40 +91,40 @@ def _param(p) -> tuple:
     return p.name, ROLES[p.role], flags, p.default if p.has_default else None
 
 
-def _result_kind(row: OpDef, kind: str) -> str:
-    if row.rule == "bool":
+def _result_kind(opdef: OpDef, kind: str) -> str:
+    if opdef.rule == "bool":
         return "bool"
-    return _REAL.get(kind, kind) if row.rule == "real" else kind
+    return _REAL.get(kind, kind) if opdef.rule == "real" else kind
 
 
-def _code(row: OpDef, kind: str) -> bytes | None:
-    text = row.formulas.get(FORMULA_OF_KIND[kind])
+def _code(opdef: OpDef, kind: str) -> bytes | None:
+    text = opdef.formulas.get(FORMULA_OF_KIND[kind])
     if text is None:
         return None
-    params = {p.name: "b" if p.role == "Mask" else kind for p in row.operands}
-    scalars = {p.name: kind for p in row.scalars}
+    params = {p.name: "b" if p.role == "Mask" else kind for p in opdef.operands}
+    scalars = {p.name: kind for p in opdef.scalars}
     exprs = parse(text, list(params), list(scalars))
-    if len(exprs) != len(row.outputs):
-        raise ValueError(f"register_op: {row.key} has {len(row.outputs)} outputs but its formula "
+    if len(exprs) != len(opdef.outputs):
+        raise ValueError(f"register_op: {opdef.key} has {len(opdef.outputs)} outputs but its "
                          f"gives {len(exprs)}: {text!r}")
-    result = _result_kind(row, kind)
+    result = _result_kind(opdef, kind)
     return assemble(exprs, params, scalars, kind, [result] * len(exprs)).pack()
 
 
 @cache
 def _built_in(key: str) -> OpDef | None:
-    """A row of the table, or the one derived row that is asked for."""
+    """A definition, or the one derived definition that is asked for."""
     base, _, param = key.rpartition("__d_")
-    for row in OPDEFS:
-        if row.key == key:
-            return row
-        if row.symbol == base and row.derive:
-            return derived_row(row, param)
+    for opdef in OPDEFS:
+        if opdef.key == key:
+            return opdef
+        if opdef.symbol == base and opdef.derive:
+            return derived_opdef(opdef, param)
     return None
 
 
 def row(key: str) -> OpDef:
-    """The row with this key, built in or registered at run time.
+    """The definition with this key, built in or registered at run time.
 
     Raises:
         KeyError: there is none.

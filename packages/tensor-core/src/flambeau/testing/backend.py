@@ -1,8 +1,8 @@
 """Run the backend contract against a device: ``python -m flambeau.testing.backend NAME``.
 
-Every row of the operator table runs on sample inputs on the device and on the CPU; then memory,
-copies, views, writing, errors and, where installed, gradients are tried. Prints a table and
-exits with 1 when something failed. Missing rows are listed, and are no failure.
+Every definition of the operator table runs on sample inputs on the device and on the CPU; then
+memory, copies, views, writing, errors and, where installed, gradients are tried. Prints a table and
+exits with 1 when something failed. Missing definitions are listed, and are no failure.
 """
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import sys
 from collections.abc import Sequence
 
 from flambeau.testing.contract_checks import checks, run_check
-from flambeau.testing.contract_rows import Outcome, check_rows
+from flambeau.testing.contract_operators import Outcome, check_operators
 
 
 def run_contract(device: str, wanted: str = "") -> list[Outcome]:
-    """The outcomes of all rows and checks.
+    """The outcomes of all definitions and checks.
 
     Args:
         device: Device type, such as ``"ref"``.
-        wanted: Only rows and checks whose name contains this text.
+        wanted: Only definitions and checks whose name contains this text.
     """
-    outcomes = list(check_rows(device, wanted))
+    outcomes = list(check_operators(device, wanted))
     return outcomes + [run_check(c, device) for c in checks() if wanted in c.__name__]
 
 
 def report(outcomes: Sequence[Outcome], out=None) -> int:
-    """Print the table; returns the number of failed rows and checks."""
+    """Print the table; returns the number of failed definitions and checks."""
     out = out or sys.stdout
     groups = {s: [o for o in outcomes if o.status == s]
               for s in ("passed", "failed", "missing", "no samples")}
@@ -38,7 +38,7 @@ def report(outcomes: Sequence[Outcome], out=None) -> int:
             print(f"{status}: {', '.join(o.name for o in groups[status])}", file=out)
     calls = sum(o.passed for o in outcomes)
     counts = ", ".join(f"{len(found)} {status}" for status, found in groups.items())
-    print(f"{len(outcomes)} rows and checks: {counts} ({calls} calls compared)", file=out)
+    print(f"{len(outcomes)} definitions and checks: {counts} ({calls} calls compared)", file=out)
     return len(groups["failed"])
 
 

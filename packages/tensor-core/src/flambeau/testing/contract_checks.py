@@ -8,7 +8,7 @@ import numpy as np
 
 import flambeau as fl
 from flambeau.core import _core
-from flambeau.testing.contract_rows import Outcome
+from flambeau.testing.contract_operators import Outcome
 from flambeau.testing.convert import to_array
 from flambeau.testing.samples import DTYPES
 

@@ -32,7 +32,7 @@ def to_tensor(array: np.ndarray, device: str, dtype: str | None = None):
 
 
 def to_values(arg, device: str, dtype: str):
-    """A sample argument as a row takes it: arrays become tensors, also inside tuples."""
+    """A sample argument as a definition takes it: arrays become tensors, also inside tuples."""
     if isinstance(arg, np.ndarray):
         half = dtype if dtype == "bfloat16" and arg.dtype == np.float32 else None
         return to_tensor(arg, device, half)
@@ -51,7 +51,7 @@ def to_array(tensor) -> np.ndarray:
 
 
 def results_of(key: str, args, device: str, dtype: str) -> list:
-    """Run a row on a device; its outputs as (array, dtype name)."""
+    """Run a definition on a device; its outputs as (array, dtype name)."""
     flambeau.manual_seed(1)
     made = _core.call(key, [to_values(a, device, dtype) for a in args])
     made = list(made) if isinstance(made, (tuple, list)) else [made]

@@ -1,4 +1,4 @@
-# autocast: inputs of an operator are cast as its row says (column `autocast` of the table).
+# autocast: inputs of an operator are cast as its definition says (column `autocast` of the table).
 #
 # A watcher above the tape: the casts are recorded, so gradients come back in the dtype of what
 # was cast. While no block is open nothing of this is called.
@@ -66,7 +66,7 @@ def innermost_autocast(int device_type):
 
 cdef int autocast_call(void *ctx, const fl_op *op, const fl_value *values, int n,
                        fl_value *out) except -1:
-    """Cast what the row's policy says, then go on."""
+    """Cast what the definition's policy says, then go on."""
     cdef AutocastBlock block = <AutocastBlock>ctx
     cdef fl_value cast[FL_MAX_PARAMS]
     cdef int i, target
@@ -129,7 +129,7 @@ cdef fl_tensor *cast_input(AutocastBlock block, const fl_op *op, fl_tensor *t, i
         return cached_cast(block, t, target, held)
     put_tensor(&values[0], <PyObject *>t)
     put_int(&values[1], FL_DTYPE, target)
-    result = call_row(OPS.cast, values, 2)
+    result = call_op(OPS.cast, values, 2)
     held.append(<object>result)
     Py_DECREF(result)
     return <fl_tensor *>result
@@ -153,7 +153,7 @@ cdef fl_tensor *cached_cast(AutocastBlock block, fl_tensor *t, int target,
         return <fl_tensor *><PyObject *>known[2]
     put_tensor(&values[0], <PyObject *>t)
     put_int(&values[1], FL_DTYPE, target)
-    result = call_row(OPS.cast, values, 2)
+    result = call_op(OPS.cast, values, 2)
     block.cache[<size_t>t] = (state, <object><PyObject *>t, <object>result)
     held.append(<object>result)
     Py_DECREF(result)

@@ -78,7 +78,7 @@ cdef PyObject *call_function(Node node, call_plan *call, PyObject *grad, PyObjec
 
 
 cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad) except NULL:
-    """A derived row: its first operand is the gradient, the others come from slots."""
+    """A derived definition: its first operand is the gradient, the others come from slots."""
     cdef fl_value values[FL_MAX_PARAMS]
     cdef int64_t scratch[FL_MAX_PARAMS][64]
     cdef PyObject *borrowed[FL_MAX_PARAMS]
@@ -94,7 +94,7 @@ cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad) except N
                 values[i].tag = FL_TENSOR
                 values[i].t = <fl_tensor *>borrowed[count]
                 count += 1
-        return call_row(call.op, values, call.nargs)
+        return call_op(call.op, values, call.nargs)
     finally:
         for i in range(count):
             Py_DECREF(borrowed[i])

@@ -9,7 +9,7 @@ cdef int raise_modified(Node node, fl_tensor *t, uint32_t saved, bint is_output)
     what = "its own result" if is_output else "one of its inputs"
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {row_name(node)} saved {what}, {describe(t)}, at version "
+        f"operation: {called_name(node)} saved {what}, {describe(t)}, at version "
         f"{saved & ~FL_VERSION_SAVED}, and it is at version {version_of(t)} now. "
         f"{told_writer(t, saved)}{told_place(node)} Write "
         "y = y + 1 instead of y += 1, write to a clone(), or call backward() before the write")
@@ -18,7 +18,7 @@ cdef int raise_modified(Node node, fl_tensor *t, uint32_t saved, bint is_output)
 cdef int raise_freed(Node node) except -1:
     raise RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors "
-        f"after they have already been freed): {row_name(node)} gave up what it had saved when "
+        f"after they have already been freed): {called_name(node)} gave up what it had saved when "
         "backward() or autograd.grad() ran the first time. Specify retain_graph=True the first "
         "time to go through the graph again, loss.backward(retain_graph=True), or compute the loss "
         "anew")

@@ -1,7 +1,7 @@
 # Work on single gradients: adding, fitting to the input's shape and dtype.
 # Functions that take a PyObject* gradient take over the reference.
 
-cdef struct known_ops:       # rows the engine itself calls
+cdef struct known_ops:       # definitions the engine itself calls
     const fl_op *add
     const fl_op *sum
     const fl_op *view
@@ -48,8 +48,8 @@ cdef inline void put_ints(fl_value *v, int64_t *sizes, int n) noexcept:
     v.is_ = sizes
 
 
-cdef PyObject *call_row(const fl_op *op, const fl_value *values, int n) except NULL:
-    """Run a row with one output."""
+cdef PyObject *call_op(const fl_op *op, const fl_value *values, int n) except NULL:
+    """Run a definition with one output."""
     cdef fl_value out
     out.tag = FL_NONE
     out.len = 0
@@ -59,9 +59,9 @@ cdef PyObject *call_row(const fl_op *op, const fl_value *values, int n) except N
 
 cdef PyObject *replace(const fl_op *op, PyObject *grad, const fl_value *values,
                        int n) except NULL:
-    """Run a row on a gradient that is given up for the result."""
+    """Run a definition on a gradient that is given up for the result."""
     try:
-        return call_row(op, values, n)
+        return call_op(op, values, n)
     finally:
         Py_DECREF(grad)
 
@@ -69,7 +69,7 @@ cdef PyObject *replace(const fl_op *op, PyObject *grad, const fl_value *values,
 cdef object clone(object t):
     cdef fl_value v
     put_tensor(&v, <PyObject *>t)
-    cdef PyObject *copy = call_row(OPS.clone, &v, 1)
+    cdef PyObject *copy = call_op(OPS.clone, &v, 1)
     result = <object>copy
     Py_DECREF(copy)
     return result
@@ -119,7 +119,7 @@ cdef PyObject *sum_of(PyObject *a, PyObject *b, bint shared) except NULL:
     else:
         put_tensor(&values[0], a)
         put_tensor(&values[1], b)
-        total = call_row(OPS.add, values, 2)
+        total = call_op(OPS.add, values, 2)
     Py_DECREF(a)
     Py_DECREF(b)
     return total

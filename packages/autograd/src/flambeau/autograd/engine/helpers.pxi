@@ -20,7 +20,7 @@ def reshaped(g, tuple shape):
         sizes[d] = shape[d]
     put_tensor(&values[0], <PyObject *>g)
     put_ints(&values[1], sizes, ndim)
-    result = call_row(OPS.view, values, 2)
+    result = call_op(OPS.view, values, 2)
     whole = <object>result
     Py_DECREF(result)
     return whole

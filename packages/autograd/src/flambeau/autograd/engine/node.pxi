@@ -302,10 +302,10 @@ cdef str node_name(Node node):
         name = name_by_ranks(key_of(node.op), ranks_of(node))
         if name is not None:
             return name
-    return row_name(node)
+    return called_name(node)
 
 
-cdef str row_name(Node node):
+cdef str called_name(Node node):
     """The name by what was called, as errors tell it: LinearBackward0 for AddmmBackward0."""
     if node is None or node.plan is NULL or node.extras is not None and \
             (<NodeExtras>node.extras).name is not None:

@@ -57,4 +57,4 @@ cdef PyObject *view_again(Node node, PyObject *whole) except NULL:
         k = node.plan.slots[s].index
         if node.plan.slots[s].kind == SAVE_VALUE and k > 0:
             slot_value(node, &node.slots[s], node.op.params[k].role, &values[k], scratch[k])
-    return call_row(node.op, values, node.op.nparams)
+    return call_op(node.op, values, node.op.nparams)

@@ -29,7 +29,7 @@ cdef struct slot_plan:
 
 cdef struct call_plan:
     PyObject *function       # a rule's function, or NULL
-    const fl_op *op          # a derived row, called without boxing
+    const fl_op *op          # a derived definition, called without boxing
     uint32_t inputs          # bits of the inputs it gives gradients for
     uint8_t first            # the lowest of them
     uint8_t many             # the function returns a tuple, one entry per input

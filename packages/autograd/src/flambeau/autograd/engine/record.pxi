@@ -199,7 +199,7 @@ cdef inline bint same_shape(fl_tensor *a, fl_tensor *b) noexcept:
 
 cdef inline int note_shapes(Node node, const fl_op *op, const fl_value *values, int n,
                             fl_tensor *result) except -1:
-    """Remember the shapes of broadcast inputs of pointwise rows: their gradients are summed."""
+    """Keep the shapes of broadcast inputs of pointwise operators: their gradients are summed."""
     cdef int i
     cdef fl_tensor *t
     for i in range(node.nedges):

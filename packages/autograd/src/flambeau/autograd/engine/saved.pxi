@@ -155,7 +155,7 @@ cdef PyObject *unpack_output(Node node, slot_t *slot) except NULL:
 
 
 cdef int slot_value(Node node, slot_t *slot, int role, fl_value *v, int64_t *scratch) except -1:
-    """The slot's value unboxed, for rows called directly. Borrows from the slot."""
+    """The slot's value unboxed, for definitions called directly. Borrows from the slot."""
     v.len = 0
     if slot.kind == S_INPUT or slot.kind == S_OUTPUT:
         check_version(node, slot)
@@ -186,7 +186,7 @@ cdef int check_detached(Node node, fl_tensor *t) except -1:
     """Refuse a gradient that is to be differentiated, but cannot know what was cut off."""
     if FL.get_mode() & FL_M_GRAD and node.sequence < (<AccumulateGrad>t.autograd).sequence:
         raise RuntimeError(
-            f"{row_name(node)} saved {describe(t)} that was detached in place since, so the "
+            f"{called_name(node)} saved {describe(t)} that was detached in place since, so the "
             "gradient of its gradient (create_graph=True) would miss a part: write y = y.detach() "
             "instead of y.detach_()")
     return 0
@@ -200,7 +200,7 @@ cdef int check_versions(Node node, slot_t *slot) except -1:
     if total != slot.version:
         raise RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: {row_name(node)} saved a list of index tensors, and one of them was "
+            f"operation: {called_name(node)} saved a list of index tensors, and one of them was "
             "written to since; write to a clone() of it")
     return 0
 

@@ -55,7 +55,7 @@ cdef int put_geometry(fl_value *values, fl_tensor *source, fl_tensor *v) except 
 
 
 cdef int attach_view(fl_tensor *v, const fl_op *op, const fl_value *values, int n) except -1:
-    """Let ``v`` be the result of a view row, called at its present version."""
+    """Let ``v`` be the result of a view operator, called at its present version."""
     cdef rule_plan *plan = plan_of(op)
     cdef Node node = new_node(plan.ninputs, plan.nslots)
     node.op = op

@@ -1,4 +1,4 @@
-"""Which kernels compute each element from those at the same place, as pointwise rows do."""
+"""Which kernels compute each element from those at the same place, as pointwise operators do."""
 from __future__ import annotations
 
 from flambeau.core import row
@@ -10,5 +10,5 @@ _INFER = ("special_one", "special_pair", "integer_pair")
 
 
 def is_like_pointwise(key: str) -> bool:
-    """Whether a row is pointwise in all but its kernel."""
+    """Whether a definition is pointwise in all but its kernel."""
     return row(key).infer in _INFER

@@ -2,7 +2,7 @@
 # and masks are NumPy's advanced indexing.
 
 cdef object _view_call(int op, Tensor t, int64_t a, int64_t b, int64_t c, int64_t d, int count):
-    """A view row with integer arguments."""
+    """A view operator with integer arguments."""
     cdef fl_value v[5]
     cdef fl_value out[1]
     v[0].tag, v[0].t = FL_TENSOR, <fl_tensor *><PyObject *>t

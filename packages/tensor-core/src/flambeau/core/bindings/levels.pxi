@@ -180,22 +180,22 @@ def tape_commit(token, op, args, targets):
 
 
 cdef object _tape_step(int step, object token, op, args, tensors):
-    cdef const fl_op *row = _row_of(op)
+    cdef const fl_op *opdef = _opdef_of(op)
     cdef fl_value values[16]
     cdef fl_value out[8]
     cdef fl_arena arena
     cdef int level = fl_thread.level
-    _unbox_all(row, args, values, &arena)
-    _fill_targets(row, tensors, out)
+    _unbox_all(opdef, args, values, &arena)
+    _fill_targets(opdef, tensors, out)
     fl_thread.level = max(level - 1, 0)
     try:
         if step == 0:
-            fl_the_tape.record(row, values, row.nparams, out, row.nouts)
+            fl_the_tape.record(opdef, values, opdef.nparams, out, opdef.nouts)
             return None
         if step == 1:
             return fl_steal_object(
-                fl_the_tape.prepare(row, values, row.nparams, out, row.nouts))
-        fl_the_tape.commit(<PyObject *>token, row, values, row.nparams, out, row.nouts)
+                fl_the_tape.prepare(opdef, values, opdef.nparams, out, opdef.nouts))
+        fl_the_tape.commit(<PyObject *>token, opdef, values, opdef.nparams, out, opdef.nouts)
     finally:
         fl_thread.level = level
 
@@ -206,9 +206,9 @@ cdef object fl_steal_object(PyObject *o):
     return result
 
 
-cdef int _fill_targets(const fl_op *row, object tensors, fl_value *out) except -1:
+cdef int _fill_targets(const fl_op *opdef, object tensors, fl_value *out) except -1:
     cdef int i
-    for i in range(row.nouts):
+    for i in range(opdef.nouts):
         out[i].tag = FL_TENSOR
         out[i].t = <fl_tensor *><PyObject *>(<Tensor?>tensors[i])
     return 0

@@ -22,7 +22,7 @@ cdef extern from *:
         struct fl_operator *o = (struct fl_operator *)self;
         return fl_call_choosing(o->overloads, o->count, args, PyVectorcall_NARGS(nargsf), kwnames);
     }
-    /* Calls reach the row without a tuple, and `x.exp()` without a bound method. */
+    /* Calls reach the definition without a tuple, and `x.exp()` without a bound method. */
     static void fl_operator_type_setup(PyTypeObject *type) {
         type->tp_vectorcall_offset = offsetof(struct fl_operator_head, vectorcall);
         type->tp_call = PyVectorcall_Call;
@@ -70,8 +70,8 @@ cdef class Operator:
         name, text = self._name, []
         for i in range(self.count):
             text.append(_full_signature(self, i, name))
-        rows = [_op_object(self.overloads[i]) for i in range(self.count)]
-        text += ["", self.overloads[0].doc.decode(), "", details(rows, self.inplace)]
+        opdefs = [_op_object(self.overloads[i]) for i in range(self.count)]
+        text += ["", self.overloads[0].doc.decode(), "", details(opdefs, self.inplace)]
         return "\n".join(text)
 
     @property
@@ -170,7 +170,7 @@ def _operator_named(str name, str space=""):
     return found[name]
 
 
-# ---- composite rows: Python functions, found by the row's name -------------------------------
+# ---- composite operators: Python functions, found by their name -----------------------
 
 cdef PyObject *_find_composite(const fl_op *op) except NULL:
     from flambeau.core import composites

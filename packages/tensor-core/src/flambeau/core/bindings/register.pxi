@@ -1,4 +1,4 @@
-# Rows added at run time: a new fl_op with bytecode for each compute kind.
+# Definitions added at run time: a new fl_op with bytecode for each compute kind.
 
 cdef extern from "dispatch/pointwise.h":
     ctypedef void (*fl_pw_fn)(const void *, const void *const *, void *const *, const void *,
@@ -52,7 +52,7 @@ cdef extern from *:
     void fl_param_default(fl_param *, const fl_value *)
     void fl_op_finish(fl_op *, const fl_pointwise *, const fl_param *)
 
-# Texts and bytecode of registered rows; operators live as long as the process.
+# Texts and bytecode of registered operators; operators live as long as the process.
 cdef list _kept = []
 
 
@@ -63,7 +63,7 @@ cdef const char *_keep(bytes text):
 
 def _register(str name, str overload, str doc, int rule, int flags, list params, list operands,
               list masks, list scalars, list codes, list result_kinds, list writes, int n_out):
-    """Add a pointwise row; called by flambeau.core.register, which prepares everything.
+    """Add a pointwise operator; called by flambeau.core.register, which prepares everything.
 
     ``params`` holds (name, role, flags, default); ``codes`` bytecode or None for each kind.
     """
@@ -124,25 +124,25 @@ cdef int _default_value(object value, fl_value *v) except -1:
 
 
 def update(op, lists, scalars):
-    """Apply a row that writes to its operands to many tensors, one pass each.
+    """Apply a definition that writes to its operands to many tensors, one pass each.
 
     Args:
-        op: The row, as ``register_op`` returned it.
-        lists: For every operand of the row the list of its tensors.
-        scalars: The run-time scalars in the row's order, the same for all.
+        op: The definition, as ``register_op`` returned it.
+        lists: For every operand of the definition the list of its tensors.
+        scalars: The run-time scalars in the definition's order, the same for all.
 
     Raises:
         ValueError: lists of different lengths.
     """
-    cdef const fl_op *row = _row_of(op)
-    cdef const fl_pointwise *w = <const fl_pointwise *>row.kernels
+    cdef const fl_op *opdef = _opdef_of(op)
+    cdef const fl_pointwise *w = <const fl_pointwise *>opdef.kernels
     cdef fl_value values[16]
     cdef fl_value out[8]
     cdef int i, k, n = len(lists[0]) if lists else 0
     cdef uint32_t mode = fl_thread.mode
     cdef list column
     if len(lists) != w.n_in or len(scalars) != w.n_scalars:
-        raise ValueError(f"update(): row {row.name.decode()} takes {w.n_in} operands and "
+        raise ValueError(f"update(): definition {opdef.name.decode()} takes {w.n_in} operands and "
                          f"{w.n_scalars} scalars, got {len(lists)} and {len(scalars)}")
     for k in range(w.n_scalars):
         values[w.scalar[k]].tag = FL_FLOAT
@@ -158,7 +158,7 @@ def update(op, lists, scalars):
                 values[w.operand[k]].t = <fl_tensor *><PyObject *>(<Tensor?>(<list>lists[k])[i])
             for k in range(w.n_out):
                 out[k] = values[w.operand[w.writes[k]]]
-            fl_dispatch(row, values, row.nparams, out)
+            fl_dispatch(opdef, values, opdef.nparams, out)
             for k in range(w.n_out):
                 Py_DECREF(<object><PyObject *>out[k].t)
     finally:

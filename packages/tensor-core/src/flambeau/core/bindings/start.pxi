@@ -69,13 +69,13 @@ cdef int _install(str name, list ops, int forms, bint inplace) except -1:
 
 
 def pending_outputs():
-    """(key, name, comma-separated outputs) of the rows with several outputs."""
+    """(key, name, comma-separated outputs) of the definitions with several outputs."""
     return [(_op_key(<fl_op *><uintptr_t>address), name, outputs)
             for address, name, outputs in _pending_names]
 
 
 def _name_outputs(dict classes):
-    """Give rows of several outputs the class of their results, a tuple with names, if any."""
+    """Give operators of several outputs the class of their results, a tuple with names, if any."""
     cdef fl_op *op
     for address, _, _ in _pending_names:
         op = <fl_op *><uintptr_t>address

@@ -6,9 +6,9 @@ cdef class interpose:
     Args:
         kind: ``"profiler"``, ``"autocast"``, ``"transform"`` or ``"trace"``: the place in the
             order of dispatch.
-        fn: ``fn(op, args, outs)`` with the operator, its arguments in the row's order (defaults
-            filled in), and ``None`` or the tensors to write to. Returns the tensor or the list
-            of tensors; what it calls itself goes on below this place.
+        fn: ``fn(op, args, outs)`` with the operator, its arguments in the definition's order
+            (defaults filled in), and ``None`` or the tensors to write to. Returns the tensor or the
+            list of tensors; what it calls itself goes on below this place.
         on_read: ``on_read(tensor, what)``, called before values are read (``item()`` and so on).
         level: show only calls with a tensor of this transform level.
         always: names of operators to show whatever their tensors are.
@@ -176,7 +176,7 @@ cdef class OpHandle:
         return self._op.nouts
 
     def __repr__(self):
-        return f"<row {self.key}>"
+        return f"<definition {self.key}>"
 
 
 cdef dict _handles = {}
@@ -193,7 +193,7 @@ cdef OpHandle _op_object(const fl_op *op):
     return h
 
 
-cdef const fl_op *_row_of(object op) except NULL:
+cdef const fl_op *_opdef_of(object op) except NULL:
     if isinstance(op, OpHandle):
         return (<OpHandle>op)._op
     if isinstance(op, Operator):
@@ -202,12 +202,12 @@ cdef const fl_op *_row_of(object op) except NULL:
 
 
 def find_op(key):
-    """The row with this key, e.g. ``"max.dim"``."""
-    return _op_object(_row_of(key))
+    """The definition with this key, e.g. ``"max.dim"``."""
+    return _op_object(_opdef_of(key))
 
 
 def op_keys():
-    """Keys of all rows, built in and registered."""
+    """Keys of all definitions, built in and registered."""
     return list(<object>fl_op_table())
 
 
@@ -231,58 +231,58 @@ cdef int _unbox_all(const fl_op *op, object args, fl_value *values, fl_arena *ar
 
 
 def call(op, args, outs=None):
-    """Run one row with its arguments in order.
+    """Run one definition with its arguments in order.
 
     Args:
-        op: A key, an Operator or a row handle.
-        args: Values in the row's order; missing ones take their defaults.
+        op: A key, an Operator or a definition handle.
+        args: Values in the definition's order; missing ones take their defaults.
         outs: Tensors to write to, one per output, or None.
 
     Returns:
         A tensor, or a tuple of tensors.
     """
-    cdef const fl_op *row = _row_of(op)
+    cdef const fl_op *opdef = _opdef_of(op)
     cdef fl_value values[16]
     cdef fl_value out[8]
     cdef fl_arena arena
     cdef int i
     args = list(args)
-    _unbox_all(row, args, values, &arena)
-    for i in range(row.nouts):
+    _unbox_all(opdef, args, values, &arena)
+    for i in range(opdef.nouts):
         out[i].tag = FL_NONE
         if outs is not None:
             out[i].tag = FL_TENSOR
             out[i].t = <fl_tensor *><PyObject *>(<Tensor?>outs[i])
-    fl_dispatch(row, values, row.nparams, out)
-    return fl_results(row, out)
+    fl_dispatch(opdef, values, opdef.nparams, out)
+    return fl_results(opdef, out)
 
 
 def infer(op, args):
-    """What a row would give, without computing it.
+    """What a definition would give, without computing it.
 
     Args:
-        op: A key, an Operator or a row handle.
-        args: Values in the row's order.
+        op: A key, an Operator or a definition handle.
+        args: Values in the definition's order.
 
     Returns:
         A list of (shape, dtype, device, layout); layout is None for C order, a tuple of strides,
         or ``("alias", input, offset, strides)``.
     """
-    cdef const fl_op *row = _row_of(op)
+    cdef const fl_op *opdef = _opdef_of(op)
     cdef fl_value values[16]
     cdef fl_spec specs[8]
     cdef fl_arena arena
     cdef int i, d
-    if row.infer == NULL:
-        raise NotImplementedError(f"{row.name.decode()}() is composite: infer its parts")
-    if row.dtype_rule == FL_D_DYNAMIC:
-        raise NotImplementedError(f"the shape of {row.name.decode()}() depends on values")
+    if opdef.infer == NULL:
+        raise NotImplementedError(f"{opdef.name.decode()}() is composite: infer its parts")
+    if opdef.dtype_rule == FL_D_DYNAMIC:
+        raise NotImplementedError(f"the shape of {opdef.name.decode()}() depends on values")
     args = list(args)
-    _unbox_all(row, args, values, &arena)
-    if row.infer(row, values, row.nparams, specs) < 0:
+    _unbox_all(opdef, args, values, &arena)
+    if opdef.infer(opdef, values, opdef.nparams, specs) < 0:
         fl_raise()
     result = []
-    for i in range(row.nouts):
+    for i in range(opdef.nouts):
         strides = tuple([specs[i].strides[d] for d in range(specs[i].ndim)])
         layout = None
         if specs[i].layout == FL_L_STRIDED:
@@ -322,24 +322,24 @@ def _as_new(Tensor t not None):
 
 
 def check_write(op, args, outs):
-    """Raise what writing the results of a row into ``outs`` would raise, and write nothing.
+    """Raise what writing the results of a definition into ``outs`` would raise, and write nothing.
 
     Args:
-        op: A key, an Operator or a row handle.
-        args: Values in the row's order.
+        op: A key, an Operator or a definition handle.
+        args: Values in the definition's order.
         outs: The tensors that would be written to, one per output.
     """
-    cdef const fl_op *row = _row_of(op)
+    cdef const fl_op *opdef = _opdef_of(op)
     cdef fl_value values[16]
     cdef fl_spec specs[8]
     cdef fl_arena arena
     cdef int i
     args = list(args)
-    _unbox_all(row, args, values, &arena)
-    if row.infer(row, values, row.nparams, specs) < 0:
+    _unbox_all(opdef, args, values, &arena)
+    if opdef.infer(opdef, values, opdef.nparams, specs) < 0:
         fl_raise()
-    for i in range(row.nouts):
-        fl_check_write(row, values, row.nparams, &specs[i],
+    for i in range(opdef.nouts):
+        fl_check_write(opdef, values, opdef.nparams, &specs[i],
                        <fl_tensor *><PyObject *>(<Tensor?>outs[i]))
 
 

@@ -1,7 +1,7 @@
-"""Pointwise kernels: one loop per row and compute kind, compiled once per ISA level."""
+"""Pointwise kernels: one loop per operator and compute kind, compiled once per ISA level."""
 from __future__ import annotations
 
-from flambeau.core.codegen.plan import PointwisePlan, module_of, pointwise_rows
+from flambeau.core.codegen.plan import PointwisePlan, module_of, pointwise_plans
 from flambeau.core.formula.expr import param
 from flambeau.core.formula.interpreter import bytecode_interpreter_source
 from flambeau.core.formula.opcodes import FUNCTIONS
@@ -34,10 +34,10 @@ def _units() -> dict[str, str]:
     Kernels that are seldom called lie apart: they are not compiled for every level.
     """
     units: dict[str, list[str]] = {}
-    for plan in pointwise_rows():
+    for plan in pointwise_plans():
         for prefix, rare in (("pw", False), ("pw_rare", True)):
             if text := _kernels(plan, rare):
-                units.setdefault(f"{prefix}_{module_of(plan.row)}.cpp", [HEAD]).append(text)
+                units.setdefault(f"{prefix}_{module_of(plan.opdef)}.cpp", [HEAD]).append(text)
     return {name: "".join(texts) for name, texts in units.items()}
 
 
@@ -51,12 +51,13 @@ def _interpreter() -> str:
 def _opcode_kernels() -> dict[tuple[str, str], str]:
     """Names of kernels by the opcode whose loop they are."""
     found = {}
-    for plan in pointwise_rows():
-        operands = [p.name for p in plan.row.operands]
+    for plan in pointwise_plans():
+        operands = [p.name for p in plan.opdef.operands]
         for kind in {"f32", "f64"}.intersection(plan.kinds):
-            expr, *others = parse(plan.formula(kind), operands, [p.name for p in plan.row.scalars])
+            scalars = [p.name for p in plan.opdef.scalars]
+            expr, *others = parse(plan.formula(kind), operands, scalars)
             is_call = expr.op in FUNCTIONS and expr.args == tuple(map(param, operands))
-            if is_call and not others and not plan.row.scalars and not plan.is_rare(kind):
+            if is_call and not others and not scalars and not plan.is_rare(kind):
                 found[expr.op, kind] = _name(plan, kind)
     return found
 
@@ -67,7 +68,7 @@ def _declaration(name: str) -> str:
 
 
 def _name(plan: PointwisePlan, kind: str) -> str:
-    return f"fl_k_{plan.row.symbol}_{kind}_"
+    return f"fl_k_{plan.opdef.symbol}_{kind}_"
 
 
 def _kernels(plan: PointwisePlan, rare: bool) -> str:
@@ -79,11 +80,11 @@ def _kernels(plan: PointwisePlan, rare: bool) -> str:
 
 def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
     """The kernel of a compute kind; uint64 lies in int64 and has a formula of its own."""
-    row = plan.row
-    params = {p.name: "b" if p.role == "Mask" else kind for p in row.operands}
-    scalars = {p.name: kind for p in row.scalars}
+    opdef = plan.opdef
+    params = {p.name: "b" if p.role == "Mask" else kind for p in opdef.operands}
+    scalars = {p.name: kind for p in opdef.scalars}
     exprs = parse(plan.formula(formula), list(params), list(scalars))
-    function = f"f_{row.symbol}_{formula}"
+    function = f"f_{opdef.symbol}_{formula}"
     text = render_function(function, exprs, params, scalars, compute=kind,
                            result=[plan.result_kind(kind)] * len(exprs)
                            if len(exprs) > 1 else plan.result_kind(kind))
@@ -91,19 +92,19 @@ def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
 
 
 def _loop(plan: PointwisePlan, kind: str, function: str, name: str) -> str:
-    row = plan.row
+    opdef = plan.opdef
     result = _C[plan.result_kind(kind)]
     lines = [f"void FL_CAT({name}, FL_ISA)(const void *, const void *const *in, "
              "void *const *out, const fl_scalar *s, int64_t n) {"]
     args = []
-    for i, p in enumerate(row.operands):
+    for i, p in enumerate(opdef.operands):
         c_type = _C["bool"] if p.role == "Mask" else _C[kind]
         lines.append(f"    const {c_type} *x{i} = (const {c_type} *)in[{i}];")
         args.append(f"x{i}[i]")
-    for i, _ in enumerate(row.scalars):
+    for i, _ in enumerate(opdef.scalars):
         lines.append(f"    const {_C[kind]} s{i} = {_scalar(kind, i)};")
         args.append(f"s{i}")
-    outputs = range(len(row.outputs))
+    outputs = range(len(opdef.outputs))
     lines += [f"    {result} *y{i} = ({result} *)out[{i}];" for i in outputs]
     call = ", ".join(args)
     lines += [
@@ -163,7 +164,7 @@ def _scalar(kind: str, i: int) -> str:
 def _table() -> str:
     lines = [HEAD]
     rows = []
-    for plan in pointwise_rows():
+    for plan in pointwise_plans():
         cells = []
         kinds = plan.kinds + ("unsigned",) * plan.has_unsigned
         for kind in (*KINDS, "unsigned"):

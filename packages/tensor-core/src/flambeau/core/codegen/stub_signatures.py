@@ -19,56 +19,57 @@ _TYPES = {
 }
 _INTS = ("Dims", "Shape", "Ints")
 
-#: What a row returns where flags decide: "tuple[Tensor, Tensor] if return_indices else Tensor".
+#: What a definition returns where flags decide: "tuple[Tensor, Tensor] if return_indices else
+#: Tensor".
 _CHOICE = re.compile("(.+) if (.+) else (.+)")
 
-#: Rows whose outputs PyTorch returns as a plain tuple.
+#: Definitions whose outputs PyTorch returns as a plain tuple.
 UNNAMED = ("std_mean", "var_mean")
 
 
 def function(export: Export, documented: bool = True) -> str:
     """The function of a name, all overloads; the first parameter is ``input``, as in PyTorch."""
-    return _overloads(export.name, [_Form(row) for row in export.rows], documented)
+    return _overloads(export.name, [_Form(opdef) for opdef in export.opdefs], documented)
 
 
 def in_place(export: Export) -> str:
     """The function that writes its result to its first argument."""
-    forms = [_Form(row, inplace=True) for row in export.rows if row.inplace]
+    forms = [_Form(opdef, inplace=True) for opdef in export.opdefs if opdef.inplace]
     return _overloads(f"{export.name}_", forms, True)
 
 
 def choosing(export: Export) -> str:
     """The function of ``nn.functional`` that takes an argument ``inplace``."""
-    rows = [_Form(row, last="inplace: _bool = False") for row in export.rows]
-    return _overloads(export.name, rows, True)
+    opdefs = [_Form(opdef, last="inplace: _bool = False") for opdef in export.opdefs]
+    return _overloads(export.name, opdefs, True)
 
 
 def method(export: Export, inplace: bool = False) -> str:
     """The method of Tensor."""
-    rows = [row for row in export.rows if row.inplace or not inplace]
-    rows = [row for row in rows if "self" not in [p.name for p in row.params[1:]]]
-    forms = [_Form(row, inplace=inplace, bound=True) for row in rows]
+    opdefs = [opdef for opdef in export.opdefs if opdef.inplace or not inplace]
+    opdefs = [opdef for opdef in opdefs if "self" not in [p.name for p in opdef.params[1:]]]
+    forms = [_Form(opdef, inplace=inplace, bound=True) for opdef in opdefs]
     text = _overloads(f"{export.name}{'_' * inplace}", forms, True)
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
 def outputs_class(export: Export) -> str:
-    """The tuple with names that a row of several outputs returns."""
+    """The tuple with names that a definition of several outputs returns."""
     fields = "".join(f"    {name}: Tensor\n" for name in export.outputs)
     return f"class {export.name}_outputs(NamedTuple):\n{fields}\n"
 
 
 class _Form:
-    """One row in one of the forms that it is called in."""
+    """One definition in one of the forms that it is called in."""
 
-    def __init__(self, row: OpDef, *, inplace: bool = False, bound: bool = False,
+    def __init__(self, opdef: OpDef, *, inplace: bool = False, bound: bool = False,
                  last: str = "") -> None:
-        self.row, self.inplace, self.bound, self.last = row, inplace, bound, last
+        self.opdef, self.inplace, self.bound, self.last = opdef, inplace, bound, last
 
     def signatures(self) -> Iterable[tuple[str, str]]:
-        """Parameters and result, of all ways to call the row."""
-        params = [self._first(), *self.row.params[1:]] if self.row.params else []
-        found = _CHOICE.match(self.row.returns)
+        """Parameters and result, of all ways to call the definition."""
+        params = [self._first(), *self.opdef.params[1:]] if self.opdef.params else []
+        found = _CHOICE.match(self.opdef.returns)
         if found is None:
             yield self._parameters(params), self._result()
         else:
@@ -97,7 +98,7 @@ class _Form:
         return None
 
     def _first(self) -> Param:
-        p = self.row.params[0]
+        p = self.opdef.params[0]
         name = "self" if self.bound else "input" if p.name == "self" else p.name
         return replace(p, name=name)
 
@@ -117,25 +118,25 @@ class _Form:
                 parts.append("self" if self.bound and i == 0 else _param(p))
         if self.last:
             parts.append(self.last)
-        if self.row.out and not self.inplace:
-            several = len(self.row.outputs) > 1
+        if self.opdef.out and not self.inplace:
+            several = len(self.opdef.outputs) > 1
             parts += ["*"] * (not starred)
             parts.append(f"out: {'Sequence[Tensor]' if several else 'Tensor'} | None = None")
         return ", ".join(parts)
 
     def _result(self) -> str:
-        row = self.row
+        opdef = self.opdef
         if self.inplace:
             return "Tensor"
-        if row.returns:
-            return row.returns
-        if row.list_output:
+        if opdef.returns:
+            return opdef.returns
+        if opdef.list_output:
             return "tuple[Tensor, ...]"
-        if len(row.outputs) == 1:
+        if len(opdef.outputs) == 1:
             return "Tensor"
-        if row.name in UNNAMED:
-            return f"tuple[{', '.join(['Tensor'] * len(row.outputs))}]"
-        return f"{row.name}_outputs"
+        if opdef.name in UNNAMED:
+            return f"tuple[{', '.join(['Tensor'] * len(opdef.outputs))}]"
+        return f"{opdef.name}_outputs"
 
 
 def _param(p: Param) -> str:
@@ -148,12 +149,12 @@ def _default(p: Param) -> str:
 
 
 def _overloads(name: str, forms: Sequence[_Form], documented: bool) -> str:
-    lines = {f"def {name}({text}) -> {result}:": form.row
+    lines = {f"def {name}({text}) -> {result}:": form.opdef
              for form in forms for text, result in form.signatures()}
     head = "@overload\n" if len(lines) > 1 else ""
-    return "".join(f"{head}{line}{_body(row) if documented else ' ...'}\n"
-                   for line, row in lines.items())
+    return "".join(f"{head}{line}{_body(opdef) if documented else ' ...'}\n"
+                   for line, opdef in lines.items())
 
 
-def _body(row: OpDef) -> str:
-    return f'\n    """{row.doc}"""' if row.doc and (row.forms or row.aliases) else " ..."
+def _body(opdef: OpDef) -> str:
+    return f'\n    """{opdef.doc}"""' if opdef.doc and (opdef.forms or opdef.aliases) else " ..."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flambeau import rooms
 from flambeau.core.codegen import stub_signatures as signatures
-from flambeau.core.codegen.plan import Export, all_rows, exports
+from flambeau.core.codegen.plan import Export, all_opdefs, exports
 
 TEMPLATES = Path(__file__).parent / "stub_templates"
 _HEAD = "# Generated from the operator definitions; do not edit.\n"
@@ -73,8 +73,8 @@ def _core() -> str:
 
 def _dunders() -> Iterable[str]:
     """Python's operators."""
-    for row in all_rows():
-        name, other = row.dunder, "other: Tensor | _Number"
+    for opdef in all_opdefs():
+        name, other = opdef.dunder, "other: Tensor | _Number"
         if name in _UNARY:
             yield f"    def __{name}__(self) -> Tensor: ...\n"
         elif name in ("eq", "ne"):
@@ -86,7 +86,7 @@ def _dunders() -> Iterable[str]:
             other = "other: Tensor" if name == "matmul" else other
             yield f"    def __{name}__(self, {other}, /) -> Tensor: ...\n"
             yield f"    def __r{name}__(self, {other}, /) -> Tensor: ...\n"
-            if row.inplace and name != "matmul":
+            if opdef.inplace and name != "matmul":
                 yield f"    def __i{name}__(self, {other}, /) -> Tensor: ...\n"
 
 
@@ -96,7 +96,7 @@ def _functional() -> str:
     for export in exports():
         space, _, short = export.name.rpartition(".")
         if space == "nn.functional":
-            renamed.append((export.rows[0].name, short))
+            renamed.append((export.opdefs[0].name, short))
         elif "nn" in export.forms and export.inplace:
             own.append(signatures.choosing(export))
         elif "nn" in export.forms:
@@ -110,7 +110,7 @@ def _functional() -> str:
 def _namespace(space: str) -> str:
     """A module of functions under their names there: ``linalg.solve``."""
     text = _template(space.rpartition(".")[2])
-    functions = [(export.rows[0].name, export.name.rpartition(".")[2]) for export in exports()
+    functions = [(export.opdefs[0].name, export.name.rpartition(".")[2]) for export in exports()
                  if export.name.rpartition(".")[0] == space]
     text += _import("flambeau.core.ops", functions)
     return text + _all(text)

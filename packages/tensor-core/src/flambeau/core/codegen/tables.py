@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 
-from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_rows, pointwise_rows
+from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_opdefs, pointwise_plans
 from flambeau.core.opdefs.opdef import DTYPE_RULES, KINDS, ROLES, OpDef, Param
 
 _CATEGORY = {"pointwise": "FL_POINTWISE", "reduction": "FL_REDUCTION", "view": "FL_VIEW_OP",
@@ -30,12 +30,12 @@ static fl_value ints(int64_t *p, uint32_t n) {
 
 
 def files() -> dict[str, str]:
-    rows = numbered_rows()
-    parts = [HEAD, *_declarations(rows)]
-    parts += [_row(row) for row in rows]
+    opdefs = numbered_opdefs()
+    parts = [HEAD, *_declarations(opdefs)]
+    parts += [_definition(opdef) for opdef in opdefs]
     parts.append("fl_op fl_builtin_ops[] = {\n")
-    parts += [f"    {_entry(i, row)},\n" for i, row in enumerate(rows)]
-    parts.append(f"}};\nconst int fl_builtin_count = {len(rows)};\n")
+    parts += [f"    {_entry(i, opdef)},\n" for i, opdef in enumerate(opdefs)]
+    parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
     parts.append(_exports())
     return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(),
             "op_index.pxi": _cython_indices()}
@@ -53,18 +53,22 @@ def _cython_indices() -> str:
             f'cdef extern from "op_index.h":\n    enum:\n{names}')
 
 
-def _infer(row: OpDef) -> str:
-    return "fl_infer_" + (row.infer or ("pointwise" if row.category == "pointwise" else row.symbol))
+def _infer(opdef: OpDef) -> str:
+    return "fl_infer_" + (opdef.infer or _shared(opdef))
 
 
-def _run(row: OpDef) -> str:
-    return "fl_run_" + (row.run or ("pointwise" if row.category == "pointwise" else row.symbol))
+def _run(opdef: OpDef) -> str:
+    return "fl_run_" + (opdef.run or _shared(opdef))
 
 
-def _declarations(rows: list[OpDef]):
-    infers = sorted({_infer(r) for r in rows if r.category != "composite"})
-    runs = sorted({_run(r) for r in rows if r.category not in ("composite", "view")})
-    for name in sorted({row.call for row in rows if row.call}):
+def _shared(opdef: OpDef) -> str:
+    return "pointwise" if opdef.category == "pointwise" else opdef.symbol
+
+
+def _declarations(opdefs: list[OpDef]):
+    infers = sorted({_infer(r) for r in opdefs if r.category != "composite"})
+    runs = sorted({_run(r) for r in opdefs if r.category not in ("composite", "view")})
+    for name in sorted({opdef.call for opdef in opdefs if opdef.call}):
         yield f"int fl_call_{name}(const fl_op *, const fl_value *, int, fl_value *);\n"
     for name in infers:
         yield f'extern "C" int {name}(const fl_op *, const fl_value *, int, fl_spec *);\n'
@@ -72,40 +76,40 @@ def _declarations(rows: list[OpDef]):
         yield f'extern "C" int {name}(const fl_op *, const fl_value *, int, fl_tensor *const *);\n'
 
 
-def _row(row: OpDef) -> str:
-    text = "".join(_list_default(row, p) for p in row.params)
-    params = ", ".join(_param(row, p) for p in row.params)
-    text += f"static const fl_param p_{row.symbol}[] = {{{params}}};\n"
-    if row.category == "pointwise":
-        text += _pointwise(row)
-    elif row.category == "reduction":
-        text += f"static const int o_{row.symbol} = {row.option};\n"
+def _definition(opdef: OpDef) -> str:
+    text = "".join(_list_default(opdef, p) for p in opdef.params)
+    params = ", ".join(_param(opdef, p) for p in opdef.params)
+    text += f"static const fl_param p_{opdef.symbol}[] = {{{params}}};\n"
+    if opdef.category == "pointwise":
+        text += _pointwise(opdef)
+    elif opdef.category == "reduction":
+        text += f"static const int o_{opdef.symbol} = {opdef.option};\n"
     return text
 
 
-def _list_default(row: OpDef, p: Param) -> str:
+def _list_default(opdef: OpDef, p: Param) -> str:
     if p.role not in ("Ints", "Dims", "Shape") or not p.has_default or p.default is None:
         return ""
     values = p.default if isinstance(p.default, (tuple, list)) else [p.default]
     inside = ", ".join(map(str, values))
-    return f"static int64_t d_{row.symbol}_{p.name}[] = {{{inside}}};\n"
+    return f"static int64_t d_{opdef.symbol}_{p.name}[] = {{{inside}}};\n"
 
 
-def _param(row: OpDef, p: Param) -> str:
+def _param(opdef: OpDef, p: Param) -> str:
     flags = [name for name, on in (("FL_P_OPTIONAL", p.optional), ("FL_P_KEYWORD", p.keyword),
                                    ("FL_P_DEFAULT", p.has_default),
                                    ("FL_P_VARIADIC", p.variadic)) if on]
-    default = _default(row, p) if p.has_default else "none()"
+    default = _default(opdef, p) if p.has_default else "none()"
     return f'{{"{p.name}", {ROLES[p.role]}, {" | ".join(flags) or "0"}, {{}}, {default}}}'
 
 
-def _default(row: OpDef, p: Param) -> str:
+def _default(opdef: OpDef, p: Param) -> str:
     value = p.default
     if value is None:
         return "none()"
     if p.role in ("Ints", "Dims", "Shape"):
         count = len(value) if isinstance(value, (tuple, list)) else 1
-        return f"ints(d_{row.symbol}_{p.name}, {count})"
+        return f"ints(d_{opdef.symbol}_{p.name}, {count})"
     if isinstance(value, bool):
         return f"boolean({str(value).lower()})"
     if isinstance(value, str):
@@ -115,45 +119,45 @@ def _default(row: OpDef, p: Param) -> str:
     return f"integer({value})"
 
 
-def _pointwise(row: OpDef) -> str:
-    plan = {p.row.key: p for p in pointwise_rows()}[row.key]
-    names = [p.name for p in row.params]
-    operands = ", ".join(str(names.index(p.name)) for p in row.operands)
-    masks = ", ".join(str(int(p.role == "Mask")) for p in row.operands)
-    scalars = ", ".join(str(names.index(p.name)) for p in row.scalars) or "0"
+def _pointwise(opdef: OpDef) -> str:
+    plan = {p.opdef.key: p for p in pointwise_plans()}[opdef.key]
+    names = [p.name for p in opdef.params]
+    operands = ", ".join(str(names.index(p.name)) for p in opdef.operands)
+    masks = ", ".join(str(int(p.role == "Mask")) for p in opdef.operands)
+    scalars = ", ".join(str(names.index(p.name)) for p in opdef.scalars) or "0"
     bits = sum(1 << KINDS.index(k) for k in plan.kinds) | plan.has_unsigned << len(KINDS)
     results = ", ".join(str(KINDS.index(plan.result_kind(k))) for k in KINDS)
     writes = ", ".join(str(w) for w in plan.writes)
-    return (f"static const fl_pointwise w_{row.symbol} = {{{len(row.operands)}, "
-            f"{len(row.scalars)}, {len(row.outputs)}, {bits}, {{{operands}}}, {{{masks}}}, "
+    return (f"static const fl_pointwise w_{opdef.symbol} = {{{len(opdef.operands)}, "
+            f"{len(opdef.scalars)}, {len(opdef.outputs)}, {bits}, {{{operands}}}, {{{masks}}}, "
             f"{{{scalars}}}, {{{results}}}, {{{writes}}}, {plan.index}, nullptr, {{}}}};\n")
 
 
-def _entry(index: int, row: OpDef) -> str:
+def _entry(index: int, opdef: OpDef) -> str:
     call = {"pointwise": "fl_call_pointwise", "composite": "fl_call_composite"}.get(
-        row.category, "fl_call_generic")
-    if row.call:
-        call = f"fl_call_{row.call}"
-    infer = "nullptr" if row.category == "composite" else _infer(row)
-    run = "nullptr" if row.category in ("composite", "view") else _run(row)
-    private = {"pointwise": f"&w_{row.symbol}", "reduction": f"&o_{row.symbol}"}.get(
-        row.category, "nullptr")
+        opdef.category, "fl_call_generic")
+    if opdef.call:
+        call = f"fl_call_{opdef.call}"
+    infer = "nullptr" if opdef.category == "composite" else _infer(opdef)
+    run = "nullptr" if opdef.category in ("composite", "view") else _run(opdef)
+    private = {"pointwise": f"&w_{opdef.symbol}", "reduction": f"&o_{opdef.symbol}"}.get(
+        opdef.category, "nullptr")
     flags = " | ".join(name for name, on in (
-        ("FL_O_DIFFERENTIABLE", row.differentiable), ("FL_O_LIST", row.list_output),
-        ("FL_O_HELPER", not row.forms and not row.aliases),
-        ("FL_O_EXACT_OUT", row.exact_out),
-        *((flag, flag in _AUTOCAST[row.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
-    rule = DTYPE_RULES.index(row.rule)
-    return (f'{{sizeof(fl_op), {_CATEGORY[row.category]}, {rule}, {len(row.params)}, '
-            f'{len(row.outputs)}, "{row.name}", "{row.overload}", {json.dumps(row.doc)}, '
-            f"p_{row.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "
-            f"{{0, 0, {_counts(row)}, 0}}}}")
+        ("FL_O_DIFFERENTIABLE", opdef.differentiable), ("FL_O_LIST", opdef.list_output),
+        ("FL_O_HELPER", not opdef.forms and not opdef.aliases),
+        ("FL_O_EXACT_OUT", opdef.exact_out),
+        *((flag, flag in _AUTOCAST[opdef.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
+    rule = DTYPE_RULES.index(opdef.rule)
+    return (f'{{sizeof(fl_op), {_CATEGORY[opdef.category]}, {rule}, {len(opdef.params)}, '
+            f'{len(opdef.outputs)}, "{opdef.name}", "{opdef.overload}", {json.dumps(opdef.doc)}, '
+            f"p_{opdef.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "
+            f"{{0, 0, {_counts(opdef)}, 0}}}}")
 
 
-def _counts(row: OpDef) -> str:
-    keywords = [p.keyword for p in row.params]
+def _counts(opdef: OpDef) -> str:
+    keywords = [p.keyword for p in opdef.params]
     positional = keywords.index(True) if any(keywords) else len(keywords)
-    required = sum(not p.has_default and not p.variadic for p in row.params)
+    required = sum(not p.has_default and not p.variadic for p in opdef.params)
     return f"FL_PARAMETER_COUNTS({positional}, {required})"
 
 

@@ -90,5 +90,5 @@ FUNCTIONS: dict[str, object] = {
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
                                index_put_, chain_matmul, einsum, conj, real, imag)}}
 
-#: Functions of namespaces that are not rows, by dotted name: ``"fft.fftfreq"``.
+#: Functions of namespaces that are no operators, by dotted name: ``"fft.fftfreq"``.
 NAMESPACE_FUNCTIONS: dict[str, object] = {**windows.WINDOWS, **fft.NAMESPACE_FUNCTIONS}

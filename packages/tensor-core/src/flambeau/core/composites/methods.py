@@ -1,4 +1,4 @@
-"""Methods and properties of Tensor that are not rows of their own."""
+"""Methods and properties of Tensor that are not definitions of their own."""
 from flambeau.core import _core
 from flambeau.core.compat import tensor_methods
 from flambeau.core.composites import tensor_queries

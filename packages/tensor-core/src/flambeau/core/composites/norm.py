@@ -1,4 +1,4 @@
-"""Composite rows of normalization."""
+"""Composite operators of normalization."""
 from flambeau.core import _core
 
 _op = _core.operators()

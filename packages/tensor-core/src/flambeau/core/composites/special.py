@@ -1,4 +1,4 @@
-"""Composite rows of special functions."""
+"""Composite operators of special functions."""
 import math
 
 from flambeau.core import _core

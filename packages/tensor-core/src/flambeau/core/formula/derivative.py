@@ -45,10 +45,10 @@ def derivative(expr: Expr, wrt: str | Expr, is_complex: bool = False) -> Expr:
 def grad_formulas(
     exprs: Sequence[Expr], params: Sequence[str], is_complex: bool = False
 ) -> dict[str, Expr | None]:
-    """What a row's backward pass computes: ``grad`` times the derivative in each operand.
+    """What a definition's backward pass computes: ``grad`` times the derivative in each operand.
 
     Args:
-        exprs: The row's formula, one expression per output.
+        exprs: The definition's formula, one expression per output.
         params: Operands to differentiate in.
         is_complex: Follow PyTorch's convention for complex operands, grad times the conjugate
             of the derivative, for formulas that are holomorphic.

@@ -30,7 +30,7 @@ PRELUDE = frozenset(ARITIES)
 ARITY: dict[str, int] = {
     **ARITIES,
     **COMPLEX_PARTS,
-    **{name: len(row.args) for name, row in PRIMITIVES.items()},
+    **{name: len(primitive.args) for name, primitive in PRIMITIVES.items()},
 }
 
 __all__ = ["ALIASES", "ARITY", "COMPLEX_PARTS", "PRELUDE"]

@@ -160,17 +160,18 @@ class _Lowering:
         return number
 
     def primitive(self, node: Expr, args: list[int], common: str) -> int:
-        row = PRIMITIVES[node.op]
-        letter = row.args[-1]
+        primitive = PRIMITIVES[node.op]
+        letter = primitive.args[-1]
         if common == "b" and "b" not in TYPE_CLASSES[letter]:
             common = "i64"
         if common not in TYPE_CLASSES[letter]:
-            raise FormulaError(f"{node.op}: {row.meaning}: not defined for {common}, in {node!r}")
+            raise FormulaError(f"{node.op}: {primitive.meaning}: not defined for {common}, "
+                               f"in {node!r}")
         numbers = tuple(
             self.convert(number, "b" if want == "b" else common)
-            for number, want in zip(args, row.args, strict=True)
+            for number, want in zip(args, primitive.args, strict=True)
         )
-        return self.emit(Instr(node.op, _result_type(row.result, letter, common), numbers))
+        return self.emit(Instr(node.op, _result_type(primitive.result, letter, common), numbers))
 
     def extern(self, node: Expr, args: list[int]) -> int:
         common = self.promote(node, args)
@@ -181,8 +182,8 @@ class _Lowering:
 
     def promote(self, node: Expr, args: list[int]) -> str:
         """The common type of the arguments that share one; literals follow the others."""
-        row = PRIMITIVES.get(node.op)
-        shared = args[1:] if row is not None and row.args == "bTT" else args
+        primitive = PRIMITIVES.get(node.op)
+        shared = args[1:] if primitive is not None and primitive.args == "bTT" else args
         types = {self.program.instrs[a].type for a in shared if not self.is_weak(a)}
         literals = [self.literal(a) for a in shared if self.is_weak(a)]
         common = self.widest(node, types)

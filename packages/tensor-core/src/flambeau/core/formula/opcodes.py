@@ -38,14 +38,15 @@ def opcodes() -> dict[tuple[str, str], Opcode]:
     table: dict[tuple[str, str], Opcode] = {}
     for kind in _TYPES:
         table["copy", kind] = Opcode("copy", kind, (kind,), kind, param("a"))
-    for row in PRIMITIVES.values():
-        if row.name == "rare":
+    for primitive in PRIMITIVES.values():
+        if primitive.name == "rare":
             continue
-        for kind in TYPE_CLASSES[row.args[-1]]:
-            if row.result == kind and row.name in _TYPES:
+        for kind in TYPE_CLASSES[primitive.args[-1]]:
+            if primitive.result == kind and primitive.name in _TYPES:
                 continue
-            args = tuple("b" if letter == "b" else kind for letter in row.args)
-            table[row.name, kind] = _opcode(row.name, kind, args, _result(row.result, kind))
+            args = tuple("b" if letter == "b" else kind for letter in primitive.args)
+            table[primitive.name, kind] = _opcode(
+                primitive.name, kind, args, _result(primitive.result, kind))
     for kind in ("f32", "f64"):
         for name in FUNCTIONS:
             table[name, kind] = _opcode(name, kind, (kind,) * arities()[name], kind)

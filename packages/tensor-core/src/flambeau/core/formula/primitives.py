@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Primitive:
-    """One row: ``args`` holds a type letter per argument, ``result`` the type letter it gives."""
+    """``args`` holds a type letter per argument, ``result`` the type letter that is given."""
 
     name: str
     args: str
@@ -21,7 +21,7 @@ class Primitive:
     meaning: str
 
 
-_ROWS = (
+_TABLE = (
     ("add", "NN", "N", "a + b; integers wrap around"),
     ("sub", "NN", "N", "a - b; integers wrap around"),
     ("mul", "NN", "N", "a * b; integers wrap around"),
@@ -67,7 +67,7 @@ _ROWS = (
     ("rare", "bTT", "T", "b if a else c; a seldom holds, so b may be mended in afterwards"),
 )
 
-PRIMITIVES: dict[str, Primitive] = {row[0]: Primitive(*row) for row in _ROWS}
+PRIMITIVES: dict[str, Primitive] = {row[0]: Primitive(*row) for row in _TABLE}
 
 CONVERSIONS = ("f32", "f64", "i32", "i64", "bool")
 

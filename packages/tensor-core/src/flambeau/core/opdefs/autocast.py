@@ -53,20 +53,20 @@ POLICIES = {"lower": LOWER, "float32": SINGLE, "promote": PROMOTE, "float32 on g
 _BY_KEY = {key: policy for policy, keys in POLICIES.items() for key in keys.split()}
 
 
-def with_policies(rows: tuple[OpDef, ...]) -> tuple[OpDef, ...]:
-    """The rows with their column ``autocast`` filled in.
+def with_policies(opdefs: tuple[OpDef, ...]) -> tuple[OpDef, ...]:
+    """The definitions with their column ``autocast`` filled in.
 
     Args:
-        rows: the rows written by hand.
+        opdefs: the definitions written by hand.
 
     Returns:
-        The same rows in the same order.
+        The same definitions in the same order.
 
     Raises:
         ValueError: a list names an operator that is not in the table.
     """
-    absent = set(_BY_KEY) - {row.key for row in rows}
+    absent = set(_BY_KEY) - {opdef.key for opdef in opdefs}
     if absent:
         raise ValueError(f"opdefs/autocast.py: operators that are not defined: {sorted(absent)}")
-    return tuple(replace(row, autocast=_BY_KEY[row.key]) if row.key in _BY_KEY else row
-                 for row in rows)
+    return tuple(replace(opdef, autocast=_BY_KEY[opdef.key]) if opdef.key in _BY_KEY else opdef
+                 for opdef in opdefs)

@@ -1,8 +1,8 @@
-"""Derivatives of pointwise rows, derived symbolically: pointwise rows again.
+"""Derivatives of pointwise operators, derived symbolically: pointwise operators again.
 
-The derivative of row ``exp`` by ``self`` is the row ``exp__d_self``: it takes ``grad``, the
-operands and scalars its formula uses, and ``result`` where the derivative contains the value
-itself, and gives ``grad`` times the derivative.
+The derivative of definition ``exp`` by ``self`` is the definition ``exp__d_self``: it takes
+``grad``, the operands and scalars its formula uses, and ``result`` where the derivative contains
+the value itself, and gives ``grad`` times the derivative.
 """
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from flambeau.core.opdefs.opdef import OpDef, Param
 
 
 def derived_key(key: str, param: str) -> str:
-    """Key of the row that differentiates row ``key`` by ``param``."""
+    """Key of the definition that differentiates definition ``key`` by ``param``."""
     return f"{key.replace('.', '__')}__d_{param}"
 
 
-def derived_rows(rows: Iterable[OpDef]) -> list[OpDef]:
-    """The derivative rows to be compiled along with ``rows``."""
+def derived_opdefs(opdefs: Iterable[OpDef]) -> list[OpDef]:
+    """The derivative definitions to be compiled along with ``opdefs``."""
     made = []
-    for row in rows:
-        if row.category == "pointwise" and row.differentiable and row.derive:
-            made += [d for p in row.operands if p.role != "Mask"
-                     if (d := derived_row(row, p.name)) is not None]
+    for opdef in opdefs:
+        if opdef.category == "pointwise" and opdef.differentiable and opdef.derive:
+            made += [d for p in opdef.operands if p.role != "Mask"
+                     if (d := derived_opdef(opdef, p.name)) is not None]
     return made
 
 
-def derived_row(row: OpDef, param: str) -> OpDef | None:
-    """The row that differentiates ``row`` by one operand.
+def derived_opdef(opdef: OpDef, param: str) -> OpDef | None:
+    """The definition that differentiates ``opdef`` by one operand.
 
     Args:
-        row: A pointwise row with one output.
+        opdef: A pointwise operator with one output.
         param: Name of the operand.
 
     Returns:
-        The row, or None when no formula of the row can be differentiated.
+        The definition, or None when no formula of the definition can be differentiated.
     """
     formulas = {}
     for kind in ("float", "complex"):
-        text = row.formulas.get(kind)
-        derived = _derive(row, text, param, kind == "complex") if text else None
+        text = opdef.formulas.get(kind)
+        derived = _derive(opdef, text, param, kind == "complex") if text else None
         if derived is not None:
             formulas[kind] = derived
     if "float" not in formulas:
         return None
     used = _names(formulas.values())
     params = [Param("grad", "Operand")]
-    params += [replace(p, default=..., keyword=False) for p in row.params if p.name in used]
+    params += [replace(p, default=..., keyword=False) for p in opdef.params if p.name in used]
     if "result" in used:
         params.append(Param("result", "Operand"))
-    return OpDef(derived_key(row.key, param), "", tuple(params), ("result",), "pointwise",
+    return OpDef(derived_key(opdef.key, param), "", tuple(params), ("result",), "pointwise",
                rule="promote", formulas=formulas, forms=(), out=False,
-               doc=f"``grad`` times the derivative of ``{row.key}`` by ``{param}``.",
-               domain=row.domain)
+               doc=f"``grad`` times the derivative of ``{opdef.key}`` by ``{param}``.",
+               domain=opdef.domain)
 
 
-def _derive(row: OpDef, text: str, param: str, is_complex: bool) -> str | None:
-    exprs = parse(text, [p.name for p in row.operands], [p.name for p in row.scalars])
+def _derive(opdef: OpDef, text: str, param: str, is_complex: bool) -> str | None:
+    exprs = parse(text, [p.name for p in opdef.operands], [p.name for p in opdef.scalars])
     compute = "c64" if is_complex else "f32"
     kinds = {p.name: input_type("b" if p.role == "Mask" else compute, compute)
-             for p in row.params}
+             for p in opdef.params}
     try:
         expr = grad_formulas(exprs, [param], is_complex)[param]
         if expr is not None:

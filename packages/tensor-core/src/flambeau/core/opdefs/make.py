@@ -1,17 +1,17 @@
-"""Short constructors, so that a row reads as one line of facts."""
+"""Short constructors, so that a definition reads as one line of facts."""
 from __future__ import annotations
 
 from flambeau.core.opdefs.opdef import OpDef
 from flambeau.core.opdefs.schema import parse_schema
 
 
-def _row(schema: str, category: str, **facts) -> OpDef:
+def _opdef(schema: str, category: str, **facts) -> OpDef:
     name, overload, params, outputs, is_list = parse_schema(schema)
     return OpDef(name, overload, params, outputs, category, list_output=is_list, **facts)
 
 
 def pointwise(schema: str, number: str | None = None, **facts) -> OpDef:
-    """A row computed element by element; ``number`` is the formula of every numeric kind.
+    """A definition computed element by element; ``number`` is the formula of every numeric kind.
 
     ``unsigned`` is the formula of uint64 where it differs from that of other integers.
     """
@@ -21,32 +21,32 @@ def pointwise(schema: str, number: str | None = None, **facts) -> OpDef:
         for kind in ("float", "int", "complex"):
             formulas.setdefault(kind, number)
     formulas = {k: v for k, v in formulas.items() if v is not None}
-    return _row(schema, "pointwise", formulas=formulas, **facts)
+    return _opdef(schema, "pointwise", formulas=formulas, **facts)
 
 
 def reduction(schema: str, **facts) -> OpDef:
-    """A row that folds dimensions."""
+    """A definition that folds dimensions."""
     facts.setdefault("rule", "custom")
-    return _row(schema, "reduction", **facts)
+    return _opdef(schema, "reduction", **facts)
 
 
 def view(schema: str, **facts) -> OpDef:
-    """A row whose result shares memory with its first input."""
+    """A definition whose result shares memory with its first input."""
     facts.setdefault("rule", "custom")
-    return _row(schema, "view", out=False, **facts)
+    return _opdef(schema, "view", out=False, **facts)
 
 
 def kernel(schema: str, **facts) -> OpDef:
-    """A row with an ``infer`` and a ``run`` of its own."""
+    """A definition with an ``infer`` and a ``run`` of its own."""
     facts.setdefault("rule", "custom")
-    return _row(schema, "kernel", **facts)
+    return _opdef(schema, "kernel", **facts)
 
 
 def composite(schema: str, **facts) -> OpDef:
-    """A row written in terms of other operators (``composites/``)."""
+    """A definition written in terms of other operators (``composites/``)."""
     facts.setdefault("rule", "custom")
     facts.setdefault("out", False)
-    return _row(schema, "composite", **facts)
+    return _opdef(schema, "composite", **facts)
 
 
 def helper(schema: str, doc: str = "", **facts) -> OpDef:

@@ -12,7 +12,7 @@ DTYPE_RULES = (
     "bool",     # computed in the promoted dtype, result bool
     "real",     # promoted; complex becomes its real counterpart
     "first",    # the dtype of the first operand
-    "custom",   # the row's own infer decides
+    "custom",   # the definition's own infer decides
     "dynamic",  # custom, and the shape depends on values
     "integer",  # promoted; bool becomes int64
 )
@@ -78,13 +78,13 @@ class OpDef:
     differentiable: bool = True
     list_output: bool = False
     returns: str = ""       # type of what is returned where outputs do not say: "A if flag else B"
-    derive: bool = True     # whether derivative rows are compiled for a pointwise row
+    derive: bool = True     # whether derivative definitions are compiled for a pointwise operator
     exact_out: bool = False     # out= has to be of the result's dtype: see out_dtypes.py
     autocast: str = ""      # "lower", "float32", "promote", "float32 on gpu": see autocast.py
 
     @property
     def key(self) -> str:
-        """The name other packages look the row up by: ``name`` or ``name.overload``."""
+        """The name other packages look the definition up by: ``name`` or ``name.overload``."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
     @property

@@ -46,19 +46,20 @@ _MATRICES = """
 EXACT = frozenset(f"{_POINTWISE} {_REDUCTIONS} {_MOVEMENT} {_MATRICES}".split())
 
 
-def with_exact_outs(rows: tuple[OpDef, ...]) -> tuple[OpDef, ...]:
-    """The rows with their column ``exact_out`` filled in.
+def with_exact_outs(opdefs: tuple[OpDef, ...]) -> tuple[OpDef, ...]:
+    """The definitions with their column ``exact_out`` filled in.
 
     Args:
-        rows: the rows written by hand.
+        opdefs: the definitions written by hand.
 
     Returns:
-        The same rows in the same order.
+        The same definitions in the same order.
 
     Raises:
         ValueError: the list names an operator that is not in the table.
     """
-    absent = EXACT - {row.key for row in rows}
+    absent = EXACT - {opdef.key for opdef in opdefs}
     if absent:
         raise ValueError(f"opdefs/out_dtypes.py: operators that are not defined: {sorted(absent)}")
-    return tuple(replace(row, exact_out=True) if row.key in EXACT else row for row in rows)
+    return tuple(replace(opdef, exact_out=True) if opdef.key in EXACT else opdef
+                 for opdef in opdefs)

@@ -1,4 +1,4 @@
-"""Which rows compute complex64 in double precision.
+"""Which definitions compute complex64 in double precision.
 
 Exponentials, roots and the like of complex numbers are differences and products of several real
 functions. In double precision what they lose by cancellation does not reach a complex64 result,
@@ -16,9 +16,9 @@ _PLAIN = frozenset("real imag conj complex abs hypot square reciprocal isnan isi
                    "bool".split())
 
 
-def in_double(row: OpDef) -> bool:
-    """Whether complex64 operands of a pointwise row are computed as complex128."""
-    text = row.formulas.get("complex")
+def in_double(opdef: OpDef) -> bool:
+    """Whether complex64 operands of a pointwise operator are computed as complex128."""
+    text = opdef.formulas.get("complex")
     return text is not None and _has_functions(text)
 
 

@@ -1,9 +1,9 @@
 """Device ``ref``: every operator in the most obvious way, with NumPy.
 
 It shows that devices swap, and is the template for a backend of your own: memory, copies, and
-one ``run`` that finds the kernel of a row. Kernels are functions from arrays to arrays:
+one ``run`` that finds the kernel of a definition. Kernels are functions from arrays to arrays:
 
-- pointwise rows need no code: their formula is evaluated (``pointwise.py``);
+- pointwise definitions need no code: their formula is evaluated (``pointwise.py``);
 - the others are looked up by key in ``KERNELS``, which the modules beside this one fill.
 
 What is in neither is answered with NotImplemented; the core then says so to the user.

@@ -1,4 +1,4 @@
-"""Copying, filling, making and random rows, with NumPy."""
+"""Copying, filling, making and random definitions, with NumPy."""
 from __future__ import annotations
 
 import numpy as np
@@ -75,7 +75,7 @@ def eye_of(n, m, dtype, device):
 
 
 def random_on_cpu(key: str):
-    """A random row by the CPU's kernel: the stream is the same on every device."""
+    """A random definition by the CPU's kernel: the stream is the same on every device."""
     def run(args, outs):
         twin = _core.call("empty", (tuple(outs[0].shape), outs[0].dtype))
         drawn = _core.call(key, [twin if _core.is_tensor(a) else a for a in args])

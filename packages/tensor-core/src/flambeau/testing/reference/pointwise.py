@@ -1,4 +1,4 @@
-"""Pointwise rows on NumPy arrays: their formulas, evaluated."""
+"""Pointwise definitions on NumPy arrays: their formulas, evaluated."""
 from __future__ import annotations
 
 from functools import cache
@@ -9,7 +9,7 @@ from flambeau.core import _core
 from flambeau.core.formula import evaluate, parse
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND
 from flambeau.core.promotion import compute_kind, is_unsigned, result_kind
-from flambeau.core.register import row as row_of
+from flambeau.core.register import row as find_opdef
 from flambeau.testing import arrays
 
 #: The array dtype of each kind.
@@ -18,17 +18,17 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "bool": np.bool
 
 
 def run_pointwise(op, args, outs):
-    """Compute a pointwise row."""
-    row = row_of(op.key)
+    """Compute a pointwise definition."""
+    opdef = find_opdef(op.key)
     values = dict(zip(op.params, args, strict=True))
-    unsigned = is_unsigned(row, values)
-    kind = "i64" if unsigned else compute_kind(row, values)
+    unsigned = is_unsigned(opdef, values)
+    kind = "i64" if unsigned else compute_kind(opdef, values)
     if kind is None:
         return NotImplemented
-    masks = {p.name: "b" for p in row.operands if p.role == "Mask"}
+    masks = {p.name: "b" for p in opdef.operands if p.role == "Mask"}
     env = {name: operand(value, "bool" if name in masks else kind)
            for name, value in values.items()}
-    results = [result_kind(row, kind)] * len(row.outputs)
+    results = [result_kind(opdef, kind)] * len(opdef.outputs)
     formula = _parsed(op.key, "unsigned" if unsigned else FORMULA_OF_KIND[kind])
     computed = evaluate(formula, env, kind, masks, results)
     for out, result in zip(outs, computed, strict=True):
@@ -45,6 +45,6 @@ def operand(value, kind: str) -> np.ndarray:
 
 @cache
 def _parsed(key: str, formula: str):
-    row = row_of(key)
-    return parse(row.formulas[formula], [p.name for p in row.operands],
-                 [p.name for p in row.scalars])
+    opdef = find_opdef(key)
+    return parse(opdef.formulas[formula], [p.name for p in opdef.operands],
+                 [p.name for p in opdef.scalars])

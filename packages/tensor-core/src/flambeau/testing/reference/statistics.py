@@ -148,7 +148,7 @@ def histogram_of(points, edges, weight):
 
 
 def _drawn_on_cpu(key: str):
-    """A random row of parameters that are tensors, by the CPU's kernel."""
+    """A random definition of parameters that are tensors, by the CPU's kernel."""
     def run(args, outs):
         drawn = _core.call(key, [a.cpu() if _core.is_tensor(a) else a for a in args])
         arrays.memory_of(outs[0])[...] = arrays.host_memory(drawn)

@@ -1,7 +1,8 @@
-"""Sample inputs for rows: NumPy arrays and numbers, in every layout that kernels must handle.
+"""Sample inputs for definitions: NumPy arrays and numbers, in every layout that kernels must
+handle.
 
-Pointwise rows and reductions follow from the roles of their parameters; other rows are in the
-table of ``by_key.py``.
+Pointwise definitions and reductions follow from the roles of their parameters; other definitions
+are in the table of ``by_key.py``.
 """
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, OpDef
 
-#: The dtypes that rows are tried with.
+#: The dtypes that definitions are tried with.
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
           "bfloat16", "float16", "float32", "float64", "complex64", "complex128")
 
@@ -58,34 +59,34 @@ class Maker:
         return np.asarray(self.rng.integers(0, below, shape))
 
 
-def samples(row: OpDef, dtype: str) -> Iterator[Sample]:
-    """Arguments to call a row with.
+def samples(opdef: OpDef, dtype: str) -> Iterator[Sample]:
+    """Arguments to call a definition with.
 
     Args:
-        row: A row of the table.
+        definition: A definition of the table.
         dtype: Name of the dtype of the tensors, one of ``DTYPES``.
 
     Yields:
-        Positional arguments in the row's order, tensors as arrays; and keyword arguments.
+        Positional arguments in the definition's order, tensors as arrays; and keyword arguments.
     """
     from flambeau.testing.samples.by_key import BY_KEY, FLOATING
     from flambeau.testing.samples.linalg import BY_KEY as LINALG
 
-    make = Maker(dtype, row.key, row.domain)
-    if row.key in LINALG:
-        for args in LINALG[row.key](make):
+    make = Maker(dtype, opdef.key, opdef.domain)
+    if opdef.key in LINALG:
+        for args in LINALG[opdef.key](make):
             yield list(args), {}
         return
-    if row.key in FLOATING and "float" not in dtype:
+    if opdef.key in FLOATING and "float" not in dtype:
         return
-    if row.key in BY_KEY:
-        for args in BY_KEY[row.key](make):
+    if opdef.key in BY_KEY:
+        for args in BY_KEY[opdef.key](make):
             yield list(args), {}
-    elif row.category == "pointwise":
-        yield from _pointwise(row, make)
-    elif row.category == "reduction":
-        yield from _reduction(row, make)
-    elif [p.role for p in row.params if not p.has_default] == ["Tensor"]:
+    elif opdef.category == "pointwise":
+        yield from _pointwise(opdef, make)
+    elif opdef.category == "reduction":
+        yield from _reduction(opdef, make)
+    elif [p.role for p in opdef.params if not p.has_default] == ["Tensor"]:
         for array in layouts(make):
             yield [array], {}
 
@@ -98,16 +99,16 @@ def formula_of(dtype: str) -> str:
     return {"uint": "int", "int": "int", "complex": "complex"}.get(family, "float")
 
 
-def has_formula(row: OpDef, dtype: str) -> bool:
-    """Whether a pointwise row takes operands of a dtype."""
+def has_formula(opdef: OpDef, dtype: str) -> bool:
+    """Whether a pointwise definition takes operands of a dtype."""
     kind = formula_of(dtype)
-    floats = row.rule == "float" and kind in ("int", "bool")
-    if row.rule == "integer" and kind == "bool":
+    floats = opdef.rule == "float" and kind in ("int", "bool")
+    if opdef.rule == "integer" and kind == "bool":
         kind = "int"
     assert kind in FORMULA_OF_KIND.values()
-    if row.refuses_integers and kind in ("int", "bool"):
+    if opdef.refuses_integers and kind in ("int", "bool"):
         return False
-    return kind in row.formulas or (floats and "float" in row.formulas)
+    return kind in opdef.formulas or (floats and "float" in opdef.formulas)
 
 
 def layouts(make: Maker) -> list[np.ndarray]:
@@ -116,8 +117,8 @@ def layouts(make: Maker) -> list[np.ndarray]:
             np.broadcast_to(make.array(5), (3, 5)), make.array(0, 5), make.array()]
 
 
-def _pointwise(row: OpDef, make: Maker) -> Iterator[Sample]:
-    if not has_formula(row, make.dtype):
+def _pointwise(opdef: OpDef, make: Maker) -> Iterator[Sample]:
+    if not has_formula(opdef, make.dtype):
         return
     shapes = [lambda k: make.array(3, 5), lambda k: make.array(5, 3).T if k else make.array(3, 5),
               lambda k: make.array(6, 10)[::2, ::2], lambda k: make.array(5) if k else
@@ -127,7 +128,7 @@ def _pointwise(row: OpDef, make: Maker) -> Iterator[Sample]:
     for shape in shapes:
         args: list = []
         k = 0
-        for p in row.params:
+        for p in opdef.params:
             if p.role == "Mask":
                 args.append(np.asarray(np.asarray(shape(k)) != 0))
             elif p.is_operand:
@@ -135,19 +136,19 @@ def _pointwise(row: OpDef, make: Maker) -> Iterator[Sample]:
             else:
                 args.append(_scalar(p, make.dtype))
             k += p.is_operand
-        if row.refuses_integer_zeros and args[1].dtype.kind in "iu":
+        if opdef.refuses_integer_zeros and args[1].dtype.kind in "iu":
             args[1][args[1] == 0] = 3  # the core raises there, devices need not
         yield args, {}
-    yield from _with_numbers(row, make)
+    yield from _with_numbers(opdef, make)
 
 
-def _with_numbers(row: OpDef, make: Maker) -> Iterator[Sample]:
+def _with_numbers(opdef: OpDef, make: Maker) -> Iterator[Sample]:
     """Python numbers in the place of all operands but the first."""
-    if sum(p.role == "Operand" for p in row.params) < 2 or any(p.writes for p in row.params):
+    if sum(p.role == "Operand" for p in opdef.params) < 2 or any(p.writes for p in opdef.params):
         return
     args: list = []
     first = True
-    for p in row.params:
+    for p in opdef.params:
         if p.role == "Operand" and not first:
             args.append(True if make.dtype == "bool" else 2)
         elif p.role == "Mask":
@@ -166,18 +167,18 @@ def _scalar(p, dtype: str):
     return 0.5 if p.name in ("alpha", "value") else p.default if p.has_default else 0.5
 
 
-def _reduction(row: OpDef, make: Maker) -> Iterator[Sample]:
-    names = [p.name for p in row.params]
-    optional = row.params[1].role == "Dims" or row.params[1].optional
+def _reduction(opdef: OpDef, make: Maker) -> Iterator[Sample]:
+    names = [p.name for p in opdef.params]
+    optional = opdef.params[1].role == "Dims" or opdef.params[1].optional
     every = [None, 0, -1, (0, 2), (0, 1, 2)]
-    dims: list = every if row.params[1].role == "Dims" else [None, 0, 1, -1]
-    dims = dims if optional and row.key != "logsumexp" else [d for d in dims if d is not None]
+    dims: list = every if opdef.params[1].role == "Dims" else [None, 0, 1, -1]
+    dims = dims if optional and opdef.key != "logsumexp" else [d for d in dims if d is not None]
     for x in (make.array(3, 4, 5), make.array(5, 4, 3).T, make.array(3, 8, 5)[:, ::2]):
         for dim in dims:
             for keepdim in (False, True):
                 yield [{"self": x, "dim": dim, "keepdim": keepdim, "dtype": None,
                         "correction": 1}[name] for name in names], {}
-    edge = 0 if not (optional and row.key != "logsumexp") else None
+    edge = 0 if not (optional and opdef.key != "logsumexp") else None
     for x in (make.array(), make.array(2, 0, 3), make.array(1, 4097)):
         yield [{"self": x, "dim": -1 if x.shape == (2, 0, 3) else edge, "keepdim": False,
                 "dtype": None, "correction": 0}[name] for name in names], {}

@@ -1,6 +1,6 @@
-"""Sample arguments of rows whose roles do not say enough: one entry per row.
+"""Sample arguments of definitions whose roles do not say enough: one entry per definition.
 
-Each entry takes a ``Maker`` and gives lists of arguments in the row's order.
+Each entry takes a ``Maker`` and gives lists of arguments in the definition's order.
 """
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ _POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shi
                 for kind in "tuvw"] + ["hermite_polynomial_h", "hermite_polynomial_he",
                                        "laguerre_polynomial_l", "legendre_polynomial_p"]
 
-#: Rows that only take real floating tensors; the internal ones among them do not check it.
+#: Definitions that only take real floating tensors; the internal ones among them do not check it.
 FLOATING = set((
     "softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "

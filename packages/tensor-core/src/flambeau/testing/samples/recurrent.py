@@ -1,4 +1,4 @@
-"""Sample arguments of the rows of recurrent layers; see ``by_key.py``."""
+"""Sample arguments of the definitions of recurrent layers; see ``by_key.py``."""
 from __future__ import annotations
 
 _GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
@@ -40,7 +40,7 @@ def _recurrent_grad(m):
         yield m.array(*result.shape), None, None, *rest, 0
 
 
-#: Rows that only take real floating tensors.
+#: Definitions that only take real floating tensors.
 FLOATING = {"recurrent", "recurrent_grad"}
 
 RECURRENT = {"recurrent": _recurrent, "recurrent_grad": _recurrent_grad}

@@ -1,4 +1,4 @@
-"""Sample arguments of the rows of windows; see ``by_key.py``."""
+"""Sample arguments of the definitions of windows; see ``by_key.py``."""
 from __future__ import annotations
 
 
@@ -41,7 +41,7 @@ def _fractional(m):
             (m.distinct(1, 2, 4, 4, 5), abs(m.array(1, 2, 3)) / 4, (2, 1, 2), (2, 1, 4))]
 
 
-#: Rows that only take real floating tensors.
+#: Definitions that only take real floating tensors.
 FLOATING_WINDOWS = {"conv3d_input_grad", "conv3d_weight_grad", "adaptive_mean_grad",
                     "fractional_indices"}
 

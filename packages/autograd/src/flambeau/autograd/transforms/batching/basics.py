@@ -19,7 +19,7 @@ call = _core.call
 
 @cache
 def roles(key: str) -> tuple[tuple[str, str], ...]:
-    """Name and role of each parameter of a row."""
+    """Name and role of each parameter of a definition."""
     from flambeau.core import row
 
     return tuple([(p.name, p.role) for p in row(key).params])

@@ -57,10 +57,10 @@ def _found(key: str):
 
 
 def find_batch_rule(op):
-    """The batching rule of a row.
+    """The batching rule of a definition.
 
     Args:
-        op: the row's handle.
+        op: the definition's handle.
 
     Returns:
         A function ``(level, op, args, flags, seen)``; see ``basics``.
@@ -69,7 +69,7 @@ def find_batch_rule(op):
 
 
 def batch_way(key: str) -> str:
-    """How a row runs under vmap.
+    """How a definition runs under vmap.
 
     Args:
         key: the operator, ``name`` or ``name.overload``.

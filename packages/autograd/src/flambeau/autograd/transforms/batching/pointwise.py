@@ -1,4 +1,4 @@
-"""Pointwise rows: the batch is one more dimension in front."""
+"""Pointwise operators: the batch is one more dimension in front."""
 from __future__ import annotations
 
 from flambeau.autograd.transforms.batching.basics import align, call, logical_ndim, roles

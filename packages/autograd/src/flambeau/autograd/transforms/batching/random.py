@@ -1,4 +1,4 @@
-"""Random rows: one draw for all samples, one for each, or an error that asks which."""
+"""Random operators: one draw for all samples, one for each, or an error that asks which."""
 from __future__ import annotations
 
 from flambeau.autograd.transforms.batching.basics import call, front
@@ -8,12 +8,12 @@ __all__ = ["RANDOM", "random_rule", "refuse_same"]
 
 RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
           "random_permutation", "bernoulli", "poisson", "binomial", "multinomial")
-#: Rows whose result has the shape of their tensors.
+#: Definitions whose result has the shape of their tensors.
 _LIKE_TENSORS = set(RANDOM) - {"random_permutation", "multinomial"}
 
 
 def random_rule(level, op, args, flags):
-    """Results of a random row, and whether they are batches."""
+    """Results of a random operator, and whether they are batches."""
     if level.randomness == "error":
         raise RuntimeError(
             f"vmap: called random operation {op.name}() while in randomness error mode. Please "

@@ -1,4 +1,4 @@
-"""Pointwise rows: the gradient rule of each operand, applied to its tangent.
+"""Pointwise operators: the gradient rule of each operand, applied to its tangent.
 
 Their Jacobian is diagonal, so that multiplying by it and by its transpose is the same. Of complex
 numbers the transpose is conjugated; those go the general way.
@@ -16,7 +16,7 @@ __all__ = ["elementwise_tangents", "is_elementwise"]
 
 
 def is_elementwise(op) -> bool:
-    """Whether the row is pointwise with a rule for each operand by itself."""
+    """Whether the definition is pointwise with a rule for each operand by itself."""
     if op.category != "pointwise" and op.key != "frexp" and not is_like_pointwise(op.key):
         return False
     calls = _calls(op)
@@ -60,7 +60,7 @@ def elementwise_tangents(op, primals, tangents, results):
 
 
 def _applied(op, target, tangent, primals, results):
-    """A rule, or a derived row, with the tangent in the gradient's place."""
+    """A rule, or a derived definition, with the tangent in the gradient's place."""
     if isinstance(target, tuple):
         key, renamed = target
         names = _core.find_op(key).params[1:]

@@ -1,4 +1,4 @@
-"""Which way a row's tangents take."""
+"""Which way a definition's tangents take."""
 from __future__ import annotations
 
 from functools import cache
@@ -43,7 +43,7 @@ def tangents_of(op, primals, tangents, results) -> tuple:
     """Tangents of an operator's results.
 
     Args:
-        op: the row's handle.
+        op: the definition's handle.
         primals: its arguments, one level below.
         tangents: one per argument: None, or for a list of tensors a list with None.
         results: its results.
@@ -63,7 +63,7 @@ def can_move(value) -> bool:
 
 
 def forward_way(key: str) -> str:
-    """How a row's tangents are computed.
+    """How a definition's tangents are computed.
 
     Args:
         key: the operator, ``name`` or ``name.overload``.

@@ -1,4 +1,4 @@
-"""Linear rows, and products."""
+"""Linear operators, and products."""
 from __future__ import annotations
 
 from flambeau.autograd.transforms.stack import zeros_at_levels
@@ -7,7 +7,7 @@ from flambeau.core import Tensor, _core, ops
 __all__ = ["LINEAR", "PRODUCTS", "linear_tangents", "product_tangents"]
 
 _SELF = ("self",)
-#: Row -> the inputs that it is linear in, taken together.
+#: Definition -> the inputs that it is linear in, taken together.
 LINEAR: dict[str, tuple[str, ...]] = dict.fromkeys((
     # views, for any strides, and copies
     "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "select", "slice", "narrow",
@@ -26,9 +26,10 @@ LINEAR: dict[str, tuple[str, ...]] = dict.fromkeys((
 }
 #: Parameters whose value belongs to a constant part, and what takes its place.
 _CONSTANT_PARTS = {"constant_pad_nd": ("value", 0), "scatter.value": ("value", 0)}
-#: Row -> inputs that it does not depend on, or only through others that have no tangent then.
+#: Definition -> inputs that it does not depend on, or only through others that have no tangent
+#: then.
 _FLAT = {"nll_loss_grad": ("self", "total_weight")}
-#: Row -> factors that it is linear in one by one, and a summand.
+#: Definition -> factors that it is linear in one by one, and a summand.
 PRODUCTS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "matmul": (("self", "other"), None), "linear": (("input", "weight"), "bias"),
 }
@@ -43,7 +44,7 @@ def _zeros_like(value: Tensor) -> Tensor:
 
 
 def linear_tangents(op, primals, tangents, results):
-    """The row itself, of tangents; inputs without one count as zeros."""
+    """The definition itself, of tangents; inputs without one count as zeros."""
     names = LINEAR[op.key]
     args = list(primals)
     for i, name in enumerate(op.params):

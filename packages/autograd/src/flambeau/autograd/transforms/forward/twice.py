@@ -1,8 +1,8 @@
 """The general way: differentiate the gradient.
 
 The gradient of a call is ``J^T u``, linear in the cotangent ``u``. Its derivative by ``u`` in the
-direction of the tangent ``t`` is ``J t``: two backward passes, for any row with a rule that is
-differentiable itself. It is the same for every ``u``; zeros are what no rule objects to.
+direction of the tangent ``t`` is ``J t``: two backward passes, for any definition with a rule that
+is differentiable itself. It is the same for every ``u``; zeros are what no rule objects to.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["tangents_by_gradients"]
 
 
 def tangents_by_gradients(op, primals, tangents, results):
-    """Tangents of the results of any differentiable row."""
+    """Tangents of the results of any differentiable definition."""
     return jvp_by_gradients(lambda args: as_tuple(_core.call(op, args)), primals, tangents)
 
 

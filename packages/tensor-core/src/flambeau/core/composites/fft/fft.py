@@ -1,4 +1,4 @@
-"""Composite rows of Fourier transforms, and the frequencies of their terms."""
+"""Composite operators of Fourier transforms, and the frequencies of their terms."""
 from math import sqrt
 
 from flambeau.core import _core

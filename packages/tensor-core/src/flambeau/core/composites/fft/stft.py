@@ -1,4 +1,4 @@
-"""Composite rows of short-time Fourier transforms."""
+"""Composite operators of short-time Fourier transforms."""
 from math import sqrt
 
 from flambeau.core import _core

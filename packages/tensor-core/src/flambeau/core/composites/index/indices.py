@@ -1,4 +1,4 @@
-"""Composite rows of writing and reading by position, searching, and sets."""
+"""Composite operators of writing and reading by position, searching, and sets."""
 from flambeau.core import _core
 from flambeau.core.composites.shape.joins import broadcast_shape
 from flambeau.core.composites.shape.shapes import _wrap

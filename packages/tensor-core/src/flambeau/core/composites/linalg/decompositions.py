@@ -1,4 +1,4 @@
-"""Composite rows of solvers and decompositions."""
+"""Composite operators of solvers and decompositions."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows of norms and distances.
+"""Composite operators of norms and distances.
 
 Where a norm is zero its gradient is zero too: a value that would make it infinite is replaced
 by another before the root is taken, and the result masked.

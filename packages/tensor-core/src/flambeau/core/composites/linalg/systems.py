@@ -1,4 +1,4 @@
-"""Composite rows of systems without an exact solution, and of indefinite symmetric ones."""
+"""Composite operators of systems without an exact solution, and of indefinite symmetric ones."""
 from flambeau.core import _core
 
 _op = _core.operators()

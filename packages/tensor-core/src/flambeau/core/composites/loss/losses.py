@@ -1,4 +1,4 @@
-"""Composite rows of losses."""
+"""Composite operators of losses."""
 import math
 
 from flambeau.core import _core

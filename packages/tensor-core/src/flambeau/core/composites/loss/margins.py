@@ -1,4 +1,4 @@
-"""Composite rows of losses of likelihoods, margins and distances."""
+"""Composite operators of losses of likelihoods, margins and distances."""
 import math
 import warnings
 

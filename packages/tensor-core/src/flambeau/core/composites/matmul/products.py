@@ -1,4 +1,4 @@
-"""Composite rows of matrix products."""
+"""Composite operators of matrix products."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows of activation functions."""
+"""Composite operators of activation functions."""
 from flambeau.core import _core
 
 _op = _core.operators()

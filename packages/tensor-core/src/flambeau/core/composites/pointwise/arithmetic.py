@@ -1,4 +1,4 @@
-"""Composite rows of arithmetic and reductions."""
+"""Composite operators of arithmetic and reductions."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows that compare whole tensors."""
+"""Composite operators that compare whole tensors."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows of complex numbers."""
+"""Composite operators of complex numbers."""
 from flambeau.core import _core
 
 _op = _core.operators()

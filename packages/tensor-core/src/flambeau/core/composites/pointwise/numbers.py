@@ -1,4 +1,4 @@
-"""Composite rows of arithmetic beyond the four operations."""
+"""Composite operators of arithmetic beyond the four operations."""
 from flambeau.core import _core
 from flambeau.core.composites.refusals import refusing
 from flambeau.core.dtypes import finfo

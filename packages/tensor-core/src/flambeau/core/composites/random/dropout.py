@@ -1,4 +1,4 @@
-"""Composite rows of dropout beyond the plain one."""
+"""Composite operators of dropout beyond the plain one."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows of random numbers; the streams themselves are kernels."""
+"""Composite operators of random numbers; the streams themselves are kernels."""
 from math import log1p, pi
 
 from flambeau.core import _core

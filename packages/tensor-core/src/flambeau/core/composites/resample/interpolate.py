@@ -1,4 +1,4 @@
-"""Composite rows of images in other sizes."""
+"""Composite operators of images in other sizes."""
 import warnings
 
 from flambeau.core import _core

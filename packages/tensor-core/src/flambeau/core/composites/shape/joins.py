@@ -1,4 +1,4 @@
-"""Composite rows that join and split tensors, and grids of them."""
+"""Composite operators that join and split tensors, and grids of them."""
 import warnings
 from itertools import combinations as _choices
 from itertools import combinations_with_replacement as _choices_again

@@ -1,4 +1,4 @@
-"""Composite rows of views in other shapes, their copies, and copies with a view written."""
+"""Composite operators of views in other shapes, their copies, and copies with a view written."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows of another order and of borders."""
+"""Composite operators of another order and of borders."""
 from flambeau.core import _core
 from flambeau.core.composites.shape.shapes import _wrap
 

@@ -1,4 +1,4 @@
-"""Composite rows that move and join."""
+"""Composite operators that move and join."""
 from flambeau.core import _core
 
 _op = _core.operators()

@@ -1,4 +1,4 @@
-"""Composite rows that count. The size of what they make may depend on values."""
+"""Composite operators that count. The size of what they make may depend on values."""
 from flambeau.core import _core
 from flambeau.core.composites.refusals import refusing
 from flambeau.core.named_outputs import named_outputs

@@ -1,4 +1,4 @@
-"""Composite rows of statistics, norms, quantiles, differences and integrals."""
+"""Composite operators of statistics, norms, quantiles, differences and integrals."""
 from flambeau.core import _core
 from flambeau.core.composites.shape.shapes import _wrap
 

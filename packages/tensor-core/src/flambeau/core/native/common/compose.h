@@ -1,6 +1,6 @@
 /* Composites in C++: operators of the table called one after the other, as the Python functions in
- * `composites/` do it, without a Python object for every size and number. For rows that do so
- * little that the objects would be most of their time. A row names its function with `call=`.
+ * `composites/` do it, without a Python object for every size and number. For operators that do so
+ * little that the objects would be most of their time. An operator names its function with `call=`.
  *
  * These functions run with the GIL; an error is a Python exception and -1 or NULL. */
 #pragma once
@@ -94,16 +94,16 @@ class Made {
     fl_tensor *t_;
 };
 
-/* Call a row; parameters that are left out have their defaults. The first output, or NULL. */
-template <class... Values> fl_tensor *fl_compose(int row, Values... values) {
+/* Call an operator; parameters that are left out have their defaults. The first output, or NULL. */
+template <class... Values> fl_tensor *fl_compose(int number, Values... values) {
     fl_value in[] = {values...}, out[1];
     out[0].tag = FL_NONE;
-    return fl_dispatch(&fl_builtin_ops[row], in, (int)sizeof...(values), out) < 0 ? nullptr
+    return fl_dispatch(&fl_builtin_ops[number], in, (int)sizeof...(values), out) < 0 ? nullptr
                                                                                   : out[0].t;
 }
-/* Call a row of several outputs, of which the first is wanted. */
-template <class... Values> fl_tensor *fl_compose_first(int row, Values... values) {
-    const fl_op *op = &fl_builtin_ops[row];
+/* Call an operator of several outputs, of which the first is wanted. */
+template <class... Values> fl_tensor *fl_compose_first(int number, Values... values) {
+    const fl_op *op = &fl_builtin_ops[number];
     fl_value in[] = {values...}, out[FL_MAX_OUTS];
     for (int i = 0; i < op->nouts; i++)
         out[i].tag = FL_NONE;
@@ -114,11 +114,11 @@ template <class... Values> fl_tensor *fl_compose_first(int row, Values... values
             Py_DECREF(out[i].t);
     return out[0].t;
 }
-/* Call a row that writes to its first argument. */
-template <class... Values> int fl_compose_into(int row, fl_tensor *target, Values... values) {
+/* Call an operator that writes to its first argument. */
+template <class... Values> int fl_compose_into(int number, fl_tensor *target, Values... values) {
     fl_value in[] = {fl_tensor_value(target), values...}, out[1];
     out[0] = in[0];
-    if (fl_dispatch(&fl_builtin_ops[row], in, 1 + (int)sizeof...(values), out) < 0)
+    if (fl_dispatch(&fl_builtin_ops[number], in, 1 + (int)sizeof...(values), out) < 0)
         return -1;
     Py_DECREF(out[0].t);
     return 0;

@@ -1,13 +1,13 @@
-/* Composites that are another row with other arguments: its results, targets and history are
+/* Composites that are another operator with other arguments: its results, targets and history are
  * theirs. */
 #include "common/compose.h"
 #include "common/args.h"
 #include <math.h>
 
 template <class... Values>
-static int forward(int row, fl_value *out, const Values &...values) {
+static int forward(int number, fl_value *out, const Values &...values) {
     fl_value in[] = {values...};
-    return fl_dispatch(&fl_builtin_ops[row], in, (int)sizeof...(values), out);
+    return fl_dispatch(&fl_builtin_ops[number], in, (int)sizeof...(values), out);
 }
 
 /* ---- extremes ---------------------------------------------------------------------------------- */

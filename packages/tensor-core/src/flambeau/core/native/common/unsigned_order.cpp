@@ -1,4 +1,4 @@
-/* uint64 through rows that know the order of int64. */
+/* uint64 through operators that know the order of int64. */
 #include "common/unsigned_order.h"
 
 static void flip(char *data, int64_t n) {

@@ -116,16 +116,16 @@ int fl_call_full_like(const fl_op *op, const fl_value *in, int n, fl_value *out)
 }
 
 /* Numbers of a distribution. */
-static fl_tensor *drawn(const Wanted &w, int row) {
+static fl_tensor *drawn(const Wanted &w, int number) {
     Made made(filled(w, fl_none_value()));
-    return !made || fl_compose_into(row, made.get()) < 0 ? nullptr : made.give();
+    return !made || fl_compose_into(number, made.get()) < 0 ? nullptr : made.give();
 }
 
-static int drawn_like(const fl_op *op, const fl_value *in, int n, fl_value *out, int row) {
+static int drawn_like(const fl_op *op, const fl_value *in, int n, fl_value *out, int number) {
     Wanted w;
     if (read(in, n, &w) < 0)
         return -1;
-    return finish(op, in, n, out, w, drawn(w, row));
+    return finish(op, in, n, out, w, drawn(w, number));
 }
 
 int fl_call_rand_like(const fl_op *op, const fl_value *in, int n, fl_value *out) {

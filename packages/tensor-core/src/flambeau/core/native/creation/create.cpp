@@ -5,7 +5,7 @@
 
 namespace {
 
-/* The rows end in `_of`; people call full(), arange() and eye(). */
+/* The operators end in `_of`; people call full(), arange() and eye(). */
 const char *title(const fl_op *op) {
     return !strcmp(op->name, "full_of") ? "full()" : !strcmp(op->name, "arange_of") ? "arange()"
          : !strcmp(op->name, "eye_of") ? "eye()" : "linspace()";

@@ -1,8 +1,9 @@
-/* Whose call an error is about: helper rows, which have no Python name, are called by composites. */
+/* Whose call an error is about: helper operators, which have no Python name, are called by
+ * composites. */
 #pragma once
 #include "flambeau/abi.h"
 
-/* Flags of rows that only the core knows, beyond fl_op_flags. */
+/* Flags of operators that only the core knows, beyond fl_op_flags. */
 enum {
     FL_O_HELPER = 1 << 16,
     FL_O_EXACT_OUT = 1 << 17    /* out= has to be of the result's dtype */

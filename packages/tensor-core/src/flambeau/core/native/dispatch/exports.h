@@ -1,4 +1,4 @@
-/* Python names of the rows, written by the generator. */
+/* Python names of the operators, written by the generator. */
 #pragma once
 #include <stdint.h>
 

@@ -71,7 +71,7 @@ int64_t fl_spec_numel(const fl_spec *s) { return fl_numel_of(s->ndim, s->shape);
 
 __thread const fl_op *fl_caller = nullptr;
 
-/* Rows that do the work of the composite that runs: helpers, and longer names of the same, as
+/* Operators that do the work of the composite that runs: helpers, and longer names of the same, as
  * constant_pad_nd is of pad. */
 static bool works_for_caller(const fl_op *op) {
     size_t n = strlen(fl_caller->name);
@@ -86,7 +86,8 @@ static bool is_on_planes(const fl_op *op) {
            (strstr(fl_caller->name, "1d") || strstr(fl_caller->name, "3d"));
 }
 
-/* Rows that users know by another name alone, and rows of namespaces: linalg.inv, fft.fft. */
+/* Operators that users know by another name alone, and operators of namespaces: linalg.inv,
+ * fft.fft. */
 const char *fl_op_called(const fl_op *op) {
     static const char *const aliases[][2] = {
         {"im2col", "unfold"}, {"col2im", "fold"}, {"full_of", "full"}, {"arange_of", "arange"},

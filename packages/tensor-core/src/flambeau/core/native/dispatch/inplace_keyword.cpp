@@ -1,5 +1,5 @@
 /* Functions of flambeau.nn.functional that take `inplace`, as their last argument or by name: one
- * object for a row and its in-place form. */
+ * object for an operator and its in-place form. */
 #include "dispatch/python.h"
 
 static const char NAME[] = "inplace";

@@ -1,6 +1,6 @@
 /* Orders of arguments that PyTorch deprecates and takes: addcmul(x, 2, a, b), addmm(2, x, 3, a, b).
- * They are no forms of the rows, which every small call would be compared with: a call is read this
- * way when it can be read no other. */
+ * They are no forms of the operators, which every small call would be compared with: a call is read
+ * this way when it can be read no other. */
 #include "dispatch/older_order.h"
 #include "op_index.h"
 
@@ -35,7 +35,8 @@ static bool is_number(PyObject *o) {
 }
 
 /* Which positional arguments are the numbers: `at` holds their places. Those of one number stand
- * second; beta stands around the first tensor, as in addmm(2, x, 3, a, b) and x.addmm(2, 3, a, b). */
+ * second; beta stands around the first tensor, as in addmm(2, x, 3, a, b) and x.addmm(2, 3, a, b).
+ * */
 static int find_numbers(const Order &order, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t *at) {
     if (nargs < 2)
         return 0;

@@ -1,4 +1,4 @@
-/* Arguments of a Python call to the values of a row. */
+/* Arguments of a Python call to the values of an operator. */
 #include "dispatch/python.h"
 
 static int too_many(const fl_op *op, Py_ssize_t nargs, int allowed) {

@@ -1,4 +1,4 @@
-/* How a pointwise row reaches its kernels. The generator fills fl_pointwise structures. */
+/* How a pointwise operator reaches its kernels. The generator fills fl_pointwise structures. */
 #pragma once
 #include "dispatch/core.h"
 

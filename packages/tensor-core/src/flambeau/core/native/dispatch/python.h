@@ -66,7 +66,7 @@ fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t 
 int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides);
 static inline bool fl_tensor_check(PyObject *o) { return PyObject_TypeCheck(o, fl_tensor_type); }
 
-/* ---- shapes as Python objects: what flambeau.Size derives from; a new reference ---------------- */
+/* ---- shapes as Python objects: what flambeau.Size derives from; a new reference -------------- */
 PyObject *fl_size_base(void);
 
 /* ---- parameters: flags that only the core knows, beyond fl_param_flags ------------------------- */
@@ -167,7 +167,7 @@ bool fl_may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObje
 /* The overload whose error says most about a call that fits none. */
 const fl_op *fl_nearest_form(fl_op *const *overloads, int count, PyObject *const *args,
                              Py_ssize_t nargs, PyObject *kwnames);
-/* Call a row from Python: overloads are tried in order. */
+/* Call an operator from Python: overloads are tried in order. */
 PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObject *const *args,
                          Py_ssize_t nargs, PyObject *kwnames);
 /* The same with an argument `inplace` more, last or by name. */

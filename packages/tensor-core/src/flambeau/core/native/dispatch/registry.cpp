@@ -1,4 +1,5 @@
-/* The open table: rows built in and rows added at run time, found by key; device backends. */
+/* The open table: operators built in and operators added at run time, found by key; device
+ * backends. */
 #include "dispatch/pointwise.h"
 #include "dispatch/python.h"
 #include "runtime/isa.h"

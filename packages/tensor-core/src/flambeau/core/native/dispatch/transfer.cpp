@@ -1,4 +1,5 @@
-/* Moving tensors between devices: the rows to_device and copy. Everything else stays on one. */
+/* Moving tensors between devices: the operators to_device and copy. Everything else stays on one.
+ * */
 #include "dispatch/python.h"
 
 static int plain_copy(fl_tensor *dst, fl_tensor *src, int kind, int device) {

@@ -6,7 +6,7 @@
 enum Form { COMPLEX, FROM_REAL, TO_REAL };
 
 struct Transform {
-    int row;
+    int op;
     Form form;
     bool forward;
 };
@@ -25,7 +25,7 @@ static const Transform TRANSFORMS[] = {
 
 static const Transform &transform_of(const fl_op *op) {
     const Transform *t = TRANSFORMS;
-    while (&fl_builtin_ops[t->row] != op)
+    while (&fl_builtin_ops[t->op] != op)
         t++;
     return *t;
 }

@@ -1,5 +1,6 @@
-/* The short way of pointwise rows: contiguous CPU operands of one shape and dtype, and numbers.
- * A few elements of other kinds go through fl_call_few, everything else through fl_call_generic. */
+/* The short way of pointwise operators: contiguous CPU operands of one shape and dtype, and
+ * numbers. A few elements of other kinds go through fl_call_few, everything else through
+ * fl_call_generic. */
 #include "dispatch/captures.h"
 #include "pointwise/fast.h"
 #include "dispatch/python.h"

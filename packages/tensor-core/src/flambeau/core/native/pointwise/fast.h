@@ -1,4 +1,4 @@
-/* What the short ways of pointwise rows share. */
+/* What the short ways of pointwise operators share. */
 #pragma once
 #include "dispatch/pointwise.h"
 

@@ -1,4 +1,4 @@
-/* The short way of pointwise rows on a few elements that are strided, broadcast or of several
+/* The short way of pointwise operators on a few elements that are strided, broadcast or of several
  * dtypes: operands are brought into the result's order on the stack, and the kernel called once.
  * Only where the result lies in C order; everything else goes through fl_call_generic. */
 #include "pointwise/fast.h"

@@ -1,4 +1,4 @@
-/* Integer calls of pointwise rows that have no answer: division by zero, powers of negative
+/* Integer calls of pointwise operators that have no answer: division by zero, powers of negative
  * exponents, numbers that the dtype of the result cannot hold, operands of several dtypes. Floating
  * operands pass after a look at their dtype. */
 #include "dispatch/python.h"

@@ -1,4 +1,4 @@
-/* Pointwise rows on integers narrower than 64 bits, without the way through int64, and on half
+/* Pointwise operators on integers narrower than 64 bits, without the way through int64, and on half
  * precision, without tiles of float32. */
 #pragma once
 #include "dispatch/pointwise.h"

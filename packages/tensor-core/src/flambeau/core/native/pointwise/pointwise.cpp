@@ -1,4 +1,4 @@
-/* infer and run of every pointwise row. */
+/* infer and run of every pointwise operator. */
 #include "dispatch/pointwise.h"
 #include "pointwise/kernels/power.h"
 #include "op_index.h"
@@ -213,8 +213,8 @@ void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl
     }
 }
 
-/* Floats to the power of a small whole number are products, to that of a half roots. Roots give what
- * PyTorch gives of -0 and -inf, which is not what the array API wants of powers. */
+/* Floats to the power of a small whole number are products, to that of a half roots. Roots give
+ * what PyTorch gives of -0 and -inf, which is not what the array API wants of powers. */
 static fl_pw_fn short_power(const fl_value &exponent, int kind) {
     if (exponent.tag == FL_TENSOR || (kind != FL_K_F32 && kind != FL_K_F64))
         return nullptr;

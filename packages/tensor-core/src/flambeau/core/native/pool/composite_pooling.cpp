@@ -105,8 +105,8 @@ int adaptive_mean(const fl_op *op, const fl_value *in, int n, fl_value *out, int
         return fl_compose_result(op, in, n, out, fl_compose(FL_OP_mean, in[0],
                                                             fl_ints_value(LAST, dims),
                                                             fl_bool_value(true)));
-    static const int ROWS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
-    return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0], sizes));
+    static const int OPERATORS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
+    return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0], sizes));
 }
 
 /* The greatest value of each image, which has the dimensions that are dropped as ones. */
@@ -152,8 +152,8 @@ int adaptive_max(const fl_op *op, const fl_value *in, int n, fl_value *out, int 
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
     if (!even || windows[dims - 1] >= WIDE)
         return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
-    static const int ROWS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
-    return fl_compose_result(op, in, n, out, fl_compose(ROWS[dims - 1], in[0],
+    static const int OPERATORS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
+    return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0],
                                                         fl_ints_value(windows, dims)));
 }
 

@@ -139,9 +139,10 @@ int adaptive_places(const fl_op *op, const fl_value *in, int n, fl_value *out, i
     if (!even_windows(in[0].t, wanted, dims, windows))
         return best_by_dimension(in[0], wanted, dims, out);
     Both both;
-    static const int ROWS[] = {FL_OP_max_pool1d_with_indices, FL_OP_max_pool2d_with_indices,
+    static const int OPERATORS[] = {FL_OP_max_pool1d_with_indices, FL_OP_max_pool2d_with_indices,
                                FL_OP_max_pool3d_with_indices};
-    return both.call(ROWS[dims - 1], in[0], fl_ints_value(windows, dims)) ? give(out, &both) : -1;
+    bool done = both.call(OPERATORS[dims - 1], in[0], fl_ints_value(windows, dims));
+    return done ? give(out, &both) : -1;
 }
 
 /* ---- back to their places ---------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ fl_tensor *root(const fl_value &means, double count, double power) {
 
 /* (input, norm_type, kernel_size, stride, ceil_mode) */
 int power_means(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
-    static const int ROWS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
+    static const int OPERATORS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
     static const int64_t NO_PADDING[] = {0};
     double count;
     bool plain = (in[1].tag == FL_FLOAT || in[1].tag == FL_INT) && fl_as_double(in[1]) != 0 &&
@@ -39,7 +39,7 @@ int power_means(const fl_op *op, const fl_value *in, int n, fl_value *out, int d
     if (!fl_is_short(out, plain))
         return fl_call_composite(op, in, n, out);
     Made powers(fl_compose(FL_OP_pow, in[0], in[1]));
-    Made means(powers ? fl_compose(ROWS[dims - 1], fl_tensor_value(powers), in[2], in[3],
+    Made means(powers ? fl_compose(OPERATORS[dims - 1], fl_tensor_value(powers), in[2], in[3],
                                    fl_ints_value(NO_PADDING, 1), in[4])
                       : nullptr);
     if (!means)

@@ -1,6 +1,6 @@
-/* Random rows. An element depends on the seed, the generator's offset and its logical index alone,
- * so strides and threads do not matter. Philox blocks are taken as the dtype needs: one for four
- * elements of 32 bits, or for two elements of 64 bits. */
+/* Random operators. An element depends on the seed, the generator's offset and its logical index
+ * alone, so strides and threads do not matter. Philox blocks are taken as the dtype needs: one for
+ * four elements of 32 bits, or for two elements of 64 bits. */
 #include "random/kernels/random.h"
 #include "dispatch/core.h"
 #include "dispatch/generator.h"

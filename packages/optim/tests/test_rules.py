@@ -1,23 +1,23 @@
-"""The update rows as data."""
+"""The update rules as data."""
 
 import re
 
 import pytest
 
-from flambeau.optim._rows import ROWS, SGD
+from flambeau.optim._rules import RULES, SGD
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_rows_are_consistent(row):
-    assert len(row.outputs) == len(row.writes)
-    assert row.writes[0] == "param"
-    assert re.search(r"\bg\b", row.formula) is None
-    for name in (*row.writes, "grad", *row.numbers):
-        assert re.search(rf"\b{name}\b", row.formula), name
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rules_are_consistent(rule):
+    assert len(rule.outputs) == len(rule.writes)
+    assert rule.writes[0] == "param"
+    assert re.search(r"\bg\b", rule.formula) is None
+    for name in (*rule.writes, "grad", *rule.numbers):
+        assert re.search(rf"\b{name}\b", rule.formula), name
 
 
 def test_names_are_used_once():
-    assert len({row.name for row in ROWS}) == len(ROWS)
+    assert len({rule.name for rule in RULES}) == len(RULES)
 
 
 def test_schema_and_formula():

@@ -1,4 +1,4 @@
-"""Every row of the core's operator table is differentiable in a stated way."""
+"""Every definition of the core's operator table is differentiable in a stated way."""
 
 import pytest
 from numbers_for_tests import complexes, reals
@@ -13,10 +13,11 @@ from flambeau.core.opdefs.derived import derived_key
 load_rules()
 
 
-def _is_derived(row):
-    """A pointwise row whose derivatives by all its operands are rows of the table."""
-    operands = [p.name for p in row.operands if p.role != "Mask"]
-    return row.category == "pointwise" and all(_exists(derived_key(row.key, p)) for p in operands)
+def _is_derived(opdef):
+    """A pointwise operator whose derivatives by all its operands are definitions of the table."""
+    operands = [p.name for p in opdef.operands if p.role != "Mask"]
+    keys = [derived_key(opdef.key, p) for p in operands]
+    return opdef.category == "pointwise" and all(map(_exists, keys))
 
 
 def _exists(key):
@@ -27,65 +28,65 @@ def _exists(key):
     return True
 
 
-@pytest.mark.parametrize("row", OPDEFS, ids=lambda row: row.key)
-def test_every_row_is_accounted_for(row):
+@pytest.mark.parametrize("opdef", OPDEFS, ids=lambda opdef: opdef.key)
+def test_every_row_is_accounted_for(opdef):
     """Ruled, derived from its formula, made of other operators, or declared without."""
-    ways = {"rule": row.key in RULES, "none": row.key in NO_DERIVATIVE,
-            "composite": row.category == "composite"}
+    ways = {"rule": opdef.key in RULES, "none": opdef.key in NO_DERIVATIVE,
+            "composite": opdef.category == "composite"}
     if not any(ways.values()):
-        assert _is_derived(row), f"{row.key}: no rule, no declaration, no derived row"
+        assert _is_derived(opdef), f"{opdef.key}: no rule, no declaration, no derived definition"
     assert sum(ways.values()) <= 1
 
 
-@pytest.mark.parametrize("row", OPDEFS, ids=lambda row: row.key)
-def test_declarations_agree_with_the_table(row):
-    if row.key in NO_DERIVATIVE and row.category != "pointwise":
-        assert not row.differentiable
-    if not row.differentiable:
-        assert row.key not in RULES
+@pytest.mark.parametrize("opdef", OPDEFS, ids=lambda opdef: opdef.key)
+def test_declarations_agree_with_the_table(opdef):
+    if opdef.key in NO_DERIVATIVE and opdef.category != "pointwise":
+        assert not opdef.differentiable
+    if not opdef.differentiable:
+        assert opdef.key not in RULES
 
 
 def test_no_rule_is_for_an_operator_that_does_not_exist():
-    keys = {row.key for row in OPDEFS}
+    keys = {opdef.key for opdef in OPDEFS}
     assert set(RULES) - keys == set()
     assert NO_DERIVATIVE - keys == set()
 
 
-DERIVED = [row for row in OPDEFS
-           if row.category == "pointwise" and row.key not in RULES | dict.fromkeys(NO_DERIVATIVE)
-           and row.differentiable]
+DERIVED = [opdef for opdef in OPDEFS
+           if opdef.category == "pointwise" and opdef.differentiable
+           and opdef.key not in RULES and opdef.key not in NO_DERIVATIVE]
 #: Flat or straight between steps: the first derivative is constant and has no history.
 FLAT = {"floor", "ceil", "trunc", "round", "sign", "floor_divide", "frac"}
 
 
-def _inputs(row, make):
-    """Operands inside the row's domain, the later ones broadcast."""
-    low, high = row.domain
+def _inputs(opdef, make):
+    """Operands inside the definition's domain, the later ones broadcast."""
+    low, high = opdef.domain
     shapes = [(2, 3), (3,), (2, 1)]
-    operands = [p for p in row.operands if p.role != "Mask"]
+    operands = [p for p in opdef.operands if p.role != "Mask"]
     return tuple(make(*shapes[i], low=low, high=high, seed=i) for i in range(len(operands)))
 
 
-def _callable(row):
-    return getattr(ops, row.name)
+def _callable(opdef):
+    return getattr(ops, opdef.name)
 
 
-@pytest.mark.parametrize("row", DERIVED, ids=lambda row: row.key)
-def test_derived_rows(row):
-    assert gradcheck(_callable(row), _inputs(row, reals))
+@pytest.mark.parametrize("opdef", DERIVED, ids=lambda opdef: opdef.key)
+def test_derived_rows(opdef):
+    assert gradcheck(_callable(opdef), _inputs(opdef, reals))
 
 
-@pytest.mark.parametrize("row", [r for r in DERIVED if r.key not in FLAT],
-                         ids=lambda row: row.key)
-def test_derived_rows_twice(row):
-    assert gradgradcheck(_callable(row), _inputs(row, reals))
+@pytest.mark.parametrize("opdef", [r for r in DERIVED if r.key not in FLAT],
+                         ids=lambda opdef: opdef.key)
+def test_derived_rows_twice(opdef):
+    assert gradgradcheck(_callable(opdef), _inputs(opdef, reals))
 
 
-@pytest.mark.parametrize("row", [r for r in DERIVED if "complex" in r.formulas],
-                         ids=lambda row: row.key)
-def test_derived_rows_of_complex_numbers(row):
-    count = len([p for p in row.operands if p.role != "Mask"])
-    assert gradcheck(_callable(row), tuple(complexes(3, seed=i) for i in range(count)))
+@pytest.mark.parametrize("opdef", [r for r in DERIVED if "complex" in r.formulas],
+                         ids=lambda opdef: opdef.key)
+def test_derived_rows_of_complex_numbers(opdef):
+    count = len([p for p in opdef.operands if p.role != "Mask"])
+    assert gradcheck(_callable(opdef), tuple(complexes(3, seed=i) for i in range(count)))
 
 
 def test_third_order():

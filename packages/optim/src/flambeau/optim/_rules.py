@@ -1,13 +1,13 @@
-"""The update of every optimizer as one formula: a row of the operator table.
+"""The update of every optimizer as one formula: a rule that is registered as an operator.
 
-A row is applied to one parameter at a time, in one pass over memory: it reads its operands,
+A rule is applied to one parameter at a time, in one pass over memory: it reads its operands,
 computes all outputs element by element and writes them back in place. Learning rates and
 everything that depends on the step number are run-time scalars, so a change of them compiles
 nothing. They are computed in double precision before they are rounded to the dtype of the
 parameter; that is why ``1 - beta`` is a scalar of its own.
 
 In the formulas ``g`` stands for the gradient of what is minimized: its sign is turned to maximize,
-and weight decay adds to it. Every row therefore exists four times. Where there is no weight decay
+and weight decay adds to it. Every rule therefore exists four times. Where there is no weight decay
 the parameter does not enter, so that an infinite one does not become nan.
 """
 
@@ -17,7 +17,7 @@ import re
 from typing import NamedTuple
 
 
-class UpdateRow(NamedTuple):
+class UpdateRule(NamedTuple):
     """One update.
 
     ``writes`` names the operands besides the gradient, ``scalars`` the numbers besides the weight
@@ -32,7 +32,7 @@ class UpdateRow(NamedTuple):
 
     @property
     def schema(self) -> str:
-        """The schema that registers the row."""
+        """The schema that registers the rule."""
         operands = [*(f"Tensor(!) {name}" for name in self.writes), "Tensor grad"]
         scalars = [f"Float {name}" for name in self.numbers]
         results = ", ".join(f"Tensor {name}" for name in self.writes)
@@ -54,9 +54,9 @@ class UpdateRow(NamedTuple):
         return re.sub(r"\bg\b", self.gradient, ", ".join(self.outputs))
 
 
-Rows = dict[tuple[bool, bool], UpdateRow]
+Rules = dict[tuple[bool, bool], UpdateRule]
 
-# By (weight decay, maximize) the end of the row's name and the gradient.
+# By (weight decay, maximize) the end of the rule's name and the gradient.
 _VARIANTS = {
     (False, False): ("", "grad"),
     (False, True): ("_ascent", "(-grad)"),
@@ -65,10 +65,10 @@ _VARIANTS = {
 }
 
 
-def _rows(name: str, scalars: str, **outputs: str) -> Rows:
-    """The rows of an update, by (weight decay, maximize)."""
+def _rules(name: str, scalars: str, **outputs: str) -> Rules:
+    """The rules of an update, by (weight decay, maximize)."""
     facts = tuple(outputs), tuple(scalars.split()), tuple(outputs.values())
-    return {key: UpdateRow(name + end, *facts, g) for key, (end, g) in _VARIANTS.items()}
+    return {key: UpdateRule(name + end, *facts, g) for key, (end, g) in _VARIANTS.items()}
 
 
 # What several optimizers keep: running averages of the gradient and of its square.
@@ -78,14 +78,14 @@ _AVERAGES = {"exp_avg": _EXP_AVG, "exp_avg_sq": _EXP_AVG_SQ}
 _BETAS = "beta1 one_minus_beta1 beta2 one_minus_beta2"
 
 _BUFFER = "fma(momentum, momentum_buffer, undamped * g)"
-SGD = _rows("optim_sgd", "lr", param="param - lr * g")
-SGD_MOMENTUM = _rows(
+SGD = _rules("optim_sgd", "lr", param="param - lr * g")
+SGD_MOMENTUM = _rules(
     "optim_sgd_momentum",
     "lr momentum undamped",
     param=f"param - lr * {_BUFFER}",
     momentum_buffer=_BUFFER,
 )
-SGD_NESTEROV = _rows(
+SGD_NESTEROV = _rules(
     "optim_sgd_nesterov",
     "lr momentum undamped",
     param=f"param - lr * fma(momentum, {_BUFFER}, g)",
@@ -102,8 +102,8 @@ def _adam_param(square: str) -> str:
     return f"fma(minus_step, {_EXP_AVG} / (sqrt({square}) + eps), keep * param)"
 
 
-ADAM = _rows("optim_adam", _ADAM_SCALARS, param=_adam_param(_EXP_AVG_SQ), **_AVERAGES)
-ADAM_AMSGRAD = _rows(
+ADAM = _rules("optim_adam", _ADAM_SCALARS, param=_adam_param(_EXP_AVG_SQ), **_AVERAGES)
+ADAM_AMSGRAD = _rules(
     "optim_adam_amsgrad",
     _ADAM_SCALARS,
     param=_adam_param(_MAX_SQ),
@@ -112,14 +112,14 @@ ADAM_AMSGRAD = _rows(
 )
 
 # RAdam is Adam with another step size once enough steps are behind it; before, it only averages.
-RADAM_EARLY = _rows(
+RADAM_EARLY = _rules(
     "optim_radam_early",
     f"minus_step {_BETAS} keep",
     param=f"fma(minus_step, {_EXP_AVG}, keep * param)",
     **_AVERAGES,
 )
 
-NADAM = _rows(
+NADAM = _rules(
     "optim_nadam",
     f"of_average of_gradient {_BETAS} eps keep",
     param=f"keep * param - fma(of_average, {_EXP_AVG}, of_gradient * g)"
@@ -128,7 +128,7 @@ NADAM = _rows(
 )
 
 _EXP_INF = "maximum(beta2 * exp_inf, abs(g) + eps)"
-ADAMAX = _rows(
+ADAMAX = _rules(
     "optim_adamax",
     "step_size beta1 one_minus_beta1 beta2 eps",
     param=f"param - step_size * ({_EXP_AVG} / {_EXP_INF})",
@@ -137,7 +137,7 @@ ADAMAX = _rows(
 )
 
 _SUM = "fma(g, g, sum)"
-ADAGRAD = _rows(
+ADAGRAD = _rules(
     "optim_adagrad",
     "step_size eps",
     param=f"param - step_size * (g / (sqrt({_SUM}) + eps))",
@@ -146,7 +146,7 @@ ADAGRAD = _rows(
 
 _DELTA_SQ = "fma(rho, square_avg, one_minus_rho * (g * g))"
 _DELTA = f"(sqrt(acc_delta + eps) / sqrt({_DELTA_SQ} + eps) * g)"
-ADADELTA = _rows(
+ADADELTA = _rules(
     "optim_adadelta",
     "lr rho one_minus_rho eps",
     param=f"param - lr * {_DELTA}",
@@ -164,7 +164,7 @@ _RMS_ROOTS = {
 }
 
 
-def _rmsprop(centered: bool, momentum: bool) -> Rows:
+def _rmsprop(centered: bool, momentum: bool) -> Rules:
     direction = f"(g / {_RMS_ROOTS[centered]})"
     name, scalars, states = "optim_rmsprop", _RMS_SCALARS, {"square_avg": _RMS_SQ}
     if centered:
@@ -175,7 +175,7 @@ def _rmsprop(centered: bool, momentum: bool) -> Rows:
         scalars += " momentum"
         direction = f"fma(momentum, momentum_buffer, {direction})"
         states["momentum_buffer"] = direction
-    return _rows(name, scalars, param=f"param - lr * {direction}", **states)
+    return _rules(name, scalars, param=f"param - lr * {direction}", **states)
 
 
 # By (centered, momentum).
@@ -187,7 +187,7 @@ _AGREES = "(g * prev)"
 _FACTOR = f"(etaplus if {_AGREES} > 0 else etaminus if {_AGREES} < 0 else 1)"
 _STEP_SIZE = f"minimum(maximum(step_size * {_FACTOR}, least), greatest)"
 _KEPT = f"(0 if {_AGREES} < 0 else g)"
-RPROP = _rows(
+RPROP = _rules(
     "optim_rprop",
     "etaminus etaplus least greatest",
     param=f"(param - {_STEP_SIZE} if {_KEPT} > 0 else"
@@ -197,7 +197,7 @@ RPROP = _rows(
 )
 
 _MOVED = "(keep * param - eta * g)"
-ASGD = _rows(
+ASGD = _rules(
     "optim_asgd",
     "eta keep mu",
     param=_MOVED,
@@ -205,14 +205,14 @@ ASGD = _rows(
 )
 
 # The last part of steps whose direction is not computed element by element; they decay apart.
-SHRINK_AND_MOVE = _rows(
+SHRINK_AND_MOVE = _rules(
     "optim_shrink_and_move", "step_size keep", param="keep * param - step_size * g"
 )[False, False]
 
-ROWS = (
+RULES = (
     *(
-        row
-        for rows in (
+        rule
+        for rules in (
             SGD,
             SGD_MOMENTUM,
             SGD_NESTEROV,
@@ -226,7 +226,7 @@ ROWS = (
             *RMSPROP.values(),
             ASGD,
         )
-        for row in rows.values()
+        for rule in rules.values()
     ),
     RPROP[False, False],
     RPROP[False, True],
