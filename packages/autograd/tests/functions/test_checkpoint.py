@@ -248,3 +248,26 @@ def test_a_checkpoint_without_gradients_is_told_of_with_use_reentrant():
     (checkpoint(fn, x, use_reentrant=False) + x).sum().backward()
     assert x.grad.tolist() == [1, 1, 1]
     assert not checkpoint(fn, x.detach(), use_reentrant=True).requires_grad
+
+
+@pytest.mark.parametrize("reads_again", [False, True])
+def test_a_custom_function_reads_what_it_saved_once(reads_again):
+    class Twice(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            _, y = ctx.saved_tensors
+            if reads_again:
+                with pytest.raises(CheckpointError, match="already unpacked once"):
+                    ctx.saved_tensors  # noqa: B018
+            return g * y
+
+    x = reals(3)
+    y = checkpoint(lambda x: Twice.apply(x * 2), x, use_reentrant=False)
+    for _ in range(2):
+        assert same(grad(y.sum(), (x,), retain_graph=True), ((x * 2).exp() * 2,))

@@ -136,6 +136,7 @@ class Affine(Custom):
         return tangent * 2 + (tangent == 0)
 
 
+@pytest.mark.filterwarnings("ignore:Backwards compatibility:UserWarning")
 @_both_modes
 @pytest.mark.parametrize(("cls", "finds", "ignores", "match"), [
     (Wrong, {}, {"rtol": 1e-2}, "finite differences give"),
@@ -151,6 +152,17 @@ def test_what_each_parameter_finds(cls, finds, ignores, match, fast):
         gradcheck(cls.apply, reals(2), fast_mode=fast, **finds)
     assert gradcheck(cls.apply, reals(2), fast_mode=fast, raise_exception=False, **finds) is False
     assert gradcheck(cls.apply, reals(2), fast_mode=fast, **ignores)
+
+
+def test_hooks_must_bear_outputs_without_a_gradient():
+    def hooked(x):
+        y = x.clone()
+        y.register_hook(lambda g: g.sum() and None)
+        return y
+
+    with pytest.warns(UserWarning, match="Backwards compatibility"), \
+            pytest.raises(GradcheckError, match="handle undefined output grads"):
+        gradcheck(hooked, reals(2))
 
 
 def test_inputs_have_tangents_of_zeros_and_no_history():

@@ -6,7 +6,7 @@ import warnings
 from flambeau.autograd._engine import KeptTensor, SavedTensor, handle_of_none, raise_second_time
 from flambeau.core import Tensor
 
-__all__ = ["FunctionCtx"]
+__all__ = ["BackwardCFunction", "FunctionCtx"]
 
 
 class FunctionCtx:
@@ -111,3 +111,7 @@ class FunctionCtx:
             return getattr(self, name)
         finally:
             self._node = before
+
+
+#: What ``forward`` and ``backward`` get as ctx, under PyTorch's name.
+BackwardCFunction = FunctionCtx

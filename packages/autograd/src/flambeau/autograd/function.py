@@ -21,7 +21,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 
-from flambeau.autograd._context import FunctionCtx
+from flambeau.autograd._context import BackwardCFunction, FunctionCtx
 from flambeau.autograd._engine import (
     KeptTensor,
     NodeFunction,
@@ -38,8 +38,7 @@ from flambeau.autograd._once_differentiable import once_differentiable
 from flambeau.autograd.transforms.stack import STATE
 from flambeau.core import Tensor, ops
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
-
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 class _Backward(NodeFunction):
     """The function's node: calls the user's ``backward``."""
@@ -47,6 +46,7 @@ class _Backward(NodeFunction):
     def __init__(self, cls: type[Function], ctx: FunctionCtx) -> None:
         self.cls = cls
         self.ctx = ctx
+        self.runs_without_grads = True
 
     def run(self, node, grads, needs):
         ctx = self.ctx
@@ -317,9 +317,9 @@ def _saved(cls, tensor, outputs, hidden):
     if tensor is None:
         return None
     if hidden:
-        return KeptTensor(tensor, -1, _refusal(cls, "with save_for_backward()"))
+        return KeptTensor(tensor, -1, _refusal(cls, "with save_for_backward()"), True)
     number = next((i for i, o in enumerate(outputs) if o is tensor), -1)
-    return KeptTensor(tensor, number)
+    return KeptTensor(tensor, number, None, True)
 
 
 # ---- intermediates that the author hid -----------------------------------------------------------

@@ -5,6 +5,7 @@ The methods of a subclass take whatever parameters it needs, hence ``Any`` here.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from flambeau.autograd._context import BackwardCFunction as BackwardCFunction
 from flambeau.autograd._context import FunctionCtx as FunctionCtx
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -5,11 +5,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.autograd import _engine
+from flambeau.autograd._context import FunctionCtx
 from flambeau.autograd._draw import draw
 from flambeau.autograd._edge import GradientEdge
 from flambeau.autograd._engine import (
     AccumulateGrad,
-    Node,
     RemovableHandle,
     pass_number,
     pop_saved_hooks,
@@ -25,6 +26,31 @@ __all__ = ["AccumulateGrad", "GradientEdge", "Node", "RemovableHandle",
            "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "draw",
            "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
            "saved_tensors_hooks"]
+
+
+class _NodeMeta(type):
+    """Answers isinstance and issubclass for what is a node without being made by ``Node``."""
+
+    _kinds = (_engine.Node, AccumulateGrad, FunctionCtx)
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls._kinds)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return kind is cls or issubclass(kind, cls._kinds)
+
+
+class Node(metaclass=_NodeMeta):
+    """What ``y.grad_fn`` is, the ends of the graph at leaves, and the ctx of custom functions.
+
+    A virtual base class: it is there for ``isinstance`` and ``issubclass``.
+
+    Example:
+        >>> import flambeau
+        >>> y = flambeau.ones(2, requires_grad=True).exp()
+        >>> isinstance(y.grad_fn, flambeau.autograd.graph.Node)
+        True
+    """
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -225,7 +251,9 @@ class _WaitForAny:
         self.last = -1
 
     def hook(self, index: int) -> Callable[[Tensor], None]:
-        def arrived(grad: Tensor) -> None:
+        def arrived(grad: Tensor | None) -> None:
+            if grad is None:
+                return
             number = pass_number()
             with self.lock:
                 first, self.last = number != self.last, number

@@ -223,11 +223,13 @@ def _chain(steps: Sequence[Callable]) -> Callable:
 class _Holder:
     """Stands in for one saved tensor."""
 
-    __slots__ = ("__weakref__", "facts", "index")
+    __slots__ = ("__weakref__", "facts", "index", "once", "read_in")
 
     def __init__(self, index: int, facts: tuple) -> None:
         self.index = index
         self.facts = facts
+        self.once = False               # of a custom function, which reads all it saved at once
+        self.read_in = 0                # the last pass in which it did
 
 
 class _Frame:
@@ -271,6 +273,8 @@ class _Frame:
 
     def _recomputed(self, holder: _Holder) -> Tensor:
         number = pass_number()
+        if holder.once and holder.read_in == number > 0:
+            raise CheckpointError(_READ_TWICE)
         if number != self.found_in or holder not in self.found:
             self.found = weakref.WeakKeyDictionary()
             self._run_again()
@@ -283,6 +287,9 @@ class _Frame:
                 "pass. Does it depend on a global that has changed?")
         if number == 0:                 # asked for outside of a pass: nobody else will
             self.found.clear()
+        elif holder.once:               # its memory need not wait for the end of the pass
+            holder.read_in = number
+            del self.found[holder]
         return tensor
 
     def _run_again(self) -> None:
@@ -327,6 +334,12 @@ class _Frame:
                 "checkpoint(): Recomputed values for the following tensors have different "
                 f"metadata than during the forward pass: number {holder.index} was (shape, dtype, "
                 f"device) {holder.facts} and is {facts}. The function must do the same each time")
+
+
+_READ_TWICE = (
+    "checkpoint(): Unpack is being triggered for a tensor that was already unpacked "
+    "once: what a checkpoint computes again is given up as soon as backward() has read it. Read "
+    "ctx.saved_tensors once and keep what it gives, a, b = ctx.saved_tensors")
 
 
 def _casts_to_restore(wanted: list) -> list:

@@ -155,6 +155,19 @@ cdef int deliver(Task task, PyObject *target, uint32_t output_nr, PyObject *grad
     return 0
 
 
+cdef int deliver_nothing(Task task, PyObject *target) except -1:
+    """Let a node run, or the hooks of a leaf, although no gradient comes this way: custom
+    functions get zeros or None then, hooks get None."""
+    cdef AccumulateGrad leaf
+    if is_node(target):
+        task.entry_of_node(<Node>target)
+        return 0
+    leaf = <AccumulateGrad>target
+    if leaf.hooks is not None or leaf.post_hooks is not None or leaf.node_hooks is not None:
+        task.entry_of_leaf(leaf)
+    return 0
+
+
 cdef inline bint takes_at_once(Task task, AccumulateGrad leaf) noexcept:
     """A leaf whose gradient nobody wants to see as a whole before it is stored."""
     return not task.selective and leaf.hooks is None and leaf.post_hooks is None \
@@ -207,7 +220,9 @@ cdef int run_node(Task task, Node node, entry_t *entry) except -1:
     for i in range(node.nedges):
         results[i] = NULL
     try:
-        if _noting:
+        if entry.grad is NULL and entry.others is NULL:
+            pass                        # no gradient arrived, none goes on: hooks hear of it
+        elif _noting:
             call_watched(node, entry, needs, results)
         else:
             call_rule(node, entry.grad, entry.others, needs, results)
@@ -240,10 +255,12 @@ cdef inline int give_up_grads(entry_t *entry) except -1:
 cdef inline int hand_on(Task task, Node node, int i, PyObject **result, bint shared) except -1:
     cdef PyObject *grad = result[0]
     cdef PyObject *target = node.edges[i].node
-    if grad is NULL or target is NULL:
+    if target is NULL:
         return 0
     if task.selective and <size_t>target not in task.wanted:
         return 0
+    if grad is NULL:
+        return deliver_nothing(task, target)
     result[0] = NULL
     return deliver(task, target, node.edges[i].output_nr, grad, shared)
 
@@ -258,7 +275,9 @@ cdef int run_function(Task task, Node node, entry_t *entry) except -1:
     needs = tuple([node.edges[i].node is not NULL and (
         not task.selective or <size_t>node.edges[i].node in task.wanted)
         for i in range(node.nedges)])
-    if _noting:
+    if entry.grad is NULL and entry.others is NULL and not function.runs_without_grads:
+        values = (None,) * node.nedges
+    elif _noting:
         values = run_watched(node, function, grads, needs)
     else:
         values = function.run(node, grads, needs)
@@ -274,7 +293,11 @@ cdef int run_function(Task task, Node node, entry_t *entry) except -1:
     values = None
     for i in range(node.nedges):
         value, outgoing[i] = outgoing[i], None
-        if value is None or node.edges[i].node is NULL:
+        if node.edges[i].node is NULL:
+            continue
+        if value is None:
+            results[0] = NULL
+            hand_on(task, node, i, results, False)
             continue
         Py_INCREF(<PyObject *>value)
         results[0] = <PyObject *>value
@@ -302,7 +325,7 @@ cdef int run_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
     """Store a leaf's whole gradient, with its hooks."""
     cdef PyObject *grad
     if entry.grad is NULL:
-        return 0
+        return tell_leaf_of_nothing(task, leaf)
     if leaf.hooks is not None:
         replace_grad(&entry.grad, call_hooks(leaf.hooks, <object>entry.grad))
         entry.shared = 1
@@ -316,3 +339,18 @@ cdef int run_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1:
     Py_INCREF(grad)
     accumulate(leaf, grad, entry.shared)
     return after_storing(leaf, <object>grad)
+
+
+cdef int tell_leaf_of_nothing(Task task, AccumulateGrad leaf) except -1:
+    """Call a leaf's hooks in a pass that came by without a gradient for it."""
+    cdef Capture capture
+    if leaf.hooks is not None:
+        call_hooks(leaf.hooks, None)
+    if task.selective:
+        capture = task.captures.get((<size_t><void *>leaf, 0))
+        if capture is None or not capture.into_grad:
+            return 0
+    if leaf.pre_hooks is not None:
+        for hook in list(leaf.pre_hooks.values()):
+            hook((None,))
+    return after_storing(leaf, None)

@@ -234,7 +234,7 @@ cdef class KeptTensor(SavedTensor):
     cdef int output_nr                  # of an output of the function, else -1
     cdef str refusal                    # of a hidden intermediate: the error of differentiating it
 
-    def __init__(self, tensor, int output_nr=-1, str refusal=None):
+    def __init__(self, tensor, int output_nr=-1, str refusal=None, bint once=False):
         require_tensor(tensor, "save_for_backward(): what is saved")
         if (<fl_tensor *><PyObject *>tensor).flags & FL_INFERENCE:
             refuse_inference_tensor()
@@ -243,6 +243,8 @@ cdef class KeptTensor(SavedTensor):
         if _packing and refusal is None:
             self.packed = packed_by_hook(<fl_tensor *><PyObject *>tensor, output_nr)
             if self.packed is not None:
+                if once and hasattr(self.packed.value, "once"):
+                    self.packed.value.once = True
                 return
         self.tensor = tensor if output_nr < 0 else alias_of(tensor)
         self.version = version_at_saving(<fl_tensor *><PyObject *>tensor)

@@ -50,6 +50,8 @@ cdef struct slot_t:
 cdef class NodeFunction:
     """What a node without a rule calls: custom functions, writes to views."""
 
+    cdef public bint runs_without_grads  # also where no gradient arrived at any output
+
     cpdef tuple run(self, Node node, tuple grads, tuple needs):
         """Gradients of the inputs from those of the outputs."""
         raise NotImplementedError
@@ -123,18 +125,19 @@ cdef class Node:
         return extras.metadata
 
     def register_hook(self, hook):
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may replace the first."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may replace the first.
+        What is no function is kept, and raises when it is to be called."""
         cdef NodeExtras extras = extras_of(self)
         if extras.post_hooks is None:
             extras.post_hooks = {}
-        return RemovableHandle(extras.post_hooks, hook)
+        return RemovableHandle(extras.post_hooks, hook, False)
 
     def register_prehook(self, hook):
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         cdef NodeExtras extras = extras_of(self)
         if extras.pre_hooks is None:
             extras.pre_hooks = {}
-        return RemovableHandle(extras.pre_hooks, hook)
+        return RemovableHandle(extras.pre_hooks, hook, False)
 
     @property
     def _sequence_nr(self):

@@ -183,12 +183,12 @@ cdef inline int check_version(Node node, slot_t *slot) except -1:
 
 
 cdef int check_detached(Node node, fl_tensor *t) except -1:
-    """Refuse a gradient that is to be differentiated, but cannot know what was cut off."""
-    if FL.get_mode() & FL_M_GRAD and node.sequence < (<AccumulateGrad>t.autograd).sequence:
+    """Refuse a tensor that no longer knows what it came from when it was saved."""
+    if node is None or node.sequence < (<AccumulateGrad>t.autograd).sequence:
         raise RuntimeError(
-            f"{called_name(node)} saved {describe(t)} that was detached in place since, so the "
-            "gradient of its gradient (create_graph=True) would miss a part: write y = y.detach() "
-            "instead of y.detach_()")
+            f"Trying to use a saved tensor that has been detached in-place: {called_name(node)} saved "
+            f"{describe(t)}, and .detach_() cut off its history since. Write y = y.detach() "
+            "instead of y.detach_(), or call backward() before")
     return 0
 
 
