@@ -167,6 +167,7 @@ cdef extern from "dispatch/python.h":
         except NULL
     int fl_tensor_geometry(fl_tensor *, int, const int64_t *, const int64_t *) except -1
     int fl_dispatch(const fl_op *, const fl_value *, int, fl_value *) except -1
+    int fl_call_composite(const fl_op *, const fl_value *, int, fl_value *) except -1
     int fl_check_write(const fl_op *, const fl_value *, int, const fl_spec *, fl_tensor *) except -1
     int fl_raise() except -1
     bint fl_has_format(const fl_tensor *, const char *) noexcept

@@ -177,3 +177,23 @@ cdef PyObject *_find_composite(const fl_op *op) except NULL:
     function = composites.find(_op_key(op).replace(".", "__"))
     Py_INCREF(function)
     return <PyObject *>function
+
+
+# ---- fast paths of composites ----------------------------------------------------------------
+
+cdef dict _fast_paths = {}
+
+
+def _take_fast_path(str key, bint take):
+    """Whether a composite's fast path in C++ is tried before its Python function.
+
+    Only for the tests that compare the two.
+    """
+    cdef fl_op *op = fl_find_op(key.encode())
+    if op.category != FL_COMPOSITE:
+        raise ValueError(f"{key} is no composite: it has no Python function")
+    if not take:
+        _fast_paths.setdefault(key, <uintptr_t>op.call)
+        op.call = fl_call_composite
+    elif key in _fast_paths:
+        op.call = <fl_call_fn><uintptr_t>_fast_paths.pop(key)

@@ -23,7 +23,7 @@ def find(symbol: str):
         complex,
         numbers,
     )
-    from flambeau.core.composites.pool import adaptive, fractional, pooling
+    from flambeau.core.composites.pool import fractional, pooling
     from flambeau.core.composites.random import dropout, random
     from flambeau.core.composites.resample import grids, interpolate
     from flambeau.core.composites.shape import joins, movement, rearrange, shapes
@@ -32,7 +32,7 @@ def find(symbol: str):
     for module in (shapes, movement, joins, rearrange, indices, sort, arithmetic, comparison,
                    complex, numbers, special, products, attention, norm, embedding, activations,
                    losses, decompositions, systems, norms, moments, histograms, random, dropout,
-                   conv, pooling, adaptive, fractional, margins, interpolate, grids, ctc, fft, stft,
+                   conv, pooling, fractional, margins, interpolate, grids, ctc, fft, stft,
                    recurrent, reduce):
         function = getattr(module, symbol, None)
         if function is not None:

@@ -14,9 +14,9 @@ def listed(name, parameter, values, n):
                        "one for each dimension that the window slides over")
 
 
-def check_image(name, x, n, first_empty=False):
+def check_image(name, x, n):
     """Refuse what is not [batch,] channels and ``n`` dimensions that hold something."""
-    if x.ndim not in (n + 1, n + 2) or 0 in x.shape[1 if first_empty else -n - 1:]:
+    if x.ndim not in (n + 1, n + 2) or 0 in x.shape[-n - 1:]:
         raise RuntimeError(f"{name}(): input has shape {list(x.shape)}; expected [batch, channels, "
                            f"{SIZES[n]}], or {n + 1} dimensions for a single image, of which only "
                            "the batch may be empty")

@@ -322,6 +322,11 @@ def cosine_similarity(x1, x2, dim, eps):
         _expect_floating("cosine_similarity", x1)
     if x1.shape != x2.shape:
         x1, x2 = _broadcast(x1, x2)
-    first = _op["div"](x1, _op["clamp_min"](_euclidean(x1, dim, True), eps))
-    second = _op["div"](x2, _op["clamp_min"](_euclidean(x2, dim, True), eps))
-    return _op["sum"](_op["mul"](first, second), dim)
+    return _op["sum"](_op["mul"](_unit(x1, dim, eps), _unit(x2, dim, eps)), dim)
+
+
+def _unit(x, dim, eps):
+    """Vectors of length 1, or shorter where the length is less than eps."""
+    length = (_euclidean(x, dim, True) if x.is_complex()
+              else _op["norm_of"](x, 2.0, (dim,), True))
+    return _op["div"](x, _op["clamp_min"](length, eps))

@@ -239,7 +239,10 @@ def linalg_multi_dot(tensors):
         matrices[0] = _op["unsqueeze"](matrices[0], 0)
     if matrices[-1].ndim == 1:
         matrices[-1] = _op["unsqueeze"](matrices[-1], 1)
-    result = _in_order(matrices, _best_splits(matrices), 0, len(matrices) - 1)
+    if len(matrices) == 3:
+        result = _three(*matrices)
+    else:
+        result = _in_order(matrices, _best_splits(matrices), 0, len(matrices) - 1)
     if tensors[0].ndim == 1:
         result = _op["squeeze"](result, 0)
     return _op["squeeze"](result, -1) if tensors[-1].ndim == 1 else result
@@ -257,6 +260,14 @@ def _best_splits(matrices):
                        for k in range(i, j)]
             cost[i][j], split[i][j] = min(options)
     return split
+
+
+def _three(a, b, c):
+    """Three matrices: the pair first that costs fewer multiplications."""
+    (rows, inner), (next_, columns) = a.shape, c.shape
+    if inner * columns * (next_ + rows) <= rows * next_ * (inner + columns):
+        return _matmul(a, _matmul(b, c))
+    return _matmul(_matmul(a, b), c)
 
 
 def _in_order(matrices, split, i, j):

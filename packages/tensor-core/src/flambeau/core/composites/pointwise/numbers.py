@@ -23,6 +23,8 @@ def _real(name, x):
 
 
 def isreal(x):
+    if not x.is_complex():
+        return _op["ones_like"](x, dtype=_core._dtype_named("bool"))
     return _op["eq"](_op["select"](_op["view_as_real"](x), -1, 1), 0)
 
 

@@ -1,110 +1,13 @@
-"""Pooling by means of that over planes; the most usual kinds are composites in C++.
-
-A line is a plane of height 1. Windows of blocks are windows of planes, then of what these leave
-along the depth: a maximum or a mean of maxima or means is that of all, and the first maximum of
-the first plane is the first of the block.
-"""
+"""Power means over windows, and maxima back to where they came from."""
 from flambeau.core import _core
 from flambeau.core.composites._windows import check_image, listed
+from flambeau.core.composites.shape.resizing import format_of
 
 _op = _core.operators()
-_best_of_planes, _mean_of_planes = _op["max_pool2d_with_indices"], _op["avg_pool2d"]
-_squeeze, _unsqueeze, _reshape = _op["squeeze"], _op["unsqueeze"], _op["reshape"]
+_reshape = _op["reshape"]
 
 
-def _steps(name, stride, size, n):
-    """Strides; by default those of windows side by side."""
-    return listed(name, "stride", stride, n) if stride else size
-
-
-# ---- maxima and their places ------------------------------------------------------------------
-def max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode):
-    values, indices = _best_of_planes(*_as_planes(x, kernel_size, stride, padding, dilation),
-                                      ceil_mode)
-    return _squeeze(values, -2), _squeeze(indices, -2)
-
-
-def _as_planes(x, kernel_size, stride, padding, dilation):
-    """Lines as planes of height 1, with the arguments for these."""
-    name = "max_pool1d"
-    check_image(name, x, 1)
-    size = listed(name, "kernel_size", kernel_size, 1)
-    return (_unsqueeze(x, -2), [1, *size], [1, *_steps(name, stride, size, 1)],
-            [0, *listed(name, "padding", padding, 1)],
-            [1, *listed(name, "dilation", dilation, 1)])
-
-
-def max_pool3d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode):
-    values, planes, depths = _best_of_blocks(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return values, _places_in_blocks(x, planes, depths)
-
-
-def _best_of_blocks(x, kernel_size, stride, padding, dilation, ceil_mode):
-    """The maxima, where each plane has its own, and the planes that have those of the blocks."""
-    name = "max_pool3d"
-    check_image(name, x, 3)
-    size = listed(name, "kernel_size", kernel_size, 3)
-    steps = _steps(name, stride, size, 3)
-    pad = listed(name, "padding", padding, 3)
-    taps = listed(name, "dilation", dilation, 3)
-    planes, where = _best_of_planes(_blocks(x), size[1:], steps[1:], pad[1:], taps[1:], ceil_mode)
-    values, depths = _best_of_planes(_towers(planes), [size[0], 1], [steps[0], 1], [pad[0], 0],
-                                     [taps[0], 1], ceil_mode)
-    shape = [*x.shape[:-3], values.shape[-2], *planes.shape[-2:]]
-    return _reshape(values, shape), _towers(where), _reshape(depths, shape)
-
-
-def _blocks(x):
-    """[batch times channels, depth, height, width]"""
-    count = 1
-    for n in x.shape[:-3]:
-        count *= n
-    return _reshape(x, [count, *x.shape[-3:]])
-
-
-def _towers(planes):
-    """Planes over each other as one plane, whose columns go through the depth."""
-    shape = planes.shape
-    return _reshape(planes, [shape[0], 1, shape[1], shape[2] * shape[3]])
-
-
-def _places_in_blocks(x, planes, depths):
-    """Flat places in the block, from those in the planes and the choice of planes."""
-    area = planes.shape[-1]
-    flat = _reshape(depths, [planes.shape[0], depths.shape[-3] * area])
-    inside = _op["gather"](_reshape(planes, [planes.shape[0], planes.shape[2] * area]), 1, flat)
-    whole = _op["mul"](_op["floor_divide"](flat, area), x.shape[-2] * x.shape[-1])
-    return _reshape(_op["add"](inside, whole), depths.shape)
-
-
-# ---- means -----------------------------------------------------------------------------------
-def avg_pool3d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    """Of integers; means of floating numbers are computed in C++."""
-    name = "avg_pool3d"
-    check_image(name, x, 3)
-    sums = _mean_of_blocks(name, x, kernel_size, stride, padding, ceil_mode, True, 1)
-    if divisor_override is not None:
-        return _op["div"](sums, divisor_override, rounding_mode="trunc")
-    ones = _op["full_of"]([1, *x.shape[-3:]], 1.0, device=x.device)
-    means = _mean_of_blocks(name, ones, kernel_size, stride, padding, ceil_mode, True, 1)
-    shares = _mean_of_blocks(name, ones, kernel_size, stride, padding, ceil_mode,
-                             count_include_pad, None)
-    counts = _op["cast"](_op["round"](_op["div"](means, shares)), x.dtype)
-    return _op["div"](sums, counts, rounding_mode="trunc")
-
-
-def _mean_of_blocks(name, x, kernel_size, stride, padding, ceil_mode, include_pad, divisor):
-    """Means of planes, then along the depth; a divisor takes the place of the counts of both."""
-    size = listed(name, "kernel_size", kernel_size, 3)
-    steps = _steps(name, stride, size, 3)
-    pad = listed(name, "padding", padding, 3)
-    planes = _mean_of_planes(_blocks(x), size[1:], steps[1:], pad[1:], ceil_mode, include_pad,
-                             divisor)
-    means = _mean_of_planes(_towers(planes), [size[0], 1], [steps[0], 1], [pad[0], 0], ceil_mode,
-                            include_pad, None if divisor is None else 1)
-    return _reshape(means, [*x.shape[:-3], means.shape[-2], *planes.shape[-2:]])
-
-
+# ---- power means -------------------------------------------------------------------------------
 def lp_pool1d(x, norm_type, kernel_size, stride, ceil_mode):
     size = listed("lp_pool1d", "kernel_size", kernel_size, 1)
     powers = _op["avg_pool1d"](_op["pow"](x, norm_type), size, stride, (0,), ceil_mode, True)
@@ -113,7 +16,7 @@ def lp_pool1d(x, norm_type, kernel_size, stride, ceil_mode):
 
 def lp_pool2d(x, norm_type, kernel_size, stride, ceil_mode):
     size = listed("lp_pool2d", "kernel_size", kernel_size, 2)
-    powers = _mean_of_planes(_op["pow"](x, norm_type), size, stride, 0, ceil_mode)
+    powers = _op["avg_pool2d"](_op["pow"](x, norm_type), size, stride, 0, ceil_mode)
     return _root(powers, norm_type, size)
 
 
@@ -132,7 +35,7 @@ def _root(means, norm_type, size):
     return _op["pow"](_op["mul"](positive, count), 1.0 / norm_type)
 
 
-# ---- maxima back to their places -------------------------------------------------------------
+# ---- maxima back to where they were ------------------------------------------------------------
 def max_unpool1d(x, indices, kernel_size, stride, padding, output_size):
     return _unpool("max_unpool1d", 1, x, indices, kernel_size, stride, padding, output_size)
 
@@ -152,8 +55,8 @@ def _unpool(name, n, x, indices, kernel_size, stride, padding, output_size):
                            f"shape {list(indices.shape)}; indices must be int64 and of the same "
                            "shape")
     size = listed(name, "kernel_size", kernel_size, n)
-    sizes = _unpooled(name, x, size, _steps(name, stride, size, n),
-                      listed(name, "padding", padding, n), output_size)
+    steps = listed(name, "stride", stride, n) if stride else size
+    sizes = _unpooled(name, x, size, steps, listed(name, "padding", padding, n), output_size)
     area = 1
     for length in sizes:
         area *= length
@@ -163,7 +66,10 @@ def _unpool(name, n, x, indices, kernel_size, stride, padding, output_size):
     zeros = _op["full_of"]([*lead, area], 0, dtype=x.dtype, device=x.device)
     whole = _op["scatter"](zeros, -1, _reshape(indices, [*lead, -1] if x.numel() else [*lead, 0]),
                            _reshape(x, [*lead, -1] if x.numel() else [*lead, 0]))
-    return _reshape(whole, [*lead, *sizes])
+    result, memory_format = _reshape(whole, [*lead, *sizes]), format_of(x)
+    if memory_format is None:
+        return result
+    return _op["contiguous"](result, memory_format=memory_format)
 
 
 def _unpooled(name, x, size, steps, pad, output_size):

@@ -99,11 +99,11 @@ def resize_as_(self, the_template, *, memory_format=None):
     The memory format ``preserve_format`` is that of the other tensor.
     """
     if memory_format == "preserve_format":
-        memory_format = _format_of(the_template)
+        memory_format = format_of(the_template)
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
 
 
-def _format_of(x):
+def format_of(x):
     """The memory format by which a tensor lies, if not in C order."""
     if not x.is_contiguous():
         for name in ("channels_last", "channels_last_3d"):

@@ -1,5 +1,4 @@
-/* Norms of vectors and matrices of floating numbers, and products of a few matrices in the best
- * order; what is rarer, and errors, in Python. */
+/* Norms of vectors and matrices of floating numbers; what is rarer, and errors, in Python. */
 #include "common/compose.h"
 #include <math.h>
 
@@ -99,31 +98,4 @@ int fl_call_linalg_matrix_norm(const fl_op *op, const fl_value *in, int n, fl_va
     if (!fl_is_short(out, plain && p != 0))
         return fl_call_composite(op, in, n, out);
     return fl_compose_result(op, in, n, out, norm_of_sums(in[0], p, d, in[3].i));
-}
-
-/* ---- products of several --------------------------------------------------------------------- */
-
-static bool follow(const fl_value &v) {
-    for (uint32_t i = 0; i < v.len; i++)
-        if (!v.ts[i] || v.ts[i]->ndim != 2 || (i && v.ts[i]->shape[0] != v.ts[i - 1]->shape[1]))
-            return false;
-    return true;
-}
-
-/* Three matrices: the pair first that costs fewer multiplications. */
-static fl_tensor *product_of_three(fl_tensor *const *m) {
-    double rows = (double)m[0]->shape[0], inner = (double)m[1]->shape[0];
-    double next = (double)m[2]->shape[0], columns = (double)m[2]->shape[1];
-    bool right = inner * columns * (next + rows) <= rows * next * (inner + columns);
-    Made pair(fl_compose(FL_OP_matmul, fl_tensor_value(m[right]), fl_tensor_value(m[right + 1])));
-    if (!pair)
-        return nullptr;
-    return right ? fl_compose(FL_OP_matmul, fl_tensor_value(m[0]), fl_tensor_value(pair))
-                 : fl_compose(FL_OP_matmul, fl_tensor_value(pair), fl_tensor_value(m[2]));
-}
-
-int fl_call_linalg_multi_dot(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, in[0].tag == FL_TENSORS && in[0].len == 3 && follow(in[0])))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, product_of_three(in[0].ts));
 }

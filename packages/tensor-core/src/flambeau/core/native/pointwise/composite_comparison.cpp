@@ -2,48 +2,6 @@
  * and errors in Python. */
 #include "common/compose.h"
 
-/* ---- closeness ------------------------------------------------------------------------------- */
-
-static fl_tensor *gap_between(const fl_value *in) {
-    Made gap(fl_compose(FL_OP_sub, in[0], in[1]));
-    return gap ? fl_compose(FL_OP_abs, fl_tensor_value(gap)) : nullptr;
-}
-
-static fl_tensor *allowed_gap(const fl_value *in) {
-    Made size(fl_compose(FL_OP_abs, in[1]));
-    if (!size)
-        return nullptr;
-    Made share(fl_compose(FL_OP_mul, fl_tensor_value(size), in[2]));
-    return share ? fl_compose(FL_OP_add, fl_tensor_value(share), in[3]) : nullptr;
-}
-
-/* Where the gap is allowed and finite, or the numbers are equal. */
-static fl_tensor *close_places(const fl_value *in) {
-    Made gap(gap_between(in)), allowed(gap ? allowed_gap(in) : nullptr);
-    if (!allowed)
-        return nullptr;
-    Made within(fl_compose(FL_OP_le, fl_tensor_value(gap), fl_tensor_value(allowed)));
-    Made finite(within ? fl_compose(FL_OP_isfinite, fl_tensor_value(gap)) : nullptr);
-    if (!finite)
-        return nullptr;
-    Made near(fl_compose(FL_OP_logical_and, fl_tensor_value(within), fl_tensor_value(finite)));
-    Made same(near ? fl_compose(FL_OP_eq, in[0], in[1]) : nullptr);
-    return same ? fl_compose(FL_OP_logical_or, fl_tensor_value(same), fl_tensor_value(near))
-                : nullptr;
-}
-
-/* (self, other, rtol, atol, equal_nan) */
-static bool compares_numbers(const fl_value *in) {
-    return fl_is_float(in[0].t->dtype) && in[0].t->dtype == in[1].t->dtype && in[2].d >= 0 &&
-           in[3].d >= 0 && !in[4].i;
-}
-
-int fl_call_isclose(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, compares_numbers(in)))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, close_places(in));
-}
-
 /* Whether all are true, as a Python bool; takes the reference. */
 static PyObject *all_true(fl_tensor *places) {
     Made made(places);
@@ -52,12 +10,6 @@ static PyObject *all_true(fl_tensor *places) {
         return nullptr;
     int truth = PyObject_IsTrue((PyObject *)all.get());
     return truth < 0 ? nullptr : PyBool_FromLong(truth);
-}
-
-int fl_call_allclose(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, compares_numbers(in)))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, all_true(close_places(in)));
 }
 
 int fl_call_equal(const fl_op *op, const fl_value *in, int n, fl_value *out) {

@@ -65,48 +65,46 @@ template <class Pool> fl_tensor *pool_blocks(const fl_value &x, Pool pool) {
 
 /* ---- adaptive ---------------------------------------------------------------------------------- */
 
-bool is_whole(const fl_tensor *x, const int64_t *windows, int n) {
-    bool whole = true;
+bool all_ones(const int64_t *wanted, int n) {
     for (int i = 0; i < n; i++)
-        whole = whole && windows[i] == x->shape[x->ndim - n + i];
-    return whole;
+        if (wanted[i] != 1)
+            return false;
+    return true;
 }
 
-/* One dimension after the other; some size is another than the image's. */
+/* One dimension after the other; half precision is rounded once, at the end. */
 fl_tensor *means_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
-    Made made(nullptr);
-    fl_value means = x;
-    for (int i = 0; i < dims; i++) {
+    const bool narrow = dims > 1 && fl_itemsize(x.t->dtype) == 2;
+    Made means(narrow ? fl_compose(FL_OP_cast, x, fl_dtype_value(FL_F32))
+                      : (fl_tensor *)Py_NewRef(x.o));
+    for (int i = 0; means && i < dims; i++) {
         if (wanted[i] == x.t->shape[x.t->ndim - dims + i])
             continue;
-        Made next(fl_compose(FL_OP_adaptive_mean, means, fl_int_value(i - dims),
+        Made next(fl_compose(FL_OP_adaptive_mean, fl_tensor_value(means), fl_int_value(i - dims),
                              fl_int_value(wanted[i])));
-        if (!next)
-            return nullptr;
-        made.swap(next);
-        means = fl_tensor_value(made);
+        means.swap(next);
     }
-    return made.give();
+    if (!means || (!narrow && means.get() != x.t))
+        return means.give();
+    return fl_compose(narrow ? (int)FL_OP_cast : (int)FL_OP_clone, fl_tensor_value(means),
+                      narrow ? fl_dtype_value(x.t->dtype) : fl_none_value());
 }
 
 int adaptive_mean(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
     static const int64_t LAST[] = {-1, -2, -3};
+    static const int OPERATORS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
     int64_t wanted[3], windows[3];
-    bool twice = dims > 1 && fl_itemsize(in[0].t->dtype) == 2;      /* might be rounded twice */
-    if (!wanted_sizes(in[0].t, in[1], dims, wanted))
-        return fl_call_composite(op, in, n, out);
-    bool even = even_windows(in[0].t, wanted, dims, windows);
-    if (twice && (!even || dims == 3))
-        return fl_call_composite(op, in, n, out);
-    if (!even)
-        return fl_compose_result(op, in, n, out, means_by_dimension(in[0], wanted, dims));
-    fl_value sizes = fl_ints_value(windows, dims);
-    if (is_whole(in[0].t, windows, dims))
+    if (wanted_sizes(op, in[0].t, in[1], dims, wanted) < 0 || check_floating(op, in[0].t) < 0)
+        return -1;
+    if (all_ones(wanted, dims))
         return fl_compose_result(op, in, n, out, fl_compose(FL_OP_mean, in[0],
                                                             fl_ints_value(LAST, dims),
                                                             fl_bool_value(true)));
-    static const int OPERATORS[] = {FL_OP_avg_pool1d, FL_OP_avg_pool2d, FL_OP_avg_pool3d};
-    return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0], sizes));
+    bool twice = dims == 3 && fl_itemsize(in[0].t->dtype) == 2;     /* would be rounded twice */
+    if (twice || !even_windows(in[0].t, wanted, dims, windows))
+        return fl_compose_result(op, in, n, out, means_by_dimension(in[0], wanted, dims));
+    return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0],
+                                                        fl_ints_value(windows, dims)));
 }
 
 /* The greatest value of each image, which has the dimensions that are dropped as ones. */
@@ -143,16 +141,22 @@ fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims)
 /* Windows as wide as this are read faster dimension by dimension. */
 const int64_t WIDE = 8;
 
+/* (input, output_size, return_indices) */
 int adaptive_max(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
+    static const int OPERATORS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
+    static const int PAIRS[] = {FL_OP_adaptive_max_pool1d_with_indices,
+                                FL_OP_adaptive_max_pool2d_with_indices,
+                                FL_OP_adaptive_max_pool3d_with_indices};
     int64_t wanted[3], windows[3];
-    if (in[2].i || !wanted_sizes(in[0].t, in[1], dims, wanted))
-        return fl_call_composite(op, in, n, out);
+    if (check_floating(op, in[0].t) < 0 || wanted_sizes(op, in[0].t, in[1], dims, wanted) < 0)
+        return -1;
+    if (in[2].i)
+        return fl_compose_result(op, in, n, out, both_of(PAIRS[dims - 1], in, 2));
     bool even = even_windows(in[0].t, wanted, dims, windows);
-    if (even && is_whole(in[0].t, windows, dims))
+    if (even && all_ones(wanted, dims))
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
     if (!even || windows[dims - 1] >= WIDE)
         return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
-    static const int OPERATORS[] = {FL_OP_max_pool1d, FL_OP_max_pool2d, FL_OP_max_pool3d};
     return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0],
                                                         fl_ints_value(windows, dims)));
 }
@@ -225,21 +229,52 @@ static int check_holds_window(const fl_op *op, const fl_tensor *x, const int64_t
 }
 
 /* A divisor takes the place of the counts of both steps. */
+static fl_tensor *means_of_blocks(const fl_value &x, const Blocks &s, const fl_value &ceil,
+                                  const fl_value &with_padding, const fl_value &divisor) {
+    return pool_blocks(x, [&](const fl_value &part, bool planes) {
+        const int64_t along[3][2] = {{s.size[0], 1}, {s.stride[0], 1}, {s.padding[0], 0}};
+        return fl_compose(FL_OP_avg_pool2d, part, fl_ints_value(planes ? s.size + 1 : along[0], 2),
+                          fl_ints_value(planes ? s.stride + 1 : along[1], 2),
+                          fl_ints_value(planes ? s.padding + 1 : along[2], 2), ceil, with_padding,
+                          planes || fl_is_none(divisor) ? divisor : fl_int_value(1));
+    });
+}
+
+/* How many elements each mean is of: the sums of ones over their means. */
+static fl_tensor *counts_of_blocks(const fl_value *in, const Blocks &s) {
+    const fl_tensor *x = in[0].t;
+    const int64_t *image = x->shape + x->ndim - 3, shape[] = {1, image[0], image[1], image[2]};
+    Made ones(fl_compose(FL_OP_full_of, fl_ints_value(shape, 4), fl_float_value(1),
+                         fl_none_value(), fl_device_value(x)));
+    Made sums(ones ? means_of_blocks(fl_tensor_value(ones), s, in[4], fl_bool_value(true),
+                                     fl_int_value(1)) : nullptr);
+    Made means(sums ? means_of_blocks(fl_tensor_value(ones), s, in[4], in[5], fl_none_value())
+                    : nullptr);
+    Made counts(means ? fl_compose(FL_OP_div, fl_tensor_value(sums), fl_tensor_value(means))
+                      : nullptr);
+    Made rounded(counts ? fl_compose(FL_OP_round, fl_tensor_value(counts)) : nullptr);
+    return rounded ? fl_compose(FL_OP_cast, fl_tensor_value(rounded), fl_dtype_value(x->dtype))
+                   : nullptr;
+}
+
+/* Integers are divided once, at the end. */
+static fl_tensor *integer_means(const fl_value *in, const Blocks &s) {
+    Made sums(means_of_blocks(in[0], s, in[4], fl_bool_value(true), fl_int_value(1)));
+    if (!sums || !fl_is_none(in[6]))
+        return sums ? fl_compose(FL_OP_trunc_divide, fl_tensor_value(sums), in[6]) : nullptr;
+    Made counts(counts_of_blocks(in, s));
+    return counts ? fl_compose(FL_OP_trunc_divide, fl_tensor_value(sums), fl_tensor_value(counts))
+                  : nullptr;
+}
+
 int fl_call_avg_pool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     Blocks s;
     if (read_blocks(op, in, &s) < 0 || check_holds_window(op, in[0].t, s.size) < 0)
         return -1;
-    if (!fl_is_float(in[0].t->dtype))
-        return fl_call_composite(op, in, n, out);
-    auto pool = [&](const fl_value &x, bool planes) {
-        const int64_t along[3][2] = {{s.size[0], 1}, {s.stride[0], 1}, {s.padding[0], 0}};
-        fl_value divisor = planes || fl_is_none(in[6]) ? in[6] : fl_int_value(1);
-        return fl_compose(FL_OP_avg_pool2d, x, fl_ints_value(planes ? s.size + 1 : along[0], 2),
-                          fl_ints_value(planes ? s.stride + 1 : along[1], 2),
-                          fl_ints_value(planes ? s.padding + 1 : along[2], 2), in[4], in[5],
-                          divisor);
-    };
-    return fl_compose_result(op, in, n, out, pool_blocks(in[0], pool));
+    return fl_compose_result(op, in, n, out,
+                             fl_is_float(in[0].t->dtype)
+                                 ? means_of_blocks(in[0], s, in[4], in[5], in[6])
+                                 : integer_means(in, s));
 }
 
 int fl_call_adaptive_avg_pool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {

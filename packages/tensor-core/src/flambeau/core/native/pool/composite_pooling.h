@@ -5,16 +5,20 @@
 
 namespace {
 
-/* Refuse what is not [batch,] channels and n dimensions that hold something. */
-inline int check_image(const fl_op *op, const fl_tensor *x, int n) {
+/* Refuse what is not [batch,] channels and n dimensions that hold something, from `first` on. */
+inline int check_image(const fl_op *op, const fl_tensor *x, int n, int first) {
     bool fits = x->ndim == n + 1 || x->ndim == n + 2;
-    for (int d = x->ndim - n - 1; fits && d < x->ndim; d++)
+    for (int d = first; fits && d < x->ndim; d++)
         fits = x->shape[d] != 0;
     if (fits)
         return 0;
     fl_error(FL_RUNTIME_ERROR, "%s(): input has shape %s; expected %s, of which only the batch may "
              "be empty", op->name, fl_shape_text(x->shape, x->ndim), fl_image_text(n));
     return fl_raise();
+}
+
+inline int check_image(const fl_op *op, const fl_tensor *x, int n) {
+    return check_image(op, x, n, x->ndim - n - 1);
 }
 
 inline bool is_left_out(const fl_value &v) {
@@ -64,36 +68,66 @@ inline fl_tensor *as_towers(const Made &planes) {
     return fl_compose(FL_OP_reshape, fl_tensor_value(planes), fl_ints_value(shape, 4));
 }
 
-/* The wanted sizes: whole numbers, or None for the image's. Anything else, errors too, is for the
- * composite in Python. */
-inline bool wanted_sizes(const fl_tensor *x, const fl_value &sizes, int n, int64_t *wanted) {
+/* ---- adaptive ---------------------------------------------------------------------------------- */
+
+/* An integer, or None for the image's length; -1 after an error. What does not fit is less than 0. */
+inline int wanted_size(PyObject *given, int64_t length, int64_t *wanted) {
+    *wanted = length;
+    if (given == Py_None)
+        return 0;
+    PyObject *number = PyNumber_Index(given);
+    if (!number)
+        return -1;
+    int overflow;
+    *wanted = PyLong_AsLongLongAndOverflow(number, &overflow);
+    Py_DECREF(number);
+    *wanted = overflow ? -1 : *wanted;
+    return 0;
+}
+
+/* The output's sizes: one for all dimensions, or a list of them. */
+inline int wanted_sizes(const fl_op *op, const fl_tensor *x, const fl_value &sizes, int n,
+                        int64_t *wanted) {
     PyObject *given = sizes.tag == FL_OBJECT ? sizes.o : Py_None;
-    bool several = PyTuple_CheckExact(given);
-    if (!fl_is_float(x->dtype) || (x->ndim != n + 1 && x->ndim != n + 2) || x->numel == 0 ||
-        (several && PyTuple_GET_SIZE(given) != n))
-        return false;
-    for (int i = 0; i < n; i++) {
-        PyObject *one = several ? PyTuple_GET_ITEM(given, i) : given;
-        int64_t size = one == Py_None          ? x->shape[x->ndim - n + i]
-                       : PyLong_CheckExact(one) ? PyLong_AsLong(one) : 0;
-        if (size == -1 && PyErr_Occurred())
-            PyErr_Clear();
-        if (size < 1 || size > INT32_MAX)
-            return false;
-        wanted[i] = size;
+    bool several = PyTuple_Check(given) || PyList_Check(given), fits = true;
+    Py_ssize_t count = several ? PySequence_Fast_GET_SIZE(given) : 1;
+    if (check_image(op, x, n, 1) < 0)
+        return -1;
+    if (count != 1 && count != n) {
+        PyErr_Format(PyExc_RuntimeError, "%s(): output_size is %R; it must be one number or %d, "
+                     "where None keeps the input's size", op->name, given, n);
+        return -1;
     }
-    return true;
+    for (int i = 0; i < n; i++) {
+        PyObject *one = several ? PySequence_Fast_GET_ITEM(given, count == 1 ? 0 : i) : given;
+        if (wanted_size(one, x->shape[x->ndim - n + i], &wanted[i]) < 0)
+            return -1;
+        fits = fits && wanted[i] >= 0 && wanted[i] <= INT32_MAX;
+    }
+    if (fits)
+        return 0;
+    PyErr_Format(PyExc_RuntimeError, "%s(): output sizes must be at least 0 and less than 2**31, "
+                 "got %R", op->name, given);
+    return -1;
+}
+
+inline int check_floating(const fl_op *op, const fl_tensor *x) {
+    if (fl_is_float(x->dtype))
+        return 0;
+    PyErr_Format(PyExc_NotImplementedError, "%s(): not implemented for %s; convert to a floating "
+                 "dtype, as in x.float()", op->name, fl_dtype_name(x->dtype));
+    return -1;
 }
 
 /* The windows, where they lie side by side. */
 inline bool even_windows(const fl_tensor *x, const int64_t *wanted, int n, int64_t *windows) {
     for (int i = 0; i < n; i++) {
         int64_t length = x->shape[x->ndim - n + i];
-        if (length % wanted[i])
+        if (wanted[i] == 0 || length % wanted[i])
             return false;
         windows[i] = length / wanted[i];
     }
-    return true;
+    return x->numel > 0;
 }
 
 }  // namespace

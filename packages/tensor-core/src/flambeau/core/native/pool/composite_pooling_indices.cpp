@@ -1,4 +1,4 @@
-/* Maxima of windows with their places, and back from there. */
+/* Maxima of windows with their indices. */
 #include "pool/composite_pooling.h"
 
 namespace {
@@ -132,10 +132,10 @@ int best_by_dimension(const fl_value &x, const int64_t *wanted, int dims, fl_val
     return give(out, values.give(), places.give());
 }
 
-int adaptive_places(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
+int adaptive_places(const fl_op *op, const fl_value *in, fl_value *out, int dims) {
     int64_t wanted[3], windows[3];
-    if (!fl_is_short(out, wanted_sizes(in[0].t, in[1], dims, wanted)))
-        return fl_call_composite(op, in, n, out);
+    if (check_floating(op, in[0].t) < 0 || wanted_sizes(op, in[0].t, in[1], dims, wanted) < 0)
+        return -1;
     if (!even_windows(in[0].t, wanted, dims, windows))
         return best_by_dimension(in[0], wanted, dims, out);
     Both both;
@@ -145,66 +145,9 @@ int adaptive_places(const fl_op *op, const fl_value *in, int n, fl_value *out, i
     return done ? give(out, &both) : -1;
 }
 
-/* ---- back to their places ---------------------------------------------------------------------- */
-
-/* The sizes before the pooling; false where they are out of the ordinary. */
-bool unpooled_sizes(const fl_tensor *x, const fl_value *in, int n, int64_t *shape) {
-    const int64_t MOST = 1 << 20;
-    for (int i = 0; i < n; i++) {
-        int64_t by[3];
-        const fl_value *given[] = {&in[2], is_left_out(in[3]) ? &in[2] : &in[3], &in[4]};
-        for (int k = 0; k < 3; k++) {
-            if (given[k]->tag != FL_INTS || (given[k]->len != 1 && (int)given[k]->len != n))
-                return false;
-            by[k] = given[k]->is[given[k]->len == 1 ? 0 : i];
-            if (by[k] < 0 || by[k] > MOST)
-                return false;
-        }
-        int64_t length = x->shape[x->ndim - n + i];
-        shape[x->ndim - n + i] = (length - 1) * by[1] - 2 * by[2] + by[0];
-        if (length > MOST || shape[x->ndim - n + i] < 1)
-            return false;
-    }
-    memcpy(shape, x->shape, sizeof(int64_t) * (size_t)(x->ndim - n));
-    return true;
-}
-
-fl_tensor *unpooled(const fl_value &x, const fl_value &places, int n, const int64_t *shape) {
-    int nd = x.t->ndim, lead = nd - n;
-    int64_t flat[FL_MAX_DIMS], all[FL_MAX_DIMS];
-    memcpy(flat, shape, sizeof(int64_t) * (size_t)lead);
-    memcpy(all, shape, sizeof(int64_t) * (size_t)lead);
-    flat[lead] = fl_numel_of(n, x.t->shape + lead);
-    all[lead] = fl_numel_of(n, shape + lead);
-    fl_value rows = fl_ints_value(flat, lead + 1);
-    Made zeros(fl_compose(FL_OP_full_of, fl_ints_value(all, lead + 1), fl_int_value(0),
-                          fl_dtype_value(x.t->dtype), fl_device_value(x.t)));
-    Made index(zeros ? fl_compose(FL_OP_reshape, places, rows) : nullptr);
-    Made values(index ? fl_compose(FL_OP_reshape, x, rows) : nullptr);
-    Made spread(values ? fl_compose(FL_OP_scatter__src, fl_tensor_value(zeros), fl_int_value(-1),
-                                    fl_tensor_value(index), fl_tensor_value(values))
-                       : nullptr);
-    return spread ? fl_in_format_of(x.t, fl_compose(FL_OP_reshape, fl_tensor_value(spread),
-                                                    fl_ints_value(shape, nd)))
-                  : nullptr;
-}
-
-int unpool(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
-    const fl_tensor *x = in[0].t;
-    int64_t shape[FL_MAX_DIMS];
-    bool plain = in[5].tag == FL_NONE && (x->ndim == dims + 1 || x->ndim == dims + 2) &&
-                 x->numel > 0 && in[1].t->dtype == FL_I64 && fl_same_shape(x, in[1].t) &&
-                 unpooled_sizes(x, in, dims, shape);
-    if (!fl_is_short(out, plain))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, unpooled(in[0], in[1], dims, shape));
-}
-
 }  // namespace
 
-int fl_call_max_pool1d_with_indices(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, true))
-        return fl_call_composite(op, in, n, out);
+int fl_call_max_pool1d_with_indices(const fl_op *op, const fl_value *in, int, fl_value *out) {
     Lines s;
     if (read_lines(op, in, &s) < 0 || fl_spread(op, "dilation", in[4], 1, s.dilation + 1) < 0)
         return -1;
@@ -217,38 +160,24 @@ int fl_call_max_pool1d_with_indices(const fl_op *op, const fl_value *in, int n, 
     return give_lines(out, &planes);
 }
 
-int fl_call_max_pool3d_with_indices(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, true))
-        return fl_call_composite(op, in, n, out);
+int fl_call_max_pool3d_with_indices(const fl_op *op, const fl_value *in, int, fl_value *out) {
     Blocks s;
     if (read_blocks(op, in, &s) < 0 || fl_spread(op, "dilation", in[4], 3, s.dilation) < 0)
         return -1;
     return best_of_blocks(in[0], s, in[5], out);
 }
 
-int fl_call_adaptive_max_pool1d_with_indices(const fl_op *op, const fl_value *in, int n,
+int fl_call_adaptive_max_pool1d_with_indices(const fl_op *op, const fl_value *in, int,
                                              fl_value *out) {
-    return adaptive_places(op, in, n, out, 1);
+    return adaptive_places(op, in, out, 1);
 }
 
-int fl_call_adaptive_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int n,
+int fl_call_adaptive_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int,
                                              fl_value *out) {
-    return adaptive_places(op, in, n, out, 2);
+    return adaptive_places(op, in, out, 2);
 }
 
-int fl_call_adaptive_max_pool3d_with_indices(const fl_op *op, const fl_value *in, int n,
+int fl_call_adaptive_max_pool3d_with_indices(const fl_op *op, const fl_value *in, int,
                                              fl_value *out) {
-    return adaptive_places(op, in, n, out, 3);
-}
-
-int fl_call_max_unpool1d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return unpool(op, in, n, out, 1);
-}
-
-int fl_call_max_unpool2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return unpool(op, in, n, out, 2);
-}
-
-int fl_call_max_unpool3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return unpool(op, in, n, out, 3);
+    return adaptive_places(op, in, out, 3);
 }

@@ -1,7 +1,5 @@
-/* Norms, means without NaN, and numbers in the place of those that are not finite. */
+/* Norms under their older names. */
 #include "common/compose.h"
-#include <float.h>
-#include <math.h>
 
 /* The power that a norm names: true for a number, 'fro' and None. */
 static bool read_power(const fl_value &v, double *p) {
@@ -42,52 +40,4 @@ int fl_call_normalize(const fl_op *op, const fl_value *in, int n, fl_value *out)
         return -1;
     return fl_compose_result(op, in, n, out,
                              fl_compose(FL_OP_div, in[0], fl_tensor_value(divisor)));
-}
-
-/* Floating numbers here; complex ones and errors in Python. */
-int fl_call_nanmean(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_float(in[0].t->dtype))
-        return fl_call_composite(op, in, n, out);
-    Made numbers(fl_compose(FL_OP_eq, in[0], in[0]));
-    if (!numbers)
-        return -1;
-    Made count(fl_compose(FL_OP_sum, fl_tensor_value(numbers), in[1], in[2]));
-    if (!count)
-        return -1;
-    Made total(fl_compose(FL_OP_nansum, in[0], in[1], in[2], in[3]));
-    if (!total)
-        return -1;
-    return fl_compose_result(op, in, n, out,
-                             fl_compose(FL_OP_div, fl_tensor_value(total), fl_tensor_value(count)));
-}
-
-static double greatest(int dtype) {
-    switch (dtype) {
-    case FL_F16: return 65504;
-    case FL_BF16: return 0x1.fep127;
-    case FL_F32: return FLT_MAX;
-    default: return DBL_MAX;
-    }
-}
-
-/* Floating numbers here; complex ones and whole ones in Python. */
-int fl_call_nan_to_num(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    int dtype = in[0].t->dtype;
-    if (!fl_is_float(dtype))
-        return fl_call_composite(op, in, n, out);
-    fl_value values[4] = {in[0], in[1], in[2], in[3]};
-    if (fl_is_none(in[1]))
-        values[1] = fl_float_value(0);
-    if (fl_is_none(in[2]))
-        values[2] = fl_float_value(greatest(dtype));
-    if (fl_is_none(in[3]))
-        values[3] = fl_float_value(-greatest(dtype));
-    return fl_dispatch(&fl_builtin_ops[FL_OP_replace_nonfinite], values, 4, out);
-}
-
-int fl_call_isreal(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (fl_is_complex(in[0].t->dtype))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out,
-                             fl_compose(FL_OP_ones_like, in[0], fl_dtype_value(FL_BOOL)));
 }

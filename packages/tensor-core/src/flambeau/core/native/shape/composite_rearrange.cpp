@@ -1,5 +1,4 @@
-/* Elements in another order, more than once, or with some of them replaced. Errors, and targets for
- * the result, in Python. */
+/* Elements in another order, or more than once. */
 #include "common/compose.h"
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
@@ -150,103 +149,6 @@ int fl_call_sum_to_size(const fl_op *op, const fl_value *in, int n, fl_value *ou
     if (!sum)
         return -1;
     return fl_compose_result(op, in, n, out, fl_compose(FL_OP_view, fl_tensor_value(sum), in[1]));
-}
-
-/* ---- roll ------------------------------------------------------------------------------------ */
-
-/* x where nothing moves: a new reference to it. */
-static fl_tensor *rolled(fl_tensor *x, int64_t shift, int dim) {
-    int64_t size = x->shape[dim];
-    shift = size ? shift % size : 0;
-    shift += shift < 0 ? size : 0;
-    if (shift == 0) {
-        Py_INCREF(x);
-        return x;
-    }
-    fl_value whole = fl_tensor_value(x), along = fl_int_value(dim);
-    Made head(fl_compose(FL_OP_narrow, whole, along, fl_int_value(size - shift),
-                         fl_int_value(shift)));
-    if (!head)
-        return nullptr;
-    Made tail(fl_compose(FL_OP_narrow, whole, along, fl_int_value(0), fl_int_value(size - shift)));
-    if (!tail)
-        return nullptr;
-    fl_tensor *parts[] = {head.get(), tail.get()};
-    return fl_compose(FL_OP_cat, fl_tensors_value(parts, 2), along);
-}
-
-static fl_tensor *rolled_along(const fl_value *in) {
-    fl_tensor *result = in[0].t;
-    Py_INCREF(result);
-    for (uint32_t i = 0; i < in[1].len && result; i++) {
-        int dim;
-        Made before(result);
-        wrap(in[2].is[i], in[0].t->ndim, &dim);
-        result = rolled(before.get(), in[1].is[i], dim);
-    }
-    if (result != in[0].t)
-        return result;
-    Py_DECREF(result);
-    return fl_compose(FL_OP_clone, in[0]);
-}
-
-/* The elements as a line. */
-static fl_tensor *rolled_flat(const fl_value *in) {
-    static const int64_t line[] = {-1};
-    Made flat(fl_compose(FL_OP_reshape, in[0], fl_ints_value(line, 1)));
-    if (!flat)
-        return nullptr;
-    Made turned(rolled(flat.get(), in[1].is[0], 0));
-    if (!turned)
-        return nullptr;
-    if (turned.get() == flat.get())
-        return fl_compose(FL_OP_clone, in[0]);
-    return fl_compose(FL_OP_view, fl_tensor_value(turned), fl_shape_value(in[0].t));
-}
-
-int fl_call_roll(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    bool flat = fl_is_none(in[2]) || in[2].len == 0;
-    bool plain = flat ? in[1].len == 1 : in[1].len > 0 && in[1].len == in[2].len;
-    for (uint32_t i = 0; plain && !flat && i < in[2].len; i++) {
-        int dim;
-        plain = in[0].t->ndim > 0 && wrap(in[2].is[i], in[0].t->ndim, &dim);
-    }
-    if (!fl_is_short(out, plain))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, flat ? rolled_flat(in) : rolled_along(in));
-}
-
-/* ---- copies with a view written -------------------------------------------------------------- */
-
-/* A copy of x whose view, that a row takes of it, is src. */
-template <class... Values>
-static int scattered(const fl_op *op, const fl_value *in, int n, fl_value *out, int row,
-                     Values... values) {
-    if (!fl_is_short(out, true) || in[1].t->flags >> FL_LEVEL_SHIFT)
-        return fl_call_composite(op, in, n, out);
-    Made copy(fl_compose(FL_OP_clone, in[0]));
-    if (!copy)
-        return -1;
-    Made place(fl_compose(row, fl_tensor_value(copy), values...));
-    if (!place)
-        return -1;
-    if (!fl_same_shape(place.get(), in[1].t))
-        return fl_call_composite(op, in, n, out);
-    if (fl_compose_into(FL_OP_copy, place.get(), in[1]) < 0)
-        return -1;
-    return fl_compose_result(op, in, n, out, copy.give());
-}
-
-int fl_call_diagonal_scatter(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return scattered(op, in, n, out, FL_OP_diagonal, in[2], in[3], in[4]);
-}
-
-int fl_call_select_scatter(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return scattered(op, in, n, out, FL_OP_select, in[2], in[3]);
-}
-
-int fl_call_slice_scatter(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return scattered(op, in, n, out, FL_OP_slice, in[2], in[3], in[4], in[5]);
 }
 
 /* ---- complex numbers ------------------------------------------------------------------------- */

@@ -172,8 +172,8 @@ OPDEFS = (
               doc="Distances between the pairs of rows of one matrix."),
     composite("pairwise_distance(Tensor x1, Tensor x2, Float p=2.0, Float eps=1e-06,"
               " Bool keepdim=False)", forms=("function", "nn"),
-              call="pairwise_distance", doc="Distances between vectors of two stacks."),
+              doc="Distances between vectors of two stacks."),
     composite("cosine_similarity(Tensor x1, Tensor x2, Dim dim=1, Float eps=1e-08)",
               forms=("function", "nn"),
-              call="cosine_similarity", doc="The cosine of the angle between vectors."),
+              doc="The cosine of the angle between vectors."),
 )

@@ -65,14 +65,11 @@ OPDEFS = (
           "Mean of ``(log(var) + (input - target)**2 / var) / 2``."),
     # ---- signs
     _loss(f"soft_margin_loss(Tensor input, Tensor target, {_LEGACY})",
-          "Mean of ``log(1 + exp(-target * input))``, targets being 1 or -1.",
-          "soft_margin_loss"),
+          "Mean of ``log(1 + exp(-target * input))``, targets being 1 or -1."),
     _loss(f"hinge_embedding_loss(Tensor input, Tensor target, Float margin=1.0, {_LEGACY})",
-          "Mean of ``input`` where the target is 1, of ``max(0, margin - input)`` where it is -1.",
-          "hinge_embedding_loss"),
+          "Mean of ``input`` where the target is 1, of ``max(0, margin - input)`` where it is -1."),
     _loss("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, Float margin=0.0,"
-          f" {_LEGACY})", "Mean of ``max(0, -target * (input1 - input2) + margin)``.",
-          "margin_ranking_loss"),
+          f" {_LEGACY})", "Mean of ``max(0, -target * (input1 - input2) + margin)``."),
     _loss("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, Float margin=0.0,"
           f" {_LEGACY})",
           "Mean of ``1 - cos`` where the target is 1, of ``max(0, cos - margin)`` where it is -1."),
@@ -88,8 +85,7 @@ OPDEFS = (
     # ---- distances
     _loss("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, Float margin=1.0,"
           f" Float p=2.0, Float eps=1e-06, Bool swap=False, {_LEGACY})",
-          "Mean of ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.",
-          "triplet_margin_loss"),
+          "Mean of ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."),
     _loss("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *,"
           " Object distance_function=None, Float margin=1.0, Bool swap=False,"
           " Str reduction='mean')",

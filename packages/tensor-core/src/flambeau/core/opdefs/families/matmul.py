@@ -40,8 +40,8 @@ OPDEFS = (
          "``beta * self + alpha * sum(batch1 @ batch2)``, summed over the stack.",
          "addbmm"),
     composite("tensordot(Tensor self, Tensor other, Object dims=2)", out=True, forms=("function",),
-              call="tensordot", doc="Contracts several dimensions of two tensors."),
-    composite("linalg_multi_dot(Tensors tensors)", out=True, forms=(), call="linalg_multi_dot",
+              doc="Contracts several dimensions of two tensors."),
+    composite("linalg_multi_dot(Tensors tensors)", out=True, forms=(),
               aliases=("linalg.multi_dot",), doc="Product of several matrices in the best order."),
     composite("linalg_vecdot(Tensor x, Tensor y, *, Dim dim=-1)", out=True, forms=(),
               aliases=("linalg.vecdot",), doc="Inner products along a dimension."),
@@ -54,5 +54,5 @@ OPDEFS = (
               aliases=("linalg.diagonal",), doc="The diagonal of matrices, as the last dimension."),
     composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)",
               forms=("function", "nn"),
-              call="bilinear", doc="``input1 @ weight @ input2 + bias``."),
+              doc="``input1 @ weight @ input2 + bias``."),
 )

@@ -30,7 +30,7 @@ def _pools(n):
                         call=f"avg_pool{n}d", forms=_BOTH if n == 1 else _NN,
                         doc=f"Mean over windows of {words}.")
     yield composite(f"lp_pool{n}d(Tensor input, Scalar norm_type, Ints kernel_size,"
-                    " Ints? stride=None, Bool ceil_mode=False)", forms=_NN, call=f"lp_pool{n}d",
+                    " Ints? stride=None, Bool ceil_mode=False)", forms=_NN,
                     doc=f"Power mean, times the count, over windows of {words}.")
     yield composite(f"adaptive_avg_pool{n}d(Tensor input, Object output_size)",
                     call=f"adaptive_avg_pool{n}d",
@@ -43,7 +43,7 @@ def _pools(n):
     yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
                     f"{_PLACES}", forms=_NN, call=f"adaptive_max_pool{n}d_with_indices",
                     doc="Maximum over windows that give the wanted size, and where it was.")
-    yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN, call=f"max_unpool{n}d",
+    yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN,
                     doc="Zeros, but for the maxima of a pooling at the places they came from.")
     if n > 1:
         yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN, returns=_OR_PLACES,

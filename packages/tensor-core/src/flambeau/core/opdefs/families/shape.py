@@ -12,9 +12,8 @@ def _copy(name: str, rest: str = "", returns: str = "", forms=_FUNCTION,
                      doc=f"What {name} shows, in memory of its own.")
 
 
-def _written(name: str, rest: str, call: str | None = None) -> object:
-    call = f"{name}_scatter" if call is None else call
-    return composite(f"{name}_scatter(Tensor self, Tensor src{rest})", call=call,
+def _written(name: str, rest: str) -> object:
+    return composite(f"{name}_scatter(Tensor self, Tensor src{rest})",
                      doc=f"A copy in which ``src`` stands where {name} looks.")
 
 
@@ -71,7 +70,7 @@ OPDEFS = (
     _written("diagonal", ", Int offset=0, Dim dim1=0, Dim dim2=1"),
     _written("select", ", Dim dim, Int index"),
     _written("slice", ", Dim dim=0, Int? start=None, Int? end=None, Int step=1"),
-    _written("as_strided", ", Shape size, Ints stride, Int? storage_offset=None", ""),
+    _written("as_strided", ", Shape size, Ints stride, Int? storage_offset=None"),
     _copy("alias"),
     _copy("detach", call=""),
     _copy("t"),
@@ -97,24 +96,24 @@ OPDEFS = (
     composite("unsafe_split_with_sizes(Tensor self, Ints split_sizes, Dim dim=0) -> Tensors",
               doc="Pieces of given sizes along a dimension, which may be written to."),
     composite("tensor_split(Tensor self, Object indices_or_sections, Dim dim=0) -> Tensors",
-              call="tensor_split", doc="Pieces as equal as can be, or cut at given places."),
+              doc="Pieces as equal as can be, or cut at given places."),
     composite("hsplit(Tensor self, Object indices_or_sections) -> Tensors",
-              call="hsplit", doc="tensor_split of the columns; of a vector's elements."),
+              doc="tensor_split of the columns; of a vector's elements."),
     composite("vsplit(Tensor self, Object indices_or_sections) -> Tensors",
-              call="vsplit", doc="tensor_split of the rows."),
+              doc="tensor_split of the rows."),
     composite("dsplit(Tensor self, Object indices_or_sections) -> Tensors",
-              call="dsplit", doc="tensor_split of the third dimension."),
+              doc="tensor_split of the third dimension."),
     *_at_least(1),
     *_at_least(2),
     *_at_least(3),
     composite("hstack(Tensors tensors)", forms=_FUNCTION,
-              call="hstack", doc="Joins columns; of vectors, ends."),
+              doc="Joins columns; of vectors, ends."),
     composite("vstack(Tensors tensors)", forms=_FUNCTION, aliases=("row_stack",),
-              call="vstack", doc="Joins rows; a vector is a row."),
+              doc="Joins rows; a vector is a row."),
     composite("dstack(Tensors tensors)", forms=_FUNCTION,
-              call="dstack", doc="Joins along the third dimension."),
+              doc="Joins along the third dimension."),
     composite("column_stack(Tensors tensors)", forms=_FUNCTION,
-              call="column_stack", doc="Joins columns; a vector is a column."),
+              doc="Joins columns; a vector is a column."),
     composite("block_diag(Tensors* tensors)", forms=_FUNCTION,
               doc="A matrix with the given ones along its diagonal."),
     composite("broadcast_tensors(Tensors* tensors) -> Tensors", forms=_FUNCTION,
@@ -128,7 +127,6 @@ OPDEFS = (
     composite("fliplr(Tensor self)", doc="Columns in reverse."),
     composite("flipud(Tensor self)", doc="Rows in reverse."),
     composite("roll(Tensor self, Ints shifts, Dims? dims=None)",
-              call="roll",
               doc="Elements shifted along dimensions; what falls off returns at the other end."),
     composite("rot90(Tensor self, Int k=1, Dims dims=(0, 1))",
               call="rot90", doc="Rotated by k quarter turns in the plane of two dimensions."),

@@ -21,11 +21,11 @@ OPDEFS = (
     *_moments("std_mean", " -> (Tensor std, Tensor mean)",
               "Standard deviation and mean over dimensions."),
     composite("nanmean(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)",
-              call="nanmean", doc="Mean of the elements that are not NaN."),
+              doc="Mean of the elements that are not NaN."),
     composite("cov(Tensor self, *, Int correction=1, Tensor? fweights=None,"
-              " Tensor? aweights=None)", call="cov", doc="Covariances of variables, one per row."),
+              " Tensor? aweights=None)", doc="Covariances of variables, one per row."),
     composite("corrcoef(Tensor self)",
-              call="corrcoef", doc="Correlation coefficients of variables, one per row."),
+              doc="Correlation coefficients of variables, one per row."),
     # ---- counts and extremes
     composite("count_nonzero(Tensor self, Dims? dim=None)", differentiable=False,
               call="count_nonzero", doc="How many elements are not zero."),
@@ -58,7 +58,7 @@ OPDEFS = (
               doc="Running integral by the trapezoidal rule over points."),
     composite("gradient(Tensor self, *, Object spacing=1, Ints? dim=None, Int edge_order=1)"
               " -> Tensors", forms=("function",),
-              call="gradient", doc="Derivatives along dimensions, estimated from neighbours."),
+              doc="Derivatives along dimensions, estimated from neighbours."),
     # ---- histograms
     kernel("histc(Tensor self, Int bins=100, Scalar min=0, Scalar max=0)", differentiable=False,
            doc="Counts in bins of equal width."),

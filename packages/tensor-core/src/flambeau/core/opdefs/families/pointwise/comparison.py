@@ -53,9 +53,9 @@ OPDEFS = (
               doc="Whether two tensors have the same shape and elements, as a Python bool."),
     composite("isclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
               "Bool equal_nan=False)", differentiable=False,
-              call="isclose", doc="Whether ``|self - other| <= atol + rtol * |other|``."),
+              doc="Whether ``|self - other| <= atol + rtol * |other|``."),
     composite("allclose(Tensor self, Tensor other, Float rtol=1e-05, Float atol=1e-08, "
               "Bool equal_nan=False)", differentiable=False,
-              call="allclose", returns="_bool",
+              returns="_bool",
               doc="Whether all elements are close, as a Python bool."),
 )

@@ -30,7 +30,7 @@ OPDEFS = (
     composite("isneginf(Tensor self)", differentiable=False,
               call="isneginf", doc="Whether the input is minus infinity."),
     composite("isreal(Tensor self)", differentiable=False,
-              call="isreal", doc="Whether the imaginary part is zero."),
+              doc="Whether the imaginary part is zero."),
     composite("heaviside(Tensor self, Tensor values)", inplace=True, differentiable=False,
               doc="0 below zero, 1 above, and ``values`` at zero."),
     composite("float_power(Operand self, Operand exponent)",
@@ -48,7 +48,7 @@ OPDEFS = (
               float="nextafter_narrow(self, other, least, normal, step, top)", forms=(),
               derive=False, doc="nextafter of float16 and bfloat16."),
     composite("nan_to_num(Tensor self, Float? nan=None, Float? posinf=None, Float? neginf=None)",
-              inplace=True, call="nan_to_num", doc="Replaces NaN and infinities by numbers."),
+              inplace=True, doc="Replaces NaN and infinities by numbers."),
     pointwise("replace_nonfinite(Tensor self, Scalar if_nan=0, Scalar if_high=0, Scalar if_low=0)",
               float="if_nan if isnan(self) else if_high if self == inf else "
                     "if_low if self == -inf else self",
