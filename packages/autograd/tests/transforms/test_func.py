@@ -11,7 +11,9 @@ from flambeau.autograd import forward_ad
 from flambeau.autograd._table import NO_DERIVATIVE, load_rules
 from flambeau.autograd.functional import hessian, jacobian
 from flambeau.autograd.transforms.batching import batch_way
+from flambeau.autograd.transforms.batching.find import _RULES
 from flambeau.autograd.transforms.forward import forward_way
+from flambeau.autograd.transforms.forward.own import OWN
 from flambeau.autograd.transforms.stack import STATE
 from flambeau.core.opdefs import OPDEFS
 
@@ -36,10 +38,15 @@ class TestWays:
     def test_every_differentiable_row_has_tangents(self):
         ways = {row.key: forward_way(row.key) for row in OPDEFS}
         assert set(ways.values()) <= {
-            "elementwise", "linear", "product", "own", "gradient", "none", "composite"}
+            "elementwise", "linear", "product", "rule", "gradient", "none", "composite"}
         for row in OPDEFS:
             if row.category != "composite":
                 assert (ways[row.key] == "none") == (row.key in NO_DERIVATIVE)
+
+    def test_definitions_and_rules_agree(self):
+        """A rule by hand is where a definition says so, and nowhere else."""
+        assert {row.key for row in OPDEFS if row.jvp == "rule"} == set(OWN)
+        assert {row.key for row in OPDEFS if row.batching == "rule"} == set(_RULES)
 
     def test_rows_left_to_the_gradient(self):
         left = {row.key for row in OPDEFS if forward_way(row.key) == "gradient"}

@@ -1,12 +1,13 @@
 """Scopes name what runs; the table's column for autocast names definitions that exist."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from flambeau.core import scope, scope_path, scopes_wanted, want_scopes
 from flambeau.core.opdefs import OPDEFS
-from flambeau.core.opdefs.autocast import POLICIES, with_policies
+from flambeau.core.opdefs.opdef import AUTOCAST
 
 
 def test_scopes_nest_and_end_with_errors():
@@ -45,6 +46,6 @@ def test_names_are_strings():
 def test_the_column_for_autocast():
     by_key = {opdef.key: opdef.autocast for opdef in OPDEFS}
     assert by_key["matmul"] == "lower" and by_key["cat"] == "promote" and by_key["add"] == ""
-    assert {p for p in by_key.values() if p} == set(POLICIES)
-    with pytest.raises(ValueError, match="not defined"):
-        with_policies(OPDEFS[:3])
+    assert set(by_key.values()) == set(AUTOCAST)
+    with pytest.raises(ValueError, match="autocast='half' is not one of"):
+        replace(OPDEFS[0], autocast="half")

@@ -22,9 +22,6 @@ _OWN = (
     kernel(f"{FUSED}(Tensors inputs)", out=False, forms=(), doc="A region run as one loop."),
 )
 
-#: Operators whose result shape depends on values.
-DATA_DEPENDENT = frozenset({"nonzero", "masked_select"})
-
 
 @cache
 def _table() -> dict[str, OpDef]:
@@ -40,7 +37,7 @@ def find_opdef(key: str) -> OpDef | None:
 def is_random(key: str) -> bool:
     """Whether a node draws random numbers: it may be neither merged nor dropped nor moved."""
     opdef = find_opdef(key)
-    return opdef is None or any(param.role == "Generator" for param in opdef.params)
+    return opdef is None or opdef.random
 
 
 def written_params(key: str) -> tuple[int, ...]:

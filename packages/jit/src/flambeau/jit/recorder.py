@@ -17,7 +17,7 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import DType, Opaque
 from flambeau.jit.memory import Memory
-from flambeau.jit.opset import DATA_DEPENDENT, VIEW_WRITE, find_opdef, written_params
+from flambeau.jit.opset import VIEW_WRITE, find_opdef, written_params
 from flambeau.jit.places import caller
 
 Tensor = Any
@@ -96,7 +96,7 @@ class Recorder:
         opdef = find_opdef(key)
         if opdef is None:
             raise TraceError(f"{caller()}: {key}() is not in the operator table")
-        if key in DATA_DEPENDENT:
+        if opdef.dynamic_shape:
             raise TraceError(
                 f"{caller()}: the shape that {key}() gives depends on values, which a trace does "
                 "not have; select with where() or multiply by a mask, or keep this call outside "

@@ -26,7 +26,6 @@ RULES = {
     "real": "The promoted dtype of all operands; complex gives its real counterpart.",
     "first": "The dtype of the first operand.",
     "custom": "",
-    "dynamic": "The shape of the result depends on values.",
 }
 
 #: What some kinds of parameter are called, and what they mean under any name.
@@ -131,7 +130,8 @@ def result(opdef: Any) -> str:
         return f"A named tuple ({', '.join(opdef.fields)})."
     if opdef.category == "view":
         return f"A view, which shares memory with ``{opdef.parameters[0].name}``."
-    dtype = RULES[opdef.dtype_rule]
+    dtype = "The shape of the result depends on values." if opdef.dynamic_shape \
+        else RULES[opdef.dtype_rule]
     if opdef.category != "pointwise":
         return dtype
     first, *others = _operands(opdef)

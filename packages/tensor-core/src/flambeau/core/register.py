@@ -13,7 +13,7 @@ from flambeau.core.formula import parse
 from flambeau.core.formula.bytecode import assemble
 from flambeau.core.formula.registry import FormulaError
 from flambeau.core.once import first_use
-from flambeau.core.opdefs import OPDEFS, OpDef
+from flambeau.core.opdefs import OPDEFS, OpDef, Param
 from flambeau.core.opdefs.derived import derived_opdef
 from flambeau.core.opdefs.make import pointwise
 from flambeau.core.opdefs.opdef import DTYPE_RULES, FORMULA_OF_KIND, KINDS, ROLES
@@ -133,3 +133,31 @@ def row(key: str) -> OpDef:
     if found is None:
         raise KeyError(f"no operator {key!r} in the table")
     return found
+
+
+@cache
+def definition(key: str) -> OpDef:
+    """The definition of an operator, also of one that a compiled package added.
+
+    Those come through the interface, which knows categories and parameters: all else is as usual
+    for the category.
+
+    Args:
+        key: the operator, ``name`` or ``name.overload``.
+
+    Raises:
+        KeyError: there is none.
+
+    Example:
+        >>> definition("conv2d").batching, definition("exp").jvp
+        ('rule', 'elementwise')
+    """
+    try:
+        return row(key)
+    except KeyError:
+        op = _core.find_op(key)
+    names = {number: role for role, number in reversed(ROLES.items())}
+    params = tuple(Param(name, names[role])
+                   for name, role in zip(op.params, op._roles, strict=True))
+    return OpDef(op.name, key[len(op.name) + 1:], params, ("result",) * op.nouts, op.category,
+                 rule=op.dtype_rule, differentiable=op.differentiable)

@@ -23,7 +23,8 @@ cdef extern from "flambeau/abi.h":
         FL_BOOLEAN, FL_DTYPE, FL_DEVICE, FL_STRING, FL_GENERATOR, FL_OBJECT, FL_BOOLS
         FL_BOOL, FL_U8, FL_I8, FL_I16, FL_I32, FL_I64, FL_U16, FL_U32, FL_U64, FL_F16, FL_BF16
         FL_F32, FL_F64, FL_C64, FL_C128, FL_NO_DTYPE
-        FL_O_DIFFERENTIABLE, FL_O_LIST, FL_LEVEL_SHIFT, FL_VIEW, FL_CONSTANT_VIEW, FL_MULTI_VIEW
+        FL_O_DIFFERENTIABLE, FL_O_LIST, FL_O_RANDOM
+        FL_LEVEL_SHIFT, FL_VIEW, FL_CONSTANT_VIEW, FL_MULTI_VIEW
         FL_I_PROFILER, FL_I_AUTOCAST, FL_I_TRANSFORM, FL_I_TAPE, FL_I_TRACE
         FL_M_GRAD, FL_M_INFERENCE
         FL_L_CONTIGUOUS, FL_L_STRIDED, FL_L_ALIAS
@@ -228,8 +229,6 @@ cdef extern from "dispatch/core.h":
     void fl_alloc_fail_after(int64_t) noexcept nogil
 
 cdef extern from "dispatch/pointwise.h":
-    enum:
-        FL_D_DYNAMIC
     void fl_kernels_init() noexcept
 
 cdef extern from "dispatch/exports.h":
@@ -265,3 +264,4 @@ cdef extern from *:
     object fl_steal(fl_tensor *)
 
 include "op_index.pxi"
+include "opdef_enums.pxi"

@@ -153,8 +153,7 @@ cdef class OpHandle:
     @property
     def dtype_rule(self) -> str:
         """How the dtype of the result follows from the operands."""
-        return ("promote", "float", "bool", "real", "first", "custom", "dynamic",
-                "integer")[self._op.dtype_rule]
+        return _DTYPE_RULES[self._op.dtype_rule]
 
     @property
     def fields(self) -> tuple:
@@ -164,7 +163,7 @@ cdef class OpHandle:
 
     @property
     def category(self) -> str:
-        return ("pointwise", "reduction", "view", "kernel", "composite")[self._op.category]
+        return _CATEGORIES[self._op.category]
 
     @property
     def differentiable(self) -> bool:
@@ -172,11 +171,50 @@ cdef class OpHandle:
         return bool(self._op.flags & FL_O_DIFFERENTIABLE)
 
     @property
+    def random(self) -> bool:
+        """Whether it draws random numbers, so that equal calls differ."""
+        return bool(self._op.flags & FL_O_RANDOM)
+
+    @property
+    def dynamic_shape(self) -> bool:
+        """Whether the shape of a result depends on values."""
+        return bool(self._op.flags & FL_O_DYNAMIC_SHAPE)
+
+    @property
+    def raises_on_values(self) -> bool:
+        """Whether there are values, not only shapes and dtypes, that it refuses."""
+        return bool(self._op.flags & FL_O_RAISES_ON_VALUES)
+
+    @property
+    def batching(self) -> str:
+        """How it runs under ``vmap``: one of ``flambeau.core.opdefs.opdef.BATCHING``."""
+        return _definition(self.key).batching
+
+    @property
+    def jvp(self) -> str:
+        """How tangents are pushed forward: one of ``flambeau.core.opdefs.opdef.JVP``."""
+        return _definition(self.key).jvp
+
+    @property
+    def linear_in(self) -> tuple:
+        """The parameters it is linear in, together or one by one, and what is only added."""
+        return _definition(self.key).linear_in
+
+    @property
+    def _roles(self) -> list:
+        return [self._op.params[i].role for i in range(self._op.nparams)]
+
+    @property
     def nouts(self) -> int:
         return self._op.nouts
 
     def __repr__(self):
         return f"<definition {self.key}>"
+
+
+cdef object _definition(str key):
+    from flambeau.core.register import definition
+    return definition(key)
 
 
 cdef dict _handles = {}
@@ -275,7 +313,7 @@ def infer(op, args):
     cdef int i, d
     if opdef.infer == NULL:
         raise NotImplementedError(f"{opdef.name.decode()}() is composite: infer its parts")
-    if opdef.dtype_rule == FL_D_DYNAMIC:
+    if opdef.flags & FL_O_DYNAMIC_SHAPE:
         raise NotImplementedError(f"the shape of {opdef.name.decode()}() depends on values")
     args = list(args)
     _unbox_all(opdef, args, values, &arena)

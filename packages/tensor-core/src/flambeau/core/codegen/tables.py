@@ -4,13 +4,20 @@ from __future__ import annotations
 import json
 
 from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_opdefs, pointwise_plans
-from flambeau.core.opdefs.opdef import DTYPE_RULES, KINDS, ROLES, OpDef, Param
+from flambeau.core.opdefs.opdef import CATEGORIES, DTYPE_RULES, KINDS, ROLES, OpDef, Param
 
 _CATEGORY = {"pointwise": "FL_POINTWISE", "reduction": "FL_REDUCTION", "view": "FL_VIEW_OP",
              "kernel": "FL_KERNEL", "composite": "FL_COMPOSITE"}
 _AUTOCAST_FLAGS = ("FL_O_LOWER", "FL_O_SINGLE", "FL_O_WIDEST", "FL_O_SINGLE_GPU")
 _AUTOCAST = {"": (), "lower": ("FL_O_LOWER",), "float32": ("FL_O_SINGLE",),
              "promote": ("FL_O_WIDEST",), "float32 on gpu": ("FL_O_SINGLE_GPU",)}
+#: Facts that the dispatcher asks for, beyond those that the interface numbers.
+_CORE_FLAGS = {
+    "FL_O_HELPER": lambda opdef: not opdef.forms and not opdef.aliases,
+    "FL_O_EXACT_OUT": lambda opdef: opdef.exact_out,
+    "FL_O_DYNAMIC_SHAPE": lambda opdef: opdef.dynamic_shape,
+    "FL_O_RAISES_ON_VALUES": lambda opdef: opdef.raises_on_values,
+}
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 
 HEAD = """// Generated from the operator definitions; do not edit.
@@ -38,7 +45,8 @@ def files() -> dict[str, str]:
     parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
     parts.append(_exports())
     return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(),
-            "op_index.pxi": _cython_indices()}
+            "op_index.pxi": _cython_indices(), "opdef_enums.h": _enums(),
+            "opdef_enums.pxi": _cython_enums()}
 
 
 def _indices() -> str:
@@ -51,6 +59,21 @@ def _cython_indices() -> str:
     names = "".join(f"        FL_OP_{symbol}\n" for symbol in named_in_cpp())
     return ("# Generated from the operator definitions; do not edit.\n"
             f'cdef extern from "op_index.h":\n    enum:\n{names}')
+
+
+def _enums() -> str:
+    rules = ", ".join(f"FL_D_{rule.upper()} = {i}" for i, rule in enumerate(DTYPE_RULES))
+    flags = ", ".join(f"{flag} = 1 << {16 + i}" for i, flag in enumerate(_CORE_FLAGS))
+    return ("// Generated from the operator definitions; do not edit.\n#pragma once\n"
+            f"enum fl_dtype_rule {{ {rules} }};\n"
+            f"/* Beyond fl_op_flags: only the core knows these. */\nenum {{ {flags} }};\n")
+
+
+def _cython_enums() -> str:
+    flags = "".join(f"        {flag}\n" for flag in _CORE_FLAGS)
+    return ("# Generated from the operator definitions; do not edit.\n"
+            f'cdef extern from "opdef_enums.h":\n    enum:\n{flags}\n'
+            f"cdef tuple _CATEGORIES = {CATEGORIES}\ncdef tuple _DTYPE_RULES = {DTYPE_RULES}\n")
 
 
 def _infer(opdef: OpDef) -> str:
@@ -144,8 +167,8 @@ def _entry(index: int, opdef: OpDef) -> str:
         opdef.category, "nullptr")
     flags = " | ".join(name for name, on in (
         ("FL_O_DIFFERENTIABLE", opdef.differentiable), ("FL_O_LIST", opdef.list_output),
-        ("FL_O_HELPER", not opdef.forms and not opdef.aliases),
-        ("FL_O_EXACT_OUT", opdef.exact_out),
+        ("FL_O_RANDOM", opdef.random),
+        *((flag, says(opdef)) for flag, says in _CORE_FLAGS.items()),
         *((flag, flag in _AUTOCAST[opdef.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
     rule = DTYPE_RULES.index(opdef.rule)
     return (f'{{sizeof(fl_op), {_CATEGORY[opdef.category]}, {rule}, {len(opdef.params)}, '

@@ -5,15 +5,12 @@ pages, test parameters, backends' work lists) is derived from these definitions.
 """
 from __future__ import annotations
 
-from flambeau.core.opdefs.autocast import with_policies
 from flambeau.core.opdefs.families import MODULES
 from flambeau.core.opdefs.opdef import OpDef, Param
-from flambeau.core.opdefs.out_dtypes import with_exact_outs
 
 __all__ = ["OPDEFS", "OpDef", "Param", "by_name"]
 
-OPDEFS: tuple[OpDef, ...] = with_exact_outs(with_policies(
-    tuple(opdef for module in MODULES for opdef in module.OPDEFS)))
+OPDEFS: tuple[OpDef, ...] = tuple(opdef for module in MODULES for opdef in module.OPDEFS)
 
 
 def by_name(key: str) -> OpDef:

@@ -13,7 +13,6 @@ DTYPE_RULES = (
     "real",     # promoted; complex becomes its real counterpart
     "first",    # the dtype of the first operand
     "custom",   # the definition's own infer decides
-    "dynamic",  # custom, and the shape depends on values
     "integer",  # promoted; bool becomes int64
 )
 
@@ -23,6 +22,43 @@ ROLES = {
     "Tensor": 0, "Mask": 0, "Operand": 1, "Tensors": 2, "Scalar": 3, "Int": 4, "Float": 5,
     "Bool": 6, "Dim": 7, "Dims": 8, "Shape": 9, "Ints": 10, "DType": 11, "Device": 12, "Str": 13,
     "Generator": 14, "Object": 15, "Floats": 16, "Index": 17, "Bools": 18,
+}
+
+#: What ``autocast`` does with floating inputs. Which operators it treats how is as in PyTorch.
+AUTOCAST = {
+    "": "nothing: the operator runs in the dtype of its inputs",
+    "lower": "casts to the lower precision: products, which are fast there and sum in float32",
+    "float32": "casts to float32: sums of many small terms, losses, decompositions",
+    "promote": "casts to the widest dtype among the inputs",
+    "float32 on gpu": "casts to float32, but not on the CPU: bfloat16 does not overflow there",
+}
+
+#: How tangents are pushed forward (``flambeau.func.jvp``). Where a definition says nothing, the
+#: category does: see ``OpDef._usual_jvp``.
+JVP = {
+    "none": "results carry no gradients",
+    "elementwise": "the derivative of each operand, times its tangent",
+    "linear": "the operator itself, of tangents: ``linear='self + source'``",
+    "product": "linear in one factor at a time: ``linear='input * weight + bias'``",
+    "rule": "written by hand, in autograd/transforms/forward/own.py",
+    "gradient": "the derivative of the gradient: no rule of its own, and slower",
+    "composite": "that of the operators it calls",
+}
+
+#: How an operator runs under ``vmap``. Where a definition says nothing, see ``_usual_batching``.
+BATCHING = {
+    "pointwise": "the batch broadcasts in front of what the function sees",
+    "reduction": "dims count from one further on; no dims are all that the function sees",
+    "dims": "dims count from one further on, and all tensors have one rank",
+    "stack": "the last dimensions hold one matrix or value, all others are a stack of them",
+    "samples": "the batch joins the first dimension, which is that of samples",
+    "images": "the same, and a single image may lack that dimension",
+    "rule": "written by hand, in autograd/transforms/batching/",
+    "random": "one draw for all samples or one for each, as the caller says",
+    "loop": "one sample at a time",
+    "refused": "the shape depends on values, which differ between samples",
+    "no tensors": "takes none, so that nothing is batched",
+    "composite": "that of the operators it calls",
 }
 
 #: Kinds of formula, in the order of the kernels' compute types.
@@ -79,8 +115,57 @@ class OpDef:
     list_output: bool = False
     returns: str = ""       # type of what is returned where outputs do not say: "A if flag else B"
     derive: bool = True     # whether derivative definitions are compiled for a pointwise operator
-    exact_out: bool = False     # out= has to be of the result's dtype: see out_dtypes.py
-    autocast: str = ""      # "lower", "float32", "promote", "float32 on gpu": see autocast.py
+    exact_out: bool = False     # out= has to be of the result's dtype, as in PyTorch
+    autocast: str = ""      # one of AUTOCAST
+    jvp: str = ""           # one of JVP; most follow from the category
+    linear: str = ""        # in which parameters, see JVP
+    batching: str = ""      # one of BATCHING; most follow from the category
+    dynamic_shape: bool = False     # the shape of a result depends on values
+    raises_on_values: bool = False  # there are values, not only shapes and dtypes, it refuses
+
+    def __post_init__(self) -> None:
+        """Fill in what the category says, and refuse misspelt facts."""
+        object.__setattr__(self, "batching", self.batching or self._usual_batching())
+        if self.category == "view" and self.differentiable and not self.jvp + self.linear:
+            object.__setattr__(self, "linear", "self")
+        object.__setattr__(self, "jvp", self.jvp or self._usual_jvp())
+        for fact, known in (("autocast", AUTOCAST), ("jvp", JVP), ("batching", BATCHING)):
+            if getattr(self, fact) not in known:
+                raise ValueError(f"{self.key}: {fact}={getattr(self, fact)!r} is not one of "
+                                 f"{', '.join(map(repr, known))}")
+
+    def _usual_batching(self) -> str:
+        if self.category in ("pointwise", "reduction", "composite"):
+            return self.category
+        if self.random:
+            return "random"
+        if self.dynamic_shape:
+            return "refused"
+        if not any(p.role in ("Tensor", "Operand", "Tensors") for p in self.params):
+            return "no tensors"
+        return "rule" if self.category == "view" else "loop"
+
+    def _usual_jvp(self) -> str:
+        if self.category == "composite":
+            return "composite"
+        if not self.differentiable:
+            return "none"
+        if self.linear:
+            return "product" if "*" in self.linear else "linear"
+        return "elementwise" if self.batching == "pointwise" else "gradient"
+
+    @property
+    def random(self) -> bool:
+        """Whether it draws random numbers, so that equal calls differ."""
+        return any(p.role == "Generator" for p in self.params)
+
+    @property
+    def linear_in(self) -> tuple[tuple[str, ...], str]:
+        """The parameters it is linear in, together or one by one, and what is only added."""
+        if "*" not in self.linear:
+            return tuple(self.linear.replace("+", " ").split()), ""
+        factors, _, summand = self.linear.partition("+")
+        return tuple(factors.replace("*", " ").split()), summand.strip()
 
     @property
     def key(self) -> str:

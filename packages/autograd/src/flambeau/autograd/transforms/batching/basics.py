@@ -19,10 +19,10 @@ call = _core.call
 
 @cache
 def roles(key: str) -> tuple[tuple[str, str], ...]:
-    """Name and role of each parameter of a definition."""
-    from flambeau.core import row
+    """Name and role of each parameter of an operator."""
+    from flambeau.core.register import definition
 
-    return tuple([(p.name, p.role) for p in row(key).params])
+    return tuple([(p.name, p.role) for p in definition(key).params])
 
 
 @cache

@@ -11,16 +11,7 @@ from flambeau.autograd.transforms.batching.basics import (
 )
 from flambeau.core import Tensor
 
-__all__ = ["DIM_ROWS", "by_dims", "cat", "flattened_best", "flattened_median", "reduction"]
-
-#: Rows whose tensors all have one rank, and whose Dim and Dims parameters speak of it.
-DIM_ROWS = (
-    "max.dim", "min.dim", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "median.dim",
-    "nanmedian.dim", "kthvalue", "mode", "softmax", "log_softmax", "softmax_grad",
-    "log_softmax_grad", "gather", "scatter_add", "scatter.src", "scatter.value",
-    "scatter_reduce", "flip", "sort", "topk", "adaptive_mean", "adaptive_mean_grad",
-    "adaptive_max", "fft_c2c", "fft_r2c", "fft_c2r")
-
+__all__ = ["by_dims", "cat", "flattened_best", "flattened_median", "reduction"]
 
 def by_dims(level, op, args, flags, seen):
     """All tensors as batches, dims shifted; a 0-d tensor gets a dimension for the time being."""

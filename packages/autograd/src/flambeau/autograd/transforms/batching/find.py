@@ -4,32 +4,31 @@ from __future__ import annotations
 from functools import cache
 
 from flambeau.autograd.transforms.batching.dims import (
-    DIM_ROWS,
     by_dims,
     cat,
     flattened_best,
     flattened_median,
     reduction,
 )
-from flambeau.autograd.transforms.batching.folding import FOLD_RULES
+from flambeau.autograd.transforms.batching.folding import FOLD_RULES, images, samples
 from flambeau.autograd.transforms.batching.layers import LAYER_RULES
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.autograd.transforms.batching.masks import masked_scatter, masked_select, refuse
 from flambeau.autograd.transforms.batching.places import PLACE_RULES
 from flambeau.autograd.transforms.batching.pointwise import pointwise
 from flambeau.autograd.transforms.batching.products import linear, matmul
-from flambeau.autograd.transforms.batching.random import RANDOM
 from flambeau.autograd.transforms.batching.recurrent import RECURRENT_RULES
-from flambeau.autograd.transforms.batching.stacks import STACK_RULES
+from flambeau.autograd.transforms.batching.stacks import STACK_RULES, in_front
 from flambeau.autograd.transforms.batching.views import VIEW_RULES
-from flambeau.autograd.transforms.elements import is_like_pointwise
 from flambeau.core import find_op
 
 __all__ = ["batch_way", "find_batch_rule"]
 
-_DATA_DEPENDENT = ("nonzero",)
+#: By what the operator's definition says of its batching; "rule" stands in the table below.
+_WAYS = {"pointwise": pointwise, "reduction": reduction, "dims": by_dims, "stack": in_front,
+         "samples": samples, "images": images, "loop": loop, "refused": refuse}
 
-_OWN = {
+_RULES = {
     **VIEW_RULES, **PLACE_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
     **RECURRENT_RULES,
     "cat": cat, "matmul": matmul, "linear": linear,
@@ -37,23 +36,6 @@ _OWN = {
     "median": flattened_median, "nanmedian": flattened_median,
     "masked_select": masked_select, "masked_scatter": masked_scatter,
 }
-
-
-@cache
-def _found(key: str):
-    """The way of an operator, and its rule."""
-    if key in _DATA_DEPENDENT:
-        return "refused", refuse
-    if key in _OWN:
-        return "own rule", _OWN[key]
-    if key in DIM_ROWS:
-        return "dims", by_dims
-    category = find_op(key).category
-    if category == "pointwise" or is_like_pointwise(key):
-        return "pointwise", pointwise
-    if category == "reduction":
-        return "dims", reduction
-    return "loop", loop
 
 
 def find_batch_rule(op):
@@ -65,7 +47,13 @@ def find_batch_rule(op):
     Returns:
         A function ``(level, op, args, flags, seen)``; see ``basics``.
     """
-    return _found(op.key)[1]
+    return _rule_of(op.key)
+
+
+@cache
+def _rule_of(key: str):
+    way = find_op(key).batching
+    return _RULES[key] if way == "rule" else _WAYS[way]
 
 
 def batch_way(key: str) -> str:
@@ -75,19 +63,10 @@ def batch_way(key: str) -> str:
         key: the operator, ``name`` or ``name.overload``.
 
     Returns:
-        ``"pointwise"``, ``"dims"``, ``"own rule"``, ``"random"``, ``"loop"``, ``"refused"``,
-        ``"no tensors"`` or ``"composite"``.
+        What its definition says: one of ``flambeau.core.opdefs.opdef.BATCHING``.
 
     Example:
         >>> batch_way("exp"), batch_way("conv2d"), batch_way("nonzero")
-        ('pointwise', 'own rule', 'refused')
+        ('pointwise', 'rule', 'refused')
     """
-    from flambeau.core import row
-
-    if row(key).category == "composite":
-        return "composite"
-    if key in RANDOM:
-        return "random"
-    if not any(p.role in ("Tensor", "Operand", "Tensors") for p in row(key).params):
-        return "no tensors"
-    return _found(key)[0]
+    return find_op(key).batching

@@ -11,16 +11,7 @@ from flambeau.autograd.transforms.batching.basics import (
 from flambeau.autograd.transforms.level import as_tuple
 from flambeau.core import Tensor
 
-__all__ = ["FOLD_RULES", "folded"]
-
-#: Rows over stacks of images, and the rank of their tensors with the dimension of samples. One
-#: less stands for a single image, where the batch itself may be that dimension.
-_RANKS = {"max_pool2d_with_indices": 4, "max_pool2d_grad": 4, "max_pool2d_values": 4,
-          "max_pool2d_compact_indices": 4,
-          "avg_pool2d": 4, "avg_pool2d_grad": 4, "im2col": 4, "col2im": 3, "resample": None,
-          "resample_grad": None, "grid_sampler": None, "grid_sampler_grad": None,
-          "pad_by": None, "pad_by_grad": None, "attention": None, "attention_grad": None,
-          "fractional_indices": None}
+__all__ = ["FOLD_RULES", "images", "samples"]
 
 
 def _fold(x):
@@ -32,16 +23,25 @@ def _unfold(x, size, inner):
     return x.reshape(size, inner, *x.shape[1:])
 
 
-def folded(level, op, args, flags, seen):
+def samples(level, op, args, flags, seen):
     """Fold the batch into the first dimension that the function sees."""
     whole = fronts(level, args, flags)
-    rank = _RANKS[op.key]
-    if rank is not None and whole[0].ndim == rank:      # single images: the batch is the stack
-        return call(op, _with_shapes(op, whole, lambda shape: [level.size, *shape]))
     count = seen[0].shape[0]
     whole = [_fold(a) if isinstance(a, Tensor) else a for a in whole]
     whole = _with_shapes(op, whole, lambda shape: [level.size * shape[0], *shape[1:]])
     return tuple([_unfold(r, level.size, count) for r in as_tuple(call(op, whole))])
+
+
+def images(level, op, args, flags, seen, rank=3):
+    """The same; where there is a single image, of ``rank`` dimensions, the batch is the stack."""
+    if seen[0].ndim > rank:
+        return samples(level, op, args, flags, seen)
+    whole = fronts(level, args, flags)
+    return call(op, _with_shapes(op, whole, lambda shape: [level.size, *shape]))
+
+
+def _columns(level, op, args, flags, seen):
+    return images(level, op, args, flags, seen, rank=2)
 
 
 def _with_shapes(op, args, change):
@@ -157,7 +157,8 @@ def _attention(level, op, args, flags, seen):
     return call(op, whole)
 
 
-FOLD_RULES = dict.fromkeys(_RANKS, folded) | {
+FOLD_RULES = {
+    "col2im": _columns,
     "pad_by": _pad, "pad_by_grad": _pad, "constant_pad_nd": _pad,
     "conv2d": _conv, "conv3d": _conv, "conv2d_input_grad": _conv_input_grad,
     "conv3d_input_grad": _conv_input_grad, "conv2d_weight_grad": _conv_weight_grad,

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from flambeau.autograd.transforms.batching.basics import call, front
 from flambeau.autograd.transforms.batching.loop import loop
+from flambeau.core import find_op, op_keys
 
 __all__ = ["RANDOM", "random_rule", "refuse_same"]
 
-RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
-          "random_permutation", "bernoulli", "poisson", "binomial", "multinomial")
-#: Definitions whose result has the shape of their tensors.
-_LIKE_TENSORS = set(RANDOM) - {"random_permutation", "multinomial"}
+#: Operators that draw, by their definitions; composites call these.
+RANDOM = tuple([key for key in op_keys()
+                if find_op(key).random and find_op(key).category != "composite"])
 
 
 def random_rule(level, op, args, flags):
@@ -22,7 +22,7 @@ def random_rule(level, op, args, flags):
     if level.randomness == "same":
         return _same(level, op, args, flags)
     whole = [front(a, f, level.size) for a, f in zip(args, flags, strict=True)]
-    if op.key in _LIKE_TENSORS:
+    if op.key not in ("random_permutation", "multinomial"):     # of the shape of their tensors
         return (call(op, whole),), True
     return loop(level, op, whole, [hasattr(a, "ndim") for a in whole], None, warns=False), True
 

@@ -5,18 +5,11 @@ from flambeau.autograd.transforms.batching.basics import align, call, front, fro
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.core import Tensor
 
-__all__ = ["STACK_RULES"]
-
-#: Rows with one matrix, or one value, for each leading index.
-_ALL_IN_FRONT = (
-    "clone", "contiguous_copy", "cast", "to_device", "filled_like", "tril", "triu", "frexp",
-    "one_hot_rows", "linalg_lu_factor_ex", "lu_permutation", "linalg_det_lu",
-    "linalg_invert", "linalg_slogdet_lu", "linalg_cholesky_ex", "linalg_qr", "geqrf",
-    "linalg_householder_product", "linalg_eigh", "eigh_values", "linalg_eig", "eig_values",
-    "linalg_svd", "svd_values", "matrix_exp", "linalg_ldl_factor_ex")
+__all__ = ["STACK_RULES", "in_front"]
 
 
-def _in_front(level, op, args, flags, seen):
+def in_front(level, op, args, flags, seen):
+    """One matrix, or one value, for each leading index."""
     return call(op, fronts(level, args, flags))
 
 
@@ -84,7 +77,7 @@ def _pinv(level, op, args, flags, seen):
     return call(op, args)
 
 
-STACK_RULES = dict.fromkeys(_ALL_IN_FRONT, _in_front) | {
+STACK_RULES = {
     "clone": _clone, "copy": _copy, "fill": _fill, "linalg_solve_lu": _solve_lu,
     "linalg_solve_triangular": _aligned, "linalg_lstsq_by": _lstsq,
     "linalg_ldl_solve": _solve_ldl, "pinv_svd": _pinv,

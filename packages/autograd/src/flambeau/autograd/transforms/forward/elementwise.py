@@ -9,18 +9,9 @@ from functools import cache
 
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._table import find_rule
-from flambeau.autograd.transforms.elements import is_like_pointwise
 from flambeau.core import Tensor, _core, ops, row
 
-__all__ = ["elementwise_tangents", "is_elementwise"]
-
-
-def is_elementwise(op) -> bool:
-    """Whether the definition is pointwise with a rule for each operand by itself."""
-    if op.category != "pointwise" and op.key != "frexp" and not is_like_pointwise(op.key):
-        return False
-    calls = _calls(op)
-    return calls is not None and all(len(inputs) == 1 for inputs, _ in calls)
+__all__ = ["elementwise_tangents"]
 
 
 @cache
@@ -33,16 +24,15 @@ def _calls_of(key: str):
                                       if p.role in ("Tensor", "Operand")])
 
 
-def _calls(op):
-    return _calls_of(op.key)
-
-
 def elementwise_tangents(op, primals, tangents, results):
-    """The sum over operands; None where numbers are complex."""
+    """The sum over operands; None where numbers are complex, or a rule is for several operands."""
+    calls = _calls_of(op.key)
+    if calls is None or any(len(inputs) > 1 for inputs, _ in calls):
+        return None
     if any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *results)):
         return None
     result, total = results[0], None
-    rules = {inputs[0]: target for inputs, target in _calls(op)}
+    rules = {inputs[0]: target for inputs, target in calls}
     for name, tangent in zip(op.params, tangents, strict=True):
         if tangent is None or name not in rules:
             continue

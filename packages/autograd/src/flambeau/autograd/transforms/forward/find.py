@@ -3,14 +3,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from flambeau.autograd._table import NO_DERIVATIVE, load_rules
-from flambeau.autograd.transforms.forward.elementwise import elementwise_tangents, is_elementwise
-from flambeau.autograd.transforms.forward.linear import (
-    LINEAR,
-    PRODUCTS,
-    linear_tangents,
-    product_tangents,
-)
+from flambeau.autograd._table import load_rules
+from flambeau.autograd.transforms.forward.elementwise import elementwise_tangents
+from flambeau.autograd.transforms.forward.linear import linear_tangents, product_tangents
 from flambeau.autograd.transforms.forward.own import OWN
 from flambeau.autograd.transforms.forward.twice import tangents_by_gradients
 from flambeau.core import find_op
@@ -22,21 +17,16 @@ def _constant(op, primals, tangents, results):
     return (None,) * len(results)
 
 
+#: By what the operator's definition says of its tangents; "rule" stands in ``OWN``.
+_WAYS = {"none": _constant, "linear": linear_tangents, "product": product_tangents,
+         "elementwise": elementwise_tangents, "gradient": tangents_by_gradients}
+
+
 @cache
-def _found(key: str):
+def _way_of(key: str):
     load_rules()
-    op = find_op(key)
-    if key in NO_DERIVATIVE:
-        return "none", _constant
-    if key in OWN:
-        return "own", OWN[key]
-    if key in LINEAR:
-        return "linear", linear_tangents
-    if key in PRODUCTS:
-        return "product", product_tangents
-    if is_elementwise(op):
-        return "elementwise", elementwise_tangents
-    return "gradient", tangents_by_gradients
+    way = find_op(key).jvp
+    return OWN[key] if way == "rule" else _WAYS[way]
 
 
 def tangents_of(op, primals, tangents, results) -> tuple:
@@ -51,7 +41,7 @@ def tangents_of(op, primals, tangents, results) -> tuple:
     Returns:
         One tangent per result; None for results that do not move.
     """
-    found = _found(op.key)[1](op, primals, tangents, results)
+    found = _way_of(op.key)(op, primals, tangents, results)
     if found is None:
         found = tangents_by_gradients(op, primals, tangents, results)
     return tuple([t if can_move(r) else None for r, t in zip(results, found, strict=True)])
@@ -69,11 +59,10 @@ def forward_way(key: str) -> str:
         key: the operator, ``name`` or ``name.overload``.
 
     Returns:
-        ``"elementwise"``, ``"linear"``, ``"product"``, ``"own"``, ``"gradient"`` (the derivative
-        of its gradient), ``"none"`` or ``"composite"``.
+        What its definition says: one of ``flambeau.core.opdefs.opdef.JVP``.
 
     Example:
         >>> forward_way("exp"), forward_way("cumsum"), forward_way("linalg_eigh")
         ('elementwise', 'linear', 'gradient')
     """
-    return "composite" if find_op(key).category == "composite" else _found(key)[0]
+    return find_op(key).jvp

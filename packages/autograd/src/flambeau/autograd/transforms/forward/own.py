@@ -89,6 +89,13 @@ def _nll_rows(op, primals, tangents, results):
     return ops.nll_loss_rows(tangents[0], *primals[1:])[0], None
 
 
+def _nll_grad(op, primals, tangents, results):
+    """Linear in the gradient; of the log-probabilities only the shape counts."""
+    if tangents[3] is not None:
+        return None
+    return (None,) if tangents[0] is None else (ops.nll_loss_grad(tangents[0], *primals[1:]),)
+
+
 def _ctc(op, primals, tangents, results):
     """Each sample's loss depends on its own log-probabilities: one backward pass has them all."""
     log_probs, targets, lengths, target_lengths, blank = primals
@@ -132,6 +139,6 @@ OWN = dict.fromkeys(("max.dim", "min.dim", "sort", "topk", "kthvalue", "mode", "
     "max_pool2d_with_indices": _pooled, "max_pool2d_compact_indices": _pooled,
     "view": _view, "as_strided": _as_strided, "view_as_complex": _view_as_complex,
     "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp,
-    "nll_loss_rows": _nll_rows, "ctc_loss_rows": _ctc,
+    "nll_loss_rows": _nll_rows, "nll_loss_grad": _nll_grad, "ctc_loss_rows": _ctc,
     "grid_sampler": _grid_sampler, "fill": _filled, "bernoulli": _still, "poisson": _still,
 }

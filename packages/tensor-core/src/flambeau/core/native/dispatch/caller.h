@@ -2,12 +2,7 @@
  * composites. */
 #pragma once
 #include "flambeau/abi.h"
-
-/* Flags of operators that only the core knows, beyond fl_op_flags. */
-enum {
-    FL_O_HELPER = 1 << 16,
-    FL_O_EXACT_OUT = 1 << 17    /* out= has to be of the result's dtype */
-};
+#include "opdef_enums.h"
 
 /* The composite that runs on this thread; NULL outside. */
 extern __thread const fl_op *fl_caller __attribute__((tls_model("initial-exec")));

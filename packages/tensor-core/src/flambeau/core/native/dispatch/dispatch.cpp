@@ -360,7 +360,7 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (FL_UNLIKELY(seen.flags >> FL_LEVEL_SHIFT) && fl_level_escaped &&
         check_all_escaped(op, in, n) < 0)
         return -1;
-    if (FL_UNLIKELY(op->dtype_rule == FL_D_DYNAMIC) && count_on_host(in[op->nparams - 1].t) < 0)
+    if (FL_UNLIKELY(op->flags & FL_O_DYNAMIC_SHAPE) && count_on_host(in[op->nparams - 1].t) < 0)
         return -1;
     if (op->infer(op, in, n, specs) < 0)
         return fl_raise();

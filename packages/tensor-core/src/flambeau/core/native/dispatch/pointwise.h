@@ -1,6 +1,7 @@
 /* How a pointwise operator reaches its kernels. The generator fills fl_pointwise structures. */
 #pragma once
 #include "dispatch/core.h"
+#include "opdef_enums.h"
 
 static const int FL_TILE = 1024;            /* elements of a tile */
 static const int FL_PW_MAX_IN = 14;
@@ -17,11 +18,6 @@ union fl_scalar {
  * registered at run time (bytecode), compiled kernels ignore it. */
 typedef void (*fl_pw_fn)(const void *code, const void *const *in, void *const *out,
                          const fl_scalar *scalars, int64_t n);
-
-enum fl_dtype_rule { FL_D_PROMOTE = 0, FL_D_FLOAT = 1, FL_D_BOOL = 2, FL_D_REAL = 3, FL_D_FIRST = 4,
-                     FL_D_CUSTOM = 5,
-                     FL_D_DYNAMIC = 6 /* and the shape depends on values */,
-                     FL_D_WHOLE = 7 /* bool becomes int64 */ };
 
 struct fl_pointwise {
     uint8_t n_in, n_scalars, n_out;

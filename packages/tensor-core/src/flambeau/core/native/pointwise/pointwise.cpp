@@ -30,7 +30,7 @@ static const char *kind_advice(int dtype) {
 static int compute_dtype(const fl_op *op, const fl_pointwise *pw, int dtype) {
     if (op->dtype_rule == FL_D_FLOAT && (fl_is_int(dtype) || dtype == FL_BOOL))
         dtype = fl_default_dtype;
-    if (op->dtype_rule == FL_D_WHOLE && dtype == FL_BOOL)
+    if (op->dtype_rule == FL_D_INTEGER && dtype == FL_BOOL)
         dtype = FL_I64;
     if (has_kernel(pw, kind_of(pw, dtype)))
         return dtype;

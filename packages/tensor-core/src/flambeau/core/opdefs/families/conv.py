@@ -14,32 +14,36 @@ def _convolutions(n):
     words = _WORDS[n]
     if n == 1:
         yield composite(f"conv{n}d({_INPUT}, {_CONV})", forms=_BOTH, call=f"conv{n}d",
-                        doc=f"Cross-correlation over {words}.")
+                        autocast="lower", doc=f"Cross-correlation over {words}.")
     yield composite(f"conv{n}d[padding]({_INPUT}, {_CONV_NAMED})", forms=_BOTH,
+                    autocast="lower",
                     doc=f"Cross-correlation over {words}, padded by name: 'same' or 'valid'.")
     yield composite(f"conv_transpose{n}d({_INPUT}, {_TRANSPOSE})", forms=_BOTH,
-                    call=f"conv_transpose{n}d",
+                    call=f"conv_transpose{n}d", autocast="lower",
                     doc=f"Transposed convolution over {words}: each input spreads the kernel.")
 
 
 OPDEFS = (
     helper(f"conv2d(Tensor input, Tensor weight, Tensor? bias=None, {_CONV})", forms=_BOTH,
-           doc="Two-dimensional cross-correlation."),
+           doc="Two-dimensional cross-correlation.", autocast="lower",
+           linear="input * weight + bias", batching="rule"),
     helper(f"conv2d_input_grad(Tensor grad, Tensor weight, Shape input_size, {_CONV})",
-           doc="Gradient of conv2d for its input."),
+           doc="Gradient of conv2d for its input.", linear="grad * weight", batching="rule"),
     helper(f"conv2d_weight_grad(Tensor grad, Tensor input, Shape weight_size, {_CONV})",
-           doc="Gradient of conv2d for its weight."),
+           doc="Gradient of conv2d for its weight.", linear="grad * input", batching="rule"),
     helper(f"conv3d(Tensor input, Tensor weight, Tensor? bias=None, {_CONV})", forms=_BOTH,
-           doc="Three-dimensional cross-correlation."),
+           doc="Three-dimensional cross-correlation.", autocast="lower",
+           linear="input * weight + bias", batching="rule"),
     helper(f"conv3d_input_grad(Tensor grad, Tensor weight, Shape input_size, {_CONV})",
-           doc="Gradient of conv3d for its input."),
+           doc="Gradient of conv3d for its input.", linear="grad * weight", batching="rule"),
     helper(f"conv3d_weight_grad(Tensor grad, Tensor input, Shape weight_size, {_CONV})",
-           doc="Gradient of conv3d for its weight."),
+           doc="Gradient of conv3d for its weight.", linear="grad * input", batching="rule"),
     *_convolutions(1),
     *_convolutions(2),
     *_convolutions(3),
     helper(f"im2col(Tensor self, {_WINDOW})", aliases=("nn.functional.unfold",),
-           doc="The windows of images as columns."),
+           doc="The windows of images as columns.", linear="self", batching="images"),
     helper(f"col2im(Tensor self, Ints output_size, {_WINDOW})", aliases=("nn.functional.fold",),
-           doc="Columns added to the places of their windows in images."),
+           doc="Columns added to the places of their windows in images.", linear="self",
+           batching="rule"),
 )

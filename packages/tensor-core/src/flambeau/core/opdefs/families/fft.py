@@ -10,21 +10,25 @@ _TEXT = {
 }
 
 
-def _function(name: str, params: str, doc: str):
+def _function(name: str, params: str, doc: str, **facts):
     return composite(f"fft_{name}(Tensor input, {params}, Str? norm=None)", forms=(), out=True,
-                     aliases=(f"fft.{name}",), call="fft", doc=doc)
+                     aliases=(f"fft.{name}",), call="fft", doc=doc, autocast="float32", **facts)
 
 
 OPDEFS = (
     kernel("fft_c2c(Tensor self, Ints dim, Float scale=1.0, Bool forward=True)", forms=(),
-           doc="Fourier transform of complex numbers, times a factor."),
+           doc="Fourier transform of complex numbers, times a factor.", linear="self",
+           batching="dims"),
     kernel("fft_r2c(Tensor self, Ints dim, Float scale=1.0, Bool onesided=True,"
            " Bool forward=True)", forms=(),
-           doc="Fourier transform of real numbers, times a factor."),
+           doc="Fourier transform of real numbers, times a factor.", linear="self",
+           batching="dims"),
     kernel("fft_c2r(Tensor self, Ints dim, Int last_dim_size, Float scale=1.0,"
            " Bool forward=False)", forms=(),
-           doc="Fourier transform to real numbers from half of the terms, times a factor."),
-    *(_function(name, "Int? n=None, Dim dim=-1", f"{text}, along one dimension.")
+           doc="Fourier transform to real numbers from half of the terms, times a factor.",
+           linear="self", batching="dims"),
+    *(_function(name, "Int? n=None, Dim dim=-1", f"{text}, along one dimension.",
+                exact_out=name == "ihfft")
       for name, text in _TEXT.items()),
     *(_function(f"{name}2", "Ints? s=None, Ints dim=(-2, -1)", f"{text}, over two dimensions.")
       for name, text in _TEXT.items()),
@@ -40,7 +44,7 @@ OPDEFS = (
               " Tensor? window=None, Bool center=True, Str pad_mode='reflect',"
               " Bool normalized=False, Bool? onesided=None, Bool? return_complex=None,"
               " Bool? align_to_window=None)",
-              doc="Fourier transforms of overlapping pieces of a signal."),
+              doc="Fourier transforms of overlapping pieces of a signal.", autocast="float32"),
     composite("istft(Tensor input, Int n_fft, Int? hop_length=None, Int? win_length=None,"
               " Tensor? window=None, Bool center=True, Bool normalized=False,"
               " Bool? onesided=None, Int? length=None, Bool return_complex=False)",

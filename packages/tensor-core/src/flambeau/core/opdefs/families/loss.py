@@ -6,33 +6,40 @@ _LOSS = "Str reduction='mean'"
 _LEGACY = "Object size_average=None, Object reduce=None, Str reduction='mean'"
 
 
-def _loss(schema, doc, call=""):
-    return composite(schema, forms=("nn",), doc=doc, call=call)
+def _loss(schema, doc, call="", autocast="float32"):
+    return composite(schema, forms=_NN, doc=doc, call=call, autocast=autocast)
 
 
 OPDEFS = (
     helper("nll_loss_rows(Tensor self, Tensor target, Tensor? weight=None, Int reduction=1,"
            " Int ignore_index=-100) -> (Tensor result, Tensor total_weight)",
-           doc="Negative log likelihood of rows; reduction 0 none, 1 mean, 2 sum."),
+           doc="Negative log likelihood of rows; reduction 0 none, 1 mean, 2 sum.", jvp="rule",
+           batching="rule"),
     helper("nll_loss_grad(Tensor grad, Tensor self, Tensor target, Tensor? weight, Int reduction,"
-           " Int ignore_index, Tensor total_weight)", doc="Gradient of nll_loss."),
+           " Int ignore_index, Tensor total_weight)", doc="Gradient of nll_loss.", jvp="rule",
+           batching="rule"),
     composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
-              f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood."),
+              f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood.",
+              autocast="float32"),
     composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS}, Float label_smoothing=0.0)", forms=_NN,
-              call="cross_entropy", doc="Negative log likelihood of the softmax of scores."),
+              call="cross_entropy", doc="Negative log likelihood of the softmax of scores.",
+              autocast="float32"),
     composite("mse_loss(Tensor input, Tensor target, Object size_average=None,"
               f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
-              call="mse_loss", doc="Mean squared error; with weights, the weighted mean."),
+              call="mse_loss", doc="Mean squared error; with weights, the weighted mean.",
+              autocast="float32"),
     composite("l1_loss(Tensor input, Tensor target, Object size_average=None,"
               f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
-              call="l1_loss", doc="Mean absolute error; with weights, the weighted mean."),
+              call="l1_loss", doc="Mean absolute error; with weights, the weighted mean.",
+              autocast="float32"),
     composite("binary_cross_entropy_with_logits(Tensor input, Tensor target,"
               " Tensor? weight=None, Object size_average=None, Object reduce=None,"
               f" {_LOSS}, Tensor? pos_weight=None)", forms=_NN,
-              call="binary_cross_entropy_with_logits", doc="Binary cross entropy of scores."),
+              call="binary_cross_entropy_with_logits", doc="Binary cross entropy of scores.",
+              autocast="float32"),
     pointwise("binary_cross_entropy_terms(Tensor self, Tensor target)",
               float="(target - 1) * maximum(log1p(-self), -100)"
                     " - target * maximum(log(self), -100)",
@@ -44,16 +51,17 @@ OPDEFS = (
               forms=(), doc="``d**2 / 2`` where ``d = |x - y| < delta``, then a line."),
     composite("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
               f" {_LEGACY})", forms=("nn",),
-              doc="Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100."),
+              doc="Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100.",
+              autocast="float32"),
     composite(f"smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, Float beta=1.0)",
               forms=("nn",),
               call="smooth_l1_loss",
               doc="Mean of ``d**2 / (2 * beta)`` where ``d = |x - y| < beta``, else of "
-                  "``d - beta / 2``."),
+                  "``d - beta / 2``.", autocast="float32"),
     composite("huber_loss(Tensor input, Tensor target, Str reduction='mean', Float delta=1.0,"
               " Tensor? weight=None)", forms=("nn",),
               call="huber_loss", doc="Mean of ``d**2 / 2`` where ``d = |x - y| < delta``, else of "
-                  "``delta * (d - delta / 2)``."),
+                  "``delta * (d - delta / 2)``.", autocast="float32"),
     # ---- likelihoods
     _loss(f"kl_div(Tensor input, Tensor target, {_LEGACY}, Bool log_target=False)",
           "Mean of ``target * (log(target) - input)``, ``input`` being logarithms."),
@@ -81,7 +89,8 @@ OPDEFS = (
     _loss(f"multilabel_margin_loss(Tensor input, Tensor target, {_LEGACY})",
           "Hinges between the classes that ``target`` lists before its first -1 and all others."),
     _loss("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None,"
-          f" {_LEGACY})", "Binary cross entropy of scores, mean over the classes."),
+          f" {_LEGACY})", "Binary cross entropy of scores, mean over the classes.",
+          autocast=""),
     # ---- distances
     _loss("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, Float margin=1.0,"
           f" Float p=2.0, Float eps=1e-06, Bool swap=False, {_LEGACY})",
@@ -89,16 +98,17 @@ OPDEFS = (
     _loss("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *,"
           " Object distance_function=None, Float margin=1.0, Bool swap=False,"
           " Str reduction='mean')",
-          "triplet_margin_loss with a distance of your own."),
+          "triplet_margin_loss with a distance of your own.", autocast=""),
     # ---- sequences
     helper("ctc_loss_rows(Tensor log_probs, Tensor targets, Tensor input_lengths,"
            " Tensor target_lengths, Int blank=0)",
-           "Negative logarithms of the probability of each target."),
+           "Negative logarithms of the probability of each target.", jvp="rule"),
     helper("ctc_loss_grad(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths,"
            " Tensor target_lengths, Tensor result, Int blank)",
            "Gradient of ctc_loss for the scores before log_softmax."),
     composite("ctc_loss(Tensor log_probs, Tensor targets, Object input_lengths,"
               " Object target_lengths, Int blank=0, Str reduction='mean',"
               " Bool zero_infinity=False)", forms=_NN,
-              doc="Negative log probability of sequences, summed over all alignments."),
+              doc="Negative log probability of sequences, summed over all alignments.",
+              autocast="float32"),
 )

@@ -19,15 +19,20 @@ _WORDS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 def _pools(n):
     words = _WORDS[n]
     average = _AVERAGE + (", Int? divisor_override=None" if n > 1 else "")
+    of_volumes = "float32" if n == 3 else ""
+    of_planes = "float32" if n > 1 else ""
     yield composite(f"max_pool{n}d(Tensor input, {_MAX}, Bool return_indices=False)", forms=_BOTH,
                     call=f"max_pool{n}d", returns=_OR_PLACES,
+                    autocast=of_volumes,
                     doc=f"Maximum over windows of {words}.")
     if n != 2:
         yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_PLACES}", forms=_NN,
                         call=f"max_pool{n}d_with_indices",
+                        autocast=of_volumes,
                         doc=f"Maximum over windows of {words}, and where it was.")
         yield composite(f"avg_pool{n}d(Tensor input, {average})",
                         call=f"avg_pool{n}d", forms=_BOTH if n == 1 else _NN,
+                        autocast=of_volumes, exact_out=n == 3,
                         doc=f"Mean over windows of {words}.")
     yield composite(f"lp_pool{n}d(Tensor input, Scalar norm_type, Ints kernel_size,"
                     " Ints? stride=None, Bool ceil_mode=False)", forms=_NN,
@@ -35,50 +40,62 @@ def _pools(n):
     yield composite(f"adaptive_avg_pool{n}d(Tensor input, Object output_size)",
                     call=f"adaptive_avg_pool{n}d",
                     forms=_BOTH if n == 1 else _NN,
+                    autocast=of_volumes,
                     doc=f"Mean over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d(Tensor input, Object output_size,"
                     " Bool return_indices=False)", forms=_NN,
                     call=f"adaptive_max_pool{n}d", returns=_OR_PLACES,
+                    autocast=of_volumes,
                     doc=f"Maximum over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
                     f"{_PLACES}", forms=_NN, call=f"adaptive_max_pool{n}d_with_indices",
+                    autocast=of_volumes,
                     doc="Maximum over windows that give the wanted size, and where it was.")
     yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN,
+                    autocast=of_planes,
                     doc="Zeros, but for the maxima of a pooling at the places they came from.")
     if n > 1:
         yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN, returns=_OR_PLACES,
+                        autocast=of_planes,
                         doc="Maximum over windows whose steps are drawn at random.")
         yield composite(f"fractional_max_pool{n}d_with_indices({_FRACTION}){_PLACES}", forms=_NN,
+                        autocast=of_planes,
                         doc="Maximum over windows at random steps, and where it was.")
 
 
 OPDEFS = (
     helper(f"max_pool2d_with_indices(Tensor self, {_POOL}) -> (Tensor values, Tensor indices)",
            forms=_NN,
-           doc="Maximum over windows, and where it was (flat index in the plane)."),
+           doc="Maximum over windows, and where it was (flat index in the plane).", jvp="rule",
+           batching="images"),
     helper(f"max_pool2d_compact_indices(Tensor self, {_POOL})"
            " -> (Tensor values, Tensor indices)",
-           doc="The same; indices are of the smallest dtype that holds those of a plane."),
+           doc="The same; indices are of the smallest dtype that holds those of a plane.",
+           jvp="rule", batching="images"),
     helper(f"max_pool2d_values(Tensor self, {_POOL})", forms=(),
-           doc="Maximum over windows, without where it was."),
+           doc="Maximum over windows, without where it was.", batching="images"),
     helper("max_pool2d_grad(Tensor grad, Tensor indices, Shape input_size)",
-           doc="Gradient of max_pool2d."),
+           doc="Gradient of max_pool2d.", linear="grad", batching="images"),
     helper("avg_pool2d(Tensor self, Ints kernel_size, Ints? stride=None, Ints padding=0,"
            " Bool ceil_mode=False, Bool count_include_pad=True, Int? divisor_override=None)",
-           forms=_NN, doc="Mean over windows."),
+           forms=_NN, doc="Mean over windows.", exact_out=True, linear="self", batching="images"),
     helper("avg_pool2d_grad(Tensor grad, Shape input_size, Ints kernel_size, Ints? stride=None,"
            " Ints padding=0, Bool ceil_mode=False, Bool count_include_pad=True,"
-           " Int? divisor_override=None)", doc="Gradient of avg_pool2d."),
+           " Int? divisor_override=None)", doc="Gradient of avg_pool2d.", linear="grad",
+           batching="images"),
     *_pools(1),
     *_pools(2),
     *_pools(3),
     helper("adaptive_mean(Tensor self, Dim dim, Int count)",
-           doc="Means of ``count`` windows that cover a dimension, as equal as they can be."),
+           doc="Means of ``count`` windows that cover a dimension, as equal as they can be.",
+           linear="self", batching="dims"),
     helper("adaptive_mean_grad(Tensor grad, Dim dim, Int length)",
-           doc="Gradient of adaptive_mean."),
+           doc="Gradient of adaptive_mean.", linear="grad", batching="dims"),
     helper(f"adaptive_max(Tensor self, Dim dim, Int count){_PLACES}",
-           doc="Maxima of the windows of adaptive_mean, and their places in the dimension."),
+           doc="Maxima of the windows of adaptive_mean, and their places in the dimension.",
+           jvp="rule", batching="dims"),
     helper("fractional_indices(Tensor self, Tensor samples, Ints kernel_size, Ints output_size)",
            differentiable=False,
-           doc="Places of the maxima over windows whose steps are drawn at random."),
+           doc="Places of the maxima over windows whose steps are drawn at random.",
+           batching="samples"),
 )

@@ -8,9 +8,10 @@ _GRID = "Int interpolation_mode, Int padding_mode, Bool align_corners"
 
 OPDEFS = (
     kernel(f"resample(Tensor input, Shape size, {_MODE})", forms=(), out=False,
-           doc="Resampled along the dimensions after the second."),
+           doc="Resampled along the dimensions after the second.", linear="input",
+           batching="samples"),
     kernel(f"resample_grad(Tensor grad, Shape input_size, {_MODE})", forms=(), out=False,
-           doc="Gradient of resample."),
+           doc="Gradient of resample.", linear="grad", batching="samples"),
     composite(f"interpolate(Tensor input, {_SIZE}, Str mode='nearest', Bool? align_corners=None,"
               " Bool? recompute_scale_factor=None, Bool antialias=False)", forms=_NN,
               call="interpolate", doc="Images in another size."),
@@ -22,16 +23,17 @@ OPDEFS = (
               doc="interpolate with ``mode='bilinear', align_corners=True``."),
     # ---- grids
     helper(f"grid_sampler(Tensor input, Tensor grid, {_GRID})",
-           "The input at the places of a grid."),
+           "The input at the places of a grid.", autocast="float32", jvp="rule",
+           batching="samples"),
     helper(f"grid_sampler_grad(Tensor grad, Tensor input, Tensor grid, {_GRID})"
-           " -> (Tensor input, Tensor grid)", "Gradients of grid_sampler."),
+           " -> (Tensor input, Tensor grid)", "Gradients of grid_sampler.", batching="samples"),
     composite(f"grid_sampler_2d(Tensor input, Tensor grid, {_GRID})", forms=("function",),
-              doc="Images at the places of a grid, the modes as numbers."),
+              doc="Images at the places of a grid, the modes as numbers.", autocast="float32"),
     composite(f"grid_sampler_3d(Tensor input, Tensor grid, {_GRID})", forms=("function",),
-              doc="Volumes at the places of a grid, the modes as numbers."),
+              doc="Volumes at the places of a grid, the modes as numbers.", autocast="float32"),
     composite("grid_sample(Tensor input, Tensor grid, Str mode='bilinear',"
               " Str padding_mode='zeros', Bool? align_corners=None)", forms=_NN,
-              doc="Images or volumes at the places of a grid from -1 to 1."),
+              doc="Images or volumes at the places of a grid from -1 to 1.", autocast="float32"),
     composite("affine_grid_generator(Tensor theta, Shape size, Bool align_corners)",
               forms=("function",), doc="The places that an affine map sends a grid to."),
     composite("affine_grid(Tensor theta, Shape size, Bool? align_corners=None)", forms=_NN,

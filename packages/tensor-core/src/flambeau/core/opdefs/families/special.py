@@ -19,17 +19,19 @@ def _pair(name, doc, **facts):
 def _bessel(name, doc, domain=(0.2, 3.0), **facts):
     """A function of one number that is computed in double precision."""
     return kernel(f"{name}(Tensor self)", infer="special_one", forms=(), domain=domain,
+                  batching="pointwise",
                   aliases=(f"special.{name}",), doc=doc, **facts)
 
 
 def _polynomial(name, doc):
     return kernel(f"{name}(Operand input, Operand n)", infer="special_pair", forms=(),
-                  aliases=(f"special.{name}",), differentiable=False,
+                  aliases=(f"special.{name}",), differentiable=False, batching="pointwise",
                   doc=f"{doc}, of degree ``n``.")
 
 
 def _kernel(schema, run, doc, **facts):
-    return kernel(schema, infer="special_pair", run=run, inplace=True, doc=doc, **facts)
+    return kernel(schema, infer="special_pair", run=run, inplace=True, batching="pointwise",
+                  doc=doc, **facts)
 
 
 OPDEFS = (
@@ -53,7 +55,7 @@ OPDEFS = (
             "Regularized upper incomplete gamma function of ``other``, with parameter ``self``.",
             aliases=("special.gammaincc",)),
     kernel("zeta(Operand self, Operand other)", infer="special_pair", forms=(),
-           aliases=("special.zeta",),
+           aliases=("special.zeta",), batching="pointwise",
            doc="Hurwitz zeta function, the sum of ``(other + k)**-self``."),
     # ---- Bessel
     _real("i0", "Modified Bessel function of the first kind, order 0.", "i0",
@@ -85,7 +87,8 @@ OPDEFS = (
     _polynomial("laguerre_polynomial_l", "Laguerre polynomial"),
     _polynomial("legendre_polynomial_p", "Legendre polynomial"),
     # ---- error function and normal distribution
-    _real("erfinv", "Inverse of the error function.", "erfinv", domain=(-0.9, 0.9)),
+    _real("erfinv", "Inverse of the error function.", "erfinv", domain=(-0.9, 0.9),
+          autocast="float32 on gpu"),
     _real("erfcx", "``exp(x**2) * erfc(x)``.", "erfcx", forms=()),
     _real("ndtr", "Normal distribution function.", "ndtr", forms=()),
     _real("ndtri", "Inverse of the normal distribution function.", "ndtri", forms=(),

@@ -30,24 +30,30 @@ OPDEFS = (
     composite("count_nonzero(Tensor self, Dims? dim=None)", differentiable=False,
               call="count_nonzero", doc="How many elements are not zero."),
     composite("aminmax(Tensor self, *, Dim? dim=None, Bool keepdim=False)"
-              " -> (Tensor min, Tensor max)", call="aminmax", doc="Least and greatest values."),
+              " -> (Tensor min, Tensor max)", call="aminmax", doc="Least and greatest values.",
+              exact_out=True),
     # ---- norms and distances
     composite("norm(Tensor self, Object p='fro', Dims? dim=None, Bool keepdim=False,"
               " DType? dtype=None)", call="norm",
-              doc="The p-norm over dimensions; ``'nuc'`` of matrices."),
+              doc="The p-norm over dimensions; ``'nuc'`` of matrices.", autocast="float32 on gpu",
+              exact_out=True),
     composite("dist(Tensor self, Tensor other, Scalar p=2)",
-              doc="The p-norm of the difference."),
+              doc="The p-norm of the difference.", autocast="float32 on gpu"),
     composite("renorm(Tensor self, Scalar p, Dim dim, Scalar maxnorm)", inplace=True,
-              doc="Slices along a dimension scaled down to a greatest p-norm."),
-    composite("trace(Tensor self)", call="trace", doc="Sum of the diagonal of a matrix."),
+              doc="Slices along a dimension scaled down to a greatest p-norm.",
+              autocast="float32 on gpu", exact_out=True),
+    composite("trace(Tensor self)", call="trace", doc="Sum of the diagonal of a matrix.",
+              autocast="float32"),
     # ---- quantiles
     *(composite(f"{name}(Tensor self, Operand q, Dim? dim=None, Bool keepdim=False, *,"
-                " Str interpolation='linear')", doc=doc) for name, doc in (
+                " Str interpolation='linear')", doc=doc, autocast="float32", exact_out=True)
+      for name, doc in (
         ("quantile", "Quantiles along a dimension; NaN wins."),
         ("nanquantile", "Quantiles along a dimension of what is not NaN."))),
     # ---- differences and integrals
     composite("diff(Tensor self, Int n=1, Dim dim=-1, Tensor? prepend=None,"
-              " Tensor? append=None)", call="diff", doc="Differences of neighbours, n times."),
+              " Tensor? append=None)", call="diff", doc="Differences of neighbours, n times.",
+              exact_out=True),
     composite("trapezoid(Tensor y, *, Scalar dx=1, Dim dim=-1)", aliases=("trapz",),
               forms=("function",), call="trapezoid", doc="Integral by the trapezoidal rule."),
     composite("trapezoid[x](Tensor y, Tensor x, *, Dim dim=-1)", aliases=("trapz",),
@@ -61,7 +67,7 @@ OPDEFS = (
               doc="Derivatives along dimensions, estimated from neighbours."),
     # ---- histograms
     kernel("histc(Tensor self, Int bins=100, Scalar min=0, Scalar max=0)", differentiable=False,
-           doc="Counts in bins of equal width."),
+           doc="Counts in bins of equal width.", exact_out=True),
     kernel("bincount_of(Tensor self, Tensor? weights, Int size)", forms=(), out=False,
            differentiable=False, doc="How often each number from 0 occurs."),
     composite("bincount(Tensor self, Tensor? weights=None, Int minlength=0)",
@@ -70,10 +76,11 @@ OPDEFS = (
            differentiable=False, doc="Weights of points in the bins of a grid."),
     composite("histogram(Tensor self, Tensor bins, *, Tensor? weight=None, Bool density=False)"
               " -> (Tensor hist, Tensor bin_edges)", differentiable=False,
-              doc="Counts in bins with given edges."),
+              doc="Counts in bins with given edges.", exact_out=True),
     composite("histogram[count](Tensor self, Int bins=100, *, Floats? range=None,"
               " Tensor? weight=None, Bool density=False) -> (Tensor hist, Tensor bin_edges)",
-              differentiable=False, doc="Counts in bins of equal width, and their edges."),
+              differentiable=False, doc="Counts in bins of equal width, and their edges.",
+              exact_out=True),
     composite("histogramdd(Tensor self, Object bins, *, Floats? range=None, Tensor? weight=None,"
               " Bool density=False)", forms=("function",), differentiable=False, returns="Any",
               doc="Counts of points in the bins of a grid, and the edges."),

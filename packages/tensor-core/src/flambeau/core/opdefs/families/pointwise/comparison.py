@@ -47,7 +47,7 @@ OPDEFS = (
               doc="Whether the input is neither infinite nor NaN."),
     pointwise("signbit(Tensor self)", float="signbit(self)", int="self < 0", bool="self ^ self",
               unsigned="self != self", rule="bool", differentiable=False,
-              doc="Whether the sign bit is set."),
+              doc="Whether the sign bit is set.", exact_out=True),
     composite("equal(Tensor self, Tensor other)", differentiable=False,
               call="equal", returns="_bool",
               doc="Whether two tensors have the same shape and elements, as a Python bool."),
