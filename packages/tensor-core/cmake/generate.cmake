@@ -6,7 +6,9 @@ set(GENERATED_KERNEL_NAMES
   pw_activations.cpp pw_rare_arithmetic.cpp pw_comparison.cpp pw_rare_special.cpp
   pw_rare_activations.cpp pw_numbers.cpp pw_loss.cpp
   pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level, the longest first
-set(GENERATED_OTHER_NAMES op_index.h op_index.pxi pw_helpers.h tensor.pxi)   # headers and .pxi files, included by others
+# Headers and .pxi files, included by others.
+set(GENERATED_OTHER_NAMES op_index.h op_index.pxi opdef_enums.h opdef_enums.pxi pw_helpers.h
+  tensor.pxi)
 set(GENERATED_STUB_NAMES __init__.pyi fft.pyi linalg.pyi special.pyi amp/__init__.pyi
   core/_core.pyi core/functional.pyi core/ops.pyi
   signal/windows.pyi)    # .pyi files, installed into flambeau/

@@ -48,5 +48,5 @@ OPDEFS = (
     composite("istft(Tensor input, Int n_fft, Int? hop_length=None, Int? win_length=None,"
               " Tensor? window=None, Bool center=True, Bool normalized=False,"
               " Bool? onesided=None, Int? length=None, Bool return_complex=False)",
-              doc="The signal of which stft gave the transforms."),
+              doc="The signal of which stft gave the transforms.", raises_on_values=True),
 )

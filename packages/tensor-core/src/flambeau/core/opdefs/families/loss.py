@@ -6,27 +6,27 @@ _LOSS = "Str reduction='mean'"
 _LEGACY = "Object size_average=None, Object reduce=None, Str reduction='mean'"
 
 
-def _loss(schema, doc, call="", autocast="float32"):
-    return composite(schema, forms=_NN, doc=doc, call=call, autocast=autocast)
+def _loss(schema, doc, call="", autocast="float32", **facts):
+    return composite(schema, forms=_NN, doc=doc, call=call, autocast=autocast, **facts)
 
 
 OPDEFS = (
     helper("nll_loss_rows(Tensor self, Tensor target, Tensor? weight=None, Int reduction=1,"
            " Int ignore_index=-100) -> (Tensor result, Tensor total_weight)",
            doc="Negative log likelihood of rows; reduction 0 none, 1 mean, 2 sum.", jvp="rule",
-           batching="rule"),
+           batching="rule", raises_on_values=True),
     helper("nll_loss_grad(Tensor grad, Tensor self, Tensor target, Tensor? weight, Int reduction,"
            " Int ignore_index, Tensor total_weight)", doc="Gradient of nll_loss.", jvp="rule",
-           batching="rule"),
+           batching="rule", raises_on_values=True),
     composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood.",
-              autocast="float32"),
+              autocast="float32", raises_on_values=True),
     composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS}, Float label_smoothing=0.0)", forms=_NN,
               call="cross_entropy", doc="Negative log likelihood of the softmax of scores.",
-              autocast="float32"),
+              autocast="float32", raises_on_values=True),
     composite("mse_loss(Tensor input, Tensor target, Object size_average=None,"
               f" Object reduce=None, {_LOSS}, Tensor? weight=None)", forms=_NN,
               call="mse_loss", doc="Mean squared error; with weights, the weighted mean.",
@@ -52,7 +52,7 @@ OPDEFS = (
     composite("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None,"
               f" {_LEGACY})", forms=("nn",),
               doc="Mean of ``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100.",
-              autocast="float32"),
+              autocast="float32", raises_on_values=True),
     composite(f"smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, Float beta=1.0)",
               forms=("nn",),
               call="smooth_l1_loss",
@@ -70,7 +70,7 @@ OPDEFS = (
           "Mean of ``exp(input) - target * input``; ``full`` adds Stirling's approximation."),
     _loss("gaussian_nll_loss(Tensor input, Tensor target, Operand var, Bool full=False,"
           " Float eps=1e-06, Str reduction='mean')",
-          "Mean of ``(log(var) + (input - target)**2 / var) / 2``."),
+          "Mean of ``(log(var) + (input - target)**2 / var) / 2``.", raises_on_values=True),
     # ---- signs
     _loss(f"soft_margin_loss(Tensor input, Tensor target, {_LEGACY})",
           "Mean of ``log(1 + exp(-target * input))``, targets being 1 or -1."),
@@ -85,9 +85,10 @@ OPDEFS = (
     _loss("multi_margin_loss(Tensor input, Tensor target, Int p=1, Float margin=1.0,"
           f" Tensor? weight=None, {_LEGACY})",
           "Mean over the classes of ``max(0, margin - input[target] + input)**p``.",
-          "multi_margin_loss"),
+          "multi_margin_loss", raises_on_values=True),
     _loss(f"multilabel_margin_loss(Tensor input, Tensor target, {_LEGACY})",
-          "Hinges between the classes that ``target`` lists before its first -1 and all others."),
+          "Hinges between the classes that ``target`` lists before its first -1 and all others.",
+          raises_on_values=True),
     _loss("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None,"
           f" {_LEGACY})", "Binary cross entropy of scores, mean over the classes.",
           autocast=""),
@@ -102,13 +103,14 @@ OPDEFS = (
     # ---- sequences
     helper("ctc_loss_rows(Tensor log_probs, Tensor targets, Tensor input_lengths,"
            " Tensor target_lengths, Int blank=0)",
-           "Negative logarithms of the probability of each target.", jvp="rule"),
+           "Negative logarithms of the probability of each target.", jvp="rule",
+           raises_on_values=True),
     helper("ctc_loss_grad(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths,"
            " Tensor target_lengths, Tensor result, Int blank)",
-           "Gradient of ctc_loss for the scores before log_softmax."),
+           "Gradient of ctc_loss for the scores before log_softmax.", raises_on_values=True),
     composite("ctc_loss(Tensor log_probs, Tensor targets, Object input_lengths,"
               " Object target_lengths, Int blank=0, Str reduction='mean',"
               " Bool zero_infinity=False)", forms=_NN,
               doc="Negative log probability of sequences, summed over all alignments.",
-              autocast="float32"),
+              autocast="float32", raises_on_values=True),
 )

@@ -52,14 +52,14 @@ def _pools(n):
                     autocast=of_volumes,
                     doc="Maximum over windows that give the wanted size, and where it was.")
     yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN,
-                    autocast=of_planes,
+                    autocast=of_planes, raises_on_values=True,
                     doc="Zeros, but for the maxima of a pooling at the places they came from.")
     if n > 1:
         yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN, returns=_OR_PLACES,
-                        autocast=of_planes,
+                        autocast=of_planes, raises_on_values=True,
                         doc="Maximum over windows whose steps are drawn at random.")
         yield composite(f"fractional_max_pool{n}d_with_indices({_FRACTION}){_PLACES}", forms=_NN,
-                        autocast=of_planes,
+                        autocast=of_planes, raises_on_values=True,
                         doc="Maximum over windows at random steps, and where it was.")
 
 
@@ -75,7 +75,7 @@ OPDEFS = (
     helper(f"max_pool2d_values(Tensor self, {_POOL})", forms=(),
            doc="Maximum over windows, without where it was.", batching="images"),
     helper("max_pool2d_grad(Tensor grad, Tensor indices, Shape input_size)",
-           doc="Gradient of max_pool2d.", linear="grad", batching="images"),
+           doc="Gradient of max_pool2d.", linear="grad", batching="images", raises_on_values=True),
     helper("avg_pool2d(Tensor self, Ints kernel_size, Ints? stride=None, Ints padding=0,"
            " Bool ceil_mode=False, Bool count_include_pad=True, Int? divisor_override=None)",
            forms=_NN, doc="Mean over windows.", exact_out=True, linear="self", batching="images"),
@@ -97,5 +97,5 @@ OPDEFS = (
     helper("fractional_indices(Tensor self, Tensor samples, Ints kernel_size, Ints output_size)",
            differentiable=False,
            doc="Places of the maxima over windows whose steps are drawn at random.",
-           batching="samples"),
+           batching="samples", raises_on_values=True),
 )

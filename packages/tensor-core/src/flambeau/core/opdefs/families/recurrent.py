@@ -17,7 +17,7 @@ def _network(name, states, outputs, what):
                   f" Bool batch_first) -> ({outputs})", forms=("function",),
                   doc=f"{what} over sequences of one length."),
         composite(f"{name}[data](Tensor data, Tensor batch_sizes, {states} hx, Tensors params,"
-                  f" {_OPTIONS}) -> ({outputs})", forms=("function",),
+                  f" {_OPTIONS}) -> ({outputs})", forms=("function",), raises_on_values=True,
                   doc=f"{what} over packed sequences."),
     )
 

@@ -29,7 +29,7 @@ OPDEFS = (
     kernel("searchsorted(Tensor sorted_sequence, Operand input, *, Bool out_int32=False,"
            " Bool right=False, Str? side=None, Tensor? sorter=None)", forms=_FUNCTION,
            differentiable=False, doc="Where numbers belong in sorted sequences.", exact_out=True,
-           batching="rule"),
+           batching="rule", raises_on_values=True),
     kernel("bucketize(Operand input, Tensor boundaries, *, Bool out_int32=False,"
            " Bool right=False)", forms=_FUNCTION, differentiable=False,
            doc="Between which sorted boundaries numbers lie.", exact_out=True, batching="rule"),
@@ -39,11 +39,13 @@ OPDEFS = (
     composite("unique(Tensor self, Bool sorted=True, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
               returns=_SEVERAL,
-              doc="The different elements or slices, sorted; also where each went and how many."),
+              doc="The different elements or slices, sorted; also where each went and how many.",
+              dynamic_shape=True),
     composite("unique_consecutive(Tensor self, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
               returns=_SEVERAL,
-              doc="Elements or slices without those that equal their predecessor."),
+              doc="Elements or slices without those that equal their predecessor.",
+              dynamic_shape=True),
     composite("isin(Operand elements, Operand test_elements, *, Bool assume_unique=False,"
               " Bool invert=False)", forms=_FUNCTION, differentiable=False,
               call="isin", doc="Whether each element is among the test elements.", exact_out=True),

@@ -23,7 +23,8 @@ OPDEFS = (
     composite("nanmean(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)",
               doc="Mean of the elements that are not NaN."),
     composite("cov(Tensor self, *, Int correction=1, Tensor? fweights=None,"
-              " Tensor? aweights=None)", doc="Covariances of variables, one per row."),
+              " Tensor? aweights=None)", doc="Covariances of variables, one per row.",
+              raises_on_values=True),
     composite("corrcoef(Tensor self)",
               doc="Correlation coefficients of variables, one per row."),
     # ---- counts and extremes
@@ -36,7 +37,7 @@ OPDEFS = (
     composite("norm(Tensor self, Object p='fro', Dims? dim=None, Bool keepdim=False,"
               " DType? dtype=None)", call="norm",
               doc="The p-norm over dimensions; ``'nuc'`` of matrices.", autocast="float32 on gpu",
-              exact_out=True),
+              exact_out=True, raises_on_values=True),
     composite("dist(Tensor self, Tensor other, Scalar p=2)",
               doc="The p-norm of the difference.", autocast="float32 on gpu"),
     composite("renorm(Tensor self, Scalar p, Dim dim, Scalar maxnorm)", inplace=True,
@@ -46,7 +47,8 @@ OPDEFS = (
               autocast="float32"),
     # ---- quantiles
     *(composite(f"{name}(Tensor self, Operand q, Dim? dim=None, Bool keepdim=False, *,"
-                " Str interpolation='linear')", doc=doc, autocast="float32", exact_out=True)
+                " Str interpolation='linear')", doc=doc, autocast="float32", exact_out=True,
+                raises_on_values=True)
       for name, doc in (
         ("quantile", "Quantiles along a dimension; NaN wins."),
         ("nanquantile", "Quantiles along a dimension of what is not NaN."))),
@@ -67,11 +69,12 @@ OPDEFS = (
               doc="Derivatives along dimensions, estimated from neighbours."),
     # ---- histograms
     kernel("histc(Tensor self, Int bins=100, Scalar min=0, Scalar max=0)", differentiable=False,
-           doc="Counts in bins of equal width.", exact_out=True),
+           doc="Counts in bins of equal width.", exact_out=True, raises_on_values=True),
     kernel("bincount_of(Tensor self, Tensor? weights, Int size)", forms=(), out=False,
-           differentiable=False, doc="How often each number from 0 occurs."),
+           differentiable=False, doc="How often each number from 0 occurs.", raises_on_values=True),
     composite("bincount(Tensor self, Tensor? weights=None, Int minlength=0)",
-              differentiable=False, doc="How often each number from 0 occurs."),
+              differentiable=False, doc="How often each number from 0 occurs.",
+              raises_on_values=True, dynamic_shape=True),
     kernel("histogram_of(Tensor points, Tensors edges, Tensor? weight)", forms=(), out=False,
            differentiable=False, doc="Weights of points in the bins of a grid."),
     composite("histogram(Tensor self, Tensor bins, *, Tensor? weight=None, Bool density=False)"
@@ -80,8 +83,8 @@ OPDEFS = (
     composite("histogram[count](Tensor self, Int bins=100, *, Floats? range=None,"
               " Tensor? weight=None, Bool density=False) -> (Tensor hist, Tensor bin_edges)",
               differentiable=False, doc="Counts in bins of equal width, and their edges.",
-              exact_out=True),
+              exact_out=True, raises_on_values=True),
     composite("histogramdd(Tensor self, Object bins, *, Floats? range=None, Tensor? weight=None,"
               " Bool density=False)", forms=("function",), differentiable=False, returns="Any",
-              doc="Counts of points in the bins of a grid, and the edges."),
+              doc="Counts of points in the bins of a grid, and the edges.", raises_on_values=True),
 )
