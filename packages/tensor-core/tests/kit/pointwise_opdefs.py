@@ -19,6 +19,8 @@ def supports(opdef, kind: str) -> bool:
 
     Integers reach the floating formula of definitions whose result is floating in any case.
     """
+    if kind == "bool" and opdef.refuses_bools:
+        return False
     if kind in opdef.formulas:
         return True
     if opdef.call == "quotient_sum":    # integers divide in two ways, and which is meant is unsaid

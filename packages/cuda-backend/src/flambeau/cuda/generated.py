@@ -9,6 +9,7 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core.backends import Backend
+from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
 from flambeau.cuda import params, source
@@ -16,6 +17,7 @@ from flambeau.cuda import params, source
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
         "c128": "complex128"}
+_INEXACT = ("f32", "f64", "c64", "c128")
 _RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
            "random_permutation")
 #: Partial results kept in flight by a reduction.
@@ -73,8 +75,8 @@ class GeneratedBackend(Backend):
         kind = compute_kind(opdef, values)
         if kind == "c64" and in_double(opdef):
             kind = "c128"
-        if opdef.key == "pow" and kind in ("f32", "f64") and not _core.is_tensor(args[1]):
-            opdef, args = _as_product(opdef, args)
+        if kind in _INEXACT:
+            opdef, args = at_literal(opdef, args)
         return NotImplemented if kind is None else self._elementwise(opdef, kind, args, outs)
 
     def copy_into(self, out, value):
@@ -190,12 +192,6 @@ class _Fold:
             (self.data, here, there, *self.outs), self.dtypes, self.correction)
         self.backend.launch("reduce", self.kind, f"{self.name}_{stage}", threads, argument,
                             self.index)
-
-
-def _as_product(opdef, args):
-    """Powers of 2 and 3 as products, which the CPU computes too: the same bits, and faster."""
-    product = {2: source.find_opdef("square"), 3: source.CUBE}.get(args[1])
-    return (product, args[:1]) if product else (opdef, args)
 
 
 def _host_number(value):

@@ -13,6 +13,7 @@ from importlib import resources
 from flambeau.core.formula import helpers, parse, render_function
 from flambeau.core.opdefs import OPDEFS, OpDef
 from flambeau.core.opdefs.derived import derived_opdefs
+from flambeau.core.opdefs.literal import literal_opdefs
 from flambeau.core.opdefs.make import pointwise
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS
 from flambeau.core.promotion import result_kind
@@ -22,8 +23,6 @@ C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c
 
 #: Copies and fills: the identity in every kind.
 IDENTITY = pointwise("identity(Tensor self)", "self", bool="self", doc="The operand itself.")
-#: A float to the power of the number 3, a product as on the CPU.
-CUBE = pointwise("cube(Tensor self)", "self * self * self", doc="The third power.")
 
 #: Accumulators of reduction operators, and the kinds they have.
 _NUMBERS = ("f32", "f64", "i64", "c64", "c128")
@@ -49,7 +48,8 @@ class Module:
 
 @cache
 def _opdefs() -> dict[str, OpDef]:
-    return {opdef.key: opdef for opdef in (*OPDEFS, *derived_opdefs(OPDEFS), IDENTITY, CUBE)}
+    opdefs = (*OPDEFS, *derived_opdefs(OPDEFS), *literal_opdefs(OPDEFS), IDENTITY)
+    return {opdef.key: opdef for opdef in opdefs}
 
 
 def find_opdef(key: str) -> OpDef:

@@ -7,7 +7,7 @@ same operations as it would node by node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from flambeau.core.formula import Instr, Program, lower, parse
 from flambeau.core.formula.expr import Expr
 from flambeau.core.formula.literal import encode
+from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, OpDef
 from flambeau.core.opdefs.wide import in_double
 from flambeau.jit.convert import (
@@ -54,6 +55,7 @@ class Region:
 
 
 _INEXACT = ("float", "bfloat", "complex")
+_INEXACT_KINDS = ("f32", "f64", "c64", "c128")
 
 
 def can_lower(node: Node) -> bool:
@@ -69,9 +71,17 @@ def can_lower(node: Node) -> bool:
     if kind == "c64" and in_double(opdef):
         return False
     sources = [value.dtype for value in node.inputs]
+    if _is_open(opdef, node):
+        return False        # which formula it is, the run decides
     if opdef.refuses_integers and not any(dtype.startswith(_INEXACT) for dtype in sources):
         return False        # eager code says why
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
+
+
+def _is_open(opdef: OpDef, node: Node) -> bool:
+    """Whether a number that may have a formula of its own is known only when the graph runs."""
+    return any(param.name in opdef.literals and isinstance(arg, Slot | Dim)
+               for param, arg in zip(opdef.params, node.args, strict=True))
 
 
 def compute_kind(opdef: OpDef, node: Node) -> str | None:
@@ -129,16 +139,19 @@ class _Flattener:
         assert opdef is not None
         kind = compute_kind(opdef, node)
         assert kind is not None
-        results = self.splice(lower_opdef(opdef, kind), self.leaves(opdef, node, kind))
+        args: Sequence[Any] = node.args
+        if kind in _INEXACT_KINDS:
+            opdef, args = at_literal(opdef, args)
+        results = self.splice(lower_opdef(opdef, kind), self.leaves(opdef, args, kind))
         return [
             narrow(self.emit, registers, value.dtype)
             for registers, value in zip(results, node.outputs, strict=True)
         ]
 
-    def leaves(self, opdef: OpDef, node: Node, kind: str) -> dict[str, int]:
+    def leaves(self, opdef: OpDef, args: Sequence[Any], kind: str) -> dict[str, int]:
         """The register of every operand and scalar, by the name the formula calls it."""
         found: dict[str, int] = {}
-        for param, arg in zip(opdef.params, node.args, strict=True):
+        for param, arg in zip(opdef.params, args, strict=True):
             wanted = "bool" if param.role == "Mask" else kind
             if isinstance(arg, Value):
                 registers = convert(self.emit, self.made[arg], arg.dtype, wanted)

@@ -9,6 +9,7 @@ from pathlib import Path
 from flambeau.core.opdefs import OPDEFS
 from flambeau.core.opdefs.derived import derived_opdefs
 from flambeau.core.opdefs.families import MODULES
+from flambeau.core.opdefs.literal import literal_opdefs
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS, OpDef
 from flambeau.core.opdefs.wide import in_double
 
@@ -139,9 +140,9 @@ def _modules() -> dict[str, str]:
 
 
 def module_of(opdef: OpDef) -> str:
-    """The module that an operator, or the one it is a derivative of, is defined in."""
+    """The module that an operator is defined in, or the one it is a derivative or a case of."""
     modules = _modules()
-    return modules.get(opdef.symbol) or modules[opdef.symbol.rpartition("__d_")[0]]
+    return modules.get(opdef.symbol) or modules[re.split("__d_|__at_", opdef.symbol)[0]]
 
 
 @cache
@@ -152,5 +153,7 @@ def _written() -> int:
 
 @cache
 def pointwise_plans() -> list[PointwisePlan]:
+    """Pointwise definitions in the order of their kernels; those at literals come last."""
     opdefs = [opdef for opdef in all_opdefs() if opdef.category == "pointwise"]
+    opdefs += literal_opdefs(OPDEFS)
     return [PointwisePlan(opdef, i) for i, opdef in enumerate(opdefs)]

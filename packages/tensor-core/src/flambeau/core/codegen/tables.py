@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 
 from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_opdefs, pointwise_plans
+from flambeau.core.opdefs.literal import literal_opdef
 from flambeau.core.opdefs.opdef import CATEGORIES, DTYPE_RULES, KINDS, ROLES, OpDef, Param
 
 _CATEGORY = {"pointwise": "FL_POINTWISE", "reduction": "FL_REDUCTION", "view": "FL_VIEW_OP",
@@ -142,8 +143,24 @@ def _default(opdef: OpDef, p: Param) -> str:
     return f"integer({value})"
 
 
+def _literals(opdef: OpDef) -> tuple[str, str]:
+    """The table of numbers that have kernels of their own, and what the definition says of it."""
+    if not opdef.literals:
+        return "", "nullptr, 0, 0"
+    (name, values), = opdef.literals.items()
+    if opdef.operands[-1].name != name:
+        raise ValueError(f"{opdef.key}: literals are those of the last operand, not of {name}")
+    kernels = {p.opdef.key: p.index for p in pointwise_plans()}
+    cells = ", ".join(f"{{{value!r}, {kernels[literal_opdef(opdef, name, value).key]}}}"
+                      for value in values)
+    table = f"static const fl_pw_literal l_{opdef.symbol}[] = {{{cells}}};\n"
+    index = [p.name for p in opdef.params].index(name)
+    return table, f"l_{opdef.symbol}, {len(values)}, {index}"
+
+
 def _pointwise(opdef: OpDef) -> str:
     plan = {p.opdef.key: p for p in pointwise_plans()}[opdef.key]
+    table, literals = _literals(opdef)
     names = [p.name for p in opdef.params]
     operands = ", ".join(str(names.index(p.name)) for p in opdef.operands)
     masks = ", ".join(str(int(p.role == "Mask")) for p in opdef.operands)
@@ -151,9 +168,10 @@ def _pointwise(opdef: OpDef) -> str:
     bits = sum(1 << KINDS.index(k) for k in plan.kinds) | plan.has_unsigned << len(KINDS)
     results = ", ".join(str(KINDS.index(plan.result_kind(k))) for k in KINDS)
     writes = ", ".join(str(w) for w in plan.writes)
-    return (f"static const fl_pointwise w_{opdef.symbol} = {{{len(opdef.operands)}, "
+    return (f"{table}static const fl_pointwise w_{opdef.symbol} = {{{len(opdef.operands)}, "
             f"{len(opdef.scalars)}, {len(opdef.outputs)}, {bits}, {{{operands}}}, {{{masks}}}, "
-            f"{{{scalars}}}, {{{results}}}, {{{writes}}}, {plan.index}, nullptr, {{}}}};\n")
+            f"{{{scalars}}}, {{{results}}}, {{{writes}}}, {plan.index}, nullptr, {{}}, "
+            f"{literals}}};\n")
 
 
 def _entry(index: int, opdef: OpDef) -> str:

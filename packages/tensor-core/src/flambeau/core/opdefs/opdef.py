@@ -100,6 +100,7 @@ class OpDef:
     category: str
     rule: str = "promote"
     formulas: dict[str, str] = field(default_factory=dict)
+    literals: dict[str, tuple[float, ...]] = field(default_factory=dict)    # see literal.py
     forms: tuple[str, ...] = ("function", "method")
     inplace: bool = False
     out: bool = True
@@ -200,6 +201,11 @@ class OpDef:
     def refuses_integers(self) -> bool:
         """Whether there is no result of integers, though a floating one could be computed."""
         return self.call == "quotient_sum"
+
+    @property
+    def refuses_bools(self) -> bool:
+        """Whether bool is computed beside a number alone."""
+        return self.call == "power"
 
     @property
     def signature(self) -> str:

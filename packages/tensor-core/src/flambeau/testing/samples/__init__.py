@@ -108,6 +108,8 @@ def has_formula(opdef: OpDef, dtype: str) -> bool:
     assert kind in FORMULA_OF_KIND.values()
     if opdef.refuses_integers and kind in ("int", "bool"):
         return False
+    if opdef.refuses_bools and kind == "bool":
+        return False
     return kind in opdef.formulas or (floats and "float" in opdef.formulas)
 
 

@@ -6,10 +6,21 @@ times the sine of zero is zero.
 
 from __future__ import annotations
 
-from ..expr import Expr, call
+from collections.abc import Callable
+
+from ..expr import Expr, call, const, is_const
 from ..parts import Pair
 from ..registry import define
-from .complex import is_zero, over_i, scaled, square, times_i
+from .complex import (
+    is_zero,
+    over_i,
+    reciprocal,
+    rsqrt,
+    scaled,
+    square,
+    square_root,
+    times_i,
+)
 from .tools import INF, absolute, copysign, eq, mul_err, select, sqrt
 
 LN2 = 0.6931471805599453
@@ -118,7 +129,13 @@ def silu(z: Pair) -> Pair:
 
 @define("pow", "complex")
 def power(z: Pair, w: Pair) -> Pair:
-    """exp(w log(z)); exact squares; 1 for w = 0, 0 for z = 0 and a positive real part of w."""
+    """exp(w log(z)); exact squares; 1 for w = 0, 0 for z = 0 and a positive real part of w.
+
+    Literals become products, quotients and roots, as in powers of real numbers.
+    """
+    for exponent, short in SHORT_POWERS.items():
+        if is_const(w.re, exponent) and is_const(w.im, 0.0):
+            return short(z)
     value = exp(w * log(z))
     twice = square(z)
     two = eq(w.re, 2.0) & eq(w.im, 0.0)
@@ -127,6 +144,19 @@ def power(z: Pair, w: Pair) -> Pair:
     re = select(one, 1.0, select(zero, 0.0, select(two, twice.re, value.re)))
     im = select(one | zero, 0.0, select(two, twice.im, value.im))
     return Pair(re, im)
+
+
+#: The exponents are those of real powers.
+SHORT_POWERS: dict[float, Callable[[Pair], Pair]] = {
+    0.0: lambda z: Pair(const(1.0), const(0.0)),
+    1.0: lambda z: z,
+    2.0: square,
+    3.0: lambda z: z * z * z,
+    -1.0: reciprocal,
+    -2.0: lambda z: reciprocal(z * z),
+    0.5: square_root,
+    -0.5: rsqrt,
+}
 
 
 def _hyperbolic(x: Expr) -> tuple[Expr, Expr, Expr]:

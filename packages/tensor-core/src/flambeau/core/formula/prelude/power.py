@@ -33,8 +33,8 @@ _LN2_LOW = 1.90821492927058770002e-10
 
 @define("pow", "float")
 def power(x: Expr, y: Expr, *, dtype: str) -> Expr:
-    """x**y; small integers and 1/2 as literals become products and roots."""
-    for exponent, short in _SHORT.items():
+    """x**y; the literals of ``SHORT_POWERS`` become products, quotients and roots."""
+    for exponent, short in SHORT_POWERS.items():
         if is_const(y, exponent):
             return short(x)
     size = _power_f32(absolute(x), y) if dtype == "f32" else _power_f64(absolute(x), y)
@@ -79,13 +79,17 @@ def _infinite(x: Expr, y: Expr, value: Expr) -> Expr:
     return select(eq(absolute(x), INF) | eq(absolute(y), INF), INF, value)
 
 
-_SHORT: dict[float, Callable[[Expr], Expr]] = {
+#: Powers that have a shorter formula. As in PyTorch, those of -0 and -inf by 0.5 are what ``sqrt``
+#: gives, not what a tensor of exponents does.
+SHORT_POWERS: dict[float, Callable[[Expr], Expr]] = {
     0.0: lambda x: const(1.0),
     1.0: lambda x: x,
     2.0: lambda x: x * x,
     3.0: lambda x: x * x * x,
     -1.0: lambda x: 1.0 / x,
     -2.0: lambda x: 1.0 / (x * x),
+    0.5: sqrt,
+    -0.5: lambda x: 1.0 / sqrt(x),
 }
 
 

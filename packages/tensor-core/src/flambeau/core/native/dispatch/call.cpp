@@ -3,6 +3,7 @@
 #include "dispatch/older_order.h"
 #include "dispatch/python.h"
 #include "op_index.h"
+#include <cmath>
 
 PyObject *fl_results(const fl_op *op, fl_value *out) {
     if (op->nouts == 1)
@@ -220,11 +221,14 @@ static int operand(PyObject *o, const fl_op *op, int i, fl_value *v, fl_arena *a
     return 0;
 }
 
-/* Under the array API's rule x // y and x % y of floats are its own: what it wants of infinities and
- * of the sign of zero is not what PyTorch gives. */
+/* Under the array API's rule x // y, x % y and x ** 0.5 of floats are its own: what it wants of
+ * infinities and of the sign of zero is not what PyTorch gives. */
 static bool standard_differs(const fl_op *op, const fl_value *v, bool inplace) {
-    if (FL_LIKELY(!fl_promote_by_dtype) ||
-        (op->index != FL_OP_floor_divide && op->index != FL_OP_remainder))
+    if (FL_LIKELY(!fl_promote_by_dtype))
+        return false;
+    if (op->index == FL_OP_pow)
+        return v[1].tag == FL_FLOAT && fabs(v[1].d) == 0.5;
+    if (op->index != FL_OP_floor_divide && op->index != FL_OP_remainder)
         return false;
     bool floats[2];
     for (int i = 0; i < 2; i++)

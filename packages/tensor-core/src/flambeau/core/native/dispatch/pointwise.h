@@ -19,6 +19,12 @@ union fl_scalar {
 typedef void (*fl_pw_fn)(const void *code, const void *const *in, void *const *out,
                          const fl_scalar *scalars, int64_t n);
 
+/* A number of an operand with which the formula is another one: see opdefs/literal.py. */
+struct fl_pw_literal {
+    double value;
+    uint32_t kernel;                        /* row number in the kernel table */
+};
+
 struct fl_pointwise {
     uint8_t n_in, n_scalars, n_out;
     uint8_t kinds;                          /* bit k: there is a kernel number k */
@@ -30,6 +36,8 @@ struct fl_pointwise {
     uint32_t kernel;                        /* row number in the kernel table */
     fl_pw_fn run_code;                      /* rows registered at run time: the interpreter */
     const void *code[FL_KIND_COUNT];        /* and its bytecode */
+    const fl_pw_literal *literals;          /* null for most */
+    uint8_t n_literals, literal_param;      /* that parameter is the last operand */
 };
 
 /* Kernel table of the running ISA level: [row][kind]. Behind the kinds stands the kernel of uint64
@@ -67,7 +75,7 @@ bool fl_pw_memory_order(const fl_pointwise *pw, const fl_value *in, int ndim,
                         const int64_t *shape, int *order);
 void fl_pw_load_number(const fl_value &v, int kind, void *element);
 void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
-fl_pw_fn fl_pw_kernel(const fl_op *op, const fl_pointwise *pw, int kind, const fl_value *in);
+fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind, const fl_value *in);
 /* Run a kernel over operands that share a shape; ops holds n_in inputs, then n_out outputs. */
 void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_in, int n_out,
                  fl_operand *ops, int ndim, const int64_t *shape);

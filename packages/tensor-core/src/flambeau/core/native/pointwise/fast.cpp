@@ -99,7 +99,7 @@ static void run_simple(const fl_op *op, const fl_pointwise *pw, const fl_value *
         step[k] = 0;
         has_numbers = true;
     }
-    fl_pw_fn fn = fl_pw_kernel(op, pw, kind, in);
+    fl_pw_fn fn = fl_pw_kernel(pw, kind, in);
     char *out = result->data;
     if (!has_numbers || n <= FL_TILE) {
         void *outs[1] = {out};

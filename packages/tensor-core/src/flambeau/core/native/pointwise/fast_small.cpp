@@ -93,7 +93,7 @@ int fl_call_few(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_scalar scalars[FL_PW_MAX_SCALARS];
     fl_pw_load_scalars(pw, in, kind, scalars);
     void *outs[1] = {result->data};
-    fl_pw_kernel(op, pw, kind, in)(pw->code[kind], ptr, outs, scalars, model->numel);
+    fl_pw_kernel(pw, kind, in)(pw->code[kind], ptr, outs, scalars, model->numel);
     out[0].tag = FL_TENSOR;
     out[0].t = result;
     return 0;

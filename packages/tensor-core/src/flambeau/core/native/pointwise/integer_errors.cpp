@@ -119,9 +119,8 @@ int check_divisor(const fl_op *op, const fl_value *in, int n) {
     return zero_error(op, t->dtype, place);
 }
 
-/* PyTorch has x ** True and x ** False of a bool tensor, which are x and ones. */
-bool is_bool_power(const fl_value &base, const fl_value &exponent) {
-    return exponent.tag == FL_BOOLEAN && base.tag == FL_TENSOR && base.t->dtype == FL_BOOL;
+bool is_bool(const fl_value &v) {
+    return v.tag == FL_TENSOR ? v.t->dtype == FL_BOOL : v.tag == FL_BOOLEAN;
 }
 
 /* The dtype of whole tensors that say what a number becomes; -1 where there are none, or several
@@ -151,13 +150,24 @@ int check_numbers(const fl_op *op, const fl_value *in, int n, int first) {
 }
 
 int negative_power(const fl_op *op, const fl_value *in) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "%s: Integers to negative integer powers are not allowed: got a tensor of dtype "
-                 "%s and the exponent %lld, whose results are fractions; write x.to(flambeau.float32) "
-                 "** %lld",
-                 fl_op_title(op), fl_dtype_name(in[0].t->dtype), (long long)in[1].i,
-                 (long long)in[1].i);
-    return -1;
+    long long exponent = in[1].i;
+    return fl_error(FL_RUNTIME_ERROR,
+                    "%s: Integers to negative integer powers are not allowed: got a tensor of dtype "
+                    "%s and the exponent %lld, whose results are fractions; write "
+                    "x.to(flambeau.float32) ** %lld",
+                    fl_op_title(op), fl_dtype_name(in[0].t->dtype), exponent, exponent);
+}
+
+/* Powers that have no answer: fractions of integers, and bools but for a tensor ** True or False. */
+int check_power(const fl_op *op, const fl_value *in) {
+    const fl_value &base = in[0], &exponent = in[1];
+    if (exponent.tag == FL_INT && exponent.i < 0 && base.tag == FL_TENSOR && is_whole(base))
+        return negative_power(op, in);
+    bool has_answer = base.tag == FL_TENSOR && exponent.tag == FL_BOOLEAN;
+    if (is_bool(base) && is_bool(exponent) && !has_answer)
+        return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype bool; convert with "
+                        "x.to(flambeau.int64) or x.float() first", fl_op_title(op));
+    return 0;
 }
 
 }  // namespace
@@ -175,18 +185,17 @@ int fl_call_choice(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_call_pointwise(op, in, n, out);
 }
 
+/* For what does not pass through the call: traced programs, batches, other devices. */
+extern "C" int fl_infer_pointwise(const fl_op *op, const fl_value *in, int n, fl_spec *outs);
+extern "C" int fl_infer_power(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    return check_power(op, in) < 0 ? -1 : fl_infer_pointwise(op, in, n, outs);
+}
+
 int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    const fl_value &exponent = in[1];
-    if (exponent.tag == FL_INT && exponent.i < 0 && in[0].tag == FL_TENSOR && is_whole(in[0]))
-        return negative_power(op, in);
+    if (FL_UNLIKELY(check_power(op, in) < 0))
+        return fl_raise();
     if (FL_UNLIKELY(check_numbers(op, in, n, 1) < 0))
         return -1;
-    if (FL_UNLIKELY(is_bool_power(in[0], exponent))) {
-        const fl_op *either = &fl_builtin_ops[FL_OP_bitwise_or];
-        fl_value both[2] = {in[0], exponent};
-        both[1].i = !exponent.i;
-        return either->call(either, both, 2, out);
-    }
     return fl_call_pointwise(op, in, n, out);
 }
 

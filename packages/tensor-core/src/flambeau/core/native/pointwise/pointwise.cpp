@@ -1,6 +1,5 @@
 /* infer and run of every pointwise operator. */
 #include "dispatch/pointwise.h"
-#include "pointwise/kernels/power.h"
 #include "op_index.h"
 #include "pointwise/narrow.h"
 
@@ -213,28 +212,22 @@ void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl
     }
 }
 
-/* Floats to the power of a small whole number are products, to that of a half roots. Roots give
- * what PyTorch gives of -0 and -inf, which is not what the array API wants of powers. */
-static fl_pw_fn short_power(const fl_value &exponent, int kind) {
-    if (exponent.tag == FL_TENSOR || (kind != FL_K_F32 && kind != FL_K_F64))
+/* The kernel of a formula with a number in it, if there is one for this number and kind. */
+static fl_pw_fn literal_kernel(const fl_pointwise *pw, int kind, const fl_value *in) {
+    const fl_value &v = in[pw->literal_param];
+    if (v.tag == FL_TENSOR || (v.tag == FL_COMPLEX && v.c[1] != 0))
         return nullptr;
-    const fl_power_kernels *kernels = FL_PICK(fl_power_kernels);
-    double p = fl_as_double(exponent);
-    bool wide = kind == FL_K_F64;
-    bool roots = !fl_promote_by_dtype;
-    return p == 2               ? kernels->square[wide]
-           : p == 3             ? kernels->cube[wide]
-           : p == -1            ? kernels->inverse[wide]
-           : p == -2            ? kernels->inverse_square[wide]
-           : roots && p == 0.5  ? kernels->root[wide]
-           : roots && p == -0.5 ? kernels->inverse_root[wide]
-                                : nullptr;
+    double value = fl_as_double(v);
+    for (int k = 0; k < pw->n_literals; k++)
+        if (pw->literals[k].value == value)
+            return fl_pw_kernels[pw->literals[k].kernel][kind];
+    return nullptr;
 }
 
-fl_pw_fn fl_pw_kernel(const fl_op *op, const fl_pointwise *pw, int kind, const fl_value *in) {
-    fl_pw_fn short_one = op->index == FL_OP_pow ? short_power(in[1], kind) : nullptr;
-    if (short_one)
-        return short_one;
+fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind, const fl_value *in) {
+    fl_pw_fn literal = pw->literals ? literal_kernel(pw, kind, in) : nullptr;
+    if (literal)
+        return literal;
     return pw->run_code ? pw->run_code : fl_pw_kernels[pw->kernel][kind];
 }
 
@@ -294,7 +287,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         o.kind = pw->result_kind[kind];
         memcpy(o.strides, outs[k]->strides, sizeof(int64_t) * (size_t)ndim);
     }
-    fl_pw_fn kernel = fl_pw_kernel(op, pw, is_unsigned ? FL_PW_UNSIGNED : kind, in);
+    fl_pw_fn kernel = fl_pw_kernel(pw, is_unsigned ? FL_PW_UNSIGNED : kind, in);
     bool is_direct = compute == fl_dtype_of_kind[kind];     /* others are converted tile by tile */
     if (pw->run_code && is_direct && outs[0]->numel * fl_itemsize(compute) * pw->n_in > CACHE_BYTES)
         kernel = fl_bytecode_interpreter(true);

@@ -1,4 +1,5 @@
 """Arithmetic."""
+from flambeau.core.formula.prelude.power import SHORT_POWERS
 from flambeau.core.opdefs.make import composite, helper, pointwise
 
 OPDEFS = (
@@ -50,8 +51,10 @@ OPDEFS = (
               derive=False, doc="The input times itself."),
     pointwise("pow(Operand self, Operand exponent)", float="pow(self, exponent)",
               int="pow(self, exponent)", complex="pow(self, exponent)",
-              unsigned="unsigned_power(self, exponent)", inplace=True, dunder="pow",
-              call="power", domain=(0.1, 3.0), doc="Raises to a power.", autocast="float32 on gpu"),
+              unsigned="unsigned_power(self, exponent)", bool="self | ~exponent",
+              literals={"exponent": tuple(SHORT_POWERS)}, inplace=True, dunder="pow",
+              infer="power", call="power", domain=(0.1, 3.0), doc="Raises to a power.",
+              autocast="float32 on gpu"),
     pointwise("maximum(Tensor self, Tensor other)", float="maximum(self, other)",
               int="maximum(self, other)", unsigned="unsigned_maximum(self, other)",
               bool="self | other",
