@@ -11,7 +11,7 @@ from __future__ import annotations
 def find(symbol: str):
     """The function that serves a composite."""
     from flambeau.core.composites import attention, conv, norm, recurrent, reduce, sort, special
-    from flambeau.core.composites.fft import fft, stft
+    from flambeau.core.composites.fft import stft
     from flambeau.core.composites.index import embedding, indices
     from flambeau.core.composites.linalg import decompositions, norms, systems
     from flambeau.core.composites.loss import ctc, losses, margins
@@ -32,7 +32,7 @@ def find(symbol: str):
     for module in (shapes, movement, joins, rearrange, indices, sort, arithmetic, comparison,
                    complex, numbers, special, products, attention, norm, embedding, activations,
                    losses, decompositions, systems, norms, moments, histograms, random, dropout,
-                   conv, pooling, fractional, margins, interpolate, grids, ctc, fft, stft,
+                   conv, pooling, fractional, margins, interpolate, grids, ctc, stft,
                    recurrent, reduce):
         function = getattr(module, symbol, None)
         if function is not None:
