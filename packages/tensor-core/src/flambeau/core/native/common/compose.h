@@ -143,6 +143,10 @@ static inline int fl_compose_result(const fl_op *op, const fl_value *in, int n, 
     return fl_compose_result(op, in, n, out, (PyObject *)result);
 }
 
+/* The result of a composite for the target that the caller gave: computed without one, then written
+ * to it. Where a gradient is recorded, what the target held before is read from a clone. */
+int fl_compose_for_target(const fl_op *op, const fl_value *in, int n, fl_value *out);
+
 /* Whether a composite may take its short way: results that go to a given tensor, and arguments
  * that are out of the ordinary, are the business of the function in Python (fl_call_composite). */
 static inline bool fl_is_short(const fl_value *out, bool ordinary) {

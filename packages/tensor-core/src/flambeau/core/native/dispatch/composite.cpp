@@ -55,6 +55,33 @@ static int take_result(const fl_op *op, const fl_value *in, int n, fl_value *out
     return 0;
 }
 
+/* Whether the operators that a composite calls save what its target holds now. */
+static bool saves_target(const fl_value *in, int n, const fl_value *out) {
+    return out[0].tag == FL_TENSOR && fl_the_tape && (fl_thread.mode & FL_M_GRAD) &&
+           fl_any_requires_grad(in, n);
+}
+
+int fl_compose_for_target(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_value args[FL_MAX_PARAMS], result[1];
+    PyObject *clone = nullptr;
+    memcpy(args, in, sizeof(fl_value) * (size_t)n);
+    for (int i = 0; saves_target(in, n, out) && i < n; i++) {
+        if (in[i].tag != FL_TENSOR || in[i].t != out[0].t)
+            continue;
+        if (!clone && !(clone = box_apart(&in[i])))
+            return -1;
+        args[i].o = clone;
+    }
+    result[0].tag = FL_NONE;
+    int status = op->call(op, args, n, result);
+    Py_XDECREF(clone);
+    if (status < 0)
+        return -1;
+    status = write_result(op, in, n, out, result[0].o);
+    Py_DECREF(result[0].o);
+    return status;
+}
+
 /* A composite with several outputs gives a tuple of them. */
 static int take_results(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
     if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != op->nouts) {
@@ -102,11 +129,10 @@ static int box_arguments(const fl_value *in, int n, const fl_tensor *apart, PyOb
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     PyObject *args[FL_MAX_PARAMS + 1], *result = nullptr;   /* the first is the callee's to use */
     fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
-    bool saves = target && fl_the_tape && (fl_thread.mode & FL_M_GRAD) &&
-                 fl_any_requires_grad(in, n);
     PyObject *function = composite_function(op);
     int made = 0;
-    if (function && box_arguments(in, n, saves ? target : nullptr, args + 1, &made) == 0)
+    if (function && box_arguments(in, n, saves_target(in, n, out) ? target : nullptr, args + 1,
+                                  &made) == 0)
         result = PyObject_Vectorcall(function, args + 1,
                                      (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     for (int i = 1; i <= made; i++)

@@ -1,9 +1,20 @@
-/* Products under the names that fix the dimensions of their operands, and what adds to them.
- * Results of the operands' own dtype here; other dtypes, targets and errors in Python. */
+/* Products under the names that fix the dimensions of their operands, and what adds to them. */
 #include "common/compose.h"
 
-static bool have_dims(const fl_value *in, int left, int right) {
-    return in[0].t->ndim == left && in[1].t->ndim == right;
+/* Operands of these many dimensions, from parameter `first` on. */
+static int expect_dims(const fl_op *op, const fl_value *in, int first, int left, int right) {
+    static const char *const KINDS[] = {"", "a vector", "a matrix", "a stack of matrices"};
+    for (int i = 0; i < 2; i++) {
+        int wanted = i ? right : left;
+        const fl_tensor *x = in[first + i].t;
+        if (FL_LIKELY(x->ndim == wanted))
+            continue;
+        fl_error(FL_RUNTIME_ERROR, "%s(): argument '%s' must be %s (%d dimensions), got shape %s; "
+                 "use matmul for other shapes", op->name, op->params[first + i].name,
+                 KINDS[wanted], wanted, fl_shape_text(x->shape, x->ndim));
+        return fl_raise();
+    }
+    return 0;
 }
 
 static fl_tensor *multiplied(const fl_value &left, const fl_value &right) {
@@ -12,8 +23,8 @@ static fl_tensor *multiplied(const fl_value &left, const fl_value &right) {
 
 static int product(const fl_op *op, const fl_value *in, int n, fl_value *out, int left,
                    int right) {
-    if (!fl_is_short(out, have_dims(in, left, right)))
-        return fl_call_composite(op, in, n, out);
+    if (expect_dims(op, in, 0, left, right) < 0)
+        return -1;
     return fl_compose_result(op, in, n, out, multiplied(in[0], in[1]));
 }
 
@@ -29,24 +40,21 @@ int fl_call_mv(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return product(op, in, n, out, 2, 1);
 }
 
-/* Vectors of one length: dot, and vdot and inner of numbers that are their own conjugates. */
+/* dot, and vdot, which conjugates its first vector. */
 int fl_call_dot(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    bool plain = have_dims(in, 1, 1) && in[0].t->numel == in[1].t->numel &&
-                 (op == &fl_builtin_ops[FL_OP_dot] || !fl_is_complex(in[0].t->dtype));
-    if (!fl_is_short(out, plain))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, multiplied(in[0], in[1]));
-}
-
-int fl_call_inner(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (have_dims(in, 1, 1))
-        return fl_call_dot(op, in, n, out);
-    if (!fl_is_short(out, have_dims(in, 2, 2) && in[0].t->shape[1] == in[1].t->shape[1]))
-        return fl_call_composite(op, in, n, out);
-    Made turned(fl_compose(FL_OP_t, in[1]));
-    if (!turned)
+    if (expect_dims(op, in, 0, 1, 1) < 0)
         return -1;
-    return fl_compose_result(op, in, n, out, multiplied(in[0], fl_tensor_value(turned)));
+    if (in[0].t->numel != in[1].t->numel) {
+        PyErr_Format(PyExc_RuntimeError, "%s(): inconsistent tensor size, expected tensors of the "
+                     "same number of elements, got %lld and %lld", op->name,
+                     (long long)in[0].t->numel, (long long)in[1].t->numel);
+        return -1;
+    }
+    if (op == &fl_builtin_ops[FL_OP_dot] || !fl_is_complex(in[0].t->dtype))
+        return fl_compose_result(op, in, n, out, multiplied(in[0], in[1]));
+    Made conjugate(fl_compose(FL_OP_conj, in[0]));
+    return conjugate ? fl_compose_result(op, in, n, out,
+                                         multiplied(fl_tensor_value(conjugate), in[1])) : -1;
 }
 
 static fl_tensor *outer_product(const fl_value &left, const fl_value &right) {
@@ -55,67 +63,45 @@ static fl_tensor *outer_product(const fl_value &left, const fl_value &right) {
 }
 
 int fl_call_outer(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, have_dims(in, 1, 1)))
-        return fl_call_composite(op, in, n, out);
+    if (expect_dims(op, in, 0, 1, 1) < 0)
+        return -1;
     return fl_compose_result(op, in, n, out, outer_product(in[0], in[1]));
-}
-
-/* ---- Kronecker product of few elements ------------------------------------------------------- */
-
-static const int64_t FEW = 1 << 10;     /* beyond, whole rows are multiplied: see kron in Python */
-
-/* [a, b] * [c, d] as [a, 1, b, 1] * [1, c, 1, d]. */
-static fl_tensor *kronecker(const fl_value &x, const fl_value &y) {
-    const int64_t *s = x.t->shape, *t = y.t->shape;
-    int64_t spread[] = {s[0], 1, s[1], 1};
-    int64_t merged[] = {fl_wrapping_mul(s[0], t[0]), fl_wrapping_mul(s[1], t[1])};
-    int64_t rows[] = {t[0], 1, t[1]};
-    Made left(fl_compose(FL_OP_reshape, x, fl_ints_value(spread, 4)));
-    if (!left)
-        return nullptr;
-    Made right(fl_compose(FL_OP_reshape, y, fl_ints_value(rows, 3)));
-    if (!right)
-        return nullptr;
-    Made all(fl_compose(FL_OP_mul, fl_tensor_value(left), fl_tensor_value(right)));
-    return all ? fl_compose(FL_OP_view, fl_tensor_value(all), fl_ints_value(merged, 2)) : nullptr;
-}
-
-int fl_call_kron(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    bool plain = have_dims(in, 2, 2) && in[0].t->numel <= FEW && in[1].t->numel <= FEW &&
-                 in[0].t->numel * in[1].t->numel <= FEW;
-    /* the product of samples need not be in C order, as the view wants */
-    plain = plain && !((in[0].t->flags | in[1].t->flags) >> FL_LEVEL_SHIFT);
-    if (!fl_is_short(out, plain))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, kronecker(in[0], in[1]));
 }
 
 /* ---- beta * self + alpha * product ----------------------------------------------------------- */
 
-/* Whether all are of one dtype in which numbers are added as they are multiplied. */
-static bool sums_in_place(const fl_value *in) {
-    int dtype = in[0].t->dtype;
-    return (dtype == FL_F32 || dtype == FL_F64 || fl_is_complex(dtype)) &&
-           in[1].t->dtype == dtype && in[2].t->dtype == dtype;
+static bool is_inexact(const fl_tensor *x) {
+    return fl_is_float(x->dtype) || fl_is_complex(x->dtype);
 }
 
-static bool expands_to(const fl_tensor *x, const fl_tensor *result) {
+static int check_expands(const fl_op *op, const fl_tensor *x, const fl_tensor *result) {
     int pad = result->ndim - x->ndim;
-    for (int i = 0; i < x->ndim && pad >= 0; i++)
-        if (x->shape[i] != 1 && x->shape[i] != result->shape[pad + i])
-            return false;
-    return pad >= 0;
+    bool fits = pad >= 0;
+    for (int i = 0; i < x->ndim && fits; i++)
+        fits = x->shape[i] == 1 || x->shape[i] == result->shape[pad + i];
+    if (FL_LIKELY(fits))
+        return 0;
+    fl_error(FL_RUNTIME_ERROR, "%s(): self of shape %s cannot be expanded to the shape of the "
+             "product, %s", op->name, fl_shape_text(x->shape, x->ndim),
+             fl_shape_text(result->shape, result->ndim));
+    return fl_raise();
 }
 
 static bool is_number(const fl_value &v, double number) {
     return v.tag != FL_COMPLEX && fl_as_double(v) == number;
 }
 
-/* x is not read where beta is zero. Here a bool is a number, unlike in a sum. */
-static fl_tensor *scaled_sum(const fl_value &x, Made &product, const fl_value &beta,
+/* x is not read where beta is zero. Here a bool is a number, unlike in a sum; integers stay
+ * integers. */
+static fl_tensor *scaled_sum(const fl_op *op, const fl_value &x, Made &product, fl_value beta,
                              fl_value alpha) {
-    if (alpha.tag == FL_BOOLEAN)
-        alpha = fl_int_value(alpha.i);
+    if (!product || check_expands(op, x.t, product.get()) < 0)
+        return nullptr;
+    bool whole = !is_inexact(x.t) && !is_inexact(product.get());
+    if (alpha.tag == FL_BOOLEAN || (whole && alpha.tag == FL_FLOAT))
+        alpha = fl_int_value(fl_as_int(alpha));
+    if (whole && beta.tag == FL_FLOAT)
+        beta = fl_int_value(fl_as_int(beta));
     if (is_number(beta, 0))
         return is_number(alpha, 1) ? product.give()
                                    : fl_compose(FL_OP_mul, fl_tensor_value(product), alpha);
@@ -128,34 +114,54 @@ static fl_tensor *scaled_sum(const fl_value &x, Made &product, const fl_value &b
 
 using Product = fl_tensor *(const fl_value &, const fl_value &);
 
-static int add_product(const fl_op *op, const fl_value *in, int n, fl_value *out, Product *multiply,
-                       int left, int right) {
-    if (!fl_is_short(out, have_dims(in + 1, left, right) && sums_in_place(in)))
-        return fl_call_composite(op, in, n, out);
+/* Half precision is rounded once, at the end. */
+static fl_tensor *sum_of_halves(const fl_op *op, const fl_value *in, Product *multiply) {
+    const fl_value single = fl_dtype_value(FL_F32);
+    Made left(fl_compose(FL_OP_cast, in[1], single));
+    Made right(left ? fl_compose(FL_OP_cast, in[2], single) : nullptr);
+    Made made(right ? multiply(fl_tensor_value(left), fl_tensor_value(right)) : nullptr);
+    Made x(made ? fl_compose(FL_OP_cast, in[0], single) : nullptr);
+    Made sum(x ? scaled_sum(op, fl_tensor_value(x), made, in[3], in[4]) : nullptr);
+    return sum ? fl_compose(FL_OP_cast, fl_tensor_value(sum), fl_dtype_value(in[0].t->dtype))
+               : nullptr;
+}
+
+static int add_product(const fl_op *op, const fl_value *in, int n, fl_value *out,
+                       Product *multiply) {
+    int dtype = in[0].t->dtype;
+    bool same = in[1].t->dtype == dtype && in[2].t->dtype == dtype;
+    if (out[0].tag == FL_TENSOR)
+        return fl_compose_for_target(op, in, n, out);
+    if (same && fl_is_float(dtype) && fl_itemsize(dtype) == 2)
+        return fl_compose_result(op, in, n, out, sum_of_halves(op, in, multiply));
     Made made(multiply(in[1], in[2]));
-    if (!made)
+    return fl_compose_result(op, in, n, out, scaled_sum(op, in[0], made, in[3], in[4]));
+}
+
+/* Products of matrices do not promote. */
+static int add_matrices(const fl_op *op, const fl_value *in, int n, fl_value *out,
+                        Product *multiply, int left, int right) {
+    const int dtype = in[0].t->dtype;
+    if (FL_UNLIKELY(in[1].t->dtype != dtype || in[2].t->dtype != dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "%s(): Input dtypes must be the same, for products do not "
+                     "promote, got %s, %s and %s; convert with .to()", op->name,
+                     fl_dtype_name(dtype), fl_dtype_name(in[1].t->dtype),
+                     fl_dtype_name(in[2].t->dtype));
         return -1;
-    if (!expands_to(in[0].t, made.get()))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, scaled_sum(in[0], made, in[3], in[4]));
+    }
+    return expect_dims(op, in, 1, left, right) < 0 ? -1 : add_product(op, in, n, out, multiply);
 }
 
 int fl_call_addmm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return add_product(op, in, n, out, multiplied, 2, 2);
+    return add_matrices(op, in, n, out, multiplied, 2, 2);
 }
 
 int fl_call_addmv(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return add_product(op, in, n, out, multiplied, 2, 1);
-}
-
-int fl_call_addr(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (in[3].tag == FL_BOOLEAN || in[4].tag == FL_BOOLEAN)
-        return fl_call_composite(op, in, n, out);
-    return add_product(op, in, n, out, outer_product, 1, 1);
+    return add_matrices(op, in, n, out, multiplied, 2, 1);
 }
 
 int fl_call_baddbmm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return add_product(op, in, n, out, multiplied, 3, 3);
+    return add_matrices(op, in, n, out, multiplied, 3, 3);
 }
 
 /* The sum over a stack of products is one product: the stack joins the inner dimension. */
@@ -164,65 +170,65 @@ static fl_tensor *sum_of_products(const fl_value &left, const fl_value &right) {
     int64_t inside = fl_wrapping_mul(s[0], s[2]);
     int64_t wide[] = {s[1], inside}, tall[] = {inside, t[2]};
     Made turned(fl_compose(FL_OP_transpose, left, fl_int_value(0), fl_int_value(1)));
-    if (!turned)
-        return nullptr;
-    Made a(fl_compose(FL_OP_reshape, fl_tensor_value(turned), fl_ints_value(wide, 2)));
-    if (!a)
-        return nullptr;
-    Made b(fl_compose(FL_OP_reshape, right, fl_ints_value(tall, 2)));
+    Made a(turned ? fl_compose(FL_OP_reshape, fl_tensor_value(turned), fl_ints_value(wide, 2))
+                  : nullptr);
+    Made b(a ? fl_compose(FL_OP_reshape, right, fl_ints_value(tall, 2)) : nullptr);
     return b ? multiplied(fl_tensor_value(a), fl_tensor_value(b)) : nullptr;
 }
 
 int fl_call_addbmm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_tensor *a = in[1].t, *b = in[2].t;
-    bool plain = have_dims(in + 1, 3, 3) && a->shape[0] == b->shape[0] &&
-                 a->shape[2] == b->shape[1];
-    return plain ? add_product(op, in, n, out, sum_of_products, 3, 3)
-                 : fl_call_composite(op, in, n, out);
+    if (a->ndim == 3 && b->ndim == 3 &&
+        (a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])) {
+        fl_error(FL_RUNTIME_ERROR, "%s(): batch1 of shape %s and batch2 of shape %s do not match: "
+                 "expected batch2 of shape [%lld, %lld, any]", op->name,
+                 fl_shape_text(a->shape, 3), fl_shape_text(b->shape, 3), (long long)a->shape[0],
+                 (long long)a->shape[2]);
+        return fl_raise();
+    }
+    return add_matrices(op, in, n, out, sum_of_products, 3, 3);
 }
 
-/* ---- cross product --------------------------------------------------------------------------- */
+/* ---- addr, which promotes -------------------------------------------------------------------- */
 
-static fl_tensor *narrowed(const fl_value &x, int dim, int64_t start, int64_t length) {
-    return fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
-                      fl_int_value(length));
+/* beta and alpha say whether to look at self and the product. */
+static fl_tensor *either(const fl_value *in) {
+    Made product(outer_product(in[1], in[2]));
+    if (product && !fl_as_double(in[4])) {
+        Made none(fl_compose(FL_OP_zeros_like, fl_tensor_value(product)));
+        product.swap(none);
+    }
+    if (!product || !fl_as_double(in[3]))
+        return product.give();
+    return fl_compose(FL_OP_logical_or, fl_tensor_value(product), in[0]);
 }
 
-/* The three components from one of them on: (y, z, x) or (z, x, y). */
-static fl_tensor *turned(const fl_value &x, int dim, int by) {
-    Made head(narrowed(x, dim, by, 3 - by)), tail(narrowed(x, dim, 0, by));
-    if (!head || !tail)
-        return nullptr;
-    fl_tensor *parts[] = {head.get(), tail.get()};
-    return fl_compose(FL_OP_cat, fl_tensors_value(parts, 2), fl_int_value(dim));
+static int check_factors(const fl_op *op, const fl_value *in) {
+    bool whole = !is_inexact(in[0].t) && !is_inexact(in[1].t) && !is_inexact(in[2].t);
+    for (int i = 3; i < 5; i++) {
+        const char *name = op->params[i].name;
+        if (in[i].tag == FL_BOOLEAN)
+            fl_error(FL_RUNTIME_ERROR, "%s(): Boolean %s only supported for Boolean results.; "
+                     "write %s=%d", op->name, name, name, (int)in[i].i);
+        else if (whole && in[i].tag == FL_FLOAT)
+            fl_error(FL_RUNTIME_ERROR, "%s(): For integral input tensors, argument %s must not be "
+                     "a floating point number; got %g (write an int, or x.float())", op->name,
+                     name, in[i].d);
+        else
+            continue;
+        return fl_raise();
+    }
+    return 0;
 }
 
-static fl_tensor *half_of_cross(const fl_value &x, const fl_value &y, int dim, int by) {
-    Made left(turned(x, dim, by));
-    if (!left)
-        return nullptr;
-    Made right(turned(y, dim, 3 - by));
-    return right ? fl_compose(FL_OP_mul, fl_tensor_value(left), fl_tensor_value(right)) : nullptr;
-}
-
-static fl_tensor *crossed(const fl_value &x, const fl_value &y, int dim) {
-    Made plus(half_of_cross(x, y, dim, 1));
-    if (!plus)
-        return nullptr;
-    Made minus(half_of_cross(x, y, dim, 2));
-    return minus ? fl_compose(FL_OP_sub, fl_tensor_value(plus), fl_tensor_value(minus)) : nullptr;
-}
-
-/* (self, other, dim); where dim is None, the first dimension of three elements. */
-int fl_call_cross(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    const fl_tensor *x = in[0].t, *y = in[1].t;
-    int64_t dim = in[2].i;
-    if (fl_is_none(in[2]))
-        for (dim = 0; dim < x->ndim && x->shape[dim] != 3; dim++)
-            ;
-    dim += dim < 0 ? x->ndim : 0;
-    bool plain = fl_same_shape(x, y) && dim >= 0 && dim < x->ndim && x->shape[dim] == 3;
-    if (!fl_is_short(out, plain))
-        return fl_call_composite(op, in, n, out);
-    return fl_compose_result(op, in, n, out, crossed(in[0], in[1], (int)dim));
+int fl_call_addr(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    bool truths = true;
+    for (int i = 0; i < 3; i++)
+        truths = truths && in[i].t->dtype == FL_BOOL;
+    if (out[0].tag == FL_TENSOR)
+        return fl_compose_for_target(op, in, n, out);
+    if (expect_dims(op, in, 1, 1, 1) < 0 || (!truths && check_factors(op, in) < 0))
+        return -1;
+    return truths ? fl_compose_result(op, in, n, out, either(in))
+                  : add_product(op, in, n, out, outer_product);
 }
