@@ -351,3 +351,50 @@ def test_every_tensor_is_a_variable_of_older_programs():
     assert x.grad.tolist() == [3.0, 3.0]
     assert isinstance(x, flambeau.autograd.Variable)
     assert not isinstance(1.0, flambeau.autograd.Variable)
+
+
+#: Calls with several results, and the name of the one node they have in PyTorch.
+SEVERAL = [
+    (lambda x: x.unbind(), "UnbindBackward0"),
+    (lambda x: tuple(x), "UnbindBackward0"),
+    (lambda x: x.split(1), "SplitBackward0"),
+    (lambda x: x.chunk(2), "SplitBackward0"),
+    (lambda x: x.split([1, 1]), "SplitWithSizesBackward0"),
+    (lambda x: x.split_with_sizes([1, 1]), "SplitWithSizesBackward0"),
+    (lambda x: flambeau.var_mean(x), "VarMeanBackward0"),
+    (lambda x: flambeau.std_mean(x, dim=0), "StdMeanBackward0"),
+    (lambda x: flambeau.aminmax(x), "AminmaxBackward0"),
+]
+
+
+@pytest.mark.parametrize(("fn", "name"), SEVERAL, ids=[f"{i}-{n}" for i, (_, n) in
+                                                       enumerate(SEVERAL)])
+def test_several_results_of_one_call_have_one_node(fn, name):
+    x = leaf(1.0, 2.0)
+    first, second = fn(x)
+    assert first.grad_fn is second.grad_fn
+    assert (first.grad_fn.name(), first.output_nr, second.output_nr) == (name, 0, 1)
+    seen = []
+    first.register_hook(seen.append)
+    first.grad_fn.register_prehook(lambda grads: seen.append([g is None for g in grads]))
+    second.sum().backward(retain_graph=True)
+    assert seen == [None, [True, False]]
+    alone, x.grad = x.grad, None
+    (first + second).sum().backward()
+    assert seen[2].tolist() == flambeau.ones_like(first).tolist()
+    assert seen[3:] == [[False, False]]
+    assert alone.shape == x.grad.shape
+
+
+@pytest.mark.parametrize(("fn", "used", "expected"), [
+    (lambda x: x.unbind(1), (0, 2), [[2, 0, 4], [2, 0, 4]]),
+    (lambda x: x.unbind(), (1,), [[0, 0, 0], [3, 3, 3]]),
+    (lambda x: x.split(2, 1), (1,), [[0, 0, 3], [0, 0, 3]]),
+    (lambda x: x.split([1, 0, 2], -1), (0, 1), [[2, 0, 0], [2, 0, 0]]),
+    (lambda x: x[:, :0].chunk(2, 1), (0,), [[0, 0, 0], [0, 0, 0]]),
+])
+def test_what_is_not_used_gets_zeros(fn, used, expected):
+    x = flambeau.ones(2, 3, requires_grad=True)
+    parts = fn(x)
+    sum((parts[i] * (i + 2)).sum() for i in used).backward()
+    assert x.grad.tolist() == expected

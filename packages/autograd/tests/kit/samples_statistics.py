@@ -15,6 +15,13 @@ def _kept_zeros(a):
 
 
 STATISTICS = {
+    "var_mean": [lambda: (lambda a: flambeau.var_mean(a), (reals(2, 3),)),
+                 lambda: (lambda a: flambeau.var_mean(a, 1, keepdim=True)[1], (reals(2, 3),)),
+                 lambda: (lambda a: flambeau.var_mean(a, 0), (complexes(3, 2),))],
+    "std_mean": [lambda: (lambda a: flambeau.std_mean(a, (0, 2), correction=0),
+                          (reals(2, 3, 2),))],
+    "aminmax": [lambda: (lambda a: flambeau.aminmax(a), (reals(2, 3),)),
+                lambda: (lambda a: flambeau.aminmax(a, dim=1)[0], (reals(2, 3),))],
     "nansum": [lambda: (lambda a: a.nansum(1), (reals(2, 3),)),
                lambda: (lambda a: a.nansum((0, 1), keepdim=True), (reals(2, 3),))],
     "std": [lambda: (lambda a: a.std(), (reals(2, 3),)),

@@ -12,6 +12,9 @@ from flambeau.core.opdefs.derived import derived_key
 
 load_rules()
 
+#: Composites of several outputs, which the tape knows as one node all the same.
+ONE_NODE = {"aminmax", "split", "split_with_sizes", "std_mean", "unbind", "var_mean"}
+
 
 def _is_derived(opdef):
     """A pointwise operator whose derivatives by all its operands are definitions of the table."""
@@ -32,7 +35,7 @@ def _exists(key):
 def test_every_row_is_accounted_for(opdef):
     """Ruled, derived from its formula, made of other operators, or declared without."""
     ways = {"rule": opdef.key in RULES, "none": opdef.key in NO_DERIVATIVE,
-            "composite": opdef.category == "composite"}
+            "composite": opdef.category == "composite" and opdef.key not in ONE_NODE}
     if not any(ways.values()):
         assert _is_derived(opdef), f"{opdef.key}: no rule, no declaration, no derived definition"
     assert sum(ways.values()) <= 1

@@ -109,7 +109,7 @@ cdef PyObject *unpack_again(Node node, slot_t *slot) except NULL:
 cdef PyObject *all_grads(Node node, PyObject *grad, PyObject *others) except NULL:
     """A tuple with the gradient of each output, None where none arrived."""
     cdef int i
-    cdef int count = node.op.nouts
+    cdef int count = outputs_of(node) if node.plan.outputs == OUTPUTS_IN_LIST else node.op.nouts
     values = [None] * count
     if grad is not NULL:
         values[0] = <object>grad
@@ -137,7 +137,7 @@ cdef list values_of_node(Node node, tuple grads):
     for i, grad in enumerate(grads):
         if grad is not None:
             require_tensor(grad, f"{node_name(node)}: gradient {i}")
-    if not grads or (node.op is not NULL and len(grads) > node.op.nouts):
+    if not grads or (node.op is not NULL and len(grads) > max(node.op.nouts, outputs_of(node))):
         raise TypeError(f"{node_name(node)} takes one gradient per output, got {len(grads)}")
     if all([grad is None for grad in grads]):
         return [None] * node.nedges

@@ -79,7 +79,7 @@ cdef int outputs_of(Node node) except -1:
     """How many outputs a node has gradients of."""
     cdef NodeExtras extras = node.extras
     if node.plan is not NULL:
-        return node.plan.outputs
+        return node.noutputs if node.plan.outputs == OUTPUTS_IN_LIST else node.plan.outputs
     if extras is not None and extras.output_shapes is not None:
         return len(extras.output_shapes)
     return 1

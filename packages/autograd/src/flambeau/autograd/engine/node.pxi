@@ -90,6 +90,7 @@ cdef class Node:
     cdef uint8_t flags
     cdef uint8_t nslots
     cdef uint16_t ranks                 # of inputs, where they decide the name: see note_ranks
+    cdef uint32_t noutputs              # of lists of outputs: OUTPUTS_IN_LIST
     cdef uint32_t nedges
     cdef edge_t *edges
     cdef slot_t *slots

@@ -22,6 +22,9 @@ cdef enum:                   # arguments of a call that are not slots
     ARG_GRADS = 254          # a tuple: the gradient of each output, or None
     ARG_NEEDS = 253          # a tuple: whether each input wants a gradient
 
+cdef enum:
+    OUTPUTS_IN_LIST = 255    # rule_plan.outputs of a list: each node has its own number of them
+
 cdef struct slot_plan:
     uint8_t kind
     uint8_t index            # number of the parameter or output
@@ -153,7 +156,7 @@ cdef int _argument(rule_plan *plan, fl_op *op, str key, list names, str arg,
     if arg == "g":
         return ARG_GRAD
     if arg == "grads":
-        plan.outputs = op.nouts
+        plan.outputs = OUTPUTS_IN_LIST if op.flags & FL_O_LIST else op.nouts
         return ARG_GRADS
     if arg == "needs":
         return ARG_NEEDS

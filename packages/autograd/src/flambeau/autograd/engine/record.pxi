@@ -228,7 +228,11 @@ cdef int note_shape(Node node, int i, fl_tensor *t) except -1:
 
 cdef int attach_results(Node node, fl_value *out, int nout) except -1:
     cdef int k
-    for k in range(min(nout, <int>node.plan.outputs)):
+    if node.plan.outputs == OUTPUTS_IN_LIST:
+        node.noutputs = nout
+    else:
+        nout = min(nout, <int>node.plan.outputs)
+    for k in range(nout):
         if out[k].tag == FL_TENSOR and is_differentiable(out[k].t.dtype):
             attach(out[k].t, node, k)
             if is_linked_view(out[k].t):

@@ -186,8 +186,8 @@ cdef int check_detached(Node node, fl_tensor *t) except -1:
     """Refuse a tensor that no longer knows what it came from when it was saved."""
     if node is None or node.sequence < (<AccumulateGrad>t.autograd).sequence:
         raise RuntimeError(
-            f"Trying to use a saved tensor that has been detached in-place: {called_name(node)} saved "
-            f"{describe(t)}, and .detach_() cut off its history since. Write y = y.detach() "
+            f"Trying to use a saved tensor that has been detached in-place: {called_name(node)} "
+            f"saved {describe(t)}, and .detach_() cut off its history since. Write y = y.detach() "
             "instead of y.detach_(), or call backward() before")
     return 0
 

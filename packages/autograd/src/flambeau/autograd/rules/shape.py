@@ -43,6 +43,49 @@ rule("diagonal", self=lambda g, self_shape, offset, dim1, dim2:
 PARTS.update(("select", "slice", "narrow", "diagonal"))
 
 
+# ---- all of the elements, in several views ---------------------------------------------------------
+def _all_arrived(grads):
+    for g in grads:
+        if g is None:
+            return False
+    return True
+
+
+def _with_zeros(grads, shapes):
+    """The gradients of the views, and zeros where none arrived."""
+    given = next(g for g in grads if g is not None)
+    blank = {s: zeros(s, given) for s, g in zip(shapes, grads, strict=True) if g is None}
+    return [blank[s] if g is None else g for s, g in zip(shapes, grads, strict=True)]
+
+
+def _unbind(grads, self_shape, dim):
+    dim %= len(self_shape)
+    if not _all_arrived(grads):
+        shape = (*self_shape[:dim], *self_shape[dim + 1:])
+        grads = _with_zeros(grads, [shape] * len(grads))
+    if dim == 0 and len(self_shape) > 1:        # the same as stack, with fewer steps
+        return reshaped(ops.cat(grads), self_shape)
+    return ops.stack(grads, dim)
+
+
+def _split(grads, self_shape, sizes, dim):
+    if not _all_arrived(grads):
+        dim %= len(self_shape)
+        grads = _with_zeros(grads, [(*self_shape[:dim], n, *self_shape[dim + 1:]) for n in sizes])
+    return ops.cat(grads, dim)
+
+
+def _equal_sizes(total, step):
+    return [min(step, total - start) for start in range(0, total, step)] if total else [0]
+
+
+rule("unbind", self=_unbind)
+rule("split", self=lambda grads, self_shape, split_size_or_sections, dim:
+     _split(grads, self_shape, _equal_sizes(self_shape[dim], split_size_or_sections), dim))
+rule("split_with_sizes", self=lambda grads, self_shape, split_sizes, dim:
+     _split(grads, self_shape, split_sizes, dim))
+
+
 # ---- windows, which may overlap ----------------------------------------------------------------
 def _add_through(g, size, index):
     """A flat tensor of ``size`` elements: each gradient added at its element's number."""

@@ -2,8 +2,16 @@
 from math import inf
 
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import conj, is_differentiated, spread, unreduced, zeros_like
+from flambeau.autograd.rules._help import (
+    conj,
+    count_of,
+    is_differentiated,
+    spread,
+    unreduced,
+    zeros_like,
+)
 from flambeau.autograd.rules.reduce import _deviation, _to_one_place, _to_places
+from flambeau.autograd.rules.reduce import _extreme as _extreme_of_all
 from flambeau.core import ops
 
 # ---- moments -----------------------------------------------------------------------------------
@@ -24,6 +32,42 @@ def _where_not_zero(t, g):
 
 
 rule("std", self=_std)
+
+
+# Two results of one call: the gradients that arrived, added.
+def _spread_mean(g, self_shape, dim, keepdim):
+    return spread(g / count_of(self_shape, dim), self_shape, dim, keepdim)
+
+
+def _sum(*parts):
+    """What is not None, added."""
+    found = [part for part in parts if part is not None]
+    return found[0] if len(found) == 1 else found[0] + found[1]
+
+
+def _var_mean(grads, self, self_shape, dim, correction, keepdim):
+    g, mean = grads
+    return _sum(
+        None if g is None else
+        unreduced(g, self_shape, dim, keepdim) * _deviation(self, dim, correction),
+        None if mean is None else _spread_mean(mean, self_shape, dim, keepdim))
+
+
+def _std_mean(grads, self, result, self_shape, dim, correction, keepdim):
+    g, mean = grads
+    return _sum(
+        None if g is None else _std(g, self, result, self_shape, dim, correction, keepdim),
+        None if mean is None else _spread_mean(mean, self_shape, dim, keepdim))
+
+
+def _aminmax(grads, self, result, result1, self_shape, dim, keepdim):
+    return _sum(*[None if g is None else _extreme_of_all(g, self, r, self_shape, dim, keepdim)
+                  for g, r in zip(grads, (result, result1), strict=True)])
+
+
+rule("var_mean", self=_var_mean)
+rule("std_mean", self=_std_mean)
+rule("aminmax", self=_aminmax)
 
 
 # ---- norms -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
  *
  * These functions run with the GIL; an error is a Python exception and -1 or NULL. */
 #pragma once
-#include "dispatch/python.h"
+#include "dispatch/history.h"
 #include "op_index.h"
 
 /* ---- values ------------------------------------------------------------------------------------ */
@@ -60,6 +60,12 @@ static inline fl_value fl_device_value(const fl_tensor *t) {
     fl_value v = fl_none_value();
     v.tag = FL_DEVICE;
     v.i = fl_device_code(t);
+    return v;
+}
+static inline fl_value fl_object_value(PyObject *o) {
+    fl_value v = fl_none_value();
+    v.tag = FL_OBJECT;
+    v.o = o;
     return v;
 }
 
@@ -122,6 +128,28 @@ template <class... Values> int fl_compose_into(int number, fl_tensor *target, Va
         return -1;
     Py_DECREF(out[0].t);
     return 0;
+}
+/* ---- composites of several outputs that are one node of the graph ------------------------------- */
+
+/* Whether the tape is to get one node for all outputs: their parts are called by
+ * fl_compose_unrecorded(), and fl_record_whole() comes last. Watchers see the parts. */
+static inline bool fl_is_recorded_whole(const fl_tensor *x) {
+    const fl_thread_state &T = fl_thread;
+    return fl_the_tape && (T.mode & FL_M_GRAD) && T.level >= T.watchers &&
+           !(x->flags >> FL_LEVEL_SHIFT) && fl_requires_grad(x);
+}
+/* fl_compose, below the tape. */
+template <class... Values> fl_tensor *fl_compose_unrecorded(int number, Values... values) {
+    const fl_op *op = &fl_builtin_ops[number];
+    fl_value given[] = {values...}, in[FL_MAX_PARAMS], out[1];
+    for (int i = 0; i < op->nparams; i++)
+        in[i] = i < (int)sizeof...(values) ? given[i] : op->params[i].fallback;
+    out[0].tag = FL_NONE;
+    return op->call(op, in, op->nparams, out) < 0 ? nullptr : out[0].t;
+}
+/* Hang the outputs on one node of an operator, which has a rule although it is a composite. */
+static inline int fl_record_whole(int number, const fl_value *in, int n, fl_value *out, int count) {
+    return fl_the_tape->record(&fl_builtin_ops[number], in, n, out, count);
 }
 /* fl_compose of tensors that own results. */
 static inline fl_value fl_tensor_value(const Made &made) { return fl_tensor_value(made.get()); }

@@ -19,18 +19,39 @@ static int give_pair(const fl_op *op, const fl_value *in, int n, fl_value *out, 
     return -1;
 }
 
-static int moments(const fl_op *op, const fl_value *in, int n, fl_value *out, int spread) {
+/* The same of two results without history; `number` is the operator that the tape knows. */
+static int give_whole(int number, const fl_value *in, int n, fl_value *out, fl_tensor *first,
+                      fl_tensor *second) {
+    if (first && second) {
+        out[0] = fl_tensor_value(first);
+        out[1] = fl_tensor_value(second);
+        if (fl_record_whole(number, in, n, out, 2) == 0)
+            return 0;
+        out[0].tag = out[1].tag = FL_NONE;
+    }
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return -1;
+}
+
+static int moments(const fl_op *op, const fl_value *in, int n, fl_value *out, int whole,
+                   int spread) {
+    if (out[0].tag != FL_TENSOR && fl_is_recorded_whole(in[0].t)) {
+        fl_tensor *first = fl_compose_unrecorded(spread, in[0], in[1], in[2], in[3]);
+        return give_whole(whole, in, n, out, first,
+                          first ? fl_compose_unrecorded(FL_OP_mean, in[0], in[1], in[3]) : nullptr);
+    }
     fl_tensor *first = fl_compose(spread, in[0], in[1], in[2], in[3]);
     return give_pair(op, in, n, out, first,
                      first ? fl_compose(FL_OP_mean, in[0], in[1], in[3]) : nullptr);
 }
 
 int fl_call_var_mean(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return moments(op, in, n, out, FL_OP_var);
+    return moments(op, in, n, out, FL_OP_var_mean, FL_OP_var);
 }
 
 int fl_call_std_mean(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return moments(op, in, n, out, FL_OP_std);
+    return moments(op, in, n, out, FL_OP_std_mean, FL_OP_std);
 }
 
 int fl_call_aminmax(const fl_op *op, const fl_value *in, int n, fl_value *out) {
@@ -41,6 +62,11 @@ int fl_call_aminmax(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         return fl_raise();
     }
     fl_value dims = fl_is_none(in[1]) ? in[1] : fl_ints_value(&in[1].i, 1);
+    if (out[0].tag != FL_TENSOR && fl_is_recorded_whole(in[0].t)) {
+        fl_tensor *first = fl_compose_unrecorded(FL_OP_amin, in[0], dims, in[2]);
+        return give_whole(FL_OP_aminmax, in, n, out, first,
+                          first ? fl_compose_unrecorded(FL_OP_amax, in[0], dims, in[2]) : nullptr);
+    }
     fl_tensor *least = fl_compose(FL_OP_amin, in[0], dims, in[2]);
     return give_pair(op, in, n, out, least,
                      least ? fl_compose(FL_OP_amax, in[0], dims, in[2]) : nullptr);

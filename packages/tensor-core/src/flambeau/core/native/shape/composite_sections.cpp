@@ -1,4 +1,6 @@
 /* Lists of views along a dimension, and the tensor that joins others along a new one. */
+#include <vector>
+
 #include "common/compose.h"
 
 /* ---- views along a dimension ------------------------------------------------------------------- */
@@ -23,11 +25,34 @@ static fl_tensor *one_of_several(fl_tensor *view) {
 }
 
 /* Pieces of unsafe_split() and the like may be written to, whatever the others show then. */
+static bool may_be_written(const fl_op *op) {
+    return !strncmp(op->name, "unsafe_", 7);
+}
+
+/* A piece; below the tape where all pieces are to have one node. */
 static fl_tensor *narrowed(const fl_op *op, const fl_value &x, int dim, int64_t start,
-                           int64_t length) {
-    fl_tensor *piece = fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
-                                  fl_int_value(length));
-    return strncmp(op->name, "unsafe_", 7) ? one_of_several(piece) : piece;
+                           int64_t length, bool whole = false) {
+    fl_value at = fl_int_value(dim), from = fl_int_value(start), size = fl_int_value(length);
+    fl_tensor *piece = whole ? fl_compose_unrecorded(FL_OP_narrow, x, at, from, size)
+                             : fl_compose(FL_OP_narrow, x, at, from, size);
+    return may_be_written(op) ? piece : one_of_several(piece);
+}
+
+static bool has_one_node(const fl_op *op, const fl_value &x) {
+    return !may_be_written(op) && fl_is_recorded_whole(x.t);
+}
+
+/* Give a tuple of views one node. Takes the reference; NULL stays NULL, and is an error. */
+static PyObject *recorded(int number, const fl_value *in, int n, PyObject *views) {
+    if (!views)
+        return nullptr;
+    Py_ssize_t count = PyTuple_GET_SIZE(views);
+    std::vector<fl_value> out((size_t)count);
+    for (Py_ssize_t i = 0; i < count; i++)
+        out[(size_t)i] = fl_tensor_value((fl_tensor *)PyTuple_GET_ITEM(views, i));
+    if (fl_record_whole(number, in, n, out.data(), (int)count) < 0)
+        Py_CLEAR(views);
+    return views;
 }
 
 static int unbound_dim(const fl_op *op, const fl_value *in, int *dim) {
@@ -43,9 +68,15 @@ int fl_call_unbind(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     int dim;
     if (unbound_dim(op, in, &dim) < 0)
         return -1;
+    fl_value at = fl_int_value(dim);
+    bool whole = has_one_node(op, in[0]);
     PyObject *slices = tuple_of(in[0].t->shape[dim], [&](int64_t i) {
-        return one_of_several(fl_compose(FL_OP_select, in[0], fl_int_value(dim), fl_int_value(i)));
+        fl_value index = fl_int_value(i);
+        return one_of_several(whole ? fl_compose_unrecorded(FL_OP_select, in[0], at, index)
+                                    : fl_compose(FL_OP_select, in[0], at, index));
     });
+    if (whole)
+        slices = recorded(FL_OP_unbind, in, n, slices);
     return fl_compose_result(op, in, n, out, slices);
 }
 
@@ -64,10 +95,17 @@ int fl_call_unbind_copy(const fl_op *op, const fl_value *in, int n, fl_value *ou
 static PyObject *equal_pieces(const fl_op *op, const fl_value &x, int dim, int64_t step) {
     int64_t size = x.t->shape[dim];
     int64_t count = size == 0 ? 1 : (size - 1) / step + 1;
-    return tuple_of(count, [&](int64_t i) {
+    bool whole = has_one_node(op, x);
+    PyObject *pieces = tuple_of(count, [&](int64_t i) {
         int64_t start = i * step;
-        return narrowed(op, x, dim, start, size - start < step ? size - start : step);
+        return narrowed(op, x, dim, start, size - start < step ? size - start : step, whole);
     });
+    if (!whole)
+        return pieces;
+    fl_value in[3] = {x, fl_object_value(PyLong_FromLongLong(step)), fl_int_value(dim)};
+    pieces = recorded(FL_OP_split, in, 3, pieces);
+    Py_XDECREF(in[1].o);
+    return pieces;
 }
 
 static int read_lengths(PyObject *given, int64_t *lengths, Py_ssize_t count) {
@@ -89,21 +127,30 @@ static bool fill(const int64_t *lengths, Py_ssize_t count, int64_t size) {
     return size == 0;
 }
 
+static PyObject *pieces_of_lengths(const fl_op *op, const fl_value &x, int dim,
+                                   const int64_t *lengths, Py_ssize_t count) {
+    int64_t start = 0;
+    bool whole = has_one_node(op, x);
+    PyObject *pieces = tuple_of(count, [&](int64_t i) {
+        start += lengths[i];
+        return narrowed(op, x, dim, start - lengths[i], lengths[i], whole);
+    });
+    fl_value in[3] = {x, fl_ints_value(lengths, (int)count), fl_int_value(dim)};
+    return whole ? recorded(FL_OP_split_with_sizes, in, 3, pieces) : pieces;
+}
+
 static PyObject *sections(const fl_op *op, const fl_value &x, int dim, PyObject *wanted) {
     PyObject *given = PySequence_Tuple(wanted);
     if (!given)
         return nullptr;
     Py_ssize_t count = PyTuple_GET_SIZE(given);
     fl_arena arena;
-    int64_t *lengths = arena.words(count), start = 0, size = x.t->shape[dim];
+    int64_t *lengths = arena.words(count), size = x.t->shape[dim];
     PyObject *pieces = nullptr;
     if (!lengths || read_lengths(given, lengths, count) < 0)
         ;   /* the error is set */
     else if (fill(lengths, count, size))
-        pieces = tuple_of(count, [&](int64_t i) {
-            start += lengths[i];
-            return narrowed(op, x, dim, start - lengths[i], lengths[i]);
-        });
+        pieces = pieces_of_lengths(op, x, dim, lengths, count);
     else
         PyErr_Format(PyExc_RuntimeError, "%s(): split_with_sizes expects split_sizes to sum "
                      "exactly to %lld (input tensor's size at dimension %d), but got %S", op->name,
