@@ -43,7 +43,7 @@ rule("diagonal", self=lambda g, self_shape, offset, dim1, dim2:
 PARTS.update(("select", "slice", "narrow", "diagonal"))
 
 
-# ---- all of the elements, in several views ---------------------------------------------------------
+# ---- all of the elements, in several views -------------------------------------------------------
 def _all_arrived(grads):
     for g in grads:
         if g is None:
