@@ -339,3 +339,32 @@ def test_second_order_through_what_was_made_after_detach_():
     (first,) = flambeau.autograd.grad((h * w * w).sum(), w, create_graph=True)
     (second,) = flambeau.autograd.grad(first.sum(), w)
     assert second.tolist() == [4, 8]
+
+
+class TestMaskedWritesToViews:
+    """masked_fill_() is where(), whose last input is the tensor written to."""
+
+    @pytest.mark.parametrize("write", [
+        lambda x, mask, value: x.masked_fill_(mask, value),
+        lambda x, mask, value: x.__setitem__(mask, value)])
+    def test_a_value_that_requires_grad(self, write):
+        x, value = leaf(0.0, 1, 2, 3, 4, 5), leaf(3.0)
+        y = x.clone()
+        write(y[1:4], flambeau.tensor([True, False, True]), value.sum())
+        (y * y).sum().backward()
+        assert y.tolist() == [0, 3, 2, 3, 4, 5]
+        assert x.grad.tolist() == [0, 0, 4, 0, 8, 10]
+        assert value.grad.tolist() == [12]
+
+    def test_a_number(self):
+        x = leaf(0.0, 1, 2, 3)
+        y = x.clone()
+        y[1:3].masked_fill_(flambeau.tensor([True, False]), 7)
+        (y * y).sum().backward()
+        assert x.grad.tolist() == [0, 0, 4, 6]
+
+    def test_a_view_of_what_has_no_gradient(self):
+        y, value = flambeau.zeros(4), leaf(3.0)
+        y[1:3].masked_fill_(flambeau.tensor([True, False]), value.sum())
+        (y * y).sum().backward()
+        assert value.grad.tolist() == [6]

@@ -66,36 +66,34 @@ def test_every_inplace_row_has_the_method_and_the_function():
 
 
 def test_partial_overlap_is_copied_first():
+    """Of memory with gaps, that is: test_overlaps.py has what is refused."""
     for shift in (1, 2, 5):
-        a = numpy.arange(40.0, dtype="float32")
+        a = numpy.arange(80.0, dtype="float32").reshape(2, 40)
         x = tensor(a)
-        x[shift:] += x[:-shift]
+        x[:, shift:] += x[:, :-shift]
         expected = a.copy()
-        expected[shift:] += a[:-shift]
+        expected[:, shift:] += a[:, :-shift]
         numpy.testing.assert_array_equal(x.numpy(), expected)
 
 
 def test_overlap_in_the_other_direction_and_transposed():
     a = numpy.arange(16.0, dtype="float32").reshape(4, 4)
-    x = tensor(a)
+    x = tensor(a)[:, :3]
     x[:-1] *= x[1:]
-    expected = a.copy()
-    expected[:-1] *= a[1:]
+    expected = a[:, :3].copy()
+    expected[:-1] *= a[1:, :3]
     numpy.testing.assert_array_equal(x.numpy(), expected)
-    y = tensor(a)
+    y = tensor(a)[:3, :3]
     y += y.t()
-    numpy.testing.assert_array_equal(y.numpy(), a + a.T)
-    z = tensor(a)
-    z.copy_(z.flip(0).t())
-    numpy.testing.assert_array_equal(z.numpy(), a[::-1].T)
+    numpy.testing.assert_array_equal(y.numpy(), (a + a.T)[:3, :3])
 
 
 def test_copy_onto_an_overlapping_view():
     a = numpy.arange(10, dtype="int64")
     x = tensor(a)
-    x[2:].copy_(x[:-2])
+    x[2::2].copy_(x[:-2:2])
     expected = a.copy()
-    expected[2:] = a[:-2]
+    expected[2::2] = a[:-2:2]
     numpy.testing.assert_array_equal(x.numpy(), expected)
 
 
@@ -104,13 +102,6 @@ def test_out_may_be_an_operand():
     expected = x + y
     assert flambeau.add(x, y, out=x) is x
     assert bits(x) == bits(expected)
-
-
-def test_out_that_overlaps_an_operand_in_part():
-    a = make((9,))
-    x = tensor(a)
-    flambeau.mul(x[:-1], 2, out=x[1:])
-    numpy.testing.assert_array_equal(x.numpy(), numpy.concatenate([a[:1], a[:-1] * 2]))
 
 
 def test_matmul_out_of_an_operand():
@@ -169,10 +160,13 @@ def _frozen():
 #: One number goes to all elements, so that some may be the same memory.
 FILLS = ("fill_", "zero_", "setitem")
 
+#: Elements are written one after the other: test_overlaps.py.
+INDEXED = ("index_put_", "masked_fill_")
+
 
 @pytest.mark.parametrize("kind, write", [
     (kind, write) for kind in REFUSED for write in WRITES
-    if kind == "read-only" or write not in FILLS])
+    if kind == "read-only" or write not in FILLS + INDEXED])
 def test_refused_targets(kind, write):
     made, text = REFUSED[kind]
     x = made()

@@ -358,7 +358,7 @@ def tie_written(tensor, grad_fn, int output_nr, int count, int place, str name):
             f"{name}.forward() wrote to a view and marked it dirty. For the view's base to get the "
             "right gradient the view must be the first argument and the only output: return one "
             "tensor, or pass a clone()")
-    return rebase_view(node, t, base)
+    return rebase_view(node, t, base, 0)
 
 
 def raise_second_time(Node node):

@@ -196,7 +196,8 @@ cdef int commit(PyObject *token, const fl_op *op, const fl_value *values, int n,
         if node.plan.broadcasts:
             note_shapes(node, op, values, n, target)
     if target.flags & FL_VIEW and FL.base(target) is not NULL:
-        return rebase_view(node, target, <fl_tensor *>FL.base(target))
+        return rebase_view(node, target, <fl_tensor *>FL.base(target),
+                           written_edge(node, target, values, n))
     move_kept_grad(target, node)
     return attach(target, node, 0)
 
@@ -213,15 +214,31 @@ cdef int move_kept_grad(fl_tensor *t, Node node) except -1:
 
 
 # ---- CopySlices --------------------------------------------------------------------------------
-cdef int rebase_view(Node inner, fl_tensor *v, fl_tensor *base) except -1:
-    """Give the base a CopySlices node around ``inner``, and the view a fresh history."""
+cdef int written_edge(Node node, fl_tensor *target, const fl_value *values, int n) noexcept:
+    """Which input of a writing call's node is the tensor written to; the last of where()."""
+    cdef int i, k
+    if node.plan is NULL or node.plan.takes_list:
+        return 0
+    for i in range(node.plan.ninputs):
+        k = node.plan.inputs[i]
+        if k < n and values[k].tag == FL_TENSOR and values[k].t is target:
+            return i
+    return 0
+
+
+cdef int rebase_view(Node inner, fl_tensor *v, fl_tensor *base, int own) except -1:
+    """Give the base a CopySlices node around ``inner``, and the view a fresh history.
+
+    Input ``own`` of ``inner`` is the view.
+    """
     cdef int i
-    cdef Node node = function_node("CopySlices", new_copy_slices(inner, v, base), inner.nedges)
+    cdef Node node = function_node("CopySlices", new_copy_slices(inner, v, base, own),
+                                   inner.nedges)
     if requires_grad(base):
-        connect(&node.edges[0], base)
-        node.needs |= 1
-    for i in range(1, inner.nedges):
-        if inner.edges[i].node is not NULL:
+        connect(&node.edges[own], base)
+        node.needs |= <uint32_t>1 << own
+    for i in range(inner.nedges):
+        if i != own and inner.edges[i].node is not NULL:
             node.edges[i] = inner.edges[i]
             node.edges[i].reshaped = 0
             Py_INCREF(node.edges[i].node)
@@ -253,6 +270,7 @@ cdef class CopySlices(NodeFunction):
     cdef Node inner
     cdef tuple base_shape, base_strides, shape, strides
     cdef int64_t offset                 # of the view from its base, in the base's real numbers
+    cdef int own                        # the input of the inner node that is the view
     cdef bint as_real, as_complex       # the view shows complex numbers as pairs, or pairs as them
 
     cpdef tuple run(self, Node node, tuple grads, tuple needs):
@@ -262,13 +280,12 @@ cdef class CopySlices(NodeFunction):
         grad = ops.clone(part)
         inner = evaluate_inner(self.inner, ops.view_as_complex(grad) if self.as_complex else grad,
                                needs)
-        if not needs[0]:
-            return (total, *inner[1:])
-        if inner[0] is None:
-            ops.zero_(part)
-        else:
-            ops.copy_(part, ops.view_as_real(inner[0]) if self.as_complex else inner[0])
-        return (total, *inner[1:])
+        kept = inner[self.own]
+        if needs[self.own] and kept is None:
+            ops.fill_(part, 0)
+        elif needs[self.own]:
+            ops.copy_(part, ops.view_as_real(kept) if self.as_complex else kept)
+        return (*inner[:self.own], total, *inner[self.own + 1:])
 
     cdef object part_of(self, total):
         """Where the view looks; under a complex view of real numbers, their pairs."""
@@ -308,9 +325,10 @@ cdef object fitted_value(Node node, int i, object value):
     return fit_to
 
 
-cdef CopySlices new_copy_slices(Node inner, fl_tensor *v, fl_tensor *base):
+cdef CopySlices new_copy_slices(Node inner, fl_tensor *v, fl_tensor *base, int own):
     cdef CopySlices function = CopySlices.__new__(CopySlices)
     function.inner = inner
+    function.own = own
     function.base_shape = shape_of(base)
     function.base_strides = strides_of(base)
     function.shape = shape_of(v)

@@ -16,6 +16,8 @@ _AUTOCAST = {"": (), "lower": ("FL_O_LOWER",), "float32": ("FL_O_SINGLE",),
 _CORE_FLAGS = {
     "FL_O_HELPER": lambda opdef: not opdef.forms and not opdef.aliases,
     "FL_O_EXACT_OUT": lambda opdef: opdef.exact_out,
+    "FL_O_NO_PARTIAL_OVERLAP": lambda opdef: opdef.overlap != "",
+    "FL_O_NO_OVERLAP": lambda opdef: opdef.overlap == "any",
     "FL_O_DYNAMIC_SHAPE": lambda opdef: opdef.dynamic_shape,
     "FL_O_RAISES_ON_VALUES": lambda opdef: opdef.raises_on_values,
 }

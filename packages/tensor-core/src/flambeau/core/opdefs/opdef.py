@@ -61,6 +61,14 @@ BATCHING = {
     "composite": "that of the operators it calls",
 }
 
+#: Inputs in the memory that is written to. What is refused is as in PyTorch; all else is computed
+#: from a copy. Where a definition says nothing, operators batched as pointwise refuse parts.
+OVERLAP = {
+    "": "computed from a copy",
+    "partial": "refused, but for that very memory, element for element",
+    "any": "refused, but for the first input in place: the operator writes while it reads",
+}
+
 #: Kinds of formula, in the order of the kernels' compute types.
 KINDS = ("f32", "f64", "i64", "bool", "c64", "c128")
 FORMULA_OF_KIND = {"f32": "float", "f64": "float", "i64": "int", "bool": "bool",
@@ -121,6 +129,7 @@ class OpDef:
     jvp: str = ""           # one of JVP; most follow from the category
     linear: str = ""        # in which parameters, see JVP
     batching: str = ""      # one of BATCHING; most follow from the category
+    overlap: str = ""       # one of OVERLAP
     dynamic_shape: bool = False     # the shape of a result depends on values
     raises_on_values: bool = False  # there are values, not only shapes and dtypes, it refuses
 
@@ -130,7 +139,10 @@ class OpDef:
         if self.category == "view" and self.differentiable and not self.jvp + self.linear:
             object.__setattr__(self, "linear", "self")
         object.__setattr__(self, "jvp", self.jvp or self._usual_jvp())
-        for fact, known in (("autocast", AUTOCAST), ("jvp", JVP), ("batching", BATCHING)):
+        if self.batching == "pointwise":
+            object.__setattr__(self, "overlap", self.overlap or "partial")
+        for fact, known in (("autocast", AUTOCAST), ("jvp", JVP), ("batching", BATCHING),
+                            ("overlap", OVERLAP)):
             if getattr(self, fact) not in known:
                 raise ValueError(f"{self.key}: {fact}={getattr(self, fact)!r} is not one of "
                                  f"{', '.join(map(repr, known))}")

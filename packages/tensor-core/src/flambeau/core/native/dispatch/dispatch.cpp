@@ -5,6 +5,7 @@
 #include "common/range_error.h"
 #include "dispatch/caller.h"
 #include "dispatch/history.h"
+#include "dispatch/overlap.h"
 #include "dispatch/pointwise.h"
 
 __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
@@ -313,6 +314,8 @@ static int call_writing(const fl_op *op, const fl_value *in, int n, fl_value *ou
         fl_tensor *target = out[made].tag == FL_TENSOR ? out[made].t : nullptr;
         targets[made] = target;
         int direct = target ? fl_check_write(op, in, n, &specs[made], target) : 1;
+        if (FL_UNLIKELY(direct == 2))
+            return fl_write_expanded(op, in, n, out);
         if (direct < 0)
             break;
         if (target && direct == 0) {

@@ -1,6 +1,7 @@
 /* The one check that every writing call passes before anything is written. */
 #include "dispatch/caller.h"
 #include "dispatch/captures.h"
+#include "dispatch/overlap.h"
 #include "dispatch/python.h"
 #include "op_index.h"
 
@@ -53,6 +54,14 @@ static bool self_overlap(const fl_tensor *t) {
         reach += (t->shape[order[i]] - 1) * t->strides[order[i]];
     }
     return false;
+}
+
+/* Whether the memory of input i may be of account. The tensor written to is not; but as a further
+ * input it is, where an operator writes while it reads. Element by element the order is the same. */
+static bool may_meet(const fl_op *op, const fl_tensor *t, const fl_tensor *x, int i) {
+    if (FL_LIKELY(x == t))
+        return i > 0 && op->flags & FL_O_NO_OVERLAP;
+    return !(op->category == FL_POINTWISE && same_geometry(t, x));
 }
 
 static bool is_input(const fl_value *in, int n, const fl_tensor *t) {
@@ -128,7 +137,8 @@ static int captured(const fl_op *op, const fl_tensor *t) {
     return -1;
 }
 
-/* 0: write directly; 1: compute into a temporary and copy; -1: refused. */
+/* 0: write directly; 1: compute into a temporary and copy; 2: write element after element, see
+ * overlap.h; -1: refused. */
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s, fl_tensor *t) {
     bool inplace = is_input(in, n, t);
     if (t->device_type != s->device_type || t->device_index != s->device_index) {
@@ -158,6 +168,8 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
     if (FL_UNLIKELY(t->dtype != s->dtype) && check_dtype(op, inplace, s, t) < 0)
         return -1;
     if (self_overlap(t) && op->index != FL_OP_fill) {     /* one number may be written twice */
+        if (fl_writes_expanded(op, in, n, t))
+            return 2;
         PyErr_Format(PyExc_RuntimeError, "%s(): unsupported operation: more than one element of the "
                      "written-to tensor refers to a single memory location (shape %s, stride %s, an "
                      "expanded tensor?). Please clone() the tensor before performing the operation.",
@@ -167,15 +179,23 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
     }
     if (FL_UNLIKELY(!same) && fl_resize_out(fl_caller ? fl_caller : op, s, t) < 0)
         return -1;
+    bool apart = false;
     for (int i = 0; i < n; i++) {
         const fl_tensor *x = fl_t(in[i]);
-        if (x && x != t && overlap(t, x) &&
-            !(op->category == FL_POINTWISE && same_geometry(t, x)))
-            return 1;
+        if (x && may_meet(op, t, x, i) && overlap(t, x)) {
+            if (fl_refuse_overlap(op, t, x, i == 0) < 0)
+                return -1;
+            apart = true;
+        }
         for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
-            if (in[i].ts[k] && overlap(t, in[i].ts[k]))
-                return 1;
+            if (in[i].ts[k] && overlap(t, in[i].ts[k])) {
+                if (fl_refuse_overlap(op, t, in[i].ts[k], false) < 0)
+                    return -1;
+                apart = true;
+            }
     }
+    if (FL_UNLIKELY(apart))
+        return 1;
     return op->category == FL_POINTWISE ? !converts_directly(s->dtype, t->dtype)
                                         : t->dtype != s->dtype;
 }

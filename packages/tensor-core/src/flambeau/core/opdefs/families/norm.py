@@ -54,5 +54,5 @@ OPDEFS = (
               autocast="float32 on gpu"),
     composite("normalize(Tensor input, Float p=2.0, Int dim=1, Float eps=1e-12)", forms=_NN,
               out=True, call="normalize",
-              doc="Divides by the p-norm over a dimension, at least ``eps``."),
+              doc="Divides by the p-norm over a dimension, at least ``eps``.", overlap="partial"),
 )

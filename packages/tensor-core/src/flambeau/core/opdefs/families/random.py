@@ -33,7 +33,8 @@ OPDEFS = (
           doc="A random order of the numbers 0 to n - 1."),
     # ---- parameters that are tensors
     _draw(f"bernoulli(Tensor self, *, {_G})", differentiable=True,
-          doc="Ones with the probabilities in ``self``.", jvp="rule", raises_on_values=True),
+          doc="Ones with the probabilities in ``self``.", jvp="rule", raises_on_values=True,
+          overlap="partial"),
     composite(f"bernoulli[p](Tensor self, Float p, *, {_G})", differentiable=False,
               doc="Ones with probability p, in the shape and dtype of ``self``."),
     _draw(f"poisson(Tensor self, {_G})", forms=("function",), differentiable=True,
@@ -45,10 +46,10 @@ OPDEFS = (
           doc="Indices drawn with the weights in each row.", exact_out=True, raises_on_values=True),
     composite(f"normal(Tensor mean, Operand std=1.0, *, {_G})", forms=("function",),
               differentiable=False, doc="Normal numbers, each with a mean of its own.",
-              raises_on_values=True),
+              raises_on_values=True, overlap="partial"),
     composite(f"normal[std](Scalar mean, Tensor std, *, {_G})", forms=("function",),
               differentiable=False, doc="Normal numbers, each with a deviation of its own.",
-              raises_on_values=True),
+              raises_on_values=True, overlap="partial"),
     composite(f"normal[size](Float mean, Float std, Shape size, *, {_G},"
               " DType? dtype=None, Device? device=None, Object layout=None, Bool pin_memory=False,"
               " Bool requires_grad=False)", forms=("function",), differentiable=False,

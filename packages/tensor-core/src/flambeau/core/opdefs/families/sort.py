@@ -19,7 +19,7 @@ OPDEFS = (
            doc="The values that occur most often along a dimension.", exact_out=True, jvp="rule",
            batching="dims"),
     composite("msort(Tensor self)", call="msort", doc="Sorted along the first dimension.",
-              exact_out=True),
+              exact_out=True, overlap="partial"),
     kernel("sort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)"
            " -> (Tensor values, Tensor indices)", doc="Sorts along a dimension.", exact_out=True,
            jvp="rule", batching="dims"),

@@ -42,7 +42,7 @@ OPDEFS = (
               doc="The p-norm of the difference.", autocast="float32 on gpu"),
     composite("renorm(Tensor self, Scalar p, Dim dim, Scalar maxnorm)", inplace=True,
               doc="Slices along a dimension scaled down to a greatest p-norm.",
-              autocast="float32 on gpu", exact_out=True),
+              autocast="float32 on gpu", exact_out=True, overlap="partial"),
     composite("trace(Tensor self)", call="trace", doc="Sum of the diagonal of a matrix.",
               autocast="float32"),
     # ---- quantiles

@@ -49,7 +49,7 @@ OPDEFS = (
               float="0 if (self >= -lambd) & (self <= lambd) else self", forms=_ALL,
               doc="``x``, but 0 between ``-lambd`` and ``lambd``.", exact_out=True),
     composite("softshrink(Tensor self, Scalar lambd=0.5)", forms=_NN,
-              doc="``x`` moved towards 0 by ``lambd``.", exact_out=True),
+              doc="``x`` moved towards 0 by ``lambd``.", exact_out=True, overlap="partial"),
     pointwise("softshrink_by(Tensor self, Scalar lambd=0.5)",
               float="self - lambd if self > lambd else self + lambd if self < -lambd else self * 0",
               forms=(), doc="``x`` moved towards 0 by ``lambd``."),
@@ -87,5 +87,6 @@ OPDEFS = (
               " Bool training=False)", forms=_BOTH, inplace=True,
               doc="leaky_relu with random slopes when training, else their mean."),
     composite("gelu(Tensor self, *, Str approximate='none')", forms=_NN,
-              call="gelu", doc="``x * Phi(x)``, exact or by tanh.", exact_out=True),
+              call="gelu", doc="``x * Phi(x)``, exact or by tanh.", exact_out=True,
+              overlap="partial"),
 )

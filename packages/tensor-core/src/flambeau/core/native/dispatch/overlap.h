@@ -1,0 +1,12 @@
+/* Memory that a call reads and writes at once. */
+#pragma once
+#include "dispatch/core.h"
+
+/* An input that shares memory with the tensor written to: -1 where that is refused, 0 where the
+ * result is to be computed apart. `is_self`: the input is the operator's first. */
+int fl_refuse_overlap(const fl_op *op, const fl_tensor *t, const fl_tensor *x, bool is_self);
+
+/* Whether this is a write through an index or a mask to its own tensor, which may be expanded: its
+ * elements are then written one after the other, with a warning. */
+bool fl_writes_expanded(const fl_op *op, const fl_value *in, int n, const fl_tensor *t);
+int fl_write_expanded(const fl_op *op, const fl_value *in, int n, fl_value *out);
