@@ -31,8 +31,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   # Kernel files that are hardly faster at v4 than at v3, which serves there as well.
-  set(NOT_FOR_v4 accumulate grid transpose
-    pw_rare_activations pw_rare_arithmetic pw_rare_special pw_rare_transcendental)
+  set(NOT_FOR_v4 accumulate grid transpose)
+  # v2 runs the bytecode of formulas. It has loops for what an instruction of the bytecode does.
+  set(INTERPRETED_v2 ON)
+  set(NOT_FOR_v2 pw_activations pw_arithmetic pw_comparison pw_loss pw_numbers pw_special
+    pw_transcendental)
   list(APPEND BASE_FLAGS -march=x86-64-v2)
   list(APPEND CYTHON_FLAGS -march=x86-64-v2)
 else()
@@ -51,16 +54,8 @@ if(FLAMBEAU_ISA STREQUAL "native")
 endif()
 if(FLAMBEAU_ISA AND ISA_LEVELS MATCHES "v3")
   set(ISA_LEVELS ${FLAMBEAU_ISA})
-  set(NOT_FOR_${FLAMBEAU_ISA})
+  set(NOT_FOR_v4)
   add_compile_definitions(FL_ONLY_ISA=${FLAMBEAU_ISA})
-endif()
-
-# The level whose kernels a level has for functions that are seldom called.
-foreach(level IN LISTS ISA_LEVELS)
-  set(RARE_ISA_${level} ${level})
-endforeach()
-if(pw_rare_arithmetic IN_LIST NOT_FOR_v4)
-  set(RARE_ISA_v4 v3)
 endif()
 
 if(FLAMBEAU_DEBUG)

@@ -1,11 +1,10 @@
 # Runs the generator: operator definitions in, C++ (and .pxi, .pyi) out. Every file it writes into
 # the build folder's gen/ is named here, relative to gen/.
-set(GENERATED_BASE_NAMES ops_table.cpp)    # compiled once
+set(GENERATED_BASE_NAMES ops_table.cpp pw_programs.cpp)    # compiled once
 set(GENERATED_KERNEL_NAMES
-  pw_rare_transcendental.cpp pw_arithmetic.cpp pw_special.cpp pw_transcendental.cpp
-  pw_activations.cpp pw_rare_arithmetic.cpp pw_comparison.cpp pw_rare_special.cpp
-  pw_rare_activations.cpp pw_numbers.cpp pw_loss.cpp
-  pw_table.cpp pw_bytecode.cpp)  # compiled once per ISA level, the longest first
+  pw_bytecode.cpp pw_arithmetic.cpp pw_special.cpp pw_functions.cpp pw_activations.cpp
+  pw_comparison.cpp pw_transcendental.cpp pw_numbers.cpp pw_loss.cpp
+  pw_table.cpp)  # compiled once per ISA level, the longest first
 # Headers and .pxi files, included by others.
 set(GENERATED_OTHER_NAMES op_index.h op_index.pxi opdef_enums.h opdef_enums.pxi pw_helpers.h
   tensor.pxi)
@@ -17,9 +16,7 @@ set(GENERATED_BASE ${GENERATED_BASE_NAMES})
 set(GENERATED_KERNELS ${GENERATED_KERNEL_NAMES})
 set(GENERATED_OTHER ${GENERATED_OTHER_NAMES})
 set(GENERATED_STUBS ${GENERATED_STUB_NAMES})
-set(GENERATED_RARE ${GENERATED_KERNELS})
-list(FILTER GENERATED_RARE INCLUDE REGEX "^pw_rare_")
-foreach(list GENERATED_BASE GENERATED_KERNELS GENERATED_RARE GENERATED_OTHER)
+foreach(list GENERATED_BASE GENERATED_KERNELS GENERATED_OTHER)
   list(TRANSFORM ${list} PREPEND ${GEN}/)
 endforeach()
 set(STUBS ${GEN}/stubs)

@@ -33,9 +33,9 @@ def main() -> None:
     parser.add_argument("--stubs", required=True, type=Path, help="where flambeau/ is typed")
     arguments = parser.parse_args()
     _bare_packages()
-    from flambeau.core.codegen import kernels, slots, stubs, tables
+    from flambeau.core.codegen import kernels, programs, slots, stubs, tables
 
-    for out, modules in ((arguments.out, (tables, kernels, slots)), (arguments.stubs, (stubs,))):
+    for out, modules in ((arguments.out, (tables, kernels, programs, slots)), (arguments.stubs, (stubs,))):
         for module in modules:
             for name, text in module.files().items():
                 _write(out / name, text)

@@ -1,7 +1,11 @@
-"""Pointwise kernels: one loop per operator and compute kind, compiled once per ISA level."""
+"""Pointwise kernels: one loop per operator and compute kind, compiled once per ISA level.
+
+Those that are seldom called, and nearly all of the oldest level, are bytecode (``programs.py``).
+"""
 from __future__ import annotations
 
-from flambeau.core.codegen.plan import PointwisePlan, module_of, pointwise_plans
+from flambeau.core.codegen.plan import PointwisePlan, kernel_name, module_of, pointwise_plans
+from flambeau.core.codegen.programs import PROGRAM
 from flambeau.core.formula.expr import param
 from flambeau.core.formula.interpreter import bytecode_interpreter_source
 from flambeau.core.formula.opcodes import FUNCTIONS
@@ -31,13 +35,16 @@ def files() -> dict[str, str]:
 def _units() -> dict[str, str]:
     """A file per module of definitions, so that a changed one compiles its own kernels alone.
 
-    Kernels that are seldom called lie apart: they are not compiled for every level.
+    Those that the bytecode calls lie apart: every level has them.
     """
     units: dict[str, list[str]] = {}
+    functions = set(_opcode_kernels().values())
     for plan in pointwise_plans():
-        for prefix, rare in (("pw", False), ("pw_rare", True)):
-            if text := _kernels(plan, rare):
-                units.setdefault(f"{prefix}_{module_of(plan.opdef)}.cpp", [HEAD]).append(text)
+        for kind, formula in plan.kernels:
+            if not plan.is_rare(kind):
+                is_function = kernel_name(plan, formula) in functions
+                unit = "functions" if is_function else module_of(plan.opdef)
+                units.setdefault(f"pw_{unit}.cpp", [HEAD]).append(_kernel(plan, kind, formula))
     return {name: "".join(texts) for name, texts in units.items()}
 
 
@@ -58,7 +65,7 @@ def _opcode_kernels() -> dict[tuple[str, str], str]:
             expr, *others = parse(plan.formula(kind), operands, scalars)
             is_call = expr.op in FUNCTIONS and expr.args == tuple(map(param, operands))
             if is_call and not others and not scalars and not plan.is_rare(kind):
-                found[expr.op, kind] = _name(plan, kind)
+                found[expr.op, kind] = kernel_name(plan, kind)
     return found
 
 
@@ -67,19 +74,7 @@ def _declaration(name: str) -> str:
     return f"void {name}({arguments});\n"
 
 
-def _name(plan: PointwisePlan, kind: str) -> str:
-    return f"fl_k_{plan.opdef.symbol}_{kind}_"
-
-
-def _kernels(plan: PointwisePlan, rare: bool) -> str:
-    kinds = [kind for kind in plan.kinds if plan.is_rare(kind) == rare]
-    own = "".join(_kernel(plan, kind, kind) for kind in kinds)
-    unsigned = plan.has_unsigned and not rare
-    return own + (_kernel(plan, "i64", "unsigned") if unsigned else "")
-
-
 def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
-    """The kernel of a compute kind; uint64 lies in int64 and has a formula of its own."""
     opdef = plan.opdef
     params = {p.name: "b" if p.role == "Mask" else kind for p in opdef.operands}
     scalars = {p.name: kind for p in opdef.scalars}
@@ -88,7 +83,7 @@ def _kernel(plan: PointwisePlan, kind: str, formula: str) -> str:
     text = render_function(function, exprs, params, scalars, compute=kind,
                            result=[plan.result_kind(kind)] * len(exprs)
                            if len(exprs) > 1 else plan.result_kind(kind))
-    return f"namespace {{\n{text}}}\n" + _loop(plan, kind, function, _name(plan, formula))
+    return f"namespace {{\n{text}}}\n" + _loop(plan, kind, function, kernel_name(plan, formula))
 
 
 def _loop(plan: PointwisePlan, kind: str, function: str, name: str) -> str:
@@ -162,20 +157,30 @@ def _scalar(kind: str, i: int) -> str:
 
 
 def _table() -> str:
-    lines = [HEAD]
+    lines = [HEAD, _LEVEL]
+    functions = set(_opcode_kernels().values())
     rows = []
     for plan in pointwise_plans():
-        cells = []
-        kinds = plan.kinds + ("unsigned",) * plan.has_unsigned
-        for kind in (*KINDS, "unsigned"):
-            if kind not in kinds:
-                cells.append("nullptr")
-                continue
-            level = "FL_RARE_ISA" if plan.is_rare(kind) else "FL_ISA"
-            name = f"FL_CAT({_name(plan, kind)}, {level})"
-            lines.append(_declaration(name))
-            cells.append(name)
-        rows.append(f"    {{{', '.join(cells)}}},\n")
+        cells = dict.fromkeys((*KINDS, "unsigned"), "nullptr")
+        for kind, formula in plan.kernels:
+            name = kernel_name(plan, formula)
+            cell = f"FL_LEVEL({name})"
+            if plan.is_rare(kind):
+                cell = name + PROGRAM
+            elif name in functions:
+                cell = f"FL_CAT({name}, FL_ISA)"
+            lines.append(_declaration(cell))
+            cells[formula] = cell
+        rows.append(f"    {{{', '.join(cells.values())}}},\n")
     lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT];\n')
     lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT] = {\n')
     return "".join([*lines, *rows, "};\n"])
+
+
+#: Whether a level has loops of its own or runs bytecode (cmake/flags.cmake).
+_LEVEL = f"""#if FL_INTERPRETED
+#define FL_LEVEL(name) FL_CAT(name, {PROGRAM})
+#else
+#define FL_LEVEL(name) FL_CAT(name, FL_ISA)
+#endif
+"""

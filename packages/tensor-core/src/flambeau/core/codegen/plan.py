@@ -38,14 +38,20 @@ class PointwisePlan:
         kinds = [k for k in KINDS if FORMULA_OF_KIND[k] in self.opdef.formulas]
         return tuple(k for k in kinds if not (k == "c64" and in_double(self.opdef)))
 
-    def is_rare(self, kind: str) -> bool:
-        """Whether a kernel is long and seldom called: few levels have code of their own for it."""
-        return kind in _REAL and (self.index >= _written() or self.opdef.symbol in _COMPLEX)
+    @property
+    def kernels(self) -> list[tuple[str, str]]:
+        """Compute kind and formula of each kernel; uint64 lies in int64 and has its own formula."""
+        unsigned = [("i64", "unsigned")] if self.has_unsigned else []
+        return [*((kind, kind) for kind in self.kinds), *unsigned]
 
     @property
     def has_unsigned(self) -> bool:
         """Whether uint64 has a kernel of its own."""
         return "unsigned" in self.opdef.formulas
+
+    def is_rare(self, kind: str) -> bool:
+        """Whether a kernel is long and seldom called: it is interpreted at every level."""
+        return kind in _REAL and (self.index >= _written() or self.opdef.symbol in _COMPLEX)
 
     def formula(self, kind: str) -> str:
         return self.opdef.formulas[FORMULA_OF_KIND.get(kind, kind)]
@@ -63,6 +69,11 @@ class PointwisePlan:
         """The operand each output is written to; 255 for a fresh tensor."""
         targets = [i for i, p in enumerate(self.opdef.operands) if p.writes]
         return tuple(targets) if targets else (255,) * len(self.opdef.outputs)
+
+
+def kernel_name(plan: PointwisePlan, formula: str) -> str:
+    """The kernel of a formula in C++, before the name of the ISA level."""
+    return f"fl_k_{plan.opdef.symbol}_{formula}_"
 
 
 @dataclass(frozen=True)
