@@ -207,6 +207,13 @@ def test_two_operations_become_one_instruction():
     assert joined("sqrt(a + b) * c - a", "abc") == ["sqrt.0.add", "sub.0.mul"]
 
 
+def test_a_choice_by_integers_is_not_joined_as_one_by_numbers():
+    code = assemble(parse("select(bits(a) < 0, b, a)", ["a", "b"]), ["a", "b"], compute="f64")
+    assert [line[0] - FIRST_OPCODE for line in code.code[1:3]] == [
+        list(opcodes()).index(name) for name in (("lt", "i64"), ("select", "f64"))
+    ]
+
+
 def test_what_is_read_twice_or_is_a_result_is_not_joined():
     assert joined("(a * b + c) * (a * b)", "abc") == ["mul", "mul.0.add"]
     assert joined("a * b + c, a * b", "abc") == ["mul", "add"]

@@ -35,7 +35,8 @@ def main() -> None:
     _bare_packages()
     from flambeau.core.codegen import kernels, programs, slots, stubs, tables
 
-    for out, modules in ((arguments.out, (tables, kernels, programs, slots)), (arguments.stubs, (stubs,))):
+    sources = (tables, kernels, programs, slots)
+    for out, modules in ((arguments.out, sources), (arguments.stubs, (stubs,))):
         for module in modules:
             for name, text in module.files().items():
                 _write(out / name, text)

@@ -59,16 +59,20 @@ def join_pairs(program: Program, order: Sequence[int]) -> dict[int, Instr]:
         if number not in instrs:
             continue
         for place, arg in enumerate(instrs[number].args):
-            joined = _join(instrs[number], place, instrs[arg]) if readers[arg] == 1 else None
-            if joined:
+            if readers[arg] != 1:
+                continue
+            if joined := _join(program, instrs[number], place, instrs[arg]):
                 instrs[number] = joined
                 del instrs[arg]
                 break
     return instrs
 
 
-def _join(second: Instr, place: int, first: Instr) -> Instr | None:
-    """The two as one instruction, where there is one of their types."""
+def _join(program: Program, second: Instr, place: int, first: Instr) -> Instr | None:
+    """The two as one instruction, where there is one of their types.
+
+    A choice between numbers may ask for an order of integers, such as their bits.
+    """
     args = list(second.args)
     if place == 1 and second.op in _COMMUTES:
         args[0], args[1] = args[1], args[0]
@@ -76,6 +80,8 @@ def _join(second: Instr, place: int, first: Instr) -> Instr | None:
     op = "select" if second.op == "rare" else second.op
     name = _NAMES.get((first.op, op, place))
     if name is None or second.type not in ("f32", "f64"):
+        return None
+    if any(program.instrs[arg].type != second.type for arg in first.args):
         return None
     args[place : place + 1] = first.args
     return Instr(name, second.type, tuple(args))
