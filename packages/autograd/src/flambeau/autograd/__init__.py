@@ -52,7 +52,8 @@ _LATER = {
     "is_multithreading_enabled": "_multithreading",
     "set_multithreading_enabled": "_multithreading",
 }
-_MODULES = ("anomaly", "checks", "forward_ad", "grad_mode", "graph", "profiler")
+_MODULES = ("anomaly", "checks", "forward_ad", "grad_mode", "graph", "profiler",
+            "profiler_util")
 
 
 TYPE_CHECKING = False  # typing would cost time at every import
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from flambeau.autograd import grad_mode as grad_mode
     from flambeau.autograd import graph as graph
     from flambeau.autograd import profiler as profiler
+    from flambeau.autograd import profiler_util as profiler_util
     from flambeau.autograd._autocast import autocast as autocast
     from flambeau.autograd._autocast import clear_autocast_cache as clear_autocast_cache
     from flambeau.autograd._autocast import custom_bwd as custom_bwd

@@ -4,8 +4,6 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
-import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -24,7 +22,7 @@ _GROUPS: dict[str, Callable[[FunctionEvent], str]] = {
     "operator": lambda e: e.name,
     "scope": lambda e: e.scope or "(no scope)",
     "node": lambda e: e.node or "(forward)",
-    "shape": lambda e: f"{e.name} {e.input_shapes or ''}".rstrip(),
+    "shape": lambda e: e.name,
 }
 
 #: Profiles that record now, by thread, and where their named blocks are noted.
@@ -63,8 +61,8 @@ class profile:
         >>> x = flambeau.ones(4, requires_grad=True)
         >>> with flambeau.autograd.profiler.profile() as prof:
         ...     (x * x).sum().backward()
-        >>> [(row.key, row.count) for row in prof.key_averages() if row.key == "sum"]
-        [('sum', 1)]
+        >>> [(row.key, row.count) for row in prof.key_averages() if row.key == "aten::sum"]
+        [('aten::sum', 1)]
         >>> "CPU total" in prof.key_averages().table()
         True
     """
@@ -83,7 +81,7 @@ class profile:
         self.step_num = 0
         self._recorder = Recorder(record_shapes)
         self._records = False
-        self._events: list[FunctionEvent] | None = None
+        self._events: EventList | None = None
         self._blocks: list[FunctionEvent] = []
         self._thread = 0
 
@@ -124,8 +122,8 @@ class profile:
         """Keep a named block that began after this profile did."""
         start = self._recorder.start
         if begin >= start:
-            self._blocks.append(FunctionEvent(name, begin - start, end - begin, 0, where, None,
-                                              None, named=True))
+            self._blocks.append(self._event(name, begin - start, end - start, scope=where,
+                                            named=True))
 
     def start(self) -> None:
         """Begin to record, as entering the block does."""
@@ -148,13 +146,20 @@ class profile:
         if not self._records and self._action() in _RECORDED:
             self._begin()
 
-    def events(self) -> list[FunctionEvent]:
+    def _event(self, name: str, begin: int, end: int, **facts: Any) -> FunctionEvent:
+        return FunctionEvent(-1, name, self._thread, begin / 1000, end / 1000, **facts)
+
+    def events(self) -> EventList:
         """Everything that ran, in order."""
         if self._events is None:
             start = self._recorder.start
-            found = [FunctionEvent(name, begin - start, end - begin, size, where, node, shapes)
+            found = [self._event(f"aten::{name}", begin - start, end - start, bytes=size,
+                                 scope=where, node=node, input_shapes=shapes)
                      for name, begin, end, size, where, node, shapes in self._recorder.events()]
-            self._events = sorted(found + self._blocks, key=_when) if self._blocks else found
+            self._events = EventList(sorted(found + self._blocks, key=_when))
+            for number, event in enumerate(self._events):
+                event.id = number
+            self._events._populate_cpu_children()
         return self._events
 
     def key_averages(self, group_by_input_shape: bool = False, *,
@@ -175,22 +180,24 @@ class profile:
         by = by or ("shape" if group_by_input_shape else "operator")
         if by not in _GROUPS:
             raise ValueError(f"key_averages(): by must be one of {', '.join(_GROUPS)}, not {by!r}")
-        sums: dict[tuple[str, bool], KernelSum] = {}
+        sums: dict[tuple[str, bool, str], KernelSum] = {}
         inside = _Inside(self.events())
         for event in self.events():
             if event.named and by not in ("operator", "shape"):
                 continue
             key = _GROUPS[by](event)
-            row = sums.setdefault((key, event.named), KernelSum(key, named=event.named))
+            shapes = str(event.input_shapes or "") if by == "shape" else ""
+            row = sums.setdefault((key, event.named, shapes),
+                                  KernelSum(key, named=event.named, input_shapes=shapes))
             if event.named:
                 row.inside += inside(event) / 1000
             row.count += 1
-            row.cpu_time_total += event.duration / 1000
+            row.cpu_time_total += event.cpu_time_total
             row.bytes += event.bytes
         return EventList(sums.values())
 
     @property
-    def function_events(self) -> list[FunctionEvent]:
+    def function_events(self) -> EventList:
         """``events()``."""
         return self.events()
 
@@ -217,27 +224,12 @@ class profile:
         Args:
             path: the file, JSON.
         """
-        process = os.getpid()
-        events = [{"name": e.name, "ph": "X", "ts": e.start / 1000, "dur": e.duration / 1000,
-                   "pid": process, "tid": self._thread,
-                   "cat": _category(e),
-                   "args": {"scope": e.scope, "bytes": e.bytes,
-                            **({"node": e.node} if e.node else {}),
-                            **({"shapes": e.input_shapes} if e.input_shapes else {})}}
-                  for e in self.events()]
-        text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
-        Path(path).write_text(text)
+        self.events().export_chrome_trace(path)
 
 
 def _when(event: FunctionEvent) -> tuple[int, int]:
     """The order of events: a block stands before what runs inside it."""
     return event.start, -event.duration
-
-
-def _category(event: FunctionEvent) -> str:
-    if event.named:
-        return "user_annotation"
-    return "backward" if event.node else "forward"
 
 
 class _Inside:

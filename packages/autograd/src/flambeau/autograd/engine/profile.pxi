@@ -7,6 +7,7 @@ cdef struct event_t:
     int32_t scope                       # number in `scopes`
     int32_t node                        # number in `nodes`, or -1 in a forward call
     int32_t shapes                      # number in `shapes`, or -1
+    bint writes                         # to its first argument: exp_() and not exp()
 
 
 cdef int64_t now() noexcept:
@@ -56,11 +57,23 @@ cdef class Recorder:
             self.texts.append(text)
         return known
 
+    cdef int32_t number_of_shapes(self, const fl_value *values, int n) except -2:
+        """Of a list with the shape of each tensor, empty for other arguments."""
+        shapes = [list(shape_of(values[i].t)) if values[i].tag == FL_TENSOR else []
+                  for i in range(n)]
+        key = str(shapes)
+        known = self.numbers.get(key)
+        if known is None:
+            known = self.numbers[key] = len(self.texts)
+            self.texts.append(shapes)
+        return known
+
     def events(self):
         """What was recorded: (name, start, stop, bytes, scope, node or None, shapes or None)."""
         result = []
         for event in self.found:
-            result.append((key_of(event.op), event.start, event.stop, event.bytes,
+            name = event.op.name.decode() + ("_" if event.writes else "")
+            result.append((name, event.start, event.stop, event.bytes,
                            self.texts[event.scope],
                            self.texts[event.node] if event.node >= 0 else None,
                            self.texts[event.shapes] if event.shapes >= 0 else None))
@@ -75,6 +88,8 @@ cdef int record_event(void *ctx, const fl_op *op, const fl_value *values, int n,
     cdef int i
     cdef bint fresh = out[0].tag != FL_TENSOR and op.category != FL_VIEW_OP
     event.op = op
+    event.writes = out[0].tag == FL_TENSOR and n > 0 and values[0].tag == FL_TENSOR \
+        and values[0].t is out[0].t
     event.start = now()
     FL.dispatch(op, values, n, out)
     event.stop = now()
@@ -91,8 +106,7 @@ cdef int record_event(void *ctx, const fl_op *op, const fl_value *values, int n,
     else:
         event.scope = self.number(_scope_path())
     if self.record_shapes:
-        event.shapes = self.number(str([list(shape_of(values[i].t)) for i in range(n)
-                                        if values[i].tag == FL_TENSOR]))
+        event.shapes = self.number_of_shapes(values, n)
     self.found.push_back(event)
     return 0
 
