@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "operator_pages",
     "transform_pages",
+    "compat_pages",
 ]
 exclude_patterns = ["_build", "_ext"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -10,7 +10,10 @@ set(GENERATED_OTHER_NAMES op_index.h op_index.pxi opdef_enums.h opdef_enums.pxi 
   tensor.pxi)
 set(GENERATED_STUB_NAMES __init__.pyi fft.pyi linalg.pyi special.pyi amp/__init__.pyi
   core/_core.pyi core/functional.pyi core/ops.pyi
-  signal/windows.pyi)    # .pyi files, installed into flambeau/
+  signal/windows.pyi backends/cpu.pyi backends/cuda.pyi backends/cudnn.pyi backends/mkl.pyi
+  backends/mkldnn.pyi backends/mps.pyi backends/openmp.pyi backends/opt_einsum.pyi
+  core/compat/no_effect.pyi cpu/__init__.pyi distributed.pyi
+  multiprocessing.pyi)    # .pyi files, installed into flambeau/
 
 set(GENERATED_BASE ${GENERATED_BASE_NAMES})
 set(GENERATED_KERNELS ${GENERATED_KERNEL_NAMES})
@@ -30,6 +33,7 @@ set(GENERATED_ALL
 if(GENERATED_ALL)
   file(GLOB_RECURSE generator_inputs CONFIGURE_DEPENDS
     ${CORE}/codegen/*.py ${CORE}/opdefs/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
+    ${CORE}/compat/table.py
     ${CORE}/codegen/stub_templates/*.in ${CORE}/bindings/*.in)
   # C++ and Cython too: they name the operators whose numbers stand in op_index.h.
   file(GLOB_RECURSE native_inputs CONFIGURE_DEPENDS

@@ -1,17 +1,9 @@
 """What programs ask before they train on several machines: nothing of the kind is available."""
 from __future__ import annotations
 
-__all__ = ["is_available", "is_initialized"]
+from flambeau.core.compat.modules import fill
 
-
-def is_available() -> bool:
-    """Whether processes can be coupled: False."""
-    return False
-
-
-def is_initialized() -> bool:
-    """Whether processes are coupled: False."""
-    return False
+__all__ = list(fill(__name__))
 
 
 def __getattr__(name: str) -> object:

@@ -82,6 +82,9 @@ OLDER = {
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
                     "core.composites.linalg.lowrank"),
     "lobpcg": "core.composites.linalg.eigenpairs",
+    **dict.fromkeys(("get_float32_matmul_precision", "get_num_interop_threads",
+                     "set_float32_matmul_precision", "set_flush_denormal",
+                     "set_num_interop_threads"), "core.compat.no_effect"),
 }
 
 # Names that PyTorch has and this library does not: what to use instead.

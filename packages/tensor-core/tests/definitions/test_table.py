@@ -44,12 +44,10 @@ NO_ROW = {
     "asks about or sets something, computes nothing": {
         "is_tensor", "result_type", "can_cast", "promote_types", "finfo", "iinfo",
         "get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device",
-        "set_float32_matmul_precision", "get_float32_matmul_precision",
         "use_deterministic_algorithms", "are_deterministic_algorithms_enabled",
-        "is_deterministic_algorithms_warn_only_enabled", "get_num_interop_threads",
-        "set_num_interop_threads", "get_promotion", "set_promotion",
-        "get_deterministic_debug_mode", "set_deterministic_debug_mode", "set_flush_denormal",
-        "set_warn_always", "is_warn_always_enabled",
+        "is_deterministic_algorithms_warn_only_enabled", "get_promotion", "set_promotion",
+        "get_deterministic_debug_mode", "set_deterministic_debug_mode", "set_warn_always",
+        "is_warn_always_enabled",
         "get_num_threads", "set_num_threads",
         "get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "seed", "is_grad_enabled",
         "is_inference_mode_enabled", "set_printoptions", "save", "save_training_state",
@@ -186,7 +184,7 @@ def generated(tmp_path_factory):
 
     def run(name, module=None, line=None):
         core_copy = folder / name / "flambeau" / "core"
-        for part in ("formula", "opdefs", "codegen", "bindings"):
+        for part in ("formula", "opdefs", "codegen", "bindings", "compat"):
             shutil.copytree(CORE / part, core_copy / part)
         if module is not None:
             path = core_copy / "opdefs" / "families" / module

@@ -1,7 +1,6 @@
 """What this build and machine can use, under PyTorch's names, so that programs that ask run.
 
-Settings of libraries that Flambeau does not use (cuDNN, MKL, oneDNN) are accepted and change
-nothing: there is no nondeterministic or less precise kernel that they could switch.
+Settings of libraries that Flambeau does not use are accepted: see ``core/compat/table.py``.
 """
 from flambeau.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
 

@@ -1,10 +1,4 @@
-"""oneDNN, which is not used."""
+"""See ``core/compat/table.py``."""
+from flambeau.core.compat.modules import fill
 
-__all__ = ["is_available"]
-
-enabled = False
-
-
-def is_available() -> bool:
-    """False: oneDNN is not used."""
-    return False
+__all__ = list(fill(__name__))

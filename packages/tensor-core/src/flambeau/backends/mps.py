@@ -1,13 +1,4 @@
-"""GPUs of Apple, for which there is no backend."""
+"""See ``core/compat/table.py``."""
+from flambeau.core.compat.modules import fill
 
-__all__ = ["is_available", "is_built"]
-
-
-def is_available() -> bool:
-    """False: there is no backend for them."""
-    return False
-
-
-def is_built() -> bool:
-    """False: there is no backend for them."""
-    return False
+__all__ = list(fill(__name__))

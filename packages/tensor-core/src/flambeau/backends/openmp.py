@@ -1,8 +1,4 @@
-"""OpenMP, which is not used."""
+"""See ``core/compat/table.py``."""
+from flambeau.core.compat.modules import fill
 
-__all__ = ["is_available"]
-
-
-def is_available() -> bool:
-    """False: OpenMP is not used."""
-    return False
+__all__ = list(fill(__name__))

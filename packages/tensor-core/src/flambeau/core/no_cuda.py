@@ -9,20 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from flambeau import rooms
-
-
-def _is_available() -> bool:
-    """False."""
-    return False
-
-
-def _device_count() -> int:
-    """0."""
-    return 0
-
-
-def _nothing(*arguments: Any) -> None:
-    """Do nothing, as there is no GPU."""
+from flambeau.core.compat.modules import functions
 
 
 class _StandIn(ModuleType):
@@ -35,10 +22,4 @@ class _StandIn(ModuleType):
 
 
 stand_in = _StandIn("flambeau.cuda", __doc__)
-vars(stand_in).update(
-    is_available=_is_available, is_initialized=_is_available, device_count=_device_count,
-    manual_seed=_nothing, manual_seed_all=_nothing, empty_cache=_nothing,
-    memory_allocated=_device_count, max_memory_allocated=_device_count,
-    memory_reserved=_device_count, max_memory_reserved=_device_count,
-    OutOfMemoryError=MemoryError,
-)
+vars(stand_in).update(functions("cuda"), OutOfMemoryError=MemoryError)

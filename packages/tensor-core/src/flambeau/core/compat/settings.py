@@ -1,27 +1,8 @@
-"""Switches of PyTorch's that choose between exact and fast, or same and fast: here both hold."""
+"""Settings of determinism and warnings; those without effect are in ``table.py``."""
 
 from flambeau.core import _core
 
-_PRECISIONS = ("highest", "high", "medium")
-_state = {"precision": "highest", "deterministic": False, "warn_only": False, "interop": 1,
-          "warn_always": False, "fill": True}
-
-
-def set_float32_matmul_precision(precision):
-    """Say how exact products of float32 must be; they are always computed in float32.
-
-    Args:
-        precision: ``"highest"``, ``"high"`` or ``"medium"``.
-    """
-    if precision not in _PRECISIONS:
-        raise RuntimeError(f"set_float32_matmul_precision(): precision must be one of "
-                           f"{_PRECISIONS}, got {precision!r}")
-    _state["precision"] = precision
-
-
-def get_float32_matmul_precision():
-    """What ``set_float32_matmul_precision`` was told: ``"highest"`` at first."""
-    return _state["precision"]
+_state = {"deterministic": False, "warn_only": False, "warn_always": False, "fill": True}
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
@@ -65,22 +46,6 @@ def is_deterministic_algorithms_warn_only_enabled():
     return _state["warn_only"]
 
 
-def set_num_interop_threads(count):
-    """Say how many operators may run at once; they run one after the other in each thread.
-
-    Args:
-        count: A positive number.
-    """
-    if not isinstance(count, int) or count < 1:
-        raise RuntimeError(f"set_num_interop_threads(): expected a positive int, got {count!r}")
-    _state["interop"] = count
-
-
-def get_num_interop_threads():
-    """What ``set_num_interop_threads`` was told."""
-    return _state["interop"]
-
-
 def get_deterministic_debug_mode():
     """0, 1 or 2: nothing asked, warnings asked for, or errors asked for."""
     return 0 if not _state["deterministic"] else 1 if _state["warn_only"] else 2
@@ -100,20 +65,8 @@ def set_deterministic_debug_mode(debug_mode):
     use_deterministic_algorithms(bool(mode > 0), warn_only=mode == 1)
 
 
-def set_flush_denormal(mode):
-    """Ask for denormal numbers to be rounded to zero; they are always exact here.
-
-    Args:
-        mode: Whether it is asked for.
-
-    Returns:
-        Whether the numbers are treated as asked.
-    """
-    return not mode
-
-
 def set_warn_always(b, /):
-    """Ask for every warning each time; ``warnings.simplefilter("always")`` decides that here.
+    """Ask for warnings of this library each time; Python's filters decide on those they are given.
 
     Args:
         b: Whether it is asked for.
@@ -127,7 +80,6 @@ def is_warn_always_enabled():
 
 
 FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]
-    set_float32_matmul_precision, get_float32_matmul_precision, use_deterministic_algorithms,
-    are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
-    set_num_interop_threads, get_num_interop_threads, get_deterministic_debug_mode,
-    set_deterministic_debug_mode, set_flush_denormal, set_warn_always, is_warn_always_enabled)}
+    use_deterministic_algorithms, are_deterministic_algorithms_enabled,
+    is_deterministic_algorithms_warn_only_enabled, get_deterministic_debug_mode,
+    set_deterministic_debug_mode, set_warn_always, is_warn_always_enabled)}
