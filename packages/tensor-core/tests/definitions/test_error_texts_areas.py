@@ -74,10 +74,10 @@ GOLDEN = [
     (lambda: fft.fft(X, norm="x"), RuntimeError,
      "fft(): Invalid normalization mode: \"x\"; write \"backward\", \"forward\" or \"ortho\""),
     (lambda: fft.rfft(Z), RuntimeError,
-     "rfft expects a real input tensor, but got flambeau.complex64; write x.real, or call the "
+     "rfft expects a real input tensor, but got complex64; write x.real, or call the "
      "transform of complex numbers"),
     (lambda: fft.fft(X.bfloat16()), RuntimeError,
-     "fft(): Unsupported dtype flambeau.bfloat16; write x.float() first"),
+     "fft(): Unsupported dtype bfloat16; write x.float() first"),
     # ---- linear algebra
     (lambda: linalg.solve(flambeau.zeros(2, 2), flambeau.ones(2)), linalg.LinAlgError,
      "linalg.solve: The diagonal element 1 is zero, the inversion could not be completed "

@@ -20,7 +20,6 @@ def find(symbol: str):
         activations,
         arithmetic,
         comparison,
-        complex,
         numbers,
     )
     from flambeau.core.composites.pool import fractional, pooling
@@ -30,7 +29,7 @@ def find(symbol: str):
     from flambeau.core.composites.statistics import histograms, moments
 
     for module in (shapes, movement, joins, rearrange, indices, sort, arithmetic, comparison,
-                   complex, numbers, special, products, attention, norm, embedding, activations,
+                   numbers, special, products, attention, norm, embedding, activations,
                    losses, decompositions, systems, norms, moments, histograms, random, dropout,
                    conv, pooling, fractional, margins, interpolate, grids, ctc, stft,
                    recurrent, reduce):

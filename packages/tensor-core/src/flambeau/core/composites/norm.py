@@ -2,34 +2,6 @@
 from flambeau.core import _core
 
 _op = _core.operators()
-_EPS = {"float64": 2.0 ** -52, "complex128": 2.0 ** -52}
-
-
-def layer_norm(x, normalized_shape, weight, bias, eps):
-    n = len(normalized_shape)
-    if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):
-        raise RuntimeError(f"layer_norm(): Given normalized_shape={list(normalized_shape)}, "
-                           "expected input with shape "
-                           f"[*, {', '.join(map(str, normalized_shape))}], "
-                           f"but got input of size {list(x.shape)}")
-    return _op["native_layer_norm"](x, n, weight, bias, eps)[0]
-
-
-def batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps):
-    if x.ndim == 1 and x.numel() == 0:
-        return _op["clone"](x)
-    if training and x.ndim >= 2 and x.numel() == x.shape[1] > 0:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size "
-                         f"{list(x.shape)}")
-    if training and eps <= 0:
-        raise ValueError(f"batch_norm(): eps must be positive during training, got {eps}: it keeps "
-                         "a channel whose values are all equal from being divided by 0")
-    return _op["native_batch_norm"](x, weight, bias, running_mean, running_var, training, momentum,
-                                    eps)[0]
-
-
-def group_norm(x, num_groups, weight, bias, eps):
-    return _op["native_group_norm"](x, weight, bias, num_groups, eps)[0]
 
 
 def instance_norm(x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
@@ -68,27 +40,6 @@ def _instance_norm_tracked(x, running_mean, running_var, weight, bias, use_input
 
 def _repeated(t, times):
     return None if t is None else _op["repeat"](t, (times,))
-
-
-def rms_norm(x, normalized_shape, weight, eps):
-    n = len(normalized_shape)
-    if n == 0 or tuple(x.shape[-n:]) != tuple(normalized_shape):
-        raise RuntimeError(f"rms_norm(): Given normalized_shape={list(normalized_shape)}, expected "
-                           f"input with shape [*, {', '.join(map(str, normalized_shape))}], but "
-                           f"got input of size {list(x.shape)}")
-    if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
-        raise RuntimeError(f"rms_norm(): Expected weight to be of same shape as normalized_shape, "
-                           f"but got weight of shape {list(weight.shape)} and "
-                           f"normalized_shape={list(normalized_shape)}")
-    if eps is None:
-        eps = _EPS.get(x.dtype.name, 2.0 ** -23)
-    wide = x.float() if x.dtype.name in ("float16", "bfloat16") else x
-    power = _op["mul"](wide, wide)
-    scale = _op["rsqrt"](_op["add"](_op["mean"](power, tuple(range(-n, 0)), True), eps))
-    result = _op["mul"](wide, scale)
-    if weight is not None:
-        result = _op["mul"](result, weight)
-    return result if result.dtype is x.dtype else result.to(x.dtype)
 
 
 def local_response_norm(x, size, alpha, beta, k):

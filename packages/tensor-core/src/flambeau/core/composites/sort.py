@@ -87,11 +87,13 @@ _FEW = 4
 def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of elements and test_elements must be a tensor")
-    like = elements if isinstance(elements, Tensor) else test_elements
-    x = elements if isinstance(elements, Tensor) else _core.tensor(elements, device=like.device)
-    tests = test_elements if isinstance(test_elements, Tensor) else \
-        _core.tensor(test_elements, device=like.device)
-    tests = _op["reshape"](tests, (-1,))
+    x, tests = elements, test_elements
+    if not isinstance(x, Tensor):
+        x = _core.tensor(x, device=tests.device)
+    elif not isinstance(tests, Tensor):
+        tests = _core.tensor(tests, device=x.device)
+    if tests.ndim != 1:
+        tests = _op["reshape"](tests, (-1,))
     if x.is_complex() or tests.is_complex() or tests.numel() <= _FEW:
         found = _among_few(x, tests)
     else:
@@ -107,5 +109,7 @@ def _among_few(x, tests):
 
 
 def _among_many(x, tests):
-    dtype = _core.promote_types(x.dtype, tests.dtype)
-    return _op["isin_of"](x.detach().to(dtype), tests.detach().to(dtype))
+    if x.dtype is not tests.dtype:
+        dtype = _core.promote_types(x.dtype, tests.dtype)
+        x, tests = x.to(dtype), tests.to(dtype)
+    return _op["isin_of"](x, tests)

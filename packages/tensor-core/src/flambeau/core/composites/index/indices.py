@@ -1,35 +1,16 @@
-"""Composite operators of writing and reading by position, searching, and sets."""
+"""Composite operators of writing and reading by position."""
 from flambeau.core import _core
-from flambeau.core.composites.shape.joins import broadcast_shape
 from flambeau.core.composites.shape.shapes import _wrap
 
 _op = _core.operators()
 Tensor = _core.Tensor
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
-_FOLDS = {"add": "sum", "multiply": "prod"}
 
 
 # ---- along a dimension ---------------------------------------------------------------------------
 def gather__sparse_grad(x, dim, index, sparse_grad):
     """Sparse gradients save memory in PyTorch; the values are the same."""
     return _op["gather"](x, dim, index)
-
-
-# ---- scatter with a fold -------------------------------------------------------------------------
-def _fold(reduce):
-    if reduce not in _FOLDS:
-        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got "
-                           f"{reduce!r}; scatter_reduce() has more")
-    return _FOLDS[reduce]
-
-
-def scatter__reduce(x, dim, index, src, reduce):
-    return _op["scatter_reduce"](x, dim, index, src, _fold(reduce))
-
-
-def scatter__value_reduce(x, dim, index, value, reduce):
-    src = _op["full_of"](index.shape, value, dtype=x.dtype, device=x.device)
-    return _op["scatter_reduce"](x, dim, index, src, _fold(reduce))
 
 
 def index_reduce(x, dim, index, source, reduce, include_self):
@@ -80,44 +61,11 @@ def _coordinates(index, shape):
     return [index, *places[::-1]]
 
 
-def put(x, index, source, accumulate):
-    if index.numel() != source.numel():
-        raise RuntimeError(f"put(): Expected source and index to have the same number of elements, "
-                           f"but got source.numel() = {source.numel()}, index.numel() = "
-                           f"{index.numel()}")
-    index = _op["reshape"](_positions("put", index), (-1,))
-    flat = _op["index_put"](_op["reshape"](x, (-1,)), [index], _op["reshape"](source, (-1,)),
-                            accumulate)
-    return _op["view"](flat, x.shape)
-
-
 def _positions(what, index):
     if index.dtype.name not in ("int64", "int32"):
         raise RuntimeError(f"{what}(): Expected a long tensor for index, but got {index.dtype}; "
                            "convert it with index.long()")
     return index
-
-
-def take_along_dim(x, indices, dim):
-    if indices.dtype.name != "int64":
-        raise RuntimeError(f"take_along_dim(): dtype of indices should be int64, but got "
-                           f"{indices.dtype}; convert it with indices.long()")
-    if dim is None:
-        x, indices, dim = _op["reshape"](x, (-1,)), _op["reshape"](indices, (-1,)), 0
-    if x.ndim != indices.ndim:
-        raise RuntimeError(f"take_along_dim(): input and indices should have the same number of "
-                           f"dimensions, but got {list(x.shape)} and {list(indices.shape)}")
-    dim = _wrap(dim, x.ndim, "take_along_dim")
-    size = x.shape[dim] if x.ndim else 1
-    indices = _op["where"](_op["lt"](indices, 0), _op["add"](indices, size), indices)
-    if x.ndim == 0:
-        return _op["gather"](x, dim, indices)
-    shape, places = list(x.shape), list(indices.shape)
-    common = list(broadcast_shape("take_along_dim", [shape[:dim] + [1] + shape[dim + 1:],
-                                                     places[:dim] + [1] + places[dim + 1:]]))
-    x = _op["expand"](x, common[:dim] + [shape[dim]] + common[dim + 1:])
-    indices = _op["expand"](indices, common[:dim] + [places[dim]] + common[dim + 1:])
-    return _op["gather"](x, dim, indices)
 
 
 # ---- where the non-zero elements are -------------------------------------------------------------

@@ -16,6 +16,14 @@ def conj_physical(x):
     return _op["conj"](x) if x.is_complex() else x
 
 
+def resolve_conj(x):
+    return x
+
+
+def resolve_neg(x):
+    return x
+
+
 def _real(name, x):
     if x.is_complex():
         raise RuntimeError(f"{name}() does not support complex inputs; use x.real or x.imag")
@@ -52,9 +60,10 @@ def ldexp(x, other):
     whole = _core.is_tensor(other) and not other.is_floating_point() and not other.is_complex()
     if not (whole and x.is_floating_point()):
         return _op["mul"](x, _op["pow"](2.0, other))
-    wide = _widened(x)
+    wide = _widened(x) if x.dtype.itemsize == 2 else x
     factor = _op["pow"](2.0, _op["cast"](other, wide.dtype))
-    return _op["cast"](_op["mul"](wide, factor), x.dtype)
+    result = _op["mul"](wide, factor)
+    return result if wide is x else _op["cast"](result, x.dtype)
 
 
 def _widened(x):

@@ -18,21 +18,6 @@ def adjoint(x):
     return _op["conj"](x) if x.is_complex() else x
 
 
-def sum_to_size(x, size):
-    extra = x.ndim - len(size)
-    wrong = extra < 0 or [want for want, have in zip(size, x.shape[extra:], strict=True)
-                          if want not in (1, have)]
-    if wrong:
-        raise RuntimeError(f"sum_to_size(): size {list(size)} is not expandable to size "
-                           f"{list(x.shape)}")
-    if len(size) == 0:
-        return _op["sum"](x)
-    dims = [d for d in range(x.ndim) if d < extra or (size[d - extra] == 1 and x.shape[d] != 1)]
-    if not dims:
-        return x
-    return _op["view"](_op["sum"](x, dims, True), size)
-
-
 # ---- copies of views -----------------------------------------------------------------------------
 def view_copy(x, size):
     return _copied(_op["view"](x, size))

@@ -7,8 +7,6 @@ Tensor = _core.Tensor
 
 
 # ---- order ---------------------------------------------------------------------------------------
-def tile(x, dims):
-    return _op["repeat"](x, (1,) * (x.ndim - len(dims)) + tuple(dims))
 
 
 def fliplr(x):

@@ -2,7 +2,6 @@
 from flambeau.core import _core
 
 _op = _core.operators()
-_view, _contiguous_copy = _op["view"], _op["contiguous_copy"]
 
 
 def _wrap(dim, ndim, what):
@@ -11,48 +10,6 @@ def _wrap(dim, ndim, what):
         raise IndexError(f"{what}(): Dimension out of range: dim={dim} for a tensor of {ndim} "
                          f"dimensions (expected to be in range of [{-limit}, {limit - 1}])")
     return dim + limit if dim < 0 else dim
-
-
-def unflatten(x, dim, sizes):
-    dim = _wrap(dim, x.ndim, "unflatten")
-    shape = list(x.shape)
-    known = 1
-    for size in sizes:
-        if size != -1:
-            known *= size
-    filled = [shape[dim] // known if size == -1 and known else size for size in sizes]
-    total = 1
-    for size in filled:
-        total *= size
-    if total != shape[dim]:
-        raise RuntimeError(f"unflatten(): sizes {list(sizes)} don't multiply up to the size of dim "
-                           f"{dim} ({shape[dim]})")
-    return _view(x, (*shape[:dim], *filled, *shape[dim + 1:]))
-
-
-def movedim(x, source, destination):
-    n = x.ndim
-    if len(source) != len(destination):
-        raise RuntimeError(f"movedim(): source {list(source)} and destination {list(destination)} "
-                           "must name as many dimensions")
-    source = [_wrap(d, n, "movedim") for d in source]
-    destination = [_wrap(d, n, "movedim") for d in destination]
-    if len(set(source)) != len(source) or len(set(destination)) != len(destination):
-        raise RuntimeError("movedim(): dimensions must not be named twice")
-    rest = [d for d in range(n) if d not in source]
-    order = dict(zip(destination, source, strict=True))
-    return _op["permute"](x, [order[i] if i in order else rest.pop(0) for i in range(n)])
-
-
-def repeat(x, repeats):
-    extra = len(repeats) - x.ndim
-    if extra < 0:
-        raise RuntimeError(f"repeat(): Number of dimensions of repeat dims {list(repeats)} can not "
-                           f"be smaller than number of dimensions of tensor {list(x.shape)}")
-    shape = [1] * extra + list(x.shape)
-    x = _op["reshape"](x, [n for size in shape for n in (1, size)])
-    x = _op["expand"](x, [n for size, r in zip(shape, repeats, strict=True) for n in (r, size)])
-    return _view(_contiguous_copy(x), [r * size for size, r in zip(shape, repeats, strict=True)])
 
 
 def masked_fill(x, mask, value):

@@ -1,5 +1,4 @@
-/* put_ and the scatters that name a fold, written to their tensor and not to a copy of it. Errors,
- * and results of their own, in Python. */
+/* put, and the scatters that name a reduction, written to their tensor and not to a copy of it. */
 #include "common/compose.h"
 
 namespace {
@@ -46,8 +45,14 @@ int put_into(fl_tensor *x, fl_tensor *index, fl_tensor *source, const fl_value &
     return status;
 }
 
-const char *fold_of(const fl_value &name) {
-    return !strcmp(name.s, "add") ? "sum" : !strcmp(name.s, "multiply") ? "prod" : nullptr;
+const char *reduction_named(const fl_value &name) {
+    if (!strcmp(name.s, "add"))
+        return "sum";
+    if (!strcmp(name.s, "multiply"))
+        return "prod";
+    PyErr_Format(PyExc_RuntimeError, "scatter(): reduce argument must be either add or multiply, "
+                 "got '%s'; scatter_reduce() has more", name.s);
+    return nullptr;
 }
 
 int scatter(const fl_value *in, fl_tensor *src, const char *fold, fl_value *out) {
@@ -61,30 +66,55 @@ int scatter(const fl_value *in, fl_tensor *src, const char *fold, fl_value *out)
 
 }  // namespace
 
+static int check_put(const fl_tensor *index, const fl_tensor *source) {
+    if (index->numel != source->numel)
+        PyErr_Format(PyExc_RuntimeError, "put(): Expected source and index to have the same number "
+                     "of elements, but got source.numel() = %lld, index.numel() = %lld",
+                     (long long)source->numel, (long long)index->numel);
+    else if (index->dtype != FL_I64 && index->dtype != FL_I32)
+        PyErr_Format(PyExc_RuntimeError, "put(): Expected a long tensor for index, but got %s; "
+                     "convert it with index.long()", fl_dtype_name(index->dtype));
+    else
+        return 0;
+    return -1;
+}
+
+/* A result of its own, in C order. */
+static fl_tensor *with_put(const fl_value &x, const Made &index, const Made &source,
+                           const fl_value &accumulate) {
+    fl_tensor *indices[] = {index.get()};
+    Made flat(fl_compose(FL_OP_reshape, x, flat_shape()));
+    Made result(flat ? fl_compose(FL_OP_index_put, fl_tensor_value(flat),
+                                  fl_tensors_value(indices, 1), fl_tensor_value(source), accumulate)
+                     : nullptr);
+    return result ? fl_compose(FL_OP_view, fl_tensor_value(result), fl_shape_value(x.t)) : nullptr;
+}
+
 int fl_call_put(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_tensor *x = in[0].t, *index = in[1].t, *source = in[2].t;
-    bool in_place = out[0].tag == FL_TENSOR && out[0].t == x;
-    bool whole = index->dtype == FL_I64 || index->dtype == FL_I32;
-    if (!in_place || !whole || index->numel != source->numel || x->numel == 0)
-        return fl_call_composite(op, in, n, out);
+    if (check_put(index, source) < 0)
+        return -1;
     Made places(fl_compose(FL_OP_reshape, fl_tensor_value(index), flat_shape()));
     Made from(places ? fl_compose(FL_OP_reshape, fl_tensor_value(source), flat_shape()) : nullptr);
-    if (!from || put_into(x, places.get(), from.get(), in[3]) < 0)
+    if (!from)
+        return -1;
+    if (out[0].tag != FL_TENSOR || out[0].t != x || x->numel == 0)
+        return fl_compose_result(op, in, n, out, with_put(in[0], places, from, in[3]));
+    if (put_into(x, places.get(), from.get(), in[3]) < 0)
         return -1;
     Py_INCREF(x);
     return 0;
 }
 
-int fl_call_scatter_folded(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    const char *fold = fold_of(in[4]);
-    return fold ? scatter(in, in[3].t, fold, out) : fl_call_composite(op, in, n, out);
+int fl_call_scatter_folded(const fl_op *, const fl_value *in, int, fl_value *out) {
+    const char *reduction = reduction_named(in[4]);
+    return reduction ? scatter(in, in[3].t, reduction, out) : -1;
 }
 
-int fl_call_scatter_folded_number(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    const char *fold = fold_of(in[4]);
-    if (!fold)
-        return fl_call_composite(op, in, n, out);
-    Made src(fl_compose(FL_OP_full_of, fl_shape_value(in[2].t), in[3],
-                        fl_dtype_value(in[0].t->dtype), fl_device_value(in[0].t)));
-    return src ? scatter(in, src.get(), fold, out) : -1;
+int fl_call_scatter_folded_number(const fl_op *, const fl_value *in, int, fl_value *out) {
+    const char *reduction = reduction_named(in[4]);
+    Made src(reduction ? fl_compose(FL_OP_full_of, fl_shape_value(in[2].t), in[3],
+                                    fl_dtype_value(in[0].t->dtype), fl_device_value(in[0].t))
+                       : nullptr);
+    return src ? scatter(in, src.get(), reduction, out) : -1;
 }

@@ -1,5 +1,4 @@
-/* Whole tensors compared, elements looked up. What is out of the ordinary, targets for the result
- * and errors in Python. */
+/* Whole tensors compared, elements looked up. */
 #include "common/compose.h"
 
 /* Whether all are true, as a Python bool; takes the reference. */
@@ -18,51 +17,72 @@ int fl_call_equal(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, all_true(fl_compose(FL_OP_eq, in[0], in[1])));
 }
 
-/* ---- sets and places ------------------------------------------------------------------------- */
+/* ---- elements looked up ---------------------------------------------------------------------- */
 
-/* Many elements are compared one by one with up to so many: see isin in Python. */
-static const int64_t FEW = 4, MANY = 1 << 10;
-
-static bool stand_in_table(const fl_tensor *x, const fl_tensor *tests) {
-    return x && tests && x->dtype == tests->dtype && !fl_is_complex(x->dtype) &&
-           tests->ndim == 1 && tests->numel > 0 && (tests->numel > FEW || x->numel <= MANY);
+/* Indices from the end counted from the start. */
+static fl_tensor *from_start(const fl_value &indices, int64_t size) {
+    Made from_end(fl_compose(FL_OP_lt, indices, fl_int_value(0)));
+    Made shifted(from_end ? fl_compose(FL_OP_add, indices, fl_int_value(size)) : nullptr);
+    return shifted ? fl_compose(FL_OP_where, fl_tensor_value(from_end), fl_tensor_value(shifted),
+                                indices) : nullptr;
 }
 
-/* (elements, test_elements, assume_unique, invert) */
-int fl_call_isin(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (!fl_is_short(out, stand_in_table(fl_t(in[0]), fl_t(in[1]))))
-        return fl_call_composite(op, in, n, out);
-    Made found(fl_compose(FL_OP_isin_of, in[0], in[1]));
-    if (!found || !in[3].i)
-        return fl_compose_result(op, in, n, out, found.give());
-    return fl_compose_result(op, in, n, out, fl_compose(FL_OP_logical_not, fl_tensor_value(found)));
+/* x in the shape that it broadcasts to with y, but for one dimension. Takes the reference. */
+static fl_tensor *broadcast_but(fl_tensor *t, const fl_tensor *y, int dim) {
+    int64_t shape[FL_MAX_DIMS];
+    Made x(t);
+    bool same = true;
+    for (int i = 0; i < t->ndim; i++) {
+        shape[i] = i == dim || y->shape[i] == 1 ? t->shape[i] : y->shape[i];
+        same = same && shape[i] == t->shape[i];
+    }
+    return same ? x.give()
+                : fl_compose(FL_OP_expand, fl_tensor_value(x), fl_ints_value(shape, t->ndim));
 }
 
-/* Whether two shapes differ in one dimension at most. */
-static bool fit_along(const fl_tensor *x, const fl_tensor *places, int64_t dim) {
-    if (x->ndim != places->ndim || dim < 0 || dim >= x->ndim)
-        return false;
-    for (int i = 0; i < x->ndim; i++)
-        if (i != dim && x->shape[i] != places->shape[i])
-            return false;
-    return places->dtype == FL_I64;
+static fl_tensor *taken_along(const fl_value &x, const fl_value &indices, int dim) {
+    Made places(from_start(indices, x.t->ndim ? x.t->shape[dim] : 1));
+    Made source((fl_tensor *)Py_NewRef(x.o));
+    if (places && x.t->ndim) {
+        Made wide(broadcast_but((fl_tensor *)Py_NewRef(x.o), indices.t, dim));
+        Made all(wide ? broadcast_but(places.give(), x.t, dim) : nullptr);
+        source.swap(wide);
+        places.swap(all);
+    }
+    return places ? fl_compose(FL_OP_gather, fl_tensor_value(source), fl_int_value(dim),
+                               fl_tensor_value(places)) : nullptr;
 }
 
-/* (self, indices, dim): indices from the end are counted from the start. */
+static fl_tensor *flattened(const fl_value &x) {
+    static const int64_t line[] = {-1};
+    return fl_compose(FL_OP_reshape, x, fl_ints_value(line, 1));
+}
+
+static int check_indices(const fl_op *op, const fl_value *in, int *dim) {
+    const fl_tensor *x = in[0].t, *indices = in[1].t;
+    if (indices->dtype != FL_I64)
+        return fl_error(FL_RUNTIME_ERROR, "%s(): dtype of indices should be int64, but got %s; "
+                        "convert it with indices.long()", op->name, fl_dtype_name(indices->dtype));
+    *dim = 0;
+    if (fl_is_none(in[2]))
+        return 0;
+    if (x->ndim != indices->ndim)
+        return fl_error(FL_RUNTIME_ERROR, "%s(): input and indices should have the same number of "
+                        "dimensions, but got %s and %s", op->name,
+                        fl_shape_text(x->shape, x->ndim),
+                        fl_shape_text(indices->shape, indices->ndim));
+    return fl_wrap_dim(op, in[2].i, x->ndim, dim);
+}
+
+/* (self, indices, dim); without a dimension both are flattened. */
 int fl_call_take_along_dim(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    const fl_tensor *x = in[0].t;
-    int64_t dim = fl_is_none(in[2]) ? -1 : in[2].i + (in[2].i < 0 ? x->ndim : 0);
-    if (!fl_is_short(out, fit_along(x, in[1].t, dim)))
-        return fl_call_composite(op, in, n, out);
-    Made from_end(fl_compose(FL_OP_lt, in[1], fl_int_value(0)));
-    Made shifted(from_end ? fl_compose(FL_OP_add, in[1], fl_int_value(x->shape[dim])) : nullptr);
-    if (!shifted)
-        return -1;
-    Made places(fl_compose(FL_OP_where, fl_tensor_value(from_end), fl_tensor_value(shifted),
-                           in[1]));
-    if (!places)
-        return -1;
-    return fl_compose_result(op, in, n, out,
-                             fl_compose(FL_OP_gather, in[0], fl_int_value(dim),
-                                        fl_tensor_value(places)));
+    int dim;
+    if (check_indices(op, in, &dim) < 0)
+        return fl_raise();
+    if (!fl_is_none(in[2]))
+        return fl_compose_result(op, in, n, out, taken_along(in[0], in[1], dim));
+    Made x(flattened(in[0])), indices(x ? flattened(in[1]) : nullptr);
+    return indices ? fl_compose_result(op, in, n, out, taken_along(fl_tensor_value(x),
+                                                                   fl_tensor_value(indices), 0))
+                   : -1;
 }

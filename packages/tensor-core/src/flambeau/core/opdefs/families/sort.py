@@ -48,7 +48,7 @@ OPDEFS = (
               dynamic_shape=True),
     composite("isin(Operand elements, Operand test_elements, *, Bool assume_unique=False,"
               " Bool invert=False)", forms=_FUNCTION, differentiable=False,
-              call="isin", doc="Whether each element is among the test elements.", exact_out=True),
+              doc="Whether each element is among the test elements.", exact_out=True),
     composite("argsort(Tensor self, Dim dim=-1, Bool descending=False, Bool stable=False)",
               call="argsort", doc="The order that sorts along a dimension."),
 )

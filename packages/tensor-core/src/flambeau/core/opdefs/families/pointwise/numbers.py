@@ -42,7 +42,7 @@ OPDEFS = (
               overlap="partial"),
     composite("float_power(Operand self, Operand exponent)",
               doc="Raises to a power in double precision.", exact_out=True),
-    composite("ldexp(Tensor self, Operand other)", inplace=True, call="ldexp",
+    composite("ldexp(Tensor self, Operand other)", inplace=True,
               doc="``self * 2**other``.", overlap="partial"),
     kernel("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
            doc="The mantissa, of size 1/2 to 1, and the exponent of 2 it is scaled with.",
