@@ -7,9 +7,6 @@ from flambeau.core.named_outputs import NamedOutputs, named_outputs
 globals().update(_core.operators())
 
 
-#: Definitions whose outputs PyTorch returns as a plain tuple.
-_UNNAMED = ("std_mean", "var_mean")
-
 #: Types of outputs by the name of their operator.
 OUTPUT_TYPES: dict[str, type[NamedOutputs]] = {}
 
@@ -18,8 +15,6 @@ def name_outputs() -> None:
     """Let definitions with several outputs return tuples with names (``values, indices``)."""
     classes = {}
     for key, name, outputs in _core.pending_outputs():
-        if name in _UNNAMED:
-            continue
         if name not in OUTPUT_TYPES:
             OUTPUT_TYPES[name] = named_outputs(name, tuple(outputs.split(",")))
         classes[key] = OUTPUT_TYPES[name]

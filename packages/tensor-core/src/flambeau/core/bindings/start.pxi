@@ -40,7 +40,7 @@ cdef int _install_operators() except -1:
             if e.forms & 4:
                 namespaces["nn.functional"][name] = _new_choosing(name, ops)
         for k in range(e.count):
-            if fl_builtin_ops[e.ops[k]].nouts > 1 and "." not in name:
+            if e.outputs[0] and "." not in name and fl_builtin_ops[e.ops[k]].nouts > 1:
                 _pending_names.append((<uintptr_t>&fl_builtin_ops[e.ops[k]], name,
                                        e.outputs.decode()))
     return 0

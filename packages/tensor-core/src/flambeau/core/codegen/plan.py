@@ -99,8 +99,9 @@ class Export:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the results; empty where there is one."""
-        longest = max((opdef.outputs for opdef in self.opdefs), key=len)
+        """Names of the results; empty where there is one, or a plain tuple is returned."""
+        longest = max((opdef.outputs for opdef in self.opdefs if not opdef.returns), key=len,
+                      default=())
         return longest if len(longest) > 1 else ()
 
 

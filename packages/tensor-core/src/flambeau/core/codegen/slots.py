@@ -9,8 +9,8 @@ from pathlib import Path
 
 from flambeau.core.codegen.plan import all_opdefs
 
-_COMPARE = ("lt", "le", "eq", "ne", "gt", "ge")
-_UNARY = ("neg", "pos", "abs", "invert")
+COMPARE = ("lt", "le", "eq", "ne", "gt", "ge")
+UNARY = ("neg", "pos", "abs", "invert")
 _NO_INPLACE = ("matmul",)
 
 
@@ -20,10 +20,10 @@ _TEMPLATE = Path(__file__).parent.parent / "bindings" / "tensor.pxi.in"
 def files() -> dict[str, str]:
     lines = []
     for opdef in all_opdefs():
-        if not opdef.dunder or opdef.dunder in _COMPARE:
+        if not opdef.dunder or opdef.dunder in COMPARE:
             continue
         op = f"&fl_builtin_ops[FL_OP_{opdef.symbol}]"
-        if opdef.dunder in _UNARY:
+        if opdef.dunder in UNARY:
             lines.append(f"    def __{opdef.dunder}__(self):\n"
                          f"        return fl_unary({op}, <PyObject *>self)\n\n")
             continue
@@ -47,9 +47,9 @@ def _binary(opdef, op: str) -> str:
 
 
 def _compare() -> str:
-    opdefs = {opdef.dunder: opdef for opdef in all_opdefs() if opdef.dunder in _COMPARE}
+    opdefs = {opdef.dunder: opdef for opdef in all_opdefs() if opdef.dunder in COMPARE}
     text = ""
-    for name in _COMPARE:
+    for name in COMPARE:
         op = f"&fl_builtin_ops[FL_OP_{opdefs[name].symbol}]"
         text += (f"    def __{name}__(self, other):\n"
                  f"        return fl_binary({op}, <PyObject *>self, <PyObject *>other, False)\n\n")

@@ -23,9 +23,6 @@ _INTS = ("Dims", "Shape", "Ints")
 #: Tensor".
 _CHOICE = re.compile("(.+) if (.+) else (.+)")
 
-#: Definitions whose outputs PyTorch returns as a plain tuple.
-UNNAMED = ("std_mean", "var_mean")
-
 
 def function(export: Export, documented: bool = True) -> str:
     """The function of a name, all overloads; the first parameter is ``input``, as in PyTorch."""
@@ -134,8 +131,6 @@ class _Form:
             return "tuple[Tensor, ...]"
         if len(opdef.outputs) == 1:
             return "Tensor"
-        if opdef.name in UNNAMED:
-            return f"tuple[{', '.join(['Tensor'] * len(opdef.outputs))}]"
         return f"{opdef.name}_outputs"
 
 

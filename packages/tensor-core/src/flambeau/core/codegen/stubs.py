@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flambeau import rooms
+from flambeau.core.codegen import slots
 from flambeau.core.codegen import stub_signatures as signatures
 from flambeau.core.codegen.plan import Export, all_opdefs, exports
 
@@ -24,8 +25,6 @@ from flambeau.core._core import Generator, Tensor, _Device, _Dtype, _Number
 # mypy: disable-error-code="overload-cannot-match, overload-overlap"
 
 '''
-_COMPARE = ("lt", "le", "eq", "ne", "gt", "ge")
-_UNARY = ("neg", "pos", "abs", "invert")
 
 
 def files() -> dict[str, str]:
@@ -45,8 +44,7 @@ def _plain() -> list[Export]:
 
 def _ops() -> str:
     body = [_OPS, "OUTPUT_TYPES: dict[str, Any]\n\ndef name_outputs() -> None: ...\n\n"]
-    body += [signatures.outputs_class(export) for export in _plain()
-             if export.outputs and export.name not in signatures.UNNAMED]
+    body += [signatures.outputs_class(export) for export in _plain() if export.outputs]
     taken = {export.name for export in _plain()}
     for export in sorted(_plain(), key=lambda export: export.name):
         body.append(signatures.function(export))
@@ -58,8 +56,7 @@ def _ops() -> str:
 def _core() -> str:
     """The extension module: a template, with Tensor's operators and methods filled in."""
     template = _template("_core").replace("# {{tensor}}\n", _template("tensor"))
-    named = [f"{export.name}_outputs" for export in _plain()
-             if export.outputs and export.name not in signatures.UNNAMED]
+    named = [f"{export.name}_outputs" for export in _plain() if export.outputs]
     methods = []
     for export in sorted(_plain(), key=lambda export: export.name):
         if "method" in export.forms:
@@ -75,12 +72,12 @@ def _dunders() -> Iterable[str]:
     """Python's operators."""
     for opdef in all_opdefs():
         name, other = opdef.dunder, "other: Tensor | _Number"
-        if name in _UNARY:
+        if name in slots.UNARY:
             yield f"    def __{name}__(self) -> Tensor: ...\n"
         elif name in ("eq", "ne"):
             yield (f"    def __{name}__(self, other: object, /) -> Tensor: ..."
                    "  # type: ignore[override]  # pyright: ignore\n")
-        elif name in _COMPARE:
+        elif name in slots.COMPARE:
             yield f"    def __{name}__(self, {other}, /) -> Tensor: ...\n"
         elif name:
             other = "other: Tensor" if name == "matmul" else other

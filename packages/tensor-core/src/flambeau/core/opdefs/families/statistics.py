@@ -4,12 +4,13 @@ from flambeau.core.opdefs.make import composite, kernel
 
 def _moments(name, outputs, doc):
     """The three ways to ask for a variance: a correction, or PyTorch's older ``unbiased``."""
-    every = [composite(f"{name}[unbiased](Tensor self, Bool unbiased){outputs}", doc=doc),
+    facts = {"doc": doc, "returns": "tuple[Tensor, Tensor]" if outputs else ""}
+    every = [composite(f"{name}[unbiased](Tensor self, Bool unbiased){outputs}", **facts),
              composite(f"{name}[dim](Tensor self, Dims? dim, Bool unbiased=True,"
-                       f" Bool keepdim=False){outputs}", doc=doc)]
+                       f" Bool keepdim=False){outputs}", **facts)]
     if outputs:     # var and std are kernels
         every.insert(0, composite(f"{name}(Tensor self, Dims? dim=None, *, Scalar? correction=1,"
-                                  f" Bool keepdim=False){outputs}", call=name, doc=doc))
+                                  f" Bool keepdim=False){outputs}", call=name, **facts))
     return every
 
 
