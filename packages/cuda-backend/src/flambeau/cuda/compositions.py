@@ -11,7 +11,7 @@ from typing import Any
 from flambeau.core import _core
 
 Array = Any
-_KERNELS: dict[str, Callable] = {}
+KERNELS: dict[str, Callable] = {}
 
 
 def run_composition(xp, load, store, op, args, outs):
@@ -27,7 +27,7 @@ def run_composition(xp, load, store, op, args, outs):
     """
     from flambeau.cuda import compositions_by_index  # noqa: F401  (it adds kernels)
 
-    if op.key not in _KERNELS:
+    if op.key not in KERNELS:
         return NotImplemented
 
     def convert(value):
@@ -35,7 +35,7 @@ def run_composition(xp, load, store, op, args, outs):
             return tuple(map(convert, value))
         return load(value) if _core.is_tensor(value) else value
 
-    results = _KERNELS[op.key](xp, *map(convert, args))
+    results = KERNELS[op.key](xp, *map(convert, args))
     for out, result in zip(outs, results if isinstance(results, tuple) else (results,),
                            strict=True):
         store(out, result)
@@ -46,7 +46,7 @@ def kernel_of(*keys: str) -> Callable[[Callable], Callable]:
     """Make a function the kernel of definitions."""
     def add(function: Callable) -> Callable:
         for key in keys:
-            _KERNELS[key] = function
+            KERNELS[key] = function
         return function
 
     return add

@@ -93,3 +93,36 @@ def synchronize(device=None):
     cdef const fl_backend *b = fl_backend_of(code >> 8)
     if b != NULL:
         b.synchronize(b.ctx, code & 255)
+
+
+# ---- operators that a backend lacks ------------------------------------------------------------
+cdef int _run_decomposed(const fl_op *op, const fl_value *args, int n,
+                         fl_tensor *const *outs) except -1:
+    """Compute the operator as others, and hand the results to the device's own ``copy``."""
+    from flambeau.core.decompositions import decomposition
+    cdef int i
+    cdef fl_value pair[2]
+    cdef fl_tensor *target
+    cdef const fl_backend *b = fl_backend_of(outs[0].device_type)
+    cdef uint32_t mode = fl_thread.mode
+    function = decomposition(_op_key(op))
+    values = [fl_box(&args[i]) for i in range(n)]
+    fl_thread.mode = mode & ~<uint32_t>FL_M_GRAD    # the call as a whole is on the tape
+    try:
+        results = function(*values)
+        if not isinstance(results, tuple):
+            results = (results,)
+        for i, result in enumerate(results):
+            target = outs[i]
+            pair[0].tag = pair[1].tag = FL_TENSOR
+            pair[0].t, pair[1].t = target, <fl_tensor *><PyObject *>(<Tensor?>result)
+            if b.run(b.ctx, &fl_builtin_ops[FL_OP_copy], pair, 2, &target) == 1:
+                return 1
+    except NotImplementedError:
+        return 1
+    finally:
+        fl_thread.mode = mode
+    return 0
+
+
+fl_run_decomposed = _run_decomposed

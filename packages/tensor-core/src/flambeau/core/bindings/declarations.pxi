@@ -163,6 +163,7 @@ cdef extern from "dispatch/python.h":
     PyObject *fl_level_alias
     PyObject *fl_level_blank
     PyObject *fl_level_escaped
+    int (*fl_run_decomposed)(const fl_op *, const fl_value *, int, fl_tensor *const *) except -1
     const fl_tape *fl_the_tape
     fl_tensor *fl_tensor_on(fl_storage *, int, int, const int64_t *, const int64_t *, int64_t) \
         except NULL

@@ -20,6 +20,7 @@ _CORE_FLAGS = {
     "FL_O_NO_OVERLAP": lambda opdef: opdef.overlap == "any",
     "FL_O_DYNAMIC_SHAPE": lambda opdef: opdef.dynamic_shape,
     "FL_O_RAISES_ON_VALUES": lambda opdef: opdef.raises_on_values,
+    "FL_O_DECOMPOSES": lambda opdef: opdef.decomposes,
 }
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 

@@ -132,6 +132,7 @@ class OpDef:
     overlap: str = ""       # one of OVERLAP
     dynamic_shape: bool = False     # the shape of a result depends on values
     raises_on_values: bool = False  # there are values, not only shapes and dtypes, it refuses
+    decomposes: bool = False    # runs as others where a device has no kernel: decompositions.py
 
     def __post_init__(self) -> None:
         """Fill in what the category says, and refuse misspelt facts."""

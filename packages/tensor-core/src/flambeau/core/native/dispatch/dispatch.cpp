@@ -136,12 +136,16 @@ int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 
 thread_local int64_t fl_dynamic_size = -1;
 
+int (*fl_run_decomposed)(const fl_op *, const fl_value *, int, fl_tensor *const *) = nullptr;
+
 static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
                          fl_tensor *const *outs) {
     if (device == FL_META)
         return 0;
     const fl_backend *b = fl_backend_of(device);
     int status = b ? b->run(b->ctx, op, in, n, outs) : 1;
+    if (status == 1 && b && op->flags & FL_O_DECOMPOSES)
+        status = fl_run_decomposed(op, in, n, outs);
     if (status == 1) {
         PyErr_Format(PyExc_NotImplementedError,
                      "%s() has no kernel on device '%s'; move the data with x.cpu() for this step, "

@@ -58,6 +58,9 @@ fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t 
 fl_tensor *fl_tensor_alias(fl_tensor *t);      /* same memory, no history */
 /* The same without the dimensions before `first`: of those, index 0. */
 fl_tensor *fl_tensor_alias_from(fl_tensor *t, int first);
+/* Run an operator that a device lacks as others, where its definition has a decomposition; 1 where
+ * the device lacks one of these, too. */
+extern int (*fl_run_decomposed)(const fl_op *, const fl_value *, int, fl_tensor *const *);
 extern PyObject *fl_level_escaped;             /* called with tensors of a level, and a name */
 extern PyObject *fl_level_blank;               /* makes memory at the levels of tensors, or NULL */
 extern PyObject *fl_level_alias;               /* makes aliases of tensors with a level, or NULL */

@@ -15,7 +15,7 @@ OPDEFS = (
            exact_out=True, linear="self * other", batching="rule"),
     kernel("linear(Tensor input, Tensor weight, Tensor? bias=None)", forms=("nn",), out=False,
            doc="``input @ weight.T + bias`` in one pass.", autocast="lower", exact_out=True,
-           linear="input * weight + bias", batching="rule"),
+           linear="input * weight + bias", batching="rule", decomposes=True),
     composite("mm(Tensor self, Tensor mat2)", out=True, call="mm", doc="Product of two matrices.",
               autocast="lower", exact_out=True),
     composite("bmm(Tensor self, Tensor mat2)", out=True,

@@ -8,10 +8,10 @@ OPDEFS = (
     helper("native_layer_norm(Tensor input, Int axes, Tensor? weight=None, Tensor? bias=None,"
            " Float eps=1e-05) -> (Tensor result, Tensor mean, Tensor rstd)",
            doc="Normalizes over the last ``axes`` dimensions.", autocast="float32 on gpu",
-           batching="rule"),
+           batching="rule", decomposes=True),
     helper("layer_norm_grad(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight,"
            " Int axes) -> (Tensor input, Tensor weight, Tensor bias)",
-           doc="Gradients of layer_norm.", batching="rule"),
+           doc="Gradients of layer_norm.", batching="rule", decomposes=True),
     helper("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias,"
            " Tensor(!)? running_mean, Tensor(!)? running_var, Bool training, Float momentum,"
            " Float eps) -> (Tensor result, Tensor mean, Tensor rstd)",
