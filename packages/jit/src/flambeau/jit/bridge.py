@@ -13,9 +13,11 @@ from typing import Any
 from flambeau import core
 from flambeau.core import _core
 from flambeau.core import io as tensor_io
+from flambeau.core._core import DeferredCall, configure_deferral, is_deferring
 from flambeau.jit.ir import Value
 from flambeau.jit.literals import Device, DType, Opaque, Slot
 
+__all__ = ["DeferredCall", "configure_deferral", "is_deferring"]
 Tensor = Any
 _PLAIN = frozenset({bool, int, float, complex, str})
 _NUMBERS = {"int": 2, "float": 2.0, "bool": True, "complex": 2j}
@@ -111,11 +113,6 @@ def take(tensor: Tensor, dim: int, order: Sequence[int]) -> Tensor:
 def copy_into(target: Tensor, source: Tensor) -> None:
     """Overwrite a tensor."""
     _core.call("copy", [target, source], [target])
-
-
-def fill(target: Tensor, source: Tensor) -> None:
-    """Overwrite a tensor without counting it as a change: it was counted when it was recorded."""
-    copy_into(target.data, source)
 
 
 def check_write(op: str, args: Sequence[Any], targets: Sequence[Tensor]) -> list[bool]:

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.segments import Plan, PlanCache, SegmentRecorder
 
-_active = threading.local()
+
+def make_plan(calls: list[Any], needed: bytes) -> Any:
+    """See ``flambeau.jit.deferral``, which nobody needs before something waits."""
+    from flambeau.jit import deferral
+
+    return deferral.make_plan(calls, needed)
+
+
+bridge.configure_deferral(make_plan)
 
 
 def is_recording() -> bool:
     """Whether this thread is inside the call of a compiled function."""
-    return getattr(_active, "recorder", None) is not None
+    return bool(bridge.is_deferring())
 
 
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             dynamic: bool | None = None, backend: Any = None, mode: str | None = None,
             options: dict[str, Any] | None = None, disable: bool = False) -> Any:
-    """Run a function as compiled graphs.
+    """Run a function as fused loops.
 
-    At each call Python runs as always, but operators are recorded instead of computed; the graph is
-    looked up, compiled when it is new, and run. So the result is right whatever Python reads: other
-    shapes, other branches and other globals give another graph. Numbers that meet tensors are
-    parameters of the graph: a learning rate that changes every step compiles nothing anew.
-    ``backward`` and an optimizer's step may stand inside.
+    At each call Python runs as always, and so do the operators, but for the kernels of pointwise
+    operators over many elements: they wait until something needs what they compute, and those that
+    wait together run as one loop of machine code, which is compiled once. So the result is right
+    whatever Python reads, whichever tensors share memory and whatever is written in place; numbers
+    and sizes that change compile nothing anew. ``backward`` and an optimizer's step may stand
+    inside.
 
-    Where Python needs values (``item()``, ``if x > 0``, printing), what was recorded so far runs
-    first; operators that cannot be recorded run as they stand. ``explain()`` tells where and why.
+    What a kernel would need to fail on values (an index out of bounds) runs at once, so that errors
+    come where they come without ``compile``. ``explain()`` tells which loops ran.
 
     Args:
         model: a function or a module; without it, a decorator.
         fullgraph: accepted for compatibility, as are ``dynamic``, ``backend``, ``mode`` and
-            ``options``: any part that can be recorded is, sizes are keys, there is one code
+            ``options``: there is no graph to break, sizes are run-time values, there is one code
             generator, and it does not measure variants.
         dynamic: see there.
         backend: see there.
@@ -66,47 +73,20 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     return model if disable else Compiled(model)
 
 
-class Compiled:
-    """What ``compile`` gives.
+class Compiled(bridge.DeferredCall):
+    """What ``compile`` gives; inside another compiled function it is part of that one's loops.
 
     Args:
         fn: the function.
     """
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-        self.plans = PlanCache()
-        self._last: tuple[list[Plan], list[str]] | None = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; inside another compiled function it is part of that one's graph."""
-        if is_recording():
-            return self.fn(*args, **kwargs)
-        recorder = _active.recorder = SegmentRecorder(self.plans)
-        try:
-            with bridge.interpose(recorder.call, recorder.read):
-                try:
-                    return self.fn(*args, **kwargs)
-                finally:
-                    recorder.busy = True
-                    recorder.run("")
-        finally:
-            _active.recorder = None
-            recorder.memory.clear()
-            self._last = (recorder.ran, recorder.reasons)
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fn, name)
 
     def explain(self) -> str:
-        """What the last call ran: its graphs, and why there was more than one.
-
-        Raises:
-            RuntimeError: it was not called yet.
-        """
-        if self._last is None:
-            raise RuntimeError("call the compiled function once; then explain() tells what it ran")
-        ran, reasons = self._last
-        lines = [f"{len(ran)} graph(s) in the last call, {len(self.plans.plans)} kept"]
-        lines += [f"a graph ended for: {reason}" for reason in reasons]
-        return "\n".join([*lines, *(str(plan.graph) for plan in ran)])
+        """The loops that the last call ran in which kernels waited, and what they were run for."""
+        lines = []
+        for plan, reason in zip(*(self.report or ((), ())), strict=True):
+            lines.append(f"run {f'for {reason}' if reason else 'at the end'}:")
+            lines += [f"    {line}" for line in plan.about]
+        return "\n".join(lines) or "nothing waited: no tensor was large enough"

@@ -14,7 +14,6 @@ from flambeau.jit.opset import FUSED, VIEW_WRITE, written_params
 
 Tensor = Any
 Values = dict[Value, Tensor]
-Write = Callable[[Tensor, Tensor], None]
 RunFused = Callable[[Node, Sequence[Tensor], "Scalars"], Sequence[Tensor]]
 
 
@@ -36,14 +35,10 @@ class Executor:
     Args:
         graph: the graph; it must not change any more.
         run_fused: runs a fused node; the interpreter by default.
-        write: copies a new value into its target.
     """
 
-    def __init__(
-        self, graph: Graph, run_fused: RunFused | None = None, write: Write = bridge.copy_into
-    ) -> None:
+    def __init__(self, graph: Graph, run_fused: RunFused | None = None) -> None:
         self.graph = graph
-        self.write = write
         self.outside = [*graph.inputs, *(capture.value for capture in graph.captures)]
         releases = last_uses(graph)
         self.steps = [
@@ -70,7 +65,7 @@ class Executor:
             for value in step.release:
                 del values[value]
         pairs = [(values[target], values[value]) for target, value in self.graph.writes]
-        write_back(pairs, self.write)
+        write_back(pairs)
         return [values[value] for value in self.graph.outputs]
 
 
@@ -158,7 +153,7 @@ def _view_write(base: Tensor, new: Tensor, steps: Sequence[Sequence[Any]]) -> Te
     return result
 
 
-def write_back(pairs: Sequence[tuple[Tensor, Tensor]], write: Write) -> None:
+def write_back(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
     """Copy new values into their targets, after saving what a copy would overwrite."""
     ready = []
     targets = {bridge.place(target) for target, _ in pairs}
@@ -169,7 +164,7 @@ def write_back(pairs: Sequence[tuple[Tensor, Tensor]], write: Write) -> None:
             value = bridge.clone(value)
         ready.append((target, value))
     for target, value in ready:
-        write(target, value)
+        bridge.copy_into(target, value)
 
 
 def last_uses(graph: Graph) -> list[list[Value]]:

@@ -58,19 +58,6 @@ class Memory:
     def remember(self, tensor: Tensor, handle: Handle) -> None:
         self._by_object[id(tensor)] = (weakref.ref(tensor), handle)
 
-    def forget_values(self) -> None:
-        """All memory holds what its values were: from now on it is as if it came from outside."""
-        kept = [cell for cell in self.cells if cell.is_held]
-        self.drop(set(self.cells).difference(kept))
-        self.cells = kept
-        self._by_place = {bridge.place(cell.root): cell for cell in reversed(kept)}
-        alive = {key: entry for key, entry in self._by_object.items() if entry[0]() is not None}
-        self._by_object = alive
-        for cell in kept:
-            cell.value, cell.origin, cell.where, cell.version = None, None, "", 0
-            for handle in cell.handles.values():
-                handle.value = None
-
     def clear(self) -> None:
         """Let go of everything."""
         self.drop(self.cells)

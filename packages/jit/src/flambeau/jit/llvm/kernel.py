@@ -60,18 +60,21 @@ class Layout:
         return 1 + self.operands
 
 
-def kernel_text(region: Region, steps: str, machine: Machine) -> str:
+def kernel_text(
+    region: Region, steps: str, machine: Machine, overwrites: Sequence[int] = ()
+) -> str:
     """The module.
 
     Args:
         region: what to compute.
         steps: a letter for each input, then for each output: ``c``, ``f`` or ``s``.
         machine: what the code is made for.
+        overwrites: for each output the input that lies in the same memory, or -1; none: all -1.
 
     Returns:
         LLVM assembly.
     """
-    segment = _Segment(region, steps, machine.has_fma)
+    segment = _Segment(region, steps, machine.has_fma, overwrites)
     text = segment.text()
     declarations = "\n".join(sorted(segment.out.declared))
     width = f'attributes #0 = {{ "prefer-vector-width"="{machine.vector_bits}" }}'
@@ -81,7 +84,9 @@ def kernel_text(region: Region, steps: str, machine: Machine) -> str:
 class _Segment:
     """The function that runs one stretch along the innermost dimension."""
 
-    def __init__(self, region: Region, steps: str, has_fma: bool) -> None:
+    def __init__(
+        self, region: Region, steps: str, has_fma: bool, overwrites: Sequence[int]
+    ) -> None:
         self.region = region
         self.program: Program = region.program
         self.steps = steps
@@ -90,7 +95,15 @@ class _Segment:
         self.roots = self.program.roots()
         self.fast = _needed(self.program, self.roots)
         rare = [i for i in self.fast if self.program.instrs[i].op == "rare"]
-        self.flags = [self.program.instrs[i].args[0] for i in rare]
+        # a tile is computed twice only while what it reads is still there
+        in_place = any(k >= 0 for k in overwrites)
+        self.flags = [] if in_place else [self.program.instrs[i].args[0] for i in rare]
+        first = len(region.inputs)
+        self.pointers = [f"%p{k}" for k in range(len(self.dtypes))]
+        for k, source in enumerate(overwrites, first):
+            if source >= 0:
+                self.pointers[k] = f"%p{source}"
+        self.has_rare_cases = bool(rare) and in_place
         self.fixed: dict[int, tuple[str, ...]] = {}
 
     def scalar_params(self) -> list[tuple[str, str]]:
@@ -116,7 +129,8 @@ class _Segment:
         if self.flags:
             self.tiles()
         else:
-            self.loop("all", "0", "%n", self.fast, "entry", "done")
+            full = self.program.used(self.roots) if self.has_rare_cases else self.fast
+            self.loop("all", "0", "%n", full, "entry", "done")
         out.line("done:")
         out.line("ret void")
         head = f"define internal void @segment({', '.join(self.params())}) #0 {{\nentry:"
@@ -153,7 +167,7 @@ class _Segment:
         gathers = name == "fast"
         if gathers:
             out.line(f"%flag = phi i32 [0, %{before}], [%flag.next, %{name}]")
-        values = self.body(f"%i.{name}", numbers, rare_cases=name == "slow")
+        values = self.body(f"%i.{name}", numbers, rare_cases=self.has_rare_cases or name == "slow")
         if gathers:
             self.gather_flags(values)
         out.line(f"%j.{name} = add nuw nsw i64 %i.{name}, 1")
@@ -199,13 +213,14 @@ class _Segment:
         return self.out.instruction(instr, kinds, [values[arg] for arg in instr.args])
 
     def address(self, k: int, index: str) -> str:
+        pointer = self.pointers[k]
         if self.steps[k] == FIXED:
-            return f"%p{k}"
+            return pointer
         if self.steps[k] == CONTIGUOUS:
             size = SIZE[self.dtypes[k]]
-            return self.out.add(f"getelementptr inbounds [{size} x i8], ptr %p{k}, i64 {index}")
+            return self.out.add(f"getelementptr inbounds [{size} x i8], ptr {pointer}, i64 {index}")
         offset = self.out.add(f"mul i64 {index}, %d{k}")
-        return self.out.add(f"getelementptr i8, ptr %p{k}, i64 {offset}")
+        return self.out.add(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
 
 def _needed(program: Program, roots: Sequence[int]) -> list[int]:

@@ -37,9 +37,15 @@ class RegionCode:
     region: Region
     key: str
 
-    def kernel(self, steps: str) -> Compiled:
-        """The function for operands that step like this, compiled when it is first needed."""
-        return KERNELS.get((self.key, steps), lambda: kernel_text(self.region, steps, machine()))
+    def kernel(self, steps: str, overwrites: tuple[int, ...] = ()) -> Compiled:
+        """The function for operands that step like this, compiled when it is first needed.
+
+        Args:
+            steps: see ``kernel_text``.
+            overwrites: see there.
+        """
+        return KERNELS.get((self.key, steps, overwrites),
+                           lambda: kernel_text(self.region, steps, machine(), overwrites))
 
     def prepare(self, grid: Grid) -> Launch:
         """Everything about a run that does not change with addresses and scalars."""

@@ -119,6 +119,18 @@ cdef extern from "dispatch/captures.h":
     bint fl_is_born_since(const fl_tensor *, uint64_t) noexcept
     bint fl_is_captured(const fl_tensor *)
 
+cdef extern from "deferral/deferral.h":
+    int64_t FL_GRAIN
+    bint fl_any_waiting() noexcept
+    int fl_settle(const char *, const fl_tensor *, bint) except -1
+    int fl_settle_storage(const char *, fl_storage *, bint) except -1
+    int fl_settle_for_good(const char *, const fl_tensor *) except -1
+    int fl_deferral_enter() except -1
+    int fl_deferral_exit() except -1
+    bint fl_deferral_ran() noexcept
+    object fl_deferral_report()
+    void fl_deferral_configure(PyObject *, int64_t) noexcept
+
 cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:
         char *ptr
@@ -132,6 +144,7 @@ cdef extern from "dispatch/python.h":
     ctypedef struct fl_thread_state:
         uint32_t mode
         int32_t watchers, level
+        void *queue
     ctypedef struct fl_hooks:
         PyObject *(*box_dtype)(int) except NULL
         PyObject *(*box_device)(int) except NULL

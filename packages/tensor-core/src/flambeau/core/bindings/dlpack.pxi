@@ -104,7 +104,7 @@ def _to_dlpack(Tensor t not None, stream=None, max_version=None, dl_device=None,
     moved = dl_device is not None and tuple(dl_device) != _dlpack_device(t)
     if moved:
         t = _to_dlpack_device(t, tuple(dl_device), copy)
-    _about_to_read(t, "__dlpack__()")
+    _about_to_share(t, "__dlpack__()")
     versioned = max_version is not None and max_version[0] >= 1
     if copy and not moved:
         t = _operators["clone"](t)

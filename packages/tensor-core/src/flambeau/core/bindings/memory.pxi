@@ -13,6 +13,7 @@ def _storage_of(Tensor t not None):
 def _storage_bytes(storage not None):
     """The memory of a CPU storage as a bytes object."""
     cdef fl_storage *s = <fl_storage *><PyObject *>storage
+    fl_settle_storage("storage", s, True)
     return (<const char *>s.ptr)[:s.nbytes]
 
 
@@ -73,7 +74,7 @@ cdef int _fill_buffer(Tensor t, Py_buffer *view, int flags) except -1:
         raise BufferError("this tensor is not contiguous; write x.contiguous()")
     if flags & PyBUF_F_CONTIGUOUS == PyBUF_F_CONTIGUOUS and t._ndim > 1:
         raise BufferError("tensors are not exported in the order of Fortran")
-    _about_to_read(t, "memoryview()")
+    _about_to_share(t, "memoryview()")
     hold = <_buffer_hold *>PyMem_Malloc(sizeof(_buffer_hold))
     if hold == NULL:
         raise MemoryError()

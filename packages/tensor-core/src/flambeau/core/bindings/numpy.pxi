@@ -200,7 +200,7 @@ def _array_interface(Tensor t not None):
                            "tensor.detach().numpy() instead.")
     if t._dtype not in _typestr:
         raise TypeError(f"NumPy has no dtype {t.dtype}; write x.float().numpy()")
-    _about_to_read(t, "numpy()")
+    _about_to_share(t, "numpy()")
     size = fl_itemsize(t._dtype)
     return {"version": 3, "typestr": _typestr[t._dtype], "shape": tuple(t.shape),
             "strides": tuple([t._strides[i] * size for i in range(t._ndim)]),
@@ -218,7 +218,7 @@ def _cuda_array_interface(Tensor t not None):
     if t._dtype not in _typestr:
         raise AttributeError(f"the CUDA array interface has no dtype {t.dtype}; write x.float()",
                              name="__cuda_array_interface__", obj=t)
-    _about_to_read(t, "__cuda_array_interface__")
+    _about_to_share(t, "__cuda_array_interface__")
     size = fl_itemsize(t._dtype)
     strides = None if t._flags & FL_CONTIGUOUS else \
         tuple([t._strides[i] * size for i in range(t._ndim)])

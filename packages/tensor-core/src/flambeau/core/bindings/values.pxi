@@ -1,5 +1,8 @@
 # Elements as Python numbers: item(), tolist(), and who wants to know of reads.
 
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8(str) except NULL
+
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
@@ -9,11 +12,19 @@ cdef dict _heard = {}          # thread -> how many interposers make something o
 
 
 cdef int _about_to_read(Tensor t, str what) except -1:
+    if fl_any_waiting():
+        fl_settle(PyUnicode_AsUTF8(what), <fl_tensor *><PyObject *>t, True)
     if _read_hooks:
         hook = _read_hooks.get(PyThread_get_thread_ident())
         if hook is not None:
             hook(t, what)
     return 0
+
+
+cdef int _about_to_share(Tensor t, str what) except -1:
+    """The address is given away: what lies there may be read and written from now on."""
+    fl_settle_for_good(PyUnicode_AsUTF8(what), <fl_tensor *><PyObject *>t)
+    return _about_to_read(t, what)
 
 
 cdef Tensor _on_cpu(Tensor t):

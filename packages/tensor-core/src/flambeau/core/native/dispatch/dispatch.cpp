@@ -4,12 +4,13 @@
 #include "common/compose.h"
 #include "common/range_error.h"
 #include "dispatch/caller.h"
+#include "deferral/deferral.h"
 #include "dispatch/history.h"
 #include "dispatch/overlap.h"
 #include "dispatch/pointwise.h"
 
 __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec"))) = {FL_M_GRAD, 0, 0,
-                                                                                  {}};
+                                                                                  {}, nullptr};
 const fl_tape *fl_the_tape = nullptr;
 PyObject *fl_index_range_error = nullptr;
 
@@ -142,6 +143,8 @@ static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
                          fl_tensor *const *outs) {
     if (device == FL_META)
         return 0;
+    if (fl_any_waiting() && fl_settle_call(op->name, in, n, outs, op->nouts) < 0)
+        return -1;
     const fl_backend *b = fl_backend_of(device);
     int status = b ? b->run(b->ctx, op, in, n, outs) : 1;
     if (status == 1 && b && op->flags & FL_O_DECOMPOSES)
@@ -157,6 +160,8 @@ static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
 
 static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     int64_t work = 0;
+    if (fl_any_waiting() && fl_settle_call(op->name, in, n, outs, op->nouts) < 0)
+        return -1;
     for (int i = 0; i < op->nouts; i++)
         work += outs[i]->numel;
     for (int i = 0; i < n; i++)
@@ -207,6 +212,8 @@ static int count_on_host(fl_tensor *t) {
     in[1].tag = FL_DEVICE;
     in[1].i = FL_CPU << 8;
     if (t->device_type != FL_CPU && fl_call_to_device(nullptr, in, 2, out) < 0)
+        return -1;
+    if (fl_any_waiting() && fl_settle("nonzero", out[0].t, true) < 0)
         return -1;
     fl_dynamic_size = fl_count_nonzero(out[0].t);
     if (out[0].t != t)
@@ -286,6 +293,11 @@ static inline int run_on(int device, const fl_op *op, const fl_value *in, int n,
         return 0;
     if (device == FL_CPU)
         device = outs[0]->device_type;      /* a new tensor, made of numbers */
+    if (FL_UNLIKELY(fl_thread.queue != nullptr)) {
+        int waits = fl_defer(op, in, n, outs);
+        if (waits)
+            return waits < 0 ? -1 : 0;
+    }
     return device == FL_CPU ? run_cpu(op, in, n, outs) : run_elsewhere(device, op, in, n, outs);
 }
 

@@ -30,6 +30,9 @@ struct fl_storage {
     uint32_t version;
     uint8_t device_type, device_index, readonly, kind;   /* kind: fl_storage_kind */
     PyObject *owner;                /* keeps foreign memory alive */
+    struct fl_queue *queue;         /* kernels that wait and use the memory, or NULL */
+    uint32_t slot;                  /* its number there */
+    uint32_t is_shared;             /* others may read and write the memory at any time */
     alignas(16) char small[FL_SMALL + FL_ALLOC_ALIGNMENT - 16];
 };
 enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
@@ -80,6 +83,7 @@ struct fl_thread_state {
     uint32_t mode;                  /* fl_mode bits */
     int32_t watchers, level;        /* interposers pushed; how many are passed already */
     fl_interposer stack[16];
+    struct fl_queue *queue;         /* inside a compiled call: where kernels may wait */
 };
 extern __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec")));
 

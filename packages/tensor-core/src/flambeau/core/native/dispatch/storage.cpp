@@ -57,6 +57,8 @@ static fl_storage *storage_blank(int device) {
     s->device_index = (uint8_t)device;
     s->readonly = 0;
     s->owner = nullptr;
+    s->queue = nullptr;
+    s->is_shared = 0;
     if (fl_any_capture_scope())
         fl_capture_born(s);
     return s;

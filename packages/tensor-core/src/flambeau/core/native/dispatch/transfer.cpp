@@ -1,6 +1,6 @@
 /* Moving tensors between devices: the operators to_device and copy. Everything else stays on one.
  * */
-#include "dispatch/python.h"
+#include "deferral/deferral.h"
 
 static int plain_copy(fl_tensor *dst, fl_tensor *src, int kind, int device) {
     const fl_backend *b = fl_backend_of(device >> 8);
@@ -45,6 +45,8 @@ static fl_tensor *moved(fl_tensor *source, int device) {
         return result;
     }
     fl_tensor *packed = dense(source);
+    if (packed && fl_any_waiting() && fl_settle("to", packed, true) < 0)
+        Py_CLEAR(packed);
     int status = -1;
     if (packed && from == device && from >> 8 == FL_CPU) {
         fl_copy_tensor(result, packed);

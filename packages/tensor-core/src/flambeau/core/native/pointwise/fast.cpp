@@ -2,6 +2,7 @@
  * numbers. A few elements of other kinds go through fl_call_few, everything else through
  * fl_call_generic. */
 #include "dispatch/captures.h"
+#include "deferral/deferral.h"
 #include "pointwise/fast.h"
 #include "dispatch/python.h"
 
@@ -139,6 +140,8 @@ bool fl_pw_direct(const fl_op *op, const fl_pointwise *pw, const fl_value *in, i
 }
 
 int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (fl_any_waiting())
+        return fl_call_generic(op, in, n, out);
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     const fl_tensor *model = pw->n_out == 1 && pw->writes[0] == 255 ? agree(pw, in) : nullptr;
     if (!model)

@@ -1,7 +1,7 @@
 /* Integer calls of pointwise operators that have no answer: division by zero, powers of negative
  * exponents, numbers that the dtype of the result cannot hold, operands of several dtypes. Floating
  * operands pass after a look at their dtype. */
-#include "dispatch/python.h"
+#include "deferral/deferral.h"
 #include "dispatch/core.h"
 #include "common/args.h"
 #include "op_index.h"
@@ -110,6 +110,8 @@ int check_divisor(const fl_op *op, const fl_value *in, int n) {
         return by.i == 0 && is_divided(op, in, n) ? zero_error(op, FL_I64, "") : 0;
     int64_t index[FL_MAX_DIMS];
     const fl_tensor *t = by.t;
+    if (fl_any_waiting() && fl_settle(op->name, t, true) < 0)
+        return -1;
     if (t->device_type != FL_CPU || t->flags >> FL_LEVEL_SHIFT || !find_zero_aside(t, index) ||
         !is_divided(op, in, n))
         return 0;

@@ -1,0 +1,53 @@
+"""Compiled programs do what they do uncompiled: values, memory, history, generators, errors.
+
+Fails by seed; ``print(Program(seed).source())`` shows the program. More of them:
+``RANDOM_PROGRAMS=100000 pytest integration-tests/test_random_programs.py``.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from random_programs import Program, differences, run, snapshot, world
+
+from flambeau import jit
+from flambeau.jit import bridge, compiling
+
+COUNT = int(os.environ.get("RANDOM_PROGRAMS", "2000"))
+BATCH = max(COUNT // 10, 1)
+
+
+@pytest.fixture(autouse=True)
+def small_kernels_wait():
+    """As large ones do, so that a few elements show what goes wrong."""
+    bridge.configure_deferral(compiling.make_plan, 1)
+    yield
+    bridge.configure_deferral(compiling.make_plan)
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_programs(first):
+    for seed in range(first, min(first + BATCH, COUNT)):
+        program = Program(seed)
+        function = program.function()
+        compiled = jit.compile(function)
+        for rows in (3, 3, 5):
+            wanted = snapshot(run(function, world(seed, rows)))
+            found = snapshot(run(compiled, world(seed, rows)))
+            assert not differences(wanted, found), f"seed {seed}, {rows} rows\n{program.source()}"
+
+
+def test_differences_are_seen():
+    """The comparison notices a value, a version, a stride and a generator."""
+    def one(w, notes):
+        return {"a": w.x + 1}
+
+    def other(w, notes):
+        w.y.add_(0)
+        w.flat = w.flat.view(4, -1).t()
+        w.g.manual_seed(w.g.initial_seed() + 1)
+        return {"a": w.x + 2}
+
+    first, second = snapshot(run(one, world(0, 3))), snapshot(run(other, world(0, 3)))
+    assert set(differences(first, second)) == {"a", "w.y", "w.flat", "generator"}

@@ -1,0 +1,38 @@
+# Compiled calls, in which kernels wait: what flambeau.jit is made of.
+
+cdef class DeferredCall:
+    """A function in whose calls pointwise kernels over many elements wait.
+
+    Args:
+        fn: the function.
+    """
+    cdef readonly object fn
+    cdef public object report       # of the last call that ran plans: (plans, what each was for)
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, *args, **kwargs):
+        fl_deferral_enter()
+        try:
+            return self.fn(*args, **kwargs)
+        finally:
+            fl_deferral_exit()
+            if fl_deferral_ran():
+                self.report = fl_deferral_report()
+
+
+def is_deferring() -> bool:
+    """Whether this thread is inside such a call."""
+    return fl_thread.queue != NULL
+
+
+def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
+    """Set what makes plans.
+
+    Args:
+        planner: ``planner(calls, needed)``: the calls that wait, and a byte for each storage that
+            says whether anyone else holds it. What it returns has a list ``steps``.
+        least: calls of fewer elements do not wait.
+    """
+    fl_deferral_configure(<PyObject *>planner, least)

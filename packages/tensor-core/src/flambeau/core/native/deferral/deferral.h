@@ -1,0 +1,34 @@
+/* Kernels that wait: inside a compiled call, pointwise kernels over many elements are noted instead
+ * of run, and run together, as fused loops, when somebody needs what they compute.
+ *
+ * Only the kernel waits. Results have their dtype, shape, memory, version and history as ever, so
+ * that nothing above this level can tell the difference; a call that could fail on values never
+ * waits. Whoever reads or writes memory otherwise than through the dispatcher calls fl_settle. */
+#pragma once
+#include "dispatch/python.h"
+
+/* How many threads have kernels that wait: what everybody asks before anything else. */
+extern int fl_waiting_queues;
+static inline bool fl_any_waiting(void) {
+    return FL_UNLIKELY(__atomic_load_n(&fl_waiting_queues, __ATOMIC_RELAXED) != 0);
+}
+
+/* Note a call whose results exist; 1 when it waits now, 0 when it has to be run, -1 on failure. */
+int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
+/* Run what waits and writes memory that this call reads, or uses memory that it writes. */
+int fl_settle_call(const char *why, const fl_value *in, int n, fl_tensor *const *outs, int nouts);
+/* The same for one tensor that is about to be read by `why`, and written unless `only_reads`. */
+int fl_settle(const char *why, const fl_tensor *t, bool only_reads);
+int fl_settle_storage(const char *why, fl_storage *s, bool only_reads);
+/* The memory may from now on be read and written by others at any time, so that no kernel over it
+ * may wait. */
+int fl_settle_for_good(const char *why, const fl_tensor *t);
+
+/* Enter and leave a compiled call on this thread; leaving the outermost one runs what waits. */
+int fl_deferral_enter(void);
+int fl_deferral_exit(void);
+/* Whether the thread's last compiled call ran plans, and which: (plans, reasons), a new reference. */
+bool fl_deferral_ran(void);
+PyObject *fl_deferral_report(void);
+/* The function that turns kernels into steps (flambeau.jit), and how few elements wait. */
+void fl_deferral_configure(PyObject *planner, int64_t least);

@@ -1,0 +1,174 @@
+/* The queue of a thread: noting calls, and finding out whom they concern. */
+#include "deferral/deferral.h"
+#include "deferral/queue.h"
+#include "dispatch/pointwise.h"
+#include "op_index.h"
+
+extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
+
+int fl_waiting_queues = 0;
+static int64_t least_elements = FL_GRAIN + 1;
+static const size_t MAX_CALLS = 256;            /* that wait at once */
+
+/* Calls of few elements have ways around the queue, which are closed as long as something waits. */
+void fl_deferral_configure(PyObject *planner, int64_t least) {
+    Py_XINCREF(planner);
+    Py_XSETREF(fl_deferral_planner, planner);
+    int closed = (least <= FL_GRAIN) - (least_elements <= FL_GRAIN);
+    __atomic_add_fetch(&fl_waiting_queues, closed, __ATOMIC_RELAXED);
+    least_elements = least;
+}
+
+/* The storage that owns the memory, where x.data and others only count versions apart. */
+static fl_storage *root_of(fl_storage *s) {
+    while (s->owner && Py_TYPE(s->owner) == &fl_storage_type)
+        s = (fl_storage *)s->owner;
+    return s;
+}
+
+static fl_storage *root_of(const fl_tensor *t) { return root_of((fl_storage *)t->storage); }
+
+/* Memory that nobody else can reach. */
+static bool is_private(const fl_storage *s) { return s->kind != FL_S_FOREIGN && !s->is_shared; }
+
+/* A plain formula, whose results go nowhere else; powers have kernels for single exponents. */
+static bool is_formula(const fl_op *op) {
+    if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->index == FL_OP_pow ||
+        op->flags & FL_O_RANDOM)
+        return false;
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    for (int i = 0; i < pw->n_out; i++)
+        if (pw->writes[i] != 255)
+            return false;
+    return true;
+}
+
+static bool is_number(const fl_value &v) {
+    return v.tag == FL_INT || v.tag == FL_FLOAT || v.tag == FL_COMPLEX || v.tag == FL_BOOLEAN;
+}
+
+static bool may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (!is_formula(op))
+        return false;
+    for (int i = 0; i < op->nouts; i++)
+        if (outs[i]->numel < least_elements || outs[i]->device_type != FL_CPU ||
+            !is_private(root_of(outs[i])))
+            return false;
+    for (int i = 0; i < n; i++) {
+        const fl_tensor *t = fl_t(in[i]);
+        if (t ? t->device_type != FL_CPU || !is_private(root_of(t)) : !is_number(in[i]))
+            return false;
+    }
+    return true;
+}
+
+uint32_t fl_queue::slot_of(fl_storage *s) {
+    if (s->queue == this)
+        return s->slot;
+    s->queue = this;
+    s->slot = (uint32_t)slots.size();
+    slots.push_back({s, 0, false});
+    return s->slot;
+}
+
+/* Remember a tensor; the reference becomes the queue's. */
+void fl_queue::add_tensor(fl_tensor *t, bool writes) {
+    fl_storage *s = (fl_storage *)t->storage;
+    uint32_t slot = slot_of(s);
+    slots[slot].holds++;
+    slots[slot].written |= writes;
+    fl_value v;
+    v.tag = FL_TENSOR;
+    v.len = slot;
+    v.t = t;
+    values.push_back(v);
+    int64_t head[4] = {slot, t->dtype, t->ndim, t->data - s->ptr};
+    key.append((const char *)head, sizeof head);
+    key.append((const char *)t->shape, sizeof(int64_t) * (size_t)t->ndim);
+    key.append((const char *)t->strides, sizeof(int64_t) * (size_t)t->ndim);
+}
+
+/* Tensors over the same elements that the queue alone holds. Making them may run Python's collector
+ * and so anything, the queue included: it is not touched before they are there. */
+static int make_aliases(const fl_value *in, int n, fl_tensor *const *outs, int nouts,
+                        fl_tensor **made) {
+    for (int i = 0; i < n + nouts; i++) {
+        const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];
+        made[i] = nullptr;
+        if (!t)
+            continue;
+        fl_storage *s = root_of(t);
+        made[i] = fl_tensor_on(s, t->dtype, t->ndim, t->shape, t->strides, t->data - s->ptr);
+        if (made[i])
+            continue;
+        while (i > 0)
+            Py_XDECREF(made[--i]);
+        return -1;
+    }
+    return 0;
+}
+
+int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    fl_tensor *made[FL_MAX_PARAMS + FL_MAX_OUTS];
+    if (make_aliases(in, n, outs, op->nouts, made) < 0)
+        return -1;
+    if (calls.empty())
+        __atomic_add_fetch(&fl_waiting_queues, 1, __ATOMIC_RELAXED);
+    calls.push_back({op, (uint32_t)values.size(), (uint16_t)n, (uint16_t)op->nouts});
+    key.append((const char *)&op, sizeof op);
+    for (int i = 0; i < n + op->nouts; i++) {
+        if (made[i]) {
+            add_tensor(made[i], i >= n);
+        } else {
+            values.push_back(in[i]);
+            key.push_back((char)in[i].tag);
+        }
+    }
+    return 0;
+}
+
+int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    fl_queue *q = fl_thread.queue;
+    if (!q || !may_wait(op, in, n, outs))
+        return 0;
+    for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
+        const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];
+        fl_queue *other = t ? root_of(t)->queue : nullptr;
+        if (other && other != q && fl_run_queue(other, op->name) < 0)
+            return -1;
+    }
+    if (q->is_running || (q->calls.size() >= MAX_CALLS && fl_run_queue(q, "a full queue") < 0))
+        return q->is_running ? 0 : -1;
+    return q->add(op, in, n, outs) < 0 ? -1 : 1;
+}
+
+int fl_settle_storage(const char *why, fl_storage *s, bool only_reads) {
+    s = root_of(s);
+    fl_queue *q = s->queue;
+    if (!q || (only_reads && !q->slots[s->slot].written))
+        return 0;
+    return fl_run_queue(q, why);
+}
+
+int fl_settle(const char *why, const fl_tensor *t, bool only_reads) {
+    return fl_settle_storage(why, (fl_storage *)t->storage, only_reads);
+}
+
+int fl_settle_call(const char *why, const fl_value *in, int n, fl_tensor *const *outs, int nouts) {
+    for (int i = 0; i < n; i++) {
+        if (in[i].tag == FL_TENSOR && in[i].t && fl_settle(why, in[i].t, true) < 0)
+            return -1;
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
+            if (in[i].ts[k] && fl_settle(why, in[i].ts[k], true) < 0)
+                return -1;
+    }
+    for (int i = 0; i < nouts; i++)
+        if (outs[i] && fl_settle(why, outs[i], false) < 0)
+            return -1;
+    return 0;
+}
+
+int fl_settle_for_good(const char *why, const fl_tensor *t) {
+    root_of(t)->is_shared = 1;
+    return fl_any_waiting() ? fl_settle(why, t, false) : 0;
+}

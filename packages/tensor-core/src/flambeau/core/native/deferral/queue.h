@@ -1,0 +1,40 @@
+/* What waits on one thread, and the plans by which it runs. */
+#pragma once
+#include "deferral/deferral.h"
+#include <mutex>
+#include <string>
+#include <vector>
+
+struct fl_queue {
+    struct Slot {               /* memory that the waiting calls use */
+        fl_storage *storage;
+        uint32_t holds;         /* references of this queue */
+        bool written;
+    };
+    struct Call {
+        const fl_op *op;
+        uint32_t first;         /* of its values: n arguments, then nouts results */
+        uint16_t n, nouts;
+    };
+    std::vector<Call> calls;
+    std::vector<fl_value> values;       /* of a tensor, len is its slot */
+    std::vector<Slot> slots;
+    std::string key;                    /* equal for calls that run by the same plan */
+    std::vector<PyObject *> ran;        /* plans of the last compiled call */
+    std::vector<const char *> reasons;
+    std::mutex mutex;
+    int depth = 0;
+    bool is_running = false;
+    unsigned long runner = 0;           /* the thread that runs it */
+
+    int add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
+    void clear(void);                   /* let go of everything that waits */
+
+  private:
+    uint32_t slot_of(fl_storage *s);
+    void add_tensor(fl_tensor *t, bool writes);
+};
+
+extern PyObject *fl_deferral_planner;
+/* Run everything that waits in a queue, on this thread. */
+int fl_run_queue(fl_queue *q, const char *why);

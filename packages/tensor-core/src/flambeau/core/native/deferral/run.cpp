@@ -1,0 +1,287 @@
+/* Running what waits: the plan for it is made by flambeau.jit when it is new. */
+#include "deferral/queue.h"
+#include "runtime/pool.h"
+#include <unordered_map>
+
+PyObject *fl_deferral_planner = nullptr;
+
+namespace {
+
+/* A call as it stands, or machine code over the operands of several. */
+struct Step {
+    fl_chunk_fn code = nullptr;             /* nullptr: a call */
+    size_t call = 0;
+    int64_t total = 0;
+    std::vector<int64_t> operands;          /* values whose addresses come first */
+    std::vector<std::pair<int64_t, int>> scalars;   /* values, and whether they are integers */
+    std::vector<int64_t> grid;
+};
+
+struct Plan {
+    std::vector<Step> steps;
+    PyObject *object = nullptr;             /* keeps the code, and says what it is */
+};
+
+static const size_t MAX_PLANS = 512;
+std::unordered_map<std::string, Plan> plans;
+
+int read_longs(PyObject *sequence, std::vector<int64_t> &to) {
+    Py_ssize_t n = PyTuple_Size(sequence);
+    for (Py_ssize_t i = 0; i < n; i++)
+        to.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, i)));
+    return n < 0 || PyErr_Occurred() ? -1 : 0;
+}
+
+/* (call,) or (address, total, operands, scalars, integers, grid) */
+int read_step(PyObject *o, Step &step) {
+    if (!PyTuple_Check(o))
+        return -1;
+    if (PyTuple_GET_SIZE(o) == 1) {
+        step.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    std::vector<int64_t> scalars, integers;
+    step.code = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
+    step.total = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 1));
+    if (PyErr_Occurred() || read_longs(PyTuple_GET_ITEM(o, 2), step.operands) < 0 ||
+        read_longs(PyTuple_GET_ITEM(o, 3), scalars) < 0 ||
+        read_longs(PyTuple_GET_ITEM(o, 4), integers) < 0 ||
+        read_longs(PyTuple_GET_ITEM(o, 5), step.grid) < 0)
+        return -1;
+    for (size_t i = 0; i < scalars.size(); i++)
+        step.scalars.push_back({scalars[i], (int)integers[i]});
+    return 0;
+}
+
+PyObject *describe_tensor(const fl_value &v, const fl_queue *q) {
+    const fl_tensor *t = v.t;
+    PyObject *shape = PyTuple_New(t->ndim), *strides = PyTuple_New(t->ndim);
+    for (int i = 0; i < t->ndim; i++) {
+        PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(t->shape[i]));
+        PyTuple_SET_ITEM(strides, i, PyLong_FromLongLong(t->strides[i]));
+    }
+    return Py_BuildValue("IsNNL", v.len, fl_dtype_name(t->dtype), shape, strides,
+                         (long long)(t->data - q->slots[v.len].storage->ptr));
+}
+
+/* [(key, arguments, results)]: tensors as (slot, dtype, shape, strides, bytes from the start),
+ * numbers as they are. */
+PyObject *describe_calls(const fl_queue *q) {
+    PyObject *list = PyList_New(0);
+    for (const fl_queue::Call &c : q->calls) {
+        PyObject *parts[2] = {PyList_New(0), PyList_New(0)};
+        for (int i = 0; i < c.n + c.nouts; i++) {
+            const fl_value &v = q->values[c.first + (size_t)i];
+            PyObject *o = v.tag == FL_TENSOR ? describe_tensor(v, q) : fl_box(&v);
+            if (!o || PyList_Append(parts[i >= c.n], o) < 0) {
+                Py_XDECREF(o);
+                Py_DECREF(parts[0]);
+                Py_DECREF(parts[1]);
+                Py_DECREF(list);
+                return nullptr;
+            }
+            Py_DECREF(o);
+        }
+        PyObject *name = c.op->overload[0] ? PyUnicode_FromFormat("%s.%s", c.op->name, c.op->overload)
+                                           : PyUnicode_FromString(c.op->name);
+        PyObject *entry = Py_BuildValue("NNN", name, parts[0], parts[1]);
+        PyList_Append(list, entry);
+        Py_XDECREF(entry);
+    }
+    return list;
+}
+
+/* Whether the memory of each slot is needed by anyone but the queue. */
+std::string needed_slots(const fl_queue *q) {
+    std::string bits;
+    for (const fl_queue::Slot &s : q->slots)
+        bits.push_back((char)(Py_REFCNT((PyObject *)s.storage) > (Py_ssize_t)s.holds));
+    return bits;
+}
+
+int make_plan(const fl_queue *q, const std::string &needed, Plan &plan) {
+    PyObject *calls = describe_calls(q);
+    int collects = PyGC_Disable();      /* finalizers might want what is not computed yet */
+    PyObject *bytes = PyBytes_FromStringAndSize(needed.data(), (Py_ssize_t)needed.size());
+    PyObject *made = calls && bytes ? PyObject_CallFunctionObjArgs(fl_deferral_planner, calls,
+                                                                   bytes, nullptr)
+                                    : nullptr;
+    Py_XDECREF(bytes);
+    if (collects)
+        PyGC_Enable();
+    Py_XDECREF(calls);
+    PyObject *steps = made ? PyObject_GetAttrString(made, "steps") : nullptr;
+    int status = steps ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(steps); i++) {
+        plan.steps.emplace_back();
+        status = read_step(PyList_GET_ITEM(steps, i), plan.steps.back());
+    }
+    Py_XDECREF(steps);
+    plan.object = made;
+    if (status < 0)
+        Py_CLEAR(plan.object);
+    return status;
+}
+
+/* The plan for what waits; nullptr when there is none, with an exception. */
+const Plan *find_plan(fl_queue *q) {
+    std::string needed = needed_slots(q);
+    std::string key = q->key + needed;
+    auto found = plans.find(key);
+    if (found != plans.end())
+        return &found->second;
+    Plan plan;
+    if (make_plan(q, needed, plan) < 0)
+        return nullptr;
+    if (plans.size() >= MAX_PLANS) {
+        for (auto &each : plans)
+            Py_XDECREF(each.second.object);
+        plans.clear();
+    }
+    return &(plans[key] = std::move(plan));
+}
+
+int run_call(const fl_queue *q, const fl_queue::Call &c) {
+    fl_tensor *outs[FL_MAX_OUTS];
+    for (int i = 0; i < c.nouts; i++)
+        outs[i] = q->values[c.first + c.n + (size_t)i].t;
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = c.op->run_cpu(c.op, &q->values[c.first], c.n, outs);
+    Py_END_ALLOW_THREADS
+    return status < 0 ? fl_raise() : 0;
+}
+
+void load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
+    double parts[2] = {fl_as_double(v), v.tag == FL_COMPLEX ? v.c[1] : 0.0};
+    int64_t bits[2] = {fl_as_int(v), 0};
+    if (!is_integer)
+        memcpy(bits, parts, sizeof bits);
+    words.insert(words.end(), bits, bits + 2);
+}
+
+void run_code(const fl_queue *q, const Step &step) {
+    std::vector<int64_t> words;
+    for (int64_t k : step.operands)
+        words.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
+    for (auto &each : step.scalars)
+        load_scalar(q->values[(size_t)each.first], each.second != 0, words);
+    words.insert(words.end(), step.grid.begin(), step.grid.end());
+    Py_BEGIN_ALLOW_THREADS
+    fl_parallel_for(step.total, FL_GRAIN, step.code, words.data());
+    Py_END_ALLOW_THREADS
+}
+
+/* Without a plan the calls run one by one, which is always right; why there is none is shown. */
+int run_all(fl_queue *q, const char *why) {
+    const Plan *plan = fl_deferral_planner ? find_plan(q) : nullptr;
+    int status = 0;
+    if (!plan) {
+        if (PyErr_Occurred())
+            PyErr_WriteUnraisable(fl_deferral_planner);
+        for (size_t i = 0; i < q->calls.size() && status == 0; i++)
+            status = run_call(q, q->calls[i]);
+        return status;
+    }
+    PyObject *held = Py_NewRef(plan->object);
+    std::vector<Step> steps = plan->steps;      /* another thread may empty the cache meanwhile */
+    for (size_t i = 0; i < steps.size() && status == 0; i++) {
+        if (steps[i].code)
+            run_code(q, steps[i]);
+        else
+            status = run_call(q, q->calls[steps[i].call]);
+    }
+    q->ran.push_back(held);
+    q->reasons.push_back(why);
+    return status;
+}
+
+}  // namespace
+
+void fl_queue::clear(void) {
+    std::vector<fl_value> old;
+    old.swap(values);
+    for (Slot &s : slots)
+        s.storage->queue = nullptr;
+    slots.clear();
+    calls.clear();
+    key.clear();
+    __atomic_sub_fetch(&fl_waiting_queues, 1, __ATOMIC_RELAXED);
+    for (fl_value &v : old)
+        if (v.tag == FL_TENSOR)
+            Py_DECREF(v.t);
+}
+
+int fl_run_queue(fl_queue *q, const char *why) {
+    if (q->is_running && q->runner == PyThread_get_thread_ident()) {    /* a signal's handler */
+        PyErr_Format(PyExc_RuntimeError, "%s() needs values that are being computed at this moment",
+                     why);
+        return -1;
+    }
+    if (!q->mutex.try_lock()) {         /* another thread runs it */
+        Py_BEGIN_ALLOW_THREADS
+        q->mutex.lock();
+        Py_END_ALLOW_THREADS
+    }
+    int status = 0;
+    if (!q->calls.empty()) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);     /* of a call that leaves with an error */
+        fl_queue *own = fl_thread.queue;
+        fl_thread.queue = nullptr;
+        q->is_running = true;
+        q->runner = PyThread_get_thread_ident();
+        status = run_all(q, why);
+        q->clear();
+        q->is_running = false;
+        fl_thread.queue = own;
+        if (type)
+            PyErr_Restore(type, value, trace);
+    }
+    q->mutex.unlock();
+    return status;
+}
+
+/* ---- compiled calls ----------------------------------------------------------------------------- */
+
+static thread_local fl_queue *queue_of_thread = nullptr;
+
+static void forget_report(fl_queue *q) {
+    for (PyObject *plan : q->ran)
+        Py_DECREF(plan);
+    q->ran.clear();
+    q->reasons.clear();
+}
+
+int fl_deferral_enter(void) {
+    fl_queue *q = queue_of_thread;
+    if (!q)
+        q = queue_of_thread = new fl_queue;     /* as long as the process: others may look at it */
+    if (q->depth++ == 0)
+        forget_report(q);
+    fl_thread.queue = q;
+    return 0;
+}
+
+int fl_deferral_exit(void) {
+    fl_queue *q = queue_of_thread;
+    if (--q->depth > 0)
+        return 0;
+    fl_thread.queue = nullptr;
+    return q->calls.empty() ? 0 : fl_run_queue(q, "");
+}
+
+bool fl_deferral_ran(void) { return !queue_of_thread->ran.empty(); }
+
+PyObject *fl_deferral_report(void) {
+    fl_queue *q = queue_of_thread;
+    PyObject *ran = PyList_New(0), *reasons = PyList_New(0);
+    for (size_t i = 0; q && i < q->ran.size(); i++)
+        PyList_Append(ran, q->ran[i]);
+    for (size_t i = 0; q && i < q->reasons.size(); i++) {
+        PyObject *text = PyUnicode_FromString(q->reasons[i]);
+        PyList_Append(reasons, text);
+        Py_XDECREF(text);
+    }
+    return Py_BuildValue("NN", ran, reasons);
+}
