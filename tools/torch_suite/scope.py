@@ -17,7 +17,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "quantized tensors: refused with advice",
-        r"absent: .*(?:quant|qu?int|torch\.ao\b)|there is no quantization",
+        r"absent: .*(?:quant|qu?int|torch\.ao\b|\bQU?Int\w*Storage)|there is no quantization",
         r"[Qq]uantiz|_qu?int\d",
     ),
     (
@@ -49,7 +49,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "dtypes without kernels: complex32, float8 and bit types",
-        r"absent: torch\.(?:chalf|complex32|float8\w*|bits\w+)|there is no such dtype yet"
+        r"absent: (?:torch\.(?:chalf|complex32|float8\w*|bits\w+)|Tensor\.chalf)"
+        r"|there is no such dtype yet"
         r"|dtype 'torch\.(?:chalf|complex32)' is not supported",
         r"",
     ),

@@ -248,6 +248,17 @@ def test_options_of_other_types_are_refused():
         optim.RAdam([a], betas=(0.9,))
 
 
+@pytest.mark.parametrize(("kind", "expected"), [
+    (optim.SGD, 0.8), (optim.Adam, 0.8), (optim.AdamW, 0.798101), (optim.Adagrad, 0.8292893)])
+def test_a_parameter_given_twice_is_updated_twice(kind, expected):
+    a = param(1.0)
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optimizer = kind([a, a], lr=0.1)
+    a.grad = flambeau.ones_like(a)
+    optimizer.step()
+    assert a.tolist() == pytest.approx([expected])
+
+
 def test_what_is_no_list_of_leaves_is_refused():
     a = param(1.0)
     with pytest.raises(TypeError, match=r"not object: of a module write module\.parameters\(\)"):
@@ -258,9 +269,7 @@ def test_what_is_no_list_of_leaves_is_refused():
         optim.SGD([], lr=0.1)
     with pytest.raises(TypeError, match="takes tensors, not int"):
         optim.SGD([3], lr=0.1)
-    with pytest.raises(ValueError, match="occurs twice"):
-        optim.SGD([a, a], lr=0.1)
-    with pytest.raises(ValueError, match="occurs twice"):
+    with pytest.raises(ValueError, match="more than one parameter group"):
         optim.SGD([a], lr=0.1).add_param_group({"params": a})
     with pytest.raises(TypeError, match="not a set"):
         optim.SGD([{"params": {a}}], lr=0.1)

@@ -60,3 +60,14 @@ def test_graphs_are_refused(name):
         node = node.next_functions[0][0]
     with pytest.raises(TypeError, match=f"cannot pickle '{name}' object"):
         pickle.dumps(node)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_copies_inside_functions_that_are_differentiated(copied):
+    """They would have no history, and the gradient would be zero."""
+    x, constant = flambeau.ones(3), flambeau.ones(3, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="inside vmap, grad, jvp or another transform"):
+        flambeau.func.grad(lambda x: (copied(x), x.sum())[1])(x)
+    with pytest.raises(NotImplementedError, match="inside vmap, grad, jvp"):
+        flambeau.func.vjp(lambda x: (copied(x * 2), x)[1], x)
+    flambeau.func.grad(lambda x: (copied(constant), copied(x.detach()), x.sum())[2])(x)

@@ -91,7 +91,6 @@ SAMPLES = {
     "trunc": [lambda: (lambda a: a.trunc(), (reals(3),))],
     "round": [lambda: (lambda a: a.round(), (reals(3),))],
     "sign": [lambda: (lambda a: a.sign(), (reals(3),))],
-    "floor_divide": [lambda: (lambda a, b: a // b, (reals(3), reals(3, low=0.5, seed=1)))],
     "trunc_divide": [lambda: (lambda a, b: ops.trunc_divide(a, b),
                               (reals(3), reals(3, low=0.5, seed=1)))],
     # ---- reductions

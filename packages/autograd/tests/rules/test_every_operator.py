@@ -59,7 +59,7 @@ DERIVED = [opdef for opdef in OPDEFS
            if opdef.category == "pointwise" and opdef.differentiable
            and opdef.key not in RULES and opdef.key not in NO_DERIVATIVE]
 #: Flat or straight between steps: the first derivative is constant and has no history.
-FLAT = {"floor", "ceil", "trunc", "round", "sign", "floor_divide", "frac"}
+FLAT = {"floor", "ceil", "trunc", "round", "sign", "frac"}
 
 
 def _inputs(opdef, make):

@@ -18,6 +18,9 @@ FUNCTIONS = {
     "ldl_factor": lambda x: flambeau.linalg.ldl_factor(x)[0],
     "ldl_solve": lambda x: flambeau.linalg.ldl_solve(
         *flambeau.linalg.ldl_factor(x.detach()), x),
+    "floor_divide": lambda x: x // 2,
+    "floor_divide by": lambda x: 2 // x,
+    "floor_divide_": lambda x: x.clone().floor_divide_(x),
     "binomial": lambda x: flambeau.binomial(flambeau.ones(2, 2), x / 10),
 }
 
@@ -44,6 +47,28 @@ def test_numbers_and_places_carry_no_history():
     values, places, counts = flambeau.unique(x, return_inverse=True, return_counts=True)
     assert values.requires_grad
     assert not (places.requires_grad or counts.requires_grad)
+
+
+@pytest.mark.parametrize("name", [
+    "unique", "histogram", "bincount", "heaviside", "heaviside of values", "floor_divide",
+    "floor_divide by"])
+def test_forward_mode(name):
+    x = flambeau.tensor(SYMMETRIC)
+    with pytest.raises(NotImplementedError):
+        flambeau.func.jvp(FUNCTIONS[name], (x,), (x,))
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_rounded_quotients_are_flat(mode):
+    x = flambeau.tensor([3.5, -3.5], requires_grad=True)
+    y = flambeau.tensor([2.0, 2.0], requires_grad=True)
+    quotient = flambeau.div(x, y, rounding_mode=mode)
+    assert quotient.tolist() == ([1, -2] if mode == "floor" else [1, -1])
+    quotient.sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [0, 0]
+    quotient, slope = flambeau.func.jvp(
+        lambda x: flambeau.div(x, 2, rounding_mode=mode), (x.detach(),), (y.detach(),))
+    assert slope.tolist() == [0, 0]
 
 
 def test_inside_transforms():

@@ -18,12 +18,11 @@ ELSEWHERE = {"to_device",
              "recurrent_grad",       # refuses: recurrent's rule is made of operators where need be
              # of test_refused_derivatives.py
              "bernoulli", "poisson", "binomial", "geqrf", "linalg_ldl_factor_ex",
-             "linalg_ldl_solve"}
+             "linalg_ldl_solve", "floor_divide"}
 CALLS = [pytest.param(make, id=f"{key}-{n}")
          for key, makers in SAMPLES.items() for n, make in enumerate(makers)]
 #: The gradient is zero, or does not depend on anything that is differentiated.
-CONSTANT = ("trunc_divide-", "floor-", "ceil-", "trunc-", "round-", "sign-", "floor_divide-",
-            "nextafter_wide-")
+CONSTANT = ("trunc_divide-", "floor-", "ceil-", "trunc-", "round-", "sign-", "nextafter_wide-")
 CURVED = [call for call in CALLS
           if not call.id.startswith((*CONSTANT, *(f"{key}-" for key in ONCE.values())))]
 

@@ -72,3 +72,13 @@ def test_extremes_of_segments(name, initial, expected):
     numbers = (1.0, 2.0, 5.0, 5.0, 3.0, nan, 7.0)
     assert gradient(lambda x: flambeau.segment_reduce(
         x, name, lengths=lengths, axis=0, initial=initial), *numbers) == expected
+
+
+def test_the_product_of_a_segment_by_its_only_nan():
+    """The derivative is the product of the others, which is a number."""
+    lengths = flambeau.tensor([1, 2, 0, 1])
+    found = gradient(lambda x: flambeau.segment_reduce(x, "prod", lengths=lengths, axis=0),
+                     1.0, nan, 3.0, 4.0)
+    assert found[:2] == [1, 3]
+    assert found[2] != found[2]
+    assert found[3] == 1

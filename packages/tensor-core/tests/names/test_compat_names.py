@@ -143,6 +143,13 @@ def test_the_default_tensor_type_is_a_default_dtype():
         assert flambeau.ones(1).dtype == flambeau.float32
     with pytest.raises(TypeError, match="set_default_dtype"):
         flambeau.set_default_tensor_type(flambeau.float64)
+    with pytest.raises(TypeError, match="only floating-point types"):
+        flambeau.set_default_tensor_type(flambeau.IntTensor)
+
+
+def test_memory_is_pinned_for_a_device_alone():
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device.*leave the call out"):
+        flambeau.ones(2).pin_memory("nowhere")
 
 
 def test_debug_mode_is_that_of_the_deterministic_algorithms():

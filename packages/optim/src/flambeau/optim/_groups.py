@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from flambeau import Tensor
@@ -37,11 +38,13 @@ def read_params(params: Any) -> tuple[list[Tensor], list[str]]:
 def check_params(params: list[Tensor], groups: Groups, differentiable: bool = False) -> None:
     """Refuse what is no leaf, unless steps are differentiable, or is in a group already.
 
+    Of a parameter that the group has twice there is a warning.
+
     Raises:
         TypeError: Something is no tensor.
         ValueError: As above.
     """
-    taken = {id(param) for group in groups for param in group["params"]}
+    elsewhere = {id(param) for group in groups for param in group["params"]}
     for param in params:
         if not isinstance(param, Tensor):
             raise TypeError(f"an optimizer takes tensors, not {type(param).__name__}")
@@ -52,9 +55,14 @@ def check_params(params: list[Tensor], groups: Groups, differentiable: bool = Fa
                 "Optimize those it was computed from, or write tensor.detach()"
                 ".requires_grad_()"
             )
-        if id(param) in taken:
-            raise ValueError("a parameter occurs twice in the optimizer's groups")
-        taken.add(id(param))
+        if id(param) in elsewhere:
+            raise ValueError("some parameters appear in more than one parameter group")
+    if len({id(param) for param in params}) < len(params):
+        warnings.warn(
+            "optimizer contains a parameter group with duplicate parameters: each step updates "
+            "those several times. In future, this will cause an error",
+            stacklevel=4,
+        )
 
 
 def check_names(group: dict[str, Any], groups: Groups) -> None:

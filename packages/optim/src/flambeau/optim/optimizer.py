@@ -58,7 +58,7 @@ class Optimizer:
 
     Raises:
         TypeError: ``params`` is a single tensor or holds something else than tensors.
-        ValueError: There are no parameters, or one occurs twice.
+        ValueError: There are no parameters, or one is in two groups.
 
     Example:
         >>> import flambeau

@@ -73,10 +73,10 @@ def reduce_tensor(x):
 
 
 def _check_level(x) -> None:
-    """Refuse tensors of transforms: their memory is a batch's, or lacks the tangent."""
-    if _core.level_of(x):
+    """Refuse tensors of transforms: their memory is a batch's, or lacks tangent and history."""
+    if _core.level_of(x) or (x.requires_grad and _core.is_differentiated_inside(x)):
         raise NotImplementedError(
-            "a tensor cannot be pickled, or copied by the module copy, inside vmap, jvp or "
+            "a tensor cannot be pickled, or copied by the module copy, inside vmap, grad, jvp or "
             "another transform: its storage is not all of it. Write x.clone() for a copy, and "
             "return what is to be kept")
 

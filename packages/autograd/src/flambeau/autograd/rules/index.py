@@ -131,14 +131,14 @@ def _mean(g, self, src_shape, dim, index, include_self):
 
 
 def _prod(g, self, src, dim, index, include_self, result):
-    """The product of all others: by division, or without the only zero."""
+    """The product of all others: by division, or without the only zero, or the only NaN."""
     part = _aligned(src, index)
     without = self.masked_fill(self == 0, 1)
     others = without.scatter_reduce(dim, index, src, "prod", include_self=include_self)
     self_grad = g * _conj(others / without)
     if not include_self:
         self_grad = _zero_at(g, dim, index)
-    zero = part == 0
+    zero = (part == 0) | part.isnan()
     zeros_there = zeros(self.shape, g).scatter_add(dim, index, zero.to(g.dtype))
     single = zero & (zeros_there.gather(dim, index) == 1)
     partial = self.scatter_reduce(dim, index, part.masked_fill(single, 1), "prod",

@@ -118,6 +118,7 @@ cdef extern from "dispatch/captures.h":
     void fl_births_exit() noexcept
     bint fl_is_born_since(const fl_tensor *, uint64_t) noexcept
     bint fl_is_captured(const fl_tensor *)
+    bint fl_is_differentiated_inside(const fl_tensor *)
 
 cdef extern from "deferral/deferral.h":
     int64_t FL_GRAIN

@@ -109,6 +109,12 @@ def refuse_captured(Tensor t not None, str what):
             "a x.clone()")
 
 
+def is_differentiated_inside(Tensor t not None) -> bool:
+    """Whether a transform differentiates the function that runs, and the tensor is its argument or
+    was made in it; others, which it captured, stay what they are outside."""
+    return fl_is_differentiated_inside(<fl_tensor *><PyObject *>t)
+
+
 def requiring(Tensor t not None, requires_grad=True):
     """The tensor after ``t.requires_grad = requires_grad``, which unlike ``requires_grad_()`` is
     taken inside transforms, too: for functions that make tensors."""

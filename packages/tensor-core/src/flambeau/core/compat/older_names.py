@@ -39,12 +39,21 @@ def set_default_tensor_type(t: Any, /) -> None:
     """
     found = named(t.rpartition(".")[2]) if isinstance(t, str) else t
     if not isinstance(found, TensorType):
-        raise TypeError(f"set_default_tensor_type(): expected a tensor type such as "
-                        f"flambeau.DoubleTensor, got {t!r}; or write "
+        raise TypeError(f"set_default_tensor_type(): invalid type object: expected a tensor type "
+                        f"such as flambeau.DoubleTensor, got {t!r}; or write "
                         "flambeau.set_default_dtype(flambeau.float64)")
-    warnings.warn("set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-                  "flambeau.set_default_dtype() and flambeau.set_default_device()", stacklevel=2)
+    if not found.dtype.is_floating_point:
+        raise TypeError("set_default_tensor_type(): only floating-point types are supported as "
+                        f"the default type, got {t!r}; write flambeau.DoubleTensor, or give "
+                        "dtype= where tensors are made")
+    _warn_of_default_type()
     _core.set_default_dtype(found.dtype)
+
+
+def _warn_of_default_type() -> None:
+    warnings.warn("flambeau.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+                  "flambeau.set_default_dtype() and flambeau.set_default_device() as "
+                  "alternatives.", stacklevel=3)
 
 
 def typename(obj: Any, /) -> str:

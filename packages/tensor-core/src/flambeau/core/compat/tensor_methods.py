@@ -63,11 +63,22 @@ def storage_type(self):
 
 
 def pin_memory(self, device=None):
-    """The tensor itself: copies to a GPU need no pinned memory here.
+    """The tensor itself, where there is a GPU: copies to it need no pinned memory here.
 
     Args:
-        device: Accepted for compatibility.
+        device: The kind of device that the memory is for; ``"cuda"`` when left out.
+
+    Raises:
+        RuntimeError: there is no such device.
     """
+    from flambeau.core import backends
+
+    kind = str(device or "cuda").partition(":")[0]
+    try:
+        backends.adapter(kind)
+    except RuntimeError as error:
+        raise RuntimeError("pin_memory(): Cannot access accelerator device when none is available; "
+                           f"leave the call out without a GPU ({error})") from None
     return self
 
 

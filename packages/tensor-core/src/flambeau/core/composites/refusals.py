@@ -1,6 +1,17 @@
 """Results that have a history, so that nobody takes them for constants, but no derivative."""
+from flambeau.core import _core
 
-__all__ = ["refusing"]
+__all__ = ["has_tangent", "refusing"]
+
+
+def has_tangent(x):
+    """Whether forward mode is differentiating by a tensor, at whatever level."""
+    while _core.level_of(x):
+        facts = x.__dict__
+        if facts.get("_tangent") is not None:
+            return True
+        x = facts["_inner"]
+    return False
 
 
 def refusing(name, results, *inputs):
@@ -13,7 +24,14 @@ def refusing(name, results, *inputs):
 
     Returns:
         The results.
+
+    Raises:
+        NotImplementedError: an input has a tangent.
     """
+    if any(has_tangent(x) for x in inputs if x is not None):
+        raise NotImplementedError(
+            f"{name}(): Trying to use forward AD with {name} that does not support it: if its "
+            "result is to count as a constant, give it x.detach()")
     with_history = [x for x in inputs if x is not None and x.requires_grad]
     if not with_history:
         return results

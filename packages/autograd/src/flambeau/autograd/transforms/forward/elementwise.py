@@ -58,7 +58,8 @@ def _applied(op, target, tangent, primals, results):
                                             for n in names])
     code = target.__code__
     names = code.co_varnames[:code.co_argcount]
-    return target(*[tangent if n == "g" else _argument(op, n, primals, results) for n in names])
+    return target(*[tangent if n in ("g", "grads") else _argument(op, n, primals, results)
+                    for n in names])
 
 
 def _argument(op, name, primals, results):

@@ -1,4 +1,5 @@
 """Tensors that take another shape or other memory in place, and loops over elements in Python."""
+import operator
 import warnings
 from math import prod
 
@@ -41,7 +42,8 @@ def resize_(self, *sizes, memory_format=None):
         tensor([[1, 2],
                 [3, 4]])
     """
-    shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    in_a_row = len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
+    shape = tuple(map(operator.index, sizes[0] if in_a_row else sizes))
     if min(shape, default=0) < 0:
         raise RuntimeError(f"resize_(): Trying to create tensor with negative dimension: "
                            f"{list(shape)}")

@@ -42,6 +42,36 @@ wrong:
     return -1;
 }
 
+/* split_copy() and the like take a tensor for each piece. */
+static PyObject *copy_pieces(const fl_op *op, PyObject *pieces, PyObject *out) {
+    Py_ssize_t n = PyTuple_GET_SIZE(pieces);
+    if ((!PyTuple_Check(out) && !PyList_Check(out)) || PySequence_Fast_GET_SIZE(out) != n) {
+        PyErr_Format(PyExc_RuntimeError, "%s() expected an out= argument of size %zd, one tensor "
+                     "for each of the pieces", fl_op_called(op), n);
+        return nullptr;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *target = PySequence_Fast_GET_ITEM(out, i);
+        PyObject *done = PyObject_CallMethod(target, "copy_", "O", PyTuple_GET_ITEM(pieces, i));
+        if (!done)
+            return nullptr;
+        Py_DECREF(done);
+    }
+    Py_INCREF(out);
+    return out;
+}
+
+static PyObject *call_with_pieces(const fl_op *op, const fl_value *values, PyObject *out) {
+    fl_value results[FL_MAX_OUTS];
+    results[0].tag = FL_NONE;
+    if (fl_dispatch(op, values, op->nparams, results) < 0)
+        return nullptr;
+    PyObject *pieces = fl_results(op, results);
+    PyObject *copied = copy_pieces(op, pieces, out);
+    Py_DECREF(pieces);
+    return copied;
+}
+
 /* Sums, products and means are accumulated in the dtype of out=, and a dtype named beside it must
  * be that one. Integers have no mean, whatever out is. */
 static int accumulate_in_out(const fl_op *op, fl_value *values, const fl_tensor *out) {
@@ -106,6 +136,8 @@ static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
     if (FL_UNLIKELY(op->params[0].role == FL_R_OPERAND && values[0].tag != FL_TENSOR) &&
         check_has_tensor(op, values) < 0)
         return nullptr;
+    if (FL_UNLIKELY(call.out != nullptr) && op->flags & FL_O_LIST)
+        return call_with_pieces(op, values, call.out);
     if (inplace)
         results[0] = values[0];
     else if (call.out && preset_out(op, call.out, results) < 0)

@@ -78,6 +78,10 @@ void fl_capture_born(const fl_storage *s) {
     births[s] = clock_of_scopes;
 }
 
+bool fl_is_differentiated_inside(const fl_tensor *t) {
+    return !scopes.empty() && !fl_is_captured(t);
+}
+
 bool fl_is_captured(const fl_tensor *t) {
     if (scopes.empty())
         return false;

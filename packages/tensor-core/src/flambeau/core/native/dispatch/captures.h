@@ -25,3 +25,5 @@ void fl_capture_born(const fl_storage *s);
 /* Whether a tensor's memory was there before a function that this thread runs, and is not among
  * the arguments of that function. */
 bool fl_is_captured(const fl_tensor *t);
+/* Whether this thread runs such a function, which has made the tensor or got it as an argument. */
+bool fl_is_differentiated_inside(const fl_tensor *t);

@@ -7,9 +7,18 @@ static int too_many(const fl_op *op, Py_ssize_t nargs, int allowed) {
     return -1;
 }
 
+/* A tensor of one integer is an int, too: x.view(lengths.max(), -1). */
+static bool is_integer_tensor(PyObject *o) {
+    const fl_tensor *t = (const fl_tensor *)o;
+    return t->numel == 1 && fl_is_int(t->dtype);
+}
+
 static inline bool is_int(PyObject *o) {
-    return PyLong_CheckExact(o) ||
-           (!fl_tensor_check(o) && PyIndex_Check(o) && !PyBool_Check(o) && !PyList_Check(o));
+    if (PyLong_CheckExact(o))
+        return true;
+    if (fl_tensor_check(o))
+        return is_integer_tensor(o);
+    return PyIndex_Check(o) && !PyBool_Check(o) && !PyList_Check(o);
 }
 
 /* Sizes may be given one by one: x.view(2, 3). */

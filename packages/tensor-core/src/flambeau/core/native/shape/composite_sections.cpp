@@ -159,6 +159,20 @@ static PyObject *sections(const fl_op *op, const fl_value &x, int dim, PyObject 
     return pieces;
 }
 
+int fl_call_split(const fl_op *op, const fl_value *in, int n, fl_value *out);
+
+/* An int in a tensor, of whatever dtype, is the length of a section, too. */
+static int split_by_tensor(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    PyObject *length = PyNumber_Long(in[1].o);
+    if (!length)
+        return -1;
+    fl_value args[3] = {in[0], in[1], in[2]};
+    args[1].o = length;
+    int status = fl_call_split(op, args, n, out);
+    Py_DECREF(length);
+    return status;
+}
+
 int fl_call_split(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     int dim;
     if (in[0].t->ndim == 0) {
@@ -168,6 +182,8 @@ int fl_call_split(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (fl_wrap_dim(op, in[2].i, in[0].t->ndim, &dim) < 0)
         return fl_raise();
     PyObject *wanted = in[1].tag == FL_OBJECT ? in[1].o : Py_None;
+    if (FL_UNLIKELY(fl_tensor_check(wanted)) && ((fl_tensor *)wanted)->numel == 1)
+        return split_by_tensor(op, in, n, out);
     if (PyBool_Check(wanted)) {
         PyErr_SetString(PyExc_TypeError, "split(): argument 'split_size' must be int or list of "
                         "ints, not bool");

@@ -19,7 +19,7 @@ OPDEFS = (
               doc="Divides element by element; integers give floating results."),
     pointwise("floor_divide(Operand self, Operand other)", float="self // other",
               int="self // other", unsigned="unsigned_divide(self, other)", inplace=True,
-              dunder="floordiv", call="division",
+              dunder="floordiv", call="division", derive=False,
               doc="Divides and rounds towards minus infinity.", raises_on_values=True),
     pointwise("trunc_divide(Operand self, Operand other)", float="trunc(self / other)",
               int="truncdiv(self, other)", unsigned="unsigned_divide(self, other)",
