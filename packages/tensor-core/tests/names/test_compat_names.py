@@ -147,6 +147,16 @@ def test_the_default_tensor_type_is_a_default_dtype():
         flambeau.set_default_tensor_type(flambeau.IntTensor)
 
 
+def test_a_tensor_and_a_device_do_not_go_together():
+    x = flambeau.ones(2)
+    for made in (flambeau.Tensor, x.new):
+        assert made(x).data_ptr() == x.data_ptr()
+        with pytest.raises(RuntimeError, match=r"write x\.to\(device\)"):
+            made(x, device="meta")
+    assert x.new([1, 2], device="meta").is_meta
+    assert flambeau.Storage is flambeau.FloatStorage
+
+
 def test_memory_is_pinned_for_a_device_alone():
     with pytest.raises(RuntimeError, match="Cannot access accelerator device.*leave the call out"):
         flambeau.ones(2).pin_memory("nowhere")

@@ -23,7 +23,9 @@ def new(self, *arguments, size=None, device=None):
         if arguments:
             raise TypeError("new(): give values or size, not both")
         arguments = tuple(size)
-    return from_arguments("new", self.dtype, *arguments, device=device or self.device)
+    if device is None and not (len(arguments) == 1 and isinstance(arguments[0], Tensor)):
+        device = self.device
+    return from_arguments("new", self.dtype, *arguments, device=device)
 
 
 def as_subclass(self, cls):

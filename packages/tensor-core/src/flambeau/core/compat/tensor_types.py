@@ -58,6 +58,7 @@ def from_arguments(name: str, dtype: Any, *arguments: Any, device: Any = None) -
         device: Where the result should be.
 
     Raises:
+        RuntimeError: a tensor is given, and a device.
         TypeError: the arguments are none of these, or a tensor is of another dtype.
     """
     wanted = dtype or _core.get_default_dtype()
@@ -68,7 +69,7 @@ def from_arguments(name: str, dtype: Any, *arguments: Any, device: Any = None) -
     if first is not None and hasattr(first, "_as_tensor"):    # a storage, whose memory is shared
         return first._as_tensor(dtype)
     if isinstance(first, Tensor):
-        return _shared(name, dtype, first)
+        return _shared(name, dtype, first, device)
     if first is None or isinstance(first, Number):
         given = ", ".join(type(a).__name__ for a in arguments)
         raise TypeError(f"{name}(): expected sizes, one sequence of numbers or one tensor, got "
@@ -76,8 +77,11 @@ def from_arguments(name: str, dtype: Any, *arguments: Any, device: Any = None) -
     return _core.tensor(first, dtype=wanted, device=device)
 
 
-def _shared(name: str, dtype: Any, values: Tensor) -> Tensor:
+def _shared(name: str, dtype: Any, values: Tensor, device: Any) -> Tensor:
     """A tensor over the same memory, which must be of the dtype that is asked for."""
+    if device is not None:
+        raise RuntimeError(f"{name}(): a tensor with device= is not supported by this constructor, "
+                           "whose result would share memory; write x.to(device)")
     if dtype is not None and values.dtype != dtype:
         raise TypeError(f"{name}(): expected a tensor of {dtype}, got {values.dtype}; "
                         f"write x.to({dtype})")

@@ -177,6 +177,8 @@ _NAMES = {name for name in TYPES if not name.startswith("UInt")}
 @cache
 def named_class(name: str) -> type[TypedStorage] | None:
     """The class called ``name``, such as ``FloatStorage``; None when there is none."""
+    if name == "Storage":
+        return named_class("FloatStorage")
     kind = name.removesuffix("Storage")
     if kind not in _NAMES or kind == name:
         return None
