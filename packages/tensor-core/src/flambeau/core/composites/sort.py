@@ -80,8 +80,9 @@ def _first_flags(x, dim, n):
     return _op["cat"]([_op["full_of"]((1,), True, device=x.device), changed])
 
 
-#: Up to so many test elements are compared one by one; more stand in a table.
-_FEW = 4
+#: Up to so many test elements are compared one by one with more than so many elements; else the
+#: test elements stand in a table.
+_FEW, _MANY = 4, 1 << 10
 
 
 def isin(elements, test_elements, assume_unique, invert):
@@ -94,7 +95,8 @@ def isin(elements, test_elements, assume_unique, invert):
         tests = _core.tensor(tests, device=x.device)
     if tests.ndim != 1:
         tests = _op["reshape"](tests, (-1,))
-    if x.is_complex() or tests.is_complex() or tests.numel() <= _FEW:
+    few = tests.numel() == 0 or (tests.numel() <= _FEW and x.numel() > _MANY)
+    if few or x.is_complex() or tests.is_complex():
         found = _among_few(x, tests)
     else:
         found = _among_many(x, tests)

@@ -37,6 +37,9 @@ def _size(shape, dims):
 
 
 def tensordot(x, other, dims):
+    if isinstance(dims, int) and 0 < dims <= min(x.ndim, other.ndim) and \
+            x.shape[-dims:] == other.shape[:dims]:
+        return _joined_at(x, other, dims)
     first, second = _contracted_dims(x, other, dims)
     for i, j in zip(first, second, strict=True):
         if x.shape[i] != other.shape[j]:
@@ -53,6 +56,17 @@ def tensordot(x, other, dims):
     b = _op["reshape"](_op["permute"](other, second + right), (inside, _size(other.shape, right)))
     shape = [x.shape[d] for d in left] + [other.shape[d] for d in right]
     return _op["reshape"](_matmul(a, b), shape)
+
+
+def _joined_at(x, other, count):
+    """The last dimensions of ``x`` and the first of ``other``, which are alike, summed over."""
+    if x.ndim == other.ndim == 2 and count == 1:
+        return _matmul(x, other)
+    inside = _size(other.shape, range(count))
+    left, right = x.shape[:-count], other.shape[count:]
+    a = _op["reshape"](x, (_size(left, range(len(left))), inside))
+    b = _op["reshape"](other, (inside, _size(right, range(len(right)))))
+    return _op["reshape"](_matmul(a, b), (*left, *right))
 
 
 def linalg_multi_dot(tensors):

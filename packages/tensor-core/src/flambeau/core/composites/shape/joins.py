@@ -62,6 +62,8 @@ def _split_dim(what, x, sections, dim, least):
         raise RuntimeError(f"{what}(): attempted to split along dimension {dim}, but the size of "
                            f"the dimension {x.shape[dim]} is not divisible by the split_size "
                            f"{sections}; tensor_split() makes pieces of different sizes")
+    if isinstance(sections, int) and sections is not True and x.shape[dim]:
+        return _op["split"](x, x.shape[dim] // sections, dim)
     return tensor_split(x, sections, dim)
 
 

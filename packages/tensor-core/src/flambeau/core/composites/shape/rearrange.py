@@ -21,35 +21,6 @@ def flipud(x):
     return _op["flip"](x, (0,))
 
 
-def roll(x, shifts, dims):
-    if not shifts:
-        raise RuntimeError("roll(): `shifts` required")
-    if not dims:
-        if len(shifts) != 1:
-            raise RuntimeError(f"roll(): shifts and dimensions must align. shifts: {len(shifts)}, "
-                               "dims: 0")
-        return _op["view"](roll(_op["reshape"](x, (-1,)), shifts, (0,)), x.shape)
-    if len(shifts) != len(dims):
-        raise RuntimeError(f"roll(): shifts and dimensions must align. shifts: {len(shifts)}, "
-                           f"dims: {len(dims)}")
-    if x.ndim == 0:
-        raise IndexError(f"roll(): Dimension specified as {dims[0]} but the tensor has no "
-                         "dimensions; leave out dims")
-    result = x
-    for shift, dim in zip(shifts, dims, strict=True):
-        result = _roll_one(result, shift, _wrap(dim, x.ndim, "roll"))
-    return _op["clone"](x) if result is x else result
-
-
-def _roll_one(x, shift, dim):
-    size = x.shape[dim] if x.ndim else 1
-    shift = shift % size if size else 0
-    if shift == 0:
-        return x
-    return _op["cat"]([_op["narrow"](x, dim, size - shift, shift),
-                       _op["narrow"](x, dim, 0, size - shift)], dim)
-
-
 def repeat_interleave(x, repeats, dim, output_size):
     if dim is None:
         x, dim = _op["reshape"](x, (-1,)), 0

@@ -160,6 +160,82 @@ int fl_call_sum_to_size(const fl_op *op, const fl_value *in, int n, fl_value *ou
                                    fl_compose(FL_OP_view, fl_tensor_value(sum), in[1])) : -1;
 }
 
+/* ---- roll ------------------------------------------------------------------------------------ */
+
+/* x where nothing moves: a new reference to it. */
+static fl_tensor *rolled(fl_tensor *x, int64_t shift, int dim) {
+    int64_t size = x->shape[dim];
+    shift = size ? shift % size : 0;
+    shift += shift < 0 ? size : 0;
+    if (shift == 0) {
+        Py_INCREF(x);
+        return x;
+    }
+    fl_value whole = fl_tensor_value(x), along = fl_int_value(dim);
+    Made head(fl_compose(FL_OP_narrow, whole, along, fl_int_value(size - shift),
+                         fl_int_value(shift)));
+    Made tail(head ? fl_compose(FL_OP_narrow, whole, along, fl_int_value(0),
+                                fl_int_value(size - shift)) : nullptr);
+    if (!tail)
+        return nullptr;
+    fl_tensor *parts[] = {head.get(), tail.get()};
+    return fl_compose(FL_OP_cat, fl_tensors_value(parts, 2), along);
+}
+
+static fl_tensor *rolled_along(const fl_value *in) {
+    fl_tensor *result = in[0].t;
+    Py_INCREF(result);
+    for (uint32_t i = 0; i < in[1].len && result; i++) {
+        Made before(result);
+        int64_t dim = in[2].is[i] + (in[2].is[i] < 0 ? in[0].t->ndim : 0);
+        result = rolled(before.get(), in[1].is[i], (int)dim);
+    }
+    if (result != in[0].t)
+        return result;
+    Py_DECREF(result);
+    return fl_compose(FL_OP_clone, in[0]);
+}
+
+/* The elements as a line. */
+static fl_tensor *rolled_flat(const fl_value *in) {
+    static const int64_t line[] = {-1};
+    Made flat(fl_compose(FL_OP_reshape, in[0], fl_ints_value(line, 1)));
+    if (!flat)
+        return nullptr;
+    Made turned(rolled(flat.get(), in[1].is[0], 0));
+    if (!turned)
+        return nullptr;
+    if (turned.get() == flat.get())
+        return fl_compose(FL_OP_clone, in[0]);
+    return fl_compose(FL_OP_view, fl_tensor_value(turned), fl_shape_value(in[0].t));
+}
+
+static int check_roll(const fl_op *op, const fl_tensor *x, const fl_value &shifts,
+                      const fl_value &dims) {
+    const uint32_t count = fl_is_none(dims) ? 0 : dims.len;
+    int dim;
+    if (shifts.len == 0)
+        return fl_error(FL_RUNTIME_ERROR, "roll(): `shifts` required");
+    if (shifts.len != count && !(count == 0 && shifts.len == 1))
+        return fl_error(FL_RUNTIME_ERROR, "roll(): shifts and dimensions must align. shifts: %d, "
+                        "dims: %d", (int)shifts.len, (int)count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (x->ndim == 0)
+            return fl_error(FL_INDEX_ERROR, "roll(): Dimension specified as %lld but the tensor has "
+                            "no dimensions; leave out dims", (long long)dims.is[0]);
+        if (fl_wrap_dim(op, dims.is[i], x->ndim, &dim) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int fl_call_roll(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (check_roll(op, in[0].t, in[1], in[2]) < 0)
+        return fl_raise();
+    bool flat = fl_is_none(in[2]) || in[2].len == 0;
+    return fl_compose_result(op, in, n, out, flat ? rolled_flat(in) : rolled_along(in));
+}
+
 /* ---- complex numbers ------------------------------------------------------------------------- */
 
 /* Both parts must be float32 or both float64. */

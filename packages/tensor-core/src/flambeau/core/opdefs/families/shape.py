@@ -130,7 +130,7 @@ OPDEFS = (
               doc="Coordinate grids of vectors; ``indexing`` is 'ij' (the default) or 'xy'."),
     composite("fliplr(Tensor self)", doc="Columns in reverse."),
     composite("flipud(Tensor self)", doc="Rows in reverse."),
-    composite("roll(Tensor self, Ints shifts, Dims? dims=None)",
+    composite("roll(Tensor self, Ints shifts, Dims? dims=None)", call="roll",
               doc="Elements shifted along dimensions; what falls off returns at the other end."),
     composite("rot90(Tensor self, Int k=1, Dims dims=(0, 1))",
               call="rot90", doc="Rotated by k quarter turns in the plane of two dimensions."),
