@@ -69,7 +69,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "batch_norm": lambda T, F, i: F.batch_norm(i.a, None, None, i.bias, i.bias2, training=True),
     "group_norm": lambda T, F, i: F.group_norm(i.images, 2),
     "embedding": lambda T, F, i: F.embedding(i.ids, i.a),
-    "gather": lambda T, F, i: i.a.gather(1, i.places),
+    "gather": lambda T, F, i: i.a.gather(1, i.positions),
     "index_select": lambda T, F, i: i.a.index_select(0, i.ids),
     "a[ids]": lambda T, F, i: i.a[i.ids],
     "masked_fill": lambda T, F, i: i.a.masked_fill(i.mask, 0.0),
@@ -101,7 +101,7 @@ class Inputs:
         self.good = base.eye(SIDE).mul(3).requires_grad_()
         self.mask = base.rand(SIDE, SIDE) < 0.5
         self.ids = base.arange(SIDE)
-        self.places = base.zeros(SIDE, SIDE, dtype=base.int64)
+        self.positions = base.zeros(SIDE, SIDE, dtype=base.int64)
 
 
 def extent(tensor: Any) -> tuple[int, int]:

@@ -96,7 +96,7 @@ CALLS: dict[str, tuple] = {
     "split": (_f(4, 5), 2), "split_with_sizes": (_f(4, 5), (1, 3)), "chunk": (_f(4, 5), 2),
     "tensor_split": (_f(4, 5), 2), "hsplit": (_f(3, 4), 2), "vsplit": (_f(4, 5), 2),
     "dsplit": (_f(2, 2, 4), 2),
-    # places
+    # indices
     "index_reduce": (_f(4, 3), 0, _i(4, 3), _f(3, 3), "amax"), "isin": (_i(9, 8), _i(9, 4)),
     "put": (_f(3, 5), _i(15, 4), _f(4)), "take": (_f(3, 5), _i(15, 4)),
     "take_along_dim": (_f(3, 5), _i(5, 3, 2), 1), "unravel_index": (_i(15, 4), (3, 5)),

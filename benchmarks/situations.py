@@ -35,7 +35,7 @@ try:
 except ImportError:
     peer = None
 
-assert nn  # flambeau.nn.functional is one of the places where functions are
+assert nn  # flambeau.nn.functional is one of the namespaces where functions are
 
 SMALL = 64  # elements at most: what is timed is the call
 REPEATS, SLICES = 25, 60  # the best of many short slices: what else runs falls outside of some
@@ -72,8 +72,8 @@ def function_in(library: Any, opdef: OpDef) -> Callable[..., Any] | None:
     """Return the function or method that users of a library call an operator by."""
     if opdef.overload:
         return None
-    places = {"function": "", "method": "Tensor.", "nn": "nn.functional."}
-    paths = [places[form] + opdef.name for form in opdef.forms if form in places]
+    prefixes = {"function": "", "method": "Tensor.", "nn": "nn.functional."}
+    paths = [prefixes[form] + opdef.name for form in opdef.forms if form in prefixes]
     for path in paths + [alias for alias in opdef.aliases if "." in alias]:
         found = library
         for name in path.split("."):

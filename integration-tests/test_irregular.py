@@ -74,22 +74,22 @@ class Corridor:
 
     def __init__(self, draw: random.Random) -> None:
         self.length = draw.randrange(3, 8)
-        self.place = 0
+        self.index = 0
         self.steps = 0
 
     def seen(self) -> list[float]:
-        return [self.place / 8, self.length / 8, 1.0]
+        return [self.index / 8, self.length / 8, 1.0]
 
     def move(self, right: bool) -> tuple[float, bool]:
         """Return the reward of a move, and whether the episode is over."""
-        self.place = max(0, self.place + (1 if right else -1))
+        self.index = max(0, self.index + (1 if right else -1))
         self.steps += 1
-        arrived = self.place == self.length
+        arrived = self.index == self.length
         return (1.0 if arrived else -0.05), arrived or self.steps == 40
 
 
 def actor_critic(lib):
-    """One body, a head for moves and a head for the value of a place."""
+    """One body, a head for moves and a head for the value of a position."""
     nn = lib.nn
 
     class ActorCritic(nn.Module):

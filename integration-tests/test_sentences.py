@@ -98,9 +98,9 @@ def test_the_nearest_sentence(script, model, split, library, question, answer):
     known = ["secrets", "statistics", "email", "socket", "calendar", "gzip", "json", "threading"]
     sentences = [library.get(name, name) for name in known]
     vectors = script.embed(model, split, sentences)
-    places = script.nearest(script.embed(model, split, [question])[0], vectors, 2)
-    assert known[places[0][0]] == answer
-    assert places[0][1] > places[1][1]
+    indices = script.nearest(script.embed(model, split, [question])[0], vectors, 2)
+    assert known[indices[0][0]] == answer
+    assert indices[0][1] > indices[1][1]
 
 
 def test_the_script(script, library, tmp_path, monkeypatch, capsys):

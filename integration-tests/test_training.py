@@ -38,7 +38,7 @@ def small_transformer(lib):
         def __init__(self):
             super().__init__()
             self.tokens = nn.Embedding(12, 16)
-            self.places = nn.Embedding(6, 16)
+            self.indices = nn.Embedding(6, 16)
             self.norm1 = nn.LayerNorm(16)
             self.norm2 = nn.LayerNorm(16)
             self.qkv = nn.Linear(16, 48)
@@ -55,7 +55,7 @@ def small_transformer(lib):
             return self.project(mixed.transpose(1, 2).reshape(batch, length, width))
 
         def forward(self, ids):
-            x = self.tokens(ids) + self.places(lib.base.arange(ids.shape[1]))
+            x = self.tokens(ids) + self.indices(lib.base.arange(ids.shape[1]))
             x = x + self.attend(self.norm1(x))
             x = x + self.narrow(lib.F.gelu(self.widen(self.norm2(x))))
             return self.head(x).reshape(-1, 12)

@@ -31,8 +31,8 @@ def fill(lib: SimpleNamespace, model: Any, seed: int = 0) -> Any:
     """Give a model float64 weights that are the same in both libraries; return it."""
     model.to(lib.base.float64)
     with lib.base.no_grad():
-        for place, (_, value) in enumerate(sorted(model.named_parameters())):
-            fresh = numbers(lib, *value.shape, seed=seed + place)
+        for index, (_, value) in enumerate(sorted(model.named_parameters())):
+            fresh = numbers(lib, *value.shape, seed=seed + index)
             value.copy_(fresh / max(1, value.shape[-1]) ** 0.5)
     return model
 

@@ -28,7 +28,7 @@ LONGEST = 500
 
 
 class Agent(nn.Module):
-    """Two networks of the cart's place and speed and the pole's angle and speed."""
+    """Two networks of the cart's position and speed and the pole's angle and speed."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()

@@ -93,10 +93,10 @@ def draw_pictures(
     rows = -(-len(pictures) // columns)
     figure = Figure(figsize=(0.7 * columns, 0.8 * rows), layout="constrained")
     cells = figure.subplots(rows, columns, squeeze=False).flat
-    for place, axes in enumerate(cells):
+    for index, axes in enumerate(cells):
         axes.axis("off")
-        if place < len(pictures):
-            axes.imshow(pictures[place].tolist(), cmap="gray_r")
-        if titles is not None and place < len(titles):
-            axes.set_title(titles[place], fontsize="small")
+        if index < len(pictures):
+            axes.imshow(pictures[index].tolist(), cmap="gray_r")
+        if titles is not None and index < len(titles):
+            axes.set_title(titles[index], fontsize="small")
     figure.savefig(path)

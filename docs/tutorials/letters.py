@@ -31,7 +31,7 @@ class GPT(nn.Module):
     def __init__(self, letters: int, width: int, layers: int) -> None:
         super().__init__()
         self.letters = nn.Embedding(letters, width)
-        self.places = nn.Embedding(CONTEXT, width)
+        self.positions = nn.Embedding(CONTEXT, width)
         block = nn.TransformerEncoderLayer(
             width,
             nhead=4,
@@ -49,7 +49,7 @@ class GPT(nn.Module):
         """Letters of shape (N, L) to scores of the next, of shape (N, L, letters)."""
         length = ids.shape[1]
         mask = nn.Transformer.generate_square_subsequent_mask(length)
-        x = self.letters(ids) + self.places(flambeau.arange(length))
+        x = self.letters(ids) + self.positions(flambeau.arange(length))
         return self.score(self.blocks(x, mask, is_causal=True))
 
     def reader(self) -> Reader:
@@ -61,8 +61,8 @@ class GPT(nn.Module):
         def read(ids: Tensor) -> Tensor:
             if cache.length + ids.shape[1] > CONTEXT:
                 raise ValueError(f"the network was made for {CONTEXT} letters")
-            places = flambeau.arange(cache.length, cache.length + ids.shape[1])
-            x = self.letters(ids) + self.places(places)
+            positions = flambeau.arange(cache.length, cache.length + ids.shape[1])
+            x = self.letters(ids) + self.positions(positions)
             return self.score(self.blocks(x, cache=cache))
 
         return read
@@ -97,9 +97,9 @@ NETWORKS: dict[str, type[GPT] | type[LSTM]] = {"gpt": GPT, "lstm": LSTM}
 
 
 def cut(ids: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-    """Pieces of the text at some places, and the same one letter later."""
-    places = starts.unsqueeze(1) + flambeau.arange(CONTEXT + 1)
-    pieces = ids[places]
+    """Pieces of the text at some positions, and the same one letter later."""
+    positions = starts.unsqueeze(1) + flambeau.arange(CONTEXT + 1)
+    pieces = ids[positions]
     return pieces[:, :-1], pieces[:, 1:]
 
 

@@ -44,10 +44,10 @@ QUESTIONS = (
 class SentenceEncoder(nn.Module):
     """Token numbers (N, L) and their padding (N, L) to unit vectors (N, 384)."""
 
-    def __init__(self, vocabulary: int = 30522, width: int = 384, places: int = 512) -> None:
+    def __init__(self, vocabulary: int = 30522, width: int = 384, positions: int = 512) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, width, padding_idx=0)
-        self.places = nn.Embedding(places, width)
+        self.positions = nn.Embedding(positions, width)
         self.kinds = nn.Embedding(2, width)
         self.norm = nn.LayerNorm(width, eps=1e-12)
         layer = nn.TransformerEncoderLayer(
@@ -62,8 +62,8 @@ class SentenceEncoder(nn.Module):
 
     def forward(self, tokens: Tensor, padding: Tensor) -> Tensor:
         """The mean of what the layers make of all tokens but padding, scaled to length one."""
-        place = flambeau.arange(tokens.shape[1])
-        x = self.words(tokens) + self.places(place) + self.kinds.weight[0]
+        position = flambeau.arange(tokens.shape[1])
+        x = self.words(tokens) + self.positions(position) + self.kinds.weight[0]
         x = self.encoder(self.norm(x), src_key_padding_mask=padding)
         counts = (~padding).unsqueeze(-1).to(x.dtype)
         return F.normalize((x * counts).sum(1) / counts.sum(1), dim=1)
@@ -82,7 +82,7 @@ def load_model(folder: Path) -> SentenceEncoder:
     file = flambeau.load(folder / "model.safetensors")
     state = {
         "words.weight": file["embeddings.word_embeddings.weight"],
-        "places.weight": file["embeddings.position_embeddings.weight"],
+        "positions.weight": file["embeddings.position_embeddings.weight"],
         "kinds.weight": file["embeddings.token_type_embeddings.weight"],
         "norm.weight": file["embeddings.LayerNorm.weight"],
         "norm.bias": file["embeddings.LayerNorm.bias"],
@@ -195,7 +195,7 @@ def embed(
 
 
 def nearest(question: Tensor, vectors: Tensor, count: int = 5) -> list[tuple[int, float]]:
-    """The places of the nearest vectors, with the cosines of the angles to them."""
+    """The positions of the nearest vectors, with the cosines of the angles to them."""
     found = (vectors @ question).topk(count)
     return list(zip(found.indices.tolist(), found.values.tolist(), strict=True))
 
@@ -270,9 +270,9 @@ def main() -> None:
     for question in arguments.questions:
         print(f"\n{question}")
         answers = nearest(embed(model, split, [question])[0], vectors)
-        for place, cosine in answers:
-            print(f"  {cosine:.2f}  {names[place]}: {sentences[place]:.80}")
-        found[question] = [(names[place], cosine) for place, cosine in answers]
+        for position, cosine in answers:
+            print(f"  {cosine:.2f}  {names[position]}: {sentences[position]:.80}")
+        found[question] = [(names[position], cosine) for position, cosine in answers]
     plot_search(found, out / "search.png")
     plot_map(names, vectors, out / "map.png")
     print(f"\nsee {out}/search.png and {out}/map.png")

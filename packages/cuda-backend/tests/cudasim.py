@@ -1,7 +1,7 @@
 """Device ``cudasim``: the generated CUDA C, built by g++ under a shim and run on the CPU.
 
 For tests only. Pointwise and reduction operators run the very text that a GPU would compile; the
-compositions run with NumPy in CuPy's place. Memory is NumPy's.
+compositions run with NumPy instead of CuPy. Memory is NumPy's.
 """
 from __future__ import annotations
 

@@ -165,15 +165,15 @@ def test_flipped_bytes(saved):
     """Zip's checksums catch them, wherever they are."""
     path = saved[1]
     whole = path.read_bytes()
-    for place in range(30, len(whole) - 300, max(1, len(whole) // 50)):
+    for index in range(30, len(whole) - 300, max(1, len(whole) // 50)):
         damaged = bytearray(whole)
-        damaged[place] ^= 0x40
+        damaged[index] ^= 0x40
         path.write_bytes(damaged)
         try:
             jit.load(path)
         except jit.ProgramError:
             continue
-        assert damaged[place : place + 1] not in b"{}[]\":,", place
+        assert damaged[index : index + 1] not in b"{}[]\":,", index
 
 
 def test_compressed_entries(saved):

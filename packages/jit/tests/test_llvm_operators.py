@@ -42,10 +42,10 @@ def operands(opdef, name):
     """One tensor per operand, so that every pair of special values meets."""
     tensors = []
     count = len(opdef.operands)
-    for place, param in enumerate(opdef.operands):
+    for index, param in enumerate(opdef.operands):
         base = specials("bool" if param.role == "Mask" else name)
         shape = [1] * count
-        shape[place] = base.shape[0]
+        shape[index] = base.shape[0]
         tensors.append(base.view(shape))
     shape = [max(t.shape[d] for t in tensors) for d in range(count)]
     tensors = [t.expand(shape).clone() for t in tensors]
@@ -57,8 +57,8 @@ def operands(opdef, name):
 def region_of(opdef, args, inputs):
     """A graph of one node; ``None`` where the core has no kernel or the region no rule."""
     values = [bridge.value_of(t) for t in inputs]
-    places = iter(values)
-    full = tuple(next(places) if bridge.is_tensor(a) else a for a in args)
+    indices = iter(values)
+    full = tuple(next(indices) if bridge.is_tensor(a) else a for a in args)
     try:
         outputs = tuple(bridge.infer_values(opdef.key, full))
     except (RuntimeError, TypeError, NotImplementedError):
@@ -91,9 +91,9 @@ def test_operator_on_every_dtype(opdef):
     lowered = []
     for name in DTYPES:
         tensors = operands(opdef, name)
-        places = iter(tensors)
+        indices = iter(tensors)
         args = [
-            next(places) if p.is_operand else p.default if p.has_default else 2
+            next(indices) if p.is_operand else p.default if p.has_default else 2
             for p in opdef.params
         ]
         body = region_of(opdef, args, tensors)

@@ -50,7 +50,7 @@ class Transformer(Model):
 
     def __init__(self, width=16, heads=4, words=11):
         d = width
-        super().__init__(table=(words, d), place=(20, d), qkv=(3 * d, d), out=(d, d), up=(4 * d, d),
+        super().__init__(table=(words, d), index=(20, d), qkv=(3 * d, d), out=(d, d), up=(4 * d, d),
                          down=(d, 4 * d), read=(words, d), n1=(d,), n2=(d,))
         self.heads = heads
 
@@ -66,7 +66,7 @@ class Transformer(Model):
         return ops.linear(y.transpose(1, 2).reshape(n, t, d), self.out)
 
     def __call__(self, tokens):
-        x = ops.embedding(tokens, self.table) + self.place[: tokens.shape[1]]
+        x = ops.embedding(tokens, self.table) + self.index[: tokens.shape[1]]
         for causal in (True, False):
             x = x + self.attend(ops.layer_norm(x, (x.shape[-1],), self.n1), causal)
             h = ops.linear(ops.layer_norm(x, (x.shape[-1],), self.n2), self.up)

@@ -204,7 +204,7 @@ def test_wrong_names_of_sizes(dynamic, words):
     refused(lambda x: x, words, offset=None, dynamic=dynamic)
 
 
-def test_errors_of_operators_keep_their_place():
+def test_errors_of_operators_keep_their_location():
     """A wrong shape inside the function is the operator's own error, not one of tracing."""
     with pytest.raises(RuntimeError, match="add") as error:
         jit.trace(lambda x: x + flambeau.ones(5), X)

@@ -57,15 +57,15 @@ def test_every_dtype_and_shape_is_looked_at():
     for dtype in (flambeau.float32, flambeau.float64, flambeau.bfloat16):
         for values in (1.0, np.ones((3, 70)), np.ones(100_000), np.ones((0, 3))):
             values = np.array(values)
-            for place in [None, 0, -1] if values.size else [None]:
+            for index in [None, 0, -1] if values.size else [None]:
                 grad = values.copy()
-                if place is not None:
-                    grad.flat[place] = math.inf
+                if index is not None:
+                    grad.flat[index] = math.inf
                 p = leaf(np.zeros_like(grad), dtype=dtype)
                 p.grad = flambeau.tensor(grad, dtype=dtype)
                 scaler = optim.GradScaler("cpu", init_scale=2.0)
                 scaler.scale(p)
-                assert scaler.step(optim.SGD([p], lr=1.0)) is (place is None)
+                assert scaler.step(optim.SGD([p], lr=1.0)) is (index is None)
     strided = leaf(np.zeros((2, 3)))
     strided.grad = flambeau.ones(3, 2).t()
     strided.grad[1, 2] = math.nan

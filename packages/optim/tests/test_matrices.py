@@ -20,7 +20,7 @@ def rms(x):
 
 
 def adafactor(start, lr, beta2_decay, eps, d, weight_decay, maximize):
-    """The algorithm of the paper, with means in the place of sums."""
+    """The algorithm of the paper, with means instead of sums."""
     p, rows, columns, squares, trace = start.copy(), 0.0, 0.0, 0.0, []
     least = np.finfo(np.float64).eps if eps[0] is None else eps[0]
     for t, grad in enumerate(gradients(start.shape), 1):

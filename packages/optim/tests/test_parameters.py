@@ -93,8 +93,8 @@ def test_strided(kind, which):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("dtype", "places"), [("bfloat16", 8), ("float16", 11)])
-def test_half_precision(kind, dtype, places):
+@pytest.mark.parametrize(("dtype", "digits"), [("bfloat16", 8), ("float16", 11)])
+def test_half_precision(kind, dtype, digits):
     """State and parameters are rounded once a step, so the path is that of float32, roughly."""
     half = leaf(start((50,)), dtype=getattr(flambeau, dtype))
     whole = leaf(half.to(flambeau.float32))
@@ -105,7 +105,7 @@ def test_half_precision(kind, dtype, places):
     error = np.abs(half.to(flambeau.float32).numpy() - whole.numpy())
     # A few roundings of parameters of size 4 and of steps of size 0.05 in every step.
     coarse = 8 if kind in ("Adafactor", "RMSprop", "Rprop", "Adadelta") else 1
-    assert error.max() < coarse * STEPS * 4 * 2.0**-places
+    assert error.max() < coarse * STEPS * 4 * 2.0**-digits
 
 
 @pytest.mark.parametrize("kind", ELEMENTWISE)

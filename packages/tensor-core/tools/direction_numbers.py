@@ -19,7 +19,7 @@ def packed(lines: list[list[int]]) -> bytes:
     for _, degree, inner, *numbers in lines:
         polynomials.append(1 << degree | inner << 1 | 1)
         for count, number in enumerate(numbers):
-            bits += [number >> place & 1 for place in range(count, 0, -1)]
+            bits += [number >> index & 1 for index in range(count, 0, -1)]
     distances = numpy.diff(polynomials) // 2
     return distances.astype(numpy.uint8).tobytes() + numpy.packbits(bits).tobytes()
 

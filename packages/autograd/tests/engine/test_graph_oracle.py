@@ -145,10 +145,10 @@ def function_class(T):
 
 def custom_function(T):
     x, y = leaf(T, 1.0, 2.0), leaf(T, 3.0, 4.0)
-    z, place = function_class(T).apply(x, y, 3)
+    z, index = function_class(T).apply(x, y, 3)
     first = T.autograd.grad(z.sum(), [x, y], create_graph=True)
     second = T.autograd.grad((first[0] * first[1]).sum(), [x, y])
-    return [[g.tolist() for g in first], [g.tolist() for g in second], place.requires_grad,
+    return [[g.tolist() for g in first], [g.tolist() for g in second], index.requires_grad,
             z.grad_fn.name().rpartition("::")[2], z.grad_fn.needs_input_grad]
 
 

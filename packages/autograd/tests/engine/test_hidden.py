@@ -164,10 +164,10 @@ def test_gradients_of_outputs_without_gradient_are_zeros():
     class Two(Function):
         @staticmethod
         def forward(ctx, x):
-            places = x.argsort()
+            indices = x.argsort()
             rest = x * 0
-            ctx.mark_non_differentiable(places, rest)
-            return x * 2, places, rest
+            ctx.mark_non_differentiable(indices, rest)
+            return x * 2, indices, rest
 
         @staticmethod
         def backward(ctx, g, g_places, g_rest):

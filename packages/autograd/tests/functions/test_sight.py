@@ -221,7 +221,7 @@ def test_nothing_stays_behind():
     with pytest.raises(RuntimeError), nan_check():
         x.log()
     assert x.log().item() == -math.inf
-    assert (x * 2).grad_fn._place is None
+    assert (x * 2).grad_fn._call_site is None
 
 
 # ---- texts that say what to write instead ----------------------------------------------

@@ -36,9 +36,9 @@ def _rare_bag():
         w, whole([0, 3, 2]), whole([0, 1]), None, 1, False, -1, True)[0], (reals(4, 2),))
 
 
-def _grid(shape, places, *modes):
+def _grid(shape, indices, *modes):
     return lambda: (lambda x, g: ops.grid_sampler(x, g, *modes),
-                    (reals(*shape), reals(*places, low=-1.2, high=1.2, seed=5)))
+                    (reals(*shape), reals(*indices, low=-1.2, high=1.2, seed=5)))
 
 
 def _ctc(targets):

@@ -46,10 +46,10 @@ def _svd(a):
     return S, U[..., :1] @ Vh[..., :1, :], U[..., :1] @ _mh(U[..., :1])
 
 
-def _svd_one(place):
+def _svd_one(index):
     def call(a):
-        part = ops.linalg_svd(a, False)[place]
-        part = part[..., :1] if place == 0 else _mh(part[..., :1, :])
+        part = ops.linalg_svd(a, False)[index]
+        part = part[..., :1] if index == 0 else _mh(part[..., :1, :])
         return part @ _mh(part)
 
     return call

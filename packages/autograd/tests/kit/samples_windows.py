@@ -22,8 +22,8 @@ def _transposed(name, image, weight):
 
 
 def _unpooled(x):
-    values, places = ops.max_pool2d(x, 2, return_indices=True)
-    return ops.max_unpool2d(values, places, 2)
+    values, indices = ops.max_pool2d(x, 2, return_indices=True)
+    return ops.max_unpool2d(values, indices, 2)
 
 
 def _fractional(x):

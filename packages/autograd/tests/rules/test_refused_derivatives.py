@@ -42,11 +42,11 @@ def test_without_recording_nothing_is_refused(name):
         assert not FUNCTIONS[name](x).requires_grad
 
 
-def test_numbers_and_places_carry_no_history():
+def test_numbers_and_positions_carry_no_history():
     x = flambeau.tensor([2.0, 1.0, 2.0], requires_grad=True)
-    values, places, counts = flambeau.unique(x, return_inverse=True, return_counts=True)
+    values, indices, counts = flambeau.unique(x, return_inverse=True, return_counts=True)
     assert values.requires_grad
-    assert not (places.requires_grad or counts.requires_grad)
+    assert not (indices.requires_grad or counts.requires_grad)
 
 
 @pytest.mark.parametrize("name", [

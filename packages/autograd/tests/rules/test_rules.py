@@ -3,7 +3,7 @@
 import math
 
 import pytest
-import samples_places
+import samples_indices
 from samples import ONCE, SAMPLES, THROUGH_SECOND_ORDER
 
 import flambeau
@@ -11,7 +11,7 @@ from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.autograd._table import NO_DERIVATIVE, RULES, load_rules
 
 load_rules()
-SAMPLES = SAMPLES | samples_places.SAMPLES
+SAMPLES = SAMPLES | samples_indices.SAMPLES
 #: One needs a second device.
 ELSEWHERE = {"to_device",
              "nextafter_narrow",     # of float16 alone; the rule of nextafter_wide
@@ -39,9 +39,9 @@ def test_second_derivative(make):
     assert gradgradcheck(fn, inputs)
 
 
-@pytest.mark.parametrize("name", samples_places.COMPOSITES)
+@pytest.mark.parametrize("name", samples_indices.COMPOSITES)
 def test_composites_of_movement(name):
-    fn, inputs = samples_places.COMPOSITES[name]()
+    fn, inputs = samples_indices.COMPOSITES[name]()
     assert gradcheck(fn, inputs)
     assert gradgradcheck(fn, inputs)
 

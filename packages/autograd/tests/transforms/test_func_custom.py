@@ -113,7 +113,7 @@ class Doubles(Function):
 
 
 class Sorted(Function):
-    """Values in order, and their places, which have no gradient."""
+    """Values in order, and their indices, which have no gradient."""
 
     generate_vmap_rule = True
 

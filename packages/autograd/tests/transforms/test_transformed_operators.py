@@ -1,7 +1,7 @@
 """Every differentiable row under the transforms: against a loop, and against differences."""
 
 import pytest
-import samples_places
+import samples_indices
 from numbers_for_tests import reals
 from samples import SAMPLES
 
@@ -13,7 +13,7 @@ from flambeau.core.opdefs import OPDEFS
 
 load_rules()
 pytestmark = pytest.mark.filterwarnings("ignore:vmap. .* has no batching rule")
-SAMPLES = SAMPLES | samples_places.SAMPLES
+SAMPLES = SAMPLES | samples_indices.SAMPLES
 #: Steps: differences across them are no derivatives.
 STEPS = ("nextafter",)
 

@@ -1,4 +1,4 @@
-"""Workers that fail, die or hang are named with their place, and leave nothing behind."""
+"""Workers that fail, die or hang are named with their index, and leave nothing behind."""
 
 import gc
 import os
@@ -53,7 +53,7 @@ def test_a_killed_worker_is_named():
     with pytest.raises(
         RuntimeError,
         match=r"worker \(pid \d+\) is killed by signal: 9 .*; "
-        r"it is number 1, at sample 3 \(place 1 of batch 1\)",
+        r"it is number 1, at sample 3 \(position 1 of batch 1\)",
     ):
         list(loader)
     assert not children()

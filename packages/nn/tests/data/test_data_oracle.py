@@ -19,7 +19,7 @@ THING = object()
 
 
 def plain(value):
-    """Containers with lists and dtype names in the place of tensors."""
+    """Containers with lists and dtype names instead of tensors."""
     if isinstance(value, flambeau.Tensor | torch.Tensor):
         return str(value.dtype).split(".")[1], value.tolist()
     if isinstance(value, dict):

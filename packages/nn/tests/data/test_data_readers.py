@@ -95,11 +95,11 @@ def test_damaged_npz(tmp_path):
     path = tmp_path / "a.npz"
     np.savez_compressed(path, x=np.arange(1000), y=np.arange(1000))
     whole = path.read_bytes()
-    place = whole.rindex(b"y.npy", 0, len(whole) // 2 + 900) - 30
+    index = whole.rindex(b"y.npy", 0, len(whole) // 2 + 900) - 30
     damaged = bytearray(whole)
-    damaged[place + 60] ^= 0xFF
+    damaged[index + 60] ^= 0xFF
     path.write_bytes(damaged)
-    with pytest.raises(FileError, match=rf"a\.npz, byte {place}: .*y\.npy.* damaged"):
+    with pytest.raises(FileError, match=rf"a\.npz, byte {index}: .*y\.npy.* damaged"):
         readers.NPZDataset(path)
     path.write_bytes(whole[:-50])
     with pytest.raises(FileError, match=rf"a\.npz, byte {len(whole) - 50}: .*cut off"):

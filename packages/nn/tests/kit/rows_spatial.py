@@ -54,8 +54,8 @@ def indices(shape, window, size):
 
     def make(rng):
         grids = np.meshgrid(*(np.arange(n) * window for n in shape[2:]), indexing="ij")
-        places = [grid + rng.integers(0, window, shape) for grid in grids]
-        return np.ravel_multi_index(places, size)
+        positions = [grid + rng.integers(0, window, shape) for grid in grids]
+        return np.ravel_multi_index(positions, size)
 
     return Given(make)
 

@@ -115,8 +115,8 @@ def test_weights_with_a_cache():
 def test_memory_grows_by_doubling():
     cache, taken = LayerCache(), set()
     row = flambeau.ones(1, 2, 1, 4)
-    for place in range(300):
-        keys, _ = cache.append(row * place, row)
+    for index in range(300):
+        keys, _ = cache.append(row * index, row)
         taken.add(cache.nbytes)
     assert len(taken) <= 4
     assert keys[0, 1, :, 2].tolist() == list(range(300))

@@ -102,7 +102,7 @@ def test_errors():
         ((x, flambeau.ones(7, 3), t), {}, r"\(2, 4\) and linear_weight \(7, 3\)"),
         ((x, flambeau.ones(4), t), {}, "linear_weight"),
         ((x[None], w, t), {}, r"not input \(1, 2, 4\)"),
-        ((x[0], flambeau.ones(7, 3, 4), t), {}, "several places"),
+        ((x[0], flambeau.ones(7, 3, 4), t), {}, "several positions"),
         ((x, w, t), {"linear_bias": flambeau.ones(3)}, r"shape \(7,\), not \(3,\)"),
         ((x, w, flambeau.ones(2, 7)), {"ignore_index": 1}, "leave it out"),
     ):

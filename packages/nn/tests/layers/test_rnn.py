@@ -53,8 +53,8 @@ def reference(kind, module, x, h0, c0):
                 for k, v in module.named_parameters()
                 if k.endswith(ending)
             }
-            place = len(last)
-            h, c = h0[place], c0[place]
+            position = len(last)
+            h, c = h0[position], c0[position]
             rows = []
             for row in x[::-1] if d else x:
                 h, c = step(kind, row, h, c, p)

@@ -145,10 +145,10 @@ def test_adaptive_pools(dims, size):
     x = array(*SHAPES[dims])
     mean, best = (np.empty((2, 4, *[size] * dims)) for _ in range(2))
     cuts = [pieces(n, size) for n in x.shape[2:]]
-    for place in itertools.product(range(size), repeat=dims):
-        part = x[(..., *(slice(*cut[i]) for cut, i in zip(cuts, place, strict=True)))]
-        mean[(..., *place)] = part.mean(tuple(range(2, x.ndim)))
-        best[(..., *place)] = part.max(tuple(range(2, x.ndim)))
+    for position in itertools.product(range(size), repeat=dims):
+        part = x[(..., *(slice(*cut[i]) for cut, i in zip(cuts, position, strict=True)))]
+        mean[(..., *position)] = part.mean(tuple(range(2, x.ndim)))
+        best[(..., *position)] = part.max(tuple(range(2, x.ndim)))
     near(made(f"AdaptiveAvgPool{dims}d", size)(flambeau.tensor(x)), mean)
     near(made(f"AdaptiveMaxPool{dims}d", size)(flambeau.tensor(x)), best)
 

@@ -145,7 +145,7 @@ def stacks(package, **options):
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 def test_padding_in_a_stack(options, recorded, training):
-    """In evaluation without gradients PyTorch gives zeros at padded places, before the norm."""
+    """In evaluation without gradients PyTorch gives zeros at padded positions, before the norm."""
     torch = pytest.importorskip("torch")
     mine, theirs = stacks(flambeau, **options), stacks(torch, **options)
     copy_state(mine, theirs)

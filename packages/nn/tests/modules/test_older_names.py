@@ -1,4 +1,4 @@
-"""Names and files that programs import from other places, and wrappers for several GPUs."""
+"""Names and files that programs import from other modules, and wrappers for several GPUs."""
 
 import warnings
 

@@ -33,7 +33,7 @@ def test_adaptive_pooling_of_nothing_and_of_integers(dims):
 
 
 def test_fractional_pooling_to_nothing():
-    values, places = F.fractional_max_pool2d(flambeau.ones(2, 3, 8, 8), 2, output_size=(0, 1),
+    values, indices = F.fractional_max_pool2d(flambeau.ones(2, 3, 8, 8), 2, output_size=(0, 1),
                                              return_indices=True)
-    assert tuple(values.shape) == tuple(places.shape) == (2, 3, 0, 1)
-    assert places.dtype is flambeau.int64
+    assert tuple(values.shape) == tuple(indices.shape) == (2, 3, 0, 1)
+    assert indices.dtype is flambeau.int64

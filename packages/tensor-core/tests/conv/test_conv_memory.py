@@ -68,24 +68,24 @@ def test_the_number_of_threads_changes_no_bit(threads, channels):
 @pytest.mark.parametrize(
     ("side", "dtype"), [(16, "uint8"), (17, "uint16"), (256, "uint16"), (257, "int64")]
 )
-def test_places_of_maxima_take_the_smallest_dtype(side, dtype):
+def test_positions_of_maxima_take_the_smallest_dtype(side, dtype):
     x = flambeau.randn(1, 2, side, side)
-    values, places = ops.max_pool2d_compact_indices(x, 3, 2, 1)
+    values, positions = ops.max_pool2d_compact_indices(x, 3, 2, 1)
     expected, indices = ops.max_pool2d_with_indices(x, 3, 2, 1)
-    assert str(places.dtype).endswith(dtype)
+    assert str(positions.dtype).endswith(dtype)
     np.testing.assert_array_equal(values.numpy(), expected.numpy())
-    np.testing.assert_array_equal(places.numpy(), indices.numpy())
+    np.testing.assert_array_equal(positions.numpy(), indices.numpy())
     grad = flambeau.randn_like(values)
-    found = ops.max_pool2d_grad(grad, places, x.shape)
+    found = ops.max_pool2d_grad(grad, positions, x.shape)
     np.testing.assert_array_equal(
         found.numpy(), ops.max_pool2d_grad(grad, indices, x.shape).numpy()
     )
-    turned = places.transpose(2, 3).contiguous().transpose(2, 3)
+    turned = positions.transpose(2, 3).contiguous().transpose(2, 3)
     np.testing.assert_array_equal(found.numpy(), ops.max_pool2d_grad(grad, turned, x.shape).numpy())
 
 
 @pytest.mark.parametrize("side", [12, 20])
-def test_places_of_channels_last(side):
+def test_positions_of_channels_last(side):
     x = flambeau.randn(2, 3, side, side)
     turned = x.to(memory_format=flambeau.channels_last)
     pool = ops.max_pool2d_compact_indices
@@ -94,9 +94,9 @@ def test_places_of_channels_last(side):
         assert mine.dtype is theirs.dtype
 
 
-def test_places_outside_a_plane_are_refused():
-    places = flambeau.full((1, 1, 2, 2), 200, dtype=flambeau.uint8)
+def test_positions_outside_a_plane_are_refused():
+    positions = flambeau.full((1, 1, 2, 2), 200, dtype=flambeau.uint8)
     with pytest.raises(IndexError, match="index 200 lies outside"):
-        ops.max_pool2d_grad(flambeau.ones(1, 1, 2, 2), places, (1, 1, 4, 4))
+        ops.max_pool2d_grad(flambeau.ones(1, 1, 2, 2), positions, (1, 1, 4, 4))
     with pytest.raises(RuntimeError, match="indices"):
-        ops.max_pool2d_grad(flambeau.ones(1, 1, 2, 2), places.to(flambeau.int32), (1, 1, 4, 4))
+        ops.max_pool2d_grad(flambeau.ones(1, 1, 2, 2), positions.to(flambeau.int32), (1, 1, 4, 4))

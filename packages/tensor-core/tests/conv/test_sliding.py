@@ -39,10 +39,10 @@ def _spread(x, weight, stride, padding, extra, dilation):
     sizes = [(n - 1) * s + d * (k - 1) + 1 + e for n, s, k, d, e in zip(
         x.shape[1:], stride, weight.shape[2:], dilation, extra, strict=True)]
     whole = np.zeros((weight.shape[1], *sizes))
-    for place in product(*map(range, x.shape[1:])):
+    for position in product(*map(range, x.shape[1:])):
         for tap in product(*map(range, weight.shape[2:])):
-            at = [p * s + t * d for p, s, t, d in zip(place, stride, tap, dilation, strict=True)]
-            whole[(slice(None), *at)] += x[(slice(None), *place)] @ weight[(..., *tap)]
+            at = [p * s + t * d for p, s, t, d in zip(position, stride, tap, dilation, strict=True)]
+            whole[(slice(None), *at)] += x[(slice(None), *position)] @ weight[(..., *tap)]
     inside = [slice(p, n - p) for n, p in zip(sizes, padding, strict=True)]
     return whole[(slice(None), *inside)]
 
@@ -61,8 +61,8 @@ def test_transposed_convolution(n, options):
 
 
 # ---- pooling -----------------------------------------------------------------------------------
-def _places(length, size, stride, padding, dilation):
-    """The places inside a dimension that each window meets."""
+def _positions(length, size, stride, padding, dilation):
+    """The positions inside a dimension that each window meets."""
     count = (length + 2 * padding - dilation * (size - 1) - 1) // stride + 1
     starts = [i * stride - padding for i in range(count)]
     return [[s + t * dilation for t in range(size) if 0 <= s + t * dilation < length]
@@ -75,14 +75,14 @@ def test_max_pool3d_takes_the_first_maximum_and_the_last_nan():
     steps = [(2, 2, 1, 1), (3, 1, 1, 2), (2, 2, 0, 3)]
     values, indices = ops.max_pool3d(flambeau.tensor(x), *zip(*steps, strict=True),
                                      return_indices=True)
-    windows = [_places(n, *s) for n, s in zip(x.shape[1:], steps, strict=True)]
+    windows = [_positions(n, *s) for n, s in zip(x.shape[1:], steps, strict=True)]
     for channel in range(2):
         for at in product(*(range(len(w)) for w in windows)):
             best, where = -np.inf, None
-            for place in product(*(w[i] for w, i in zip(windows, at, strict=True))):
-                value = x[(channel, *place)]
+            for position in product(*(w[i] for w, i in zip(windows, at, strict=True))):
+                value = x[(channel, *position)]
                 if value > best or np.isnan(value):
-                    best, where = value, np.ravel_multi_index(place, x.shape[1:])
+                    best, where = value, np.ravel_multi_index(position, x.shape[1:])
             np.testing.assert_equal(values[(channel, *at)].item(), best)
             assert indices[(channel, *at)].item() == where
 
@@ -91,7 +91,7 @@ def test_avg_pool3d_counts_what_lies_inside():
     x = _numbers(2, 5, 6, 7)
     got = ops.avg_pool3d(flambeau.tensor(x), (2, 3, 2), (2, 1, 2), (1, 1, 0),
                          count_include_pad=False)
-    windows = [_places(n, *s, 1) for n, s in zip(
+    windows = [_positions(n, *s, 1) for n, s in zip(
         x.shape[1:], [(2, 2, 1), (3, 1, 1), (2, 2, 0)], strict=True)]
     want = [[[x[(slice(None), *np.ix_(a, b, c))].mean((1, 2, 3)) for c in windows[2]]
              for b in windows[1]] for a in windows[0]]
@@ -124,15 +124,15 @@ def test_fractional_max_pool_draws_windows_that_end_with_the_image(n):
 def test_fractional_max_pool_takes_the_last_nan_and_the_first_of_equals():
     x = flambeau.tensor([[[1.0, 1.0, float("nan")], [float("nan"), 1.0, 0.0], [2.0, 2.0, 2.0]]])
     samples = flambeau.zeros(1, 1, 2)
-    _, places = ops.fractional_max_pool2d(x, 2, output_size=2, return_indices=True,
+    _, positions = ops.fractional_max_pool2d(x, 2, output_size=2, return_indices=True,
                                           _random_samples=samples)
-    assert places.tolist() == [[[3, 2], [3, 6 + 1]]]
+    assert positions.tolist() == [[[3, 2], [3, 6 + 1]]]
 
 
 def test_fractional_max_pool_of_no_images():
-    values, places = ops.fractional_max_pool2d(flambeau.zeros(0, 2, 5, 5), 2, output_size=2,
+    values, positions = ops.fractional_max_pool2d(flambeau.zeros(0, 2, 5, 5), 2, output_size=2,
                                                return_indices=True)
-    assert values.shape == places.shape == (0, 2, 2, 2)
+    assert values.shape == positions.shape == (0, 2, 2, 2)
 
 
 @pytest.mark.parametrize("sample", [float("nan"), float("inf"), 1e30])

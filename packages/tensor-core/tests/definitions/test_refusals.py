@@ -75,8 +75,8 @@ def test_out_of_frequencies_is_resized_not_broadcast_to():
 
 
 def test_several_outs_may_be_a_list():
-    values, places = flambeau.sort(X[0], out=[new(0, F32), new(0, I64)])
-    assert values.tolist() == [1.0, 2.0, 5.0] and places.tolist() == [0, 2, 1]
+    values, indices = flambeau.sort(X[0], out=[new(0, F32), new(0, I64)])
+    assert values.tolist() == [1.0, 2.0, 5.0] and indices.tolist() == [0, 2, 1]
 
 
 def test_indices_and_truth_are_no_other_dtype():

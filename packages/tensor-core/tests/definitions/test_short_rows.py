@@ -193,13 +193,15 @@ def test_trapezoids_as_one_sum(size, dim):
 def test_bags_of_rows(width, dtype):
     table = RANDOM.standard_normal((20, width)).astype(dtype)
     indices = RANDOM.integers(0, 20, (6, 13))
-    x, places = flambeau.tensor(table), flambeau.tensor(indices)
+    x, positions = flambeau.tensor(table), flambeau.tensor(indices)
     close = {"rtol": 1e-5, "atol": 1e-5}
     bag = ops.embedding_bag
-    np.testing.assert_allclose(bag(places, x, mode="sum").numpy(), table[indices].sum(1), **close)
-    np.testing.assert_allclose(bag(places, x, mode="mean").numpy(), table[indices].mean(1), **close)
+    np.testing.assert_allclose(bag(positions, x, mode="sum").numpy(), table[indices].sum(1),
+                               **close)
+    np.testing.assert_allclose(bag(positions, x, mode="mean").numpy(), table[indices].mean(1),
+                               **close)
     kept = np.where((indices != 3)[..., None], table[indices], 0)
-    np.testing.assert_allclose(bag(places, x, mode="sum", padding_idx=3).numpy(), kept.sum(1),
+    np.testing.assert_allclose(bag(positions, x, mode="sum", padding_idx=3).numpy(), kept.sum(1),
                                **close)
 
 

@@ -227,9 +227,9 @@ def test_out_of_another_shape_is_resized_with_a_warning_unless_empty(recwarn):
         assert given.tolist() == [[2.0] * 3] * 2 and given.stride() == (3, 1)
     nothing = flambeau.empty(3)
     assert _warned(flambeau.add, x[:0], 1, out=nothing).shape == (0, 3)
-    values, places = flambeau.empty(1), flambeau.empty(5, dtype=flambeau.int64)
-    _warned(flambeau.max, x, 0, out=(values, places))
-    assert values.tolist() == [1.0] * 3 and places.tolist() == [0] * 3
+    values, positions = flambeau.empty(1), flambeau.empty(5, dtype=flambeau.int64)
+    _warned(flambeau.max, x, 0, out=(values, positions))
+    assert values.tolist() == [1.0] * 3 and positions.tolist() == [0] * 3
 
 
 def test_a_warning_that_is_an_error_leaves_out_as_it_is():

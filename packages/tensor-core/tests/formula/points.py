@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-_PLACES = [0, 0.25, 0.5, 0.55, 0.7071, 0.93, 1, 1.4142, 2, 3, 4, 9, 10.06, 20, 27.2, 87, 88.7, 89]
-_PLACES += [90, 103.9, 104, 709.7, 709.79, 711, 745, 745.2, 746, 8192, 2.0**20, 2.0**20 + 1, 1e30]
+_POINTS = [0, 0.25, 0.5, 0.55, 0.7071, 0.93, 1, 1.4142, 2, 3, 4, 9, 10.06, 20, 27.2, 87, 88.7, 89]
+_POINTS += [90, 103.9, 104, 709.7, 709.79, 711, 745, 745.2, 746, 8192, 2.0**20, 2.0**20 + 1, 1e30]
 
 
 def special(dtype: type) -> np.ndarray:
     """Zeros, limits, infinities, nan and the edges of internal ranges, with their neighbours."""
     info = np.finfo(dtype)
-    places = [*_PLACES, np.pi / 4, np.pi / 2, np.pi, info.eps, info.tiny, info.max]
-    values = np.array([*places, np.inf, np.nan, info.smallest_subnormal], dtype)
+    points = [*_POINTS, np.pi / 4, np.pi / 2, np.pi, info.eps, info.tiny, info.max]
+    values = np.array([*points, np.inf, np.nan, info.smallest_subnormal], dtype)
     values = np.concatenate([values, -values])
     with np.errstate(all="ignore"):
         near = [np.nextafter(values, dtype(end)) for end in (np.inf, -np.inf)]

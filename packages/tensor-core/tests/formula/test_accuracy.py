@@ -169,8 +169,8 @@ def test_special_values(name, kind):
 def test_special_pairs_are_those_of_numpy(name, kind):
     dtype = DTYPES[kind]
     info = np.finfo(dtype)
-    places = [0.0, 0.5, 1, 1.5, 2, 3, 1e9, info.max, info.tiny, np.inf, np.nan]
-    values = np.array([*places, *(-p for p in places)], dtype)
+    positions = [0.0, 0.5, 1, 1.5, 2, 3, 1e9, info.max, info.tiny, np.inf, np.nan]
+    values = np.array([*positions, *(-p for p in positions)], dtype)
     x, y = (grid.ravel() for grid in np.meshgrid(values, values))
     with np.errstate(all="ignore"):
         expected = {"pow": np.power, "atan2": np.arctan2}.get(name, getattr(np, name, None))(x, y)

@@ -222,9 +222,9 @@ def test_what_is_read_twice_or_is_a_result_is_not_joined():
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
-@pytest.mark.parametrize(("first", "second", "place"), PAIRS)
-def test_pairs_agree_with_numpy_to_the_bit(first, second, place, kind, run):
-    name = pair_name(first, second, place)
+@pytest.mark.parametrize(("first", "second", "position"), PAIRS)
+def test_pairs_agree_with_numpy_to_the_bit(first, second, position, kind, run):
+    name = pair_name(first, second, position)
     opcode = opcodes()[name, kind]
     names = OPERANDS[: len(opcode.args)]
     special = np.array([0.0, -0.0, 1.0, -3.5, np.inf, np.nan], DTYPES[kind])

@@ -71,7 +71,7 @@ def test_errors_say_what_is_wrong(text, message):
         parse(text, ["a", "b"])
 
 
-def test_errors_point_at_the_place():
+def test_errors_point_at_the_column():
     with pytest.raises(FormulaError) as error:
         parse("a + (b * c)", ["a", "b"])
     _, line, marker = str(error.value).splitlines()

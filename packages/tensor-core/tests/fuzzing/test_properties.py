@@ -151,7 +151,7 @@ def test_writing_by_index(data):
             x[as_tensors(index)] = 7
         agrees(x, a)
         return
-    value = 7           # with repeated places, which of several values stays is left open
+    value = 7           # with repeated positions, which of several values stays is left open
     if not scatters and data.draw(st.booleans()):
         value, y = data.draw(drawn.pairs(shape, (a.dtype.name,)))
     x[as_tensors(index)] = value if scatters or isinstance(value, int) else y
@@ -163,8 +163,8 @@ def test_take_along_dim_and_index_select(data):
     a, x = data.draw(drawn.pairs(data.draw(drawn.shapes(least=1))))
     dim = data.draw(st.integers(-a.ndim, a.ndim - 1))
     assume(a.shape[dim])
-    places = data.draw(st.lists(st.integers(0, a.shape[dim] - 1), max_size=5))
-    order = np.array(places, np.int64)
+    positions = data.draw(st.lists(st.integers(0, a.shape[dim] - 1), max_size=5))
+    order = np.array(positions, np.int64)
     agrees(x.index_select(dim, flambeau.tensor(order)), np.take(a, order, dim))
 
 

@@ -176,18 +176,18 @@ def test_each_line_that_masks_by_bytes_is_named():
     lambda x, i: x.index_add(0, i, x[:1]), lambda x, i: x.index_fill(0, i, 1),
     lambda x, i: x.gather(0, i[None]), lambda x, i: x.scatter(0, i[None], 1),
 ])
-def test_places_out_of_range_are_errors_of_both_kinds(call):
+def test_positions_out_of_range_are_errors_of_both_kinds(call):
     for kind in (IndexError, RuntimeError):
         with pytest.raises(kind, match="out of bounds for dimension 0"):
             call(flambeau.ones(2, 2), flambeau.tensor([5]))
 
 
-def test_one_place_is_taken_from_a_tensor_without_dimensions():
+def test_one_position_is_taken_from_a_tensor_without_dimensions():
     point = flambeau.tensor(3.0)
     assert point.index_select(0, flambeau.tensor([0])).item() == 3
-    for places in ([], [0, 0]):
-        with pytest.raises(RuntimeError, match="one place is taken"):
-            point.index_select(0, flambeau.tensor(places, dtype=flambeau.int64))
+    for positions in ([], [0, 0]):
+        with pytest.raises(RuntimeError, match="one element is taken"):
+            point.index_select(0, flambeau.tensor(positions, dtype=flambeau.int64))
 
 
 def test_whole_alphas_of_any_kind_are_integers():

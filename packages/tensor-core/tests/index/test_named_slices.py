@@ -1,4 +1,4 @@
-"""Writes to a few places of a large tensor: neither time nor memory of all of it."""
+"""Writes to some elements of a large tensor: neither time nor memory of all of it."""
 from __future__ import annotations
 
 import numpy
@@ -62,7 +62,7 @@ def _expected(name, a, i, s):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "int8", "uint8"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", WRITES)
-def test_few_places_of_any_memory(name, layout, dtype):
+def test_few_positions_of_any_memory(name, layout, dtype):
     rng = numpy.random.default_rng(0)
     a, s = rng.integers(0, 8, SHAPE), rng.integers(1, 3, (24, 3, 30)) * 4
     i = numpy.array([3, 1, 3])
@@ -105,12 +105,12 @@ def test_memory_of_what_is_written_only(name, layout):
     assert memory_stats()["peak_live_bytes"] - before < 100_000
 
 
-def test_places_outside_are_refused_in_any_memory():
+def test_positions_outside_are_refused_in_any_memory():
     x = flambeau.zeros(100, 100).t()
-    for place in (10_000, -10_001):
+    for index in (10_000, -10_001):
         with pytest.raises(IndexError, match="out of bounds"):
-            x.put_(flambeau.tensor([place]), flambeau.ones(1))
+            x.put_(flambeau.tensor([index]), flambeau.ones(1))
         with pytest.raises(IndexError, match="out of bounds"):
-            x.take(flambeau.tensor([place]))
+            x.take(flambeau.tensor([index]))
     assert x.put_(flambeau.tensor([-1]), flambeau.ones(1))[-1, -1] == 1
     assert x.sum() == 1

@@ -313,8 +313,8 @@ class Numbered:
     def __len__(self):
         return len(self.numbers)
 
-    def __getitem__(self, place):
-        return self.numbers[place]
+    def __getitem__(self, index):
+        return self.numbers[index]
 
 
 def test_sequences_of_every_kind_are_nested_lists():

@@ -310,11 +310,11 @@ def test_map_location_may_be_a_function_or_a_dict(tmp_path):
     flambeau.save({"x": flambeau.tensor([1.0, 2.0])}, path)
     seen = []
 
-    def place(storage, location):
+    def index(storage, location):
         seen.append(location)
         return storage
 
-    assert flambeau.load(path, map_location=place)["x"].tolist() == [1.0, 2.0]
+    assert flambeau.load(path, map_location=index)["x"].tolist() == [1.0, 2.0]
     assert seen == ["cpu"]
     moved = flambeau.load(path, map_location=lambda storage, location: storage.to("meta"))
     assert moved["x"].is_meta

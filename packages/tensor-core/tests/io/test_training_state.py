@@ -44,9 +44,9 @@ class Optimizer:
         return [param for group in self.param_groups for param in group["params"]]
 
     def state_dict(self):
-        places = {id(param): i for i, param in enumerate(self.params())}
-        groups = [{**g, "params": [places[id(p)] for p in g["params"]]} for g in self.param_groups]
-        return {"state": {places[i]: s for i, s in self.state.items()}, "param_groups": groups}
+        indices = {id(param): i for i, param in enumerate(self.params())}
+        groups = [{**g, "params": [indices[id(p)] for p in g["params"]]} for g in self.param_groups]
+        return {"state": {indices[i]: s for i, s in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state):
         params = self.params()
@@ -204,9 +204,9 @@ def test_every_flipped_bit_is_refused(path):
     flambeau.save_training_state(path, model, optimizer, python_random=False, numpy_random=False)
     whole = path.read_bytes()
     rng = random.Random(0)
-    for place in {*range(40), *rng.sample(range(len(whole)), 100), len(whole) - 1}:
+    for index in {*range(40), *rng.sample(range(len(whole)), 100), len(whole) - 1}:
         damaged = bytearray(whole)
-        damaged[place] ^= 1 << rng.randrange(8)
+        damaged[index] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
         with pytest.raises(FileError, match=r"training\.safetensors is not a whole"):
             flambeau.load_training_state(path, model, optimizer)

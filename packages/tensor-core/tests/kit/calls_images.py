@@ -21,9 +21,9 @@ def _bytes(mode, align, **options):
               (2, 3, 8, 7), d=("uint8",))
 
 
-def _sampled(shape, places, **options):
+def _sampled(shape, indices, **options):
     return [_c(lambda lib, x, g, o=(mode, border, align): nn(lib).grid_sample(x, g * 0.5, *o),
-               shape, places, **options)
+               shape, indices, **options)
             for mode in ("bilinear", "nearest", *(("bicubic",) if len(shape) == 4 else ()))
             for border in ("zeros", "border", "reflection") for align in (True, False)]
 

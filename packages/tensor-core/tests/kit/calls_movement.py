@@ -116,7 +116,7 @@ CALLS = {
                              extra=([2, 0, 1],), d=BOTH),
                           _c(lambda lib, x, r: x.repeat_interleave(r, 0, output_size=4), (2, 3),
                              extra=([2],)), _method("repeat_interleave", 2, shapes=((),))],
-    "repeat_interleave.places": [_c(lambda lib, x, r: lib.repeat_interleave(r), (1,),
+    "repeat_interleave.indices": [_c(lambda lib, x, r: lib.repeat_interleave(r), (1,),
                                     extra=([2, 0, 3],))],
     # ---- borders
     "constant_pad_nd": [_c(lambda lib, x: lib.constant_pad_nd(x, (1, 2, 0, 3), 2), d=ALL),
@@ -213,7 +213,7 @@ CALLS = {
 
 #: Rows without a call here, and the test that covers each.
 ELSEWHERE = {
-    "repeat_indices": "repeat_interleave.places", "row_order": "unique",
+    "repeat_indices": "repeat_interleave.indices", "row_order": "unique",
     "isin_of": "isin", "pdist_euclidean": "pdist", "cdist_of": "cdist",
     "pad_by": "pad", "pad_by_grad": "autograd's gradcheck", "randint_like": "test_movement.py",
     "randint_like.low": "test_movement.py",

@@ -39,7 +39,7 @@ def _pair(name, *args, dtypes=COUNTED, **kw):
 
 
 def _order(name, *first):
-    """Values and places along dims; which of equal elements is named follows PyTorch."""
+    """Values and indices along dims; which of equal elements is named follows PyTorch."""
     return [_pair(name, *first, dim=-1), _pair(name, *first, dim=0, keepdim=True),
             _c(lambda lib, x: tuple(getattr(x, name)(*first, dim=1)), (2, 3, 4)),
             _c(lambda lib, x: tuple(getattr(x, name)(*first, dim=0)), (1,)),

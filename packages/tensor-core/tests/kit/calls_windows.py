@@ -86,8 +86,8 @@ def _unpooling(n, image):
     pool, unpool = f"max_pool{n}d", f"max_unpool{n}d"
 
     def back(lib, x):
-        values, places = getattr(nn(lib), pool)(x, 2, return_indices=True)
-        return getattr(nn(lib), unpool)(values, places, 2, output_size=x.shape[-n:])
+        values, indices = getattr(nn(lib), pool)(x, 2, return_indices=True)
+        return getattr(nn(lib), unpool)(values, indices, 2, output_size=x.shape[-n:])
 
     return [_c(back, image), _c(back, image[1:]), _c(back, (0, *image[1:]))]
 
@@ -144,10 +144,10 @@ WINDOWS = {
 }
 
 
-_WITH_PLACES = [name for name in WINDOWS if name.startswith(("max_pool", "adaptive_max", "frac"))]
+_WITH_INDICES = [name for name in WINDOWS if name.startswith(("max_pool", "adaptive_max", "frac"))]
 _PADDED = [f"conv{n}d" for n in (1, 2, 3)]
 WINDOWS_ELSEWHERE = {
-    **{f"{name}_with_indices": name for name in _WITH_PLACES},
+    **{f"{name}_with_indices": name for name in _WITH_INDICES},
     **{f"{name}.padding": name for name in _PADDED},
     "conv3d_input_grad": "autograd's gradcheck", "conv3d_weight_grad": "autograd's gradcheck",
     "adaptive_mean": "adaptive_avg_pool2d", "adaptive_mean_grad": "autograd's gradcheck",

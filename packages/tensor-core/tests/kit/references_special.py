@@ -153,7 +153,7 @@ FLOAT = {
 }
 
 #: Near their zeros, or by the reference's own error, these differ by more than units in the last
-#: place; formula/test_accuracy.py holds their accuracy.
+#: index; formula/test_accuracy.py holds their accuracy.
 ROUGH = {"lgamma", "digamma", "trigamma", "i0", "i0e", "i1", "i1e", "erfcx", "ndtr", "log_ndtr",
          "ndtri", "erfinv", "xlogy", "xlog1py", "logaddexp", "logaddexp2", "logit_of", "sinc",
          "entr", "hardsigmoid", "hardswish", "mish"}

@@ -21,10 +21,10 @@ def adaptive(x, sizes, fold):
     """Every window of the last dimensions folded by itself."""
     spans = [windows(n, size) for n, size in zip(x.shape[-len(sizes):], sizes, strict=True)]
     out = np.empty((*x.shape[:-len(sizes)], *sizes), x.dtype)
-    for place in itertools.product(*map(range, sizes)):
-        window = tuple(slice(*spans[d][i]) for d, i in enumerate(place))
+    for index in itertools.product(*map(range, sizes)):
+        window = tuple(slice(*spans[d][i]) for d, i in enumerate(index))
         dims = tuple(range(-len(sizes), 0))
-        out[(..., *place)] = fold(x[(..., *window)], dims)
+        out[(..., *index)] = fold(x[(..., *window)], dims)
     return out
 
 
@@ -46,9 +46,9 @@ def test_adaptive_pools(shape, sizes, dtype):
         np.testing.assert_array_equal(best(given, sizes).numpy(), expected)
         np.testing.assert_allclose(mean(given, sizes).numpy(), adaptive(x, sizes, np.mean),
                                    rtol=1e-5, atol=1e-6)
-    values, places = best(flambeau.tensor(x), sizes, True)
+    values, indices = best(flambeau.tensor(x), sizes, True)
     np.testing.assert_array_equal(values.numpy(), expected)
-    flat, at = x.reshape(*shape[:-n], -1), places.numpy().reshape(*shape[:-n], -1)
+    flat, at = x.reshape(*shape[:-n], -1), indices.numpy().reshape(*shape[:-n], -1)
     np.testing.assert_array_equal(np.take_along_axis(flat, at, -1).reshape(expected.shape),
                                   expected)
 
@@ -58,14 +58,14 @@ def test_adaptive_maxima_of_nan(length, count):
     x = np.random.default_rng(1).standard_normal((3, length)).astype("float32")
     x[0, 2] = x[0, 5] = x[1, -1] = NAN
     x[2] = -INF
-    values, places = ops.adaptive_max_pool1d(flambeau.tensor(x), count, True)
+    values, indices = ops.adaptive_max_pool1d(flambeau.tensor(x), count, True)
     spans = windows(length, count)
     expected = np.stack([x[:, a:b].max(-1) for a, b in spans], -1)
     np.testing.assert_array_equal(values.numpy(), expected)
     np.testing.assert_array_equal(ops.adaptive_max_pool1d(flambeau.tensor(x), count).numpy(),
                                   expected)
-    assert places[0, 0].item() == max(i for i in (2, 5) if i < spans[0][1])     # the last NaN
-    assert places[2].tolist() == [a for a, _ in spans]
+    assert indices[0, 0].item() == max(i for i in (2, 5) if i < spans[0][1])     # the last NaN
+    assert indices[2].tolist() == [a for a, _ in spans]
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float64", "int64"))
@@ -82,8 +82,8 @@ def test_maxima_of_windows_that_step_by_one(width, dilation, dtype):
     taps = [x[..., i * dilation:i * dilation + oh, j * dilation:j * dilation + ow]
             for i in range(size[0]) for j in range(size[1])]
     np.testing.assert_array_equal(given.numpy(), np.max(taps, 0))
-    with_places = ops.max_pool2d(flambeau.tensor(x), size, 1, 0, dilation, False, True)[0]
-    np.testing.assert_array_equal(given.numpy(), with_places.numpy())
+    with_indices = ops.max_pool2d(flambeau.tensor(x), size, 1, 0, dilation, False, True)[0]
+    np.testing.assert_array_equal(given.numpy(), with_indices.numpy())
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16", "float16"))
@@ -137,7 +137,7 @@ def test_one_value_for_each_row(rows, cols, dtype):
 
 @pytest.mark.parametrize("reduction", ("none", "mean", "sum"))
 @pytest.mark.parametrize("weighted", (False, True))
-def test_losses_of_class_numbers_at_places(reduction, weighted):
+def test_losses_of_class_numbers_at_positions(reduction, weighted):
     rng = np.random.default_rng(5)
     x = rng.standard_normal((3, 4, 5, 7))
     target = rng.integers(0, 4, (3, 5, 7))

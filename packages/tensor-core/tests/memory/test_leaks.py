@@ -29,7 +29,7 @@ def _quick_collections():
 def _forget_attributes() -> None:
     """Empty CPython's cache of attributes, which keeps names that nobody else holds.
 
-    It has 4096 places, found by the address of the name: an attribute looked up by a new string
+    It has 4096 slots, found by the address of the name: an attribute looked up by a new string
     each time fills one after the other, some blocks at a time, over thousands of calls.
     """
     getattr(sys, "_clear_internal_caches", getattr(sys, "_clear_type_cache", int))()

@@ -251,7 +251,7 @@ def test_sets_keep_every_nan_and_order_complex_numbers():
     assert xp.isin(xp.asarray([1, 2]), 2, invert=True).tolist() == [True, False]
 
 
-def test_places_from_the_end():
+def test_positions_from_the_end():
     x = flambeau.arange(6).reshape(2, 3)
     assert xp.take(x, xp.asarray([-1, 0], dtype=xp.int8), axis=1).tolist() == [[2, 0], [5, 3]]
     assert xp.take_along_axis(x, xp.asarray([[-1], [0]])).tolist() == [[2], [3]]
@@ -261,8 +261,9 @@ def test_places_from_the_end():
 def test_searching_in_large_unsigned_integers(side):
     ordered = numpy.array([0, 5, 2**63, 2**64 - 1], "uint64")
     wanted = numpy.array([0, 6, 2**63, 2**64 - 1], "uint64")
-    places = xp.searchsorted(flambeau.from_numpy(ordered), flambeau.from_numpy(wanted), side=side)
-    _same(places, numpy.searchsorted(ordered, wanted, side))
+    positions = xp.searchsorted(flambeau.from_numpy(ordered), flambeau.from_numpy(wanted),
+                                side=side)
+    _same(positions, numpy.searchsorted(ordered, wanted, side))
     x = flambeau.from_numpy(ordered)
     assert flambeau.searchsorted(x, -1, side=side) == 0
     assert flambeau.searchsorted(x, 7, side=side) == 2

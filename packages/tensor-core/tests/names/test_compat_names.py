@@ -231,7 +231,7 @@ def test_limits_print_as_in_pytorch():
     assert repr(flambeau.iinfo(flambeau.int8)) == "iinfo(min=-128, max=127, dtype=int8)"
 
 
-def test_where_of_a_condition_alone_gives_places():
+def test_where_of_a_condition_alone_gives_positions():
     x = flambeau.tensor([[0, 2], [3, 0]])
     rows, columns = flambeau.where(x > 0)
     assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])

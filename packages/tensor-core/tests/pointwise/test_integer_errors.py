@@ -65,12 +65,12 @@ def test_zeros_are_found_in_strided_divisors(divide, view, first):
 
 
 @ALL
-@pytest.mark.parametrize("place", (0, 511, 512, 40_000, 99_999))
+@pytest.mark.parametrize("index", (0, 511, 512, 40_000, 99_999))
 @pytest.mark.parametrize("dtype", ("uint8", "int16", "int64"))
-def test_zeros_are_found_in_long_divisors(divide, place, dtype):
+def test_zeros_are_found_in_long_divisors(divide, index, dtype):
     b = flambeau.ones(100_000, dtype=getattr(flambeau, dtype))
-    b[place] = 0
-    with pytest.raises(ZeroDivisionError, match=rf"index \[{place}\]"):
+    b[index] = 0
+    with pytest.raises(ZeroDivisionError, match=rf"index \[{index}\]"):
         divide(b, b)
 
 

@@ -20,8 +20,8 @@ def _mask(m):
     return m.tensor(MASK)
 
 
-def _put(x, place, value):
-    x[place] = value
+def _put(x, index, value):
+    x[index] = value
     return x
 
 
@@ -129,7 +129,7 @@ def test_lists_hold_the_whole_range_of_int64():
     lambda x: flambeau.addmm(x, x, x, alpha=1j), lambda x: x.add_(x, alpha=1j),
     lambda x: flambeau.histc(x, 2, 1j, 2), lambda x: flambeau.arange(0, 1j),
 ], ids=["add", "addcmul", "addmm", "add_", "histc", "arange"])
-def test_complex_numbers_have_no_place_in_real_results(call):
+def test_complex_numbers_have_no_position_in_real_results(call):
     with pytest.raises(RuntimeError, match="without overflow"):
         call(flambeau.ones(2, 2))
 

@@ -110,15 +110,15 @@ def test_fill(dtype, value):
 
 
 def _running_best(row, least):
-    """Values and places as a loop finds them: later equals win, NaN wins for ever."""
-    values, places, best = [], [], 0
+    """Values and positions as a loop finds them: later equals win, NaN wins for ever."""
+    values, positions, best = [], [], 0
     for i, v in enumerate(row):
         held = row[best]
         follows = (v <= held if least else v >= held) if held == held else v != v
         best = i if follows or v != v else best
         values.append(row[best])
-        places.append(best)
-    return values, places
+        positions.append(best)
+    return values, positions
 
 
 @pytest.mark.parametrize("count", [31, 32, 33, 64, 300])
@@ -127,10 +127,10 @@ def test_running_extremes(count, least):
     kinds = [RANDOM.standard_normal(count), np.arange(count), -np.arange(count),
              RANDOM.integers(0, 3, count), np.where(np.arange(count) == 40, np.nan, 1)]
     rows = np.array(kinds, np.float32)
-    values, places = (flambeau.cummin if least else flambeau.cummax)(flambeau.tensor(rows), 1)
+    values, positions = (flambeau.cummin if least else flambeau.cummax)(flambeau.tensor(rows), 1)
     expected = [_running_best(row, least) for row in rows]
     np.testing.assert_array_equal(values.numpy(), np.array([v for v, _ in expected], np.float32))
-    np.testing.assert_array_equal(places.numpy(), [p for _, p in expected])
+    np.testing.assert_array_equal(positions.numpy(), [p for _, p in expected])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int16"])
@@ -158,8 +158,8 @@ def test_adaptive_pools_of_even_windows(size):
     mean = ops.adaptive_avg_pool2d(x, size).numpy()
     np.testing.assert_allclose(mean, windows.mean((3, 5)), rtol=1e-5, atol=1e-6)
     _same(ops.adaptive_max_pool2d(x, size), windows.max((3, 5)))
-    values, places = ops.adaptive_max_pool2d(x, size, True)
-    _same(x.flatten(2).gather(2, places.flatten(2)).view(*values.shape), windows.max((3, 5)))
+    values, positions = ops.adaptive_max_pool2d(x, size, True)
+    _same(x.flatten(2).gather(2, positions.flatten(2)).view(*values.shape), windows.max((3, 5)))
     lines, one = x[0], windows[0].max((2, 4)) if size[0] == 1 else None
     if one is not None:
         _same(ops.adaptive_max_pool1d(lines.flatten(1), 1)[..., None], one[:, :1, :1])
@@ -205,7 +205,7 @@ def test_conv3d(kernel, stride, padding, dilation, outputs):
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
-def test_places_outside_read_nothing(mode):
+def test_positions_outside_read_nothing(mode):
     image = np.full((1, 2, 5, 6), np.nan, np.float32)
     far = flambeau.full((1, 70, 1, 2), 9.0)
     _same(flambeau.grid_sampler_2d(flambeau.tensor(image), far, mode, 0, False),
@@ -260,7 +260,7 @@ def test_one_window_for_a_whole_image():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
-def test_maxima_without_places(dtype):
+def test_maxima_without_positions(dtype):
     image = RANDOM.integers(-9, 9, (2, 3, 19, 40)).astype(dtype)
     if dtype.startswith("float"):
         image[0, 0, 3, 5], image[1, 0] = np.nan, -np.inf
@@ -280,7 +280,7 @@ def test_zeros_of_any_size():
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 100_003])
-def test_places_in_a_sparse_mask(count, share):
+def test_positions_in_a_sparse_mask(count, share):
     mask = RANDOM.random(count) < share
     mask[-1] = True
     _same(flambeau.tensor(mask).nonzero()[:, 0], np.flatnonzero(mask))

@@ -28,10 +28,10 @@ def test_finite_numbers(dtype, shape):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
-@pytest.mark.parametrize("place", [0, 17, 69_999])
-def test_one_that_is_not(dtype, bad, place):
+@pytest.mark.parametrize("index", [0, 17, 69_999])
+def test_one_that_is_not(dtype, bad, index):
     x = flambeau.zeros(70_000, dtype=getattr(flambeau, dtype))
-    x[place] = bad
+    x[index] = bad
     assert bool(unscale_(x, 0.5))
 
 

@@ -107,7 +107,7 @@ def test_the_child_really_has_no_numpy():
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float64", "complex64"))
-def test_places_in_memory(dtype):
+def test_positions_in_memory(dtype):
     """LAPACK's kernels choose their loops by alignment; results do not follow it."""
     def moved(matrix, by):
         room = flambeau.empty(matrix.numel() + 16, dtype=matrix.dtype)

@@ -135,7 +135,7 @@ def test_made_from_numbers():
     assert flambeau.broadcast_shapes((3, 1), 2, (1, 1, 1)) == (1, 3, 2)
 
 
-def test_the_last_of_equal_places_wins_for_any_number_of_threads():
+def test_the_last_of_equal_positions_wins_for_any_number_of_threads():
     x, index = flambeau.zeros(3, 50000), flambeau.tensor([1, 0, 1])
     source = _x(3, 50000)
     wanted = [x.index_copy(0, index, source), x.scatter_reduce(
@@ -151,11 +151,11 @@ def test_the_last_of_equal_places_wins_for_any_number_of_threads():
     assert wanted[0][1].equal(source[2])
 
 
-@pytest.mark.parametrize(("places", "numbers"), [
+@pytest.mark.parametrize(("positions", "numbers"), [
     ("int32", "int64"), ("float32", "float64"), ("int64", "float32"), ("float32", "uint8"),
     ("float64", "int64"), ("uint64", "float32"), ("uint8", "uint64")])
-def test_places_of_numbers_in_a_sequence_of_another_dtype(places, numbers):
-    sequence = numpy.array([1, 2, 2, 5], places)
+def test_positions_of_numbers_in_a_sequence_of_another_dtype(positions, numbers):
+    sequence = numpy.array([1, 2, 2, 5], positions)
     x = numpy.array([2.5, 2, 0, 9, 5], numbers)
     got = flambeau.searchsorted(flambeau.tensor(sequence), flambeau.tensor(x))
     assert got.tolist() == numpy.searchsorted(sequence, x).tolist()
@@ -235,10 +235,10 @@ def test_reversed_flips_the_first_dimension():
      [[0.0, NAN], [1.0, NAN], [1.0, 2.0], [1.0, NAN], [1.0, 1.0]], [1, 2, 3, 0, 4]),
 ])
 def test_unique_rows_with_nan_are_ordered_as_in_pytorch(rows, expected, inverse):
-    found, places, counts = flambeau.unique(flambeau.tensor(rows), return_inverse=True,
+    found, positions, counts = flambeau.unique(flambeau.tensor(rows), return_inverse=True,
                                             return_counts=True, dim=0)
     numpy.testing.assert_array_equal(found.numpy(), numpy.float32(expected))
-    assert places.tolist() == inverse
+    assert positions.tolist() == inverse
     assert counts.tolist() == [1] * len(expected)
 
 

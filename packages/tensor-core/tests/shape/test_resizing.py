@@ -12,11 +12,11 @@ import flambeau
 
 def test_resize_keeps_memory_that_suffices():
     x = flambeau.arange(6.0)
-    place = x.data_ptr()
+    index = x.data_ptr()
     assert x.resize_(2, 2) is x
     assert x.tolist() == [[0.0, 1.0], [2.0, 3.0]]
     assert x.resize_((6,)).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-    assert x.data_ptr() == place
+    assert x.data_ptr() == index
     x.resize_(200)
     assert x[:6].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     assert x.resize_as_(flambeau.zeros(3, 1)).tolist() == [[0.0], [1.0], [2.0]]

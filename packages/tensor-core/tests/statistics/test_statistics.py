@@ -40,9 +40,9 @@ def test_out_of_several_results():
     result = flambeau.aminmax(x, dim=1, out=(low, high))
     assert result.min is low and result.max is high
     assert low.tolist() == [1.0, 4.0] and high.tolist() == [3.0, 6.0]
-    values, places = flambeau.empty(0), flambeau.empty(0, dtype=flambeau.int64)
-    flambeau.median(x, 1, out=(values, places))
-    assert values.tolist() == [2.0, 5.0] and places.tolist() == [2, 1]
+    values, indices = flambeau.empty(0), flambeau.empty(0, dtype=flambeau.int64)
+    flambeau.median(x, 1, out=(values, indices))
+    assert values.tolist() == [2.0, 5.0] and indices.tolist() == [2, 1]
     with pytest.warns(UserWarning, match="was resized"):
         assert flambeau.aminmax(x, dim=1, out=(flambeau.empty(3), high)).min.shape == (2,)
     with pytest.raises(RuntimeError, match="cast"):

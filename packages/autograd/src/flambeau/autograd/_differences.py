@@ -118,7 +118,7 @@ def by_forward(fn: Callable, args, i: int, directions: list[Tensor]) -> Columns:
 def tangents_of(fn: Callable, args, tangents: dict[int, Tensor],
                 constant: tuple[int, ...] = ()) -> list[Tensor]:
     """Tangents of all outputs, zeros where an output has none. Inputs that require grad have the
-    tangents that are given, else zeros; those at the places ``constant`` have none."""
+    tangents that are given, else zeros; those at the indices ``constant`` have none."""
     with forward_ad.dual_level():
         duals = [_dual(a, tangents.get(k), k in constant) for k, a in enumerate(args)]
         pairs = [forward_ad.unpack_dual(y) for y in outputs_of(fn, duals)]

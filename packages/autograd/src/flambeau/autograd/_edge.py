@@ -1,4 +1,4 @@
-"""A place in the graph: a node and one of its outputs."""
+"""An edge of the graph: a node and one of its outputs."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple

@@ -24,7 +24,7 @@ modes      no_grad and its kin
 packed     saved tensors in the hands of pack hooks
 handles    saved tensors in the hands of programs
 writers    who wrote to a saved tensor
-places     where forward calls were
+call_sites where forward calls were
 nan        who made the first NaN
 autocast   inputs in a lower precision
 profile    what ran, and how long
@@ -58,7 +58,7 @@ include "engine/lifetime.pxi"
 include "engine/shown.pxi"
 include "engine/packed.pxi"
 include "engine/writers.pxi"
-include "engine/places.pxi"
+include "engine/call_sites.pxi"
 include "engine/saved.pxi"
 include "engine/handles.pxi"
 include "engine/record.pxi"

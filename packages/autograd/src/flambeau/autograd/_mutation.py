@@ -72,7 +72,7 @@ class allow_mutation_on_saved_tensors:
         #: Saved tensors as they were saved, and the copies made of those that were written to.
         self.original: MutableMapping[_Kept, Tensor] = weakref.WeakKeyDictionary()
         self.cloned: MutableMapping[_Kept, Tensor] = weakref.WeakKeyDictionary()
-        #: A tensor's place and version -> what stands for it.
+        #: A tensor's location and version -> what stands for it.
         self.tid_to_weakhandle: MutableMapping[Hashable, _Kept] = weakref.WeakValueDictionary()
         #: A storage -> the tensors in it that are saved and not copied.
         self.sid_to_tid: dict[int, set[Hashable]] = {}
@@ -99,17 +99,17 @@ class allow_mutation_on_saved_tensors:
 
     def _pack(self, tensor: Tensor) -> _Kept:
         storage = storage_key(tensor)
-        place = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
+        where = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
                  tensor.dtype, tensor._version)
-        kept = self.tid_to_weakhandle.get(place)
+        kept = self.tid_to_weakhandle.get(where)
         if kept is None:
-            kept = self.tid_to_weakhandle[place] = _Kept(self)
+            kept = self.tid_to_weakhandle[where] = _Kept(self)
             self.original[kept] = tensor
-            self.sid_to_tid.setdefault(storage, set()).add(place)
+            self.sid_to_tid.setdefault(storage, set()).add(where)
         return kept
 
     def _about_to_write(self, storage: int) -> None:
-        for place in self.sid_to_tid.pop(storage, ()):
-            kept = self.tid_to_weakhandle.pop(place, None)  # memory there may be another's soon
+        for where in self.sid_to_tid.pop(storage, ()):
+            kept = self.tid_to_weakhandle.pop(where, None)  # memory there may be another's soon
             if kept is not None:
                 self.cloned[kept] = ops.clone(self.original.pop(kept))

@@ -56,12 +56,12 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
             step += wait
         if repeat and step // cycle >= repeat:
             return ProfilerAction.NONE
-        place = step % cycle
-        if place < wait:
+        index = step % cycle
+        if index < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if index < wait + warmup:
             return ProfilerAction.WARMUP
-        last = place == cycle - 1
+        last = index == cycle - 1
         return ProfilerAction.RECORD_AND_SAVE if last else ProfilerAction.RECORD
 
     return action

@@ -7,7 +7,7 @@ import warnings
 from types import TracebackType
 from typing import Any
 
-from flambeau.autograd._engine import NanWatch, note_places
+from flambeau.autograd._engine import NanWatch, note_call_sites
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "nan_check",
            "set_detect_anomaly"]
@@ -30,7 +30,7 @@ class _Watching:
         self._watch: NanWatch | None = None
 
     def __enter__(self) -> _Watching:
-        note_places(True, True)
+        note_call_sites(True, True)
         self._watch = NanWatch(False) if self.check_nan else None
         if self._watch is not None:
             self._watch.__enter__()
@@ -42,7 +42,7 @@ class _Watching:
         _thread.open.remove(self)
         if self._watch is not None:
             self._watch.__exit__(kind, value, trace)
-        note_places(False, True)
+        note_call_sites(False, True)
 
 
 class detect_anomaly(_Watching):

@@ -155,8 +155,8 @@ def _laid_out(tensor: Tensor, tangent: Tensor) -> Tensor:
     if at_levels:
         return ops.copy_(empty_strided_at_levels(tensor.shape, tensor.stride(), tensor), tangent)
     memory = ops.full_of((_room(tensor),), 0, dtype=tensor.dtype, device=tensor.device)
-    place = ops.as_strided(memory, tensor.shape, tensor.stride(), tensor.storage_offset())
-    return ops.copy_(place, tangent)
+    view = ops.as_strided(memory, tensor.shape, tensor.stride(), tensor.storage_offset())
+    return ops.copy_(view, tangent)
 
 
 def _has_layout_of(tangent: Tensor, tensor: Tensor) -> bool:

@@ -147,7 +147,7 @@ class Function:
 
     @staticmethod
     def vmap(info, in_dims: tuple, *args):
-        """The function of a batch: gives the output and the place of its batch dimension."""
+        """The function of a batch: gives the output and the index of its batch dimension."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod "
             "or set generate_vmap_rule=True.")
@@ -248,8 +248,8 @@ def _attach(cls, ctx, args, outputs) -> None:
     node = attach_function(cls.__name__ + kind, _Backward(cls, ctx), ctx, list(args), fresh, facts)
     for number, o in enumerate(wanted):
         if o is not None and fresh[number] is None:
-            place = next(i for i, a in enumerate(args) if a is o)
-            tie_written(o, node, number, len(wanted), place, cls.__name__)
+            index = next(i for i, a in enumerate(args) if a is o)
+            tie_written(o, node, number, len(wanted), index, cls.__name__)
     ctx._saved = tuple([_saved(cls, t, outputs, h) for t, h in zip(saved, hidden, strict=True)])
 
 

@@ -12,14 +12,14 @@ from flambeau.core import Tensor, _core, ops
 __all__ = ["backward", "grad"]
 
 
-_Place: TypeAlias = Tensor | GradientEdge    # what has a place in the graph
+_GraphNode: TypeAlias = Tensor | GradientEdge    # a tensor, or a node of the graph
 
 
-def backward(tensors: _Place | Sequence[_Place],
+def backward(tensors: _GraphNode | Sequence[_GraphNode],
              grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
              retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Sequence[Tensor | None] | None = None,
-             inputs: _Place | Sequence[_Place] | None = None) -> None:
+             inputs: _GraphNode | Sequence[_GraphNode] | None = None) -> None:
     """Compute gradients of tensors and add them to the ``grad`` of the leaves they depend on.
 
     Args:
@@ -50,8 +50,8 @@ def backward(tensors: _Place | Sequence[_Place],
     run_backward(roots, grads, keep, create_graph, inputs)
 
 
-def grad(outputs: _Place | Sequence[_Place],
-         inputs: _Place | Sequence[_Place] | dict[Any, _Place],
+def grad(outputs: _GraphNode | Sequence[_GraphNode],
+         inputs: _GraphNode | Sequence[_GraphNode] | dict[Any, _GraphNode],
          grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
          retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
          allow_unused: bool | None = None, is_grads_batched: bool = False,

@@ -43,7 +43,7 @@ class profile:
         record_shapes: note the shapes of inputs, for ``key_averages(group_by_input_shape=True)``.
         activities: accepted as in ``torch.profiler``; the CPU is what is recorded.
         profile_memory: accepted as in PyTorch; bytes are always recorded.
-        with_stack: accepted as in PyTorch; scopes take the place of stacks.
+        with_stack: accepted as in PyTorch; scopes replace stacks.
         use_cuda: accepted as in PyTorch's older profiler, as are the others of its arguments.
         use_device: see there.
         with_flops: see there.

@@ -256,7 +256,7 @@ class _Frame:
         self.found_in = -1
 
     def pack(self, tensor: Tensor) -> _Holder:
-        """Keep the place of a tensor in the order of saving, and not the tensor."""
+        """Keep the position of a tensor in the order of saving, and not the tensor."""
         holder = _Holder(self.count, (tuple(tensor.shape), tensor.dtype, tensor.device))
         self.holders.append(weakref.ref(holder))
         self.count += 1

@@ -89,25 +89,25 @@ def one_hot_rows(xp, x, classes):
 # ---- writing by index ------------------------------------------------------------------------
 
 
-def _added(xp, x, places, values):
-    """``x[places] += values``, counting repeated places."""
+def _added(xp, x, positions, values):
+    """``x[positions] += values``, counting repeated positions."""
     result = x.copy()
-    xp.add.at(result, places, values)
+    xp.add.at(result, positions, values)
     return result
 
 
 def _mesh(xp, index, dim):
-    """Places of the elements that an index names along one dimension."""
+    """Positions of the elements that an index names along one dimension."""
     shapes = [[-1 if e == d else 1 for e in range(index.ndim)] for d in range(index.ndim)]
-    places = [xp.arange(n).reshape(s) for n, s in zip(index.shape, shapes, strict=True)]
-    places[dim] = index
-    return tuple(places)
+    positions = [xp.arange(n).reshape(s) for n, s in zip(index.shape, shapes, strict=True)]
+    positions[dim] = index
+    return tuple(positions)
 
 
 @kernel_of("index_add")
 def index_add(xp, x, dim, index, source, alpha):
-    places = (slice(None),) * (dim % x.ndim) + (index,)
-    return _added(xp, x, places, source * x.dtype.type(alpha))
+    positions = (slice(None),) * (dim % x.ndim) + (index,)
+    return _added(xp, x, positions, source * x.dtype.type(alpha))
 
 
 @kernel_of("scatter_add")
@@ -125,11 +125,11 @@ def scatter(xp, x, dim, index, src):
 
 @kernel_of("index_put")
 def index_put(xp, x, indices, values, accumulate):
-    places = tuple(slice(None) if i is None else i for i in indices)
+    positions = tuple(slice(None) if i is None else i for i in indices)
     if accumulate:
-        return _added(xp, x, places, values)
+        return _added(xp, x, positions, values)
     result = x.copy()
-    result[places] = values
+    result[positions] = values
     return result
 
 

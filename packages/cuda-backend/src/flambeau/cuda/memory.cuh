@@ -64,7 +64,7 @@ FL_INLINE float fl_from_f16(uint16_t h) {
     float tiny = (float)rest * 5.9604644775390625e-08f;        /* 2**-24 */
     return sign ? -tiny : tiny;
 }
-/* Adding a power of two 13 places above the last bit to be kept rounds to nearest even. */
+/* Adding a power of two 13 bits above the last bit to be kept rounds to nearest even. */
 FL_INLINE uint16_t fl_to_f16(float x) {
     uint32_t b = fl_bit_cast<uint32_t>(x), sign = b >> 16 & 0x8000, rest = b & 0x7fffffffu;
     if (rest > 0x7f800000u)
@@ -119,7 +119,7 @@ template <class T> FL_SLOW void fl_store(char *data, int32_t dtype, int64_t i, T
     }
 }
 
-/* ---- numbers in the place of operands, and run-time scalars ------------------------------------ */
+/* ---- numbers instead of operands, and run-time scalars --------------------------------------- */
 template <class T> struct fl_number {
     FL_INLINE T of(const fl_arg &a) { return (T)a.re; }
 };

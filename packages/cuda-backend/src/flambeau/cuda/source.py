@@ -135,9 +135,9 @@ def pointwise_source(opdef: OpDef, kind: str) -> str:
 def _kernel(opdef: OpDef, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
     """A grid-stride loop: load the operands, call the formula, store the outputs."""
     name, suffix = kernel_name(opdef, kind), "_near" if near else ""
-    places = {p.name: i for i, p in enumerate(opdef.params)}
+    indices = {p.name: i for i, p in enumerate(opdef.params)}
     types = {n: "bool" if k == "b" else C_TYPES[k] for n, k in kinds.items()}
-    loads = [f"const {t} {n} = fl_get{suffix}<{t}>(c, {places[n]}, i);" for n, t in types.items()]
+    loads = [f"const {t} {n} = fl_get{suffix}<{t}>(c, {indices[n]}, i);" for n, t in types.items()]
     names, outs = list(kinds), range(len(opdef.outputs))
     arguments = ", ".join(names)
     targets = "".join(f", &out{k}" for k in outs) if len(outs) > 1 else ""
@@ -150,7 +150,7 @@ def _kernel(opdef: OpDef, kind: str, kinds: dict[str, str], result: str, near: b
         body = [f"{C_TYPES[result]} {', '.join(f'out{k}' for k in outs)};",
                 f"if ({rare}) {call[0]}; else {call[1]};"]
     put = f"fl_put{suffix}<{C_TYPES[result]}>"
-    stores = [f"{put}(c, {len(places) + k}, i, out{k});" for k in outs]
+    stores = [f"{put}(c, {len(indices) + k}, i, out{k});" for k in outs]
     lines = "\n".join(f"        {line}" for line in [*loads, *body, *stores])
     loop = "for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS)"
     return (f'extern "C" __global__ void {name}_{"near" if near else "far"}'

@@ -63,7 +63,7 @@ class Cell:
 
 @dataclass(eq=False)
 class Handle:
-    """A tensor's place in a cell: the views from the root, and its value at a version."""
+    """Where a tensor lies in a cell: the views from the root, and its value at a version."""
 
     cell: Cell
     steps: tuple[Step, ...]
@@ -72,6 +72,6 @@ class Handle:
 
 
 def geometry(tensor: Tensor) -> Geometry:
-    """Place and layout within the memory."""
+    """Offset and layout within the memory."""
     dtype = bridge.dtype_name(tensor.dtype)
     return tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()), dtype

@@ -30,7 +30,7 @@ ENTRIES = ("version.json", "graph.json", "weights.safetensors")
 def save_program(program: Program, path: str | os.PathLike[str]) -> None:
     """Write a program: to a temporary file beside the target, flushed, then renamed."""
     graph = encode_graph(program.graph)
-    _shorten_places(graph)
+    _shorten_locations(graph)
     body = {"graph": graph, "takes": program.takes, "gives": program.gives}
     version = {"format": FORMAT, "version": VERSION}
     weights = {capture.name: capture.tensor for capture in program.graph.captures}
@@ -131,12 +131,12 @@ def _fill_captures(graph: Graph, content: bytes) -> None:
             )
 
 
-def _shorten_places(graph: dict[str, Any]) -> None:
+def _shorten_locations(graph: dict[str, Any]) -> None:
     """Keep file names without their folders: those say more about a machine than they help."""
     for node in graph["nodes"]:
         node["where"] = os.path.basename(node["where"])
         if "body" in node:
-            _shorten_places(node["body"])
+            _shorten_locations(node["body"])
 
 
 def _to_json(data: Any) -> bytes:

@@ -73,7 +73,7 @@ def from_literal(leaf: Any) -> Any:
     return [from_literal(item) for item in leaf] if isinstance(leaf, tuple | list) else leaf
 
 
-def place(tensor: Tensor) -> int:
+def memory_address(tensor: Tensor) -> int:
     """A number that all tensors over the same memory share, also those made by ``.data``."""
     if not tensor.numel():
         return int(_core.storage_id(tensor))
@@ -149,7 +149,7 @@ def tensors_from_bytes(content: bytes) -> dict[str, Tensor]:
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file beside its place, flush it to disk and rename it."""
+    """Write a file beside its final path, flush it to disk and rename it."""
     tensor_io.replace_atomically(path, lambda file: file.write(content))
 
 

@@ -52,25 +52,25 @@ class _Checker:
             self.check_node(node)
         self.check_results()
 
-    def fail(self, place: Node | str, why: str) -> NoReturn:
-        text = place if isinstance(place, str) else show_node(place, self.names)[0]
-        where = f" (from {place.where})" if isinstance(place, Node) and place.where else ""
+    def fail(self, index: Node | str, why: str) -> NoReturn:
+        text = index if isinstance(index, str) else show_node(index, self.names)[0]
+        where = f" (from {index.where})" if isinstance(index, Node) and index.where else ""
         raise GraphError(f"in {text}{where}: {why}")
 
-    def assign(self, value: Value, place: Node | str) -> None:
+    def assign(self, value: Value, index: Node | str) -> None:
         if value in self.known:
-            self.fail(place, f"{self.names[value]} is assigned twice")
+            self.fail(index, f"{self.names[value]} is assigned twice")
         for size in value.shape:
-            self.check_size(size, place)
+            self.check_size(size, index)
         self.known.add(value)
 
-    def check_size(self, size: object, place: Node | str) -> None:
+    def check_size(self, size: object, index: Node | str) -> None:
         if isinstance(size, Dim):
             for name in size.names:
                 if name not in self.graph.symbols:
-                    self.fail(place, f"the size {name} is not declared by the graph")
+                    self.fail(index, f"the size {name} is not declared by the graph")
         elif not isinstance(size, int) or size < 0:
-            self.fail(place, f"{size!r} is not a size")
+            self.fail(index, f"{size!r} is not a size")
 
     def check_symbols(self) -> None:
         for name, sizes in self.graph.symbols.items():

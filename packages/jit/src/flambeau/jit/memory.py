@@ -17,12 +17,12 @@ class Memory:
     """Finds the handle of a tensor, by the object or by where it lies.
 
     Tensors are held weakly, so that their being dropped shows; the root of each cell keeps the
-    memory, so that no other tensor can come to lie in the same place.
+    memory, so that no other tensor can be allocated there.
     """
 
     def __init__(self) -> None:
         self.cells: list[Cell] = []
-        self._by_place: dict[int, Cell] = {}
+        self._by_memory: dict[int, Cell] = {}
         self._by_object: dict[int, tuple[weakref.ref[Tensor], Handle]] = {}
 
     def find(self, tensor: Tensor) -> Handle | None:
@@ -38,7 +38,7 @@ class Memory:
 
     def cell_at(self, tensor: Tensor) -> Cell | None:
         """The cell a tensor lies in, however it looks at it."""
-        return self._by_place.get(bridge.place(tensor))
+        return self._by_memory.get(bridge.memory_address(tensor))
 
     def add_cell(
         self, tensor: Tensor, value: Value | None, origin: Value | None = None, where: str = ""
@@ -46,7 +46,7 @@ class Memory:
         """A new cell with this tensor as its root."""
         cell = Cell(tensor.detach(), weakref.ref(tensor), value, origin, where)
         self.cells.append(cell)
-        self._by_place.setdefault(bridge.place(tensor), cell)
+        self._by_memory.setdefault(bridge.memory_address(tensor), cell)
         return self.add(tensor, Handle(cell, (), value))
 
     def add(self, tensor: Tensor, handle: Handle) -> Handle:
@@ -62,7 +62,7 @@ class Memory:
         """Let go of everything."""
         self.drop(self.cells)
         self.cells = []
-        self._by_place.clear()
+        self._by_memory.clear()
         self._by_object.clear()
 
     def drop(self, cells: Iterable[Cell]) -> None:

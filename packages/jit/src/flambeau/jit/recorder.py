@@ -16,9 +16,9 @@ from flambeau.jit.aliasing import Cell, Handle, Step
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import DType, Opaque
+from flambeau.jit.locations import caller
 from flambeau.jit.memory import Memory
 from flambeau.jit.opset import VIEW_WRITE, find_opdef, written_params
-from flambeau.jit.places import caller
 
 Tensor = Any
 

@@ -11,8 +11,8 @@ from flambeau.jit.aliasing import Cell
 from flambeau.jit.dims import symbol
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Graph
+from flambeau.jit.locations import caller
 from flambeau.jit.passes import run_passes
-from flambeau.jit.places import caller
 from flambeau.jit.program import Program
 from flambeau.jit.recorder import Recorder
 from flambeau.jit.sizes import Marks, choose_sizes, mark_sizes, resize
@@ -105,8 +105,8 @@ class _Session:
         gives = recordings[0][1]
         if any(other != gives for _, other in recordings):
             raise TraceError(
-                f"{_place(self.fn)}: the result is not built the same, or holds other numbers, for "
-                f"the sizes {samples}: return tensors, and numbers that do not depend on sizes"
+                f"{_location(self.fn)}: the result is not built the same, or holds other numbers, "
+                f"for the sizes {samples}: return tensors, and numbers that do not depend on sizes"
             )
         graphs = [graph for graph, _ in recordings]
         graph = self.mark_inputs(unify(graphs, samples))
@@ -167,7 +167,7 @@ class _Session:
         try:
             return flatten(result, outputs)
         except TypeError as error:
-            raise TraceError(f"{_place(self.fn)}: {error}") from None
+            raise TraceError(f"{_location(self.fn)}: {error}") from None
 
 
 class _Refuse:
@@ -217,7 +217,7 @@ def tensor_names(fn: Callable[..., Any]) -> dict[int, str]:
     return names
 
 
-def _place(fn: Callable[..., Any]) -> str:
+def _location(fn: Callable[..., Any]) -> str:
     code = getattr(fn, "__code__", None) or getattr(getattr(fn, "forward", None), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(fn)
 

@@ -110,7 +110,7 @@ def linear_cross_entropy(
     Args:
         input: Shape ``(in_features,)`` or ``(N, in_features)``.
         linear_weight: Shape ``(C, in_features)``, or ``(C, d1, ..., in_features)`` for a loss at
-            every place of ``d1, ...``.
+            every position of ``d1, ...``.
         target: Class numbers ``()``, ``(N,)`` or ``(N, d1, ...)``, or probabilities ``(C,)``,
             ``(N, C)`` or ``(N, C, d1, ...)``.
         linear_bias: Shape ``(C,)`` or ``(C, d1, ...)``.
@@ -118,7 +118,7 @@ def linear_cross_entropy(
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         ignore_index: A target that does not count; -100 when left out.
         label_smoothing: The part of the target that is spread over all classes.
-        options: Compute in pieces of the batch; with class numbers and one place only.
+        options: Compute in pieces of the batch; with class numbers and one position only.
 
     Returns:
         The loss, or with ``reduction="none"`` the loss of every target.
@@ -133,15 +133,15 @@ def linear_cross_entropy(
         tensor(2.3026)
     """
     _check_shapes(input, linear_weight, linear_bias)
-    classes, *places = linear_weight.shape[:-1]
-    soft = tuple(target.shape) == (*input.shape[:-1], classes, *places)
+    classes, *positions = linear_weight.shape[:-1]
+    soft = tuple(target.shape) == (*input.shape[:-1], classes, *positions)
     if soft and ignore_index is not None:
         raise RuntimeError(
             "linear_cross_entropy(): ignore_index means nothing where the target holds "
             "probabilities; leave it out"
         )
     ignored = _IGNORED if ignore_index is None else ignore_index
-    in_pieces = options is not None and not soft and not places and input.ndim == 2
+    in_pieces = options is not None and not soft and not positions and input.ndim == 2
     if options is not None and in_pieces:
         settings = (weight, ignored, reduction, label_smoothing)
         return _in_pieces(input, linear_weight, linear_bias, target, settings, options)
@@ -165,7 +165,7 @@ def _check_shapes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         )
     if weight.ndim > 2 and input.ndim == 1:
         raise RuntimeError(
-            f"linear_cross_entropy() with several places needs an input (N, in_features), not "
+            f"linear_cross_entropy() with several positions needs an input (N, in_features), not "
             f"{given}"
         )
     if bias is not None and bias.shape != weight.shape[:-1]:
@@ -176,7 +176,7 @@ def _check_shapes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 
 
 def _scores(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """The linear map; several places come after the classes."""
+    """The linear map; several positions come after the classes."""
     flat = None if bias is None else bias.reshape(-1)
     scores = ops.linear(input, weight.reshape(-1, weight.shape[-1]), flat)
     return scores.reshape(*input.shape[:-1], *weight.shape[:-1])

@@ -125,8 +125,8 @@ def gumbel_softmax(
     shares = ops.softmax((logits + noise) / tau, dim)
     if not hard:
         return shares
-    place = ops.argmax(shares, dim, True)
-    chosen = ops.zeros_like(logits).scatter_(dim, place, 1.0)
+    index = ops.argmax(shares, dim, True)
+    chosen = ops.zeros_like(logits).scatter_(dim, index, 1.0)
     return chosen - shares.detach() + shares
 
 

@@ -269,7 +269,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers, and some places of every column with zero.
+    """Fill a matrix with normal numbers, and some elements of every column with zero.
 
     From Martens 2010, "Deep learning via Hessian-free optimization".
 

@@ -54,8 +54,8 @@ class FusedOptimizer(Optimizer):
         raise NotImplementedError
 
     def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
-        places = ((i, j, p) for i, g in enumerate(groups) for j, p in enumerate(g["params"]))
-        for i, j, param in places:
+        numbered = ((i, j, p) for i, g in enumerate(groups) for j, p in enumerate(g["params"]))
+        for i, j, param in numbered:
             for name, value in state.get(param, {}).items():
                 if isinstance(value, Tensor) and value.shape != param.shape:
                     raise ValueError(

@@ -1,4 +1,4 @@
-"""An optimizer's state with positions, or names, in the place of parameters, and back."""
+"""An optimizer's state with positions, or names, instead of parameters, and back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pack_state(groups: Groups, state: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def by_name(packed: dict[str, Any]) -> dict[str, Any]:
-    """A packed state with names in the place of positions.
+    """A packed state with names instead of positions.
 
     Raises:
         ValueError: There are no names, or one is used twice.

@@ -17,7 +17,7 @@ class Adam(FusedOptimizer):
     With gradient ``g`` (its negative if ``maximize``) plus ``weight_decay * p`` in step ``t``:
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g**2``,
     ``p = p - lr * (m / (1 - beta1**t)) / (sqrt(v / (1 - beta2**t)) + eps)``;
-    with ``amsgrad`` the greatest ``v`` so far takes the place of ``v`` (Reddi et al., On the
+    with ``amsgrad`` the greatest ``v`` so far replaces ``v`` (Reddi et al., On the
     Convergence of Adam and Beyond, 2018).
 
     Args:

@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest recent gradient in the place of the root mean square."""
+"""Adamax: Adam with the largest recent gradient instead of the root mean square."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class RMSprop(FusedOptimizer):
 
     With gradient ``g`` (its negative if ``maximize``) plus ``weight_decay * p``:
     ``v = alpha * v + (1 - alpha) * g**2``; if ``centered``, ``a = alpha * a + (1 - alpha) * g``
-    and ``v - a**2`` takes the place of ``v``; ``d = g / (sqrt(v) + eps)``;
+    and ``v - a**2`` replaces ``v``; ``d = g / (sqrt(v) + eps)``;
     ``p = p - lr * d``, or with momentum ``b = momentum * b + d`` and ``p = p - lr * b``.
 
     Args:

@@ -47,14 +47,14 @@ def expand_dims(x: Any, /, axis: Any) -> Any:
     """The array with new axes of size 1."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     ndim = x.ndim + len(axes)
-    places = sorted(a + ndim if a < 0 else a for a in axes)
-    if len(set(places)) < len(places):
-        raise ValueError(f"expand_dims(): axes {axes} name a place twice")
-    for place in places:
-        if not 0 <= place < ndim:
+    indices = sorted(a + ndim if a < 0 else a for a in axes)
+    if len(set(indices)) < len(indices):
+        raise ValueError(f"expand_dims(): axes {axes} name an index twice")
+    for index in indices:
+        if not 0 <= index < ndim:
             raise IndexError(f"expand_dims(): axes {axes} are not all in an array of {ndim} "
                              "dimensions")
-        x = x.unsqueeze(place)
+        x = x.unsqueeze(index)
     return x
 
 
@@ -74,7 +74,7 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    """The array with axes in other places."""
+    """The array with axes in another order."""
     return flambeau.movedim(x, source, destination)
 
 

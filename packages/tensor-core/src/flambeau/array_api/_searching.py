@@ -8,19 +8,19 @@ from flambeau.array_api._promotion import as_arrays, together
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the greatest element, the first of equals."""
+    """The position of the greatest element, the first of equals."""
     return flambeau.argmax(x, axis, keepdims)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The place of the least element, the first of equals."""
+    """The position of the least element, the first of equals."""
     return flambeau.argmin(x, axis, keepdims)
 
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:
-    """The places of the elements that are not zero, axis by axis."""
+    """The positions of the elements that are not zero, axis by axis."""
     if x.ndim == 0:
-        raise ValueError("nonzero(): an array without dimensions has no places; write x != 0")
+        raise ValueError("nonzero(): an array without dimensions has no indices; write x != 0")
     return tuple(flambeau.nonzero(x).unbind(1))
 
 
@@ -38,7 +38,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The places that put elements into order."""
+    """The positions that put elements into order."""
     return flambeau.argsort(x, axis, descending, stable)
 
 
@@ -48,22 +48,22 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """Slices by their places along an axis; negative places count from the end."""
+    """Slices by their positions along an axis; negative positions count from the end."""
     if axis is None and x.ndim != 1:
         raise ValueError(f"take(): an array of {x.ndim} dimensions has to be given an axis")
     at = 0 if axis is None else axis
-    return flambeau.index_select(x, at, _places(indices, x.size(at)))
+    return flambeau.index_select(x, at, _positions(indices, x.size(at)))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-    """Elements by their places along an axis, for each line its own."""
-    return flambeau.take_along_dim(x, _places(indices, x.size(axis)), axis)
+    """Elements by their positions along an axis, for each line its own."""
+    return flambeau.take_along_dim(x, _positions(indices, x.size(axis)), axis)
 
 
-def _places(indices: Any, size: int) -> Any:
-    """Places counted from the start."""
-    places = indices.long()
-    return flambeau.where(places < 0, places + size, places)
+def _positions(indices: Any, size: int) -> Any:
+    """Positions counted from the start."""
+    positions = indices.long()
+    return flambeau.where(positions < 0, positions + size, positions)
 
 
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "take",

@@ -31,7 +31,7 @@ class UniqueInverse(NamedTuple):
 
 
 def _order(flat: Any) -> Any:
-    """Places that bring equal elements together, each kept in order; complex ones by both parts."""
+    """Indices that bring equal elements together, each in order; complex ones by both parts."""
     if not flat.is_complex():
         return flambeau.argsort(flat, stable=True)
     by_imag = flambeau.argsort(flat.imag, stable=True)
@@ -44,15 +44,15 @@ def unique_all(x: Any, /) -> UniqueAll:
     No NaN equals another.
     """
     flat = x.reshape(-1)
-    places = _order(flat)
-    ordered = flat[places]
+    positions = _order(flat)
+    ordered = flat[positions]
     starts = flambeau.ones_like(flat, dtype=flambeau.bool)
     starts[1:] = ordered[1:] != ordered[:-1]
     first = flambeau.nonzero(starts)[:, 0]
     counts = flambeau.diff(first, append=first.new_full((1,), flat.numel()))
-    inverse = flambeau.empty_like(places)
-    inverse[places] = flambeau.cumsum(starts, 0) - 1
-    return UniqueAll(ordered[first], places[first], inverse.reshape(x.shape), counts)
+    inverse = flambeau.empty_like(positions)
+    inverse[positions] = flambeau.cumsum(starts, 0) - 1
+    return UniqueAll(ordered[first], positions[first], inverse.reshape(x.shape), counts)
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:

@@ -29,9 +29,9 @@ def reduce_storage(storage):
 
 
 def rebuild_view(cls, storage, dtype, shape: tuple[int, ...], strides: tuple[int, ...],
-                 place: int, requires_grad: bool):
-    """Make a tensor that begins ``place`` bytes into a storage."""
-    x = _core._on_storage(storage, dtype, tuple(shape), strides, place)
+                 offset: int, requires_grad: bool):
+    """Make a tensor that begins ``offset`` bytes into a storage."""
+    x = _core._on_storage(storage, dtype, tuple(shape), strides, offset)
     return _finished(cls, x, requires_grad)
 
 
@@ -67,9 +67,9 @@ def reduce_tensor(x):
     if not x.is_cpu:
         raw = _core.raw_bytes(plain.cpu().contiguous())
         return rebuild, (type(x), raw, x.dtype, tuple(x.shape), x.requires_grad), *state
-    place = _core._place_in_storage(plain)
+    offset = _core._place_in_storage(plain)
     return rebuild_view, (type(x), _core._storage_of(plain), x.dtype, tuple(x.shape),
-                          tuple(x.stride()), place, x.requires_grad), *state
+                          tuple(x.stride()), offset, x.requires_grad), *state
 
 
 def _check_level(x) -> None:

@@ -49,7 +49,7 @@ _MEANINGS = {
     "num_layers": "layers on top of each other",
     "out": "where the result is written",
     "requires_grad": "whether operations on the result are recorded",
-    "return_indices": "whether the places of the maxima are returned too",
+    "return_indices": "whether the indices of the maxima are returned too",
     "stable": "whether equal elements keep their order",
     "training": "whether the network is being trained",
     "unbiased": "whether the sum is divided by one less than the count",

@@ -53,7 +53,7 @@ def to_names(optimizer: Any, state: Any, names: dict[int, str]) -> Any:
     return {**state, "state": by_name, "param_groups": groups}
 
 
-def from_names(optimizer: Any, state: Any, names: dict[int, str], place: str) -> Any:
+def from_names(optimizer: Any, state: Any, names: dict[int, str], where: str) -> Any:
     """The state with this optimizer's positions where it has names.
 
     Raises:
@@ -64,10 +64,10 @@ def from_names(optimizer: Any, state: Any, names: dict[int, str], place: str) ->
         return state
     own, saved = _own_keys(optimizer, names), state["param_groups"]
     if len(own) != len(saved):
-        raise ValueError(f"{place} was saved with {len(saved)} parameter groups, but has "
+        raise ValueError(f"{where} was saved with {len(saved)} parameter groups, but has "
                          f"{len(own)}")
     for i, (keys, group) in enumerate(zip(own, saved, strict=True)):
-        _check(f"{place}, group {i}", keys, group["params"])
+        _check(f"{where}, group {i}", keys, group["params"])
     position_of: dict[Any, int] = {}
     for key in (key for keys in own for key in keys):
         position_of.setdefault(key, len(position_of))
@@ -86,10 +86,10 @@ def _options(group: Any, keys: list[Any], position_of: dict[Any, int], now: Any)
     return made
 
 
-def _check(place: str, own: list[Any], saved: list[Any]) -> None:
+def _check(where: str, own: list[Any], saved: list[Any]) -> None:
     missing = [key for key in own if key not in saved]
     unexpected = [key for key in saved if key not in own]
     if missing or unexpected:
-        raise ValueError(f"{place}: the file has no state for the parameters {missing}, and has "
+        raise ValueError(f"{where}: the file has no state for the parameters {missing}, and has "
                          f"state for {unexpected}, which the optimizer does not have; numbers "
                          "stand for parameters that are not in the model")

@@ -56,8 +56,8 @@ def _initial(bits: Any, degree: int) -> list[Any]:
     numbers, start = [], 0
     for count in range(degree):
         value = numpy.ones(len(bits), numpy.int64)
-        for place in range(count):
-            value += bits[:, start + place].astype(numpy.int64) << (count - place)
+        for index in range(count):
+            value += bits[:, start + index].astype(numpy.int64) << (count - index)
         numbers.append(value)
         start += count
     return numbers

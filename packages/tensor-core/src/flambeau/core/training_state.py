@@ -70,7 +70,7 @@ def save_training_state(
         optimizer: Its state goes by the names that its parameters have in ``model``.
         scheduler: The learning rates.
         scaler: The scale of gradients in mixed precision.
-        loader: The place in the epoch.
+        loader: The position in the epoch.
         step: How far training is: a number, or nested dicts and lists of numbers and strings.
         generators: Generators to save by name, beside the default one.
         extra: Anything more that ``flambeau.save`` takes.
@@ -186,25 +186,25 @@ def _versions() -> dict[str, str]:
 
 
 def _state_of(
-    part: str, obj: Any, place: str, names: dict[int, str], kinds: dict[str, str]
+    part: str, obj: Any, where: str, names: dict[int, str], kinds: dict[str, str]
 ) -> Any:
     if isinstance(obj, dict):
-        return {key: _state_of(part, each, f"{place}[{key!r}]", names, kinds)
+        return {key: _state_of(part, each, f"{where}[{key!r}]", names, kinds)
                 for key, each in obj.items()}
     if isinstance(obj, (list, tuple)):
-        return [_state_of(part, each, f"{place}[{i}]", names, kinds)
+        return [_state_of(part, each, f"{where}[{i}]", names, kinds)
                 for i, each in enumerate(obj)]
     if not callable(getattr(obj, "state_dict", None)):
-        raise TypeError(f"save_training_state(): {place} is a {type(obj).__name__}, which has no "
+        raise TypeError(f"save_training_state(): {where} is a {type(obj).__name__}, which has no "
                         "state_dict()")
     state = obj.state_dict()
     if part in _BY_KIND:
-        kinds[place] = type(obj).__name__
+        kinds[where] = type(obj).__name__
     return optimizer_names.to_names(obj, state, names) if part == "optimizer" else state
 
 
 def _plan_loads(
-    part: str, obj: Any, state: Any, place: str, names: dict[int, str], kinds: dict[str, str],
+    part: str, obj: Any, state: Any, where: str, names: dict[int, str], kinds: dict[str, str],
     loads: list,
 ) -> None:
     """Append to ``loads`` what puts each state back, once all are known to fit."""
@@ -212,20 +212,20 @@ def _plan_loads(
         keys = list(obj) if isinstance(obj, dict) else list(range(len(obj)))
         saved = list(state) if isinstance(state, dict) else list(range(len(state)))
         if isinstance(obj, dict) != isinstance(state, dict) or set(keys) != set(saved):
-            raise ValueError(f"{place} was saved with {saved}, but {keys} are given")
+            raise ValueError(f"{where} was saved with {saved}, but {keys} are given")
         for key in keys:
-            _plan_loads(part, obj[key], state[key], f"{place}[{key!r}]", names, kinds,
+            _plan_loads(part, obj[key], state[key], f"{where}[{key!r}]", names, kinds,
                         loads)
         return
     if not callable(getattr(obj, "load_state_dict", None)):
-        raise TypeError(f"load_training_state(): {place} is a {type(obj).__name__}, which has no "
+        raise TypeError(f"load_training_state(): {where} is a {type(obj).__name__}, which has no "
                         "load_state_dict()")
     kind = type(obj).__name__
-    if kinds.get(place, kind) != kind:
-        raise ValueError(f"{place} was saved by {kinds[place]}, but {kind} is given, to which the "
+    if kinds.get(where, kind) != kind:
+        raise ValueError(f"{where} was saved by {kinds[where]}, but {kind} is given, to which the "
                          "state means something else: make the same, or leave it out")
     if part == "optimizer":
-        state = optimizer_names.from_names(obj, state, names, place)
+        state = optimizer_names.from_names(obj, state, names, where)
     loads.append(lambda: obj.load_state_dict(state))
 
 
@@ -240,10 +240,10 @@ def _random_states(generators: dict[str, Any], python: bool, numpy: bool) -> dic
         kind, words, gauss = random.getstate()
         states["python"] = [kind, _core.tensor(list(words), dtype=_INT64), gauss]
     if numpy and "numpy" in sys.modules:
-        name, words, place, has_gauss, gauss = sys.modules["numpy"].random.get_state()
+        name, words, position, has_gauss, gauss = sys.modules["numpy"].random.get_state()
         if name == "MT19937":
             kept = _core.tensor(words.tolist(), dtype=_INT64)
-            states["numpy"] = [name, kept, int(place), int(has_gauss), float(gauss)]
+            states["numpy"] = [name, kept, int(position), int(has_gauss), float(gauss)]
     return states
 
 

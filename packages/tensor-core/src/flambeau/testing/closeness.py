@@ -67,19 +67,19 @@ def assert_close(
     checks = {"dtype": check_dtype, "device": check_device, "stride": check_stride}
     tolerances = None if rtol is None or atol is None else (rtol, atol)
 
-    def walk(got: Any, want: Any, place: str) -> str:
+    def walk(got: Any, want: Any, path: str) -> str:
         if isinstance(got, Mapping) and isinstance(want, Mapping):
             if got.keys() != want.keys():
-                return f"{place}keys {sorted(map(str, got))}, expected {sorted(map(str, want))}"
-            return _first(walk(got[key], want[key], f"{place}[{key!r}]") for key in want)
+                return f"{path}keys {sorted(map(str, got))}, expected {sorted(map(str, want))}"
+            return _first(walk(got[key], want[key], f"{path}[{key!r}]") for key in want)
         if _is_sequence(got) and _is_sequence(want):
             if len(got) != len(want):
-                return f"{place}{len(got)} items, expected {len(want)}"
+                return f"{path}{len(got)} items, expected {len(want)}"
             pairs = enumerate(zip(got, want, strict=True))
-            return _first(walk(a, b, f"{place}[{i}]") for i, (a, b) in pairs)
+            return _first(walk(a, b, f"{path}[{i}]") for i, (a, b) in pairs)
         problem = "" if not same_type or type(got) is type(want) else "types differ"
         problem = problem or _difference(got, want, tolerances, equal_nan, checks)
-        return f"at {place}: {problem}" if problem and place else problem
+        return f"at {path}: {problem}" if problem and path else problem
 
     problem = walk(actual, expected, "")
     if problem:
@@ -148,6 +148,6 @@ def _distance(
     if len(wrong) == 0:
         return ""
     text = f"{len(wrong)} of {close.numel()} elements differ (rtol={rtol}, atol={atol})"
-    place = tuple(wrong[0].tolist()) if got.ndim else ()
-    where = f"; first at {place}" if place else ""
-    return f"{text}{where}: got {got[place].item()}, expected {want[place].item()}"
+    path = tuple(wrong[0].tolist()) if got.ndim else ()
+    where = f"; first at {path}" if path else ""
+    return f"{text}{where}: got {got[path].item()}, expected {want[path].item()}"

@@ -30,7 +30,7 @@ cdef int finish(Task task) except -1:
     if _spare_task is None and task.entries.capacity() < 4096:
         task.entries.clear()
         task.unused.clear()
-        task.places.clear()
+        task.entry_of.clear()
         _spare_task = task
     return 0
 

@@ -147,7 +147,7 @@ cdef list check_inputs(inputs, str function):
     return checked
 
 
-#: Stands for a tensor of which only the place in the graph counts.
+#: Stands for a tensor of which only the position in the graph counts.
 _anything = ops.empty(())
 
 
@@ -206,7 +206,7 @@ def attach_function(str name, NodeFunction function, context, list inputs, list 
     if facts is not None:
         extras.output_shapes = facts
     if _noting:
-        note_place(node)
+        note_call_site(node)
     return shown(<PyObject *>node)
 
 
@@ -338,7 +338,7 @@ def holders_of(value):
     return Py_REFCNT(<PyObject *>value)
 
 
-def tie_written(tensor, grad_fn, int output_nr, int count, int place, str name):
+def tie_written(tensor, grad_fn, int output_nr, int count, int position, str name):
     """Give an input that a custom function wrote to its new history; a view's base hears of it."""
     cdef fl_tensor *t = <fl_tensor *><PyObject *>tensor
     cdef fl_tensor *base
@@ -353,7 +353,7 @@ def tie_written(tensor, grad_fn, int output_nr, int count, int place, str name):
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation: "
             f"{name}.forward() wrote to it and marked it dirty: pass a clone()")
-    if count > 1 or place != 0:
+    if count > 1 or position != 0:
         raise RuntimeError(
             f"{name}.forward() wrote to a view and marked it dirty. For the view's base to get the "
             "right gradient the view must be the first argument and the only output: return one "

@@ -11,7 +11,7 @@ cdef int raise_modified(Node node, fl_tensor *t, uint32_t saved, bint is_output)
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {called_name(node)} saved {what}, {describe(t)}, at version "
         f"{saved & ~FL_VERSION_SAVED}, and it is at version {version_of(t)} now. "
-        f"{told_writer(t, saved)}{told_place(node)} Write "
+        f"{told_writer(t, saved)}{told_call_site(node)} Write "
         "y = y + 1 instead of y += 1, write to a clone(), or call backward() before the write")
 
 

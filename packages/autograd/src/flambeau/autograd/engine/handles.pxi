@@ -35,7 +35,7 @@ cdef class SlotTensor(SavedTensor):
     """The tensor in a slot of a node, or one of the list in it."""
 
     cdef Node node
-    cdef int slot, item                 # item: place in the list, or -1
+    cdef int slot, item                 # item: index in the list, or -1
 
     cdef int pack(self, tuple hooks) except -1:
         cdef slot_t *slot = &self.node.slots[self.slot]

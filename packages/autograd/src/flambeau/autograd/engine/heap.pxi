@@ -22,7 +22,7 @@ cdef class Task:
     cdef vector[entry_t] entries
     cdef vector[uint32_t] unused        # entries to take again
     cdef vector[waiting_t] heap
-    cdef unordered_map[size_t, uint32_t] places    # target -> entry, when passes overlap
+    cdef unordered_map[size_t, uint32_t] entry_of    # target -> entry, when passes overlap
     cdef bint overlaps                  # another pass is running: its nodes are marked
     cdef uint64_t number
     cdef bint keep_graph, create_graph, selective
@@ -120,20 +120,20 @@ cdef class Task:
 
     cdef uint32_t entry_in_map(self, PyObject *target, uint64_t sequence) except? 0xFFFFFFFF:
         cdef uint32_t entry
-        if self.places.count(<size_t>target):
-            return self.places[<size_t>target]
+        if self.entry_of.count(<size_t>target):
+            return self.entry_of[<size_t>target]
         entry = self.new_entry(target)
-        self.places[<size_t>target] = entry
+        self.entry_of[<size_t>target] = entry
         self.push(sequence, entry)
         return entry
 
     cdef entry_t take(self):
-        """The youngest entry; its place is free again."""
+        """The youngest entry; its slot is free again."""
         cdef uint32_t number = self.pop()
         cdef entry_t entry = self.entries[number]
         self.unused.push_back(number)
         if self.overlaps:
-            self.places.erase(<size_t>entry.target)
+            self.entry_of.erase(<size_t>entry.target)
         elif is_node(entry.target):
             (<Node>entry.target).task = 0
         else:

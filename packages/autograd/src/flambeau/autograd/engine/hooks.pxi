@@ -55,10 +55,10 @@ cdef int check_replacement(object hook, object grad, object result) except -1:
     return 0
 
 
-cdef int replace_grad(PyObject **place, object grad) except -1:
-    cdef PyObject *old = place[0]
+cdef int replace_grad(PyObject **slot, object grad) except -1:
+    cdef PyObject *old = slot[0]
     Py_INCREF(<PyObject *>grad)
-    place[0] = <PyObject *>grad
+    slot[0] = <PyObject *>grad
     Py_XDECREF(old)
     return 0
 

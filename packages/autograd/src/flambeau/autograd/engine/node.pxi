@@ -72,7 +72,7 @@ cdef class NodeExtras:
     cdef public dict pre_hooks
     cdef public dict post_hooks
     cdef public list output_shapes      # custom functions: (shape, dtype, device) per output
-    cdef public object place            # Place of the forward call, while somebody asks for it
+    cdef public object call_site        # CallSite of the forward call, while it is asked for
 
 
 @cython.freelist(1024)
@@ -145,9 +145,9 @@ cdef class Node:
         return self.sequence
 
     @property
-    def _place(self):
-        """Where the forward call was: a Place, or None."""
-        return (<NodeExtras>self.extras).place if self.extras is not None else None
+    def _call_site(self):
+        """Where the forward call was: a Call site, or None."""
+        return (<NodeExtras>self.extras).call_site if self.extras is not None else None
 
     @property
     def _saved_shapes(self):

@@ -37,7 +37,7 @@ cdef class Recorder:
         self.entry.call = record_event
 
     def __enter__(self):
-        note_places(True)
+        note_call_sites(True)
         FL.push_interposer(&self.entry)
         if self.start == 0:
             self.start = now()
@@ -48,7 +48,7 @@ cdef class Recorder:
         self.records = False
         self.stop = now()
         FL.pop_interposer(&self.entry)
-        note_places(False)
+        note_call_sites(False)
 
     cdef int32_t number(self, object text) except -2:
         known = self.numbers.get(text)
@@ -113,9 +113,9 @@ cdef int record_event(void *ctx, const fl_op *op, const fl_value *values, int n,
 
 cdef str scope_of_node(Node node):
     """The scope of the forward call."""
-    if node.extras is None or (<NodeExtras>node.extras).place is None:
+    if node.extras is None or (<NodeExtras>node.extras).call_site is None:
         return ""
-    return (<Place>(<NodeExtras>node.extras).place).scope
+    return (<CallSite>(<NodeExtras>node.extras).call_site).scope
 
 
 cdef int *ITEM_SIZES = [1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 8, 16, 1, 1, 1, 1, 1]

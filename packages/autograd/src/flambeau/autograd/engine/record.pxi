@@ -103,7 +103,7 @@ cdef Node start_node(const fl_op *op, rule_plan *plan, const fl_value *values, i
 
 cdef bint all_inference(const fl_op *op, const fl_value *values, int n) noexcept:
     """Whether a call has inference tensors only: such calls are not recorded in any mode. A
-    number in the place of a tensor stands for a normal one."""
+    number instead of a tensor stands for a normal one."""
     cdef int k
     for k in range(n):
         if op.params[k].role == FL_R_OPERAND and values[k].tag in (FL_INT, FL_FLOAT, FL_COMPLEX):
@@ -256,5 +256,5 @@ cdef int record(const fl_op *op, const fl_value *values, int n, fl_value *out,
     if plan.broadcasts:
         note_shapes(node, op, values, n, out[0].t)
     if _noting:
-        note_place(node)
+        note_call_site(node)
     return attach_results(node, out, nout)

@@ -4,7 +4,7 @@
 cdef class Capture:
     """What to do with the gradient of one input."""
 
-    cdef list places                    # indices into results
+    cdef list positions                    # indices into results
     cdef bint into_grad                 # backward(inputs=...): add it to the tensor's grad
 
 
@@ -21,10 +21,10 @@ cdef int choose_inputs(Task task, list roots, list inputs, bint into_grad) excep
         capture = task.captures.get(key)
         if capture is None:
             capture = Capture()
-            capture.places = []
+            capture.positions = []
             capture.into_grad = into_grad
             task.captures[key] = capture
-        capture.places.append(index)
+        capture.positions.append(index)
         if into_grad and is_node(t.autograd):
             retain(t)
         oldest = min(oldest, sequence_of(t.autograd))
@@ -126,8 +126,8 @@ cdef bint capture_leaf(Task task, AccumulateGrad leaf, entry_t *entry) except -1
 
 
 cdef int store_captured(Task task, Capture capture, object grad) except -1:
-    for place in capture.places:
-        task.results[place] = grad
+    for position in capture.positions:
+        task.results[position] = grad
     return 0
 
 

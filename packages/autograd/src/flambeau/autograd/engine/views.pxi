@@ -190,7 +190,7 @@ cdef int commit(PyObject *token, const fl_op *op, const fl_value *values, int n,
         return 0
     node = <Node>token
     if _noting:
-        note_place(node)
+        note_call_site(node)
     if node.plan is not NULL:
         save_results(node, out, nout)
         if node.plan.broadcasts:

@@ -10,8 +10,8 @@ _SHARPNESS = -0.75      # of the cubic kernel
 
 
 def sampled(input, grid, mode, padding, align):
-    """The input [n, c, ...] at the places of a grid, as ``ops.grid_sampler`` gives it."""
-    sizes, places = input.shape[2:], grid.shape[1:-1]
+    """The input [n, c, ...] at the points of a grid, as ``ops.grid_sampler`` gives it."""
+    sizes, positions = input.shape[2:], grid.shape[1:-1]
     batch, channels = input.shape[:2]
     taps: list = []
     for axis, size in enumerate(sizes):
@@ -21,11 +21,11 @@ def sampled(input, grid, mode, padding, align):
     flat = input.reshape(batch, channels, -1)
     read = [flat.gather(2, index.unsqueeze(1).expand(batch, channels, index.shape[-1]))
             * weight.unsqueeze(1) for index, weight in taps]
-    return sum(read[1:], read[0]).reshape(batch, channels, *places)
+    return sum(read[1:], read[0]).reshape(batch, channels, *positions)
 
 
 def _times(outer, inner, size):
-    """Taps of several axes: the place in the flattened input, and the product of the weights."""
+    """Taps of several axes: the position in the flattened input, and the product of the weights."""
     return outer[0] * size + inner[0], outer[1] * inner[1]
 
 
@@ -44,10 +44,10 @@ def _taps(point, size, mode, padding, align):
             for step, weight in zip((-1, 0, 1, 2), _cubic(part), strict=True)]
 
 
-def _tap(place, weight, size, x):
-    inside = ops.logical_and(place >= 0, place < size)
+def _tap(position, weight, size, x):
+    inside = ops.logical_and(position >= 0, position < size)
     weight = ops.ones_like(x) if weight is None else weight
-    return ops.where(inside, place, 0).long(), ops.where(inside, weight, 0)
+    return ops.where(inside, position, 0).long(), ops.where(inside, weight, 0)
 
 
 def _moved_inside(x, size, padding, align):
@@ -70,7 +70,7 @@ def _reflected(x, low, high):
 
 
 def _cubic(part):
-    """The weights of the four neighbours of a place ``part`` behind the second."""
+    """The weights of the four neighbours of a position ``part`` behind the second."""
     return [_far(part + 1), _near(part), _near(1 - part), _far(2 - part)]
 
 

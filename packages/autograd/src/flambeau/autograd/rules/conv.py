@@ -32,7 +32,7 @@ def _convolution(name, dims):
 _convolution("conv2d", 2)
 _convolution("conv3d", 3)
 
-# ---- windows as columns, and columns added to their places -------------------------------------
+# ---- windows as columns, and columns added to their positions-----------------------------------
 rule("im2col", self=lambda g, self_shape, kernel_size, dilation, padding, stride:
      ops.col2im(g, self_shape[-2:], kernel_size, dilation, padding, stride))
 rule("col2im", self=lambda g, kernel_size, dilation, padding, stride:

@@ -17,14 +17,14 @@ rule("gather", self=lambda g, self_shape, dim, index:
      zeros(self_shape, g).scatter_add_(dim, index, g))
 rule("scatter_add",
      self=lambda g: g,
-     src=lambda g, src_shape, dim, index: _from_places(g, src_shape, dim, index))
+     src=lambda g, src_shape, dim, index: _from_positions(g, src_shape, dim, index))
 rule("scatter.src",
      self=lambda g, dim, index: ops.scatter(g, dim, index, 0),
-     src=lambda g, src_shape, dim, index: _from_places(g, src_shape, dim, index))
+     src=lambda g, src_shape, dim, index: _from_positions(g, src_shape, dim, index))
 rule("scatter.value", self=lambda g, dim, index: ops.scatter(g, dim, index, 0))
 
 
-def _from_places(g, src_shape, dim, index):
+def _from_positions(g, src_shape, dim, index):
     """What was scattered comes back; a source larger than the index was read in part."""
     picked = g.gather(dim, index)
     if picked.shape == src_shape:
@@ -48,13 +48,13 @@ rule("index_put",
 
 # ---- masks -------------------------------------------------------------------------------------
 def _masked_select(g, self_shape, mask):
-    """The gradient at the places of the mask, in its order."""
+    """The gradient at the indices of the mask, in its order."""
     shape = _broadcast(self_shape, mask.shape)
-    places = mask.expand(shape).nonzero().unbind(1)
+    positions = mask.expand(shape).nonzero().unbind(1)
     whole = zeros(shape, g)
     if not shape:
         return whole + g.sum()
-    return sum_to_shape(whole.index_put_(places, g, accumulate=True), self_shape)
+    return sum_to_shape(whole.index_put_(positions, g, accumulate=True), self_shape)
 
 
 def _broadcast(a, b):
@@ -69,10 +69,10 @@ rule("masked_select", self=_masked_select)
 def _spread_source(g, source_shape, mask):
     """What was taken from the front of the source comes back in its order."""
     mask = mask.expand(g.shape).reshape(-1)
-    places = (mask.cumsum(0) - 1).clamp_min(0)
+    positions = (mask.cumsum(0) - 1).clamp_min(0)
     taken = ops.where(mask, g.reshape(-1), 0)
     whole = zeros((_count(source_shape),), g)
-    return ops.scatter_add(whole, 0, places, taken).reshape(source_shape) if whole.numel() else \
+    return ops.scatter_add(whole, 0, positions, taken).reshape(source_shape) if whole.numel() else \
         whole.reshape(source_shape)
 
 
@@ -127,7 +127,7 @@ def _mean(g, self, src_shape, dim, index, include_self):
     count = start.scatter_add(dim, index, _ones(index, g))
     share = g / count.masked_fill(count == 0, 1)
     return (share if include_self else _zero_at(g, dim, index),
-            _from_places(share, src_shape, dim, index))
+            _from_positions(share, src_shape, dim, index))
 
 
 def _prod(g, self, src, dim, index, include_self, result):
@@ -156,10 +156,10 @@ def _padded(part, shape, g):
     if part.shape == shape:
         return part
     whole = zeros(shape, g)
-    place = whole
+    target = whole
     for d, n in enumerate(part.shape):
-        place = place.narrow(d, 0, n)
-    ops.copy_(place, part)
+        target = target.narrow(d, 0, n)
+    ops.copy_(target, part)
     return whole
 
 
@@ -178,7 +178,7 @@ def _extreme(g, self, src, dim, index, include_self, result):
 def _scatter_reduce(g, self, src, dim, index, reduce, include_self, result):
     if reduce == "sum":
         return (g if include_self else _zero_at(g, dim, index),
-                _from_places(g, src.shape, dim, index))
+                _from_positions(g, src.shape, dim, index))
     if reduce == "mean":
         return _mean(g, self, src.shape, dim, index, include_self)
     if reduce == "prod":
@@ -205,10 +205,10 @@ def _lookup(g, indices, padding_idx):
 
 def _times_looked_up(indices, rows):
     """For each index, how often it occurs; a last dimension of 1 is added."""
-    places = indices.reshape(-1)
-    ones = ops.ones_like(places, dtype=flambeau.int64)
+    positions = indices.reshape(-1)
+    ones = ops.ones_like(positions, dtype=flambeau.int64)
     counts = ops.full_of((rows,), 0, dtype=flambeau.int64, device=indices.device)
-    return counts.index_add(0, places, ones)[indices].unsqueeze(-1)
+    return counts.index_add(0, positions, ones)[indices].unsqueeze(-1)
 
 
 # ---- bags of embeddings ------------------------------------------------------------------------

@@ -97,8 +97,8 @@ def _det(g, A, result1, result2):
     least = ops.where(diagonal == 0, _epsilon(A), 0).to(A.dtype)
     safe = LU + _diag(least)
     n = A.shape[-1]
-    places = ops.arange_of(1, n + 1, 1, dtype=pivots.dtype, device=pivots.device)
-    exchanges = (pivots != places).sum(-1)
+    indices = ops.arange_of(1, n + 1, 1, dtype=pivots.dtype, device=pivots.device)
+    exchanges = (pivots != indices).sum(-1)
     sign = (1 - 2 * (exchanges % 2)).to(A.dtype)
     whole = (diagonal + least).prod(-1) * sign
     scaled = (g * conj(whole)).unsqueeze(-1).unsqueeze(-1) * _eye(A, n)

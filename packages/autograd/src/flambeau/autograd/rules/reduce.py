@@ -88,27 +88,27 @@ def _extreme(g, self, result, self_shape, dim, keepdim):
     return ops.where(best, unreduced(g, self_shape, dim, keepdim) / count, 0.0 / count)
 
 
-def _to_places(g, self_shape, dim, indices):
-    """Zeros with the gradient at the places that were picked."""
+def _to_positions(g, self_shape, dim, indices):
+    """Zeros with the gradient at the positions that were picked."""
     if not self_shape:
         return g
     return zeros(self_shape, g).scatter_add_(dim, indices, g)
 
 
-def _to_one_place(g, self_shape, dim, keepdim, indices):
+def _to_one_position(g, self_shape, dim, keepdim, indices):
     if self_shape and not keepdim:
         g, indices = g.unsqueeze(dim), indices.unsqueeze(dim)
-    return _to_places(g, self_shape, dim, indices)
+    return _to_positions(g, self_shape, dim, indices)
 
 
 rule("amax", self=_extreme)
 rule("amin", self=_extreme)
 rule("max.dim", self=lambda g, self_shape, dim, keepdim, result1:
-     _to_one_place(g, self_shape, dim, keepdim, result1))
+     _to_one_position(g, self_shape, dim, keepdim, result1))
 rule("min.dim", self=lambda g, self_shape, dim, keepdim, result1:
-     _to_one_place(g, self_shape, dim, keepdim, result1))
-rule("sort", self=lambda g, self_shape, dim, result1: _to_places(g, self_shape, dim, result1))
-rule("topk", self=lambda g, self_shape, dim, result1: _to_places(g, self_shape, dim, result1))
+     _to_one_position(g, self_shape, dim, keepdim, result1))
+rule("sort", self=lambda g, self_shape, dim, result1: _to_positions(g, self_shape, dim, result1))
+rule("topk", self=lambda g, self_shape, dim, result1: _to_positions(g, self_shape, dim, result1))
 
 
 # ---- scans -------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ rule("view_as_complex", self=lambda g: ops.view_as_real(g))
 def _inverse(dims):
     """The permutation that undoes ``dims``."""
     n = len(dims)
-    places = [d % n for d in dims]
-    return sorted(range(n), key=places.__getitem__)
+    positions = [d % n for d in dims]
+    return sorted(range(n), key=positions.__getitem__)
 
 
 # ---- some of the elements: zeros elsewhere -----------------------------------------------------
@@ -105,7 +105,7 @@ def _unfold(g, self_shape, dimension, size, step):
 
 
 def _as_strided(g, self_geometry, size, stride, storage_offset):
-    """Elements are numbered by their place in the memory that the base spans. Elements of the
+    """Elements are numbered by their position in the memory that the base spans. Elements of the
     base that share memory share what arrives there: the view which made them adds it up again."""
     shape, strides, start = self_geometry
     if 0 in g.shape:

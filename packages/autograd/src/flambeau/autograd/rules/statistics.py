@@ -10,7 +10,7 @@ from flambeau.autograd.rules._help import (
     unreduced,
     zeros_like,
 )
-from flambeau.autograd.rules.reduce import _deviation, _to_one_place, _to_places
+from flambeau.autograd.rules.reduce import _deviation, _to_one_position, _to_positions
 from flambeau.autograd.rules.reduce import _extreme as _extreme_of_all
 from flambeau.core import ops
 
@@ -122,7 +122,7 @@ def _median(g, self, result, self_shape):
 
 
 def _along(g, self_shape, dim, keepdim, result1):
-    return _to_one_place(g, self_shape, dim, keepdim, result1)
+    return _to_one_position(g, self_shape, dim, keepdim, result1)
 
 
 rule("median", self=_median)
@@ -132,8 +132,8 @@ for _key in ("median.dim", "nanmedian.dim", "kthvalue", "mode"):
 
 
 # ---- running folds -----------------------------------------------------------------------------
-def _added_at_places(g, self_shape, dim, result1):
-    return _to_places(g, self_shape, dim, result1)
+def _added_at_positions(g, self_shape, dim, result1):
+    return _to_positions(g, self_shape, dim, result1)
 
 
 def _backwards(t, dim):
@@ -196,6 +196,6 @@ def _from_the_end(g, counted, self, result, dim):
 
 
 rule("cumprod", self=_cumprod)
-rule("cummax", self=_added_at_places)
-rule("cummin", self=_added_at_places)
+rule("cummax", self=_added_at_positions)
+rule("cummin", self=_added_at_positions)
 rule("logcumsumexp", self=_logcumsumexp)

@@ -53,11 +53,11 @@ class BatchLevel(Level):
         facts = {"_level": self, "_inner": inner, "_batched": batched}
         return _core.make_level(inner, self.number, batched, facts, base)
 
-    def placed(self, inner: Tensor, place: int) -> Tensor:
+    def placed(self, inner: Tensor, index: int) -> Tensor:
         """A batch that was given to vmap with its samples along this dimension."""
         tensor = self.wrap(inner, True)
-        if place:
-            tensor.__dict__["_place"] = place
+        if index:
+            tensor.__dict__["_batch_dim"] = index
         return tensor
 
     def unwrap(self, value):

@@ -68,8 +68,8 @@ def _placed(argument, value, flag):
     """A batch as it was given to vmap, and which of its dimensions runs over the samples."""
     if not flag:
         return value, None
-    place = argument.__dict__.get("_place", 0)
-    return (value.movedim(0, place) if place else value), place
+    index = argument.__dict__.get("_batch_dim", 0)
+    return (value.movedim(0, index) if index else value), index
 
 
 def _wrapped(level, output):
@@ -89,15 +89,15 @@ def _with_dims(cls, level, result):
             + (f" of {len(result)}" if isinstance(result, tuple) else ""))
     output, out_dims = result
     flat, spec = tree_flatten(output)
-    places = spread(out_dims, spec)
-    if places is None:
+    indices = spread(out_dims, spec)
+    if indices is None:
         raise RuntimeError(
             f"{cls.__name__}.vmap() returned an incompatible (output, out_dims) tuple: "
             f"out_dims={out_dims} does not have the structure of the output, {spec}. Return one "
             "int or None for all outputs, or the output's structure with one for each tensor")
     return tree_unflatten([
-        level.wrap(v.movedim(place, 0) if place else v, place is not None)
-        if isinstance(v, Tensor) else v for v, place in zip(flat, places, strict=True)], spec)
+        level.wrap(v.movedim(index, 0) if index else v, index is not None)
+        if isinstance(v, Tensor) else v for v, index in zip(flat, indices, strict=True)], spec)
 
 
 # ---- methods on samples ------------------------------------------------------------------------
@@ -193,11 +193,11 @@ class _Keeper:
     def __init__(self, cls, args) -> None:
         self.cls = cls
         #: For each leaf its argument; None for leaves in structures, which have no gradient.
-        self.places: list[int | None] = []
+        self.indices: list[int | None] = []
         self.count = len(args)
         for number, argument in enumerate(args):
             leaves, spec = tree_flatten(argument)
-            self.places.extend([number if spec.type is None else None] * len(leaves))
+            self.indices.extend([number if spec.type is None else None] * len(leaves))
 
     def set_up(self, ctx, given, returned, flat, outputs) -> None:
         """Let the user's setup_context fill a context of samples."""
@@ -219,12 +219,12 @@ class _Keeper:
 
     def by_leaf(self, values):
         """Values of arguments for each leaf."""
-        return [None if n is None or n >= len(values) else values[n] for n in self.places]
+        return [None if n is None or n >= len(values) else values[n] for n in self.indices]
 
     def by_argument(self, values, missing=None):
         """Values of leaves for each argument."""
         found = [missing] * self.count
-        for place, value in zip(self.places, values, strict=True):
-            if place is not None:
-                found[place] = value
+        for index, value in zip(self.indices, values, strict=True):
+            if index is not None:
+                found[index] = value
         return found

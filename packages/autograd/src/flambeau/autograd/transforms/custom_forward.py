@@ -155,13 +155,13 @@ def _paired(cls, level, args, given, pair, dirty):
     if not isinstance(output, Tensor):
         return output
     primals, tangents = given
-    place = _place(output, primals)
-    if place is not None and any(output is d for d in dirty):
-        return _rewritten(cls, level, args[place], output, tangents[place], tangent)
+    index = _index_of(output, primals)
+    if index is not None and any(output is d for d in dirty):
+        return _rewritten(cls, level, args[index], output, tangents[index], tangent)
     base = None
-    if place is not None and tangents[place] is not None and tangent is not None:
-        _check_view(cls, primals[place], tangents[place], output, tangent)
-        base = args[place]
+    if index is not None and tangents[index] is not None and tangent is not None:
+        _check_view(cls, primals[index], tangents[index], output, tangent)
+        base = args[index]
     dual = level.wrap(output, tangent, base)
     return _with_history(level, output, dual)
 
@@ -172,7 +172,7 @@ def _with_history(level, output, dual):
     return dual
 
 
-def _place(output, primals):
+def _index_of(output, primals):
     """Which input an output is, or shows a part of."""
     for i, primal in enumerate(primals):
         if output is primal:

@@ -71,10 +71,10 @@ def check_real(tensors, what: str, which: str) -> None:
     Raises:
         RuntimeError: one is complex.
     """
-    for place, value in enumerate(tensors):
+    for index, value in enumerate(tensors):
         if value.is_complex():
             raise RuntimeError(
-                f"{what}: Expected all {which} to be real, but number {place} is {value.dtype}: "
+                f"{what}: Expected all {which} to be real, but number {index} is {value.dtype}: "
                 "differentiate by flambeau.view_as_real(z), and return that of complex results")
 
 

@@ -122,7 +122,7 @@ def _tied(names, values) -> dict:
 
 
 class _Swap:
-    """A tensor in the place of a parameter, a buffer or an attribute, until it is undone."""
+    """A tensor instead of a parameter, a buffer or an attribute, until it is undone."""
 
     def __init__(self, module, name: str, value):
         path, _, self.key = name.rpartition(".")

@@ -40,14 +40,14 @@ def _of_level(tensor, number: int, is_tracked: bool) -> str:
                         _shown(inner, number - 1, is_tracked))
     if not is_batch:
         return _shown(inner, number - 1, is_tracked)
-    place = facts.get("_place", 0)
-    if place:
+    index = facts.get("_batch_dim", 0)
+    if index:
         STATE.depth, before = facts["_level"].number - 1, STATE.depth
         try:
-            inner = inner.movedim(0, place)
+            inner = inner.movedim(0, index)
         finally:
             STATE.depth = before
-    return _wrapped("BatchedTensor", f"lvl={number}, bdim={place}",
+    return _wrapped("BatchedTensor", f"lvl={number}, bdim={index}",
                     _shown(inner, number - 1, is_tracked))
 
 

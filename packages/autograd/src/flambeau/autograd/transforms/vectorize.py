@@ -207,30 +207,30 @@ def _run(func, randomness, out_dims, values, dims, spec, size, kwargs):
             outputs = func(*tree_unflatten(inside, spec), **kwargs)
         flat, out_spec = tree_flatten(outputs)
         alone = isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
-        places = spread(out_dims[0] if alone else out_dims, out_spec)
-        if places is None:
+        indices = spread(out_dims[0] if alone else out_dims, out_spec)
+        if indices is None:
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with "
                 f"the structure of outputs. out_dims has structure {tree_flatten(out_dims)[1]} "
                 f"but outputs has structure {out_spec}.")
-        pairs = [level.unwrap(_checked_output(func, v, place))
-                 for v, place in zip(flat, places, strict=True)]
-    whole = [_whole(func, out_dims, v, batched, place, size)
-             for (v, batched), place in zip(pairs, places, strict=True)]
-    return whole, places, out_spec
+        pairs = [level.unwrap(_checked_output(func, v, index))
+                 for v, index in zip(flat, indices, strict=True)]
+    whole = [_whole(func, out_dims, v, batched, index, size)
+             for (v, batched), index in zip(pairs, indices, strict=True)]
+    return whole, indices, out_spec
 
 
-def _checked_output(func, value, place):
-    if place is not None and not isinstance(value, Tensor):
+def _checked_output(func, value, index):
+    if index is not None and not isinstance(value, Tensor):
         raise ValueError(
             f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type "
             f"{type(value)}. Did you mean to set out_dims= to None for output?")
     return value
 
 
-def _whole(func, out_dims, value, batched, place, size):
+def _whole(func, out_dims, value, batched, index, size):
     """An output with its batch in front; one that all samples share is repeated."""
-    if place is None:
+    if index is None:
         if batched:
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): out_dims=None was given for an "
@@ -239,24 +239,24 @@ def _whole(func, out_dims, value, batched, place, size):
     return value if batched else value.expand(size, *value.shape)
 
 
-def _moved_back(value, place, given):
+def _moved_back(value, index, given):
     """The batch where it is wanted; an input that comes back as it was is itself."""
-    if not place:
+    if not index:
         return value
-    back = given.get((id(value), place))
-    return value.movedim(0, place) if back is None else back
+    back = given.get((id(value), index))
+    return value.movedim(0, index) if back is None else back
 
 
 def _joined(rows, given):
     """The outputs of all chunks; ``given`` are the inputs by what they were moved to and whence."""
-    first, places, spec = rows[0]
+    first, indices, spec = rows[0]
     if len(rows) == 1:
-        return tree_unflatten([_moved_back(v, place, given)
-                               for v, place in zip(first, places, strict=True)], spec)
+        return tree_unflatten([_moved_back(v, index, given)
+                               for v, index in zip(first, indices, strict=True)], spec)
     columns = zip(*[row[0] for row in rows], strict=True)
-    return tree_unflatten([_joined_column(column, place)
-                           for column, place in zip(columns, places, strict=True)], spec)
+    return tree_unflatten([_joined_column(column, index)
+                           for column, index in zip(columns, indices, strict=True)], spec)
 
 
-def _joined_column(column, place):
-    return column[0] if place is None else _moved_back(ops.cat(list(column), 0), place, {})
+def _joined_column(column, index):
+    return column[0] if index is None else _moved_back(ops.cat(list(column), 0), index, {})

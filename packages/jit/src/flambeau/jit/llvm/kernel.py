@@ -237,7 +237,7 @@ def _needed(program: Program, roots: Sequence[int]) -> list[int]:
 
 
 def _driver(segment: _Segment) -> str:
-    """The entry point: finds the place of each stretch and runs it."""
+    """The entry point: finds where each stretch begins and runs it."""
     layout = Layout(len(segment.dtypes), len(segment.region.scalars))
     out = Emitter()
     bases = [_word(out, k, "ptr") for k in range(layout.operands)]
@@ -288,10 +288,10 @@ def _offsets(out: Emitter, layout: Layout, dims: str) -> list[str]:
     start = out.add(f"add i64 {out.add(f'mul i64 %d, {layout.record}')}, {layout.outer}")
     size = _word(out, start)
     out.line(f"%r.next = udiv i64 %r, {size}")
-    place = out.add(f"sub i64 %r, {out.add(f'mul i64 %r.next, {size}')}")
+    position = out.add(f"sub i64 %r, {out.add(f'mul i64 %r.next, {size}')}")
     for k, name in enumerate(names):
         stride = _word(out, out.add(f"add i64 {start}, {k + 1}"))
-        out.line(f"{name}.next = add i64 {name}, {out.add(f'mul i64 {place}, {stride}')}")
+        out.line(f"{name}.next = add i64 {name}, {out.add(f'mul i64 {position}, {stride}')}")
     out.line("%d.next = add i64 %d, 1")
     out.line("br label %dim")
     return names
@@ -303,21 +303,21 @@ def _load_scalars(out: Emitter, segment: _Segment, layout: Layout) -> list[str]:
     for number, (_, kind) in enumerate(segment.region.scalars):
         parts = 2 if kind in ("c64", "c128") else 1
         for part in range(parts):
-            place = layout.scalar + 2 * number + part
-            arguments.append(_scalar(out, kind, place))
+            position = layout.scalar + 2 * number + part
+            arguments.append(_scalar(out, kind, position))
     return arguments
 
 
-def _scalar(out: Emitter, kind: str, place: int) -> str:
+def _scalar(out: Emitter, kind: str, position: int) -> str:
     if kind in ("i64", "bool"):
-        word = _word(out, place)
+        word = _word(out, position)
         return f"i64 {word}" if kind == "i64" else f"i1 {out.add(f'icmp ne i64 {word}, 0')}"
-    wide = _word(out, place, "double")
+    wide = _word(out, position, "double")
     if kind in ("f64", "c128"):
         return f"double {wide}"
     return f"float {out.convert('f64', 'f32', wide)}"
 
 
-def _word(out: Emitter, place: int | str, kind: str = "i64") -> str:
-    address = out.add(f"getelementptr i64, ptr %words, i64 {place}")
+def _word(out: Emitter, position: int | str, kind: str = "i64") -> str:
+    address = out.add(f"getelementptr i64, ptr %words, i64 {position}")
     return out.add(f"load {kind}, ptr {address}")

@@ -22,7 +22,7 @@ def fusion(graph: Graph) -> Graph:
     """Replace regions of two nodes and more by ``fused`` nodes that hold them as their body."""
     groups = _Grouping(graph)
     for node in graph.nodes:
-        groups.place(node)
+        groups.add(node)
     wanted = _wanted_outside(graph, groups.group)
     nodes = [_fuse(graph, group.nodes, wanted) for group in groups.in_order()]
     return replace(graph, nodes=nodes)
@@ -42,7 +42,7 @@ class _Grouping:
         self.group: dict[Node, _Group] = {}
         self.before = _random_order(graph)
 
-    def place(self, node: Node) -> None:
+    def add(self, node: Node) -> None:
         """Put a node into a group of its own, then merge it with those it reads from."""
         fits = node.body is None and can_lower(node)
         shape = (*node.outputs[0].shape, node.outputs[0].device) if fits else None

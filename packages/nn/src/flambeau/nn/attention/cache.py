@@ -264,7 +264,7 @@ class KeyValueCache:
 
     @property
     def length(self) -> int:
-        """Positions that all layers have seen: the place of the next token."""
+        """Positions that all layers have seen: the index of the next token."""
         return self.layers[-1].length
 
     @property

@@ -96,13 +96,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         columns = wanted.clone()
         output = flambeau.zeros_like(wanted, dtype=input_.dtype)
         for i, (start, stop) in enumerate(pairwise(self.cutoffs)):
-            places = ((wanted >= start) & (wanted < stop)).nonzero().squeeze(1)
-            if places.numel():
-                columns = columns.index_fill(0, places, self.shortlist_size + i)
-                scores = F.log_softmax(self.tail[i](rows.index_select(0, places)), 1)
-                inside = wanted.index_select(0, places) - start
+            indices = ((wanted >= start) & (wanted < stop)).nonzero().squeeze(1)
+            if indices.numel():
+                columns = columns.index_fill(0, indices, self.shortlist_size + i)
+                scores = F.log_softmax(self.tail[i](rows.index_select(0, indices)), 1)
+                inside = wanted.index_select(0, indices) - start
                 chosen = scores.gather(1, inside.unsqueeze(1)).squeeze(1)
-                output = output.index_copy(0, places, chosen)
+                output = output.index_copy(0, indices, chosen)
         head = F.log_softmax(self.head(rows), 1)
         output = output + head.gather(1, columns.unsqueeze(1)).squeeze(1)
         return _Result(output.reshape(target_.shape), -output.mean())

@@ -207,7 +207,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The greatest value of windows whose places are drawn at random, about evenly spread.
+    """The greatest value of windows whose positions are drawn at random, about evenly spread.
 
     Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``; output ``(N, C, *output_size)`` or
     ``(N, C, floor(H*ratio), floor(W*ratio))``.
@@ -236,7 +236,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The greatest value of windows of a volume whose places are drawn at random.
+    """The greatest value of windows of a volume whose positions are drawn at random.
 
     The arguments are those of ``FractionalMaxPool2d``, with one number for all dimensions or
     three.

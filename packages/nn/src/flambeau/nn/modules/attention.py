@@ -28,7 +28,7 @@ class MultiheadAttention(Module):
     side, go through one more projection (Vaswani et al., Attention Is All You Need, 2017).
 
     Shapes: ``query`` ``(L, N, embed_dim)``, ``key`` ``(S, N, kdim)``, ``value`` ``(S, N, vdim)``;
-    with ``batch_first`` the first two dimensions change places; without a batch there is no
+    with ``batch_first`` the first two dimensions are swapped; without a batch there is no
     ``N``. ``in_proj_weight`` ``(3 * embed_dim, embed_dim)``, or where ``kdim`` or ``vdim`` differ
     ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight``, each ``(embed_dim, features)``.
 

@@ -48,7 +48,7 @@ class _ConvTransposeNd(_ConvNd):
         Args:
             input: With or without a batch dimension.
             output_size: Which of the sizes that a convolution of this stride maps to the input's
-                the output has; it takes the place of ``output_padding``.
+                the output has; it replaces ``output_padding``.
 
         Raises:
             ValueError: A convolution does not map this size to the input's.

@@ -267,6 +267,6 @@ def _describe(value: Any) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    place = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
+    device = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
     size = "x".join(map(str, value.shape))
-    return f"{kind} containing: [{value.dtype} of size {size}{place}]"
+    return f"{kind} containing: [{value.dtype} of size {size}{device}]"

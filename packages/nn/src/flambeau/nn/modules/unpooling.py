@@ -1,4 +1,4 @@
-"""Undoing max pooling: values back to the places they were found at."""
+"""Undoing max pooling: values back to the positions they were found at."""
 
 from __future__ import annotations
 

@@ -135,5 +135,5 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """
     if permutation is None:
         return None
-    places = flambeau.arange(permutation.numel(), device=permutation.device)
-    return flambeau.empty_like(permutation).scatter_(0, permutation, places.to(permutation.dtype))
+    indices = flambeau.arange(permutation.numel(), device=permutation.device)
+    return flambeau.empty_like(permutation).scatter_(0, permutation, indices.to(permutation.dtype))

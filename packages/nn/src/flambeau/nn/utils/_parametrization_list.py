@@ -88,15 +88,15 @@ class ParametrizationList(ModuleList):
         """What the parametrized tensor is computed from."""
         if self.is_tensor:
             return [self.original]
-        return [getattr(self, f"original{place}") for place in range(self.ntensors)]
+        return [getattr(self, f"original{index}") for index in range(self.ntensors)]
 
     def _register_several(self, original: Tensor, start: Any) -> None:
         learned = isinstance(original, Parameter)
-        for place, part in enumerate(_tensors(start)):
+        for index, part in enumerate(_tensors(start)):
             part = part.detach()
             if learned:
                 part = Parameter(part, original.requires_grad)
-            register(self, f"original{place}", part)
+            register(self, f"original{index}", part)
 
 
 def _inverted(parametrizations: Iterable[Any], value: Any, strict: bool) -> Any:

@@ -74,9 +74,9 @@ def pack_padded_sequence(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
             f"You can pass `enforce_sorted=False` to pack_padded_sequence; got {lengths.tolist()}"
         )
-    sizes, places = _layout(lengths, int(lengths[0]))
+    sizes, indices = _layout(lengths, int(lengths[0]))
     rows = input.reshape(input.shape[0] * input.shape[1], *input.shape[2:])
-    return PackedSequence(rows.index_select(0, places.to(input.device)), sizes, order)
+    return PackedSequence(rows.index_select(0, indices.to(input.device)), sizes, order)
 
 
 def pad_packed_sequence(
@@ -117,11 +117,11 @@ def pad_packed_sequence(
             )
         steps = total_length
     lengths = (sizes.unsqueeze(1) > flambeau.arange(batch)).sum(0)
-    places = _layout(lengths, sizes.shape[0])[1].to(data.device)
+    indices = _layout(lengths, sizes.shape[0])[1].to(data.device)
     whole = flambeau.full(
         (steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device
     )
-    padded = whole.index_copy(0, places, data).reshape(steps, batch, *data.shape[1:])
+    padded = whole.index_copy(0, indices, data).reshape(steps, batch, *data.shape[1:])
     if back is not None:
         padded, lengths = padded.index_select(1, back), lengths[back.cpu()]
     return (padded.transpose(0, 1) if batch_first else padded), lengths
@@ -159,8 +159,8 @@ def _check_lengths(input: Tensor, lengths: Tensor) -> None:
 def _layout(lengths: Tensor, steps: int) -> tuple[Tensor, Tensor]:
     """How many sequences have each step, and the rows of ``[steps * batch]`` that are elements."""
     present = flambeau.arange(steps).unsqueeze(1) < lengths
-    places = present.reshape(-1).nonzero().squeeze(1)
-    return present.sum(1), places
+    indices = present.reshape(-1).nonzero().squeeze(1)
+    return present.sum(1), indices
 
 
 # ---- lists of sequences --------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Args:
         module: The module that has the weight.
         name: The name of the weight.
-        dim: There is one norm for each place along this dimension; None for one norm of all.
+        dim: There is one norm for each index along this dimension; None for one norm of all.
 
     Returns:
         The module.

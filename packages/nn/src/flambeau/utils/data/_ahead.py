@@ -167,7 +167,7 @@ class Ahead:
             reason = self._pool.check(worker)
             if reason is not None:
                 self._fail(worker, reason, jobs)
-            ticks, _, _ = self._pool.place(worker)
+            ticks, _, _ = self._pool.position(worker)
             idle = self._watch.idle_polls(worker, ticks) * POLL_SECONDS
             if load and not self._timeout and idle >= STUCK_SECONDS:
                 self._fail(

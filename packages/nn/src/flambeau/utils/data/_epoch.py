@@ -127,8 +127,8 @@ def _tensor_of(state: list[int]) -> Any:
 
 
 def _numpy_state() -> list[Any]:
-    kind, words, place, has_gauss, gauss = sys.modules["numpy"].random.get_state()
-    return [str(kind), words.tolist(), int(place), int(has_gauss), float(gauss)]
+    kind, words, position, has_gauss, gauss = sys.modules["numpy"].random.get_state()
+    return [str(kind), words.tolist(), int(position), int(has_gauss), float(gauss)]
 
 
 def _set_numpy_state(state: list[Any]) -> None:

@@ -22,7 +22,7 @@ from .dataset import (
 )
 
 Gather = Callable[[Tensor], Tensor | list[Tensor]]
-Tick = Callable[[int], None]  # told the place in the batch of what is loaded next
+Tick = Callable[[int], None]  # told the position in the batch of what is loaded next
 
 
 class Job(NamedTuple):
@@ -30,7 +30,7 @@ class Job(NamedTuple):
 
     Attributes:
         epoch: Which run through the data this is, in this process.
-        number: The batch's place in the epoch.
+        number: The batch's position in the epoch.
         seed: The epoch's seed.
         indices: Which samples; ``None`` for the next ones of an iterable dataset.
         skip: Batches of an iterable dataset to pass over first.
@@ -134,7 +134,7 @@ class Fetcher:
         Args:
             job: Which.
             streams: Where random numbers come from meanwhile.
-            tick: Called before each sample, and before collating, with its place in the batch.
+            tick: Called before each sample, and before collating, with its position in the batch.
         """
         if self.mode == "rows":
             return self.gather(job.indices)
@@ -160,10 +160,10 @@ class Fetcher:
         elif isinstance(indices, list):
             size = len(self.dataset)
             try:
-                places = [check_index(operator.index(index), size) for index in indices]
+                positions = [check_index(operator.index(index), size) for index in indices]
             except TypeError:  # slices, for example, which the dataset may well take
                 return self.collate_fn(self._read_each(indices, None, None))
-            indices = flambeau.tensor(places, dtype=flambeau.int64)
+            indices = flambeau.tensor(positions, dtype=flambeau.int64)
         return self._gather(indices)
 
     def _read(self, indices: Any, streams: Streams | None, tick: Tick | None) -> Any:
@@ -181,11 +181,11 @@ class Fetcher:
         samples = []
         index = None
         try:
-            for place, index in enumerate(indices):
+            for position, index in enumerate(indices):
                 if streams is not None:
-                    streams.place(place)
+                    streams.position(position)
                 if tick is not None:
-                    tick(place)
+                    tick(position)
                 samples.append(dataset[index])
         except Exception as error:
             error.add_note(f"while loading sample {index!r} of {type(dataset).__name__}")
@@ -223,13 +223,13 @@ class Fetcher:
     def _take(self, number: int, streams: Streams | None, tick: Tick | None) -> list[Any]:
         """Up to a batch of samples from the stream."""
         samples: list[Any] = []
-        for place in range(self.batch_size or 1):
-            _step(place, streams, tick)
+        for position in range(self.batch_size or 1):
+            _step(position, streams, tick)
             try:
                 sample = next(self._stream, END)
             except Exception as error:
                 kind = type(self.dataset).__name__
-                error.add_note(f"while loading sample {place} of batch {number} of {kind}")
+                error.add_note(f"while loading sample {position} of batch {number} of {kind}")
                 raise
             if sample is END:
                 self._stream = iter(())  # asked again, some iterators do not stay at their end
@@ -238,9 +238,9 @@ class Fetcher:
         return samples
 
 
-def _step(place: int, streams: Streams | None, tick: Tick | None) -> None:
-    """Before what is at this place of the batch: start its stream, and tell."""
+def _step(position: int, streams: Streams | None, tick: Tick | None) -> None:
+    """Before what is at this position of the batch: start its stream, and tell."""
     if streams is not None:
-        streams.place(place)
+        streams.position(position)
     if tick is not None:
-        tick(place)
+        tick(position)

@@ -38,7 +38,7 @@ class Setup:
 
 
 class Failure(NamedTuple):
-    """An exception in the place of a batch, and the traceback text if it is from a process."""
+    """An exception instead of a batch, and the traceback text if it is from a process."""
 
     error: BaseException
     traceback: str | None = None
@@ -67,7 +67,7 @@ class Pool(Protocol):
 
     def receive(self, seconds: float) -> Message | None: ...
 
-    def place(self, worker: int) -> tuple[int, int, int]: ...
+    def position(self, worker: int) -> tuple[int, int, int]: ...
 
     def name(self, worker: int) -> str: ...
 
@@ -96,15 +96,15 @@ class Watch:
 
 def where(pool: Pool, worker: int, jobs: dict[int, Any]) -> str:
     """What a worker is doing: the sample, or the stage of the batch."""
-    _, number, place = pool.place(worker)
+    _, number, position = pool.position(worker)
     job = jobs.get(number)
     if job is None:
         return "between two batches" if number >= 0 else _STARTING
     indices = job.indices
-    if place == COLLATE:
+    if position == COLLATE:
         return f"in collate_fn of batch {number}"
-    if isinstance(indices, list) and 0 <= place < len(indices):
-        return f"at sample {indices[place]!r} (place {place} of batch {number})"
+    if isinstance(indices, list) and 0 <= position < len(indices):
+        return f"at sample {indices[position]!r} (position {position} of batch {number})"
     if indices is not None and not hasattr(indices, "__len__"):
         return f"at sample {indices!r} (batch {number})"
     return f"at batch {number}"

@@ -20,7 +20,7 @@ from ._seeding import Streams
 from ._shared import Packed, make_file, map_file
 from ._worker_seeds import initialize, start_process
 
-FIELDS = 4  # numbers per worker on the board: ticks, batch, place, whether to stop
+FIELDS = 4  # numbers per worker on the board: ticks, batch, position, whether to stop
 _STEP = 1 << 16  # sizes of slots are multiples of this, so that similar batches fit the same
 
 
@@ -87,10 +87,10 @@ class _Worker:
             except Exception as error:
                 self.failure = self._failure(error)
 
-    def tick(self, place: int) -> None:
+    def tick(self, position: int) -> None:
         """Tell the main process how far this worker is."""
         board, first = self.board, self.first
-        board[first + 2] = place
+        board[first + 2] = position
         board[first] += 1
         if board[first + 3]:
             raise Abandoned

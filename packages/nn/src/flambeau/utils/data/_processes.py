@@ -150,11 +150,11 @@ class ProcessPool:
             self._lost.add(worker)
             self._poll.unregister(self._channels[worker].fileno())
 
-    def place(self, worker: int) -> tuple[int, int, int]:
-        """How often a worker has got on, at which batch and place it is."""
+    def position(self, worker: int) -> tuple[int, int, int]:
+        """How often a worker has got on, at which batch and position it is."""
         first = worker * FIELDS
-        ticks, number, place = self._board[first : first + 3]
-        return ticks, number, place
+        ticks, number, position = self._board[first : first + 3]
+        return ticks, number, position
 
     def name(self, worker: int) -> str:
         """What errors call a worker."""

@@ -59,10 +59,10 @@ def rewound(state: tuple[int, ...]) -> tuple[int, ...]:
     Source: Matsumoto and Nishimura, *Mersenne Twister* (1998), whose recurrence is solved for the
     oldest word. The low 31 bits of the first word are lost, which no number depends on.
     """
-    place = state[-1] - _DRAWN
-    if place > 0:
-        return (*state[:-1], place)
-    return (*_untwisted(list(state[:-1])), place + _WORDS)
+    position = state[-1] - _DRAWN
+    if position > 0:
+        return (*state[:-1], position)
+    return (*_untwisted(list(state[:-1])), position + _WORDS)
 
 
 def _untwisted(words: list[int]) -> list[int]:

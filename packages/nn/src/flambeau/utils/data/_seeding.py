@@ -1,7 +1,7 @@
 """Random numbers inside datasets: streams that do not depend on who loads what, and when.
 
 The default generator is seeded for every sample, from the seed of the epoch and from the sample's
-place in it (number of the batch, place in the batch), so that a sample that is drawn twice is
+position in it (number of the batch, position in the batch), so that a sample that is drawn twice is
 augmented in two ways. Python's and NumPy's global streams, which take longer to seed, are seeded
 for every batch. A stream that ``worker_init_fn`` has seeded is left to the user.
 """
@@ -19,12 +19,12 @@ from ._python_stream import PythonStream
 
 _MASK = (1 << 64) - 1
 _SEED_MASK = (1 << 63) - 1  # a seed fits into int64: samples put their initial_seed() into tensors
-COLLATE = (1 << 32) - 1  # the place of ``collate_fn``, after those of all samples
+COLLATE = (1 << 32) - 1  # the position of ``collate_fn``, after those of all samples
 
 
-def mix(seed: int, place: int) -> int:
-    """A seed of 64 bits from a seed and a place (splitmix64, Steele et al. 2014)."""
-    z = (seed + 0x9E3779B97F4A7C15 * (place + 1)) & _MASK
+def mix(seed: int, position: int) -> int:
+    """A seed of 64 bits from a seed and a position (splitmix64, Steele et al. 2014)."""
+    z = (seed + 0x9E3779B97F4A7C15 * (position + 1)) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
     return z ^ (z >> 31)
@@ -81,10 +81,10 @@ class Streams:
         if self._everywhere and not self._left.numpy and "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(self._first & 0xFFFFFFFF)
 
-    def place(self, place: int) -> None:
+    def position(self, position: int) -> None:
         """Start the stream of a sample in this batch."""
         if not self._left.generator:
-            self._generator.manual_seed((self._first + place) & _SEED_MASK)
+            self._generator.manual_seed((self._first + position) & _SEED_MASK)
 
     def leave(self, seeded: SeededStreams) -> None:
         """Start these streams no more: the user has seeded them."""

@@ -64,17 +64,17 @@ class Packed:
         self.structure = stream.getvalue()
 
     def _add(self, array: Tensor) -> int:
-        place = self.size
-        self._arrays.append((place, array))
+        offset = self.size
+        self._arrays.append((offset, array))
         self.size += -(-array.numel() * array.dtype.itemsize // _ALIGN) * _ALIGN
-        return place
+        return offset
 
     def write(self, slot: mmap.mmap) -> None:
         """Copy the arrays into a slot."""
-        for place, array in self._arrays:
+        for offset, array in self._arrays:
             if array.numel():
                 flat = flambeau.frombuffer(
-                    slot, dtype=array.dtype, count=array.numel(), offset=place
+                    slot, dtype=array.dtype, count=array.numel(), offset=offset
                 )
                 flat.view(array.shape).copy_(array)
 
@@ -87,9 +87,9 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is Tensor and obj.device.type == "cpu":
             array = obj.detach()
-            place = self._add(array)
+            offset = self._add(array)
             needs_grad = obj.requires_grad and obj.is_leaf
-            return _tensor_at, (place, obj.dtype.name, tuple(array.shape), needs_grad)
+            return _tensor_at, (offset, obj.dtype.name, tuple(array.shape), needs_grad)
         if type(obj).__module__ == "numpy" and _is_plain(obj):
             flat = sys.modules["numpy"].ascontiguousarray(obj).reshape(-1).view("u1")
             array = over_buffer(flat, flambeau.uint8)
@@ -105,7 +105,7 @@ def _is_plain(array: Any) -> bool:
 # ---- reading ---------------------------------------------------------------------------
 
 
-def _tensor_at(place: int, dtype: str, shape: tuple[int, ...], requires_grad: bool) -> Tensor:
+def _tensor_at(offset: int, dtype: str, shape: tuple[int, ...], requires_grad: bool) -> Tensor:
     """A tensor over the slot that is being read."""
     count = 1
     for size in shape:
@@ -114,18 +114,18 @@ def _tensor_at(place: int, dtype: str, shape: tuple[int, ...], requires_grad: bo
     if not count:
         made = flambeau.empty(shape, dtype=kind)
     else:
-        flat = flambeau.frombuffer(_context.memory, dtype=kind, count=count, offset=place)
+        flat = flambeau.frombuffer(_context.memory, dtype=kind, count=count, offset=offset)
         made = flat.view(shape)
         if _context.copy:
             made = made.clone()
     return made.requires_grad_() if requires_grad else made
 
 
-def _array_at(place: int, dtype: str, size: int, shape: tuple[int, ...]) -> Any:
+def _array_at(offset: int, dtype: str, size: int, shape: tuple[int, ...]) -> Any:
     """A NumPy array over the slot that is being read."""
     import numpy
 
-    memory = _context.memory[place : place + size]
+    memory = _context.memory[offset : offset + size]
     made = numpy.frombuffer(memory, dtype=dtype).reshape(shape)
     return made.copy() if _context.copy else made
 

@@ -55,10 +55,10 @@ class ThreadPool:
         except Empty:
             return None
 
-    def place(self, worker: int) -> tuple[int, int, int]:
-        """How often a worker has got on, at which batch and place it is."""
+    def position(self, worker: int) -> tuple[int, int, int]:
+        """How often a worker has got on, at which batch and position it is."""
         board = self._boards[worker]
-        return board.ticks, board.number, board.place
+        return board.ticks, board.number, board.position
 
     def name(self, worker: int) -> str:
         """What errors call a worker."""
@@ -75,11 +75,11 @@ class _Board:
     def __init__(self) -> None:
         self.ticks = 0
         self.number = -1
-        self.place = -1
+        self.position = -1
         self.stopped = False
 
-    def tick(self, place: int) -> None:
-        self.place = place
+    def tick(self, position: int) -> None:
+        self.position = position
         self.ticks += 1
         if self.stopped:
             raise Abandoned
@@ -127,7 +127,8 @@ def _work(
 def _copy(fetcher: Fetcher) -> Fetcher:
     """A fetcher with a stream of its own over the same dataset.
 
-    An iterable dataset is copied, as it is for processes: iterators often keep their place in it.
+    An iterable dataset is copied, as it is for processes: iterators often keep their position in
+    it.
     """
     other = Fetcher.__new__(Fetcher)
     other.__dict__.update(fetcher.__getstate__())

@@ -60,8 +60,8 @@ def initialize(init: Callable[[int], Any], worker: int, everywhere: bool) -> See
 
 
 def _numpy_words() -> Words:
-    _, words, place, *_ = sys.modules["numpy"].random.get_state()
-    return (*words.tolist(), int(place))
+    _, words, position, *_ = sys.modules["numpy"].random.get_state()
+    return (*words.tolist(), int(position))
 
 
 def _only_drawn(before: Words, after: Words) -> bool:

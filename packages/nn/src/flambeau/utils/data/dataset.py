@@ -105,8 +105,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         if type(self).__getitem__ is not TensorDataset.__getitem__:
             return [self[index] for index in indices]
         size = len(self)
-        places = [check_index(index, size) for index in indices]
-        columns = self.gather(flambeau.tensor(places, dtype=flambeau.int64))
+        positions = [check_index(index, size) for index in indices]
+        columns = self.gather(flambeau.tensor(positions, dtype=flambeau.int64))
         return list(zip(*[column.unbind(0) for column in columns], strict=True))
 
     def gather(self, index: Tensor) -> list[Tensor]:
@@ -135,8 +135,8 @@ class StackDataset(Dataset[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
             raise ValueError(
-                "StackDataset() takes datasets by place (samples are tuples) or by name (samples "
-                f"are dicts), not {'both' if args else 'none'}"
+                "StackDataset() takes datasets by position (samples are tuples) or by name "
+                f"(samples are dicts), not {'both' if args else 'none'}"
             )
         self.datasets = args or kwargs
         sizes = [len(dataset) for dataset in self._parts()]

@@ -24,7 +24,7 @@ def pad_collate(
     ``functools.partial(pad_collate, padding_value=-1)``.
 
     Args:
-        batch: The samples; tensors at the same place have the same number of dimensions.
+        batch: The samples; tensors at the same position have the same number of dimensions.
         padding_value: What fills the rest.
         side: Whether the ``"right"`` or the ``"left"`` of the first dimension is filled; other
             dimensions are filled on the right.
@@ -49,7 +49,7 @@ def pad_collate(
 
 
 def _numbers_to_tensors(sample: Any) -> Any:
-    """The sample with a tensor in the place of each list of numbers."""
+    """The sample with a tensor instead of each list of numbers."""
     if isinstance(sample, Mapping):
         return {key: _numbers_to_tensors(value) for key, value in sample.items()}
     if isinstance(sample, list) and all(isinstance(x, int | float) for x in sample):
@@ -78,8 +78,8 @@ def _stack(
         made = flambeau.full((len(tensors), *size), value, dtype=first.dtype, device=first.device)
         for row, tensor in zip(made, tensors, strict=True):
             start = size[0] - tensor.shape[0] if left else 0
-            place = (slice(start, start + tensor.shape[0]), *map(slice, tensor.shape[1:]))
-            row[place] = tensor
+            position = (slice(start, start + tensor.shape[0]), *map(slice, tensor.shape[1:]))
+            row[position] = tensor
     if not lengths:
         return made
     return made, flambeau.tensor([shape[0] for shape in shapes], dtype=flambeau.int64)

@@ -263,7 +263,7 @@ class OneCycleLR(_WithMomentum):
                 f"step {self.last_epoch} of a schedule of {self.total_steps} steps: raise "
                 "total_steps, or step once a batch"
             )
-        phase, way = self._place()
+        phase, way = self._phase()
         rates = []
         for group in self.optimizer.param_groups:
             rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], way))
@@ -272,7 +272,7 @@ class OneCycleLR(_WithMomentum):
                 self._set_momentum(group, self._between(*ends, way))
         return rates
 
-    def _place(self) -> tuple[dict[str, Any], float]:
+    def _phase(self) -> tuple[dict[str, Any], float]:
         """The phase of this batch, and which part of it is over."""
         start = 0.0
         for phase in self._schedule_phases[:-1]:

@@ -168,28 +168,28 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memor
                 [3, 4]])
     """
     cdef int code = -1 if dtype is None else _unbox_dtype(<PyObject *>dtype)
-    cdef int place = -1 if device is None else _unbox_device(<PyObject *>device)
+    cdef int device_code = -1 if device is None else _unbox_device(<PyObject *>device)
     cdef fl_tensor *t
-    if place < 0 and fl_place and not isinstance(data, Tensor):
-        device, place = get_default_device(), fl_place
-    if type(data) is float and code < 0 and place <= 0 and fl_default_dtype == FL_F32:
+    if device_code < 0 and fl_default_device and not isinstance(data, Tensor):
+        device, device_code = get_default_device(), fl_default_device
+    if type(data) is float and code < 0 and device_code <= 0 and fl_default_dtype == FL_F32:
         t = fl_tensor_empty(FL_F32, 0, 0, NULL)
         (<float *>t.data)[0] = <float><double>data
         result = fl_steal(t)
     elif isinstance(data, Tensor):
         result = _operators["clone"]((<Tensor>data).detach())
-        if code >= 0 or place >= 0:
+        if code >= 0 or device_code >= 0:
             result = result.to(device=device, dtype=dtype)
     elif not isinstance(data, (list, tuple, int, float, complex)) and _is_array(data):
         result = _operators["clone"](_from_array(data))
-        if code >= 0 or place >= 0:
+        if code >= 0 or device_code >= 0:
             result = result.to(device=device, dtype=dtype)
     elif not isinstance(data, (list, tuple, int, float, complex)) and hasattr(data, "_as_tensor"):
         result = _operators["clone"](data._as_tensor(dtype))    # a storage
-        if place >= 0:
+        if device_code >= 0:
             result = result.to(device=device)
     else:
-        result = _from_numbers(_listed(data), code, 0 if place < 0 else place)
+        result = _from_numbers(_listed(data), code, 0 if device_code < 0 else device_code)
     if requires_grad:
         requiring(result, requires_grad)
     return result

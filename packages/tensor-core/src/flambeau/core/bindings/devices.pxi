@@ -4,11 +4,11 @@ import _thread    # not threading, which takes a millisecond to import
 
 cdef extern from *:
     """
-    static __thread int fl_place;       /* where new tensors of a thread go */
+    static __thread int fl_default_device;     /* where new tensors of a thread go */
     """
-    int fl_place
+    int fl_default_device
 
-cdef object _outer = _thread._local()  # the places around every open `with device`
+cdef object _outer = _thread._local()  # the devices around every open `with device`
 
 
 def set_default_device(where):
@@ -24,18 +24,18 @@ def set_default_device(where):
         device(type='meta')
         >>> flambeau.set_default_device(None)
     """
-    global fl_place
-    fl_place = 0 if where is None else _unbox_device(<PyObject *>where)
+    global fl_default_device
+    fl_default_device = 0 if where is None else _unbox_device(<PyObject *>where)
 
 
 def get_default_device():
     """Where new tensors of this thread go when no device is named."""
-    return fl_python_device(fl_place)
+    return fl_python_device(fl_default_device)
 
 
 def _where(device):
     """The device that was named, else the default; None stands for the CPU."""
-    return device if device is not None or fl_place == 0 else get_default_device()
+    return device if device is not None or fl_default_device == 0 else get_default_device()
 
 
 # Types of devices that PyTorch knows: a program may name one before it asks whether it is there.
@@ -117,17 +117,17 @@ cdef class device:
         return device, (str(self),)
 
     def __enter__(self):
-        global fl_place
-        cdef int place = self.found()
-        if not hasattr(_outer, "places"):
-            _outer.places = []
-        _outer.places.append(fl_place)
-        fl_place = place
+        global fl_default_device
+        cdef int code = self.found()
+        if not hasattr(_outer, "devices"):
+            _outer.devices = []
+        _outer.devices.append(fl_default_device)
+        fl_default_device = code
         return self
 
     def __exit__(self, *error):
-        global fl_place
-        fl_place = _outer.places.pop()
+        global fl_default_device
+        fl_default_device = _outer.devices.pop()
 
 
 cdef int _device_type(str name) except -1:

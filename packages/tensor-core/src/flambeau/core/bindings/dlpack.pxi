@@ -84,10 +84,10 @@ cdef void _drop_capsule(object capsule) noexcept:
         m.deleter(m)
 
 
-def _to_dlpack_device(Tensor t not None, tuple place, copy):
-    if place != (1, 0):
+def _to_dlpack_device(Tensor t not None, tuple dl_device, copy):
+    if dl_device != (1, 0):
         raise BufferError(f"__dlpack__(): a tensor on {t.device} cannot be exported to the DLPack "
-                          f"device {place}; only to its own and to (1, 0), the CPU")
+                          f"device {dl_device}; only to its own and to (1, 0), the CPU")
     if copy is False:
         raise BufferError("__dlpack__(): another device needs a copy, but copy=False was given")
     return _operators["to_device"](t, device("cpu"))
@@ -220,7 +220,7 @@ cdef object _from_capsule(object capsule):
 
 cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
     cdef int64_t strides[32]
-    cdef int i, place = 0
+    cdef int i, device_code = 0
     cdef int64_t n = 1, step = 1
     key = (d.dtype.code, d.dtype.bits)
     if d.dtype.lanes != 1 or key not in _code_of_dl:
@@ -228,7 +228,7 @@ cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
     if d.device.device_type not in (1, 2, 3):
         raise BufferError(f"from_dlpack(): device type {d.device.device_type} is not supported")
     if d.device.device_type == 2:
-        place = _device_type("cuda") << 8 | d.device.device_id
+        device_code = _device_type("cuda") << 8 | d.device.device_id
     if d.ndim > FL_MAX_DIMS:
         raise BufferError(f"from_dlpack(): {d.ndim} dimensions; at most {FL_MAX_DIMS}")
     code = _code_of_dl[key]
@@ -239,7 +239,7 @@ cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
         step *= d.shape[i]
         n += (d.shape[i] - 1) * strides[i] if d.shape[i] else 0
     cdef char *p = <char *>d.data + d.byte_offset
-    cdef fl_storage *s = fl_storage_foreign(p, n * fl_itemsize(code), place, <PyObject *>owner,
+    cdef fl_storage *s = fl_storage_foreign(p, n * fl_itemsize(code), device_code, <PyObject *>owner,
                                             readonly)
     cdef fl_tensor *t
     try:

@@ -252,7 +252,7 @@ cdef object _read_backwards(Tensor t, object index):
 
 
 cdef object _forwards(Tensor t, object index):
-    """The same places in forward order, and the dimensions, from the last, that run backwards."""
+    """The same positions in forward order, and the dimensions, from the last, that run backwards."""
     entries = _as_index_tuple(index)
     if any([not (i is None or i is Ellipsis or isinstance(i, slice) or _is_integer(i))
             for i in entries]):
@@ -262,8 +262,9 @@ cdef object _forwards(Tensor t, object index):
     dim = 0
     for i in entries:
         if isinstance(i, slice) and dim < t._ndim and i.step is not None and i.step < 0:
-            places = range(*i.indices(t._shape[dim]))[::-1]
-            i = slice(places.start, places.stop, places.step) if len(places) else slice(0, 0)
+            positions = range(*i.indices(t._shape[dim]))[::-1]
+            i = slice(positions.start, positions.stop,
+                      positions.step) if len(positions) else slice(0, 0)
             turned.append(kept)
         result.append(i)
         dim += rest if i is Ellipsis else _consumed(i)

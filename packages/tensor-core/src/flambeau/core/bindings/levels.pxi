@@ -169,7 +169,7 @@ cdef object _level_text(Tensor t):
 
 # ---- the tape at a level: what dispatch does for plain tensors -------------------------------
 # Called by the level's interposer. Operators that the tape itself runs have to come by it again,
-# so the thread's place in the order of dispatch goes back by one.
+# so the thread's level in the order of dispatch goes back by one.
 def tape_record(op, args, results):
     """Hang a node on the results of a call whose arguments require grad."""
     _tape_step(0, None, op, args, results)

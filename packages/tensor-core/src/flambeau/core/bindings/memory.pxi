@@ -23,7 +23,7 @@ def _place_in_storage(Tensor t not None):
 
 
 def _on_storage(storage not None, dtype not None, tuple shape not None, tuple strides not None,
-                int64_t place):
+                int64_t offset):
     """A tensor over a CPU storage; the geometry must lie inside it."""
     cdef fl_storage *s = <fl_storage *><PyObject *>storage
     cdef int64_t sizes[32]
@@ -35,13 +35,13 @@ def _on_storage(storage not None, dtype not None, tuple shape not None, tuple st
         raise ArgumentError(f"{len(strides)} strides for {n} dimensions; {FL_MAX_DIMS} are the "
                             "limit")
     last = sum([(a - 1) * b for a, b in zip(shape, strides, strict=True)]) + 1
-    if place < 0 or min(shape, default=0) < 0 or min(strides, default=0) < 0 \
-            or 0 not in shape and place + last * fl_itemsize(code) > s.nbytes:
+    if offset < 0 or min(shape, default=0) < 0 or min(strides, default=0) < 0 \
+            or 0 not in shape and offset + last * fl_itemsize(code) > s.nbytes:
         raise ArgumentError(f"shape {shape} and strides {strides} reach outside the storage")
     for i in range(n):
         sizes[i] = shape[i]
         steps[i] = strides[i]
-    return fl_steal(fl_tensor_on(s, code, n, sizes, steps, place))
+    return fl_steal(fl_tensor_on(s, code, n, sizes, steps, offset))
 
 
 # ---- the buffer protocol ---------------------------------------------------------------

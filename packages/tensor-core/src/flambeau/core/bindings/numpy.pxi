@@ -53,7 +53,7 @@ cdef object _from_cuda_interface(object owner, dict face):
     return _from_interface(owner, face, code << 8 | <int>index)
 
 
-cdef object _from_interface(object owner, dict face, int place):
+cdef object _from_interface(object owner, dict face, int device_code):
     cdef int64_t shape[32]
     cdef int64_t strides[32]
     cdef int ndim = len(face["shape"]), i, code
@@ -83,7 +83,7 @@ cdef object _from_interface(object owner, dict face, int place):
         nbytes += (shape[i] - 1) * strides[i] * size if shape[i] else 0
     address, readonly = face["data"]
     cdef char *p = <char *><uintptr_t>(address or 0)
-    cdef fl_storage *s = fl_storage_foreign(p, nbytes if nbytes > 0 else 0, place,
+    cdef fl_storage *s = fl_storage_foreign(p, nbytes if nbytes > 0 else 0, device_code,
                                             <PyObject *>owner, readonly)
     cdef fl_tensor *t
     try:

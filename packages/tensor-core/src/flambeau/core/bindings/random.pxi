@@ -52,7 +52,7 @@ cdef class Generator:
         return self
 
     def clone_state(self):
-        """Another generator at the same place of the same stream."""
+        """Another generator at the same position of the same stream."""
         cdef Generator copy = Generator(self.device)
         copy.state = self.state
         return copy

@@ -129,7 +129,7 @@ _zero_division = IntegerZeroDivisionError
 
 
 class IndexRangeError(IndexError, RuntimeError):
-    """An element of an index names no place.
+    """An element of an index is out of range.
 
     It is both kinds because PyTorch raises now one, now the other, by operator and shape.
     """

@@ -4,11 +4,11 @@ cdef class interpose:
     """Show operator calls to ``fn`` instead of running them, on this thread.
 
     Args:
-        kind: ``"profiler"``, ``"autocast"``, ``"transform"`` or ``"trace"``: the place in the
+        kind: ``"profiler"``, ``"autocast"``, ``"transform"`` or ``"trace"``: the position in the
             order of dispatch.
         fn: ``fn(op, args, outs)`` with the operator, its arguments in the definition's order
             (defaults filled in), and ``None`` or the tensors to write to. Returns the tensor or the
-            list of tensors; what it calls itself goes on below this place.
+            list of tensors; what it calls itself goes on below this position.
         on_read: ``on_read(tensor, what)``, called before values are read (``item()`` and so on).
         level: show only calls with a tensor of this transform level.
         always: names of operators to show whatever their tensors are.

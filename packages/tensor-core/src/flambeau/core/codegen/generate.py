@@ -1,7 +1,7 @@
 """Write every generated source: ``python generate.py --out FOLDER --stubs FOLDER``.
 
 Runs before the package can be imported, so ``flambeau`` and ``flambeau.core`` are put in
-place as bare packages that run no code of their own.
+instead as bare packages that run no code of their own.
 """
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
 
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Images or volumes at the places of a grid, the modes as numbers."""
+    """Images or volumes at the points of a grid, the modes as numbers."""
     return _op["grid_sampler"](input, grid, interpolation_mode, padding_mode, align_corners)
 
 

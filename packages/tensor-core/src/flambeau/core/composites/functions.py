@@ -27,8 +27,8 @@ def _triangle(what, upper, row, col, offset, dtype, device):
     columns = _op["sub"](
         _op["arange_of"](0, rows.shape[0], 1, dtype=numbers.dtype, device=device),
         _op["index_select"](shift, 0, rows))
-    places = _op["stack"]([rows, columns])
-    return places if dtype is None else places.to(dtype)
+    indices = _op["stack"]([rows, columns])
+    return indices if dtype is None else indices.to(dtype)
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None):

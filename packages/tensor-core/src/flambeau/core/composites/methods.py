@@ -39,10 +39,10 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         device = device if device is not None else first_device
     result = self
     if device is not None:
-        place = device if isinstance(device, _device) else _device(device) \
+        target = device if isinstance(device, _device) else _device(device) \
             if isinstance(device, str) else _device("cuda", device)
-        if place != self.device:
-            result = _to_device(result, place)
+        if target != self.device:
+            result = _to_device(result, target)
     if dtype is not None and _core._as_dtype(dtype) is not result.dtype:
         result = _cast(result, dtype)
     if copy and result is self:
@@ -411,8 +411,8 @@ def type(self, dtype=None, non_blocking=False):
         non_blocking: Accepted for compatibility.
     """
     if dtype is None:
-        place = "" if self.is_cpu else f"{self.device.type}."
-        return f"flambeau.{place}{_TYPE_OF[self.dtype.name]}Tensor"
+        module = "" if self.is_cpu else f"{self.device.type}."
+        return f"flambeau.{module}{_TYPE_OF[self.dtype.name]}Tensor"
     if isinstance(dtype, str):
         return to(self, _dtype_of_type(dtype))
     if dtype is Tensor:

@@ -65,16 +65,16 @@ def _check(data, lengths, axis):
 
 def _folded(flat, sizes, fold, initial, rest):
     start = _op["full_of"]((sizes.shape[0], *rest), initial, dtype=flat.dtype, device=flat.device)
-    return _op["scatter_reduce"](start, 0, _places(flat, sizes, rest), flat, fold,
+    return _op["scatter_reduce"](start, 0, _positions(flat, sizes, rest), flat, fold,
                                  include_self=True)
 
 
-def _places(flat, sizes, rest):
+def _positions(flat, sizes, rest):
     """The segment of each element."""
     numbers = _op["arange_of"](0, sizes.shape[0], 1, dtype=_core._dtype_named("int64"),
                                device=flat.device)
-    places = _op["repeat_interleave"](numbers, sizes, 0, output_size=flat.shape[0])
-    return _op["expand"](_op["view"](places, (-1, *(1,) * len(rest))), flat.shape)
+    positions = _op["repeat_interleave"](numbers, sizes, 0, output_size=flat.shape[0])
+    return _op["expand"](_op["view"](positions, (-1, *(1,) * len(rest))), flat.shape)
 
 
 def _chosen(flat, sizes, fold, initial, rest):
@@ -84,14 +84,14 @@ def _chosen(flat, sizes, fold, initial, rest):
     The sum of the shares has that gradient. It is the extreme up to rounding, which its memory
     then holds without any.
     """
-    plain, places = flat.detach(), _places(flat, sizes, rest)
+    plain, positions = flat.detach(), _positions(flat, sizes, rest)
     extremes = _folded(plain, sizes, fold, initial, rest)
-    is_one = _op["logical_or"](_op["eq"](plain, _op["gather"](extremes, 0, places)),
+    is_one = _op["logical_or"](_op["eq"](plain, _op["gather"](extremes, 0, positions)),
                                _op["isnan"](plain))
     zeros = _op["zeros_like"](extremes)
-    counts = _op["scatter_add"](zeros, 0, places, _op["cast"](is_one, flat.dtype))
-    shares = _op["div"](_op["where"](is_one, flat, 0.0), _op["gather"](counts, 0, places))
-    whole = _op["scatter_add"](zeros, 0, places, _op["where"](is_one, shares, 0.0))
+    counts = _op["scatter_add"](zeros, 0, positions, _op["cast"](is_one, flat.dtype))
+    shares = _op["div"](_op["where"](is_one, flat, 0.0), _op["gather"](counts, 0, positions))
+    whole = _op["scatter_add"](zeros, 0, positions, _op["where"](is_one, shares, 0.0))
     _op["copy_"](whole.data, extremes)
     return whole
 

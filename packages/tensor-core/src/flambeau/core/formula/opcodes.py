@@ -53,9 +53,9 @@ def opcodes() -> dict[tuple[str, str], Opcode]:
         for name, arity in EXTERNS.items():
             expr = Expr("extern", tuple(map(param, ARGUMENTS[:arity])), name)
             table[f"extern {name}", kind] = Opcode(name, kind, (kind,) * arity, kind, expr)
-        for first, second, place in PAIRS:
-            name = pair_name(first, second, place)
-            table[name, kind] = _pair(name, kind, first, second, place)
+        for first, second, position in PAIRS:
+            name = pair_name(first, second, position)
+            table[name, kind] = _pair(name, kind, first, second, position)
     return table
 
 
@@ -64,11 +64,11 @@ def _opcode(name: str, kind: str, args: tuple[str, ...], result: str) -> Opcode:
     return Opcode(name, kind, args, result, expr)
 
 
-def _pair(name: str, kind: str, first: str, second: str, place: int) -> Opcode:
+def _pair(name: str, kind: str, first: str, second: str, position: int) -> Opcode:
     before = len(PRIMITIVES[first].args)
     count = before + len(PRIMITIVES[second].args) - 1
     operands = list(map(param, ARGUMENTS[:count]))
-    operands[place : place + before] = [call(first, *operands[place : place + before])]
+    operands[position : position + before] = [call(first, *operands[position : position + before])]
     return Opcode(name, kind, (kind,) * count, kind, call(second, *operands))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from .program import Instr, Program
 
 #: The second primitive, and which of its arguments the first one gives.
-_PLACES = (
+_POSITIONS = (
     ("add", 0),
     ("sub", 0),
     ("sub", 1),
@@ -32,14 +32,14 @@ _COMMUTES = ("add", "mul", "fma")
 
 #: All pairs: (first, second, argument of the second).
 PAIRS = (
-    *((first, second, place) for second, place in _PLACES for first in _ARITHMETIC),
+    *((first, second, position) for second, position in _POSITIONS for first in _ARITHMETIC),
     *((first, "select", 0) for first in _COMPARISONS),
 )
 
 
-def pair_name(first: str, second: str, place: int) -> str:
+def pair_name(first: str, second: str, position: int) -> str:
     """What the instruction is called, which is how it would be written."""
-    return f"{second}.{place}.{first}"
+    return f"{second}.{position}.{first}"
 
 
 _NAMES = {pair: pair_name(*pair) for pair in PAIRS}
@@ -58,30 +58,30 @@ def join_pairs(program: Program, order: Sequence[int]) -> dict[int, Instr]:
     for number in reversed(order):
         if number not in instrs:
             continue
-        for place, arg in enumerate(instrs[number].args):
+        for position, arg in enumerate(instrs[number].args):
             if readers[arg] != 1:
                 continue
-            if joined := _join(program, instrs[number], place, instrs[arg]):
+            if joined := _join(program, instrs[number], position, instrs[arg]):
                 instrs[number] = joined
                 del instrs[arg]
                 break
     return instrs
 
 
-def _join(program: Program, second: Instr, place: int, first: Instr) -> Instr | None:
+def _join(program: Program, second: Instr, position: int, first: Instr) -> Instr | None:
     """The two as one instruction, where there is one of their types.
 
     A choice between numbers may ask for an order of integers, such as their bits.
     """
     args = list(second.args)
-    if place == 1 and second.op in _COMMUTES:
+    if position == 1 and second.op in _COMMUTES:
         args[0], args[1] = args[1], args[0]
-        place = 0
+        position = 0
     op = "select" if second.op == "rare" else second.op
-    name = _NAMES.get((first.op, op, place))
+    name = _NAMES.get((first.op, op, position))
     if name is None or second.type not in ("f32", "f64"):
         return None
     if any(program.instrs[arg].type != second.type for arg in first.args):
         return None
-    args[place : place + 1] = first.args
+    args[position : position + 1] = first.args
     return Instr(name, second.type, tuple(args))

@@ -1,4 +1,4 @@
-"""Text to expressions: Python syntax, a closed set of names, errors that point at the place."""
+"""Text to expressions: Python syntax, a closed set of names, errors that point at the column."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Pair:
 
     def __mul__(self, other: Pair) -> Pair:
         """Fused where written: gcc 12 fuses this very pattern in vector loops, and there only,
-        whatever -ffp-contract says, so results would depend on an element's place.
+        whatever -ffp-contract says, so results would depend on an element's position.
         """
         return Pair(
             call("fma", self.re, other.re, -(self.im * other.im)),

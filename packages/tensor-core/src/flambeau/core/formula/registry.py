@@ -14,7 +14,7 @@ DOMAINS = ("f32", "f64", "float", "int", "any", "complex")
 
 
 class FormulaError(ValueError):
-    """A formula that cannot be read or typed; the message shows the place."""
+    """A formula that cannot be read or typed; the message shows the position."""
 
 
 _definitions: dict[tuple[str, str], Definition] = {}

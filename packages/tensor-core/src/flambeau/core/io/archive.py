@@ -37,7 +37,7 @@ class _Reading(io.RawIOBase):
     def seek(self, offset: int, whence: int = 0) -> int:
         self._at = offset + (0, self._at, self._source.size)[whence]
         if self._at < 0:
-            raise OSError("a place before the start of the file")
+            raise OSError("an index before the start of the file")
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:

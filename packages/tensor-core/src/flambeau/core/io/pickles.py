@@ -109,10 +109,10 @@ class _Machine:
 
     def since_mark(self) -> list:
         """Pop everything down to the last mark."""
-        for place in range(len(self.stack) - 1, -1, -1):
-            if self.stack[place] is _MARK:
-                items = self.stack[place + 1:]
-                del self.stack[place:]
+        for position in range(len(self.stack) - 1, -1, -1):
+            if self.stack[position] is _MARK:
+                items = self.stack[position + 1:]
+                del self.stack[position:]
                 return items
         raise IndexError
 
@@ -198,8 +198,8 @@ def _set_items(m):
 def _fill(target: dict, items: list) -> dict:
     if len(items) % 2:
         raise IndexError
-    for place in range(0, len(items), 2):
-        target[plain_key(items[place])] = items[place + 1]
+    for position in range(0, len(items), 2):
+        target[plain_key(items[position])] = items[position + 1]
     return target
 
 
@@ -254,8 +254,8 @@ def _get(form: str):
     return lambda m: m.push(m.memo[m.number(form)])
 
 
-def _remember(m, place: int) -> None:
-    m.memo[place] = m.top(object)
+def _remember(m, position: int) -> None:
+    m.memo[position] = m.top(object)
 
 
 def _put(form: str):

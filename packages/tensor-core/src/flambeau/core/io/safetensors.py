@@ -1,4 +1,4 @@
-"""The safetensors format: a JSON header with names, dtypes and places, then the bytes."""
+"""The safetensors format: a JSON header with names, dtypes and offsets, then the bytes."""
 from __future__ import annotations
 
 import json

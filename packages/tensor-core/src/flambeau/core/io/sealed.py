@@ -1,7 +1,7 @@
 """Safetensors files with a checksum of everything in them, which readers demand.
 
 The checksum (SHA-256) stands in the header's metadata; it is that of the file with zeros in the
-checksum's own place. So any other program can read the file, and no bit of it can change unseen.
+checksum's own bytes. So any other program can read the file, and no bit of it can change unseen.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested containers as JSON, with references in the place of tensors.
+"""Nested containers as JSON, with references instead of tensors.
 
 Tensors that share memory are stored once: overlapping views of one storage become one entry, and
 the structure says how each view lies in it, so that they share memory again when they are loaded.

@@ -153,8 +153,8 @@ def _axis(x, size, mode, border, align):
     taps = []
     if mode == 2:
         for i in range(int(np.floor(at)) - 1, int(np.floor(at)) + 3):
-            place = int(_inside(float(i), 0.0, size, border, align)[0])
-            taps.append((place, _keys(at - i, -0.75), _keys_slope(at - i, -0.75) * slope))
+            position = int(_inside(float(i), 0.0, size, border, align)[0])
+            taps.append((position, _keys(at - i, -0.75), _keys_slope(at - i, -0.75) * slope))
     else:
         at, slope = _inside(at, slope, size, border, align)
         below = int(np.floor(at))
@@ -163,8 +163,8 @@ def _axis(x, size, mode, border, align):
     return [tap for tap in taps if 0 <= tap[0] < size]
 
 
-def _places(grid, sizes, modes):
-    """For each place of the grid: its number and, for each combination of taps, the element, the
+def _positions(grid, sizes, modes):
+    """For each position of the grid: its number and, for each combination of taps, the element, the
     weight and the derivatives by the grid's numbers."""
     axes = len(sizes)
     for index in np.ndindex(*grid.shape[:-1]):
@@ -181,18 +181,18 @@ def _places(grid, sizes, modes):
 @kernel("grid_sampler")
 def grid_sampler(x, grid, *modes):
     out = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
-    for (n, *place), element, weight, _ in _places(grid, x.shape[2:], modes):
-        out[(n, slice(None), *place)] += weight * x[(n, slice(None), *element)]
+    for (n, *position), element, weight, _ in _positions(grid, x.shape[2:], modes):
+        out[(n, slice(None), *position)] += weight * x[(n, slice(None), *element)]
     return out
 
 
 @kernel("grid_sampler_grad")
 def grid_sampler_grad(grad, x, grid, *modes):
     dx, dgrid = np.zeros(x.shape), np.zeros(grid.shape)
-    for (n, *place), element, weight, slopes in _places(grid, x.shape[2:], modes):
-        g, at = grad[(n, slice(None), *place)].astype(np.float64), (n, slice(None), *element)
+    for (n, *position), element, weight, slopes in _positions(grid, x.shape[2:], modes):
+        g, at = grad[(n, slice(None), *position)].astype(np.float64), (n, slice(None), *element)
         dx[at] += weight * g
-        dgrid[(n, *place)] += np.array(slopes) * (g * x[at]).sum()
+        dgrid[(n, *position)] += np.array(slopes) * (g * x[at]).sum()
     return dx, dgrid
 
 

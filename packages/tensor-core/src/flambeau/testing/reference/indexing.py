@@ -21,24 +21,24 @@ def index_select(x, dim, index):
 
 def _along(index, dim):
     """Open mesh that names the elements ``x[..., index[i, j, k], ...]`` at ``dim``."""
-    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    places[dim] = index
-    return tuple(places)
+    positions = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    positions[dim] = index
+    return tuple(positions)
 
 
-def _added(total, places, values):
-    """``total[places] += values`` that counts repeated places, in double precision."""
+def _added(total, positions, values):
+    """``total[positions] += values`` that counts repeated positions, in double precision."""
     wide = total.astype(np.float64) if total.dtype.kind == "f" else total.copy()
-    np.add.at(wide, places, values)
+    np.add.at(wide, positions, values)
     return wide
 
 
 @kernel("index_add")
 def index_add(x, dim, index, source, alpha):
-    places = (slice(None),) * (dim % max(x.ndim, 1)) + (np.atleast_1d(index),)
+    positions = (slice(None),) * (dim % max(x.ndim, 1)) + (np.atleast_1d(index),)
     if x.ndim == 0:
         return x + (source * alpha).sum()
-    return _added(x, places, source * np.asarray(alpha).astype(x.dtype))
+    return _added(x, positions, source * np.asarray(alpha).astype(x.dtype))
 
 
 @kernel("gather")
@@ -70,21 +70,21 @@ def scatter(x, dim, index, src):
     return result
 
 
-def _places(indices):
+def _positions(indices):
     return tuple(slice(None) if i is None else i for i in indices)
 
 
 @kernel("index")
 def index_(x, indices):
-    return x[_places(indices)]
+    return x[_positions(indices)]
 
 
 @kernel("index_put")
 def index_put(x, indices, values, accumulate):
     if accumulate:
-        return _added(x, _places(indices), values)
+        return _added(x, _positions(indices), values)
     result = x.copy()
-    result[_places(indices)] = values
+    result[_positions(indices)] = values
     return result
 
 

@@ -47,11 +47,11 @@ def lu_factor_ex(a, pivot, check_errors):
 @kernel("lu_permutation")
 def lu_permutation(pivots, n):
     orders = np.empty((*pivots.shape[:-1], n), np.int64)
-    for place in np.ndindex(pivots.shape[:-1]):
+    for index in np.ndindex(pivots.shape[:-1]):
         order = np.arange(n)
-        for j, other in enumerate(pivots[place]):
+        for j, other in enumerate(pivots[index]):
             order[[j, other - 1]] = order[[other - 1, j]]
-        orders[place] = order
+        orders[index] = order
     return orders
 
 

@@ -21,9 +21,9 @@ def _pairs(pad, ndim):
 
 
 def _cropped(x, pairs):
-    places = tuple(slice(max(-left, 0), n - max(-right, 0))
+    positions = tuple(slice(max(-left, 0), n - max(-right, 0))
                    for (left, right), n in zip(pairs, x.shape, strict=True))
-    return x[places], [(max(left, 0), max(right, 0)) for left, right in pairs]
+    return x[positions], [(max(left, 0), max(right, 0)) for left, right in pairs]
 
 
 @kernel("constant_pad_nd")
@@ -38,9 +38,9 @@ def _numbers(shape, pad, mode):
     for d, (left, right) in enumerate(_pairs(pad, len(shape))):
         n = shape[d]
         at = np.arange(-left, n + right)
-        places = (np.where(at < 0, -at, np.where(at >= n, 2 * (n - 1) - at, at)),
+        positions = (np.where(at < 0, -at, np.where(at >= n, 2 * (n - 1) - at, at)),
                   np.clip(at, 0, n - 1), at % n)[mode]
-        inside = np.take(inside, places, d)
+        inside = np.take(inside, positions, d)
     return inside
 
 
@@ -51,8 +51,8 @@ def pad_by(x, pad, mode):
 
 @kernel("pad_by_grad")
 def pad_by_grad(grad, pad, mode, size):
-    places = _numbers(tuple(size), pad, mode)
-    return _added(np.zeros(int(np.prod(size)), grad.dtype), (places,), grad).reshape(size)
+    positions = _numbers(tuple(size), pad, mode)
+    return _added(np.zeros(int(np.prod(size)), grad.dtype), (positions,), grad).reshape(size)
 
 
 # ---- writing by position -----------------------------------------------------------------------
@@ -88,15 +88,15 @@ def _start(reduce, dtype):
 
 @kernel("scatter_reduce")
 def scatter_reduce(x, dim, index, src, reduce, include_self):
-    places = _along(index, dim)
+    positions = _along(index, dim)
     wide = x.astype(np.float64) if x.dtype.kind == "f" else x.copy()
     if not include_self:
-        wide[places] = _start(reduce, wide.dtype)
+        wide[positions] = _start(reduce, wide.dtype)
     count = np.ones(x.shape, np.int64)
-    count[places] = int(include_self)
-    np.add.at(count, places, 1)
+    count[positions] = int(include_self)
+    np.add.at(count, positions, 1)
     with np.errstate(over="ignore"):
-        _FOLDS[reduce].at(wide, places, _source(src, index))
+        _FOLDS[reduce].at(wide, positions, _source(src, index))
     if reduce != "mean":
         return wide
     return wide // count if x.dtype.kind in "iu" else wide / count

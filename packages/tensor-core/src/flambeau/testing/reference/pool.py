@@ -54,7 +54,7 @@ class Windows:
         return np.stack(taps, -3)
 
     def fold(self, taps: np.ndarray) -> np.ndarray:
-        """The transpose of ``unfold``: values that met the same place add up."""
+        """The transpose of ``unfold``: values that met the same element add up."""
         room = np.zeros((*taps.shape[:-3], *self.padded()), taps.dtype)
         for i, (_, _, where) in enumerate(self.taps()):
             room[(..., *where)] += taps[..., i, :, :]
@@ -126,24 +126,24 @@ def max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode
     w = _pool(x.shape[-2:], kernel_size, stride, padding, dilation, ceil_mode)
     low = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     plane = np.arange(w.size[0] * w.size[1]).reshape(w.size)
-    places = w.unfold(plane, -1)
+    positions = w.unfold(plane, -1)
     taps = w.unfold(x, low)
-    taps = np.where(places >= 0, taps, low)
-    valid_low = (taps == low) & (places >= 0)
-    order = np.where(places >= 0, taps, low)
+    taps = np.where(positions >= 0, taps, low)
+    valid_low = (taps == low) & (positions >= 0)
+    order = np.where(positions >= 0, taps, low)
     best = np.argmax(order, -3)[..., None, :, :]
     first = np.argmax(np.broadcast_to(valid_low, taps.shape), -3)[..., None, :, :]
     values = np.take_along_axis(taps, best, -3)
     best = np.where(values == low, first, best)
-    where = np.take_along_axis(np.broadcast_to(places, taps.shape), best, -3)
+    where = np.take_along_axis(np.broadcast_to(positions, taps.shape), best, -3)
     return values[..., 0, :, :], where[..., 0, :, :]
 
 
 @kernel("max_pool2d_compact_indices")
 def max_pool2d_compact_indices(x, *args):
-    values, places = max_pool2d_with_indices(x, *args)
+    values, positions = max_pool2d_with_indices(x, *args)
     plane = x.shape[-2] * x.shape[-1]
-    return values, places.astype("u1" if plane <= 2**8 else "u2" if plane <= 2**16 else "i8")
+    return values, positions.astype("u1" if plane <= 2**8 else "u2" if plane <= 2**16 else "i8")
 
 
 @kernel("max_pool2d_values")
@@ -161,7 +161,7 @@ def max_pool2d_grad(grad, indices, size):
 
 
 def _divisors(w, include_pad, override):
-    """How many places each window counts; padding counts, what lies beyond it never."""
+    """How many elements each window counts; padding counts, what lies beyond it never."""
     if override is not None:
         return override
     if not include_pad:

@@ -42,13 +42,13 @@ def _running(x, dim, better):
     if x.ndim == 0:
         return x, np.zeros((), np.int64)
     lines = np.moveaxis(x, dim, 0)
-    values, places = lines.copy(), np.zeros(lines.shape, np.int64)
+    values, indices = lines.copy(), np.zeros(lines.shape, np.int64)
     for i in range(1, len(lines)):
         take = (better(lines[i], values[i - 1]) & (values[i - 1] == values[i - 1])) \
             | (lines[i] != lines[i])
         values[i] = np.where(take, lines[i], values[i - 1])
-        places[i] = np.where(take, i, places[i - 1])
-    return np.moveaxis(values, 0, dim), np.moveaxis(places, 0, dim)
+        indices[i] = np.where(take, i, indices[i - 1])
+    return np.moveaxis(values, 0, dim), np.moveaxis(indices, 0, dim)
 
 
 @kernel("cummax")
@@ -113,18 +113,18 @@ def kthvalue(x, k, dim, keepdim):
 
 @kernel("mode")
 def mode(x, dim, keepdim):
-    """The first in order of those met most often, at the last of its places."""
+    """The first in order of those met most often, at the last of its positions."""
     if x.ndim == 0:
         return x, np.zeros((), np.int64)
     lines = np.moveaxis(x, dim, -1)
     values = np.empty(lines.shape[:-1], x.dtype)
-    places = np.empty(lines.shape[:-1], np.int64)
+    indices = np.empty(lines.shape[:-1], np.int64)
     for at in np.ndindex(*lines.shape[:-1]):
         found, counts = np.unique(lines[at], return_counts=True)
         values[at] = found[counts.argmax()]
-        places[at] = np.flatnonzero(lines[at] == values[at])[-1]
-    return (np.expand_dims(values, dim), np.expand_dims(places, dim)) if keepdim \
-        else (values, places)
+        indices[at] = np.flatnonzero(lines[at] == values[at])[-1]
+    return (np.expand_dims(values, dim), np.expand_dims(indices, dim)) if keepdim \
+        else (values, indices)
 
 
 # ---- histograms --------------------------------------------------------------------------------

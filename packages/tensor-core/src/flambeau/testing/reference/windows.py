@@ -50,7 +50,7 @@ class Taps:
         return np.stack([room[where] for where in self], -n - 1)
 
     def scatter(self, columns):
-        """The transpose: columns that met the same place add up."""
+        """The transpose: columns that met the same element add up."""
         n = len(self.size)
         room, inside = self.room(columns.shape[:-n - 1], columns.dtype)
         for i, where in enumerate(self):
@@ -141,8 +141,8 @@ def adaptive_max(x, dim, count):
     windows = _windows(x, dim, count)
     starts = [begin for begin, _ in _spans(x.shape[dim], count)]
     values = np.stack([w.max(0) for w in windows])
-    places = np.stack([w.argmax(0) + s for w, s in zip(windows, starts, strict=True)])
-    return np.moveaxis(values, 0, dim), np.moveaxis(places, 0, dim)
+    indices = np.stack([w.argmax(0) + s for w, s in zip(windows, starts, strict=True)])
+    return np.moveaxis(values, 0, dim), np.moveaxis(indices, 0, dim)
 
 
 def _random_starts(size, kernel, count, sample):
@@ -156,7 +156,7 @@ def _random_starts(size, kernel, count, sample):
 def fractional_indices(x, samples, kernel_size, output_size):
     n = len(kernel_size)
     sizes = x.shape[-n:]
-    places = np.empty((*x.shape[:2], *output_size), np.int64)
+    indices = np.empty((*x.shape[:2], *output_size), np.int64)
     numbers = np.arange(math.prod(sizes)).reshape(sizes)
     for plane in np.ndindex(x.shape[:2]):
         drawn = samples[plane][::-1] if n == 2 else samples[plane]
@@ -165,5 +165,5 @@ def fractional_indices(x, samples, kernel_size, output_size):
         for window in np.ndindex(*output_size):
             at = tuple(slice(s[i], s[i] + k) for s, i, k in
                        zip(starts, window, kernel_size, strict=True))
-            places[plane][window] = numbers[at].flat[x[plane][at].argmax()]
-    return places
+            indices[plane][window] = numbers[at].flat[x[plane][at].argmax()]
+    return indices

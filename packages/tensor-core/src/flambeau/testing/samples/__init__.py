@@ -145,7 +145,7 @@ def _pointwise(opdef: OpDef, make: Maker) -> Iterator[Sample]:
 
 
 def _with_numbers(opdef: OpDef, make: Maker) -> Iterator[Sample]:
-    """Python numbers in the place of all operands but the first."""
+    """Python numbers instead of all operands but the first."""
     if sum(p.role == "Operand" for p in opdef.params) < 2 or any(p.writes for p in opdef.params):
         return
     args: list = []

@@ -131,10 +131,10 @@ def _indexed(m):
 
 
 def _index_put(m):
-    x, all_places = _indexed(m)
+    x, all_positions = _indexed(m)
     results = [(6, 5, 3), (4, 2, 3, 3), (3, 3), (2, 2, 5)]
-    for places, shape in zip(all_places[:3], results[:3], strict=True):
-        yield x, places, m.array(*shape), True
+    for positions, shape in zip(all_positions[:3], results[:3], strict=True):
+        yield x, positions, m.array(*shape), True
     distinct = np.array([2, 0, 3])
     yield x, (distinct, None), m.array(3, 5, 3), False
     yield x, (distinct,), m.array(1), False
@@ -221,7 +221,7 @@ BY_KEY = {
     "scatter_add": lambda m: [(m.array(4, 5), 1, m.index(5, 3, 4), m.array(4, 5))],
     "scatter.src": _scatter,
     "scatter.value": lambda m: [(m.array(4, 5), 1, m.index(5, 3, 4), 1)],
-    "index": lambda m: [(_indexed(m)[0], places) for places in _indexed(m)[1]],
+    "index": lambda m: [(_indexed(m)[0], positions) for positions in _indexed(m)[1]],
     "index_put": _index_put,
     "masked_select": lambda m: [(m.array(3, 5), m.mask(3, 5)), (m.array(3, 5), m.mask(5))],
     "frexp": lambda m: [(x,) for x in layouts(m)],

@@ -39,16 +39,16 @@ def _resample(m, grad=False):
 
 
 def _grid(m, grad=False):
-    """Places that lie off the pixels and the edges, where the gradient of the grid jumps."""
+    """Positions that lie off the pixels and the edges, where the gradient of the grid jumps."""
     dtype = m.numpy_dtype
-    for shape, places in (((2, 2, 4, 5), (2, 3, 2, 2)), ((1, 2, 3, 4, 3), (1, 2, 2, 2, 3))):
+    for shape, positions in (((2, 2, 4, 5), (2, 3, 2, 2)), ((1, 2, 3, 4, 3), (1, 2, 2, 2, 3))):
         for modes in ((0, 0, False), (0, 1, True), (0, 2, False), (1, 0, False), (2, 1, False)):
             if modes[0] == 2 and len(shape) == 5:
                 continue
-            count = int(np.prod(places))
+            count = int(np.prod(positions))
             spread = np.linspace(-1.29, 1.31, count)
-            spread = spread[np.argsort(m.rng.random(count))].reshape(places).astype(dtype)
-            g = (m.array(*shape[:2], *places[1:-1]),) if grad else ()
+            spread = spread[np.argsort(m.rng.random(count))].reshape(positions).astype(dtype)
+            g = (m.array(*shape[:2], *positions[1:-1]),) if grad else ()
             yield *g, m.array(*shape), spread, *modes
 
 

@@ -5,7 +5,7 @@ import numpy as np
 
 
 def _distinct(m, *shape):
-    """Different values, so that it is plain which place is meant."""
+    """Different values, so that it is plain which index is meant."""
     return m.array(*shape) if m.dtype in ("bool", "complex64") else m.distinct(*shape)
 
 

@@ -27,7 +27,7 @@ def roles(key: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def position(key: str, name: str) -> int:
-    """The place of a parameter."""
+    """The position of a parameter."""
     return find_op(key).params.index(name)
 
 

@@ -11,10 +11,10 @@ from flambeau.autograd.transforms.batching.dims import (
     reduction,
 )
 from flambeau.autograd.transforms.batching.folding import FOLD_RULES, images, samples
+from flambeau.autograd.transforms.batching.indexing import INDEX_RULES
 from flambeau.autograd.transforms.batching.layers import LAYER_RULES
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.autograd.transforms.batching.masks import masked_scatter, masked_select, refuse
-from flambeau.autograd.transforms.batching.places import PLACE_RULES
 from flambeau.autograd.transforms.batching.pointwise import pointwise
 from flambeau.autograd.transforms.batching.products import linear, matmul
 from flambeau.autograd.transforms.batching.recurrent import RECURRENT_RULES
@@ -29,7 +29,7 @@ _WAYS = {"pointwise": pointwise, "reduction": reduction, "dims": by_dims, "stack
          "samples": samples, "images": images, "loop": loop, "refused": refuse}
 
 _RULES = {
-    **VIEW_RULES, **PLACE_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
+    **VIEW_RULES, **INDEX_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
     **RECURRENT_RULES,
     "cat": cat, "matmul": matmul, "linear": linear,
     "argmax": flattened_best, "argmin": flattened_best,

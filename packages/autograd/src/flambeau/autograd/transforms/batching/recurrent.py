@@ -43,9 +43,9 @@ def _unfold(x, size):
     return x.reshape(size, x.shape[0] // size, *x.shape[1:])
 
 
-def _whole(args, flags, size, places):
+def _whole(args, flags, size, indices):
     """These arguments as batches; None stays."""
-    return [front(args[i], flags[i], size) for i in places]
+    return [front(args[i], flags[i], size) for i in indices]
 
 
 def _recurrent(level, op, args, flags, seen):
@@ -65,9 +65,9 @@ def _recurrent_grad(level, op, args, flags, seen):
     if any(flags[6:9]) or sizes is not None or needs > 1 or not seen[3].numel():
         return loop(level, op, args, flags, seen)
     whole = list(args)
-    for places, change in (((0, 3, 12), _fold_steps), ((1, 2, 4, 5), _fold),
+    for indices, change in (((0, 3, 12), _fold_steps), ((1, 2, 4, 5), _fold),
                            ((13, 14), lambda x: _fold_rows(x, steps))):
-        for i, value in zip(places, _whole(args, flags, size, places), strict=True):
+        for i, value in zip(indices, _whole(args, flags, size, indices), strict=True):
             whole[i] = change(value) if isinstance(value, Tensor) else value
     by_input, by_hidden, by_cell, *rest = call(op, whole)
     empty = [t.reshape(size, *t.shape) for t in rest]       # of no elements

@@ -50,7 +50,7 @@ def elementwise_tangents(op, primals, tangents, results):
 
 
 def _applied(op, target, tangent, primals, results):
-    """A rule, or a derived definition, with the tangent in the gradient's place."""
+    """A rule, or a derived definition, with the tangent instead of the gradient."""
     if isinstance(target, tuple):
         key, renamed = target
         names = _core.find_op(key).params[1:]

@@ -37,7 +37,7 @@ def _view_as_complex(op, primals, tangents, results):
     return (ops.view_as_complex(_with_strides(tangents[0], primals[0])),)
 
 
-# ---- choices: the tangent at the places that were picked ---------------------------------------
+# ---- choices: the tangent at the positions that were picked --------------------------------------
 def _picked(op, primals, tangents, results):
     """values, indices = op(self, dim, keepdim)"""
     dim, t = _value(op, primals, "dim"), tangents[0]

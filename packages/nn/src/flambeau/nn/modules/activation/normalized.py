@@ -64,7 +64,7 @@ class Softmin(AlongDim):
 
 
 class Softmax2d(Module):
-    """``Softmax`` over the channels at every place of an image.
+    """``Softmax`` over the channels at every pixel of an image.
 
     Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``.
 

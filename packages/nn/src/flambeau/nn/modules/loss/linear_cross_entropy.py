@@ -23,7 +23,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
     Args:
         in_features: Size of the input.
         num_classes: How many classes there are.
-        out_features: The places at which there is a loss each.
+        out_features: The positions at which there is a loss each.
         bias: Whether the linear map has one.
         device: Where the linear map is made.
         dtype: Its dtype.

@@ -1,4 +1,4 @@
-"""``CTCLoss``: sequences of labels whose places in the input are not known."""
+"""``CTCLoss``: sequences of labels whose positions in the input are not known."""
 
 from __future__ import annotations
 

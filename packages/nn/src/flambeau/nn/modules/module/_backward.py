@@ -61,9 +61,9 @@ class Watch:
     def outputs(self, result: Any) -> Any:
         """The result, behind a gate."""
         if not isinstance(result, Tensor | tuple):
-            place = self._first_place(result)
-            if place is not None:
-                result[place] = self.outputs(result[place])
+            index = self._first_tensor_index(result)
+            if index is not None:
+                result[index] = self.outputs(result[index])
                 return result
             warnings.warn(
                 "outputs that backward hooks see should be a Tensor or a tuple of Tensors; "
@@ -81,7 +81,7 @@ class Watch:
         named = hasattr(result, "_fields")
         return type(result)(*passed) if named else type(result)(passed)
 
-    def _first_place(self, result: Any) -> Any:
+    def _first_tensor_index(self, result: Any) -> Any:
         """Where in a dict or list the output lies that hooks of the older kind see: the first."""
         if self.module._is_full_backward_hook is not False:
             return None
@@ -121,24 +121,24 @@ class Watch:
 
 
 def _watched(values: Sequence[Any]) -> list[int]:
-    """Places of the tensors that a gradient may come to."""
+    """Indices of the tensors that a gradient may come to."""
     if not flambeau.is_grad_enabled():
         return []
     return [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
 
 
-def _behind(values: Sequence[Any], places: list[int], through: Any) -> list[Any]:
+def _behind(values: Sequence[Any], indices: list[int], through: Any) -> list[Any]:
     passed = list(values)
-    if places:
-        gated = _Gate.apply(through, *[values[i] for i in places])
-        for i, tensor in zip(places, gated, strict=True):
+    if indices:
+        gated = _Gate.apply(through, *[values[i] for i in indices])
+        for i, tensor in zip(indices, gated, strict=True):
             passed[i] = tensor
     return passed
 
 
-def _spread(grads: Grads, places: list[int], count: int) -> Grads:
+def _spread(grads: Grads, indices: list[int], count: int) -> Grads:
     full: list[Any] = [None] * count
-    for i, grad in zip(places, grads, strict=True):
+    for i, grad in zip(indices, grads, strict=True):
         full[i] = grad
     return tuple(full)
 

@@ -29,7 +29,7 @@ class Transformer(Module):
     Need, 2017).
 
     Shapes: ``src`` ``(S, N, d_model)``, ``tgt`` and output ``(T, N, d_model)``; with
-    ``batch_first`` the first two dimensions change places; without a batch there is no ``N``.
+    ``batch_first`` the first two dimensions are swapped; without a batch there is no ``N``.
 
     Args:
         d_model: Features of the inputs and of the output.

@@ -57,10 +57,10 @@ class _Layer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **placed)
         self.norm_first = norm_first
-        for place in range(1, self._norms + 1):
-            self.add_module(f"norm{place}", LayerNorm(d_model, eps=layer_norm_eps, **placed))
-        for place in range(1, self._norms + 1):
-            self.add_module(f"dropout{place}", Dropout(dropout))
+        for index in range(1, self._norms + 1):
+            self.add_module(f"norm{index}", LayerNorm(d_model, eps=layer_norm_eps, **placed))
+        for index in range(1, self._norms + 1):
+            self.add_module(f"dropout{index}", Dropout(dropout))
         self.activation = _activation(activation)
 
     def _block(self, x: Tensor, norm: Module, block: Callable[[Tensor], Tensor]) -> Tensor:
@@ -176,7 +176,7 @@ class TransformerDecoderLayer(_Layer):
     al., Attention Is All You Need, 2017).
 
     Shapes: ``tgt`` and output ``(T, N, d_model)``, ``memory`` ``(S, N, d_model)``; with
-    ``batch_first`` the first two dimensions change places; without a batch there is no ``N``.
+    ``batch_first`` the first two dimensions are swapped; without a batch there is no ``N``.
 
     Args:
         d_model: Features of the inputs and of the output.

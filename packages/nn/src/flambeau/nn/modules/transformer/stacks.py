@@ -23,7 +23,8 @@ class TransformerEncoder(Module):
         encoder_layer: The layer; it is copied, so that all layers begin with its parameters.
         num_layers: How many copies.
         norm: Normalizes the result.
-        enable_nested_tensor: Give zeros at padded places, as PyTorch does where it leaves padding
+        enable_nested_tensor: Give zeros at padded positions, as PyTorch does where it leaves
+            padding
             out: in evaluation without gradients, for layers with ``batch_first`` that normalize
             last, when ``src_key_padding_mask`` alone is given and padding comes last.
         mask_check: Whether to check for that that padding comes last.
@@ -82,7 +83,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _without_padding(self, output: Tensor, src: Tensor, padding: Tensor) -> Tensor:
-        """Zeros at padded places, where PyTorch would leave them out of its computation."""
+        """Zeros at padded positions, where PyTorch would leave them out of its computation."""
         first = self.layers[0]
         if not self.use_nested_tensor or first.training or src.ndim != 3 or src.is_meta:
             return output

@@ -37,7 +37,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Args:
         module: The module that has the weight.
         name: The name of the weight.
-        dim: There is one norm for each place along this dimension; None for one norm of all.
+        dim: There is one norm for each index along this dimension; None for one norm of all.
 
     Returns:
         The module.
@@ -66,6 +66,6 @@ class _Renames:
     def __call__(self, module: Any, state_dict: Any, prefix: str, *rest: Any) -> None:
         older = [f"{prefix}{self.name}_{letter}" for letter in "gv"]
         if all(key in state_dict for key in older):
-            for place, key in enumerate(older):
-                newer = f"{prefix}parametrizations.{self.name}.original{place}"
+            for index, key in enumerate(older):
+                newer = f"{prefix}parametrizations.{self.name}.original{index}"
                 state_dict[newer] = state_dict.pop(key)

@@ -17,7 +17,7 @@ class BasePruningMethod(ABC):
     """A way to choose which elements of a parameter become zero.
 
     Subclasses say what they choose from in ``PRUNING_TYPE`` (``"unstructured"``: elements,
-    ``"structured"``: places along ``self.dim``, ``"global"``: both, as they like) and define
+    ``"structured"``: slices along ``self.dim``, ``"global"``: both, as they like) and define
     ``compute_mask``.
 
     Example:

@@ -36,7 +36,7 @@ class RandomUnstructured(BasePruningMethod):
         self.amount = _checked(amount)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Zeros at random places."""
+        """Zeros at random positions."""
         return _without_least(flambeau.rand_like(t), default_mask, self.amount)
 
 
@@ -58,7 +58,7 @@ class L1Unstructured(BasePruningMethod):
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes whole places along a dimension at random.
+    """Prunes whole positions along a dimension at random.
 
     Args:
         amount: How many, or which fraction.
@@ -72,13 +72,13 @@ class RandomStructured(BasePruningMethod):
         self.dim = dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Zeros at random places along the dimension."""
+        """Zeros at random positions along the dimension."""
         drawn = flambeau.rand(t.shape[_matrix_dim(t, self.dim)], device=t.device)
-        return _without_places(drawn, default_mask, self.amount, self.dim)
+        return _without_positions(drawn, default_mask, self.amount, self.dim)
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the places along a dimension that have the smallest norms.
+    """Prunes the positions along a dimension that have the smallest norms.
 
     Args:
         amount: How many, or which fraction.
@@ -98,7 +98,7 @@ class LnStructured(BasePruningMethod):
         dim = _matrix_dim(t, self.dim)
         others = [d for d in range(t.ndim) if d != dim]
         norms = flambeau.norm(t, p=self.n, dim=others)
-        return _without_places(norms, default_mask, self.amount, dim)
+        return _without_positions(norms, default_mask, self.amount, dim)
 
 
 class CustomFromMask(BasePruningMethod):
@@ -149,8 +149,8 @@ def _without_least(scores: Tensor, mask: Tensor, amount: Amount) -> Tensor:
     return made
 
 
-def _without_places(scores: Tensor, mask: Tensor, amount: Amount, dim: int) -> Tensor:
-    """Zeros added to a mask at the places of the least scores along a dimension."""
+def _without_positions(scores: Tensor, mask: Tensor, amount: Amount, dim: int) -> Tensor:
+    """Zeros added to a mask at the positions of the least scores along a dimension."""
     least = scores.topk(_count(amount, scores.numel()), largest=False).indices
     return mask.index_fill(dim, least, 0)
 

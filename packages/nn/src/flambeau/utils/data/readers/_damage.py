@@ -8,5 +8,5 @@ from flambeau.core.io import FileError
 
 
 def fail(path: Any, offset: int, what: str) -> NoReturn:
-    """Raise the error for a place in a file."""
+    """Raise the error for a position in a file."""
     raise FileError(f"{path}, byte {offset}: {what}")

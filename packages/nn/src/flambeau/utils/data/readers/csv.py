@@ -24,9 +24,9 @@ class CSVDataset(Dataset[tuple[Any, ...]]):
 
     Args:
         path: The file, in UTF-8.
-        features: Names or places of the columns that are features; all but the target when left
+        features: Names or positions of the columns that are features; all but the target when left
             out.
-        target: Name or place of the target's column.
+        target: Name or position of the target's column.
         header: Whether the first line names the columns.
         delimiter: What stands between fields.
         dtype: Of the features, and of a target of numbers that are not all whole.
@@ -67,14 +67,14 @@ class CSVDataset(Dataset[tuple[Any, ...]]):
         if first is None:
             fail(path, 0, "the file has no line")
         self.columns = first if header else [str(i) for i in range(len(first))]
-        goal = None if target is None else _place(path, self.columns, target)
+        goal = None if target is None else _column_index(path, self.columns, target)
         chosen = range(len(first)) if features is None else features
-        places = [_place(path, self.columns, column) for column in chosen]
+        positions = [_column_index(path, self.columns, column) for column in chosen]
         if features is None:
-            places = [place for place in places if place != goal]
+            positions = [position for position in positions if position != goal]
         lines = records if header else _chain((offset, first), records)
-        numbers, texts = _read(path, lines, len(first), places, goal, missing)
-        self.features = flambeau.tensor(numbers, dtype=dtype).reshape(len(texts), len(places))
+        numbers, texts = _read(path, lines, len(first), positions, goal, missing)
+        self.features = flambeau.tensor(numbers, dtype=dtype).reshape(len(texts), len(positions))
         self.classes: list[str] | None = None
         self.target = None if goal is None else self._make_target(texts, dtype)
         self.transform = transform
@@ -145,7 +145,7 @@ def _read(
     path: Any,
     lines: Iterator[tuple[int, list[str]]],
     width: int,
-    places: list[int],
+    positions: list[int],
     goal: int | None,
     missing: float | None,
 ) -> tuple[list[float], list[str]]:
@@ -155,23 +155,23 @@ def _read(
     for offset, fields in lines:
         if len(fields) != width:
             fail(path, offset, f"this line has {len(fields)} fields, the first one {width}")
-        for place in places:
-            numbers.append(_number(path, offset, fields[place], place, missing))
+        for position in positions:
+            numbers.append(_number(path, offset, fields[position], position, missing))
         texts.append("" if goal is None else fields[goal].strip())
     return numbers, texts
 
 
-def _number(path: Any, offset: int, text: str, place: int, missing: float | None) -> float:
+def _number(path: Any, offset: int, text: str, position: int, missing: float | None) -> float:
     if missing is not None and not text.strip():
         return missing
     try:
         return float(text)
     except ValueError:
         hint = "" if text.strip() else "; pass missing= with what an empty field stands for"
-        fail(path, offset, f"field {place} of this line, {text!r}, is not a number{hint}")
+        fail(path, offset, f"field {position} of this line, {text!r}, is not a number{hint}")
 
 
-def _place(path: Any, columns: list[str], column: Column) -> int:
+def _column_index(path: Any, columns: list[str], column: Column) -> int:
     if isinstance(column, int) and 0 <= column < len(columns):
         return column
     if column in columns:

@@ -18,7 +18,7 @@ def _size(args, given):
     return args
 
 
-def _place(x, out, requires_grad, **ways):
+def _finished(x, out, requires_grad, **ways):
     """The finished tensor, in ``out`` where that is given."""
     if out is not None:
         x = write_to(out, x, **ways)
@@ -45,7 +45,7 @@ def _blank(what, size, dtype, device):
 
 def _filled(what, args, size, number, dtype, device, out, requires_grad):
     x = _blank(what, _size(args, size), _kind(dtype, out), device)
-    return _place(_fill_(x, number), out, requires_grad)
+    return _finished(_fill_(x, number), out, requires_grad)
 
 
 def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=False, layout=None,
@@ -73,7 +73,7 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         x = _blank("empty", shape, dtype, device)
     else:
         x = _in_format(shape, memory_format, dtype, _where(device))
-    return _place(x, out, requires_grad)
+    return _finished(x, out, requires_grad)
 
 
 def _in_format(shape, memory_format, dtype, device):
@@ -98,7 +98,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
         layout: Accepted for compatibility.
         pin_memory: Accepted for compatibility.
     """
-    return _place(_strided(size, stride, dtype, _where(device)), None, requires_grad)
+    return _finished(_strided(size, stride, dtype, _where(device)), None, requires_grad)
 
 
 def _strided(size, stride, dtype, device):
@@ -163,7 +163,7 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
     else:
         _expect_numbers("full", fill_value=fill_value)
         x = _op["full_of"](size, fill_value, dtype=kind, device=_where(device))
-    return _place(x, out, requires_grad)
+    return _finished(x, out, requires_grad)
 
 
 def _expect_numbers(what, **arguments):
@@ -201,7 +201,7 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=Non
         >>> flambeau.scalar_tensor(3)
         tensor(3.)
     """
-    return _place(_fill_(_empty((), dtype=dtype, device=_where(device)), s), None, requires_grad)
+    return _finished(_fill_(_empty((), dtype=dtype, device=_where(device)), s), None, requires_grad)
 
 
 def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
@@ -237,7 +237,7 @@ def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
     if end is None:
         raise TypeError("arange() missing required argument 'end'; write arange(end)")
     x = _op["arange_of"](start, end, step, dtype=_kind(dtype, out), device=_where(device))
-    return _place(x, out, requires_grad, in_a_row=True, warning="arange")
+    return _finished(x, out, requires_grad, in_a_row=True, warning="arange")
 
 
 def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_grad=False,
@@ -251,7 +251,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_g
     """
     kind = _kind(dtype, out)
     x = _op["linspace"](_number(start), _number(end), steps, dtype=kind, device=_where(device))
-    return _place(x, out, requires_grad, in_a_row=True)
+    return _finished(x, out, requires_grad, in_a_row=True)
 
 
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
@@ -296,7 +296,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
     if whole:       # rounding must not take a whole power below itself
         x = _op["mul"](x, 1.0 + 2.0 ** -51)
     x = _op["cast"](x, kind)
-    return _place(x, out, requires_grad, in_a_row=True)
+    return _finished(x, out, requires_grad, in_a_row=True)
 
 
 def _number(value):
@@ -314,7 +314,7 @@ def eye(n, m=None, *, out=None, dtype=None, device=None, requires_grad=False, la
                 [0., 1.]])
     """
     x = _op["eye_of"](n, n if m is None else m, dtype=_kind(dtype, out), device=_where(device))
-    return _place(x, out, requires_grad)
+    return _finished(x, out, requires_grad)
 
 
 # ---- random numbers ----------------------------------------------------------------------------
@@ -325,7 +325,7 @@ _DRAWN = {"rand": _op["random_uniform_"], "randn": _op["random_normal_"]}
 def _drawn(what, shape, generator, out, dtype, device, requires_grad):
     """A tensor of random numbers; ``what`` is ``rand`` or ``randn``."""
     x = _DRAWN[what](_blank(what, shape, _kind(dtype, out), device), generator=generator)
-    return _place(x, out, requires_grad)
+    return _finished(x, out, requires_grad)
 
 
 def rand(*args, size=None, generator=None, out=None, dtype=None, device=None, requires_grad=False,
@@ -375,7 +375,7 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
     if size is None:
         raise TypeError("randint() missing required argument 'size'; write randint(high, (2, 3))")
     x = _blank("randint", size, _kind(dtype, out, _core._dtype_named("int64")), device)
-    return _place(_op["random_integers_"](x, low, high, generator=generator), out, requires_grad)
+    return _finished(_op["random_integers_"](x, low, high, generator=generator), out, requires_grad)
 
 
 def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_grad=False,
@@ -388,7 +388,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_g
     x = _op["random_permutation"](n, generator=generator)
     if dtype is not None or device is not None:
         x = x.to(device=device, dtype=dtype)
-    return _place(x, out, requires_grad)
+    return _finished(x, out, requires_grad)
 
 
 FUNCTIONS = {f.__name__: f for f in (  # type: dict[str, object]

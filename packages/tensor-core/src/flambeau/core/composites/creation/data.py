@@ -2,7 +2,7 @@
 import warnings
 
 from flambeau.core import _core
-from flambeau.core.composites.creation.creation import _expect_numbers, _kind, _place
+from flambeau.core.composites.creation.creation import _expect_numbers, _finished, _kind
 
 _op, _where = _core.operators(), _core._where
 
@@ -88,7 +88,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
     count = int((end - start) / step) + 1
     x = _op["arange_of"](0, count, 1, dtype=_wide(dtype), device=_where(device))
     x = _op["cast"](_op["add"](_op["mul"](x, step), start), dtype)
-    return _place(x, out, requires_grad, in_a_row=True)
+    return _finished(x, out, requires_grad, in_a_row=True)
 
 
 def _wide(dtype):

@@ -35,7 +35,7 @@ def _steps(start, end, count):
     return _op["linspace"](start, end, count, dtype=_core._dtype_named("float64"))
 
 
-def _places(count, sym):
+def _positions(count, sym):
     """Numbers 0 to M - 1, as parts of the window's length."""
     length = count - 1 if sym else count
     last = (count - 1) / length if length > 0 else 0.0
@@ -56,11 +56,11 @@ def _finish(window, count, dtype, device, requires_grad):
     return _core.requiring(window, requires_grad) if requires_grad else window
 
 
-def _cosines(places, weights):
+def _cosines(indices, weights):
     """``sum((-1)^k a_k cos(2 pi k x))``."""
-    total = _op["full_of"](places.shape, float(weights[0]), dtype=places.dtype)
+    total = _op["full_of"](indices.shape, float(weights[0]), dtype=indices.dtype)
     for k, weight in enumerate(weights[1:], 1):
-        total = _op["add"](total, _op["cos"](_op["mul"](places, 2 * pi * k)),
+        total = _op["add"](total, _op["cos"](_op["mul"](indices, 2 * pi * k)),
                            alpha=float(-weight if k % 2 else weight))
     return total
 
@@ -86,7 +86,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
     a = list(a)
     if not a:
         raise ValueError("general_cosine(): coefficients must not be empty")
-    window = _cosines(_places(M, sym), a)
+    window = _cosines(_positions(M, sym), a)
     return _finish(window, M, dtype, device, requires_grad)
 
 
@@ -118,7 +118,7 @@ nuttall = _of_cosines("nuttall", [0.3635819, 0.4891775, 0.1365995, 0.0106411],
 def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """A triangle that ends in zeros; arguments as for ``general_cosine``."""
     _check("bartlett", M, dtype)
-    slope = _op["abs"](_op["sub"](_op["mul"](_places(M, sym), 2.0), 1.0))
+    slope = _op["abs"](_op["sub"](_op["mul"](_positions(M, sym), 2.0), 1.0))
     return _finish(_op["rsub"](slope, 1.0), M, dtype, device, requires_grad)
 
 
@@ -171,7 +171,7 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
         raise ValueError(f"kaiser(): beta must be non-negative, got {beta}")
     if M == 0:
         return _finish(_steps(0.0, 0.0, 0), M, dtype, device, requires_grad)
-    side = _op["sub"](_op["mul"](_places(M, sym), 2.0), 1.0)
+    side = _op["sub"](_op["mul"](_positions(M, sym), 2.0), 1.0)
     arc = _op["mul"](_op["sqrt"](_op["clamp_min"](_op["rsub"](_op["square"](side), 1.0), 0.0)),
                      float(beta))
     whole = _bessel_i0(_op["full_of"]((), float(beta), dtype=arc.dtype), beta)

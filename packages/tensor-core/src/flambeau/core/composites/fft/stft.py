@@ -125,10 +125,10 @@ def _overlapped(frames, total, hop):
     count, n = frames.shape[-2], frames.shape[-1]
     numbers = _op["arange_of"](0, total, 1, dtype=_core._dtype_named("int64"),
                                device=frames.device)
-    places = _op["reshape"](numbers.unfold(0, n, hop), (count * n,))
+    indices = _op["reshape"](numbers.unfold(0, n, hop), (count * n,))
     batch = list(frames.shape)[:-2]
     zeros = _op["full_of"]([*batch, total], 0, dtype=frames.dtype, device=frames.device)
-    return _op["index_add"](zeros, -1, places, _op["reshape"](frames, [*batch, count * n]))
+    return _op["index_add"](zeros, -1, indices, _op["reshape"](frames, [*batch, count * n]))
 
 
 def _signal_frames(x, n_fft, normalized, onesided, return_complex):

@@ -26,12 +26,12 @@ def embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_f
 def _shorten_rows(weight, indices, max_norm, norm_type):
     """Scale the rows that are looked up and longer than ``max_norm``, in the table itself."""
     table = weight.detach()
-    places = _op["reshape"](indices, (-1,))
-    rows = _op["index_select"](table, 0, places)
+    positions = _op["reshape"](indices, (-1,))
+    rows = _op["index_select"](table, 0, positions)
     length = _op["norm"](rows, norm_type, 1, True)
     factor = _op["where"](_op["gt"](length, max_norm),
                           _op["div"](max_norm, _op["add"](length, 1e-7)), 1.0)
-    _op["index_put_"](table, [places], _op["mul"](rows, factor))
+    _op["index_put_"](table, [positions], _op["mul"](rows, factor))
 
 
 def one_hot(x, num_classes):

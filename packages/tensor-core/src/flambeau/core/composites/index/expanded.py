@@ -11,14 +11,14 @@ _op = _core.operators()
 def _memory(x):
     """The memory from the first element to the last, and where in it each element lies."""
     span = 1 + sum((n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True))
-    places = _op["arange_of"](0, span, 1, dtype=_core._dtype_named("int64"), device=x.device)
+    numbers = _op["arange_of"](0, span, 1, dtype=_core._dtype_named("int64"), device=x.device)
     return (_op["as_strided"](x, (span,), (1,), x.storage_offset()),
-            _op["as_strided"](places, x.shape, x.stride(), 0))
+            _op["as_strided"](numbers, x.shape, x.stride(), 0))
 
 
 def index_put(x, indices, values, accumulate):
-    memory, places = _memory(x)
-    chosen = _op["index"](places, indices)
+    memory, numbers = _memory(x)
+    chosen = _op["index"](numbers, indices)
     values = _op["expand"](values, chosen.shape)
     _op["index_put_"](memory, [chosen], values, accumulate)
 
@@ -30,5 +30,5 @@ def index_fill(x, dim, index, value):
 
 def masked_fill(mask, value, x):
     """In the order of ``where``."""
-    memory, places = _memory(x)
-    _op["index_fill_"](memory, 0, _op["masked_select"](places, mask), value)
+    memory, numbers = _memory(x)
+    _op["index_fill_"](memory, 0, _op["masked_select"](numbers, mask), value)

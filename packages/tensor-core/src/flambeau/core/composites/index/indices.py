@@ -52,13 +52,13 @@ _TAKEN = 16
 
 
 def _coordinates(index, shape):
-    """Flat places as one tensor per dimension. What lies outside, and the sign of places that count
-    from the end, show in the first."""
-    places = []
+    """Flat positions as one tensor per dimension. What lies outside, and the sign of positions that
+    count from the end, show in the first."""
+    positions = []
     for size in shape[:0:-1]:
-        places.append(_op["remainder"](index, size))
+        positions.append(_op["remainder"](index, size))
         index = _op["floor_divide"](index, size)
-    return [index, *places[::-1]]
+    return [index, *positions[::-1]]
 
 
 def _positions(what, index):
@@ -93,11 +93,11 @@ def unravel_index(indices, shape):
         raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got "
                         f"{indices.dtype}; convert with .long()")
     rest = _op["cast"](indices, _core._dtype_named("int64"))
-    places = []
+    positions = []
     for size in reversed(sizes):
-        places.append(_op["remainder"](rest, size))
+        positions.append(_op["remainder"](rest, size))
         rest = _op["floor_divide"](rest, size)
-    return places[::-1]
+    return positions[::-1]
 
 
 def _sizes(shape):

@@ -143,9 +143,9 @@ def cholesky_inverse(L, upper):
     if _core.may_read(L) and L.numel():
         zero = _op["eq"](_op["diagonal"](L.detach(), 0, -2, -1), 0)
         if _op["any"](zero).item():
-            place = _op["nonzero"](zero)[0, -1].item() + 1
-            raise _core.LinAlgError(f"cholesky_inverse: The diagonal element {place} is zero, the "
-                                    "inversion could not be completed; give the factor of a "
+            position = _op["nonzero"](zero)[0, -1].item() + 1
+            raise _core.LinAlgError(f"cholesky_inverse: The diagonal element {position} is zero, "
+                                    "the inversion could not be completed; give the factor of a "
                                     "positive definite matrix")
     return cholesky_solve(_identity(L, L.shape[-1]), L, upper)
 
@@ -168,11 +168,11 @@ def _unpack_data(LU):
 
 
 def _permutation_matrix(LU, pivots):
-    """P of ``A = P L U``: row ``order[i]`` of P has its one at place i."""
+    """P of ``A = P L U``: row ``order[i]`` of P has its one at position i."""
     n = LU.shape[-2]
     order = _op["lu_permutation"](pivots, n)
-    places = _op["arange_of"](0, n, 1, dtype=order.dtype, device=order.device)
-    return _op["cast"](_op["eq"](_op["unsqueeze"](order, -2), _op["unsqueeze"](places, -1)),
+    positions = _op["arange_of"](0, n, 1, dtype=order.dtype, device=order.device)
+    return _op["cast"](_op["eq"](_op["unsqueeze"](order, -2), _op["unsqueeze"](positions, -1)),
                        LU.dtype)
 
 

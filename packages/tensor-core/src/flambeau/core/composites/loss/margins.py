@@ -161,19 +161,19 @@ def multi_margin_loss(x, target, p, margin, weight, size_average, reduce, reduct
     reduction = _reduction(what, size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"{what}(): only p == 1 and p == 2 supported, got {p}")
-    rows, place = _class_rows(what, x, target, False)
+    rows, index = _class_rows(what, x, target, False)
     if weight is not None and (weight.ndim != 1 or weight.numel() != rows.shape[1]):
         raise ValueError(f"{what}(): weight must be one-dimensional, one number for each of the "
                          f"{rows.shape[1]} classes, got shape {list(weight.shape)}")
     if weight is not None and weight.dtype is not x.dtype:
         raise RuntimeError(f"{what}(): expected weight to have dtype {x.dtype}, that of the input, "
                            f"but got {weight.dtype}; write weight.to(input.dtype)")
-    excess = _op["sub"](_op["add"](rows, margin), _op["gather"](rows, 1, place))
+    excess = _op["sub"](_op["add"](rows, margin), _op["gather"](rows, 1, index))
     loss = _op["relu"](excess)
     loss = loss if p == 1 else _op["square"](loss)
     if weight is not None:
-        loss = _op["mul"](loss, _op["gather"](_op["expand"](weight, rows.shape), 1, place))
-    loss = _op["mean"](_op["scatter"](loss, 1, place, 0), 1)
+        loss = _op["mul"](loss, _op["gather"](_op["expand"](weight, rows.shape), 1, index))
+    loss = _op["mean"](_op["scatter"](loss, 1, index, 0), 1)
     if target.ndim == 0:
         loss = _op["reshape"](loss, ())
     return _reduce(what, loss, reduction)
@@ -196,12 +196,12 @@ def _class_rows(what, x, target, several):
 def multilabel_margin_loss(x, target, size_average, reduce, reduction):
     what = "multilabel_margin_loss"
     reduction = _reduction(what, size_average, reduce, reduction)
-    rows, places = _class_rows(what, x, target, True)
-    listed = _op["eq"](_op["cumsum"](_op["lt"](places, 0), 1), 0)    # before the first -1
-    places = _op["where"](listed, places, 0)
-    hits = _op["scatter_add"](_op["zeros_like"](places), 1, places, listed.to(places.dtype))
+    rows, indices = _class_rows(what, x, target, True)
+    listed = _op["eq"](_op["cumsum"](_op["lt"](indices, 0), 1), 0)    # before the first -1
+    indices = _op["where"](listed, indices, 0)
+    hits = _op["scatter_add"](_op["zeros_like"](indices), 1, indices, listed.to(indices.dtype))
     others = _op["eq"](hits, 0)
-    chosen = _op["gather"](rows, 1, places)
+    chosen = _op["gather"](rows, 1, indices)
     hinge = _op["relu"](_op["sub"](_op["add"](_op["unsqueeze"](rows, 1), 1),
                                    _op["unsqueeze"](chosen, 2)))
     pairs = _op["logical_and"](_op["unsqueeze"](listed, 2), _op["unsqueeze"](others, 1))

@@ -181,7 +181,7 @@ class _Plan:
             pair = _Pair(a, b, kept, self.sizes)
             self.pairs.append((i, j, pair))
             terms.append(pair.labels)
-        order = _places(terms[0], self.output)
+        order = _order_of(terms[0], self.output)
         self.finish = [] if order is None else [(_permute, order)]
 
     def run(self, operands):
@@ -240,7 +240,7 @@ def _joined(terms, i, j, output):
 
 
 def _order(terms, output, sizes):
-    """Pairs of places to contract; the result of each goes to the end of the list."""
+    """Pairs of positions to contract; the result of each goes to the end of the list."""
     if len(terms) <= _EXHAUSTIVE:
         return _cheapest(terms, output, sizes)[1]
     order = []
@@ -272,8 +272,8 @@ class _Pair:
         own_a = [s for s in a if s not in b]
         own_b = [s for s in b if s not in a]
         self.labels = batch + own_a + own_b
-        self.order_a = _places(a, batch + own_a + inner)
-        self.order_b = _places(b, batch + inner + own_b)
+        self.order_a = _order_of(a, batch + own_a + inner)
+        self.order_b = _order_of(b, batch + inner + own_b)
         shape = [sizes[s] for s in batch]
         n, k, m = (_count(group, sizes) for group in (own_a, inner, own_b))
         self.outer = not inner and len(own_a) <= 1 and len(own_b) <= 1
@@ -295,7 +295,7 @@ class _Pair:
         return result if self.shape is None else _reshape(result, self.shape)
 
 
-def _places(labels, wanted):
+def _order_of(labels, wanted):
     order = [labels.index(s) for s in wanted]
     return None if order == list(range(len(order))) else order
 

@@ -57,11 +57,11 @@ def _fractional(name, n, x, kernel_size, output_size, output_ratio, samples):
         )
     samples = _drawn(name, n, x, samples)
     images = x if x.ndim == n + 2 else _op["unsqueeze"](x, 0)
-    places = _op["fractional_indices"](images, samples, size, sizes)
+    indices = _op["fractional_indices"](images, samples, size, sizes)
     if x.ndim == n + 1:
-        places = _op["squeeze"](places, 0)
-    values = _op["gather"](_flat(x, n), -1, _flat(places, n))
-    return _op["reshape"](values, places.shape), places
+        indices = _op["squeeze"](indices, 0)
+    values = _op["gather"](_flat(x, n), -1, _flat(indices, n))
+    return _op["reshape"](values, indices.shape), indices
 
 
 def _flat(x, n):

@@ -156,8 +156,8 @@ def block_diag(tensors):
         whole = _op["full_of"](shape, 0, dtype=dtype, device=device)
     row = column = 0
     for b in blocks:
-        place = _op["narrow"](_op["narrow"](whole, 0, row, b.shape[0]), 1, column, b.shape[1])
-        _op["copy_"](place, b)
+        target = _op["narrow"](_op["narrow"](whole, 0, row, b.shape[0]), 1, column, b.shape[1])
+        _op["copy_"](target, b)
         row, column = row + b.shape[0], column + b.shape[1]
     return whole
 
@@ -228,8 +228,8 @@ def _pairs_of(x, least):
     n = x.shape[0]
     kept = _op["triu"](_op["full_of"]((n, n), 1, dtype=_core._dtype_named("bool"),
                                       device=x.device), least)
-    places = _op["nonzero"](kept)
-    return _op["view"](_op["index_select"](x, 0, _op["view"](places, (-1,))), (-1, 2))
+    indices = _op["nonzero"](kept)
+    return _op["view"](_op["index_select"](x, 0, _op["view"](indices, (-1,))), (-1, 2))
 
 
 def combinations(x, r, with_replacement):
@@ -243,6 +243,6 @@ def combinations(x, r, with_replacement):
         return _pairs_of(x, 0 if with_replacement else 1)
     choose = _choices_again if with_replacement else _choices
     rows = list(choose(range(x.numel()), r))
-    places = _core.tensor([i for row in rows for i in row], dtype=_core._dtype_named("int64"),
+    indices = _core.tensor([i for row in rows for i in row], dtype=_core._dtype_named("int64"),
                           device=x.device)
-    return _op["view"](_op["index_select"](x, 0, places), (len(rows), r))
+    return _op["view"](_op["index_select"](x, 0, indices), (len(rows), r))

@@ -45,11 +45,11 @@ def _own_copy(x, src):
 
 def _scattered(what, x, src, view):
     result = _own_copy(x, src)
-    place = view(result)
-    if place.shape != src.shape:
+    target = view(result)
+    if target.shape != src.shape:
         raise RuntimeError(f"{what}(): expected src to have the shape of the view it replaces, "
-                           f"{list(place.shape)}, but got {list(src.shape)}")
-    _op["copy_"](place, src)
+                           f"{list(target.shape)}, but got {list(src.shape)}")
+    _op["copy_"](target, src)
     return result
 
 

@@ -38,7 +38,7 @@ def repeat_interleave(x, repeats, dim, output_size):
         raise RuntimeError(f"repeat_interleave(): repeats must have the same size as input along "
                            f"dim, but got repeats.size(0) = {repeats.numel()} and input.size("
                            f"{dim}) = {size}")
-    return _op["index_select"](x, dim, repeat_interleave__places(repeats, output_size))
+    return _op["index_select"](x, dim, repeat_interleave__indices(repeats, output_size))
 
 
 def _repeat_all(x, repeats, dim, output_size):
@@ -54,7 +54,7 @@ def _repeat_all(x, repeats, dim, output_size):
     return _op["view"](_op["contiguous_copy"](wide), (*shape[:dim], total, *shape[dim + 1:]))
 
 
-def repeat_interleave__places(repeats, output_size):
+def repeat_interleave__indices(repeats, output_size):
     if repeats.dtype.name not in ("int32", "int64"):
         raise _core.ArgumentError(f"repeat_interleave(): expected 'repeats' to have dtype int32 or "
                                   f"int64, got {repeats.dtype}; write repeats.long()")

@@ -75,7 +75,7 @@ int fl_expect_shape(const fl_op *op, const char *param, const fl_tensor *t, int 
 int fl_check_index_range(const fl_op *op, int kind, const int64_t *index, int64_t n, int64_t size,
                          int dim, bool negative) {
     int64_t low = negative ? -size : 0;
-    static const fl_places_kernels *const kernels = FL_PICK(fl_places_kernels);
+    static const fl_index_kernels *const kernels = FL_PICK(fl_index_kernels);
     if (kernels->within(index, n, low, size))
         return 0;
     int64_t i = 0;

@@ -1,4 +1,4 @@
-/* A kind of error beside those of runtime/error.h: an element of an index names no place. */
+/* A kind of error beside those of runtime/error.h: an element of an index is out of range. */
 #pragma once
 #include "dispatch/core.h"
 

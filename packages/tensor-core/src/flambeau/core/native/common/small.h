@@ -28,14 +28,14 @@ struct fl_walk {
     }
     bool in_order() const { return ndim == 0 || (ndim == 1 && strides[0] == 1); }
 
-    /* Call move(element, place, rows, cols, row step, column step) for every two dimensions. */
+    /* Call move(element, position, rows, cols, row step, column step) for every two dimensions. */
     template <class Move> void each(Move move) const {
-        int64_t index[FL_MAX_DIMS], element = 0, place = 0;
+        int64_t index[FL_MAX_DIMS], element = 0, position = 0;
         for (int d = 2; d < ndim; d++)
             index[d] = 0;
         for (;;) {
-            move(element, place, shape[1], shape[0], strides[1], strides[0]);
-            place += shape[0] * shape[1];
+            move(element, position, shape[1], shape[0], strides[1], strides[0]);
+            position += shape[0] * shape[1];
             int d = 2;
             for (; d < ndim; d++) {
                 element += strides[d];
@@ -55,9 +55,9 @@ static inline void fl_gather_few(void *to, int kind, const char *from, int dtype
                                  const fl_walk &walk) {
     fl_gather_fn gather = fl_moves->gather[dtype][kind];
     int64_t size = fl_itemsize(dtype), item = fl_kind_size[kind];
-    walk.each([&](int64_t element, int64_t place, int64_t rows, int64_t cols, int64_t s1,
+    walk.each([&](int64_t element, int64_t position, int64_t rows, int64_t cols, int64_t s1,
                   int64_t s0) {
-        gather((char *)to + place * item, from + element * size, rows, cols, s1, s0);
+        gather((char *)to + position * item, from + element * size, rows, cols, s1, s0);
     });
 }
 
@@ -65,8 +65,8 @@ static inline void fl_scatter_few(char *to, int dtype, const void *from, int kin
                                   const fl_walk &walk) {
     fl_scatter_fn scatter = fl_moves->scatter[kind][dtype];
     int64_t size = fl_itemsize(dtype), item = fl_kind_size[kind];
-    walk.each([&](int64_t element, int64_t place, int64_t rows, int64_t cols, int64_t s1,
+    walk.each([&](int64_t element, int64_t position, int64_t rows, int64_t cols, int64_t s1,
                   int64_t s0) {
-        scatter(to + element * size, (const char *)from + place * item, rows, cols, s1, s0);
+        scatter(to + element * size, (const char *)from + position * item, rows, cols, s1, s0);
     });
 }

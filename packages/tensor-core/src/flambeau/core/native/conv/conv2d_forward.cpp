@@ -62,7 +62,7 @@ Cut cut_of(const fl_conv &p) {
 }
 
 /* Where the block begins in input and output. */
-void place_block(const fl_conv &p, const Operands &at, int64_t group, int64_t image,
+void set_block(const fl_conv &p, const Operands &at, int64_t group, int64_t image,
                  fl_conv_block *b) {
     int64_t channels = p.c * p.h * p.w, outputs = p.o * fl_conv_pixels(p);
     b->depth = at.depth;
@@ -90,7 +90,7 @@ fl_conv_block block_of(const fl_conv &p, const Cut &cut, const Operands &at, int
     int64_t o0 = part * cut.channels, y0 = band * cut.rows;
     fl_conv_block b = {};
     b.p = &p;
-    place_block(p, at, group, image, &b);
+    set_block(p, at, group, image, &b);
     b.weight = at.weight;
     b.weight.data = (const char *)at.weight.data + group * at.weight.group * at.size;
     b.bias = at.bias ? at.bias + group * p.o * at.size : nullptr;

@@ -100,7 +100,7 @@ void gather(const Job &job, int64_t images, const char *input, char *to) {
     });
 }
 
-/* The transpose of `gather`: planes that met the same place add up. */
+/* The transpose of `gather`: planes that met the same element add up. */
 template <class T> void scatter(const Job &job, int64_t images, const char *from, T *out) {
     int64_t n = job.plane();
     memset((void *)out, 0, (size_t)(images * job.input()) * sizeof(T));

@@ -1,4 +1,4 @@
-/* Windows of images as columns, and columns added to the places of their windows. */
+/* Windows of images as columns, and columns added to the positions of their windows. */
 #include "common/args.h"
 #include "common/raw.h"
 #include "common/window.h"

@@ -4,7 +4,7 @@
 static fl_generator_state first_state = {67280421310721ull, 0};
 static fl_generator_state *default_state = &first_state;
 
-/* What this thread uses in the place of the default generator; it holds a reference. */
+/* What this thread uses instead of the default generator; it holds a reference. */
 static thread_local fl_generator *own_generator = nullptr;
 
 fl_generator_state *fl_default_generator_state(void) {

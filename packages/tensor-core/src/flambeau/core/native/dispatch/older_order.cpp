@@ -34,7 +34,7 @@ static bool is_number(PyObject *o) {
     return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o);
 }
 
-/* Which positional arguments are the numbers: `at` holds their places. Those of one number stand
+/* Which positional arguments are the numbers: `at` holds their positions. Those of one number stand
  * second; beta stands around the first tensor, as in addmm(2, x, 3, a, b) and x.addmm(2, 3, a, b).
  * */
 static int find_numbers(const Order &order, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t *at) {

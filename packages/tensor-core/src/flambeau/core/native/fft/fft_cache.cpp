@@ -1,6 +1,6 @@
 /* The cache of Fourier plans: a few dozen lengths per type, the least recently used gives way.
  *
- * Plans in use are counted and never dropped; when every place is in use, or a plan is larger
+ * Plans in use are counted and never dropped; when every slot is in use, or a plan is larger
  * than the cache may become, the plan belongs to its caller alone. */
 #include "fft/fft_plan.h"
 #include <mutex>
@@ -8,10 +8,10 @@
 
 namespace {
 
-const int PLACES = 48;
+const int SLOTS = 48;
 const int64_t MOST_BYTES = (int64_t)64 << 20;
 
-template <class T> struct Place {
+template <class T> struct Slot {
     FftPlan<T> *plan = nullptr;
     bool real = false;
     int users = 0;
@@ -20,34 +20,34 @@ template <class T> struct Place {
 
 template <class T> struct Cache {
     std::mutex lock;
-    Place<T> places[PLACES];
+    Slot<T> slots[SLOTS];
     uint64_t clock = 0;
     int64_t bytes = 0;
 
     int find(int64_t n, bool real) {
-        for (int i = 0; i < PLACES; i++)
-            if (places[i].plan && places[i].plan->n == n && (places[i].real || !real)) {
-                places[i].users++;
-                places[i].used = ++clock;
+        for (int i = 0; i < SLOTS; i++)
+            if (slots[i].plan && slots[i].plan->n == n && (slots[i].real || !real)) {
+                slots[i].users++;
+                slots[i].used = ++clock;
                 return i;
             }
         return -1;
     }
     int oldest() {
         int found = -1;
-        for (int i = 0; i < PLACES; i++)
-            if (places[i].plan && !places[i].users &&
-                (found < 0 || places[i].used < places[found].used))
+        for (int i = 0; i < SLOTS; i++)
+            if (slots[i].plan && !slots[i].users &&
+                (found < 0 || slots[i].used < slots[found].used))
                 found = i;
         return found;
     }
     int empty() {
-        for (int i = 0; i < PLACES; i++)
-            if (!places[i].plan)
+        for (int i = 0; i < SLOTS; i++)
+            if (!slots[i].plan)
                 return i;
         return -1;
     }
-    /* A place for a plan, which is then in use; -1 when there is none. */
+    /* A slot for a plan, which is then in use; -1 when there is none. */
     int put(FftPlan<T> *plan, bool real) {
         int64_t more = plan->bytes();
         if (more > MOST_BYTES)
@@ -57,15 +57,15 @@ template <class T> struct Cache {
             int old = oldest();
             if (old < 0)
                 return -1;
-            bytes -= places[old].plan->bytes();
-            delete places[old].plan;
-            places[old] = Place<T>();
+            bytes -= slots[old].plan->bytes();
+            delete slots[old].plan;
+            slots[old] = Slot<T>();
             at = old;
         }
-        places[at].plan = plan;
-        places[at].real = real;
-        places[at].users = 1;
-        places[at].used = ++clock;
+        slots[at].plan = plan;
+        slots[at].real = real;
+        slots[at].users = 1;
+        slots[at].used = ++clock;
         bytes += more;
         return at;
     }
@@ -84,7 +84,7 @@ template <class T> FftHeld<T>::FftHeld(int64_t n, bool real) : plan_(nullptr), s
         std::lock_guard<std::mutex> guard(all.lock);
         slot_ = all.find(n, real);
         if (slot_ >= 0)
-            plan_ = all.places[slot_].plan;
+            plan_ = all.slots[slot_].plan;
     }
     if (plan_)
         return;
@@ -107,7 +107,7 @@ template <class T> FftHeld<T>::~FftHeld() {
     }
     Cache<T> &all = cache<T>();
     std::lock_guard<std::mutex> guard(all.lock);
-    all.places[slot_].users--;
+    all.slots[slot_].users--;
 }
 
 template class FftHeld<float>;

@@ -8,9 +8,9 @@ fl_value flat_shape() {
     return fl_ints_value(all, 1);
 }
 
-/* Flat places as one tensor of coordinates per dimension, `made[0 .. ndim)`. The first is not cut
- * to its size: what lies outside of the tensor, and the sign of places that count from the end, show
- * there. */
+/* Flat positions as one tensor of coordinates per dimension, `made[0 .. ndim)`. The first is not
+ * cut to its size: what lies outside of the tensor, and the sign of positions that count from the
+ * end, show there. */
 bool coordinates(const fl_tensor *x, fl_tensor *index, fl_tensor **made) {
     Made rest(fl_compose(FL_OP_view, fl_tensor_value(index), flat_shape()));
     for (int d = x->ndim - 1; rest && d > 0; d--) {

@@ -6,10 +6,11 @@
 
 namespace {
 
-int check_places(const fl_op *op, const In &places, const fl_tensor *indices, int64_t size) {
-    if (!places.ok())
+int check_positions(const fl_op *op, const In &positions, const fl_tensor *indices, int64_t size) {
+    if (!positions.ok())
         return -1;
-    return fl_check_index_range(op, FL_RANGE_ERROR, places.as<int64_t>(), indices->numel, size, 0,
+    return fl_check_index_range(op, FL_RANGE_ERROR, positions.as<int64_t>(), indices->numel, size,
+                                0,
                                 false);
 }
 
@@ -35,14 +36,14 @@ extern "C" int fl_infer_embedding_lookup(const fl_op *op, const fl_value *in, in
 extern "C" int fl_run_embedding_lookup(const fl_op *op, const fl_value *in, int,
                                        fl_tensor *const *outs) {
     const fl_tensor *weight = in[0].t, *indices = in[1].t;
-    In places(indices, FL_K_I64);
+    In positions(indices, FL_K_I64);
     RawIn table(weight, weight->dtype);
     RawOut out(outs[0], weight->dtype);
-    if (!table.ok() || !out.ok() || check_places(op, places, indices, weight->shape[0]) < 0)
+    if (!table.ok() || !out.ok() || check_positions(op, positions, indices, weight->shape[0]) < 0)
         return -1;
     if (outs[0]->numel == 0)
         return 0;
-    fl_pick_blocks(out.data(), table.data(), places.as<int64_t>(), indices->numel, 1,
+    fl_pick_blocks(out.data(), table.data(), positions.as<int64_t>(), indices->numel, 1,
                    weight->shape[0], weight->shape[1] * fl_itemsize(weight->dtype));
     out.commit();
     return 0;
@@ -67,14 +68,14 @@ extern "C" int fl_run_embedding_grad(const fl_op *op, const fl_value *in, int,
                                      fl_tensor *const *outs) {
     const fl_tensor *grad = in[0].t, *indices = in[1].t;
     int kind = fl_kind_of_dtype[grad->dtype];
-    In places(indices, FL_K_I64), source(grad, kind);
+    In positions(indices, FL_K_I64), source(grad, kind);
     Out out(outs[0], kind);
-    if (!source.ok() || !out.ok() || check_places(op, places, indices, in[2].i) < 0)
+    if (!source.ok() || !out.ok() || check_positions(op, positions, indices, in[2].i) < 0)
         return -1;
     int64_t width = outs[0]->shape[1];
     memset(out.as<char>(), 0, (size_t)(outs[0]->numel * fl_kind_size[kind]));
     if (grad->numel)
-        fl_add_blocks(out.as<char>(), source.as<char>(), places.as<int64_t>(), indices->numel, 1,
+        fl_add_blocks(out.as<char>(), source.as<char>(), positions.as<int64_t>(), indices->numel, 1,
                       in[2].i, width, kind, 1, in[3].i);
     out.commit();
     return 0;

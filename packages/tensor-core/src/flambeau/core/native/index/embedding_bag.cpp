@@ -148,14 +148,15 @@ extern "C" int fl_run_embedding_bag_rows(const fl_op *op, const fl_value *in, in
     const fl_tensor *weight = in[0].t, *indices = in[1].t, *offsets = in[2].t;
     int kind = fl_kind_of_dtype[weight->dtype];
     bool last_given = fl_value_true(in[5]) && last_is_read(in);
-    In places(indices, FL_K_I64), starts(offsets, FL_K_I64), table(weight, kind);
+    In positions(indices, FL_K_I64), starts(offsets, FL_K_I64), table(weight, kind);
     OptionalIn factors(in[3], FL_K_F64);
     Out out(outs[0], kind), bags(outs[1], FL_K_I64), counts(outs[2], FL_K_I64);
     Out chosen(outs[3], FL_K_I64);
-    if (!places.ok() || !starts.ok() || !table.ok() || !factors.ok() || !out.ok() || !bags.ok() ||
+    if (!positions.ok() || !starts.ok() || !table.ok() || !factors.ok() || !out.ok() ||
+        !bags.ok() ||
         !counts.ok() || !chosen.ok())
         return -1;
-    Bags b = {places.as<int64_t>(), starts.as<int64_t>(), bag_count(in), indices->numel,
+    Bags b = {positions.as<int64_t>(), starts.as<int64_t>(), bag_count(in), indices->numel,
               weight->shape[1], in[6].i};
     if (check_offsets(op, b.offsets, offsets->shape[0], b.total) < 0 ||
         fl_check_index_range(op, FL_RANGE_ERROR, b.indices, b.total, weight->shape[0], 0,

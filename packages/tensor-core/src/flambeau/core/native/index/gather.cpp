@@ -17,13 +17,13 @@ void gather_lines(const fl_walk &w, const int64_t *index, const char *from, char
         fl_walk_start(w, line, &at, &by);
         const T *x = (const T *)from + at;
         T *out = (T *)to + line * w.length;
-        const int64_t *place = index + line * w.length;
+        const int64_t *position = index + line * w.length;
         if (step == 0 && w.at_dim == 1)
             for (int64_t i = 0; i < w.length; i++)
-                out[i] = x[place[i]];
+                out[i] = x[position[i]];
         else
             for (int64_t i = 0; i < w.length; i++)
-                out[i] = x[i * step + place[i] * w.at_dim];
+                out[i] = x[i * step + position[i] * w.at_dim];
     }
 }
 
@@ -36,9 +36,9 @@ void scatter_lines(const fl_walk &w, const int64_t *index, const char *from, cha
         fl_walk_start(w, line, &at, &by);
         T *out = (T *)to + at;
         const T *x = (const T *)from + by;
-        const int64_t *place = index + line * w.length;
+        const int64_t *position = index + line * w.length;
         for (int64_t i = 0; i < w.length; i++)
-            out[i * step + place[i] * w.at_dim] = x[i * source];
+            out[i * step + position[i] * w.at_dim] = x[i * source];
     }
 }
 
@@ -51,9 +51,9 @@ void add_lines(const fl_walk &w, const int64_t *index, const char *from, char *t
         fl_walk_start(w, line, &at, &by);
         T *out = (T *)to + at;
         const T *x = (const T *)from + by;
-        const int64_t *place = index + line * w.length;
+        const int64_t *position = index + line * w.length;
         for (int64_t i = 0; i < w.length; i++) {
-            T &target = out[i * step + place[i] * w.at_dim];
+            T &target = out[i * step + position[i] * w.at_dim];
             target = fl_plus(target, x[i * source]);
         }
     }
@@ -94,13 +94,13 @@ extern "C" int fl_run_gather(const fl_op *op, const fl_value *in, int, fl_tensor
         return -1;
     if (index->numel == 0)
         return 0;
-    In places(index, FL_K_I64);
+    In positions(index, FL_K_I64);
     RawOut out(outs[0], self->dtype);
-    if (!out.ok() || fl_check_places(op, places, index, self, dim) < 0)
+    if (!out.ok() || fl_check_positions(op, positions, index, self, dim) < 0)
         return -1;
     fl_walk w = fl_walk_of(self, nullptr, index, dim);
     fl_parallel(w.lines, fl_row_grain(w.length), [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(self->dtype), gather_lines, w, places.as<int64_t>(), self->data,
+        FL_BY_SIZE(fl_itemsize(self->dtype), gather_lines, w, positions.as<int64_t>(), self->data,
                    out.data(), b, e)
     });
     out.commit();
@@ -127,15 +127,15 @@ static int run_scatter(const fl_op *op, const fl_value *in, fl_tensor *out, cons
     int dim;
     if (fl_dim_of(op, in, &dim) < 0)
         return -1;
-    In places(index, FL_K_I64);
-    if (fl_check_places(op, places, index, in[0].t, dim) < 0)
+    In positions(index, FL_K_I64);
+    if (fl_check_positions(op, positions, index, in[0].t, dim) < 0)
         return -1;
     fl_start_from(out, in[0].t);
     if (index->numel == 0)
         return 0;
     fl_walk w = fl_walk_of(out, src, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(out->dtype), scatter_lines, w, places.as<int64_t>(), from,
+        FL_BY_SIZE(fl_itemsize(out->dtype), scatter_lines, w, positions.as<int64_t>(), from,
                    out->data, b, e)
     });
     return 0;
@@ -188,15 +188,16 @@ static int add_blocks(const fl_op *op, const fl_value *in, int dim, fl_tensor *r
     line.strides = in[2].t->strides + dim;
     if (line.strides[0] != 1 && line.numel != 1)
         line.flags &= ~(uint32_t)FL_CONTIGUOUS;
-    In places(&line, FL_K_I64), from(in[3].t, kind);
-    if (!from.ok() || fl_check_places(op, places, &line, self, dim) < 0)
+    In positions(&line, FL_K_I64), from(in[3].t, kind);
+    if (!from.ok() || fl_check_positions(op, positions, &line, self, dim) < 0)
         return -1;
     fl_start_from(result, self);
     Out out(result, kind, true);
     if (!out.ok())
         return -1;
     fl_middle m = fl_middle_of(result, dim);
-    fl_add_blocks(out.as<char>(), from.as<char>(), places.as<int64_t>(), line.numel, m.outer, m.n,
+    fl_add_blocks(out.as<char>(), from.as<char>(), positions.as<int64_t>(), line.numel, m.outer,
+                  m.n,
                   m.inner, kind, 1, -1);
     out.commit();
     return 0;
@@ -209,16 +210,17 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
     if (fl_dim_of(op, in, &dim) < 0)
         return -1;
     if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), fl_dtype_of_kind[kind])) {
-        In places(index, FL_K_I64);
-        if (fl_check_places(op, places, index, in[0].t, dim) < 0)
+        In positions(index, FL_K_I64);
+        if (fl_check_positions(op, positions, index, in[0].t, dim) < 0)
             return -1;
         fl_start_from(outs[0], in[0].t);
-        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), index->shape, nullptr);
+        return fl_run_on_slices(op, in, outs[0], dim, positions.as<int64_t>(), index->shape,
+                                nullptr);
     }
     if (names_blocks(in[0].t, index, src, dim))
         return add_blocks(op, in, dim, outs[0]);
-    In places(index, FL_K_I64), from(src, kind);
-    if (!from.ok() || fl_check_places(op, places, index, in[0].t, dim) < 0)
+    In positions(index, FL_K_I64), from(src, kind);
+    if (!from.ok() || fl_check_positions(op, positions, index, in[0].t, dim) < 0)
         return -1;
     fl_start_from(outs[0], in[0].t);
     Out out(outs[0], kind, true);
@@ -234,7 +236,8 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
     from_dense.strides = from_strides;
     fl_walk w = fl_walk_of(&to_dense, &from_dense, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
-        FL_BY_KIND(kind, add_lines, w, places.as<int64_t>(), from.as<char>(), out.as<char>(), b, e)
+        FL_BY_KIND(kind, add_lines, w, positions.as<int64_t>(), from.as<char>(), out.as<char>(), b,
+                   e)
     });
     out.commit();
     return 0;

@@ -67,7 +67,7 @@ int fl_dim_of(const fl_op *op, const fl_value *in, int *dim) {
     return fl_wrap_dim(op, in[1].i, in[0].t->ndim, dim);
 }
 
-int fl_check_places(const fl_op *op, const In &index, const fl_tensor *t, const fl_tensor *self,
+int fl_check_positions(const fl_op *op, const In &index, const fl_tensor *t, const fl_tensor *self,
                     int dim) {
     if (!index.ok())
         return -1;

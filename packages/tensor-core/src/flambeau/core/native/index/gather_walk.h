@@ -43,5 +43,5 @@ int64_t fl_most_named(const fl_tensor *self, const fl_tensor *index, int dim);
 int fl_dim_of(const fl_op *op, const fl_value *in, int *dim);
 
 /* Positions of a scatter or gather, checked before anything is written. */
-int fl_check_places(const fl_op *op, const In &index, const fl_tensor *t, const fl_tensor *self,
+int fl_check_positions(const fl_op *op, const In &index, const fl_tensor *t, const fl_tensor *self,
                     int dim);

@@ -114,7 +114,8 @@ int put(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shap
 }
 
 /* Parts of the offsets' range: no two of them meet, and within one the order is the index's, so
- * that their number changes no result. Each looks at all offsets: no more than there are threads. */
+ * that their number changes no result. Each looks at all offsets: no more than there are threads.
+ * */
 int64_t parts_of(const fl_index_walk &w) {
     const int64_t MOST = 4;
     int64_t threads = fl_get_num_threads();
@@ -134,24 +135,24 @@ void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, in
     });
 }
 
-/* The same on the slices that the indices name, where they are few and the memory is not as sums are
- * made in. The points are one dimension there, and one index tensor says which they are. */
+/* The same on the slices that the indices name, where they are few and the memory is not as sums
+ * are made in. The points are one dimension there, and one index tensor says which they are. */
 int add_to_slices(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shape &shape,
                   int64_t *offsets) {
-    fl_slice_places places;
+    fl_slice_positions positions;
     if (fl_index_offsets(op, in[0].t, out->strides, in[1], shape, offsets) < 0)
         return -1;
     fl_start_from(out, in[0].t);
-    places.offsets = offsets;
-    places.n = fl_numel_of(shape.n_points, shape.points);
-    places.ndim = 0;
-    places.before = shape.n_before;
+    positions.offsets = offsets;
+    positions.n = fl_numel_of(shape.n_points, shape.points);
+    positions.ndim = 0;
+    positions.before = shape.n_before;
     for (int i = 0; i < shape.n_before + shape.n_after; i++) {
         int d = i < shape.n_before ? shape.before[i] : shape.after[i - shape.n_before];
-        places.shape[places.ndim] = out->shape[d];
-        places.strides[places.ndim++] = out->strides[d];
+        positions.shape[positions.ndim] = out->shape[d];
+        positions.strides[positions.ndim++] = out->strides[d];
     }
-    NamedSlices slices(out, places);
+    NamedSlices slices(out, positions);
     if (!slices.ok())
         return -1;
     fl_tensor *target = slices.tensor(), *indices[FL_MAX_DIMS + 1] = {};

@@ -91,15 +91,15 @@ int fl_index_offsets(const fl_op *op, const fl_tensor *self, const int64_t *stri
         const fl_tensor *t = indices.ts[d];
         if (!t)
             continue;
-        RawIn places(t, FL_I64, s.n_points, s.points);
-        if (!places.ok())
+        RawIn positions(t, FL_I64, s.n_points, s.points);
+        if (!positions.ok())
             return -1;
-        const int64_t *place = (const int64_t *)places.data();
+        const int64_t *position = (const int64_t *)positions.data();
         int64_t size = self->shape[d], stride = strides[d];
-        if (fl_check_index_range(op, FL_RANGE_ERROR, place, n, size, (int)d, true) < 0)
+        if (fl_check_index_range(op, FL_RANGE_ERROR, position, n, size, (int)d, true) < 0)
             return -1;
         for (int64_t i = 0; i < n; i++) {
-            int64_t at = (place[i] + (place[i] < 0 ? size : 0)) * stride;
+            int64_t at = (position[i] + (position[i] < 0 ? size : 0)) * stride;
             offsets[i] = first ? at : offsets[i] + at;
         }
         first = false;

@@ -10,11 +10,12 @@ namespace {
 
 const char INSTEAD[] = "index with self[index]";
 
-int check_places(const fl_op *op, const In &places, const fl_tensor *index, int64_t size,
+int check_positions(const fl_op *op, const In &positions, const fl_tensor *index, int64_t size,
                  int dim) {
-    if (!places.ok())
+    if (!positions.ok())
         return -1;
-    return fl_check_index_range(op, FL_RANGE_ERROR, places.as<int64_t>(), index->numel, size, dim,
+    return fl_check_index_range(op, FL_RANGE_ERROR, positions.as<int64_t>(), index->numel, size,
+                                dim,
                                 false);
 }
 
@@ -40,7 +41,8 @@ extern "C" int fl_infer_index_select(const fl_op *op, const fl_value *in, int n,
     if (outs->ndim)
         outs->shape[dim] = in[2].t->numel;
     else if (in[2].t->numel != 1)
-        return fl_error(FL_RUNTIME_ERROR, "%s: from a tensor without dimensions one place is taken, "
+        return fl_error(FL_RUNTIME_ERROR,
+                        "%s: from a tensor without dimensions one element is taken, "
                         "but the index has shape %s; write self.expand(n), or self.reshape(1) first",
                         fl_op_title(op), fl_shape_text(in[2].t->shape, in[2].t->ndim));
     return 0;
@@ -53,18 +55,18 @@ extern "C" int fl_run_index_select(const fl_op *op, const fl_value *in, int,
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_middle m = fl_middle_of(self, dim);
-    In places(index, FL_K_I64);
-    if (check_places(op, places, index, m.n, dim) < 0)
+    In positions(index, FL_K_I64);
+    if (check_positions(op, positions, index, m.n, dim) < 0)
         return -1;
     if (outs[0]->numel == 0)
         return 0;
     if (fl_names_few(self, outs[0]->numel, self->dtype))
-        return fl_run_on_slices(op, in, self, dim, places.as<int64_t>(), nullptr, outs);
+        return fl_run_on_slices(op, in, self, dim, positions.as<int64_t>(), nullptr, outs);
     RawIn x(self, self->dtype);
     RawOut out(outs[0], self->dtype);
     if (!x.ok() || !out.ok())
         return -1;
-    fl_pick_blocks(out.data(), x.data(), places.as<int64_t>(), index->numel, m.outer, m.n,
+    fl_pick_blocks(out.data(), x.data(), positions.as<int64_t>(), index->numel, m.outer, m.n,
                    m.inner * fl_itemsize(self->dtype));
     out.commit();
     return 0;
@@ -92,17 +94,17 @@ extern "C" int fl_run_index_add(const fl_op *op, const fl_value *in, int, fl_ten
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_middle m = fl_middle_of(self, dim);
-    In places(index, FL_K_I64), source(in[3].t, kind);
-    if (check_places(op, places, index, m.n, dim) < 0 || !source.ok())
+    In positions(index, FL_K_I64), source(in[3].t, kind);
+    if (check_positions(op, positions, index, m.n, dim) < 0 || !source.ok())
         return -1;
     fl_start_from(outs[0], self);
     if (fl_names_few(outs[0], in[3].t->numel, fl_dtype_of_kind[kind]))
-        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), nullptr, nullptr);
+        return fl_run_on_slices(op, in, outs[0], dim, positions.as<int64_t>(), nullptr, nullptr);
     Out out(outs[0], kind, true);
     if (!out.ok())
         return -1;
     if (in[3].t->numel)
-        fl_add_blocks(out.as<char>(), source.as<char>(), places.as<int64_t>(), index->numel,
+        fl_add_blocks(out.as<char>(), source.as<char>(), positions.as<int64_t>(), index->numel,
                       m.outer, m.n, m.inner, kind, fl_as_double(in[4]), -1);
     out.commit();
     return 0;

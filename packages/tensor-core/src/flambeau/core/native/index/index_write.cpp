@@ -71,20 +71,20 @@ int write(const fl_op *op, const fl_value *in, fl_tensor *out, bool negative, co
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     fl_middle m = fl_middle_of(self, dim);
-    In places(index, FL_K_I64);
-    if (!places.ok() ||
-        fl_check_index_range(op, FL_RANGE_ERROR, places.as<int64_t>(), index->numel, m.n, dim,
+    In positions(index, FL_K_I64);
+    if (!positions.ok() ||
+        fl_check_index_range(op, FL_RANGE_ERROR, positions.as<int64_t>(), index->numel, m.n, dim,
                              negative) < 0)
         return -1;
     if (out->data == self->data &&
         fl_names_few(out, index->numel * m.outer * m.inner, out->dtype))
-        return fl_run_on_slices(op, in, out, dim, places.as<int64_t>(), nullptr, nullptr);
+        return fl_run_on_slices(op, in, out, dim, positions.as<int64_t>(), nullptr, nullptr);
     RawOut room(out, out->dtype);
     if (!room.ok())
         return -1;
     fl_load_out(room, out, self);
     if (index->numel && out->numel)
-        body(Blocks{room.data(), places.as<int64_t>(), index->numel, m.n, m.inner}, m.outer);
+        body(Blocks{room.data(), positions.as<int64_t>(), index->numel, m.n, m.inner}, m.outer);
     room.commit();
     return 0;
 }

@@ -11,7 +11,7 @@ namespace {
 const int64_t PIECE = FL_GRAIN;
 
 int64_t count_ones(const uint8_t *m, int64_t n) {
-    return FL_PICK(fl_places_kernels)->count(m, n);
+    return FL_PICK(fl_index_kernels)->count(m, n);
 }
 
 int expect_mask(const fl_op *op, const fl_tensor *mask) {
@@ -33,22 +33,22 @@ int broadcast(const fl_op *op, const fl_tensor *self, const fl_tensor *mask, int
                               shape);
 }
 
-/* Where each piece of the mask starts to write: places[piece], and their number. */
-int64_t place_pieces(const uint8_t *mask, int64_t n, int64_t *places) {
+/* Where each chunk of the mask starts to write: positions[chunk], and their number. */
+int64_t count_before_chunks(const uint8_t *mask, int64_t n, int64_t *positions) {
     fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
-        places[b / PIECE] = count_ones(mask + b, e - b);
+        positions[b / PIECE] = count_ones(mask + b, e - b);
     });
     int64_t total = 0;
     for (int64_t p = 0; p < fl_chunk_count(n, PIECE); p++) {
-        int64_t count = places[p];
-        places[p] = total;
+        int64_t count = positions[p];
+        positions[p] = total;
         total += count;
     }
     return total;
 }
 
 /* Below, masks are often random, so nothing branches on an element: every one is written, and the
- * place moves on where the mask holds. The count of the piece's elements ends the loop, so that
+ * position moves on where the mask holds. The count of the piece's elements ends the loop, so that
  * nothing is written behind the last. */
 template <class T>
 void select_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
@@ -85,7 +85,7 @@ int64_t next_row(const fl_tensor *t, int64_t *outer) {
     return 0;
 }
 
-/* The places of the true elements of a line; where there are few, 32 or eight are passed at
+/* The positions of the true elements of a line; where there are few, 32 or eight are passed at
  * a time. */
 void list_line(const uint8_t *mask, int64_t *out, int64_t b, int64_t e) {
     int64_t count = count_ones(mask + b, e - b), i = b;
@@ -143,7 +143,7 @@ int64_t fl_count_nonzero(const fl_tensor *mask) {
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
     Scratch parts((size_t)fl_chunk_count(mask->numel, PIECE) * 8);
-    return parts.ok() ? place_pieces(bits, mask->numel, parts.as<int64_t>()) : -1;
+    return parts.ok() ? count_before_chunks(bits, mask->numel, parts.as<int64_t>()) : -1;
 }
 
 extern "C" int fl_infer_masked_select(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
@@ -171,16 +171,16 @@ extern "C" int fl_run_masked_select(const fl_op *op, const fl_value *in, int,
     int64_t n = fl_numel_of(nd, shape);
     RawIn x(self, self->dtype, nd, shape), m(mask, FL_BOOL, nd, shape);
     RawOut out(outs[0], self->dtype);
-    Scratch places((size_t)fl_chunk_count(n, PIECE) * 8);
-    if (!x.ok() || !m.ok() || !out.ok() || !places.ok())
+    Scratch positions((size_t)fl_chunk_count(n, PIECE) * 8);
+    if (!x.ok() || !m.ok() || !out.ok() || !positions.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
-    if (place_pieces(bits, n, places.as<int64_t>()) != outs[0]->numel)
+    if (count_before_chunks(bits, n, positions.as<int64_t>()) != outs[0]->numel)
         return fl_error(FL_RUNTIME_ERROR, "%s: the mask changed while it was read",
                         fl_op_title(op));
     fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
         FL_BY_SIZE(fl_itemsize(self->dtype), select_piece, bits, x.data(), out.data(),
-                   places.as<int64_t>()[b / PIECE], b, e)
+                   positions.as<int64_t>()[b / PIECE], b, e)
     });
     out.commit();
     return 0;
@@ -198,15 +198,16 @@ extern "C" int fl_run_nonzero(const fl_op *op, const fl_value *in, int, fl_tenso
     const fl_tensor *self = in[0].t;
     RawIn m(self, FL_BOOL);
     Out out(outs[0], FL_K_I64);
-    Scratch places((size_t)fl_chunk_count(self->numel, PIECE) * 8);
-    if (!m.ok() || !out.ok() || !places.ok())
+    Scratch positions((size_t)fl_chunk_count(self->numel, PIECE) * 8);
+    if (!m.ok() || !out.ok() || !positions.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
-    if (place_pieces(bits, self->numel, places.as<int64_t>()) != outs[0]->shape[0])
+    if (count_before_chunks(bits, self->numel, positions.as<int64_t>()) != outs[0]->shape[0])
         return fl_error(FL_RUNTIME_ERROR, "%s: the tensor changed while it was read",
                         fl_op_title(op));
     fl_parallel(self->numel, PIECE, [&](int64_t b, int64_t e) {
-        list_piece(bits, self, out.as<int64_t>() + places.as<int64_t>()[b / PIECE] * self->ndim, b,
+        list_piece(bits, self, out.as<int64_t>() + positions.as<int64_t>()[b / PIECE] * self->ndim,
+                   b,
                    e);
     });
     out.commit();
@@ -232,11 +233,11 @@ extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
     int64_t n = target->numel;
     RawIn m(in[1].t, FL_BOOL, target->ndim, target->shape), x(source, target->dtype);
     RawOut out(target, target->dtype);
-    Scratch places((size_t)fl_chunk_count(n, PIECE) * 8);
-    if (!m.ok() || !x.ok() || !out.ok() || !places.ok())
+    Scratch positions((size_t)fl_chunk_count(n, PIECE) * 8);
+    if (!m.ok() || !x.ok() || !out.ok() || !positions.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
-    int64_t wanted = place_pieces(bits, n, places.as<int64_t>());
+    int64_t wanted = count_before_chunks(bits, n, positions.as<int64_t>());
     if (wanted > source->numel)
         return fl_error(FL_RUNTIME_ERROR, "%s: the mask, broadcast to shape %s, has %lld true "
                         "elements, but source of shape %s has only %lld to put there",
@@ -246,7 +247,7 @@ extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
     fl_load_out(out, target, in[0].t);
     fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
         FL_BY_SIZE(fl_itemsize(target->dtype), spread_piece, bits, x.data(), out.data(),
-                   places.as<int64_t>()[b / PIECE], b, e)
+                   positions.as<int64_t>()[b / PIECE], b, e)
     });
     out.commit();
     return 0;

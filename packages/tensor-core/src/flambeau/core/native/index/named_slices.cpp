@@ -6,44 +6,44 @@
 NamedSlices::NamedSlices(const fl_tensor *t, int dim, const int64_t *index, int64_t n,
                          const int64_t *shape)
     : home_(t->data), sorted_(fl_bytes(n, 8)), ranks_(fl_bytes(n, 8)), tensor_(*t) {
-    places_.offsets = ranks_.as<int64_t>();
-    places_.n = n;
-    places_.ndim = 0;
-    places_.before = dim;
+    positions_.offsets = ranks_.as<int64_t>();
+    positions_.n = n;
+    positions_.ndim = 0;
+    positions_.before = dim;
     for (int d = 0; d < t->ndim; d++) {
         if (d == dim)
             continue;
-        places_.shape[places_.ndim] = shape ? shape[d] : t->shape[d];
-        places_.strides[places_.ndim++] = t->strides[d];
+        positions_.shape[positions_.ndim] = shape ? shape[d] : t->shape[d];
+        positions_.strides[positions_.ndim++] = t->strides[d];
     }
     if (!ranks_.ok())
         return;
     for (int64_t i = 0; i < n; i++)
-        places_.offsets[i] = (index[i] + (index[i] < 0 ? t->shape[dim] : 0)) * t->strides[dim];
+        positions_.offsets[i] = (index[i] + (index[i] < 0 ? t->shape[dim] : 0)) * t->strides[dim];
     take();
 }
 
-NamedSlices::NamedSlices(const fl_tensor *t, const fl_slice_places &places)
-    : places_(places), home_(t->data), sorted_(fl_bytes(places.n, 8)),
-      ranks_(fl_bytes(places.n, 8)), tensor_(*t) {
+NamedSlices::NamedSlices(const fl_tensor *t, const fl_slice_positions &positions)
+    : positions_(positions), home_(t->data), sorted_(fl_bytes(positions.n, 8)),
+      ranks_(fl_bytes(positions.n, 8)), tensor_(*t) {
     take();
 }
 
 void NamedSlices::take() {
     if (!sorted_.ok() || !ranks_.ok())
         return;
-    int64_t *sorted = sorted_.as<int64_t>(), *ranks = ranks_.as<int64_t>(), n = places_.n;
-    memcpy(sorted, places_.offsets, (size_t)n * 8);
+    int64_t *sorted = sorted_.as<int64_t>(), *ranks = ranks_.as<int64_t>(), n = positions_.n;
+    memcpy(sorted, positions_.offsets, (size_t)n * 8);
     std::sort(sorted, sorted + n);
     count_ = std::unique(sorted, sorted + n) - sorted;
     for (int64_t i = 0; i < n; i++)
-        ranks[i] = std::lower_bound(sorted, sorted + count_, places_.offsets[i]) - sorted;
+        ranks[i] = std::lower_bound(sorted, sorted + count_, positions_.offsets[i]) - sorted;
     int nd = 0;
-    for (int d = 0; d <= places_.ndim; d++) {
-        if (d == places_.before)
+    for (int d = 0; d <= positions_.ndim; d++) {
+        if (d == positions_.before)
             shape_[nd++] = count_;
-        if (d < places_.ndim)
-            shape_[nd++] = places_.shape[d];
+        if (d < positions_.ndim)
+            shape_[nd++] = positions_.shape[d];
     }
     fl_contiguous_strides(nd, shape_, strides_);
     tensor_.shape = shape_;
@@ -60,12 +60,13 @@ void NamedSlices::take() {
 void NamedSlices::copy(bool back) {
     int64_t inside[FL_MAX_DIMS], size = fl_itemsize(tensor_.dtype);
     const int64_t *sorted = sorted_.as<int64_t>();
-    for (int d = 0; d < places_.ndim; d++)
-        inside[d] = strides_[d < places_.before ? d : d + 1];
+    for (int d = 0; d < positions_.ndim; d++)
+        inside[d] = strides_[d < positions_.before ? d : d + 1];
     for (int64_t i = 0; i < count_; i++) {
-        fl_strided there = {home_ + sorted[i] * size, tensor_.dtype, places_.strides};
-        fl_strided here = {data_ + i * strides_[places_.before] * size, tensor_.dtype, inside};
-        fl_copy_strided(back ? there : here, back ? here : there, places_.ndim, places_.shape);
+        fl_strided there = {home_ + sorted[i] * size, tensor_.dtype, positions_.strides};
+        fl_strided here = {data_ + i * strides_[positions_.before] * size, tensor_.dtype, inside};
+        fl_copy_strided(back ? there : here, back ? here : there, positions_.ndim,
+                        positions_.shape);
     }
 }
 
@@ -78,7 +79,7 @@ fl_tensor *NamedSlices::index(const fl_tensor *like, int ndim, const int64_t *sh
     index_.data = ranks_.as<char>();
     index_.dtype = FL_I64;
     index_.ndim = ndim;
-    index_.numel = places_.n;
+    index_.numel = positions_.n;
     index_.shape = index_shape_;
     index_.strides = index_strides_;
     index_.flags |= FL_CONTIGUOUS;

@@ -9,7 +9,7 @@
 
 /* Where the slices lie: offsets in elements, one per element of the index, and the dimensions of a
  * slice, of which `before` come before the one that the index counts. */
-struct fl_slice_places {
+struct fl_slice_positions {
     int64_t *offsets;
     int64_t n;
     int ndim, before;
@@ -22,7 +22,7 @@ class NamedSlices {
      * Positions are checked; negative ones count from the end. */
     NamedSlices(const fl_tensor *t, int dim, const int64_t *index, int64_t n,
                 const int64_t *shape);
-    NamedSlices(const fl_tensor *t, const fl_slice_places &places);
+    NamedSlices(const fl_tensor *t, const fl_slice_positions &positions);
     bool ok() const { return sorted_.ok() && ranks_.ok() && (data_ || !bytes_); }
     fl_tensor *tensor() { return &tensor_; }
     /* The index among the slices, in the shape of an index tensor. */
@@ -33,7 +33,7 @@ class NamedSlices {
   private:
     void take();
     void copy(bool back);
-    fl_slice_places places_;
+    fl_slice_positions positions_;
     char *home_;
     Scratch sorted_, ranks_;
     int64_t count_ = 0;
@@ -45,8 +45,9 @@ class NamedSlices {
     int64_t index_shape_[FL_MAX_DIMS], index_strides_[FL_MAX_DIMS];
 };
 
-/* Run an operator (self, dim, index, ...) on the slices of t, in self's place, that its index names.
- * What it writes goes to `outs`, or to the slices, which are put back, where that is NULL. */
+/* Run an operator (self, dim, index, ...) on the slices of t, instead of self, that its index
+ * names. What it writes goes to `outs`, or to the slices, which are put back, where that is NULL.
+ * */
 int fl_run_on_slices(const fl_op *op, const fl_value *in, const fl_tensor *t, int dim,
                      const int64_t *index, const int64_t *shape, fl_tensor *const *outs);
 

@@ -1,4 +1,4 @@
-/* scatter_reduce: elements folded into the places named by an index, in the index's order. */
+/* scatter_reduce: elements folded into the positions named by an index, in the index's order. */
 #include "common/add.h"
 #include "common/args.h"
 #include "index/named_slices.h"
@@ -73,20 +73,20 @@ struct Job {
     const int64_t *index;
     const char *from;
     char *to;
-    int64_t *count;                     /* of MEAN: how many numbers each place holds */
+    int64_t *count;                     /* of MEAN: how many numbers each position holds */
     int fold;
 };
 
-/* `visit(place, source)` in element offsets, over the lines b .. e. */
+/* `visit(position, source)` in element offsets, over the lines b .. e. */
 template <class Visit> void each_pair(const Job &j, int64_t b, int64_t e, const Visit &visit) {
     const fl_walk &w = j.w;
     int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
     for (int64_t line = b; line < e; line++) {
         int64_t at, by;
         fl_walk_start(w, line, &at, &by);
-        const int64_t *place = j.index + line * w.length;
+        const int64_t *position = j.index + line * w.length;
         for (int64_t i = 0; i < w.length; i++)
-            visit(at + i * step + place[i] * w.at_dim, by + i * source);
+            visit(at + i * step + position[i] * w.at_dim, by + i * source);
     }
 }
 
@@ -162,12 +162,13 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
         return -1;
     /* A mean counts all elements of its memory: none is as it wants it. */
     int wanted = fold == MEAN ? (int)FL_NO_DTYPE : (int)fl_dtype_of_kind[kind];
-    In places(index, FL_K_I64), from(src, kind);
-    if (!from.ok() || fl_check_places(op, places, index, in[0].t, dim) < 0)
+    In positions(index, FL_K_I64), from(src, kind);
+    if (!from.ok() || fl_check_positions(op, positions, index, in[0].t, dim) < 0)
         return -1;
     fl_start_from(outs[0], in[0].t);
     if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), wanted))
-        return fl_run_on_slices(op, in, outs[0], dim, places.as<int64_t>(), index->shape, nullptr);
+        return fl_run_on_slices(op, in, outs[0], dim, positions.as<int64_t>(), index->shape,
+                                nullptr);
     Out out(outs[0], kind, true);
     int64_t n = outs[0]->numel;
     Scratch count(fold == MEAN ? (size_t)n * 8 : 0);
@@ -183,7 +184,8 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
     fl_contiguous_strides(src->ndim, src->shape, from_strides);
     to_dense.strides = to_strides;
     from_dense.strides = from_strides;
-    Job j = {fl_walk_of(&to_dense, &from_dense, index, dim), places.as<int64_t>(), from.as<char>(),
+    Job j = {fl_walk_of(&to_dense, &from_dense, index, dim), positions.as<int64_t>(),
+             from.as<char>(),
              out.as<char>(), fold == MEAN ? count.as<int64_t>() : nullptr, fold};
     fold_all(j, kind, fl_value_true(in[5]), n);
     out.commit();

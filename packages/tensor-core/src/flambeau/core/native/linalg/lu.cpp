@@ -25,7 +25,7 @@ void factor_small_stack(T *lu, const fl_stack &s, int32_t *pivots, int32_t *info
     });
 }
 
-/* Factor a stack in place; `info` is 0 or the place of the first pivot that is zero. */
+/* Factor a stack in place; `info` is 0 or the index of the first pivot that is zero. */
 template <class T>
 int factor_stack(char *lu, const fl_stack &s, int32_t *pivots, int32_t *info) {
     if constexpr (is_real<T>)

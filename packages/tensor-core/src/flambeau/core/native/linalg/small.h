@@ -7,7 +7,7 @@
 
 static const int64_t FL_SMALL_MATRIX = 8;       /* rows: larger ones are LAPACK's */
 
-/* N is the order, or 0 where only `n` knows it. Returns 0 or the place of the first zero pivot. */
+/* N is the order, or 0 where only `n` knows it. Returns 0 or the index of the first zero pivot. */
 template <int N, class T> int fl_small_lu(T *a, int order, int32_t *pivots) {
     const int n = N ? N : order;
     int zero = 0;

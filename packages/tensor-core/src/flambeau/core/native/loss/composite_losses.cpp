@@ -118,8 +118,8 @@ static fl_tensor *margin_terms(const fl_value *in) {
     const fl_tensor *x = in[0].t;
     const int64_t column[] = {x->shape[0], 1}, classes = 1;
     const fl_value dim = fl_int_value(1);
-    Made place(fl_compose(FL_OP_reshape, in[1], fl_ints_value(column, 2)));
-    Made own(place ? fl_compose(FL_OP_gather, in[0], dim, fl_tensor_value(place)) : nullptr);
+    Made index(fl_compose(FL_OP_reshape, in[1], fl_ints_value(column, 2)));
+    Made own(index ? fl_compose(FL_OP_gather, in[0], dim, fl_tensor_value(index)) : nullptr);
     Made wider(own ? fl_compose(FL_OP_add, in[0], in[3]) : nullptr);
     Made excess(wider ? fl_compose(FL_OP_sub, fl_tensor_value(wider), fl_tensor_value(own))
                       : nullptr);
@@ -128,7 +128,7 @@ static fl_tensor *margin_terms(const fl_value *in) {
     if (!hinge || (in[2].i == 2 && !power))
         return nullptr;
     Made others(fl_compose(FL_OP_scatter__value, fl_tensor_value(in[2].i == 2 ? power : hinge), dim,
-                           fl_tensor_value(place), fl_int_value(0)));
+                           fl_tensor_value(index), fl_int_value(0)));
     return others ? fl_compose(FL_OP_mean, fl_tensor_value(others), fl_ints_value(&classes, 1))
                   : nullptr;
 }

@@ -70,7 +70,7 @@ struct Loss {
     int reduction;
 };
 
-/* Call body(i, target, place in the input) for all targets, where -1 stands for those ignored. */
+/* Call body(i, target, index in the input) for all targets, where -1 stands for those ignored. */
 template <class Body> void each_target(const Loss &l, const Body &body) {
     const int64_t *target = l.target;
     for (int64_t n = 0, i = 0; n < l.r.n; n++)
@@ -94,10 +94,10 @@ void forward(const Loss &l, const void *xs, const void *ws, void *out, void *tot
     const T *x = (const T *)xs, *w = (const T *)ws;
     Total loss, weights;
     int64_t counted = 0;
-    each_target(l, [&](int64_t i, int64_t t, int64_t place) {
+    each_target(l, [&](int64_t i, int64_t t, int64_t index) {
         T each = 0;
         if (t >= 0) {
-            each = w ? -x[place] * w[t] : -x[place];
+            each = w ? -x[index] * w[t] : -x[index];
             counted++;
             if (w)
                 weights.add(i, (double)w[t]);
@@ -118,9 +118,9 @@ void backward(const Loss &l, const void *gs, const void *ws, double total, void 
     const T *g = (const T *)gs, *w = (const T *)ws;
     T *dx = (T *)out;
     T scale = l.reduction == MEAN ? (T)(1 / total) : (T)1;
-    each_target(l, [&](int64_t i, int64_t t, int64_t place) {
+    each_target(l, [&](int64_t i, int64_t t, int64_t index) {
         if (t >= 0)
-            dx[place] = -(l.reduction == NONE ? g[i] : g[0] * scale) * (w ? w[t] : (T)1);
+            dx[index] = -(l.reduction == NONE ? g[i] : g[0] * scale) * (w ? w[t] : (T)1);
     });
 }
 

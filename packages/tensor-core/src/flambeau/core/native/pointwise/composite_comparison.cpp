@@ -2,8 +2,8 @@
 #include "common/compose.h"
 
 /* Whether all are true, as a Python bool; takes the reference. */
-static PyObject *all_true(fl_tensor *places) {
-    Made made(places);
+static PyObject *all_true(fl_tensor *indices) {
+    Made made(indices);
     Made all(made ? fl_compose(FL_OP_all, fl_tensor_value(made)) : nullptr);
     if (!all)
         return nullptr;

@@ -41,10 +41,10 @@ int64_t zero_in_line(const char *data, int itemsize, int64_t n, int64_t step) {
     }
 }
 
-void unravel(int64_t place, int ndim, const int64_t *shape, int64_t *index) {
+void unravel(int64_t position, int ndim, const int64_t *shape, int64_t *index) {
     for (int d = ndim - 1; d >= 0; d--) {
-        index[d] = place % shape[d];
-        place /= shape[d];
+        index[d] = position % shape[d];
+        position /= shape[d];
     }
 }
 
@@ -54,10 +54,10 @@ bool find_zero(const fl_tensor *t, int64_t *index) {
     if (t->numel == 0)
         return false;
     if (t->flags & FL_CONTIGUOUS) {
-        int64_t place = zero_in_line(t->data, itemsize, t->numel, 1);
-        if (place >= 0)
-            unravel(place, t->ndim, t->shape, index);
-        return place >= 0;
+        int64_t position = zero_in_line(t->data, itemsize, t->numel, 1);
+        if (position >= 0)
+            unravel(position, t->ndim, t->shape, index);
+        return position >= 0;
     }
     int last = t->ndim - 1;
     int64_t lines = t->numel / t->shape[last];
@@ -95,11 +95,11 @@ bool is_divided(const fl_op *op, const fl_value *in, int n) {
     return spec.device_type == FL_CPU && fl_is_int(spec.dtype) && fl_spec_numel(&spec) > 0;
 }
 
-int zero_error(const fl_op *op, int dtype, const char *place) {
+int zero_error(const fl_op *op, int dtype, const char *position) {
     fl_error(FL_ZERO_DIVISION, "%s: ZeroDivisionError: argument '%s' (%s) is 0%s, and integers "
              "have no infinity; divide by flambeau.where(%s == 0, 1, %s) and choose those results "
              "yourself, or divide floating numbers, e.g. x.double()", fl_op_title(op),
-             op->params[1].name, fl_dtype_name(dtype), place, op->params[1].name,
+             op->params[1].name, fl_dtype_name(dtype), position, op->params[1].name,
              op->params[1].name);
     return fl_raise();
 }
@@ -115,10 +115,10 @@ int check_divisor(const fl_op *op, const fl_value *in, int n) {
     if (t->device_type != FL_CPU || t->flags >> FL_LEVEL_SHIFT || !find_zero_aside(t, index) ||
         !is_divided(op, in, n))
         return 0;
-    char place[FL_TEXT_ROOM + 16] = "";
+    char position[FL_TEXT_ROOM + 16] = "";
     if (t->ndim)
-        snprintf(place, sizeof place, " at index %s", fl_shape_text(index, t->ndim));
-    return zero_error(op, t->dtype, place);
+        snprintf(position, sizeof position, " at index %s", fl_shape_text(index, t->ndim));
+    return zero_error(op, t->dtype, position);
 }
 
 bool is_bool(const fl_value &v) {

@@ -123,7 +123,7 @@ template <class T> void spread(const Job &job, const T *grad, T *out) {
 
 /* The first of equal maxima; the last NaN is greater than all. */
 template <class T>
-void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *place) {
+void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *position) {
     T best = x[s.begin * step];
     int64_t at = s.begin;
     for (int64_t k = s.begin + 1; k < s.end; k++) {
@@ -134,34 +134,34 @@ void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *place) {
         }
     }
     *value = best;
-    *place = at;
+    *position = at;
 }
 
 template <class T>
-void best_of_line(const T *x, Span s, int kind, T *value, int64_t *place) {
+void best_of_line(const T *x, Span s, int kind, T *value, int64_t *position) {
     if (s.end - s.begin < SHORT)
-        return best_of_few(x, s, 1, value, place);
-    bests->row[0][kind](x + s.begin, s.end - s.begin, value, place);
+        return best_of_few(x, s, 1, value, position);
+    bests->row[0][kind](x + s.begin, s.end - s.begin, value, position);
     if (*value != *value)
-        return best_of_few(x, s, 1, value, place);
-    *place += s.begin;
+        return best_of_few(x, s, 1, value, position);
+    *position += s.begin;
 }
 
-template <class T> void best(const Job &job, int kind, const T *x, T *values, int64_t *places) {
+template <class T> void best(const Job &job, int kind, const T *x, T *values, int64_t *positions) {
     int64_t n = job.m.n, inner = job.m.inner;
     each_window(job, [&](int64_t o, int64_t i) {
         Span s = job.windows[i];
         const T *from = x + o * n * inner;
         T *value = values + (o * job.count + i) * inner;
-        int64_t *place = places + (o * job.count + i) * inner;
+        int64_t *position = positions + (o * job.count + i) * inner;
         if (inner == 1)
-            return best_of_line(from, s, kind, value, place);
+            return best_of_line(from, s, kind, value, position);
         bests->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0, value,
-                                place);
+                                position);
         for (int64_t j = 0; j < inner; j++) {
-            place[j] += s.begin;
+            position[j] += s.begin;
             if (value[j] != value[j])
-                best_of_few(from + j, s, inner, value + j, place + j);
+                best_of_few(from + j, s, inner, value + j, position + j);
         }
     });
 }
@@ -243,16 +243,16 @@ extern "C" int fl_run_adaptive_max(const fl_op *op, const fl_value *in, int,
         return 0;
     Job job(in[0].t, dim_of(op, in), in[2].i);
     In x(in[0].t, kind);
-    Out values(outs[0], kind), places(outs[1], FL_K_I64);
-    if (!job.room.ok() || !x.ok() || !values.ok() || !places.ok())
+    Out values(outs[0], kind), positions(outs[1], FL_K_I64);
+    if (!job.room.ok() || !x.ok() || !values.ok() || !positions.ok())
         return -1;
     if (kind == FL_K_F64)
-        best(job, kind, x.as<double>(), values.as<double>(), places.as<int64_t>());
+        best(job, kind, x.as<double>(), values.as<double>(), positions.as<int64_t>());
     else if (kind == FL_K_F32)
-        best(job, kind, x.as<float>(), values.as<float>(), places.as<int64_t>());
+        best(job, kind, x.as<float>(), values.as<float>(), positions.as<int64_t>());
     else
-        best(job, kind, x.as<int64_t>(), values.as<int64_t>(), places.as<int64_t>());
+        best(job, kind, x.as<int64_t>(), values.as<int64_t>(), positions.as<int64_t>());
     values.commit();
-    places.commit();
+    positions.commit();
     return 0;
 }

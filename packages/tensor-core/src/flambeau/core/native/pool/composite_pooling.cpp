@@ -28,12 +28,12 @@ PyObject *both_of(int row, const fl_value *in, int n) {
 }
 
 /* Whether a gradient, or a transform, will ask where the maxima were. */
-bool places_matter(const fl_tensor *x) {
+bool order_matters(const fl_tensor *x) {
     return fl_requires_grad(x) || x->flags >> FL_LEVEL_SHIFT;
 }
 
 int row_of_maximum(const fl_tensor *x) {
-    return places_matter(x) ? FL_OP_max_pool2d_compact_indices : FL_OP_max_pool2d_values;
+    return order_matters(x) ? FL_OP_max_pool2d_compact_indices : FL_OP_max_pool2d_values;
 }
 
 fl_tensor *best_of_planes(const fl_value &x, const fl_value &size, const fl_value &stride,
@@ -122,10 +122,10 @@ fl_tensor *best_of_whole(const fl_value &x, int dims) {
     return best.give();
 }
 
-/* One dimension after the other: the last one first where places matter, so that the first of equal
- * maxima wins, else last, so that the others are read by rows. */
+/* One dimension after the other: the last one first where positions matter, so that the first of
+ * equal maxima wins, else last, so that the others are read by rows. */
 fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims) {
-    const bool last_first = places_matter(x.t);
+    const bool last_first = order_matters(x.t);
     Made best(nullptr);
     for (int step = 0; step < dims; step++) {
         const int i = last_first ? dims - 1 - step : step;
@@ -228,7 +228,7 @@ static int check_holds_window(const fl_op *op, const fl_tensor *x, const int64_t
     return fl_raise();
 }
 
-/* A divisor takes the place of the counts of both steps. */
+/* A divisor replaces the counts of both steps. */
 static fl_tensor *means_of_blocks(const fl_value &x, const Blocks &s, const fl_value &ceil,
                                   const fl_value &with_padding, const fl_value &divisor) {
     return pool_blocks(x, [&](const fl_value &part, bool planes) {

@@ -1,5 +1,5 @@
-/* Arguments of poolings, and blocks seen as planes: what the composites with and without places of
- * maxima share. */
+/* Arguments of poolings, and blocks seen as planes: what the composites with and without positions
+ * of maxima share. */
 #pragma once
 #include "common/composite_windows.h"
 

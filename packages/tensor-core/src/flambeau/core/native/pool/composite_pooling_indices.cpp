@@ -19,14 +19,14 @@ struct Both {
     }
 };
 
-int give(fl_value *out, fl_tensor *values, fl_tensor *places) {
-    if (!values || !places) {
+int give(fl_value *out, fl_tensor *values, fl_tensor *positions) {
+    if (!values || !positions) {
         Py_XDECREF(values);
-        Py_XDECREF(places);
+        Py_XDECREF(positions);
         return -1;
     }
     out[0] = fl_tensor_value(values);
-    out[1] = fl_tensor_value(places);
+    out[1] = fl_tensor_value(positions);
     return 0;
 }
 
@@ -39,13 +39,13 @@ int give(fl_value *out, Both *both) {
 
 /* Planes of height 1 as lines. */
 int give_lines(fl_value *out, Both *planes) {
-    fl_tensor *values = fl_line_of(planes->out[0].t), *places = nullptr;
+    fl_tensor *values = fl_line_of(planes->out[0].t), *positions = nullptr;
     planes->out[0].tag = FL_NONE;
     if (values) {
-        places = fl_line_of(planes->out[1].t);
+        positions = fl_line_of(planes->out[1].t);
         planes->out[1].tag = FL_NONE;
     }
-    return give(out, values, places);
+    return give(out, values, positions);
 }
 
 fl_tensor *reshaped(const fl_value &x, int64_t rows, int64_t columns) {
@@ -53,8 +53,8 @@ fl_tensor *reshaped(const fl_value &x, int64_t rows, int64_t columns) {
     return fl_compose(FL_OP_reshape, x, fl_ints_value(shape, 2));
 }
 
-/* Flat places in the block, from those in the planes and the choice of planes. */
-fl_tensor *places_in_blocks(const fl_tensor *x, const fl_value &planes, const fl_value &depths,
+/* Flat positions in the block, from those in the planes and the choice of planes. */
+fl_tensor *indices_in_blocks(const fl_tensor *x, const fl_value &planes, const fl_value &depths,
                             const fl_value &shape) {
     const int64_t *of = planes.t->shape;        /* [blocks, depth, height, width] */
     int64_t area = of[2] * of[3], image = x->shape[x->ndim - 2] * x->shape[x->ndim - 1];
@@ -97,20 +97,21 @@ int best_of_blocks(const fl_value &x, const Blocks &s, const fl_value &ceil, fl_
     fl_value whole = fl_ints_value(shape, nd);
     fl_tensor *values = fl_compose(FL_OP_reshape, towers.out[0], whole);
     return give(out, values,
-                values ? places_in_blocks(x.t, planes.out[1], towers.out[1], whole) : nullptr);
+                values ? indices_in_blocks(x.t, planes.out[1], towers.out[1], whole) : nullptr);
 }
 
-/* Flat places so far, where this dimension chose among them; `scale` elements lie behind it. */
-fl_tensor *joined_places(const Made &places, int64_t dim, const fl_value &chosen, int64_t scale) {
+/* Flat positions so far, where this dimension chose among them; `scale` elements lie behind it. */
+fl_tensor *joined_indices(const Made &positions, int64_t dim, const fl_value &chosen,
+                          int64_t scale) {
     Made own(fl_compose(FL_OP_mul, chosen, fl_int_value(scale)));
-    Made rest(own ? fl_compose(FL_OP_gather, fl_tensor_value(places), fl_int_value(dim), chosen)
+    Made rest(own ? fl_compose(FL_OP_gather, fl_tensor_value(positions), fl_int_value(dim), chosen)
                   : nullptr);
     return rest ? fl_compose(FL_OP_add, fl_tensor_value(own), fl_tensor_value(rest)) : nullptr;
 }
 
 /* From the last dimension to the first, so that the first of equal maxima wins. */
 int best_by_dimension(const fl_value &x, const int64_t *wanted, int dims, fl_value *out) {
-    Made values(nullptr), places(nullptr);
+    Made values(nullptr), positions(nullptr);
     int64_t scale = 1;
     for (int i = dims - 1; i >= 0; i--) {
         Both both;
@@ -119,20 +120,20 @@ int best_by_dimension(const fl_value &x, const int64_t *wanted, int dims, fl_val
             return -1;
         Made best(both.out[0].t), chosen(both.out[1].t);
         both.out[0].tag = both.out[1].tag = FL_NONE;
-        if (places) {
-            Made all(joined_places(places, i - dims, fl_tensor_value(chosen), scale));
+        if (positions) {
+            Made all(joined_indices(positions, i - dims, fl_tensor_value(chosen), scale));
             if (!all)
                 return -1;
             chosen.swap(all);
         }
         values.swap(best);
-        places.swap(chosen);
+        positions.swap(chosen);
         scale *= x.t->shape[x.t->ndim - dims + i];
     }
-    return give(out, values.give(), places.give());
+    return give(out, values.give(), positions.give());
 }
 
-int adaptive_places(const fl_op *op, const fl_value *in, fl_value *out, int dims) {
+int adaptive_indices(const fl_op *op, const fl_value *in, fl_value *out, int dims) {
     int64_t wanted[3], windows[3];
     if (check_floating(op, in[0].t) < 0 || wanted_sizes(op, in[0].t, in[1], dims, wanted) < 0)
         return -1;
@@ -169,15 +170,15 @@ int fl_call_max_pool3d_with_indices(const fl_op *op, const fl_value *in, int, fl
 
 int fl_call_adaptive_max_pool1d_with_indices(const fl_op *op, const fl_value *in, int,
                                              fl_value *out) {
-    return adaptive_places(op, in, out, 1);
+    return adaptive_indices(op, in, out, 1);
 }
 
 int fl_call_adaptive_max_pool2d_with_indices(const fl_op *op, const fl_value *in, int,
                                              fl_value *out) {
-    return adaptive_places(op, in, out, 2);
+    return adaptive_indices(op, in, out, 2);
 }
 
 int fl_call_adaptive_max_pool3d_with_indices(const fl_op *op, const fl_value *in, int,
                                              fl_value *out) {
-    return adaptive_places(op, in, out, 3);
+    return adaptive_indices(op, in, out, 3);
 }

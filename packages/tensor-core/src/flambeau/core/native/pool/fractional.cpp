@@ -1,4 +1,4 @@
-/* Places of the maxima over windows whose steps are drawn at random, plane by plane. */
+/* Positions of the maxima over windows whose steps are drawn at random, plane by plane. */
 #include "common/kernels/convert.h"
 #include "common/args.h"
 
@@ -69,18 +69,18 @@ bool find_all(const Job &job, const T *samples, int dtype, int64_t *starts) {
 
 /* The first of equal maxima; the last NaN is greater than all. */
 template <class T> int64_t best_of(const Job &job, const T *x, int64_t corner) {
-    int64_t place = corner, row = job.size[2], area = job.size[1] * row;
+    int64_t position = corner, row = job.size[2], area = job.size[1] * row;
     T best = x[corner];
     for (int64_t d = 0; d < job.kernel[0]; d++)
         for (int64_t h = 0; h < job.kernel[1]; h++) {
             int64_t at = corner + d * area + h * row;
             for (int64_t w = at; w < at + job.kernel[2]; w++) {
                 bool better = !(x[w] <= best) && (x[w] > best || x[w] != x[w]);
-                place = better ? w : place;
+                position = better ? w : position;
                 best = better ? x[w] : best;
             }
         }
-    return place;
+    return position;
 }
 
 template <class T> void plane(const Job &job, const T *x, const int64_t *starts, int64_t *out) {
@@ -148,10 +148,10 @@ extern "C" int fl_run_fractional_indices(const fl_op *op, const fl_value *in, in
     Out out(outs[0], FL_K_I64);
     if (!x.ok() || !samples.ok() || !out.ok())
         return -1;
-    int64_t *places = out.as<int64_t>();
+    int64_t *positions = out.as<int64_t>();
     int status = kind == FL_K_F64
-        ? run(op, job, x.as<double>(), samples.as<double>(), dtype, places)
-        : run(op, job, x.as<float>(), samples.as<float>(), dtype, places);
+        ? run(op, job, x.as<double>(), samples.as<double>(), dtype, positions)
+        : run(op, job, x.as<float>(), samples.as<float>(), dtype, positions);
     if (status == 0)
         out.commit();
     return status;

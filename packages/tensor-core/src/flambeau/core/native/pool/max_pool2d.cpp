@@ -1,4 +1,4 @@
-/* max_pool2d with the places of the maxima, and its gradient. */
+/* max_pool2d with the positions of the maxima, and its gradient. */
 #include "pool/pool.h"
 
 namespace {
@@ -14,21 +14,21 @@ int read_call(const fl_op *op, const fl_value *in, fl_pool_call *c) {
                         c);
 }
 
-/* `Place` is the dtype of the places; there are none where `places` is NULL. */
-template <class T, class Place>
+/* `Position` is the dtype of the positions; there are none where `positions` is NULL. */
+template <class T, class Index>
 int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *values,
-            Place *places) {
+            Index *positions) {
     int64_t in_plane = c.p.h * c.p.w, out_plane = c.p.oh * c.p.ow;
     bool failed = false;
     bool done = fl_pool_bands<T>(c, [&](int64_t plane, int64_t first, int64_t last, T *scratch) {
-        int64_t begin = first * c.p.ow, count = places ? last * c.p.ow - begin : 0;
+        int64_t begin = first * c.p.ow, count = positions ? last * c.p.ow - begin : 0;
         Scratch wide((size_t)count * sizeof(int64_t));
         if (!wide.ok())
             return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        int64_t *at = places ? wide.as<int64_t>() - begin : nullptr;
+        int64_t *at = positions ? wide.as<int64_t>() - begin : nullptr;
         pool(&c.p, input + plane * in_plane, first, last, values + plane * out_plane, at, scratch);
         for (int64_t i = 0; i < count; i++)
-            places[plane * out_plane + begin + i] = (Place)wide.as<int64_t>()[i];
+            positions[plane * out_plane + begin + i] = (Index)wide.as<int64_t>()[i];
     });
     return done && !failed ? 0 : -1;
 }
@@ -44,9 +44,9 @@ int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *value
     return done ? 0 : -1;
 }
 
-/* Add every gradient to the place its maximum came from; the position of a bad index, or -1. */
-template <class T, class Place>
-int64_t scatter(const T *grad, const Place *indices, T *out, int64_t planes, int64_t in_plane,
+/* Add every gradient to the position its maximum came from; the position of a bad index, or -1. */
+template <class T, class Index>
+int64_t scatter(const T *grad, const Index *indices, T *out, int64_t planes, int64_t in_plane,
                 int64_t out_plane) {
     int64_t bad = -1;
     fl_parallel(planes, FL_GRAIN / (in_plane + 1) + 1, [&](int64_t begin, int64_t end) {
@@ -64,8 +64,8 @@ int64_t scatter(const T *grad, const Place *indices, T *out, int64_t planes, int
     return bad;
 }
 
-/* The smallest dtype that holds every place of a plane. */
-int dtype_of_places(int64_t in_plane) {
+/* The smallest dtype that holds every position of a plane. */
+int index_dtype(int64_t in_plane) {
     return in_plane <= 1 << 8 ? FL_U8 : in_plane <= 1 << 16 ? FL_U16 : FL_I64;
 }
 
@@ -86,7 +86,7 @@ int same_planes(const fl_op *op, const fl_value *in) {
                     fl_shape_text(size.is, (int)size.len));
 }
 
-bool holds_places(int dtype) { return dtype == FL_I64 || dtype == FL_U16 || dtype == FL_U8; }
+bool holds_indices(int dtype) { return dtype == FL_I64 || dtype == FL_U16 || dtype == FL_U8; }
 
 }  // namespace
 
@@ -104,8 +104,8 @@ extern "C" int fl_infer_max_pool2d_with_indices(const fl_op *op, const fl_value 
 }
 
 /* `at` may be NULL. */
-template <class Place>
-static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, Place *at) {
+template <class Index>
+static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, Index *at) {
     fl_pool_call c;
     if (read_call(op, in, &c) < 0)
         return -1;
@@ -144,20 +144,20 @@ extern "C" int fl_infer_max_pool2d_compact_indices(const fl_op *op, const fl_val
     if (fl_infer_max_pool2d_with_indices(op, in, n, outs) < 0)
         return -1;
     const int64_t *image = in[0].t->shape + in[0].t->ndim - 2;
-    outs[1].dtype = dtype_of_places(image[0] * image[1]);
+    outs[1].dtype = index_dtype(image[0] * image[1]);
     return 0;
 }
 
 extern "C" int fl_run_max_pool2d_compact_indices(const fl_op *op, const fl_value *in, int n,
                                         fl_tensor *const *outs) {
-    fl_tensor *places = outs[1];
-    if (places->dtype == FL_I64 || !fl_is_contiguous(places))
+    fl_tensor *positions = outs[1];
+    if (positions->dtype == FL_I64 || !fl_is_contiguous(positions))
         return fl_run_max_pool2d_with_indices(op, in, n, outs);
-    if (places->numel == 0)
+    if (positions->numel == 0)
         return 0;
-    return places->dtype == FL_U8
-        ? run_values(op, in, outs[0], reinterpret_cast<uint8_t *>(places->data))
-        : run_values(op, in, outs[0], reinterpret_cast<uint16_t *>(places->data));
+    return positions->dtype == FL_U8
+        ? run_values(op, in, outs[0], reinterpret_cast<uint8_t *>(positions->data))
+        : run_values(op, in, outs[0], reinterpret_cast<uint16_t *>(positions->data));
 }
 
 extern "C" int fl_infer_max_pool2d_values(const fl_op *op, const fl_value *in, int n,
@@ -177,38 +177,38 @@ extern "C" int fl_run_max_pool2d_values(const fl_op *op, const fl_value *in, int
 extern "C" int fl_infer_max_pool2d_grad(const fl_op *op, const fl_value *in, int n,
                                         fl_spec *outs) {
     if (fl_expect_dtype(op, "grad", in[0].t, fl_is_float, "floating") < 0 ||
-        fl_expect_dtype(op, "indices", in[1].t, holds_places, "int64, uint16 or uint8") < 0 ||
+        fl_expect_dtype(op, "indices", in[1].t, holds_indices, "int64, uint16 or uint8") < 0 ||
         fl_same_device(op, in, n) < 0 || same_planes(op, in) < 0)
         return -1;
     fl_spec_set(outs, in[0].t->dtype, fl_device_code(in[0].t), (int)in[2].len, in[2].is);
     return 0;
 }
 
-template <class T, class Place>
-static int run_grad(const fl_op *op, const fl_value *in, const T *grad, const Place *places,
+template <class T, class Index>
+static int run_grad(const fl_op *op, const fl_value *in, const T *grad, const Index *positions,
                     T *out) {
     const fl_tensor *g = in[0].t;
     const fl_value &size = in[2];
     int nd = g->ndim;
-    int64_t bad = scatter(grad, places, out, fl_numel_of(nd - 2, g->shape),
+    int64_t bad = scatter(grad, positions, out, fl_numel_of(nd - 2, g->shape),
                           size.is[nd - 2] * size.is[nd - 1], g->shape[nd - 2] * g->shape[nd - 1]);
     if (bad < 0)
         return 0;
     return fl_error(FL_INDEX_ERROR, "%s: index %lld lies outside a plane of input_size %s",
-                    fl_op_title(op), (long long)places[bad],
+                    fl_op_title(op), (long long)positions[bad],
                     fl_shape_text(size.is, (int)size.len));
 }
 
-/* Narrow places are read as they are, if they lie side by side. */
+/* Narrow positions are read as they are, if they lie side by side. */
 template <class T>
 static int run_grad_of(const fl_op *op, const fl_value *in, const T *grad, T *out) {
-    const fl_tensor *places = in[1].t;
-    bool plain = fl_is_contiguous(places);
-    if (plain && places->dtype == FL_U8)
-        return run_grad(op, in, grad, reinterpret_cast<const uint8_t *>(places->data), out);
-    if (plain && places->dtype == FL_U16)
-        return run_grad(op, in, grad, reinterpret_cast<const uint16_t *>(places->data), out);
-    In at(places, FL_K_I64);
+    const fl_tensor *positions = in[1].t;
+    bool plain = fl_is_contiguous(positions);
+    if (plain && positions->dtype == FL_U8)
+        return run_grad(op, in, grad, reinterpret_cast<const uint8_t *>(positions->data), out);
+    if (plain && positions->dtype == FL_U16)
+        return run_grad(op, in, grad, reinterpret_cast<const uint16_t *>(positions->data), out);
+    In at(positions, FL_K_I64);
     return at.ok() ? run_grad(op, in, grad, at.as<int64_t>(), out) : -1;
 }
 

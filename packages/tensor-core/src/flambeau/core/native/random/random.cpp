@@ -109,7 +109,7 @@ void run_bernoulli(Out &out, int kind, int64_t n, fl_stream s, uint64_t threshol
 
 bool not_complex(int dtype) { return !fl_is_complex(dtype) && dtype < FL_F8_E4M3; }
 
-/* Fisher-Yates: position i trades places with one of the first i + 1. */
+/* Fisher-Yates: element i is swapped with one of the first i + 1. */
 void shuffle(int64_t *order, int64_t n, fl_stream s) {
     const int64_t BATCH = 1024;
     uint64_t bits[BATCH];

@@ -1,7 +1,7 @@
 /* Random numbers whose parameters are tensors: bernoulli, poisson, binomial, multinomial.
  *
- * Element i of poisson and binomial draws from blocks of its own: the Philox counter is (offset + i,
- * draw), so how often other elements draw does not matter. */
+ * Element i of poisson and binomial draws from blocks of its own: the Philox counter is (offset +
+ * i, draw), so how often other elements draw does not matter. */
 #include "dispatch/generator.h"
 #include "random/kernels/random.h"
 #include "common/args.h"
@@ -162,9 +162,9 @@ const double *doubles(const RawIn &x) { return (const double *)x.data(); }
 
 struct Weighted {
     double key;
-    int64_t place;
+    int64_t index;
     bool operator<(const Weighted &o) const {
-        return key < o.key || (key == o.key && place < o.place);
+        return key < o.key || (key == o.key && index < o.index);
     }
 };
 
@@ -186,7 +186,7 @@ void draw_once(const double *weights, int64_t n, const double *u, Weighted *room
         room[i] = {weights[i] > 0 ? -log1p(-u[i]) / weights[i] : INFINITY, i};
     std::partial_sort(room, room + count, room + n);
     for (int64_t i = 0; i < count; i++)
-        out[i] = room[i].place;
+        out[i] = room[i].index;
 }
 
 /* Running sums of a row of weights; refuses what is no distribution. */

@@ -21,17 +21,17 @@ void best_of_row(const Job &j, int64_t row, int64_t *buffer) {
     char *value = j.values + row * j.item();
     int64_t base = row * p.outer_step;
     alignas(8) char pair[2][8];
-    int64_t place;
+    int64_t position;
     for (int64_t begin = 0; begin < p.n; begin += FL_FOLD_PIECE) {
         int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
         const void *x = fl_fold_load(p, base + begin, n, buffer);
-        kernels->row[j.least][p.kind](x, n, pair[0], &place);
+        kernels->row[j.least][p.kind](x, n, pair[0], &position);
         /* Comparing two values as a column keeps the earlier one on ties. */
         kernels->columns[j.least][p.kind](pair[0], 1, 1, 1, begin, value, &j.indices[row]);
         if (begin && j.indices[row] == begin)
-            j.indices[row] += place;
+            j.indices[row] += position;
         else if (!begin)
-            j.indices[row] = place;
+            j.indices[row] = position;
     }
 }
 
@@ -47,8 +47,9 @@ void best_rows(const Job &j) {
 int best_long_rows(const Job &j) {
     const fl_fold_plan &p = j.p;
     int64_t pieces = fl_chunk_count(p.n, FL_FOLD_PIECE);
-    Scratch values((size_t)(p.outer * pieces * j.item())), places((size_t)(p.outer * pieces) * 8);
-    if (!values.ok() || !places.ok())
+    Scratch values((size_t)(p.outer * pieces * j.item()));
+    Scratch positions((size_t)(p.outer * pieces) * 8);
+    if (!values.ok() || !positions.ok())
         return -1;
     fl_parallel(p.outer * pieces, FL_GRAIN / FL_FOLD_PIECE, [&](int64_t b, int64_t e) {
         alignas(64) int64_t buffer[FL_FOLD_PIECE];
@@ -56,16 +57,16 @@ int best_long_rows(const Job &j) {
             int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
             int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
             const void *x = fl_fold_load(p, row * p.outer_step + begin, n, buffer);
-            int64_t *place = places.as<int64_t>() + t;
-            kernels->row[j.least][p.kind](x, n, values.as<char>() + t * j.item(), place);
-            *place += begin;
+            int64_t *position = positions.as<int64_t>() + t;
+            kernels->row[j.least][p.kind](x, n, values.as<char>() + t * j.item(), position);
+            *position += begin;
         }
     });
     for (int64_t row = 0; row < p.outer; row++) {
         int64_t winner;
         kernels->row[j.least][p.kind](values.as<char>() + row * pieces * j.item(), pieces,
                                       j.values + row * j.item(), &winner);
-        j.indices[row] = places.as<int64_t>()[row * pieces + winner];
+        j.indices[row] = positions.as<int64_t>()[row * pieces + winner];
     }
     return 0;
 }
@@ -125,19 +126,19 @@ int fl_run_best(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     if (self->numel == 0)
         return 0;
     fl_fold_source s = fl_fold_source_of(self, kind, mask);
-    Out places(index, FL_K_I64);
-    if (!places.ok())
+    Out positions(index, FL_K_I64);
+    if (!positions.ok())
         return -1;
     if (!with_values) {
         Scratch values(fl_bytes(index->numel, fl_kind_size[kind]));
-        if (!values.ok() || best_source(s, least, values.as<void>(), places.as<int64_t>()) < 0)
+        if (!values.ok() || best_source(s, least, values.as<void>(), positions.as<int64_t>()) < 0)
             return -1;
     } else {
         Out values(outs[0], kind);
-        if (!values.ok() || best_source(s, least, values.as<void>(), places.as<int64_t>()) < 0)
+        if (!values.ok() || best_source(s, least, values.as<void>(), positions.as<int64_t>()) < 0)
             return -1;
         values.commit();
     }
-    places.commit();
+    positions.commit();
     return 0;
 }

@@ -95,7 +95,7 @@ int fl_call_trace(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 
 /* ---- order ------------------------------------------------------------------------------------- */
 
-/* One output of sort: 0 for the values, 1 for the places. */
+/* One output of sort: 0 for the values, 1 for the positions. */
 static fl_tensor *sorted(const fl_value *in, int n, int which) {
     fl_value pair[2];
     pair[0].tag = pair[1].tag = FL_NONE;

@@ -25,8 +25,8 @@ int run_best(const fl_op *op, int least, const fl_value *in, fl_tensor *const *o
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     In x(self, kind);
-    Out values(outs[0], kind), places(outs[1], FL_K_I64);
-    if (!x.ok() || !values.ok() || !places.ok())
+    Out values(outs[0], kind), positions(outs[1], FL_K_I64);
+    if (!x.ok() || !values.ok() || !positions.ok())
         return -1;
     if (self->numel == 0)
         return 0;
@@ -34,7 +34,7 @@ int run_best(const fl_op *op, int least, const fl_value *in, fl_tensor *const *o
     int64_t size = fl_kind_size[kind];
     const char *from = x.as<char>();
     char *to = values.as<char>();
-    int64_t *at = places.as<int64_t>();
+    int64_t *at = positions.as<int64_t>();
     fl_scan_drive(
         m,
         [&](int64_t b, int64_t count) {
@@ -47,7 +47,7 @@ int run_best(const fl_op *op, int least, const fl_value *in, fl_tensor *const *o
                                                m.n, m.inner, width);
         });
     values.commit();
-    places.commit();
+    positions.commit();
     return 0;
 }
 

@@ -26,19 +26,19 @@ void spread_run(const fl_grid *g, int64_t n, const double *input, const double *
 }
 
 int64_t run_length(const fl_grid &g, int64_t first) {
-    return g.places - first < FL_GRID_RUN ? g.places - first : FL_GRID_RUN;
+    return g.positions - first < FL_GRID_RUN ? g.positions - first : FL_GRID_RUN;
 }
 
 template <class T>
 void sample(const fl_grid &g, int64_t batch, const T *input, const T *grid, T *out) {
-    int64_t runs = fl_chunk_count(g.places, FL_GRID_RUN);
+    int64_t runs = fl_chunk_count(g.positions, FL_GRID_RUN);
     int64_t grain = fl_row_grain(FL_GRID_RUN * (g.channels + 4));
     fl_parallel(batch * runs, grain, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; r++) {
             int64_t item = r / runs, first = r % runs * FL_GRID_RUN;
             sample_run(&g, run_length(g, first), input + item * g.channels * g.plane,
-                       grid + (item * g.places + first) * g.axes,
-                       out + item * g.channels * g.places + first);
+                       grid + (item * g.positions + first) * g.axes,
+                       out + item * g.channels * g.positions + first);
         }
     });
 }
@@ -48,11 +48,11 @@ void sample_grad(const fl_grid &g, int64_t batch, const T *grad, const T *input,
                  T *dinput, T *dgrid) {
     fl_parallel(batch, 1, [&](int64_t begin, int64_t end) {
         for (int64_t item = begin; item < end; item++)
-            for (int64_t first = 0; first < g.places; first += FL_GRID_RUN) {
-                int64_t point = (item * g.places + first) * g.axes;
+            for (int64_t first = 0; first < g.positions; first += FL_GRID_RUN) {
+                int64_t point = (item * g.positions + first) * g.axes;
                 int64_t planes = item * g.channels * g.plane;
                 spread_run(&g, run_length(g, first), input + planes, grid + point,
-                           grad + item * g.channels * g.places + first, dinput + planes,
+                           grad + item * g.channels * g.positions + first, dinput + planes,
                            dgrid + point);
             }
     });
@@ -92,7 +92,7 @@ fl_grid grid_of(const fl_tensor *input, const fl_tensor *grid, const fl_value *i
     for (int d = 0; d < g.axes; d++) {
         g.size[d] = input->shape[d + 2];
         g.plane *= input->shape[d + 2];
-        g.places *= grid->shape[d + 1];
+        g.positions *= grid->shape[d + 1];
     }
     return g;
 }

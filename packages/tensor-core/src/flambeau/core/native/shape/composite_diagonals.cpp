@@ -29,9 +29,9 @@ static fl_tensor *embedded(const fl_value &x, int64_t offset, int a, int b) {
     Made whole(zeros(t, fl_ints_value(shape, t->ndim + 1)));
     if (!whole)
         return nullptr;
-    Made place(fl_compose(FL_OP_diagonal, fl_tensor_value(whole), fl_int_value(offset),
+    Made target(fl_compose(FL_OP_diagonal, fl_tensor_value(whole), fl_int_value(offset),
                           fl_int_value(a), fl_int_value(b)));
-    if (!place || fl_compose_into(FL_OP_copy, place.get(), x) < 0)
+    if (!target || fl_compose_into(FL_OP_copy, target.get(), x) < 0)
         return nullptr;
     return whole.give();
 }

@@ -262,19 +262,19 @@ int fl_call_stack(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         return -1;
     if (fl_wrap_dim(op, in[1].i, in[0].ts[0]->ndim + 1, &dim) < 0)
         return fl_raise();
-    fl_value place = fl_int_value(dim);
+    fl_value dimension = fl_int_value(dim);
     PyObject *slices = tuple_of(in[0].len, [&](int64_t i) {
-        return fl_compose(FL_OP_unsqueeze, fl_tensor_value(in[0].ts[i]), place);
+        return fl_compose(FL_OP_unsqueeze, fl_tensor_value(in[0].ts[i]), dimension);
     });
     if (!slices)
         return -1;
     fl_value list = fl_tensors_value((fl_tensor **)((PyTupleObject *)slices)->ob_item, in[0].len);
-    fl_value values[2] = {list, place};
+    fl_value values[2] = {list, dimension};
     int status;
     if (out[0].tag == FL_TENSOR)        /* no copy after it: cat writes where it should */
         status = fl_dispatch(&fl_builtin_ops[FL_OP_cat], values, 2, out);
     else
-        status = fl_compose_result(op, in, n, out, fl_compose(FL_OP_cat, list, place));
+        status = fl_compose_result(op, in, n, out, fl_compose(FL_OP_cat, list, dimension));
     Py_DECREF(slices);
     return status;
 }

@@ -41,10 +41,10 @@ int begin(const fl_tensor *x, int64_t *split, int64_t *order, int64_t *joined) {
 
 /* What follows them. */
 void end(int n, int64_t *split, int64_t *order, int64_t *joined, const int64_t *parts,
-         const int64_t *places, const int64_t *sizes) {
+         const int64_t *indices, const int64_t *sizes) {
     for (int d = 0; d < 5; d++) {
         split[n + d] = parts[d];
-        order[n + d] = n + places[d];
+        order[n + d] = n + indices[d];
     }
     for (int d = 0; d < 3; d++)
         joined[n + d] = sizes[d];
@@ -67,9 +67,9 @@ int fl_call_pixel_shuffle(const fl_op *op, const fl_value *in, int n, fl_value *
                  "divisible by %lld", (long long)of[0], (long long)square);
         return fl_raise();
     }
-    const int64_t parts[] = {of[0] / square, r, r, of[1], of[2]}, places[] = {0, 3, 1, 4, 2};
+    const int64_t parts[] = {of[0] / square, r, r, of[1], of[2]}, indices[] = {0, 3, 1, 4, 2};
     const int64_t sizes[] = {of[0] / square, fl_wrapping_mul(of[1], r), fl_wrapping_mul(of[2], r)};
-    end(first, split, order, joined, parts, places, sizes);
+    end(first, split, order, joined, parts, indices, sizes);
     return fl_compose_result(op, in, n, out, reordered(in[0], split, order, first + 5, joined));
 }
 
@@ -86,9 +86,9 @@ int fl_call_pixel_unshuffle(const fl_op *op, const fl_value *in, int n, fl_value
                  fl_shape_text(x->shape, x->ndim));
         return fl_raise();
     }
-    const int64_t parts[] = {of[0], of[1] / r, r, of[2] / r, r}, places[] = {0, 2, 4, 1, 3};
+    const int64_t parts[] = {of[0], of[1] / r, r, of[2] / r, r}, indices[] = {0, 2, 4, 1, 3};
     const int64_t sizes[] = {fl_wrapping_mul(of[0], fl_wrapping_mul(r, r)), of[1] / r, of[2] / r};
-    end(first, split, order, joined, parts, places, sizes);
+    end(first, split, order, joined, parts, indices, sizes);
     return fl_compose_result(op, in, n, out, reordered(in[0], split, order, first + 5, joined));
 }
 

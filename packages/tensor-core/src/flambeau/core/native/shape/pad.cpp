@@ -167,8 +167,8 @@ template <class T>
 void add_border(const Border &b, const T *x, T *out, int64_t begin, int64_t end) {
     int last = b.ndim - 1;
     for (int64_t i = begin; i < end; i++) {
-        T &place = out[source_of(b.mode, i - b.left[last], b.inner[last])];
-        place = fl_plus(place, x[i]);
+        T &element = out[source_of(b.mode, i - b.left[last], b.inner[last])];
+        element = fl_plus(element, x[i]);
     }
 }
 

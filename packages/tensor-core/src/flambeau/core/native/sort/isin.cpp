@@ -36,8 +36,8 @@ class Flags {
     bool wanted() const { return wanted_; }
     bool ok() const { return at_ != nullptr; }
     bool has(int64_t x) const {
-        uint64_t place = (uint64_t)x - least_;
-        return place < size_ && at_[place];
+        uint64_t position = (uint64_t)x - least_;
+        return position < size_ && at_[position];
     }
     Flags(const Flags &) = delete;
   private:
@@ -46,7 +46,7 @@ class Flags {
     char *at_ = nullptr;
 };
 
-/* Keys in a table at most half full, in the first free place from their hash on. */
+/* Keys in a table at most half full, in the first free position from their hash on. */
 class Hashed {
   public:
     template <class T> Hashed(const T *x, int64_t n) {
@@ -75,7 +75,7 @@ class Hashed {
     size_t bytes() const { return (size_t)8 << bits_; }
     uint64_t mask() const { return ((uint64_t)1 << bits_) - 1; }
     uint64_t hash(uint64_t key) const { return key * 0x9e3779b97f4a7c15ull >> (64 - bits_); }
-    void put(uint64_t key) {            /* 0 stands for a free place */
+    void put(uint64_t key) {            /* 0 stands for a free position */
         if (key == 0)
             zero_ = true;
         uint64_t i = hash(key);

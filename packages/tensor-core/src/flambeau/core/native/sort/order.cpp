@@ -7,20 +7,20 @@
 
 namespace {
 
-template <class T> using Placed = fl_placed<T>;
+template <class T> using Numbered = fl_numbered<T>;
 
 template <class T> inline bool is_nan(T x) { return x != x; }
 
 /* The order in which NaN comes last. */
-template <class T> inline bool before(const Placed<T> &a, const Placed<T> &b) {
+template <class T> inline bool before(const Numbered<T> &a, const Numbered<T> &b) {
     return a.value < b.value || (is_nan(b.value) && !is_nan(a.value));
 }
 
-template <class T> inline bool after(const Placed<T> &a, const Placed<T> &b) {
+template <class T> inline bool after(const Numbered<T> &a, const Numbered<T> &b) {
     return before(b, a);
 }
 
-template <class T> void place_all(const T *x, int64_t n, Placed<T> *room) {
+template <class T> void number_all(const T *x, int64_t n, Numbered<T> *room) {
     for (int64_t i = 0; i < n; i++)
         room[i] = {x[i], i};
 }
@@ -38,24 +38,24 @@ template <class T> int64_t count_nan(const T *x, int64_t n, int64_t *first) {
 
 /* The lower median. Any NaN is the answer, unless NaN is to be passed over. */
 template <class T>
-void median_line(const T *x, int64_t n, Placed<T> *room, bool pass_nan, T *value,
-                 int64_t *place) {
+void median_line(const T *x, int64_t n, Numbered<T> *room, bool pass_nan, T *value,
+                 int64_t *position) {
     int64_t first, odd = count_nan(x, n, &first);
     if (odd && (!pass_nan || odd == n)) {
-        *place = pass_nan ? (n - 1) / 2 : first;
-        *value = x[*place];
+        *position = pass_nan ? (n - 1) / 2 : first;
+        *value = x[*position];
         return;
     }
-    Placed<T> *middle = room + (n - odd - 1) / 2;
-    place_all(x, n, room);
-    std::nth_element(room, middle, room + n, [](const Placed<T> &a, const Placed<T> &b) {
-        return before(a, b) || (a.value == b.value && a.place < b.place);
+    Numbered<T> *middle = room + (n - odd - 1) / 2;
+    number_all(x, n, room);
+    std::nth_element(room, middle, room + n, [](const Numbered<T> &a, const Numbered<T> &b) {
+        return before(a, b) || (a.value == b.value && a.position < b.position);
     });
     *value = middle->value;
-    *place = middle->place;
+    *position = middle->position;
 }
 
-/* The lower median where no place is asked for: half the memory to move. */
+/* The lower median where no index is asked for: half the memory to move. */
 template <class T> void median_value(const T *x, int64_t n, T *room, bool pass_nan, T *value) {
     int64_t first, odd = count_nan(x, n, &first);
     if (odd && (!pass_nan || odd == n)) {
@@ -68,8 +68,8 @@ template <class T> void median_value(const T *x, int64_t n, T *room, bool pass_n
     *value = *middle;
 }
 
-/* Partition around the median of three until place k is alone (Hoare's selection). */
-template <class T> void select(Placed<T> *a, int64_t n, int64_t k) {
+/* Partition around the median of three until position k is alone (Hoare's selection). */
+template <class T> void select(Numbered<T> *a, int64_t n, int64_t k) {
     int64_t low = 0, high = n - 1;
     while (high > low + 1) {
         std::swap(a[low + (high - low) / 2], a[low + 1]);
@@ -79,7 +79,7 @@ template <class T> void select(Placed<T> *a, int64_t n, int64_t k) {
             std::swap(a[low], a[high]);
         if (after(a[low + 1], a[low]))
             std::swap(a[low + 1], a[low]);
-        const Placed<T> pivot = a[low];
+        const Numbered<T> pivot = a[low];
         int64_t i = low + 1, j = high;
         for (;;) {
             while (after(pivot, a[++i])) {}
@@ -98,11 +98,11 @@ template <class T> void select(Placed<T> *a, int64_t n, int64_t k) {
         std::swap(a[low], a[high]);
 }
 
-/* The element that occurs most often; the least of them, at the last of its places in the order of
- * the sort. */
+/* The element that occurs most often; the least of them, at the last of its positions in the order
+ * of the sort. */
 template <class T>
-void mode_line(const T *x, int64_t n, Placed<T> *room, T *value, int64_t *place) {
-    place_all(x, n, room);
+void mode_line(const T *x, int64_t n, Numbered<T> *room, T *value, int64_t *position) {
+    number_all(x, n, room);
     std::sort(room, room + n, before<T>);
     int64_t run = 0, longest = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ void mode_line(const T *x, int64_t n, Placed<T> *room, T *value, int64_t *place)
         if (run > longest) {
             longest = run;
             *value = room[i].value;
-            *place = room[i].place;
+            *position = room[i].position;
         }
         run = 0;
     }
@@ -161,16 +161,18 @@ int no_bool(const fl_op *op, const fl_tensor *self) {
 template <class T>
 int run_median(const fl_tensor *self, int dim, int kind, bool pass_nan, fl_tensor *const *outs) {
     return fl_each_line<T>(self, dim, kind, outs, 2,
-                           [=](const T *x, int64_t n, Placed<T> *room, T *value, int64_t *place) {
-        median_line(x, n, room, pass_nan, value, place);
+                           [=](const T *x, int64_t n, Numbered<T> *room, T *value,
+                               int64_t *position) {
+        median_line(x, n, room, pass_nan, value, position);
     });
 }
 
 template <class T>
 int run_median_all(const fl_tensor *self, int kind, bool pass_nan, fl_tensor *const *outs) {
     return fl_each_line<T>(self, -1, kind, outs, 1,
-                           [=](const T *x, int64_t n, Placed<T> *room, T *value, int64_t *place) {
-        *place = 0;
+                           [=](const T *x, int64_t n, Numbered<T> *room, T *value,
+                               int64_t *position) {
+        *position = 0;
         median_value(x, n, (T *)room, pass_nan, value);
     });
 }
@@ -178,19 +180,21 @@ int run_median_all(const fl_tensor *self, int kind, bool pass_nan, fl_tensor *co
 template <class T>
 int run_kthvalue(const fl_tensor *self, int dim, int kind, int64_t k, fl_tensor *const *outs) {
     return fl_each_line<T>(self, dim, kind, outs, 2,
-                           [=](const T *x, int64_t n, Placed<T> *room, T *value, int64_t *place) {
-        place_all(x, n, room);
+                           [=](const T *x, int64_t n, Numbered<T> *room, T *value,
+                               int64_t *position) {
+        number_all(x, n, room);
         select(room, n, k - 1);
         *value = room[k - 1].value;
-        *place = room[k - 1].place;
+        *position = room[k - 1].position;
     });
 }
 
 template <class T>
 int run_mode(const fl_tensor *self, int dim, int kind, fl_tensor *const *outs) {
     return fl_each_line<T>(self, dim, kind, outs, 2,
-                           [](const T *x, int64_t n, Placed<T> *room, T *value, int64_t *place) {
-        mode_line(x, n, room, value, place);
+                           [](const T *x, int64_t n, Numbered<T> *room, T *value,
+                              int64_t *position) {
+        mode_line(x, n, room, value, position);
     });
 }
 

@@ -4,13 +4,13 @@
 #include "common/raw.h"
 
 /* One element of a line and where it stood. */
-template <class T> struct fl_placed {
+template <class T> struct fl_numbered {
     T value;
-    int64_t place;
+    int64_t position;
 };
 
-/* Call one(x, n, room, &value, &place) for every line of `self` along a dimension (all elements
- * as one line when dim < 0); room holds n fl_placed elements. outs: values, indices (or none). */
+/* Call one(x, n, room, &value, &position) for every line of `self` along a dimension (all elements
+ * as one line when dim < 0); room holds n fl_numbered elements. outs: values, indices (or none). */
 template <class T, class One>
 int fl_each_line(const fl_tensor *self, int dim, int kind, fl_tensor *const *outs, int nouts,
                  const One &one) {
@@ -28,24 +28,24 @@ int fl_each_line(const fl_tensor *self, int dim, int kind, fl_tensor *const *out
     int64_t *at = indices.as<int64_t>();
     bool failed = false;
     fl_parallel(lines, fl_row_grain(4 * n), [&](int64_t b, int64_t e) {
-        Scratch room((size_t)n * sizeof(fl_placed<T>));
+        Scratch room((size_t)n * sizeof(fl_numbered<T>));
         if (!room.ok()) {
             __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
             return;
         }
         for (int64_t i = b; i < e; i++)
-            one(x + i * n, n, room.as<fl_placed<T>>(), best + i, at + i);
+            one(x + i * n, n, room.as<fl_numbered<T>>(), best + i, at + i);
     });
     if (failed)
         return fl_error(FL_MEMORY_ERROR, "no memory to order lines of %lld elements",
                         (long long)n);
     values.commit();
     if (nouts > 1) {
-        Out places(outs[1], FL_K_I64);
-        if (!places.ok())
+        Out positions(outs[1], FL_K_I64);
+        if (!positions.ok())
             return -1;
-        memcpy(places.as<int64_t>(), at, (size_t)lines * 8);
-        places.commit();
+        memcpy(positions.as<int64_t>(), at, (size_t)lines * 8);
+        positions.commit();
     }
     return 0;
 }

@@ -8,9 +8,9 @@
 
 namespace {
 
-template <class T> void order_rows(const char *data, int64_t n, int64_t width, int64_t *places) {
+template <class T> void order_rows(const char *data, int64_t n, int64_t width, int64_t *positions) {
     const T *x = (const T *)data;
-    std::sort(places, places + n, [=](int64_t i, int64_t j) {
+    std::sort(positions, positions + n, [=](int64_t i, int64_t j) {
         const T *a = x + i * width, *b = x + j * width;
         for (int64_t k = 0; k < width; k++) {
             if (a[k] < b[k])
@@ -48,15 +48,15 @@ extern "C" int fl_run_row_order(const fl_op *op, const fl_value *in, int n_in,
     Out out(outs[0], FL_K_I64);
     if (!x.ok() || !out.ok())
         return -1;
-    int64_t *places = out.as<int64_t>();
+    int64_t *positions = out.as<int64_t>();
     for (int64_t i = 0; i < n; i++)
-        places[i] = i;
+        positions[i] = i;
     if (kind == FL_K_F32)
-        order_rows<float>(x.as<char>(), n, width, places);
+        order_rows<float>(x.as<char>(), n, width, positions);
     else if (kind == FL_K_F64)
-        order_rows<double>(x.as<char>(), n, width, places);
+        order_rows<double>(x.as<char>(), n, width, positions);
     else
-        order_rows<int64_t>(x.as<char>(), n, width, places);
+        order_rows<int64_t>(x.as<char>(), n, width, positions);
     out.commit();
     return 0;
 }

@@ -72,7 +72,7 @@ struct Search {
 };
 
 template <class T, class Before>
-int64_t place_of(const T *a, const int64_t *order, int64_t n, const Before &before) {
+int64_t insertion_index(const T *a, const int64_t *order, int64_t n, const Before &before) {
     int64_t low = 0;
     while (n > 0) {
         int64_t half = n / 2, middle = low + half;
@@ -90,8 +90,8 @@ void search(const Search &s, const char *input, int64_t *out, int64_t b, int64_t
         int64_t start = s.each ? i / s.each * s.n : 0;
         const T *a = (const T *)s.sequence + start, v = x[i];
         const int64_t *order = s.sorter ? s.sorter + start : nullptr;
-        out[i] = s.right ? place_of(a, order, s.n, [=](T y) { return !(y > v); })
-                         : place_of(a, order, s.n, [=](T y) { return !(y >= v); });
+        out[i] = s.right ? insertion_index(a, order, s.n, [=](T y) { return !(y > v); })
+                         : insertion_index(a, order, s.n, [=](T y) { return !(y >= v); });
     }
 }
 
@@ -140,8 +140,8 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
     if (!a.ok() || !x.ok() || !order.ok() || !out.ok())
         return -1;
     int64_t n = sequence->shape[sequence->ndim - 1];
-    const int64_t *places = order.as<int64_t>();
-    if (places && fl_check_index_range(op, FL_RANGE_ERROR, places, sorter->numel, n,
+    const int64_t *positions = order.as<int64_t>();
+    if (positions && fl_check_index_range(op, FL_RANGE_ERROR, positions, sorter->numel, n,
                                        sequence->ndim - 1, false) < 0)
         return -1;
     fl_value low = {FL_INT, 0, {}};
@@ -150,7 +150,7 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
         fl_number_as(below ? low : input, dtype, number);
     const char *from = t ? x.data() : number;
     int64_t each = sequence->ndim > 1 && t ? t->shape[t->ndim - 1] : 0;
-    Search s = {a.data(), places, n, each, right && !below};
+    Search s = {a.data(), positions, n, each, right && !below};
     fl_parallel(result->numel, 2048, [&](int64_t b, int64_t e) {
         search_kind(kind, common_dtype(sequence, t) == FL_U64, s, from, out.as<int64_t>(), b, e);
     });

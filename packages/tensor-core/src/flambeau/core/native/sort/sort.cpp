@@ -34,8 +34,8 @@ extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int n_in, fl_ten
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
     LinesIn x(self, dim, kind);
-    LinesOut values(outs[0], dim, kind), places(outs[1], dim, FL_K_I64);
-    if (!x.ok() || !values.ok() || !places.ok())
+    LinesOut values(outs[0], dim, kind), positions(outs[1], dim, FL_K_I64);
+    if (!x.ok() || !values.ok() || !positions.ok())
         return -1;
     if (self->numel == 0)
         return 0;
@@ -50,12 +50,12 @@ extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int n_in, fl_ten
         }
         for (int64_t i = b; i < e; i++)
             fl_sort_line(kind, x.as<char>() + i * bytes, n, descending, room.as<void>(),
-                         values.as<char>() + i * bytes, places.as<int64_t>() + i * n);
+                         values.as<char>() + i * bytes, positions.as<int64_t>() + i * n);
     });
     if (failed)
         return fl_error(FL_MEMORY_ERROR, "%s: no memory to sort lines of %lld elements",
                         fl_op_title(op), (long long)n);
     values.commit();
-    places.commit();
+    positions.commit();
     return 0;
 }

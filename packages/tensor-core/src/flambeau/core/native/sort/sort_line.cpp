@@ -1,7 +1,7 @@
 /* Sorting one line: by comparison when short, else by digits of 8 bits from the lowest up.
  *
- * A pass keeps the order of equal digits, so the sort is stable without looking at places. Passes
- * in which all keys have the same digit are left out, which makes small integers, bools and
+ * A pass keeps the order of equal digits, so the sort is stable without looking at positions.
+ * Passes in which all keys have the same digit are left out, which makes small integers, bools and
  * half precision cheap. */
 #include "sort/sort_line.h"
 #include <algorithm>
@@ -10,27 +10,27 @@ namespace {
 
 const int64_t SHORT = 160;
 
-/* One number per element: key above, place below. */
+/* One number per element: key above, position below. */
 struct Packed {
     typedef uint64_t item;
     static const int FIRST = 4, LAST = 8;       /* digits that hold the key */
-    static item make(float x, int64_t place, bool descending) {
+    static item make(float x, int64_t position, bool descending) {
         uint32_t key = fl_sort_key(x);
-        return (uint64_t)(descending ? ~key : key) << 32 | (uint64_t)place;
+        return (uint64_t)(descending ? ~key : key) << 32 | (uint64_t)position;
     }
     static unsigned digit(item v, int d) { return (unsigned)(v >> (8 * d)) & 255; }
-    static int64_t place(item v) { return (int64_t)(v & 0xffffffffu); }
+    static int64_t position(item v) { return (int64_t)(v & 0xffffffffu); }
 };
 
 struct Wide {
     typedef fl_keyed item;
     static const int FIRST = 0, LAST = 8;
-    template <class T> static item make(T x, int64_t place, bool descending) {
+    template <class T> static item make(T x, int64_t position, bool descending) {
         uint64_t key = fl_sort_key(x);
-        return fl_keyed{descending ? ~key : key, place};
+        return fl_keyed{descending ? ~key : key, position};
     }
     static unsigned digit(const item &v, int d) { return (unsigned)(v.key >> (8 * d)) & 255; }
-    static int64_t place(const item &v) { return v.place; }
+    static int64_t position(const item &v) { return v.position; }
 };
 
 template <class Form>
@@ -73,18 +73,18 @@ typename Form::item *sort_items(typename Form::item *a, typename Form::item *b, 
 }
 
 template <class Form, class T>
-void sort_as(const T *x, int64_t n, bool descending, void *room, T *values, int64_t *places) {
+void sort_as(const T *x, int64_t n, bool descending, void *room, T *values, int64_t *positions) {
     typedef typename Form::item item;
     item *a = (item *)room, *b = a + n;
     for (int64_t i = 0; i < n; i++)
         a[i] = Form::make(x[i], i, descending);
     a = sort_items<Form>(a, b, n);
     for (int64_t i = 0; i < n; i++)
-        places[i] = Form::place(a[i]);
+        positions[i] = Form::position(a[i]);
     if (values == x)        /* in place: through the room that is free now */
         x = (const T *)memcpy(a == (item *)room ? b : (item *)room, x, (size_t)n * sizeof(T));
     for (int64_t i = 0; i < n; i++)
-        values[i] = x[places[i]];
+        values[i] = x[positions[i]];
 }
 
 bool packs(int kind, int64_t n) { return kind == FL_K_F32 && n <= INT64_C(0xffffffff); }
@@ -96,11 +96,11 @@ size_t fl_sort_room(int kind, int64_t n) {
 }
 
 void fl_sort_line(int kind, const void *x, int64_t n, bool descending, void *room, void *values,
-                  int64_t *places) {
+                  int64_t *positions) {
     if (packs(kind, n))
-        sort_as<Packed>((const float *)x, n, descending, room, (float *)values, places);
+        sort_as<Packed>((const float *)x, n, descending, room, (float *)values, positions);
     else if (kind == FL_K_F64)
-        sort_as<Wide>((const double *)x, n, descending, room, (double *)values, places);
+        sort_as<Wide>((const double *)x, n, descending, room, (double *)values, positions);
     else
-        sort_as<Wide>((const int64_t *)x, n, descending, room, (int64_t *)values, places);
+        sort_as<Wide>((const int64_t *)x, n, descending, room, (int64_t *)values, positions);
 }

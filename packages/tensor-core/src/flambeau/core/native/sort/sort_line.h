@@ -19,17 +19,17 @@ static inline uint64_t fl_sort_key(double x) {
 }
 static inline uint64_t fl_sort_key(int64_t x) { return (uint64_t)x ^ 0x8000000000000000ull; }
 
-/* A key with its place in the line; 32-bit keys are packed with the place into one number. */
+/* A key with its position in the line; 32-bit keys are packed with the position into one number. */
 struct fl_keyed {
     uint64_t key;
-    int64_t place;
+    int64_t position;
 };
 static inline bool operator<(const fl_keyed &a, const fl_keyed &b) {
-    return a.key < b.key || (a.key == b.key && a.place < b.place);
+    return a.key < b.key || (a.key == b.key && a.position < b.position);
 }
 
 /* Bytes of room a line of n elements needs. */
 size_t fl_sort_room(int kind, int64_t n);
-/* values and places: sorted stably; kind float32, float64 or int64; values may be x. */
+/* values and positions: sorted stably; kind float32, float64 or int64; values may be x. */
 void fl_sort_line(int kind, const void *x, int64_t n, bool descending, void *room, void *values,
-                  int64_t *places);
+                  int64_t *positions);

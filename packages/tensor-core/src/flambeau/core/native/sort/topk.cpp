@@ -1,5 +1,5 @@
 /* topk: the k greatest or least elements along a dimension, best first; ties go to the lower
- * place, NaN counts as the greatest.
+ * position, NaN counts as the greatest.
  *
  * Few winners are kept in a sorted list while the line is scanned for elements that beat the last
  * of them; many winners come from sorting the line. */
@@ -33,13 +33,13 @@ void insert(fl_keyed *list, int64_t count, const fl_keyed &item) {
     list[at] = item;
 }
 
-template <class T> void scan_line(const Job &j, const T *x, T *values, int64_t *places) {
+template <class T> void scan_line(const Job &j, const T *x, T *values, int64_t *positions) {
     fl_keyed list[FEW + 1];
     for (int64_t i = 0; i < j.k; i++)
         insert(list, i, rank_of(j, x, i));
     fl_next_fn next = kernels->next[j.largest ? 0 : 1][j.kind];
     for (int64_t i = j.k; i < j.n; i++) {
-        i = next(x, i, j.n, x + list[j.k - 1].place);
+        i = next(x, i, j.n, x + list[j.k - 1].position);
         if (i == j.n)
             break;
         fl_keyed item = rank_of(j, x, i);
@@ -47,29 +47,29 @@ template <class T> void scan_line(const Job &j, const T *x, T *values, int64_t *
             insert(list, j.k - 1, item);
     }
     for (int64_t i = 0; i < j.k; i++) {
-        places[i] = list[i].place;
-        values[i] = x[places[i]];
+        positions[i] = list[i].position;
+        values[i] = x[positions[i]];
     }
 }
 
-void scan_any(const Job &j, const char *x, char *values, int64_t *places) {
+void scan_any(const Job &j, const char *x, char *values, int64_t *positions) {
     if (j.kind == FL_K_F32)
-        scan_line(j, (const float *)x, (float *)values, places);
+        scan_line(j, (const float *)x, (float *)values, positions);
     else if (j.kind == FL_K_F64)
-        scan_line(j, (const double *)x, (double *)values, places);
+        scan_line(j, (const double *)x, (double *)values, positions);
     else
-        scan_line(j, (const int64_t *)x, (int64_t *)values, places);
+        scan_line(j, (const int64_t *)x, (int64_t *)values, positions);
 }
 
 /* Sort the whole line into `room`, then take what is wanted. */
-void sort_any(const Job &j, const char *x, char *room, char *values, int64_t *places) {
+void sort_any(const Job &j, const char *x, char *room, char *values, int64_t *positions) {
     size_t need = fl_sort_room(j.kind, j.n);
     int64_t size = fl_kind_size[j.kind];
     char *all = room + need;
     int64_t *order = (int64_t *)(all + (size_t)((j.n * size + 7) / 8 * 8));
     fl_sort_line(j.kind, x, j.n, j.largest, room, all, order);
     memcpy(values, all, (size_t)(j.k * size));
-    memcpy(places, order, (size_t)j.k * 8);
+    memcpy(positions, order, (size_t)j.k * 8);
 }
 
 size_t room_for(const Job &j) {
@@ -79,7 +79,7 @@ size_t room_for(const Job &j) {
 }
 
 int run_lines(const fl_op *op, const Job &j, int64_t lines, const char *x, char *values,
-              int64_t *places) {
+              int64_t *positions) {
     int64_t size = fl_kind_size[j.kind];
     bool failed = false;
     fl_parallel(lines, fl_row_grain(j.n), [&](int64_t b, int64_t e) {
@@ -92,9 +92,9 @@ int run_lines(const fl_op *op, const Job &j, int64_t lines, const char *x, char 
             const char *from = x + i * j.n * size;
             char *to = values + i * j.k * size;
             if (j.k <= FEW)
-                scan_any(j, from, to, places + i * j.k);
+                scan_any(j, from, to, positions + i * j.k);
             else
-                sort_any(j, from, room.as<char>(), to, places + i * j.k);
+                sort_any(j, from, room.as<char>(), to, positions + i * j.k);
         }
     });
     if (failed)
@@ -135,15 +135,15 @@ extern "C" int fl_run_topk(const fl_op *op, const fl_value *in, int n_in, fl_ten
     int64_t n = self->ndim ? self->shape[dim] : 1;
     Job j = {kind, n, self->ndim ? in[1].i : 1, fl_value_true(in[3])};
     LinesIn x(self, dim, kind);
-    LinesOut values(outs[0], dim, kind), places(outs[1], dim, FL_K_I64);
-    if (!x.ok() || !values.ok() || !places.ok())
+    LinesOut values(outs[0], dim, kind), positions(outs[1], dim, FL_K_I64);
+    if (!x.ok() || !values.ok() || !positions.ok())
         return -1;
     if (outs[0]->numel == 0)
         return 0;
     if (run_lines(op, j, self->numel / n, x.as<char>(), values.as<char>(),
-                  places.as<int64_t>()) < 0)
+                  positions.as<int64_t>()) < 0)
         return -1;
     values.commit();
-    places.commit();
+    positions.commit();
     return 0;
 }

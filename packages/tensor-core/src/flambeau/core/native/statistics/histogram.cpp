@@ -102,15 +102,15 @@ void copy_vector(const fl_tensor *t, int kind, void *to) {
 }
 
 /* The bin of a point among all bins, -1 outside. */
-template <class T> int64_t place_of(const Edges<T> *axes, int64_t dims, const T *point) {
-    int64_t place = 0;
+template <class T> int64_t flat_bin(const Edges<T> *axes, int64_t dims, const T *point) {
+    int64_t flat = 0;
     for (int64_t d = 0; d < dims; d++) {
         int64_t bin = axes[d].bin_of(point[d]);
         if (bin < 0)
             return -1;
-        place = place * (axes[d].count - 1) + bin;
+        flat = flat * (axes[d].count - 1) + bin;
     }
-    return place;
+    return flat;
 }
 
 template <class T> int count_points(const fl_value *in, fl_tensor *target) {
@@ -138,9 +138,9 @@ template <class T> int count_points(const fl_value *in, fl_tensor *target) {
     for (int64_t i = 0; i < target->numel; i++)
         out[i] = 0;
     for (int64_t i = 0; i < m; i++) {
-        int64_t place = place_of(axes, dims, points.as<T>() + i * dims);
-        if (place >= 0)
-            out[place] += weighted ? weights[i] : (T)1;
+        int64_t flat = flat_bin(axes, dims, points.as<T>() + i * dims);
+        if (flat >= 0)
+            out[flat] += weighted ? weights[i] : (T)1;
     }
     hist.commit();
     return 0;

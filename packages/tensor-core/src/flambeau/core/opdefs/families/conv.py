@@ -44,6 +44,6 @@ OPDEFS = (
     helper(f"im2col(Tensor self, {_WINDOW})", aliases=("nn.functional.unfold",),
            doc="The windows of images as columns.", linear="self", batching="images"),
     helper(f"col2im(Tensor self, Ints output_size, {_WINDOW})", aliases=("nn.functional.fold",),
-           doc="Columns added to the places of their windows in images.", linear="self",
+           doc="Columns added to the positions of their windows in images.", linear="self",
            batching="rule"),
 )

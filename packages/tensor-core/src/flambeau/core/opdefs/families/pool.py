@@ -11,8 +11,8 @@ _UNPOOL = ("Tensor input, Tensor indices, Ints kernel_size, Ints? stride=None, I
            " Ints? output_size=None")
 _FRACTION = ("Tensor input, Ints kernel_size, Ints? output_size=None, Object output_ratio=None,"
              " Bool return_indices=False, Tensor? _random_samples=None")
-_PLACES = " -> (Tensor values, Tensor indices)"
-_OR_PLACES = "tuple[Tensor, Tensor] if return_indices else Tensor"
+_INDICES = " -> (Tensor values, Tensor indices)"
+_OR_INDICES = "tuple[Tensor, Tensor] if return_indices else Tensor"
 _WORDS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 
 
@@ -22,11 +22,11 @@ def _pools(n):
     of_volumes = "float32" if n == 3 else ""
     of_planes = "float32" if n > 1 else ""
     yield composite(f"max_pool{n}d(Tensor input, {_MAX}, Bool return_indices=False)", forms=_BOTH,
-                    call=f"max_pool{n}d", returns=_OR_PLACES,
+                    call=f"max_pool{n}d", returns=_OR_INDICES,
                     autocast=of_volumes,
                     doc=f"Maximum over windows of {words}.")
     if n != 2:
-        yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_PLACES}", forms=_NN,
+        yield composite(f"max_pool{n}d_with_indices(Tensor input, {_MAX}){_INDICES}", forms=_NN,
                         call=f"max_pool{n}d_with_indices",
                         autocast=of_volumes,
                         doc=f"Maximum over windows of {words}, and where it was.")
@@ -44,21 +44,21 @@ def _pools(n):
                     doc=f"Mean over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d(Tensor input, Object output_size,"
                     " Bool return_indices=False)", forms=_NN,
-                    call=f"adaptive_max_pool{n}d", returns=_OR_PLACES,
+                    call=f"adaptive_max_pool{n}d", returns=_OR_INDICES,
                     autocast=of_volumes,
                     doc=f"Maximum over windows of {words} that give the wanted size.")
     yield composite(f"adaptive_max_pool{n}d_with_indices(Tensor input, Object output_size)"
-                    f"{_PLACES}", forms=_NN, call=f"adaptive_max_pool{n}d_with_indices",
+                    f"{_INDICES}", forms=_NN, call=f"adaptive_max_pool{n}d_with_indices",
                     autocast=of_volumes,
                     doc="Maximum over windows that give the wanted size, and where it was.")
     yield composite(f"max_unpool{n}d({_UNPOOL})", forms=_NN,
                     autocast=of_planes, raises_on_values=True,
-                    doc="Zeros, but for the maxima of a pooling at the places they came from.")
+                    doc="Zeros, but for the maxima of a pooling at the indices they came from.")
     if n > 1:
-        yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN, returns=_OR_PLACES,
+        yield composite(f"fractional_max_pool{n}d({_FRACTION})", forms=_NN, returns=_OR_INDICES,
                         autocast=of_planes, raises_on_values=True,
                         doc="Maximum over windows whose steps are drawn at random.")
-        yield composite(f"fractional_max_pool{n}d_with_indices({_FRACTION}){_PLACES}", forms=_NN,
+        yield composite(f"fractional_max_pool{n}d_with_indices({_FRACTION}){_INDICES}", forms=_NN,
                         autocast=of_planes, raises_on_values=True,
                         doc="Maximum over windows at random steps, and where it was.")
 
@@ -91,11 +91,11 @@ OPDEFS = (
            linear="self", batching="dims"),
     helper("adaptive_mean_grad(Tensor grad, Dim dim, Int length)",
            doc="Gradient of adaptive_mean.", linear="grad", batching="dims"),
-    helper(f"adaptive_max(Tensor self, Dim dim, Int count){_PLACES}",
-           doc="Maxima of the windows of adaptive_mean, and their places in the dimension.",
+    helper(f"adaptive_max(Tensor self, Dim dim, Int count){_INDICES}",
+           doc="Maxima of the windows of adaptive_mean, and their indices in the dimension.",
            jvp="rule", batching="dims"),
     helper("fractional_indices(Tensor self, Tensor samples, Ints kernel_size, Ints output_size)",
            differentiable=False,
-           doc="Places of the maxima over windows whose steps are drawn at random.",
+           doc="Indices of the maxima over windows whose steps are drawn at random.",
            batching="samples", raises_on_values=True),
 )

@@ -23,19 +23,19 @@ OPDEFS = (
               doc="interpolate with ``mode='bilinear', align_corners=True``."),
     # ---- grids
     helper(f"grid_sampler(Tensor input, Tensor grid, {_GRID})",
-           "The input at the places of a grid.", autocast="float32", jvp="rule",
+           "The input at the points of a grid.", autocast="float32", jvp="rule",
            batching="samples"),
     helper(f"grid_sampler_grad(Tensor grad, Tensor input, Tensor grid, {_GRID})"
            " -> (Tensor input, Tensor grid)", "Gradients of grid_sampler.", batching="samples"),
     composite(f"grid_sampler_2d(Tensor input, Tensor grid, {_GRID})", forms=("function",),
-              doc="Images at the places of a grid, the modes as numbers.", autocast="float32"),
+              doc="Images at the points of a grid, the modes as numbers.", autocast="float32"),
     composite(f"grid_sampler_3d(Tensor input, Tensor grid, {_GRID})", forms=("function",),
-              doc="Volumes at the places of a grid, the modes as numbers.", autocast="float32"),
+              doc="Volumes at the points of a grid, the modes as numbers.", autocast="float32"),
     composite("grid_sample(Tensor input, Tensor grid, Str mode='bilinear',"
               " Str padding_mode='zeros', Bool? align_corners=None)", forms=_NN,
-              doc="Images or volumes at the places of a grid from -1 to 1.", autocast="float32"),
+              doc="Images or volumes at the points of a grid from -1 to 1.", autocast="float32"),
     composite("affine_grid_generator(Tensor theta, Shape size, Bool align_corners)",
-              forms=("function",), doc="The places that an affine map sends a grid to."),
+              forms=("function",), doc="The indices that an affine map sends a grid to."),
     composite("affine_grid(Tensor theta, Shape size, Bool? align_corners=None)", forms=_NN,
-              doc="The places that an affine map sends a grid to."),
+              doc="The indices that an affine map sends a grid to."),
 )

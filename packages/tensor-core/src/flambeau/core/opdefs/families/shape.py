@@ -100,7 +100,7 @@ OPDEFS = (
     composite("unsafe_split_with_sizes(Tensor self, Ints split_sizes, Dim dim=0) -> Tensors",
               doc="Pieces of given sizes along a dimension, which may be written to."),
     composite("tensor_split(Tensor self, Object indices_or_sections, Dim dim=0) -> Tensors",
-              doc="Pieces as equal as can be, or cut at given places.", dynamic_shape=True),
+              doc="Pieces as equal as can be, or cut at given indices.", dynamic_shape=True),
     composite("hsplit(Tensor self, Object indices_or_sections) -> Tensors",
               doc="tensor_split of the columns; of a vector's elements."),
     composite("vsplit(Tensor self, Object indices_or_sections) -> Tensors",
@@ -137,7 +137,7 @@ OPDEFS = (
     composite("repeat_interleave(Tensor self, Object repeats, Dim? dim=None, *,"
               " Int? output_size=None)", doc="Every slice repeated, one after the other.",
               raises_on_values=True, dynamic_shape=True),
-    composite("repeat_interleave[places](Tensor repeats, *, Int? output_size=None)",
+    composite("repeat_interleave[indices](Tensor repeats, *, Int? output_size=None)",
               differentiable=False, doc="Number i, ``repeats[i]`` times.", raises_on_values=True,
               dynamic_shape=True),
     kernel("repeat_indices(Tensor repeats, Int total)", forms=(), differentiable=False, out=False,
@@ -206,7 +206,7 @@ OPDEFS = (
     composite("unbind(Tensor self, Dim dim=0) -> Tensors", call="unbind",
               doc="All slices along a dimension."),
     composite("movedim(Tensor self, Ints source, Ints destination)", aliases=("moveaxis",),
-              call="movedim", doc="Moves dimensions to other places."),
+              call="movedim", doc="Moves dimensions to other indices."),
     composite("repeat(Tensor self, Shape repeats)", forms=("method",),
               call="repeat", doc="Tiles by copying."),
 )

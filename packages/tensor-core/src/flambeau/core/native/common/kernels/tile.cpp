@@ -328,4 +328,4 @@ extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA) = {
     {SCATTERS(float), SCATTERS(double), SCATTERS(int64_t), SCATTERS(fl_bool), SCATTERS(fl_c64),
      SCATTERS(fl_c128),
      {nullptr, nullptr, nullptr, scatter<int16_t, int16_t>}}};
-static_assert(FL_I16 == 3, "the place of int16 in the last line");
+static_assert(FL_I16 == 3, "the index of int16 in the last line");

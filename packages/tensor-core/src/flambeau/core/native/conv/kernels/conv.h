@@ -89,7 +89,7 @@ struct fl_conv_dtype {
     int64_t (*slabs)(const fl_conv *p);
     void (*sum)(const fl_conv_sum *s);
     int64_t (*sum_bytes)(const fl_conv_sum *s);      /* of scratch */
-    /* add columns to the places of the image they came from */
+    /* add columns to the positions of the image they came from */
     void (*fold)(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *columns);
 };
 

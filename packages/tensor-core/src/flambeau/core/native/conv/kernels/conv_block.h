@@ -113,7 +113,7 @@ template <class T> class ConvBlock {
             from = plain_ ? input(0) + slab.c0 * source.channel_step : split_;
             farthest = set_offsets(p_, slab.first - slab.c0 * p_.y.size * p_.x.size, slab.count,
                                    source.channel_step,
-                                   [this](int64_t ky, int64_t kx) { return place(ky, kx); },
+                                   [this](int64_t ky, int64_t kx) { return position(ky, kx); },
                                    offsets);
         }
         if (b_.steps & FL_CONV_MULTIPLY)
@@ -180,7 +180,7 @@ template <class T> class ConvBlock {
                           b_.images * channels * plane + 2 * strip_width<T>()};
     }
 
-    int64_t place(int64_t ky, int64_t kx) const {
+    int64_t position(int64_t ky, int64_t kx) const {
         if (plain_)
             return (rows_.first + ky * p_.y.dilation) * p_.w + kx * p_.x.dilation;
         return tap_offset(p_.y, p_.x, rows_, ky, kx);

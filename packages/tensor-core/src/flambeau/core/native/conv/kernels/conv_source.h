@@ -12,13 +12,13 @@ inline bool conv_plain(const fl_conv &p) {
 }
 
 /* Offsets of `count` taps from number `first` of a channel on, channels `channel_step` apart;
- * place(ky, kx) is where a tap lies in a channel. Returns the greatest. */
-template <class Place>
+ * position(ky, kx) is where a tap lies in a channel. Returns the greatest. */
+template <class Offset>
 inline int64_t set_offsets(const fl_conv &p, int64_t first, int64_t count, int64_t channel_step,
-                           const Place &place, int64_t *offsets) {
+                           const Offset &position, int64_t *offsets) {
     int64_t ky = first / p.x.size, kx = first % p.x.size, channel = 0, farthest = 0;
     for (int64_t j = 0; j < count; j++) {
-        offsets[j] = channel + place(ky, kx);
+        offsets[j] = channel + position(ky, kx);
         farthest = offsets[j] > farthest ? offsets[j] : farthest;
         if (++kx < p.x.size)
             continue;

@@ -38,4 +38,4 @@ int64_t count(const uint8_t *mask, int64_t n) {
 
 }  // namespace
 
-extern const fl_places_kernels FL_LEVEL(fl_places_kernels) = {within, count};
+extern const fl_index_kernels FL_LEVEL(fl_index_kernels) = {within, count};

@@ -119,7 +119,7 @@ inline void max_row(const fl_pool &p, const MaxRow<T> &row, const T *plane, int6
     }
 }
 
-/* Without places. */
+/* Without positions. */
 template <class T> inline void max_row_values(const MaxRow<T> &row, T *values) {
     typedef typename register_of<T>::type reg;
     const fl_pool &p = row.p;

@@ -1,6 +1,6 @@
 /* Greatest and least elements, and where they are.
  *
- * A row is read twice: the value by a plain fold, then its first place by comparing from the
+ * A row is read twice: the value by a plain fold, then its first index by comparing from the
  * start. Rows are cut to lengths that stay in the nearest cache, so the second reading is cheap. */
 #include "reduce/kernels/reduce.h"
 #include "reduce/kernels/reducers.h"
@@ -15,7 +15,7 @@ template <class T> FL_TIGHT bool meets(const Lanes<T> &x, const Lanes<T> &v, boo
     return any_lane(hit);
 }
 
-template <class T> int64_t first_place(const T *p, int64_t n, T value, bool nan) {
+template <class T> int64_t first_index(const T *p, int64_t n, T value, bool nan) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const Lanes<T> wanted = Lanes<T>::fill(value);
     int64_t i = 0;
@@ -31,7 +31,7 @@ void best_row(const void *x, int64_t n, void *value, int64_t *index) {
     const T *p = (const T *)x;
     bool nan;
     T best = extreme<Op>(p, n, &nan);
-    *index = first_place(p, n, best, nan);
+    *index = first_index(p, n, best, nan);
     *(T *)value = p[*index];
 }
 

@@ -1,7 +1,7 @@
 /* Running sums.
  *
  * A line advances by eight elements: their own running sums take three rounds (add the element 1,
- * 2 and 4 places before), then the sum of all before them is added. One element at a time would
+ * 2 and 4 positions before), then the sum of all before them is added. One element at a time would
  * wait for each addition. The rounds associate the same way at every ISA level. */
 #include "reduce/kernels/scan.h"
 #include "common/kernels/lanes.h"

@@ -50,14 +50,14 @@ void product_columns(const void *x, void *out, int64_t n, int64_t stride, int64_
     }
 }
 
-/* Whether b takes the place of a, which came before it. */
+/* Whether b replaces a, which came before it. */
 template <bool least, class T> FL_TIGHT bool follows(T a, T b) {
     return (least ? b <= a : b >= a) ? a == a : b != b;
 }
 
 constexpr int64_t RUN = 32;      /* elements that are looked at together */
 
-/* Whether one of the next RUN elements takes the place of the best. */
+/* Whether one of the next RUN elements replaces the best. */
 template <bool least, class T> FL_TIGHT bool one_follows(T best, const T *p) {
     int any = 0;
     for (int64_t j = 0; j < RUN; j++)
@@ -68,58 +68,58 @@ template <bool least, class T> FL_TIGHT bool one_follows(T best, const T *p) {
 /* The best so far of a line, and where it was. */
 template <bool least, class T> struct Best {
     T value;
-    int64_t place;
+    int64_t position;
 
-    void step_through(const T *p, int64_t begin, int64_t end, T *out, int64_t *places) {
+    void step_through(const T *p, int64_t begin, int64_t end, T *out, int64_t *positions) {
         for (int64_t i = begin; i < end; i++) {
             if (follows<least>(value, p[i])) {
                 value = p[i];
-                place = i;
+                position = i;
             }
             out[i] = value;
-            places[i] = place;
+            positions[i] = position;
         }
     }
 
-    void fill_run(T *out, int64_t *places) const {
+    void fill_run(T *out, int64_t *positions) const {
         for (int64_t j = 0; j < RUN; j++)
             out[j] = value;
         for (int64_t j = 0; j < RUN; j++)
-            places[j] = place;
+            positions[j] = position;
     }
 };
 
 /* Changes are rare as a rule: runs without one are filled. */
 template <bool least, class T>
-void best_lines(const void *x, void *out, int64_t *places, int64_t lines, int64_t n) {
+void best_lines(const void *x, void *out, int64_t *positions, int64_t lines, int64_t n) {
     const T *p = (const T *)x;
     T *q = (T *)out;
-    for (; lines > 0 && n > 0; lines--, p += n, q += n, places += n) {
+    for (; lines > 0 && n > 0; lines--, p += n, q += n, positions += n) {
         Best<least, T> best = {p[0], 0};
         int64_t i = 0;
         for (; i + RUN <= n; i += RUN)
             if (i > 0 && !one_follows<least>(best.value, p + i))
-                best.fill_run(q + i, places + i);
+                best.fill_run(q + i, positions + i);
             else
-                best.step_through(p, i, i + RUN, q, places);
-        best.step_through(p, i, n, q, places);
+                best.step_through(p, i, i + RUN, q, positions);
+        best.step_through(p, i, n, q, positions);
     }
 }
 
 template <bool least, class T>
-void best_columns(const void *x, void *out, int64_t *places, int64_t n, int64_t stride,
+void best_columns(const void *x, void *out, int64_t *positions, int64_t n, int64_t stride,
                   int64_t width) {
     const T *p = (const T *)x;
     T *q = (T *)out;
     for (int64_t j = 0; j < width; j++) {
         q[j] = p[j];
-        places[j] = 0;
+        positions[j] = 0;
     }
     for (int64_t i = 1; i < n; i++) {
         const T *row = p + i * stride, *best = q + (i - 1) * stride;
         T *to = q + i * stride;
-        const int64_t *was = places + (i - 1) * stride;
-        int64_t *at = places + i * stride;
+        const int64_t *was = positions + (i - 1) * stride;
+        int64_t *at = positions + i * stride;
         for (int64_t j = 0; j < width; j++) {
             const bool take = follows<least>(best[j], row[j]);
             to[j] = take ? row[j] : best[j];

@@ -4,9 +4,9 @@
 #include "reduce/kernels/scan.h"
 
 /* Running extremes and where they are; of equal elements the latest, NaN stays. */
-typedef void (*fl_scan_best_lines_fn)(const void *x, void *out, int64_t *places, int64_t lines,
+typedef void (*fl_scan_best_lines_fn)(const void *x, void *out, int64_t *positions, int64_t lines,
                                       int64_t n);
-typedef void (*fl_scan_best_columns_fn)(const void *x, void *out, int64_t *places, int64_t n,
+typedef void (*fl_scan_best_columns_fn)(const void *x, void *out, int64_t *positions, int64_t n,
                                         int64_t stride, int64_t width);
 
 struct fl_scan_more_kernels {

@@ -1,6 +1,6 @@
-/* Places of a grid as weighted sums of picked elements: see grid.h.
+/* Positions of a grid as weighted sums of picked elements: see grid.h.
  *
- * The taps of a run of places are worked out once and used for all channels. */
+ * The taps of a run of positions are worked out once and used for all channels. */
 #include "resample/kernels/grid_taps.h"
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -8,7 +8,7 @@
 
 namespace {
 
-/* Tap k of place i over all axes at [k][i]; an offset of -1 stands for what lies outside. Planes
+/* Tap k of position i over all axes at [k][i]; an offset of -1 stands for what lies outside. Planes
  * that are too large for offsets of 32 bits have wider ones. */
 template <class T, class Offset> struct Taps {
     int count;
@@ -50,7 +50,7 @@ void product(const fl_grid &g, const AxisTaps<T> *axes, int along, int64_t n,
               a == g.axes - 1 ? out : &parts[(a + 1) % 2]);
 }
 
-/* The sums of places i .. n in one plane. */
+/* The sums of positions i .. n in one plane. */
 template <class T, class Offset>
 inline void pick(const Taps<T, Offset> &taps, const T *plane, int64_t i, int64_t n, T *out) {
     T sum[RUN] = {};
@@ -96,7 +96,7 @@ void sample(const fl_grid &g, int64_t n, const T *input, const T *points, T *out
     for (int a = 0; a < g.axes; a++)
         axis_taps(g, a, n, points, &axes[a]);
     product(g, axes, -1, n, &taps);
-    for (int64_t c = 0; c < g.channels; c++, input += g.plane, out += g.places)
+    for (int64_t c = 0; c < g.channels; c++, input += g.plane, out += g.positions)
         pick(taps, input, n, out);
 }
 
@@ -110,7 +110,7 @@ void tap_gradients(const fl_grid &g, int64_t n, const Taps<T, Offset> &taps, con
             for (int64_t i = 0; i < n; i++) {
                 const Offset at = taps.offset[k][i];
                 const T element = input[c * g.plane + (at < 0 ? 0 : at)];
-                sum[i] += at < 0 ? 0 : element * grad[c * g.places + i];
+                sum[i] += at < 0 ? 0 : element * grad[c * g.positions + i];
             }
         for (int64_t i = 0; i < n; i++)
             out[k][i] = sum[i];
@@ -120,7 +120,7 @@ void tap_gradients(const fl_grid &g, int64_t n, const Taps<T, Offset> &taps, con
 template <class T, class Offset>
 void spread_input(const fl_grid &g, int64_t n, const Taps<T, Offset> &taps, const T *grad,
                   T *dinput) {
-    for (int64_t c = 0; c < g.channels; c++, dinput += g.plane, grad += g.places)
+    for (int64_t c = 0; c < g.channels; c++, dinput += g.plane, grad += g.positions)
         for (int64_t i = 0; i < n; i++)
             for (int k = 0; k < taps.count; k++)
                 if (taps.offset[k][i] >= 0)

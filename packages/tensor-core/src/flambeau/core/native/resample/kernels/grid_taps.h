@@ -1,4 +1,4 @@
-/* Which elements of a plane the places of a run read: coordinates, borders, interpolation.
+/* Which elements of a plane the positions of a run read: coordinates, borders, interpolation.
  *
  * Every step goes over the whole run without branches, so that it becomes vectors. */
 #pragma once
@@ -8,14 +8,15 @@
 namespace {
 
 const int64_t RUN = FL_GRID_RUN;
-const int MOST = 16;                /* taps of one place */
+const int MOST = 16;                /* taps of one position */
 
 /* Coordinates along one axis and their derivatives by the numbers in the grid. */
 template <class T> struct Line {
     T at[RUN], slope[RUN];
 };
 
-/* Tap k of place i along one axis at [k][i]: places (-1 outside), weights, their derivatives. */
+/* Tap k of position i along one axis at [k][i]: positions (-1 outside), weights, their derivatives.
+ * */
 template <class T> struct AxisTaps {
     int count;
     int32_t index[4][RUN];
@@ -56,7 +57,7 @@ template <class T> void clip(int64_t n, int64_t size, Line<T> *c) {
     }
 }
 
-/* Places that no whole number of 32 bits names are outside of every input. */
+/* Positions that no whole number of 32 bits names are outside of every input. */
 template <class T> void limit(int64_t n, Line<T> *c) {
     const T most = (T)1073741824;
     for (int64_t i = 0; i < n; i++) {
@@ -74,7 +75,7 @@ template <class T> void bring_inside(const fl_grid &g, int64_t n, int64_t size, 
     limit(n, c);
 }
 
-inline int32_t place_or_outside(int32_t i, int64_t size) {
+inline int32_t index_or_outside(int32_t i, int64_t size) {
     return (uint32_t)i < (uint32_t)size ? i : -1;
 }
 
@@ -84,8 +85,8 @@ void linear_taps(const fl_grid &g, int64_t n, int64_t size, Line<T> *c, AxisTaps
     for (int64_t i = 0; i < n; i++) {
         const T below = floor(c->at[i]), t = c->at[i] - below;
         const int32_t first = (int32_t)below;
-        taps->index[0][i] = place_or_outside(first, size);
-        taps->index[1][i] = place_or_outside(first + 1, size);
+        taps->index[0][i] = index_or_outside(first, size);
+        taps->index[1][i] = index_or_outside(first + 1, size);
         taps->weight[0][i] = 1 - t;
         taps->weight[1][i] = t;
         taps->slope[0][i] = -c->slope[i];
@@ -98,7 +99,7 @@ template <class T>
 void nearest_taps(const fl_grid &g, int64_t n, int64_t size, Line<T> *c, AxisTaps<T> *taps) {
     bring_inside(g, n, size, c);
     for (int64_t i = 0; i < n; i++) {
-        taps->index[0][i] = place_or_outside((int32_t)nearbyint(c->at[i]), size);
+        taps->index[0][i] = index_or_outside((int32_t)nearbyint(c->at[i]), size);
         taps->weight[0][i] = 1;
         taps->slope[0][i] = 0;
     }
@@ -125,7 +126,7 @@ void cubic_taps(const fl_grid &g, int64_t n, int64_t size, Line<T> *c, AxisTaps<
         }
         bring_inside(g, n, size, &pixel);
         for (int64_t i = 0; i < n; i++)
-            taps->index[k][i] = place_or_outside((int32_t)pixel.at[i], size);
+            taps->index[k][i] = index_or_outside((int32_t)pixel.at[i], size);
     }
     taps->count = 4;
 }

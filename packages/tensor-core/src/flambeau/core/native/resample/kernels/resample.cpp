@@ -57,25 +57,25 @@ template <class T> void gather(const void *xs, void *ys, const fl_taps *taps, in
     }
 }
 
-/* One tap for each element of the line. Neighbours often go to the same place: their sum is kept
- * in a register, since waiting for the place itself takes longer than the addition. */
+/* One tap for each element of the line. Neighbours often go to the same position: their sum is kept
+ * in a register, since waiting for the position itself takes longer than the addition. */
 template <class T> void scatter_single(const T *g, T *x, const fl_taps &t) {
     const T *weight = (const T *)t.weight;
-    int64_t place = -1;
+    int64_t position = -1;
     T sum = 0;
     for (int64_t j = 0; j < t.out; j++) {
         if (t.count[j] == 0)
             continue;
-        if (t.index[j] != place) {
-            if (place >= 0)
-                x[place] = sum;
-            place = t.index[j];
-            sum = x[place];
+        if (t.index[j] != position) {
+            if (position >= 0)
+                x[position] = sum;
+            position = t.index[j];
+            sum = x[position];
         }
         sum += weight[j] * g[j];
     }
-    if (place >= 0)
-        x[place] = sum;
+    if (position >= 0)
+        x[position] = sum;
 }
 
 template <class T> void scatter(const void *gs, void *xs, const fl_taps *taps, int64_t inner) {

@@ -6,7 +6,7 @@ from flambeau.autograd.transforms.batching.basics import align, call, front, shi
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.core import Tensor, _core
 
-__all__ = ["PLACE_RULES"]
+__all__ = ["INDEX_RULES"]
 
 
 def _numbers(level, index: Tensor, rank: int) -> Tensor:
@@ -52,9 +52,9 @@ def _index_add(level, op, args, flags, seen):
     if not flags[2]:
         result = call(op, (x, dim, index, source, alpha))
     else:
-        places = _spread_index(level, index, True, x, dim)
+        positions = _spread_index(level, index, True, x, dim)
         source = source if alpha == 1 else call("mul", (source, alpha))
-        result = call("scatter_add", (x, dim, places, call("expand", (source, places.shape))))
+        result = call("scatter_add", (x, dim, positions, call("expand", (source, positions.shape))))
     return result if seen[0].ndim else call("squeeze", (result, [1]))
 
 
@@ -65,8 +65,8 @@ def _index_copy(level, op, args, flags, seen):
     if not flags[2]:
         result = call(op, (x, dim, index, source))
     else:
-        places = _spread_index(level, index, True, x, dim)
-        result = call("scatter.src", (x, dim, places, call("expand", (source, places.shape))))
+        positions = _spread_index(level, index, True, x, dim)
+        result = call("scatter.src", (x, dim, positions, call("expand", (source, positions.shape))))
     return result if seen[0].ndim else call("squeeze", (result, [1]))
 
 
@@ -83,12 +83,12 @@ def _index_fill(level, op, args, flags, seen):
 
 def _filled(level, x, dim, index, value, flags):
     """A tensor is chosen by mask: an index that occurs twice counts once for its gradient."""
-    places = _spread_index(level, index, flags[0], x, dim)
-    places = call("where", (places < 0, places + x.shape[dim], places))
+    positions = _spread_index(level, index, flags[0], x, dim)
+    positions = call("where", (positions < 0, positions + x.shape[dim], positions))
     if not isinstance(value, Tensor):
-        return call("scatter.value", (x, dim, places, value))
+        return call("scatter.value", (x, dim, positions, value))
     blank = call("filled_like", (x, 0, flambeau.bool))
-    mask = call("scatter.value", (blank, dim, places, True))
+    mask = call("scatter.value", (blank, dim, positions, True))
     value = call("cast", (value, x.dtype))
     return call("where", (mask, align(value, x.ndim - 1) if flags[1] else value, x))
 
@@ -114,10 +114,10 @@ def _index(level, op, args, flags, seen):
     x, indices = args
     at, rank = _layout(seen[1])
     index_flags = flags[1] or [False] * len(indices)
-    if not any(index_flags):            # one choice of places for all samples
+    if not any(index_flags):            # one choice of positions for all samples
         result = call(op, (x, [None, *indices]))
         return result if at is not None else _moved(result, rank, 0)
-    if not flags[0]:                    # batches of places in one tensor
+    if not flags[0]:                    # batches of positions in one tensor
         result = call(op, (x, [align(i, rank) if f else i
                                for i, f in zip(indices, index_flags, strict=True)]))
         return _moved(result, at or 0, 0)
@@ -167,9 +167,9 @@ def _embedding_lookup(level, op, args, flags, seen):
     if padding >= 0 or by_frequency:    # these matter to the gradient: it is the row's own
         return loop(level, op, args, flags, seen)
     rows = weight.shape[1]
-    places = front(indices, flags[1], level.size)
-    places = call("add", (places, _offsets(level, places, seen[1].ndim, rows)))
-    return call(op, (weight.reshape(level.size * rows, -1), places))
+    positions = front(indices, flags[1], level.size)
+    positions = call("add", (positions, _offsets(level, positions, seen[1].ndim, rows)))
+    return call(op, (weight.reshape(level.size * rows, -1), positions))
 
 
 def _embedding_grad(level, op, args, flags, seen):
@@ -179,12 +179,12 @@ def _embedding_grad(level, op, args, flags, seen):
     if padding >= 0:
         padded = call("unsqueeze", (indices == padding, -1))
         grad = call("where", (padded, 0, grad))
-    places = call("add", (indices, _offsets(level, indices, seen[1].ndim, rows)))
-    table = call(op, (grad, places, level.size * rows, -1))
+    positions = call("add", (indices, _offsets(level, indices, seen[1].ndim, rows)))
+    table = call(op, (grad, positions, level.size * rows, -1))
     return table.reshape(level.size, rows, -1)
 
 
-PLACE_RULES = {
+INDEX_RULES = {
     "index_select": _index_select, "index_add": _index_add, "index_copy": _index_copy,
     "index_fill": _index_fill, "index": _index, "index_put": _index_put,
     "embedding_lookup": _embedding_lookup, "embedding_grad": _embedding_grad,

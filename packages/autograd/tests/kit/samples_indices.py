@@ -20,7 +20,7 @@ def _fold(reduce, include, low=-2.0, shape=(2, 3)):
 
 
 def _prod_with_zeros():
-    """One zero at some places; two at none."""
+    """One zero at some indices; two at none."""
     def function(a, b):
         b = b * flambeau.tensor([[0.0, 1.0, 1.0], [1.0, 1.0, 1.0]], dtype=flambeau.float64)
         return a.scatter_reduce(0, whole(INDEX), b, "prod")

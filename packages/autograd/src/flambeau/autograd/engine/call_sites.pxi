@@ -1,10 +1,10 @@
 # Where forward calls were: noted while detect_anomaly or a profiler asks for it.
 
-cdef int _noting = 0                    # who wants places, checks or the node in hand
+cdef int _noting = 0                    # who wants call sites, checks or the node in hand
 
 
 @cython.final
-cdef class Place:
+cdef class CallSite:
     """The call that a node records: file, line, traceback and scope."""
 
     cdef readonly str filename, function, scope
@@ -19,43 +19,43 @@ cdef class Place:
 cdef int _tracebacks = 0                # how many want whole tracebacks
 
 
-cdef Place place_here():
+cdef CallSite call_site_here():
     """The line of the user's code that is running."""
-    cdef Place place = Place.__new__(Place)
+    cdef CallSite call_site = CallSite.__new__(CallSite)
     cdef PyObject *frame = user_frame()
-    place.scope = _scope_path()
+    call_site.scope = _scope_path()
     if frame is not NULL:
         user = <object>frame
         Py_DECREF(frame)
-        place.filename = user.f_code.co_filename
-        place.function = user.f_code.co_name
-        place.line = user.f_lineno or 0
+        call_site.filename = user.f_code.co_filename
+        call_site.function = user.f_code.co_name
+        call_site.line = user.f_lineno or 0
         if _tracebacks:
-            place.traceback = traceback.format_stack(user)
-    return place
+            call_site.traceback = traceback.format_stack(user)
+    return call_site
 
 
-cdef int note_place(Node node) except -1:
+cdef int note_call_site(Node node) except -1:
     cdef NodeExtras extras = extras_of(node)
-    extras.place = place_here()
-    if (<Place>extras.place).traceback is not None:
-        node.metadata["traceback_"] = (<Place>extras.place).traceback
+    extras.call_site = call_site_here()
+    if (<CallSite>extras.call_site).traceback is not None:
+        node.metadata["traceback_"] = (<CallSite>extras.call_site).traceback
         if fl_node_in_hand is not NULL:
             node.metadata["parent_"] = shown(fl_node_in_hand)
     return 0
 
 
-cdef str told_place(Node node):
+cdef str told_call_site(Node node):
     """A sentence: where the forward call was; nothing when that was not noted."""
-    if node is None or node.extras is None or (<NodeExtras>node.extras).place is None:
+    if node is None or node.extras is None or (<NodeExtras>node.extras).call_site is None:
         return (" Put the forward call inside the block of autograd.detect_anomaly(), too, to see "
                 "its line." if _noting else
                 " Run it under autograd.detect_anomaly() to see the line of the forward call.")
-    return f" The forward call was at {(<NodeExtras>node.extras).place}."
+    return f" The forward call was at {(<NodeExtras>node.extras).call_site}."
 
 
-def note_places(bint wanted, bint tracebacks=False):
-    """Count somebody who wants the places of forward calls in or out."""
+def note_call_sites(bint wanted, bint tracebacks=False):
+    """Count somebody who wants the call sites of forward calls in or out."""
     global _noting, _tracebacks
     _noting += 1 if wanted else -1
     if tracebacks:
@@ -72,7 +72,7 @@ cdef int call_watched(Node node, entry_t *entry, uint32_t needs, PyObject **resu
     try:
         call_rule(node, entry.grad, entry.others, needs, results)
     except Exception as error:
-        add_place(node, error)
+        add_call_site(node, error)
         raise
     finally:
         set_node_in_hand(before)
@@ -90,7 +90,7 @@ cdef tuple run_watched(Node node, NodeFunction function, tuple grads, tuple need
     try:
         values = function.run(node, grads, needs)
     except Exception as error:
-        add_place(node, error)
+        add_call_site(node, error)
         raise
     finally:
         set_node_in_hand(before)
@@ -101,12 +101,12 @@ cdef tuple run_watched(Node node, NodeFunction function, tuple grads, tuple need
     return values
 
 
-cdef int add_place(Node node, object error) except -1:
+cdef int add_call_site(Node node, object error) except -1:
     """Tell in an error's notes which forward call its backward belongs to."""
     warn_of_error(node)
-    if node.extras is not None and (<NodeExtras>node.extras).place is not None:
+    if node.extras is not None and (<NodeExtras>node.extras).call_site is not None:
         error.add_note(f"in the backward of {node_name(node)}, whose forward call was at "
-                       f"{(<NodeExtras>node.extras).place}")
+                       f"{(<NodeExtras>node.extras).call_site}")
     return 0
 
 
