@@ -82,3 +82,15 @@ function(flambeau_cython_module path flags)
     set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${ROOM}/${folder})
   endif()
 endfunction()
+
+# remove_other_modules(folder names): what was compiled in place once and is Python again would hide
+# its source.
+function(remove_other_modules folder names)
+  file(GLOB_RECURSE modules RELATIVE ${folder} ${folder}/*.so)
+  foreach(module IN LISTS modules)
+    string(REGEX REPLACE "[.].*" "" name ${module})
+    if(FLAMBEAU_INPLACE AND NOT name IN_LIST names)
+      file(REMOVE ${folder}/${module})
+    endif()
+  endforeach()
+endfunction()

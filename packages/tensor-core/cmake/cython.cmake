@@ -35,3 +35,15 @@ function(flambeau_cython_module target destination flags)
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/src/${destination})
   endif()
 endfunction()
+
+# remove_other_modules(folder names): what was compiled in place once and is Python again would hide
+# its source.
+function(remove_other_modules folder names)
+  file(GLOB_RECURSE modules RELATIVE ${folder} ${folder}/*.so)
+  foreach(module IN LISTS modules)
+    string(REGEX REPLACE "[.].*" "" name ${module})
+    if(FLAMBEAU_INPLACE AND NOT name IN_LIST names)
+      file(REMOVE ${folder}/${module})
+    endif()
+  endforeach()
+endfunction()

@@ -27,7 +27,7 @@ set(GLUE_FLAGS -O1 -Wno-stringop-overread)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_LEVELS v2 v3 v4)
   # v2 is for processors from before 2013, on which compiling should not spend what it can save.
-  set(ISA_FLAGS_v2 -march=x86-64-v2 ${CALL_FLAGS} ${VECTOR_FLAGS})
+  set(ISA_FLAGS_v2 -march=x86-64-v2 ${CALL_FLAGS})
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   # Kernel files that are hardly faster at v4 than at v3, which serves there as well.
