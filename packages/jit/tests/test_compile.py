@@ -89,6 +89,17 @@ def test_writes_in_place_share_a_loop_where_indices_agree():
         "[4, 6]: exp; reads 1, writes 1"]
 
 
+def test_powers_have_the_formula_of_their_exponent():
+    def fn(x, p):
+        return (x * 2) ** p + 1
+
+    compiled = jit.compile(fn)
+    for p in (2, 3, -1, -2, 0.5, -0.5, 2.5, 7, 2.0):
+        assert same(compiled(X, p), fn(X, p)), p
+    compiled(X, 3.0)
+    assert loops(compiled) == ["[4, 6]: mul pow add; reads 1, writes 1"]
+
+
 def test_rare_values_in_place():
     """A loop with rare cases computes a tile twice, and must not read what it wrote."""
     x = flambeau.tensor([1e30, 1.0, -1e5, 700.0, float("nan"), float("inf")]).repeat(500)

@@ -19,6 +19,7 @@ from flambeau.jit.llvm.fused import region_key
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid
 from flambeau.jit.llvm.launch import RegionCode
 from flambeau.jit.llvm.memory import SIZE
+from flambeau.jit.opset import find_opdef
 from flambeau.jit.region import can_lower, flatten
 
 #: Formulas and operands of one loop; more would not fit a processor's registers.
@@ -171,23 +172,25 @@ def gather(calls: Sequence[Call]) -> list[Loop]:
     """Neighbours in order that may run as one loop; each loop after what it depends on."""
     loops: list[Loop] = []
     for call in calls:
-        lowers = can_lower(_node(call, {}, {}))
+        lowers = can_lower(_node(call, {}))
         if not (loops and lowers and loops[-1].takes(call)):
             loops.append(Loop(call.outs[0].shape if lowers else (), is_open=lowers))
         loops[-1].add(call)
     return loops
 
 
-def _node(call: Call, values: dict[Piece, Value], numbers: dict[int, Slot]) -> Node:
+def _node(call: Call, values: dict[Piece, Value]) -> Node:
     """A call in the graph's terms; scalars are known by the number of their value."""
+    opdef = find_opdef(call.op)
+    assert opdef is not None
     args: list[Any] = []
-    for number, arg in enumerate(call.args, call.first):
+    for number, (arg, param) in enumerate(zip(call.args, opdef.params, strict=True), call.first):
         if isinstance(arg, Piece):
             args.append(values.get(arg) or Value(arg.shape, arg.dtype))
-        elif arg is None:
-            args.append(None)
+        elif arg in opdef.literals.get(param.name, ()):
+            args.append(arg)
         else:
-            args.append(numbers.setdefault(number, Slot(number, type(arg).__name__)))
+            args.append(Slot(number, type(arg).__name__))
     return Node(call.op, tuple(args), tuple(Value(p.shape, p.dtype) for p in call.outs))
 
 
@@ -196,7 +199,7 @@ def _body(loop: Loop, stored: Sequence[Piece]) -> Graph:
     values = {piece: Value(piece.shape, piece.dtype) for piece in loop.loads}
     body = Graph(inputs=[values[piece] for piece in loop.loads])
     for call in loop.calls:
-        node = _node(call, values, {})
+        node = _node(call, values)
         body.nodes.append(node)
         values.update(zip(call.outs, node.outputs, strict=True))
     body.outputs = [values[piece] for piece in stored]

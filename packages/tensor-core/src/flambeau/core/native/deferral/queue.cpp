@@ -2,7 +2,6 @@
 #include "deferral/deferral.h"
 #include "deferral/queue.h"
 #include "dispatch/pointwise.h"
-#include "op_index.h"
 
 extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
 
@@ -31,10 +30,9 @@ static fl_storage *root_of(const fl_tensor *t) { return root_of((fl_storage *)t-
 /* Memory that nobody else can reach. */
 static bool is_private(const fl_storage *s) { return s->kind != FL_S_FOREIGN && !s->is_shared; }
 
-/* A plain formula, whose results go nowhere else; powers have kernels for single exponents. */
+/* A plain formula, whose results go nowhere else. */
 static bool is_formula(const fl_op *op) {
-    if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->index == FL_OP_pow ||
-        op->flags & FL_O_RANDOM)
+    if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->flags & FL_O_RANDOM)
         return false;
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     for (int i = 0; i < pw->n_out; i++)
@@ -108,6 +106,16 @@ static int make_aliases(const fl_value *in, int n, fl_tensor *const *outs, int n
     return 0;
 }
 
+/* Numbers are none of a plan's business, unless the formula is another one with them. */
+void fl_queue::add_literal(const fl_pointwise *pw, int param, const fl_value &v) {
+    double value = fl_as_double(v);
+    if (!pw->literals || param != pw->literal_param)
+        return;
+    for (int k = 0; k < pw->n_literals; k++)
+        if (pw->literals[k].value == value)
+            key.append((const char *)&value, sizeof value);
+}
+
 int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_tensor *made[FL_MAX_PARAMS + FL_MAX_OUTS];
     if (make_aliases(in, n, outs, op->nouts, made) < 0)
@@ -122,6 +130,7 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
         } else {
             values.push_back(in[i]);
             key.push_back((char)in[i].tag);
+            add_literal((const fl_pointwise *)op->kernels, i, in[i]);
         }
     }
     return 0;

@@ -33,6 +33,7 @@ struct fl_queue {
   private:
     uint32_t slot_of(fl_storage *s);
     void add_tensor(fl_tensor *t, bool writes);
+    void add_literal(const struct fl_pointwise *pw, int param, const fl_value &v);
 };
 
 extern PyObject *fl_deferral_planner;
