@@ -57,3 +57,21 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
     out.commit();
     return 0;
 }
+
+int fl_conv2d_run_grad(const fl_conv_nd &c, const fl_value *in, fl_tensor *result,
+                       fl_conv_grad_fn *compute, fl_conv_integers_grad_fn *integers) {
+    int kind = fl_kind_of_dtype[result->dtype];
+    In grad(in[0].t, kind), operand(in[1].t, kind);
+    Out out(result, kind);
+    if (!grad.ok() || !operand.ok() || !out.ok())
+        return -1;
+    if (in[0].t->numel == 0 || in[1].t->numel == 0)
+        memset(out.as<char>(), 0, (size_t)(result->numel * fl_kind_size[kind]));
+    else if (kind == FL_K_I64 && integers)
+        integers(c, grad.as<int64_t>(), operand.as<int64_t>(), out.as<int64_t>());
+    else if (compute(c.p, fl_dtype_of_kind[kind], grad.as<char>(), operand.as<char>(),
+                     out.as<char>()) < 0)
+        return -1;
+    out.commit();
+    return 0;
+}

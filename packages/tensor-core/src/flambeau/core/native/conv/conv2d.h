@@ -43,6 +43,13 @@ int fl_conv_input_grad(const fl_conv &p, int dtype, const char *grad, const char
                        char *out);
 int fl_conv_weight_grad(const fl_conv &p, int dtype, const char *grad, const char *input,
                         char *out);
+/* run of such a gradient over planes; `integers` is for int64 operands, or NULL where there is none. */
+typedef int fl_conv_grad_fn(const fl_conv &p, int dtype, const char *grad, const char *operand,
+                            char *out);
+typedef void fl_conv_integers_grad_fn(const fl_conv_nd &c, const int64_t *grad,
+                                      const int64_t *operand, int64_t *out);
+int fl_conv2d_run_grad(const fl_conv_nd &c, const fl_value *in, fl_tensor *result,
+                       fl_conv_grad_fn *compute, fl_conv_integers_grad_fn *integers);
 /* The convolution of int64 operands and its gradient for the input, exact modulo 2**64. */
 void fl_conv_integers(const fl_conv_nd &c, const int64_t *input, const int64_t *weight,
                       const int64_t *bias, int64_t *out);

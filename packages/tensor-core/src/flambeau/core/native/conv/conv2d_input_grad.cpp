@@ -213,19 +213,5 @@ extern "C" int fl_run_conv2d_input_grad(const fl_op *op, const fl_value *in, int
         return 0;
     if (fl_conv_read_input_grad(op, in, 2, &c) < 0)
         return -1;
-    int kind = fl_kind_of_dtype[outs[0]->dtype];
-    In grad(in[0].t, kind), weight(in[1].t, kind);
-    Out out(outs[0], kind);
-    if (!grad.ok() || !weight.ok() || !out.ok())
-        return -1;
-    if (in[0].t->numel == 0 || in[1].t->numel == 0)
-        memset(out.as<char>(), 0, (size_t)(outs[0]->numel * fl_kind_size[kind]));
-    else if (kind == FL_K_I64)
-        fl_conv_integers_input_grad(c, grad.as<int64_t>(), weight.as<int64_t>(),
-                                    out.as<int64_t>());
-    else if (fl_conv_input_grad(c.p, fl_dtype_of_kind[kind], grad.as<char>(),
-                                weight.as<char>(), out.as<char>()) < 0)
-        return -1;
-    out.commit();
-    return 0;
+    return fl_conv2d_run_grad(c, in, outs[0], fl_conv_input_grad, fl_conv_integers_input_grad);
 }

@@ -162,16 +162,5 @@ extern "C" int fl_run_conv2d_weight_grad(const fl_op *op, const fl_value *in, in
         return 0;
     if (fl_conv_read_weight_grad(op, in, 2, &c) < 0)
         return -1;
-    int kind = fl_kind_of_dtype[outs[0]->dtype];
-    In grad(in[0].t, kind), input(in[1].t, kind);
-    Out out(outs[0], kind);
-    if (!grad.ok() || !input.ok() || !out.ok())
-        return -1;
-    if (in[0].t->numel == 0 || in[1].t->numel == 0)
-        memset(out.as<char>(), 0, (size_t)(outs[0]->numel * fl_kind_size[kind]));
-    else if (fl_conv_weight_grad(c.p, fl_dtype_of_kind[kind], grad.as<char>(),
-                                 input.as<char>(), out.as<char>()) < 0)
-        return -1;
-    out.commit();
-    return 0;
+    return fl_conv2d_run_grad(c, in, outs[0], fl_conv_weight_grad, nullptr);
 }

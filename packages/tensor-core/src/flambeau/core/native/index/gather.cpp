@@ -27,9 +27,10 @@ void gather_lines(const fl_walk &w, const int64_t *index, const char *from, char
     }
 }
 
-template <class T>
-void scatter_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
-                   int64_t e) {
+/* Call write(target, x) for each element and what it is to be written to. */
+template <class T, class Write>
+void write_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
+                 int64_t e, const Write &write) {
     int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
     for (int64_t line = b; line < e; line++) {
         int64_t at, by;
@@ -38,25 +39,20 @@ void scatter_lines(const fl_walk &w, const int64_t *index, const char *from, cha
         const T *x = (const T *)from + by;
         const int64_t *position = index + line * w.length;
         for (int64_t i = 0; i < w.length; i++)
-            out[i * step + position[i] * w.at_dim] = x[i * source];
+            write(out[i * step + position[i] * w.at_dim], x[i * source]);
     }
+}
+
+template <class T>
+void scatter_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
+                   int64_t e) {
+    write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = x; });
 }
 
 template <class T>
 void add_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
                int64_t e) {
-    int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
-    for (int64_t line = b; line < e; line++) {
-        int64_t at, by;
-        fl_walk_start(w, line, &at, &by);
-        T *out = (T *)to + at;
-        const T *x = (const T *)from + by;
-        const int64_t *position = index + line * w.length;
-        for (int64_t i = 0; i < w.length; i++) {
-            T &target = out[i * step + position[i] * w.at_dim];
-            target = fl_plus(target, x[i * source]);
-        }
-    }
+    write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = fl_plus(target, x); });
 }
 
 int infer_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs, const fl_tensor *src) {
@@ -228,13 +224,7 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
         return -1;
     if (index->numel == 0)
         return 0;
-    int64_t to_strides[FL_MAX_DIMS], from_strides[FL_MAX_DIMS];
-    fl_tensor to_dense = *outs[0], from_dense = *src;
-    fl_contiguous_strides(outs[0]->ndim, outs[0]->shape, to_strides);
-    fl_contiguous_strides(src->ndim, src->shape, from_strides);
-    to_dense.strides = to_strides;
-    from_dense.strides = from_strides;
-    fl_walk w = fl_walk_of(&to_dense, &from_dense, index, dim);
+    fl_walk w = fl_dense_walk_of(outs[0], src, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
         FL_BY_KIND(kind, add_lines, w, positions.as<int64_t>(), from.as<char>(), out.as<char>(), b,
                    e)

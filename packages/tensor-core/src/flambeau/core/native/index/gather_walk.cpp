@@ -42,6 +42,17 @@ fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_
     return w;
 }
 
+fl_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
+                         int dim) {
+    int64_t strides[2][FL_MAX_DIMS];
+    fl_tensor dense[] = {*pointed, *aligned};
+    for (int i = 0; i < 2; i++) {
+        fl_contiguous_strides(dense[i].ndim, dense[i].shape, strides[i]);
+        dense[i].strides = strides[i];
+    }
+    return fl_walk_of(&dense[0], &dense[1], index, dim);
+}
+
 void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by) {
     *at = *by = 0;
     for (int d = w.ndim - 2; d >= 0; d--) {

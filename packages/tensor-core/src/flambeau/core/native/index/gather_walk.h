@@ -14,6 +14,10 @@ struct fl_walk {
 fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
                    int dim);
 
+/* The same for tensors that were copied into C order. */
+fl_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
+                         int dim);
+
 /* Offsets of a line's first element in both tensors. */
 void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by);
 

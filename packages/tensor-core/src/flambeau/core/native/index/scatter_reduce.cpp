@@ -178,13 +178,7 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
         return 0;
     for (int64_t i = 0; i < n && fold == MEAN; i++)
         count.as<int64_t>()[i] = 1;
-    int64_t to_strides[FL_MAX_DIMS], from_strides[FL_MAX_DIMS];
-    fl_tensor to_dense = *outs[0], from_dense = *src;
-    fl_contiguous_strides(outs[0]->ndim, outs[0]->shape, to_strides);
-    fl_contiguous_strides(src->ndim, src->shape, from_strides);
-    to_dense.strides = to_strides;
-    from_dense.strides = from_strides;
-    Job j = {fl_walk_of(&to_dense, &from_dense, index, dim), positions.as<int64_t>(),
+    Job j = {fl_dense_walk_of(outs[0], src, index, dim), positions.as<int64_t>(),
              from.as<char>(),
              out.as<char>(), fold == MEAN ? count.as<int64_t>() : nullptr, fold};
     fold_all(j, kind, fl_value_true(in[5]), n);

@@ -11,6 +11,36 @@ static inline int fl_scan_dtype(const fl_tensor *self, const fl_value &dtype) {
     return whole ? (int)FL_I64 : self->dtype;
 }
 
+/* infer of running sums and products: (self, dim, dtype). */
+static inline int fl_infer_scan(const fl_op *op, const fl_value *in, fl_spec *outs) {
+    const fl_tensor *self = in[0].t;
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
+        return -1;
+    fl_spec_like(outs, self);
+    outs->dtype = (uint8_t)fl_scan_dtype(self, in[2]);
+    return 0;
+}
+
+/* Their run: scan(middle, kind, x, y) is called where there are elements, with bools as int64. */
+template <class Scan>
+int fl_run_scan(const fl_op *op, const fl_value *in, int kind, fl_tensor *result,
+                const Scan &scan) {
+    const fl_tensor *self = in[0].t;
+    int dim;
+    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
+        return -1;
+    kind = kind == FL_K_BOOL ? (int)FL_K_I64 : kind;
+    In x(self, kind);
+    Out y(result, kind);
+    if (!x.ok() || !y.ok())
+        return -1;
+    if (self->numel)
+        scan(fl_middle_of(self, dim), kind, x.as<char>(), y.as<char>());
+    y.commit();
+    return 0;
+}
+
 /* Columns per piece of parallel work. */
 static const int64_t FL_SCAN_STRIP = 1024;
 

@@ -69,6 +69,17 @@ template <class T, class A, class State> void scan(const fl_middle &m, const T *
         });
 }
 
+void scan_kind(const fl_middle &m, int kind, const char *x, char *y) {
+    typedef std::complex<float> c64;
+    typedef std::complex<double> c128;
+    switch (kind) {
+    case FL_K_F32: scan<float, double, Real>(m, (const float *)x, (float *)y); break;
+    case FL_K_F64: scan<double, double, Real>(m, (const double *)x, (double *)y); break;
+    case FL_K_C64: scan<c64, c128, Complex>(m, (const c64 *)x, (c64 *)y); break;
+    default: scan<c128, c128, Complex>(m, (const c128 *)x, (c128 *)y); break;
+    }
+}
+
 }  // namespace
 
 extern "C" int fl_infer_logcumsumexp(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
@@ -84,25 +95,5 @@ extern "C" int fl_infer_logcumsumexp(const fl_op *op, const fl_value *in, int, f
 
 extern "C" int fl_run_logcumsumexp(const fl_op *op, const fl_value *in, int,
                                    fl_tensor *const *outs) {
-    const fl_tensor *self = in[0].t;
-    int dim, kind = fl_kind_of_dtype[self->dtype];
-    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
-        return -1;
-    In x(self, kind);
-    Out y(outs[0], kind);
-    if (!x.ok() || !y.ok())
-        return -1;
-    if (self->numel == 0)
-        return 0;
-    typedef std::complex<float> c64;
-    typedef std::complex<double> c128;
-    fl_middle m = fl_middle_of(self, dim);
-    switch (kind) {
-    case FL_K_F32: scan<float, double, Real>(m, x.as<float>(), y.as<float>()); break;
-    case FL_K_F64: scan<double, double, Real>(m, x.as<double>(), y.as<double>()); break;
-    case FL_K_C64: scan<c64, c128, Complex>(m, x.as<c64>(), y.as<c64>()); break;
-    default: scan<c128, c128, Complex>(m, x.as<c128>(), y.as<c128>()); break;
-    }
-    y.commit();
-    return 0;
+    return fl_run_scan(op, in, fl_kind_of_dtype[in[0].t->dtype], outs[0], scan_kind);
 }

@@ -51,46 +51,28 @@ int run_best(const fl_op *op, int least, const fl_value *in, fl_tensor *const *o
     return 0;
 }
 
+void products(const fl_middle &m, int kind, const char *from, char *to) {
+    int64_t size = fl_kind_size[kind];
+    fl_scan_drive(
+        m,
+        [&](int64_t b, int64_t count) {
+            int64_t at = b * m.n * size;
+            kernels->product_lines[kind](from + at, to + at, count, m.n);
+        },
+        [&](int64_t at, int64_t width) {
+            kernels->product_columns[kind](from + at * size, to + at * size, m.n, m.inner, width);
+        });
+}
+
 }  // namespace
 
 extern "C" int fl_infer_cumprod(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
-    const fl_tensor *self = in[0].t;
-    int dim;
-    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
-        return -1;
-    fl_spec_like(outs, self);
-    outs->dtype = (uint8_t)fl_scan_dtype(self, in[2]);
-    return 0;
+    return fl_infer_scan(op, in, outs);
 }
 
 extern "C" int fl_run_cumprod(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
-    const fl_tensor *self = in[0].t;
-    int dim, kind = fl_kind_of_dtype[fl_scan_dtype(self, in[2])];
-    if (kind == FL_K_BOOL)
-        kind = FL_K_I64;
-    if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
-        return -1;
-    In x(self, kind);
-    Out y(outs[0], kind);
-    if (!x.ok() || !y.ok())
-        return -1;
-    fl_middle m = fl_middle_of(self, dim);
-    int64_t size = fl_kind_size[kind];
-    const char *from = x.as<char>();
-    char *to = y.as<char>();
-    if (self->numel)
-        fl_scan_drive(
-            m,
-            [&](int64_t b, int64_t count) {
-                int64_t at = b * m.n * size;
-                kernels->product_lines[kind](from + at, to + at, count, m.n);
-            },
-            [&](int64_t at, int64_t width) {
-                kernels->product_columns[kind](from + at * size, to + at * size, m.n, m.inner,
-                                               width);
-            });
-    y.commit();
-    return 0;
+    int kind = fl_kind_of_dtype[fl_scan_dtype(in[0].t, in[2])];
+    return fl_run_scan(op, in, kind, outs[0], products);
 }
 
 extern "C" int fl_infer_cummax(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
