@@ -133,7 +133,7 @@ def test_bool_operators_in_place_keep_the_dtype():
 
 REFUSED = {
     "expanded": (lambda: flambeau.zeros(3).expand(2, 3), "single memory location"),
-    "read-only": (lambda: flambeau.from_numpy(_frozen()), "read-only"),
+    "read-only": (lambda: flambeau.as_tensor(_frozen()), "read-only"),
     "overlapping": (lambda: flambeau.zeros(6).as_strided((2, 3), (1, 1)), "single memory location"),
 }
 WRITES = {

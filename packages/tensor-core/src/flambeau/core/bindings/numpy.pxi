@@ -112,7 +112,10 @@ def from_numpy(array):
     """
     if not hasattr(array, "__array_interface__"):
         raise TypeError(f"expected a numpy.ndarray (got {type(array).__name__})")
-    return _from_host_interface(array)
+    made = _from_host_interface(array)
+    if made.is_readonly:
+        _warn_of_read_only("array", "from_numpy", "array.copy()")
+    return made
 
 
 def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset=0,
@@ -143,15 +146,15 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
         raise ValueError(f"frombuffer(): offset ({offset} bytes) must be non-negative and no "
                          f"greater than buffer length ({length} bytes) minus 1")
     if view.readonly:
-        _warn_of_read_only()
+        _warn_of_read_only("buffer", "frombuffer", "bytearray(buffer)")
     made = over_buffer(view, dtype, count, offset)
     return requiring(made) if requires_grad else made
 
 
-cdef int _warn_of_read_only() except -1:
+cdef int _warn_of_read_only(str what, str name, str instead) except -1:
     import warnings
-    warnings.warn("The given buffer is not writable. The tensor of frombuffer() is read-only: a "
-                  "write to it raises; give bytearray(buffer) to write", stacklevel=1)
+    warnings.warn(f"The given {what} is not writable. The tensor of {name}() is non-writable, too: "
+                  f"a write to it raises; give {instead} to write", stacklevel=1)
     return 0
 
 

@@ -4,6 +4,7 @@
 #include "index/named_slices.h"
 #include "common/raw.h"
 #include "index/gather_walk.h"
+#include <cmath>
 #include <limits>
 
 namespace {
@@ -24,8 +25,9 @@ int fold_of(const fl_op *op, const fl_value &v, int *fold) {
 template <class T> T times(T a, T b) { return a * b; }
 int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 uint8_t times(uint8_t a, uint8_t b) { return a & b; }
+/* Rounded as the kernels of multiplication do, which fuse, and below as those of division. */
 template <class P> P pair_times(P a, P b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return {std::fma(a.re, b.re, -(a.im * b.im)), std::fma(a.re, b.im, a.im * b.re)};
 }
 fl_pair32 times(fl_pair32 a, fl_pair32 b) { return pair_times(a, b); }
 fl_pair64 times(fl_pair64 a, fl_pair64 b) { return pair_times(a, b); }
@@ -65,8 +67,9 @@ template <class T> T start_value(int fold) {
 template <class T> T divided(T a, int64_t n) { return a / (T)n; }
 int64_t divided(int64_t a, int64_t n) { return a / n - (a % n < 0); }
 uint8_t divided(uint8_t a, int64_t) { return a; }
-fl_pair32 divided(fl_pair32 a, int64_t n) { return {a.re / (float)n, a.im / (float)n}; }
-fl_pair64 divided(fl_pair64 a, int64_t n) { return {a.re / (double)n, a.im / (double)n}; }
+template <class P, class R> P pair_divided(P a, R n) { return {a.re * (1 / n), a.im * (1 / n)}; }
+fl_pair32 divided(fl_pair32 a, int64_t n) { return pair_divided(a, (float)n); }
+fl_pair64 divided(fl_pair64 a, int64_t n) { return pair_divided(a, (double)n); }
 
 struct Job {
     fl_walk w;
