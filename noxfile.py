@@ -8,6 +8,7 @@ README's test command runs, `nightly` the long rest.
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -99,6 +100,19 @@ def oracle(session: nox.Session) -> None:
     install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
     suites = {f"oracle-{package.name}": package.folder / "tests" for package in PACKAGES}
     steps.run_suites(session, {**suites, "oracle-integration": ROOT / "integration-tests"})
+
+
+@nox.session(tags=["nightly"], requires=["build"])
+def guide(session: nox.Session) -> None:
+    """What the guide says of adding an operator, a layer and so on, to the letter, in a copy."""
+    install_all(session, "oracle")
+    copy = Path(session.create_tmp()) / "tree"
+    shutil.rmtree(copy, ignore_errors=True)
+    leave = shutil.ignore_patterns("build", "dist", "_build", ".*", "*.so", "__pycache__")
+    shutil.copytree(ROOT, copy, ignore=leave)
+    sources = [copy / each.folder.relative_to(ROOT) / "src" for each in PACKAGES]
+    session.env["PYTHONPATH"] = os.pathsep.join(map(str, sources))
+    session.run("python", str(TOOLS / "follow_guide.py"), "--tree", str(copy), *session.posargs)
 
 
 @nox.session(requires=["build"], default=False)
