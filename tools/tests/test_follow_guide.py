@@ -42,7 +42,8 @@ def test_wrong_counts_are_told():
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("$ echo one two\none ...\n", ""), ("$ echo one\nthree\n", "three"), ("$ exit 3\n", "status 3")])
+    ("$ echo one two\none ...\n", ""), ("$ echo one\nthree\n", "three"),
+    ("$ exit 3\n", "status 3")])
 def test_what_does_not_come_is_told(tmp_path, text, said):
     told = follow_guide.run(follow_guide.Block("", "", "", text), tmp_path)
     assert said in told and bool(said) == bool(told)
