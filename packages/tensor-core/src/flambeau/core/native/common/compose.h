@@ -1,4 +1,4 @@
-/* Composites in C++: operators of the table called one after the other, as the Python functions in
+/* Composites in C++: operators called one after the other, as the Python functions in
  * `composites/` do it, without a Python object for every size and number. For operators that do so
  * little that the objects would be most of their time. An operator names its function with `call=`.
  *
@@ -175,8 +175,8 @@ static inline int fl_compose_result(const fl_op *op, const fl_value *in, int n, 
  * to it. Where a gradient is recorded, what the target held before is read from a clone. */
 int fl_compose_for_target(const fl_op *op, const fl_value *in, int n, fl_value *out);
 
-/* Whether a composite may take its short way: results that go to a given tensor, and arguments
- * that are out of the ordinary, are the business of the function in Python (fl_call_composite). */
+/* Whether a composite that has a function in Python too may take its fast path: results that go to
+ * a given tensor, and uncommon arguments, fall back to that function (fl_call_composite). */
 static inline bool fl_is_short(const fl_value *out, bool ordinary) {
     return out[0].tag != FL_TENSOR && ordinary;
 }
