@@ -9,11 +9,12 @@ set(GENERATED_KERNEL_NAMES
 set(GENERATED_OTHER_NAMES op_index.h op_index.pxi opdef_enums.h opdef_enums.pxi pw_helpers.h
   tensor.pxi)
 set(GENERATED_STUB_NAMES __init__.pyi fft.pyi linalg.pyi special.pyi amp/__init__.pyi
-  core/_core.pyi core/functional.pyi core/ops.pyi
+  utils/__init__.pyi   core/_core.pyi core/functional.pyi core/ops.pyi
   signal/windows.pyi backends/cpu.pyi backends/cuda.pyi backends/cudnn.pyi backends/mkl.pyi
   backends/mkldnn.pyi backends/mps.pyi backends/openmp.pyi backends/opt_einsum.pyi
   core/compat/no_effect.pyi cpu/__init__.pyi distributed.pyi
-  multiprocessing.pyi)    # .pyi files, installed into flambeau/
+  multiprocessing.pyi array_api/__init__.pyi array_api/fft.pyi
+  return_types.pyi)    # .pyi files, installed into flambeau/
 
 set(GENERATED_BASE ${GENERATED_BASE_NAMES})
 set(GENERATED_KERNELS ${GENERATED_KERNEL_NAMES})
@@ -33,7 +34,7 @@ set(GENERATED_ALL
 if(GENERATED_ALL)
   file(GLOB_RECURSE generator_inputs CONFIGURE_DEPENDS
     ${CORE}/codegen/*.py ${CORE}/opdefs/*.py ${CORE}/formula/*.py ${CORE}/formula/include/*.h
-    ${CORE}/compat/table.py
+    ${CORE}/compat/table.py ${CORE}/../array_api/*.py
     ${CORE}/codegen/stub_templates/*.in ${CORE}/bindings/*.in)
   # C++ and Cython too: they name the operators whose numbers stand in op_index.h.
   file(GLOB_RECURSE native_inputs CONFIGURE_DEPENDS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import multiprocessing
 import types
 from pathlib import Path
 
@@ -13,11 +14,16 @@ import pytest
 import flambeau
 from flambeau import rooms
 from flambeau.core import op_keys
+from flambeau.core.compat.table import HOMES
 from flambeau.core.composites.methods import TYPES
 from flambeau.core.ops import OUTPUT_TYPES
 
 MODULES = ("flambeau", "flambeau.core._core", "flambeau.core.ops", "flambeau.core.functional",
            "flambeau.fft", "flambeau.linalg", "flambeau.special", "flambeau.signal.windows")
+#: Of these the public names are filled in at run time.
+FILLED = ("flambeau.array_api", "flambeau.array_api.fft", "flambeau.return_types",
+          *(f"flambeau.{home.name}" for home in HOMES
+            if home.name.startswith(("backends.", "core.", "cpu", "dist", "multi"))))
 #: What modules have beside their own names.
 _OTHER = {"NamedOutputs", "named_outputs", "Any", "TYPE_CHECKING", "annotations", "_FUNCTIONS",
           "_UNNAMED", "_dtypes", "_FORMATS"}
@@ -71,6 +77,15 @@ def test_a_stub_has_the_names_of_its_module(module):
     assert sorted(written - given) == [], "in the stub alone"
     registered = {key for key in op_keys() if key.startswith("doc_")}
     assert sorted(given - written - registered) == [], "not in the stub"
+
+
+@pytest.mark.parametrize("module", FILLED)
+def test_a_stub_has_the_public_names_of_a_filled_module(module):
+    found = importlib.import_module(module)
+    written = names_in(stub(module))
+    public = {name for name in found.__all__ if not hasattr(multiprocessing, name)}
+    assert sorted(public - written - {"__array_namespace_info__", "histogramdd"}) == []
+    assert [name for name in written if not hasattr(found, name)] == []
 
 
 def test_the_stub_of_tensor_has_its_attributes():

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from flambeau.autograd._engine import enable_grad, needs_grad, refuse_inside, run_grad
 from flambeau.core import Tensor, ops
@@ -93,7 +94,8 @@ def _shown(values, given: bool, create_graph: bool):
 
 
 # ---- products ----------------------------------------------------------------------------------
-def vjp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool = False):
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
+        strict: bool = False) -> tuple[Any, Any]:
     """A vector times the Jacobian of a function.
 
     Args:
@@ -123,7 +125,8 @@ def vjp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
     return _shown(outputs, out_given, create_graph), _shown(found, given, create_graph)
 
 
-def jvp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool = False):
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
+        strict: bool = False) -> tuple[Any, Any]:
     """The Jacobian of a function times a vector, by differentiating its gradient.
 
     Args:
@@ -169,7 +172,8 @@ def _scalar(func, inputs, create_graph, strict, function):
     return xs, outputs, given, grads
 
 
-def vhp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool = False):
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
+        strict: bool = False) -> tuple[Any, Any]:
     """A vector times the Hessian of a scalar function.
 
     Args:
@@ -196,7 +200,8 @@ def vhp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
     return _shown(outputs, out_given, create_graph), _shown(found, given, create_graph)
 
 
-def hvp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool = False):
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
+        strict: bool = False) -> tuple[Any, Any]:
     """The Hessian of a scalar function times a vector: the same as ``vhp``, one pass dearer.
 
     Args:
@@ -227,8 +232,9 @@ def hvp(func: Callable, inputs, v=None, create_graph: bool = False, strict: bool
 
 
 # ---- whole matrices ----------------------------------------------------------------------------
-def jacobian(func: Callable, inputs, create_graph: bool = False, strict: bool = False,
-             vectorize: bool = False, strategy: str = "reverse-mode"):
+def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
+             strict: bool = False, vectorize: bool = False,
+             strategy: str = "reverse-mode") -> Any:
     """The Jacobian of a function.
 
     Args:
@@ -300,7 +306,7 @@ def _rows(outputs, xs, create_graph, strict):
 
 
 def _vectorized_rows(outputs, xs, create_graph, strict):
-    from flambeau.autograd.transforms.reverse import basis
+    from flambeau.autograd.transforms.functions import basis
     from flambeau.autograd.transforms.vectorize import vmap
 
     for y in outputs:
@@ -324,8 +330,9 @@ def _forward_jacobian(func, inputs, given):
     return _shown(found, given, False)
 
 
-def hessian(func: Callable, inputs, create_graph: bool = False, strict: bool = False,
-            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode"):
+def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
+            strict: bool = False, vectorize: bool = False,
+            outer_jacobian_strategy: str = "reverse-mode") -> Any:
     """The Hessian of a scalar function.
 
     Args:

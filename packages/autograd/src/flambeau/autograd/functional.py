@@ -3,11 +3,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flambeau.autograd._edge import GradientEdge
 from flambeau.autograd._engine import refuse_inside, run_backward, run_grad, tensor_at
 from flambeau.core import Tensor, _core, ops
+
+if TYPE_CHECKING:       # imported by __getattr__ below, when they are first used
+    from flambeau.autograd.derivatives import hessian as hessian
+    from flambeau.autograd.derivatives import hvp as hvp
+    from flambeau.autograd.derivatives import jacobian as jacobian
+    from flambeau.autograd.derivatives import jvp as jvp
+    from flambeau.autograd.derivatives import vhp as vhp
+    from flambeau.autograd.derivatives import vjp as vjp
 
 __all__ = ["backward", "grad"]
 
@@ -170,7 +178,7 @@ def _batched(outputs, weights, inputs, keep, create_graph):
     return [next(rows) if there else None for there in used]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Jacobians and products with them; imported when they are first used."""
     from flambeau.autograd import derivatives
 

@@ -9,14 +9,27 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # the formula language and the operator table load with the first trace
-if TYPE_CHECKING:
+if TYPE_CHECKING:   # the formula language and the operator table load with the first trace
+    from typing import Final
+
     from flambeau.jit.archive import load
     from flambeau.jit.compiling import compile
     from flambeau.jit.errors import GraphError, ProgramError, TraceError
     from flambeau.jit.ir import Graph
     from flambeau.jit.program import Program
+    from flambeau.jit.scripting import (
+        annotate,
+        export,
+        ignore,
+        interface,
+        is_scripting,
+        is_tracing,
+        script,
+        script_if_tracing,
+        unused,
+    )
     from flambeau.jit.tracing import trace
 
 _HOMES = {
@@ -49,6 +62,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
 
 
 __all__ = [
-    "Graph", "GraphError", "Program", "ProgramError", "TraceError", "compile", "load", "save",
-    "trace",
+    "Final", "Graph", "GraphError", "Program", "ProgramError", "TraceError", "annotate", "compile",
+    "export", "ignore", "interface", "is_scripting", "is_tracing", "load", "save", "script",
+    "script_if_tracing", "trace", "unused",
 ]

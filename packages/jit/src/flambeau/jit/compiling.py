@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from flambeau.jit import bridge
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def make_plan(calls: list[Any], needed: bytes) -> Any:
@@ -24,6 +26,14 @@ def is_recording() -> bool:
     return bool(bridge.is_deferring())
 
 
+@overload
+def compile(model: _F, *, fullgraph: bool = ..., dynamic: bool | None = ..., backend: Any = ...,
+            mode: str | None = ..., options: dict[str, Any] | None = ...,
+            disable: bool = ...) -> _F: ...
+@overload
+def compile(model: None = None, *, fullgraph: bool = ..., dynamic: bool | None = ...,
+            backend: Any = ..., mode: str | None = ..., options: dict[str, Any] | None = ...,
+            disable: bool = ...) -> Callable[[_F], _F]: ...
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             dynamic: bool | None = None, backend: Any = None, mode: str | None = None,
             options: dict[str, Any] | None = None, disable: bool = False) -> Any:

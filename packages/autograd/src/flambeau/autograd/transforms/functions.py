@@ -1,10 +1,10 @@
 """What all transforms ask of the function that they are given."""
 from __future__ import annotations
 
-from flambeau.core import Tensor
+from flambeau.core import Tensor, ops
 from flambeau.core.pytree import tree_flatten
 
-__all__ = ["check_aux", "check_outputs", "check_real", "chosen_argnums", "expect_function"]
+__all__ = ["basis", "check_aux", "check_outputs", "check_real", "chosen_argnums", "expect_function"]
 
 
 def expect_function(func, what: str) -> None:
@@ -101,3 +101,15 @@ def _argnum(n, count, what) -> int:
         raise RuntimeError(f"{what}: Got argnum={n}, but only {count} positional inputs: the "
                            "arguments to differentiate by are given by position")
     return n % count
+
+
+def basis(flat) -> list[Tensor]:
+    """For each tensor the unit tensors of all of them together, stacked: one 1 in each row."""
+    count, start, whole = sum([t.numel() for t in flat]), 0, []
+    for t in flat:
+        rows = ops.eye_of(count, t.numel(), dtype=t.dtype, device=t.device) if start == 0 else \
+            ops.cat([ops.full_of((start, t.numel()), 0, dtype=t.dtype, device=t.device),
+                     ops.eye_of(count - start, t.numel(), dtype=t.dtype, device=t.device)], 0)
+        whole.append(rows.reshape(count, *t.shape))
+        start += t.numel()
+    return whole

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
 
 from flambeau.core import Tensor, _core, ops
 
@@ -10,8 +11,9 @@ __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_s
 _ABSENT = object()      # stands for a value where there was none
 
 
-def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *,
-                    tie_weights: bool = True, strict: bool = False):
+def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None,
+                    kwargs: Mapping[str, Any] | None = None, *, tie_weights: bool = True,
+                    strict: bool = False) -> Any:
     """Call a module with other parameters and buffers than its own.
 
     Args:
@@ -167,7 +169,7 @@ class _Swap:
         return left
 
 
-def stack_module_state(models):
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Parameters and buffers of modules of one architecture, stacked: an ensemble for ``vmap``.
 
     Args:
@@ -207,7 +209,7 @@ def _stack(tensors) -> Tensor:
 
 
 # ---- batch normalization -----------------------------------------------------------------------
-def replace_all_batch_norm_modules_(root):
+def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Make all batch normalization in a module use the statistics of the batch alone.
 
     In training mode such a module writes its running statistics in place, which functions that

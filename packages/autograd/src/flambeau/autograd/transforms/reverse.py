@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from flambeau.autograd._engine import (
     enable_grad,
@@ -19,6 +20,7 @@ from flambeau.autograd._engine import (
 )
 from flambeau.autograd.transforms.captures import call_guarded, without_saved_hooks
 from flambeau.autograd.transforms.functions import (
+    basis,
     check_aux,
     check_outputs,
     check_real,
@@ -35,6 +37,9 @@ from flambeau.core import Tensor, _core, ops
 from flambeau.core.pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["grad", "grad_and_value", "jacrev", "value_and_grad", "vjp"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 # ---- variables ---------------------------------------------------------------------------------
@@ -112,7 +117,8 @@ def _zeros(tensor: Tensor) -> Tensor:
 
 
 # ---- grad --------------------------------------------------------------------------------------
-def grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable:
+def grad(func: Callable[_P, Any], argnums: int | tuple[int, ...] = 0,
+         has_aux: bool = False) -> Callable[_P, Any]:
     """The gradient of a function that returns a scalar.
 
     Args:
@@ -142,7 +148,8 @@ def grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable:
     return gradient
 
 
-def grad_and_value(func: Callable, argnums=0, has_aux: bool = False) -> Callable:
+def grad_and_value(func: Callable[_P, Any], argnums: int | tuple[int, ...] = 0,
+                   has_aux: bool = False) -> Callable[_P, tuple[Any, Any]]:
     """The gradient of a function and its value.
 
     Args:
@@ -169,7 +176,8 @@ def grad_and_value(func: Callable, argnums=0, has_aux: bool = False) -> Callable
     return gradient
 
 
-def value_and_grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable:
+def value_and_grad(func: Callable[_P, Any], argnums: int | tuple[int, ...] = 0,
+                   has_aux: bool = False) -> Callable[_P, tuple[Any, Any]]:
     """The value of a function and its gradient.
 
     Args:
@@ -269,7 +277,13 @@ def _check_differentiable(outputs, what: str) -> None:
 
 
 # ---- vjp ---------------------------------------------------------------------------------------
-def vjp(func: Callable, *primals, has_aux: bool = False):
+@overload
+def vjp(func: Callable[..., _R], *primals: Any,
+        has_aux: Literal[False] = False) -> tuple[_R, Callable[..., Any]]: ...
+@overload
+def vjp(func: Callable[..., Any], *primals: Any,
+        has_aux: Literal[True]) -> tuple[Any, Callable[..., Any], Any]: ...
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function and what multiplies its Jacobian from the left.
 
     Args:
@@ -313,8 +327,9 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
 
 
 # ---- jacrev ------------------------------------------------------------------------------------
-def jacrev(func: Callable, argnums=0, *, has_aux: bool = False, chunk_size: int | None = None,
-           _preallocate_and_copy: bool = False) -> Callable:
+def jacrev(func: Callable[_P, Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+           chunk_size: int | None = None,
+           _preallocate_and_copy: bool = False) -> Callable[_P, Any]:
     """The Jacobian of a function, a row of it for each element of the output at once.
 
     Args:
@@ -383,15 +398,3 @@ def _rows(variables, flat, chunk_size):
 
 def _zeros_of(y, x):
     return ops.full_of((*y.shape, *x.shape), 0, dtype=x.dtype, device=x.device)
-
-
-def basis(flat) -> list[Tensor]:
-    """For each tensor the unit tensors of all of them together, stacked: one 1 in each row."""
-    count, start, whole = sum([t.numel() for t in flat]), 0, []
-    for t in flat:
-        rows = ops.eye_of(count, t.numel(), dtype=t.dtype, device=t.device) if start == 0 else \
-            ops.cat([ops.full_of((start, t.numel()), 0, dtype=t.dtype, device=t.device),
-                     ops.eye_of(count - start, t.numel(), dtype=t.dtype, device=t.device)], 0)
-        whole.append(rows.reshape(count, *t.shape))
-        start += t.numel()
-    return whole

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from flambeau.autograd._engine import enable_grad, is_grad_enabled, needs_grad, run_grad
 from flambeau.autograd.transforms.captures import call_guarded
 from flambeau.autograd.transforms.dual import DualLevel, LinearLevel
 from flambeau.autograd.transforms.functions import (
+    basis,
     check_outputs,
     check_real,
     chosen_argnums,
@@ -19,7 +21,6 @@ from flambeau.autograd.transforms.reverse import (
     _closed,
     _with_aux,
     _zeros,
-    basis,
     jacrev,
 )
 from flambeau.autograd.transforms.stack import has_history, has_history_below, lifted
@@ -28,9 +29,18 @@ from flambeau.core.pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
-def jvp(func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False,
-        has_aux: bool = False):
+
+@overload
+def jvp(func: Callable[..., _R], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
+        strict: bool = False, has_aux: Literal[False] = False) -> tuple[_R, _R]: ...
+@overload
+def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
+        strict: bool = False, has_aux: Literal[True]) -> tuple[Any, Any, Any]: ...
+def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *,
+        strict: bool = False, has_aux: bool = False) -> Any:
     """The value of a function and its Jacobian times a direction, in one pass forward.
 
     Args:
@@ -112,8 +122,8 @@ def _fitting(x, t):
 
 
 # ---- jacfwd ------------------------------------------------------------------------------------
-def jacfwd(func: Callable, argnums=0, has_aux: bool = False, *, randomness: str = "error",
-           chunk_size: int | None = None) -> Callable:
+def jacfwd(func: Callable[_P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
+           randomness: str = "error", chunk_size: int | None = None) -> Callable[_P, Any]:
     """The Jacobian of a function, a column of it for each element of the input at once.
 
     Args:
@@ -192,7 +202,8 @@ def _by_inputs(column, inputs):
             for part, x in zip(parts, inputs, strict=True)]
 
 
-def hessian(func: Callable, argnums=0) -> Callable:
+def hessian(func: Callable[_P, Any],
+            argnums: int | tuple[int, ...] = 0) -> Callable[_P, Any]:
     """The second derivatives of a function: forward mode over reverse mode.
 
     Args:
@@ -213,7 +224,7 @@ def hessian(func: Callable, argnums=0) -> Callable:
 
 
 # ---- linearize ---------------------------------------------------------------------------------
-def linearize(func: Callable, *primals):
+def linearize(func: Callable[..., _R], *primals: Any) -> tuple[_R, Callable[..., _R]]:
     """The value of a function at a point, and its Jacobian there as a function of directions.
 
     Args:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from flambeau.autograd.transforms.batch import BatchLevel
 from flambeau.autograd.transforms.captures import Inside
@@ -12,11 +13,13 @@ from flambeau.core.pytree import tree_flatten, tree_unflatten
 
 __all__ = ["chunk_vmap", "spread", "vmap"]
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _RANDOMNESS = ("error", "different", "same")
 
 
-def vmap(func: Callable, in_dims=0, out_dims=0, randomness: str = "error", *,
-         chunk_size: int | None = None) -> Callable:
+def vmap(func: Callable[_P, _R], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+         chunk_size: int | None = None) -> Callable[_P, _R]:
     """A function that runs ``func`` on every sample of a batch at once.
 
     Args:
@@ -47,8 +50,8 @@ def vmap(func: Callable, in_dims=0, out_dims=0, randomness: str = "error", *,
     return _in_chunks(func, in_dims, out_dims, randomness, lambda size: chunk_size or size)
 
 
-def chunk_vmap(func: Callable, in_dims=0, out_dims=0, randomness: str = "error",
-               chunks: int = 2) -> Callable:
+def chunk_vmap(func: Callable[_P, _R], in_dims: Any = 0, out_dims: Any = 0,
+               randomness: str = "error", chunks: int = 2) -> Callable[_P, _R]:
     """``vmap`` over a batch that is cut into chunks, one after the other; see :func:`vmap`.
 
     Args:

@@ -33,10 +33,19 @@ def main() -> None:
     parser.add_argument("--stubs", required=True, type=Path, help="where flambeau/ is typed")
     arguments = parser.parse_args()
     _bare_packages()
-    from flambeau.core.codegen import compat_stubs, kernels, programs, slots, stubs, tables
+    from flambeau.core.codegen import (
+        compat_stubs,
+        kernels,
+        namespace_stubs,
+        programs,
+        slots,
+        stubs,
+        tables,
+    )
 
     sources = (tables, kernels, programs, slots)
-    for out, modules in ((arguments.out, sources), (arguments.stubs, (stubs, compat_stubs))):
+    typed = (stubs, compat_stubs, namespace_stubs)
+    for out, modules in ((arguments.out, sources), (arguments.stubs, typed)):
         for module in modules:
             for name, text in module.files().items():
                 _write(out / name, text)

@@ -31,7 +31,8 @@ def files() -> dict[str, str]:
     """Path below ``flambeau/`` -> text."""
     made = {"core/ops.pyi": _ops(), "core/_core.pyi": _core(),
             "core/functional.pyi": _functional(), "__init__.pyi": _package(),
-            "amp/__init__.pyi": _lazy_package("amp")}
+            "amp/__init__.pyi": _lazy_package("amp"),
+            "utils/__init__.pyi": _lazy_package("utils")}
     for module in ("fft", "linalg", "special", "signal/windows"):
         made[f"{module}.pyi"] = _namespace(module.replace("/", "."))
     return {name: _HEAD + text for name, text in made.items()}
