@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from table_rows import POINTWISE, operator
+from pointwise_opdefs import POINTWISE, operator
 
 import flambeau
 

@@ -38,3 +38,10 @@ def test_copies_of_pieces_go_where_they_are_wanted():
     assert rows[1].tolist() == [2, 3]
     with pytest.raises(RuntimeError, match="expected an out= argument of size 2"):
         flambeau.split_with_sizes_copy(x, [2, 3], out=[a])
+
+
+def test_cuts_in_a_matrix_are_refused():
+    x = flambeau.arange(6.0)
+    assert [len(p) for p in x.tensor_split(tensor([1, 4]))] == [1, 3, 2]
+    with pytest.raises(RuntimeError, match="but got a tensor with 2 dims"):
+        x.tensor_split(tensor([[1]]))

@@ -33,6 +33,10 @@ def tensor_split(x, indices_or_sections, dim):
             raise RuntimeError("tensor_split(): expected tensor_indices_or_sections to have dtype "
                                f"int64, but got {indices_or_sections.dtype}; convert it with "
                                ".long()")
+        if indices_or_sections.ndim > 1:
+            raise RuntimeError("tensor_split(): expected tensor_indices_or_sections to be a "
+                               "zero-dimensional or one-dimensional tensor, but got a tensor with "
+                               f"{indices_or_sections.ndim} dims; flatten it")
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, bool):
         raise TypeError("tensor_split(): argument 'indices_or_sections' must be int or list of "
