@@ -157,14 +157,15 @@ def _scalar(kind: str, i: int) -> str:
 
 
 def _table() -> str:
-    lines = [HEAD, _LEVEL]
     functions = set(_opcode_kernels().values())
+    modules = sorted({module_of(plan.opdef) for plan in pointwise_plans()})
+    lines = [HEAD, *map(_level, modules)]
     rows = []
     for plan in pointwise_plans():
         cells = dict.fromkeys((*KINDS, "unsigned"), "nullptr")
         for kind, formula in plan.kernels:
             name = kernel_name(plan, formula)
-            cell = f"FL_LEVEL({name})"
+            cell = f"FL_CAT({name}, FL_ISA_{module_of(plan.opdef)})"
             if plan.is_rare(kind):
                 cell = name + PROGRAM
             elif name in functions:
@@ -177,10 +178,6 @@ def _table() -> str:
     return "".join([*lines, *rows, "};\n"])
 
 
-#: Whether a level has loops of its own or runs bytecode (cmake/flags.cmake).
-_LEVEL = f"""#if FL_INTERPRETED
-#define FL_LEVEL(name) FL_CAT(name, {PROGRAM})
-#else
-#define FL_LEVEL(name) FL_CAT(name, FL_ISA)
-#endif
-"""
+def _level(module: str) -> str:
+    """Whose kernels of a module a level has; cmake/flags.cmake names those that it shares."""
+    return f"#ifndef FL_ISA_{module}\n#define FL_ISA_{module} FL_ISA\n#endif\n"
