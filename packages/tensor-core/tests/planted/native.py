@@ -58,7 +58,7 @@ FAULTS = [
     Fault("triangle one column off", "shape/triangle.cpp", "clamp(in[1].i, -rows - 1, cols)",
           "clamp(in[1].i + 1, -rows - 1, cols)", "test_operators_oracle.py"),
     Fault("running sum carried from the wrong lane (v4)", "reduce/kernels/scan.cpp",
-          "(Positions){7, 7, 7, 7, 7, 7, 7, 7}", "(Positions){6, 6, 6, 6, 6, 6, 6, 6}",
+          "(Places){7, 7, 7, 7, 7, 7, 7, 7}", "(Places){6, 6, 6, 6, 6, 6, 6, 6}",
           "test_operators_oracle.py", "kernels_v4"),
 ]
 

@@ -156,11 +156,11 @@ def _view_write(base: Tensor, new: Tensor, steps: Sequence[Sequence[Any]]) -> Te
 def write_back(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
     """Copy new values into their targets, after saving what a copy would overwrite."""
     ready = []
-    targets = {bridge.position(target) for target, _ in pairs}
+    targets = {bridge.memory_address(target) for target, _ in pairs}
     for target, value in pairs:
         if value is target:
             continue
-        if len(pairs) > 1 and bridge.position(value) in targets:
+        if len(pairs) > 1 and bridge.memory_address(value) in targets:
             value = bridge.clone(value)
         ready.append((target, value))
     for target, value in ready:
