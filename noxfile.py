@@ -45,10 +45,11 @@ def build(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"], requires=["build"])
 def lint(session: nox.Session) -> None:
-    """Ruff, cython-lint, dead code, mypy, and the tests of tools/."""
+    """Ruff, cython-lint, dead code, words, mypy, and the tests of tools/."""
     install_all(session, "lint")
     session.run("ruff", "check", ".")
     session.run("python", str(TOOLS / "dead_code.py"))
+    session.run("python", str(TOOLS / "words.py"))
     session.run("cython-lint", *map(str, sorted(ROOT.glob("packages/*/src"))))
     session.run("mypy", "tools")
     # The installed packages have the stubs that the build generates.

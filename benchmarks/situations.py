@@ -39,7 +39,7 @@ assert nn  # flambeau.nn.functional is one of the namespaces where functions are
 
 SMALL = 64  # elements at most: what is timed is the call
 REPEATS, SLICES = 25, 60  # the best of many short slices: what else runs falls outside of some
-ENOUGH = 10e6  # nanoseconds after which a slow call is measured well enough
+MAX_NANOSECONDS = 10e6  # nanoseconds after which a slow call is measured well enough
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AttributeError)
 
 Times = dict[str, dict[str, float]]  # situation -> operator -> multiple of what `add` takes
@@ -58,7 +58,7 @@ class Call:
         function, args, kwargs = self.function, self.args, self.kwargs
         slices: list[int] = []
         try:
-            while len(slices) < 5 or (len(slices) < SLICES and sum(slices) < ENOUGH):
+            while len(slices) < 5 or (len(slices) < SLICES and sum(slices) < MAX_NANOSECONDS):
                 start = time.perf_counter_ns()
                 for _ in range(REPEATS):
                     function(*args, **kwargs)

@@ -1,7 +1,7 @@
 """Random programs: lines of Python over a few tensors, run as they are and compiled.
 
 A line is kept where it runs eagerly, so that programs are valid without a model of shapes. What two
-runs may differ in is compared to the bit: results and everything they could have touched.
+runs may differ in is compared bit for bit: results and everything they could have touched.
 """
 
 from __future__ import annotations

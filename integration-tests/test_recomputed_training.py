@@ -1,4 +1,4 @@
-"""Training with checkpoints gives the weights of plain training, to the bit."""
+"""Training with checkpoints gives the weights of plain training, bit for bit."""
 
 from __future__ import annotations
 

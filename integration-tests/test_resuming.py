@@ -1,4 +1,4 @@
-"""Training that was stopped goes on to the bit, in a new process, whatever loads the data."""
+"""Training that was stopped goes on bit for bit, in a new process, whatever loads the data."""
 
 from __future__ import annotations
 

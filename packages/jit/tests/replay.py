@@ -12,7 +12,7 @@ def leaves(result):
 
 
 def same(one, other):
-    """Equal to the bit; every NaN counts as the same."""
+    """Equal bit for bit; every NaN counts as the same."""
     assert (one.shape, one.dtype) == (other.shape, other.dtype)
     if one.dtype.is_complex:
         one, other = flambeau.view_as_real(one), flambeau.view_as_real(other)

@@ -1,4 +1,4 @@
-"""Machine code of single operators and of regions against the core's kernels, to the bit."""
+"""Machine code of single operators and of regions against the core's kernels, bit for bit."""
 
 import itertools
 import math
@@ -75,7 +75,7 @@ def run_both(body, inputs):
 
 
 def same_bits(one, other):
-    """Equal to the bit; every NaN counts as the same."""
+    """Equal bit for bit; every NaN counts as the same."""
     if one.dtype.is_complex:
         one, other = flambeau.view_as_real(one), flambeau.view_as_real(other)
     if not one.dtype.is_floating_point:
@@ -87,7 +87,7 @@ def same_bits(one, other):
 
 @pytest.mark.parametrize("opdef", POINTWISE, ids=lambda opdef: opdef.key)
 def test_operator_on_every_dtype(opdef):
-    """Special values in all combinations; what has a kernel and a rule must agree to the bit."""
+    """Special values in all combinations; what has a kernel and a rule must agree bit for bit."""
     lowered = []
     for name in DTYPES:
         tensors = operands(opdef, name)

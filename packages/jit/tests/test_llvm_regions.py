@@ -1,4 +1,4 @@
-"""Regions of several operators over every kind of operand, against the interpreter to the bit."""
+"""Regions of several operators over every kind of operand, against the interpreter bit for bit."""
 
 import os
 import platform

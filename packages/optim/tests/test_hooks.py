@@ -114,7 +114,7 @@ def test_states_by_name():
         make()[1].named_state_dict()
     with pytest.raises(ValueError, match="2 parameters are named 'a'"):
         named("a", "a").named_state_dict()
-    with pytest.raises(ValueError, match="goes by name"):
+    with pytest.raises(ValueError, match="keyed by name"):
         make()[1].load_state_dict(state)
     with pytest.raises(ValueError, match="missing in the state: 'b.weigth'.*'b.weight'") as info:
         named("a.weight", "b.weigth").load_state_dict(state)

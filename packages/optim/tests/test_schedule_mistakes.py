@@ -8,7 +8,7 @@ from flambeau.optim import lr_scheduler
 
 @pytest.mark.parametrize("step_size", [0, -1, 2.5, "a"])
 def test_steps_are_whole_numbers(step_size):
-    with pytest.raises(ValueError, match="step_size is a whole number of at least 1"):
+    with pytest.raises(ValueError, match="step_size is an integer of at least 1"):
         lr_scheduler.StepLR(optimizer(), step_size)
 
 

@@ -1,4 +1,4 @@
-"""no_grad and its kin: blocks, decorators, generators, nesting, threads."""
+"""no_grad and other grad modes: blocks, decorators, generators, nesting, threads."""
 
 import threading
 

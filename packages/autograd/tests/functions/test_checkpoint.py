@@ -1,4 +1,4 @@
-"""Checkpoints: the same gradients to the bit, from less memory."""
+"""Checkpoints: the same gradients bit for bit, from less memory."""
 
 import pytest
 from numbers_for_tests import reals

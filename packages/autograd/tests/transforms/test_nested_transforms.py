@@ -102,7 +102,7 @@ def test_nests_are_loops(make, nest):
 @pytest.mark.parametrize("by", ["input", "weight"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_gradient_by_a_weight_depends_on_the_input(by, shared):
-    """Of norms, whose kernels hand over statistics that have no history."""
+    """Of norms, whose kernels return statistics that have no history."""
     x, w = reals(2, 3, 4, 5).detach(), reals(2, 4).detach()
     w = w[0] if shared else w
     inner = func.grad(lambda x, w: (ops.group_norm(x, 2, w).sin()).sum(), 1)

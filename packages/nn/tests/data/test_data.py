@@ -325,7 +325,7 @@ def test_timeout():
         ({"multiprocessing_context": "knife", "num_workers": 1}, "not a start method"),
         ({"num_workers": 1, "workers": "gnome"}, "'thread', 'process'"),
         ({"persistent_workers": True}, "persistent_workers"),
-        ({"num_workers": 2.5}, "whole number"),
+        ({"num_workers": 2.5}, "integer"),
         ({"shuffle": True, "sampler": [0]}, "exclude each other"),
         ({"batch_sampler": [[0]], "shuffle": True}, "leave these four out"),
         ({"batch_size": None, "drop_last": True}, "batch_size is None"),

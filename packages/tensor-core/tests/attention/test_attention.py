@@ -44,7 +44,7 @@ def test_transposed_queries_keep_their_order():
 @pytest.mark.parametrize("dim", [1, 5, 16, 64, 67])
 @pytest.mark.parametrize("queries", [1, 3, 4, 5])
 def test_few_queries_read_keys_in_any_order(queries, dim, dtype):
-    """Inner products with the keys where they are, or with a copy: the same to the bit."""
+    """Inner products with the keys where they are, or with a copy: the same bit for bit."""
     query, key, value = (normal(2, 3, n, dim).astype(dtype) for n in (queries, 700, 700))
     want = expected(*(x.astype("float64") for x in (query, key, value)))
     got = ops.scaled_dot_product_attention(*map(flambeau.tensor, (query, key, value)))

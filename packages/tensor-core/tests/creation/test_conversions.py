@@ -11,8 +11,8 @@ from arrays import DTYPES
 
 import flambeau
 
-#: More than what goes element by element, in no whole number of vectors.
-MANY = 40001
+#: More than what goes element by element, in no integer of vectors.
+ELEMENTS = 40001
 NAMES = [name for name in DTYPES if name != "bfloat16"]
 
 
@@ -21,12 +21,12 @@ def _numbers(name):
     kind = numpy.dtype(name).kind
     if kind in "iu":
         facts = numpy.iinfo(name)
-        array = rng.integers(facts.min, facts.max, MANY, dtype=name, endpoint=True)
+        array = rng.integers(facts.min, facts.max, ELEMENTS, dtype=name, endpoint=True)
         array[:3] = facts.min, facts.max, facts.max // 3
         return array
     if kind == "b":
-        return rng.random(MANY) > 0.5
-    return (rng.standard_normal(MANY) * 50).astype(name)
+        return rng.random(ELEMENTS) > 0.5
+    return (rng.standard_normal(ELEMENTS) * 50).astype(name)
 
 
 def _fits(source, target):
@@ -55,7 +55,7 @@ def test_conversion(source, target):
 @pytest.mark.parametrize("source", NAMES)
 def test_conversion_to_bfloat16(source):
     x = flambeau.from_numpy(_numbers(source))
-    few = [x[i:i + 200].to(flambeau.bfloat16) for i in range(0, MANY, 200)]
+    few = [x[i:i + 200].to(flambeau.bfloat16) for i in range(0, ELEMENTS, 200)]
     assert flambeau.equal(x.to(flambeau.bfloat16), flambeau.cat(few))
     assert flambeau.equal(x.bfloat16().float(), x.float().bfloat16().float())
 

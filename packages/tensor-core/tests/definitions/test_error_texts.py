@@ -51,7 +51,7 @@ GOLDEN = [
      "layer_norm(): Given normalized_shape=[4], expected input with shape [*, 4], but got input of "
      "size [2, 3]"),
     (lambda: ops.mse_loss(M, X), ArgumentError,
-     "mse_loss(): input has shape [2, 3] and target [3], and a loss does not broadcast in silence; "
+     "mse_loss(): input has shape [2, 3] and target [3], and a loss does not broadcast silently; "
      "both need the same shape; to broadcast on purpose write input, target = "
      "flambeau.broadcast_tensors(input, target)"),
     (lambda: M.permute(0), RuntimeError,

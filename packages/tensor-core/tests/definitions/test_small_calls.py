@@ -1,4 +1,4 @@
-"""The short ways of small calls agree with the long ones, and composites in C++ with their rows."""
+"""The fast paths of small calls agree with the long ones, and composites in C++ with their rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import flambeau
 from flambeau.core import ops
 
-FEW = 256  # elements up to which pointwise operators take the short way
+SMALL_NUMEL = 256  # elements up to which pointwise operators take the fast path
 DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "complex64", "bfloat16")
 BINARY = ("add", "mul", "sub", "maximum", "eq", "lt", "atan2", "logical_and", "bitwise_or", "pow")
 
@@ -56,7 +56,7 @@ def test_few_elements_are_computed_as_many(name):
         for (a_title, a), (b_title, b) in itertools.product(_layouts(a_dtype), _layouts(b_dtype)):
             few = _outcome(function, a, b)
             many = _outcome(
-                function, *[t.expand(FEW, *t.shape) if t.ndim == 2 else t for t in (a, b)]
+                function, *[t.expand(SMALL_NUMEL, *t.shape) if t.ndim == 2 else t for t in (a, b)]
             )
             if isinstance(many, flambeau.Tensor) and many.ndim == 3:
                 many = many[0]
@@ -187,7 +187,7 @@ def test_results_of_several_outputs_have_names():
 
 
 def _operands_of_products(dtype):
-    """Matrices, vectors and batches of few elements, in several layouts."""
+    """Matrices, vectors and small batches, in several layouts."""
     kind = getattr(flambeau, dtype)
 
     def numbers(*shape):

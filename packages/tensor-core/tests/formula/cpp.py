@@ -110,7 +110,7 @@ def run_loop(library: ctypes.CDLL, name: str, result: str, *inputs: np.ndarray) 
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Equal to the bit, any nan equal to any other."""
+    """Equal bit for bit, any nan equal to any other."""
     integer = {4: np.int32, 8: np.int64}
     if a.dtype.kind == "c":
         return same_bits(a.real.copy(), b.real.copy()) & same_bits(a.imag.copy(), b.imag.copy())

@@ -72,7 +72,7 @@ def guarded(function):
 
 
 def by_coverage(function, seeds: list[bytes], seconds: int, seed: int) -> None:
-    """Hand over to atheris, which ends the process."""
+    """Give control to atheris, which ends the process."""
     import atheris
 
     folder = Path(os.environ.get("FUZZ_CORPUS") or f"/tmp/flambeau-fuzz-{os.getpid()}")

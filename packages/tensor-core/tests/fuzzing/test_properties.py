@@ -18,7 +18,7 @@ TOLERANCE = {"float32": 1e-5, "complex64": 1e-5}
 
 
 def agrees(tensor, array: np.ndarray) -> None:
-    """Equal dtype, shape and values; whole numbers exactly."""
+    """Equal dtype, shape and values; integers exactly."""
     array = np.asarray(array)
     found = tensor.numpy()
     assert found.shape == array.shape
@@ -41,7 +41,7 @@ UNARY = {
 
 
 def _same_dtype_in_both(name: str, dtype: str) -> bool:
-    """NumPy computes whole numbers in float16 and the like where the result is fractional."""
+    """NumPy computes integers in float16 and the like where the result is fractional."""
     fractional = name in ("exp", "sin", "tanh", "hypot", "floor", "sign")
     return not fractional or dtype in drawn.FLOATS
 

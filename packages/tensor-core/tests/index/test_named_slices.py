@@ -69,7 +69,7 @@ def test_few_positions_of_any_memory(name, layout, dtype):
     x = flambeau.from_numpy(_laid_out(a.astype(dtype), layout))
     source = flambeau.from_numpy(s.astype(dtype))
     if name == "scatter_reduce_ mean":
-        a, s = a // 4 * 4 * 3, s * 3        # means of whole numbers
+        a, s = a // 4 * 4 * 3, s * 3        # means of integers
         x.copy_(flambeau.from_numpy(a.astype(dtype)))
         source = flambeau.from_numpy(s.astype(dtype))
     expected = a.astype("float64" if dtype == "float16" else "int64")

@@ -25,7 +25,7 @@ def carrier(dtype: str) -> str:
 
 
 def make(shape, dtype: str = "float32", domain=(-3.0, 3.0), seed: int = 0) -> numpy.ndarray:
-    """Numbers of a dtype, from an interval that integers widen to whole numbers."""
+    """Numbers of a dtype, from an interval that integers widen to integers."""
     rng = numpy.random.default_rng([seed, *numpy.atleast_1d(shape).astype(int)])
     kind = KIND[dtype]
     if kind == "bool":

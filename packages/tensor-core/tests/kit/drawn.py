@@ -25,7 +25,7 @@ def shapes(least: int = 0, most: int = 4, size: int = 4):
 
 
 def _values(draw, shape: tuple, dtype: str) -> np.ndarray:
-    """Small whole numbers in every dtype, so that sums and products are exact."""
+    """Small integers in every dtype, so that sums and products are exact."""
     seed = draw(st.integers(0, 2 ** 16))
     numbers = np.random.default_rng(seed).integers(-4, 5, shape)
     numbers = np.asarray(numbers)
@@ -114,7 +114,7 @@ def _mask(draw, shape: tuple) -> np.ndarray:
 
 @st.composite
 def indices(draw, shape: tuple):
-    """A tuple of whole numbers, slices, None, an ellipsis, arrays and masks; some do not fit."""
+    """A tuple of integers, slices, None, an ellipsis, arrays and masks; some do not fit."""
     parts, at, dotted = [], 0, False
     for _ in range(draw(st.integers(0, len(shape) + 2))):
         size = shape[at] if at < len(shape) else 3

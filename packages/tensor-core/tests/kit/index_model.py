@@ -1,7 +1,7 @@
 """Indexing as PyTorch defines it, on NumPy arrays: first everything that gives a view, then arrays.
 
-NumPy takes whole numbers for arrays as soon as there is one, which moves dimensions; PyTorch takes
-arrays without dimensions for whole numbers.
+NumPy takes integers for arrays as soon as there is one, which moves dimensions; PyTorch takes
+arrays without dimensions for integers.
 """
 
 from __future__ import annotations

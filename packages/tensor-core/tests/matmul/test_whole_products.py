@@ -1,4 +1,4 @@
-"""Products of whole numbers wrap, in every dtype, order and layout."""
+"""Products of integers wrap, in every dtype, order and layout."""
 
 import numpy as np
 import pytest

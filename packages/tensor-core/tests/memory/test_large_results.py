@@ -6,13 +6,14 @@ import pytest
 import flambeau
 
 #: Three arrays of it fill the caches of most machines; the last piece is not a whole one.
-MANY = (6 << 20) + 13
+ELEMENTS = (6 << 20) + 13
 
 
 @pytest.fixture(scope="module")
 def operands():
     rng = numpy.random.default_rng(0)
-    return rng.standard_normal(MANY, dtype=numpy.float32), rng.random(MANY, dtype=numpy.float32)
+    return rng.standard_normal(ELEMENTS, dtype=numpy.float32), rng.random(ELEMENTS,
+                                                                          dtype=numpy.float32)
 
 
 def same(result, expected):
@@ -31,7 +32,7 @@ def test_contiguous_operands_and_numbers(operands):
 
 def test_results_that_start_between_lines(operands):
     a, b = operands
-    room = flambeau.full((MANY + 2,), 7.0)
+    room = flambeau.full((ELEMENTS + 2,), 7.0)
     flambeau.add(flambeau.from_numpy(a), flambeau.from_numpy(b), out=room[1:-1])
     same(room[1:-1], a + b)
     assert (room[0].item(), room[-1].item()) == (7.0, 7.0)
@@ -61,7 +62,7 @@ def test_other_dtypes(operands):
     whole, half = (a * 100).astype(numpy.int32), b.astype(numpy.float16)
     same(flambeau.from_numpy(whole) * 3, whole * 3)
     same(flambeau.from_numpy(half) * flambeau.from_numpy(half), half * half)
-    z = a[: MANY // 2] + 1j * b[: MANY // 2]
+    z = a[: ELEMENTS // 2] + 1j * b[: ELEMENTS // 2]
     same(flambeau.from_numpy(z) + flambeau.from_numpy(z), z + z)
     same(flambeau.from_numpy(a).bool(), a != 0)
 

@@ -110,7 +110,7 @@ def test_fill(dtype, value):
 
 
 def _running_best(row, least):
-    """Values and positions as a loop finds them: later equals win, NaN wins for ever."""
+    """Values and positions as a loop finds them: later equals win, NaN wins forever."""
     values, positions, best = [], [], 0
     for i, v in enumerate(row):
         held = row[best]

@@ -1,4 +1,4 @@
-"""Whole numbers divided by a number, relu of whole numbers, and floats that become whole."""
+"""Integers divided by a number, relu of integers, and floats that become whole."""
 
 import numpy as np
 import pytest

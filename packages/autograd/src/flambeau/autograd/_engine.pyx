@@ -20,9 +20,9 @@ hooks      functions of the user on the way
 entry      backward, grad, custom functions
 inside     what is refused inside functions of transforms
 attributes what Tensor gets
-modes      no_grad and its kin
-packed     saved tensors in the hands of pack hooks
-handles    saved tensors in the hands of programs
+modes      no_grad and other grad modes
+packed     saved-tensor hooks
+handles    saved tensors that programs hold
 writers    who wrote to a saved tensor
 call_sites where forward calls were
 nan        who made the first NaN

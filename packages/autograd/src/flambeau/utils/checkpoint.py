@@ -2,7 +2,7 @@
 
 Inside a checkpoint nothing is saved for backward. When a backward pass asks for the first of
 the tensors, the function runs once more with the same random numbers, and what it saves then is
-what the pass gets: the same operators on the same numbers, so gradients are equal to the bit.
+what the pass gets: the same operators on the same numbers, so gradients are equal bit for bit.
 """
 from __future__ import annotations
 

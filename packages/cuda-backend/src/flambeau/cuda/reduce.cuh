@@ -1,7 +1,7 @@
 /* Reductions: what an accumulator starts from, takes, joins and gives.
  *
  * Three kernels without shared memory: `take` folds parts of each output, `join` folds parts into
- * fewer parts, `finish` writes. Parts are fixed by the shape, so results repeat to the bit. */
+ * fewer parts, `finish` writes. Parts are fixed by the shape, so results repeat bit for bit. */
 struct fl_fold {
     int64_t kept, folded, parts, parts_out;
     int32_t kept_ndim, folded_ndim;

@@ -190,5 +190,5 @@ def _text(item: Any) -> str:
 
 def _number(item: Any) -> int:
     if not isinstance(item, int) or isinstance(item, bool):
-        raise ProgramError(f"not a graph: a whole number is expected, got {str(item)[:80]!r}")
+        raise ProgramError(f"not a graph: an integer is expected, got {str(item)[:80]!r}")
     return item

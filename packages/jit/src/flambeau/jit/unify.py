@@ -72,7 +72,7 @@ class Fit:
         return replace(found, form=form) if self.gives(found, values) else None
 
     def slope(self, name: str, values: list[int]) -> int | None:
-        """How much the number grows with one symbol, when that is a whole number."""
+        """How much the number grows with one symbol, when that is an integer."""
         base = self.sizes[0]
         for sizes, value in zip(self.sizes, values, strict=True):
             if {n for n in base if sizes[n] != base[n]} == {name}:

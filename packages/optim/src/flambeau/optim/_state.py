@@ -70,7 +70,7 @@ def from_names(packed: dict[str, Any], groups: Groups) -> dict[str, Any]:
     own = [name for group in groups for name in group.get("param_names", ())]
     if not own:
         raise ValueError(
-            "the state goes by name, but the optimizer's parameters have none: make it from "
+            "the state is keyed by name, but the optimizer's parameters have none: make it from "
             "model.named_parameters()"
         )
     _check_names(own, list(source))

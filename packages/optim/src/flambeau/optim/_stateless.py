@@ -1,4 +1,4 @@
-"""An optimizer lent other parameters and another state for a while."""
+"""An optimizer that temporarily works on other parameters and another state."""
 
 from __future__ import annotations
 
@@ -102,5 +102,5 @@ def _check_states(groups: Groups, states: Any) -> dict[int, dict[str, Any]]:
         raise RuntimeError(f'"state" is a dict by position, not {type(states).__name__}')
     unknown = [key for key in states if key not in known]
     if unknown:
-        raise RuntimeError(f"the state goes by position; there is no parameter {unknown[0]!r}")
+        raise RuntimeError(f"the state is keyed by position; there is no parameter {unknown[0]!r}")
     return states

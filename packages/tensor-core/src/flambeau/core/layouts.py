@@ -1,4 +1,4 @@
-"""``flambeau.channels_last`` and its kin: words that print with their module, as dtypes do."""
+"""Memory formats and layouts, such as ``channels_last``, which print with their module."""
 from __future__ import annotations
 
 __all__ = ["FORMATS", "layout", "memory_format", "strided"]

@@ -1,4 +1,4 @@
-"""One file from which training goes on to the bit: what has a state, and the random streams.
+"""One file from which training goes on bit for bit: what has a state, and the random streams.
 
 Nothing here knows modules or optimizers. What has ``state_dict()`` and ``load_state_dict()`` is
 saved, by whatever package it comes from.
@@ -67,7 +67,7 @@ def save_training_state(
         path: The file.
         model: The parameters and buffers. This and the next four are anything with
             ``state_dict()`` and ``load_state_dict()``, or a dict or list of such things.
-        optimizer: Its state goes by the names that its parameters have in ``model``.
+        optimizer: Its state is keyed by the names that its parameters have in ``model``.
         scheduler: The learning rates.
         scaler: The scale of gradients in mixed precision.
         loader: The position in the epoch.

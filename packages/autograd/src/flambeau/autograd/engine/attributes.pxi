@@ -126,7 +126,7 @@ cdef int check_can_require(fl_tensor *t) except -1:
 
 
 def refuse_deletion(tensor):
-    """``del tensor.requires_grad`` and its kin."""
+    """``del tensor.requires_grad`` and other attributes."""
     raise RuntimeError("this attribute of a tensor can not be deleted: set it to False or None, "
                        "or make another tensor with x.detach()")
 

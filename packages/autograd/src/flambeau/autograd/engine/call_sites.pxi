@@ -1,6 +1,6 @@
 # Where forward calls were: noted while detect_anomaly or a profiler asks for it.
 
-cdef int _noting = 0                    # who wants call sites, checks or the node in hand
+cdef int _noting = 0                    # who wants call sites, checks or the current node
 
 
 @cython.final
@@ -63,7 +63,7 @@ def note_call_sites(bint wanted, bint tracebacks=False):
     _want_scopes(wanted)
 
 
-# ---- the node in hand ----------------------------------------------------------------------------
+# ---- the current node ----------------------------------------------------------------------------
 cdef int call_watched(Node node, entry_t *entry, uint32_t needs, PyObject **results) except -1:
     """call_rule, with the node on show for profilers and its gradients checked."""
     cdef PyObject *before = fl_node_in_hand

@@ -33,7 +33,7 @@ cdef enum:                   # what a slot holds beyond the tags of fl_value
     S_OUTPUT = 66            # an alias of an output, its version at saving
     S_OBJECT = 67            # a boxed value (lists, complex numbers, shapes, strings)
     S_TENSORS = 68           # a tuple of tensors or None, the sum of their versions
-    S_PACKED = 69            # a tensor in the hands of the user's pack hook (packed.pxi)
+    S_PACKED = 69            # what the user's pack hook returned (packed.pxi)
 
 cdef union payload_t:
     PyObject *o              # owned, from S_INPUT on
@@ -83,7 +83,7 @@ cdef class Node:
     cdef const fl_op *op
     cdef rule_plan *plan
     cdef uint64_t sequence              # order of creation: an edge always leads to a lower one
-    cdef uint64_t task                  # the backward pass that has `entry` in hand
+    cdef uint64_t task                  # the backward pass that works on `entry`
     cdef uint32_t entry
     cdef uint32_t needs                 # bit i: input i wants a gradient
     cdef uint32_t version               # of a view's memory when it was made

@@ -1,4 +1,4 @@
-# Tensors in the hands of pack hooks: autograd.graph.saved_tensors_hooks, checkpoint, offload.
+# Saved-tensor hooks: autograd.graph.saved_tensors_hooks, checkpoint, offload.
 #
 # Blocks are kept per thread; one counter for all threads keeps the look-up away from those who
 # use no hooks.

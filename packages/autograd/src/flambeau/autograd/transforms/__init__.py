@@ -7,7 +7,7 @@ batching/    what each operator does with a batch
 dual         levels of forward mode: tensors with a tangent
 forward/     what each operator does with tangents
 vectorize    ``vmap``
-reverse      ``grad``, ``vjp`` and their kin
+reverse      ``grad``, ``vjp``, Jacobians
 tangents     ``jvp``, ``jacfwd``, ``linearize``
 functions    what is asked of the function that is transformed
 modules      ``functional_call``, ``stack_module_state``

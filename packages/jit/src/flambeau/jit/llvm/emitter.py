@@ -1,6 +1,6 @@
 """Writes LLVM instructions: one method per primitive of the formula language.
 
-The meanings are those of ``flambeau.core.formula.primitives``, to the bit: no fast-math flags, no
+The meanings are those of ``flambeau.core.formula.primitives``, bit for bit: no fast-math flags, no
 contraction, and no instruction whose result LLVM leaves undefined reaches a value.
 """
 
@@ -291,7 +291,7 @@ class Emitter:
 
 
 def constant(code: int, kind: str) -> str:
-    """A constant as LLVM text, exact to the bit; ``code`` as formula constants hold it."""
+    """A constant as LLVM text, exact bit for bit; ``code`` as formula constants hold it."""
     if kind == "b":
         return "true" if code else "false"
     if kind in ("i32", "i64"):

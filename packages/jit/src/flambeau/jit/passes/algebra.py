@@ -13,7 +13,7 @@ Rule = Callable[[Node, dict[Value, Node]], Value | None]
 def algebra(graph: Graph) -> Graph:
     """Let users of a node that changes nothing use what it was given.
 
-    Only what holds to the bit for every input, NaN and both zeros included, has a rule. Results
+    Only what holds bit for bit for every input, NaN and both zeros included, has a rule. Results
     keep the node they had, so that a result never becomes one of the inputs.
     """
     producers = graph.producers()

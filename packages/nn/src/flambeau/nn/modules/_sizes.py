@@ -11,14 +11,14 @@ Size = int | tuple[int, ...]
 
 
 def check_whole(owner: object, **sizes: Any) -> None:
-    """Refuse sizes that are no whole numbers of at least 0, by the name that the user gave them.
+    """Refuse sizes that are no integers of at least 0, by the name that the user gave them.
 
     Args:
         owner: The module that is being made, for the error.
         sizes: The arguments.
 
     Raises:
-        TypeError: One is not a whole number.
+        TypeError: One is not an integer.
         ArgumentError: One is negative; it is a ``ValueError`` and, as in PyTorch, a
             ``RuntimeError``.
     """

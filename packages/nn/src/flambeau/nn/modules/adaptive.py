@@ -150,7 +150,7 @@ def _checked(cutoffs: Sequence[int], classes: int) -> list[int]:
     ascending = all(a < b for a, b in pairwise([0, *numbers, classes]))
     if not numbers or not whole or not ascending:
         raise ValueError(
-            "cutoffs are one or more whole numbers, ascending, each between 1 and n_classes - 1 = "
+            "cutoffs are one or more integers, ascending, each between 1 and n_classes - 1 = "
             f"{classes - 1}, not {numbers}"
         )
     return numbers

@@ -293,7 +293,7 @@ def _checked(other: Any) -> Sequential:
 
 def _count(times: Any) -> int:
     if not isinstance(times, int):
-        raise TypeError(f"a Sequential is multiplied by a whole number, not {times!r}")
+        raise TypeError(f"a Sequential is multiplied by an integer, not {times!r}")
     if times <= 0:
         raise ValueError(f"a Sequential is multiplied by a number greater than 0, not {times}")
     return times

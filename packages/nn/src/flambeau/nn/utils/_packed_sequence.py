@@ -16,7 +16,8 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences of different lengths, step by step; made by ``pack_sequence`` and its kin.
+    """Sequences of different lengths, step by step; made by ``pack_sequence`` and
+    ``pack_padded_sequence``.
 
     Args:
         data: ``[elements, ...]``: all first elements, the longest sequence's first, then all

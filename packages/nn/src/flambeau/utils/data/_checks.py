@@ -21,7 +21,7 @@ def check_workers(
 ) -> None:
     """Raise ``ValueError`` for numbers out of range and for options that need workers."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise ValueError(f"num_workers is a whole number of at least 0, not {count!r}")
+        raise ValueError(f"num_workers is an integer of at least 0, not {count!r}")
     if timeout < 0:
         raise ValueError(f"timeout is at least 0, not {timeout}")
     if prefetch is not None and (count == 0 or prefetch < 1):
@@ -86,9 +86,9 @@ def check_batches(
 
 
 def check_count(name: str, value: Any) -> None:
-    """Raise ``ValueError`` for what is no whole number of at least 1."""
+    """Raise ``ValueError`` for what is no integer of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise ValueError(f"{name} is a whole number of at least 1, not {value!r}")
+        raise ValueError(f"{name} is an integer of at least 1, not {value!r}")
 
 
 def check_switch(name: str, value: Any) -> None:

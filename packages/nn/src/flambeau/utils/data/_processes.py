@@ -38,7 +38,7 @@ class ProcessPool:
     def __init__(self, setup: Setup, context: Any = None) -> None:
         if sys.platform == "win32":
             raise RuntimeError(
-                "worker processes hand over open files, which Windows cannot; pass "
+                "worker processes pass open files, which Windows cannot; pass "
                 "DataLoader(..., workers='thread')"
             )
         context = find_context(context)

@@ -1,4 +1,4 @@
-"""Python's global random stream, lent to samples and given back as it was.
+"""Python's global random stream, temporarily seeded for samples.
 
 ``random.getstate`` takes longer than loading a small sample, so it is called only where the program
 has drawn since the stream was given back. That shows in its next number, which is known from the

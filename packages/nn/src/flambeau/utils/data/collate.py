@@ -135,7 +135,7 @@ def _alike(first: Any, sample: Any) -> bool:
 
 
 def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Tensor:
-    """Whole numbers and booleans become a tensor that holds them all."""
+    """Integers and booleans become a tensor that holds them all."""
     return flambeau.tensor(list(batch))
 
 

@@ -48,7 +48,7 @@ class StepLR(_Multiplied):
         last_epoch: The last epoch of the training that is resumed; -1 to begin.
 
     Raises:
-        ValueError: ``step_size`` is not a whole number of at least 1.
+        ValueError: ``step_size`` is not an integer of at least 1.
 
     Example:
         >>> import flambeau
@@ -71,7 +71,7 @@ class StepLR(_Multiplied):
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
         if not isinstance(step_size, Integral) or step_size < 1:
-            raise ValueError(f"step_size is a whole number of at least 1, not {step_size!r}")
+            raise ValueError(f"step_size is an integer of at least 1, not {step_size!r}")
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)

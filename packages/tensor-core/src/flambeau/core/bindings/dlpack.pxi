@@ -134,7 +134,7 @@ def _to_dlpack(Tensor t not None, stream=None, max_version=None, dl_device=None,
 
 
 cdef class _Taken:
-    """Owns what a DLPack producer handed over."""
+    """Owns what a DLPack producer passed."""
     cdef fl_dl_versioned *v
     cdef fl_dl_managed *m
 

@@ -1,7 +1,7 @@
 """Names that change nothing here, one row each: modules, a page and tests are made of them.
 
 A row says how the name is called, what it gives, what it does here and since which version. Most
-ask for what is the case anyway and are accepted in silence. Where PyTorch would do something else,
+ask for what is the case anyway and are accepted silently. Where PyTorch would do something else,
 ``asks`` tells such a call, and it warns once per process and says what to write instead.
 """
 from __future__ import annotations

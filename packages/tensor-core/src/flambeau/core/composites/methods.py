@@ -238,7 +238,7 @@ def uniform_(self, low=0.0, high=1.0, *, generator=None):
 
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    """Fill with normal random numbers; ``std`` of complex ones is that of the whole number."""
+    """Fill with normal random numbers; ``std`` of complex ones is that of both parts together."""
     if not self.is_complex():
         return _op["random_normal_"](self, mean, std, generator=generator)
     _op["random_normal_"](_op["view_as_real"](self), 0.0, std * 0.5 ** 0.5, generator=generator)

@@ -82,7 +82,7 @@ def _first_flags(x, dim, n):
 
 #: Up to so many test elements are compared one by one with more than so many elements; else the
 #: test elements stand in a table.
-_FEW, _MANY = 4, 1 << 10
+_MAX_TESTS, _MIN_ELEMENTS = 4, 1 << 10
 
 
 def isin(elements, test_elements, assume_unique, invert):
@@ -95,22 +95,22 @@ def isin(elements, test_elements, assume_unique, invert):
         tests = _core.tensor(tests, device=x.device)
     if tests.ndim != 1:
         tests = _op["reshape"](tests, (-1,))
-    few = tests.numel() == 0 or (tests.numel() <= _FEW and x.numel() > _MANY)
-    if few or x.is_complex() or tests.is_complex():
-        found = _among_few(x, tests)
+    one_by_one = tests.numel() == 0 or (tests.numel() <= _MAX_TESTS and x.numel() > _MIN_ELEMENTS)
+    if one_by_one or x.is_complex() or tests.is_complex():
+        found = _equal_to_any(x, tests)
     else:
-        found = _among_many(x, tests)
+        found = _in_table(x, tests)
     return _op["logical_not"](found) if invert else found
 
 
-def _among_few(x, tests):
+def _equal_to_any(x, tests):
     found = _op["full_of"](x.shape, False, device=x.device)
     for i in range(tests.numel()):
         found = _op["logical_or"](found, _op["eq"](x, _op["select"](tests, 0, i)))
     return found
 
 
-def _among_many(x, tests):
+def _in_table(x, tests):
     if x.dtype is not tests.dtype:
         dtype = _core.promote_types(x.dtype, tests.dtype)
         x, tests = x.to(dtype), tests.to(dtype)

@@ -233,7 +233,7 @@ class _Assembler:
         return NEVER
 
     def reads_twice(self, line: Code) -> bool:
-        """Functions do: their rare cases are mended by a second pass."""
+        """Functions do: their rare cases are corrected by a second pass."""
         return line[0] < FIRST_OPCODE or _opcode(line[0]).op in FUNCTIONS
 
     def operands_of(self, line: Code) -> set[int]:

@@ -1,4 +1,4 @@
-"""Simplify one instruction where the result is the same to the bit."""
+"""Simplify one instruction where the result is the same bit for bit."""
 
 from __future__ import annotations
 

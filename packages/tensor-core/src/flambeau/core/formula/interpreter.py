@@ -17,7 +17,7 @@ from .render_c import render_function
 TILE_BYTES = 1024
 
 #: Operands, constants and temporaries with which twice as much fits it, too.
-FEW_REGISTERS = 20
+SMALL_REGISTERS = 20
 
 _MEMORY = {
     "f32": "float",
@@ -41,7 +41,7 @@ def bytecode_interpreter_source(
     runtime = resources.files(__package__).joinpath("include", "interpreter.h").read_text()
     constants = {
         "FL_BC_BYTES": TILE_BYTES,
-        "FL_BC_FEW": FEW_REGISTERS,
+        "FL_BC_SMALL_REGISTERS": SMALL_REGISTERS,
         "FL_BC_MAGIC": MAGIC,
         "FL_BC_FIRST": FIRST_OPCODE,
         "FL_BC_NEVER": NEVER,

@@ -3,7 +3,7 @@
 Prelude functions are inlined in the precision of their arguments, complex values have been
 split into real parts (``parts``), equal instructions are shared, and literals are computed when
 that gives exactly what the machine would. Literals have no type of their own: they take the
-type of what they meet. Where types differ, bool gives way to integer and integer to float.
+type of what they meet. Where types differ, bool is converted to integer and integer to float.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ _TABLE = (
     ("i32", "T", "i32", "convert; floats towards zero, INT_MIN if nan or out of range; wraps"),
     ("i64", "T", "i64", "convert; floats towards zero, INT_MIN if nan or out of range"),
     ("bool", "T", "b", "a != 0; nan is true"),
-    ("rare", "bTT", "T", "b if a else c; a seldom holds, so b may be mended in afterwards"),
+    ("rare", "bTT", "T", "b if a else c; a seldom holds, so b may be corrected in afterwards"),
 )
 
 PRIMITIVES: dict[str, Primitive] = {row[0]: Primitive(*row) for row in _TABLE}

@@ -221,7 +221,7 @@ class _Function:
 
 
 def c_literal(code: int, kind: str) -> str:
-    """A constant as C++ source, exact to the bit."""
+    """A constant as C++ source, exact bit for bit."""
     if kind == "b":
         return "true" if code else "false"
     if kind in ("i32", "i64"):

@@ -53,7 +53,7 @@ def read_sealed(path) -> tuple[dict, dict[str, str]]:
     """Named tensors and texts of a file that ``write_sealed`` wrote.
 
     Raises:
-        FileError: the file is cut off, or not to the bit what was written.
+        FileError: the file is cut off, or not bit for bit what was written.
     """
     with open(os.fspath(path), "rb") as file:   # a number would be an open file's, and be closed
         source = FileSource(file)

@@ -63,7 +63,7 @@ def _with_gradient(x, node):
 
 
 def _digits(number: float) -> str:
-    """A float to the bit."""
+    """A float bit for bit."""
     return number.hex() if number == number and abs(number) != float("inf") else str(number)
 
 

@@ -56,7 +56,7 @@ def _pooled(op, primals, tangents, results):
     return t.gather(-1, flat).reshape(indices.shape), None
 
 
-# ---- softmax and kin ---------------------------------------------------------------------------
+# ---- softmax, log_softmax ------------------------------------------------------------------------
 def _softmax(op, primals, tangents, results):
     """Its Jacobian is symmetric: the gradient's kernel does."""
     t = tangents[0].to(results[0].dtype)

@@ -15,7 +15,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
                            f"classes], got shape {list(log_probs.shape)}")
     inputs, wanted = _lengths(log_probs, input_lengths), _lengths(log_probs, target_lengths)
     if targets.is_floating_point():
-        raise RuntimeError(f"ctc_loss(): targets must be whole numbers, got {targets.dtype}")
+        raise RuntimeError(f"ctc_loss(): targets must be integers, got {targets.dtype}")
     loss = _op["ctc_loss_rows"](log_probs, targets, inputs, wanted, blank)
     if zero_infinity:
         loss = _op["where"](_op["isinf"](loss), 0, loss)

@@ -30,7 +30,7 @@ def _same_shape(what, x, target, role="target", name="input"):
                    f"flambeau.broadcast_tensors({name}, {role})")
     raise _core.ArgumentError(
         f"{what}(): {name} has shape {list(x.shape)} and {role} {list(target.shape)}, and a loss "
-        f"does not broadcast in silence; {remedy}")
+        f"does not broadcast silently; {remedy}")
 
 
 def _broadcast(one, other):

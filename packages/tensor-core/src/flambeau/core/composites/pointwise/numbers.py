@@ -4,7 +4,7 @@ from flambeau.core.composites.refusals import refusing
 from flambeau.core.dtypes import finfo
 
 _op = _core.operators()
-#: By dtype, where it was asked for: working it out takes longer than the kernel on few elements.
+#: By dtype, where it was asked for: working it out takes longer than the kernel on small tensors.
 _GREATEST: dict = {}
 
 

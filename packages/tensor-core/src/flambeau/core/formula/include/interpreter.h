@@ -9,7 +9,7 @@ struct fl_bc_line {
 };
 typedef void (*fl_bc_fn)(const fl_bc_line *line, void *const *registers, int64_t n);
 
-/* One loop per opcode. Where the formula has a rare case, elements in it are mended by a second
+/* One loop per opcode. Where the formula has a rare case, elements in it are corrected by a second
  * pass, which reads the operands again: such an opcode never writes over an operand. */
 #define FL_BC_BODY(N, CALL)                                                                      \
     if constexpr (!fl_bc_##N##_has_rare) {                                                       \
@@ -169,10 +169,11 @@ static bool fl_bc_may_write(const fl_bc_head *head, const fl_bc_line *line, cons
 
 /* `streams` says that the operands come from memory: small tiles, and the next one is asked for
  * while this one is computed. Operands that lie in a cache are there before they are asked for, and
- * a larger tile spends less time between the loops, as long as all registers fit the first cache. */
+ * a larger tile spends less time between the loops, as long as all registers fit the first cache.
+ * */
 static int64_t fl_bc_tile(const fl_bc_head *head, bool streams) {
-    const bool few = head->registers - head->outputs <= FL_BC_FEW;
-    return (few && !streams ? 2 : 1) * FL_BC_BYTES / head->width;
+    const bool small = head->registers - head->outputs <= FL_BC_SMALL_REGISTERS;
+    return (small && !streams ? 2 : 1) * FL_BC_BYTES / head->width;
 }
 
 template <bool streams>

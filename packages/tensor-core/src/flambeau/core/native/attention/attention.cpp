@@ -2,7 +2,8 @@
  *
  * A piece of work is a run of queries of one head. It goes over blocks of keys, each transposed
  * once, and keeps for every query the running maximum and sum of its softmax. Few queries, as in
- * generation token by token, read the keys where they are: transposing would be most of the work. */
+ * generation token by token, read the keys where they are: transposing would be most of the work.
+ * */
 #include "attention/attention.h"
 #include <math.h>
 #include <utility>
@@ -12,7 +13,7 @@ namespace {
 const int64_t QUERIES = 64;             /* of a block of scores */
 const int64_t KEYS = 512;
 const int64_t RUN = 4 * QUERIES;        /* queries of a piece of work */
-const int64_t FEW = 4;                  /* queries whose scores are inner products */
+const int64_t MAX_DOT_QUERIES = 4;      /* queries whose scores are inner products */
 
 struct Job {
     fl_attention a;
@@ -21,7 +22,7 @@ struct Job {
     const AttentionMask &mask;
     char *logsumexp;
     int64_t rows, pitch;        /* of a block of scores */
-    bool few;
+    bool dot;
 };
 
 /* Scratch memory of one thread, carved into the parts a run needs. */
@@ -40,12 +41,12 @@ struct Workspace {
     }
     static int64_t key_elements(const Job &job) {
         int64_t turned = job.a.dim * job.pitch;
-        int64_t copied = job.few ? job.pitch * fl_attention_pitch(job.a.dim, job.a.dim) : 0;
+        int64_t copied = job.dot ? job.pitch * fl_attention_pitch(job.a.dim, job.a.dim) : 0;
         return turned > copied ? turned : copied;
     }
     static size_t bytes(const Job &job) {
         int64_t elements = job.rows * job.pitch + key_elements(job) + 3 * RUN;
-        int64_t query = job.few ? job.rows * (job.a.dim + 64) : 0;   /* copied, ends on vectors */
+        int64_t query = job.dot ? job.rows * (job.a.dim + 64) : 0;   /* copied, ends on vectors */
         return (size_t)((elements + query) * job.tools.size + job.tools.product_bytes(job.rows));
     }
 };
@@ -54,7 +55,7 @@ struct Workspace {
 fl_attention_matrix transposed_keys(const Job &job, const Workspace &w, int64_t head, int64_t key,
                                     int64_t cols) {
     const char *data = job.k.at(job.a, head, key);
-    if (!job.few) {
+    if (!job.dot) {
         job.tools.pack(w.keys, job.pitch, job.k, data, cols, job.a.dim);
         return {w.keys, job.pitch, 1};
     }
@@ -76,7 +77,7 @@ void block(const Job &job, const Workspace &w, int64_t head, int64_t run, int64_
     fl_attention_matrix v = {job.v.at(a, head, key), job.v.row, job.v.col};
     fl_attention_matrix out = {job.out.at(a, head, query), job.out.row, job.out.col};
     fl_attention_matrix s = {w.scores, job.pitch, 1};
-    fl_attention_product(job.tools, rows, cols, a.dim, q, keys, s, 0, w.product, job.few);
+    fl_attention_product(job.tools, rows, cols, a.dim, q, keys, s, 0, w.product, job.dot);
     int64_t visible = a.causal ? query + 1 - key : cols;
     fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
                         job.mask.part(a, head, query, key), visible};
@@ -189,7 +190,7 @@ extern "C" int fl_run_attention(const fl_op *op, const fl_value *in, int,
                fl_heads_of(a, k.data, k.dtype, k.strides),
                fl_heads_of(a, v.data, v.dtype, v.strides), out.heads, fl_attention_tools(kind),
                mask, outs[1]->data, a.queries < QUERIES ? a.queries : QUERIES,
-               fl_attention_pitch(a.keys, KEYS), a.queries <= FEW};
+               fl_attention_pitch(a.keys, KEYS), a.queries <= MAX_DOT_QUERIES};
     if (run_job(job) < 0)
         return -1;
     out.commit();

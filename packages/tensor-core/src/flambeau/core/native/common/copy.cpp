@@ -26,7 +26,7 @@ bool is_short(int dtype) {
 }
 
 /* The kind a copy passes through: large enough for both sides where one can be, and that of the
- * target where whole numbers become floats, which rounds them once. uint64 has its own value as a
+ * target where integers become floats, which rounds them once. uint64 has its own value as a
  * float only before it becomes int64. */
 int passage(int from, int to) {
     int k = fl_kind_of_dtype[from];
@@ -60,14 +60,15 @@ static int plain_kind(int dtype) {
 }
 
 /* Through contiguous memory of the kind, unless that is where the copy goes. */
-static void copy_few(const fl_strided &dst, int to, const fl_strided &src, int from, int kind,
+static void copy_small(const fl_strided &dst, int to, const fl_strided &src, int from, int kind,
                      int ndim, const int64_t *shape) {
-    alignas(64) char tile[FL_FEW * 16];
+    alignas(64) char tile[FL_SMALL_NUMEL * 16];
     fl_walk out(ndim, shape, dst.strides);
     bool direct = to == fl_dtype_of_kind[kind] && out.in_order();
-    fl_gather_few(direct ? dst.data : tile, kind, src.data, from, fl_walk(ndim, shape, src.strides));
+    fl_gather_small(direct ? dst.data : tile, kind, src.data, from,
+                    fl_walk(ndim, shape, src.strides));
     if (!direct)
-        fl_scatter_few(dst.data, to, tile, kind, out);
+        fl_scatter_small(dst.data, to, tile, kind, out);
 }
 
 /* Both sides contiguous and of one dtype: bytes. */
@@ -172,8 +173,8 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
     int64_t n = fl_numel_of(ndim, shape);
     if (n == 0)
         return;
-    if (n <= FL_FEW)
-        return copy_few(dst, to, src, from, kind, ndim, shape);
+    if (n <= FL_SMALL_NUMEL)
+        return copy_small(dst, to, src, from, kind, ndim, shape);
     if (same ? copy_repeated(dst, src, from, kind, ndim, shape)
              : convert_whole(dst, src, kind, ndim, shape))
         return;

@@ -1,9 +1,9 @@
-/* A few elements: so few that a plan costs more than the work. Operands are brought into C order
+/* Small tensors: a plan costs more than the work. Operands are brought into C order
  * in one pass over their memory. */
 #pragma once
 #include "dispatch/pointwise.h"
 
-static const int64_t FL_FEW = 256;
+static const int64_t FL_SMALL_NUMEL = 256;
 
 /* Strided memory with neighbouring dimensions merged where they step together; innermost first. */
 struct fl_walk {
@@ -51,7 +51,7 @@ struct fl_walk {
 };
 
 /* Strided memory of any dtype to contiguous memory of a kind, and back. */
-static inline void fl_gather_few(void *to, int kind, const char *from, int dtype,
+static inline void fl_gather_small(void *to, int kind, const char *from, int dtype,
                                  const fl_walk &walk) {
     fl_gather_fn gather = fl_moves->gather[dtype][kind];
     int64_t size = fl_itemsize(dtype), item = fl_kind_size[kind];
@@ -61,7 +61,7 @@ static inline void fl_gather_few(void *to, int kind, const char *from, int dtype
     });
 }
 
-static inline void fl_scatter_few(char *to, int dtype, const void *from, int kind,
+static inline void fl_scatter_small(char *to, int dtype, const void *from, int kind,
                                   const fl_walk &walk) {
     fl_scatter_fn scatter = fl_moves->scatter[kind][dtype];
     int64_t size = fl_itemsize(dtype), item = fl_kind_size[kind];

@@ -3,16 +3,22 @@
 
 namespace {
 
-const int64_t PIXELS = 768;     /* of a block, about, */
-const int64_t MANY = 8192;      /* when a pixel costs little, */
-const int64_t FEWEST = 256;     /* and at least, even when that makes few blocks */
-const int64_t SHARED = 8 << 20; /* bytes of strips worth gathering before multiplying, */
-const int64_t TOGETHER = 1 << 20;   /* and of those that are gathered at once, about */
-const int64_t CHANNELS = 256;   /* output channels of a block, at most, */
-const int64_t FEW = 28;         /* and at least when they are split for more blocks, */
-const int64_t SOME = 56;        /* or when each block has to gather for itself */
-const int64_t ENOUGH = 16;      /* blocks that keep all threads busy */
-const int64_t BALANCE = 2;      /* and as few, for every thread, when strips are gathered */
+/* Blocks: pixels about, where a pixel costs little, and at least, even when that makes few blocks.
+ * */
+const int64_t BLOCK_PIXELS = 768;
+const int64_t CHEAP_BLOCK_PIXELS = 8192;
+const int64_t MIN_BLOCK_PIXELS = 256;
+/* Output channels of a block: at most, at least when they are split for more blocks, and at least
+ * when each block gathers for itself. */
+const int64_t MAX_BLOCK_CHANNELS = 256;
+const int64_t MIN_SPLIT_CHANNELS = 28;
+const int64_t MIN_GATHERING_CHANNELS = 56;
+/* Strips that are gathered before multiplying, and those gathered at once, about. */
+const int64_t MAX_SHARED_BYTES = 8 << 20;
+const int64_t STRIP_BYTES = 1 << 20;
+/* Blocks that keep all threads busy; at least so many for each when strips are gathered. */
+const int64_t TARGET_BLOCKS = 16;
+const int64_t MIN_BLOCKS_PER_THREAD = 2;
 
 int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
 
@@ -31,14 +37,16 @@ struct Cut {
     int64_t image_parts, row_parts, channel_parts;
 };
 
-int64_t pixels_of_block(const fl_conv &p) { return p.c == 1 && p.o <= 4 ? MANY : PIXELS; }
+int64_t pixels_of_block(const fl_conv &p) {
+    return p.c == 1 && p.o <= 4 ? CHEAP_BLOCK_PIXELS : BLOCK_PIXELS;
+}
 
 /* Small images go together, so that packed weights serve many pixels. */
 int64_t images_of(const fl_conv &p, int64_t pixels) {
-    int64_t few = parts_of(FEWEST, pixels), many = pixels_of_block(p) / pixels;
-    int64_t spare = p.n * p.groups / ENOUGH;
-    int64_t images = many < spare ? many : spare;
-    images = images > few ? images : few;
+    int64_t least = parts_of(MIN_BLOCK_PIXELS, pixels), most = pixels_of_block(p) / pixels;
+    int64_t spare = p.n * p.groups / TARGET_BLOCKS;
+    int64_t images = most < spare ? most : spare;
+    images = images > least ? images : least;
     return images < p.n ? images : p.n;
 }
 
@@ -50,11 +58,12 @@ Cut cut_of(const fl_conv &p) {
     cut.row_parts = parts_of(p.oh, cut.rows);
     cut.images = cut.row_parts == 1 ? images_of(p, pixels) : 1;
     cut.image_parts = parts_of(p.n, cut.images);
-    cut.channel_parts = parts_of(p.o, CHANNELS);
+    cut.channel_parts = parts_of(p.o, MAX_BLOCK_CHANNELS);
     int64_t blocks = cut.image_parts * cut.row_parts * p.groups;
-    bool shared = p.n * p.groups * pixels * fl_conv_taps(p) <= SHARED / (int64_t)sizeof(double);
-    while (blocks * cut.channel_parts < ENOUGH &&
-           p.o / (cut.channel_parts + 1) >= (shared ? FEW : SOME))
+    int64_t gathered = p.n * p.groups * pixels * fl_conv_taps(p);
+    bool shared = gathered <= MAX_SHARED_BYTES / (int64_t)sizeof(double);
+    while (blocks * cut.channel_parts < TARGET_BLOCKS &&
+           p.o / (cut.channel_parts + 1) >= (shared ? MIN_SPLIT_CHANNELS : MIN_GATHERING_CHANNELS))
         cut.channel_parts++;
     cut.channels = parts_of(p.o, cut.channel_parts);
     cut.channel_parts = parts_of(p.o, cut.channels);
@@ -170,8 +179,8 @@ bool run_some_in_steps(const Job &job, char *strips, int64_t strips_bytes, int64
 /* As many pixel parts at once as keep all threads busy. */
 bool run_in_steps(const Job &job, int64_t strips_bytes) {
     int64_t all = job.pixel_parts();
-    int64_t busy = parts_of(BALANCE * fl_get_num_threads(), job.cut.channel_parts);
-    int64_t some = TOGETHER / strips_bytes > busy ? TOGETHER / strips_bytes : busy;
+    int64_t busy = parts_of(MIN_BLOCKS_PER_THREAD * fl_get_num_threads(), job.cut.channel_parts);
+    int64_t some = STRIP_BYTES / strips_bytes > busy ? STRIP_BYTES / strips_bytes : busy;
     some = parts_of(all, parts_of(all, some));
     Scratch strips((size_t)(strips_bytes * some));
     bool done = strips.ok();
@@ -186,7 +195,7 @@ bool run_job(const Job &job) {
     fl_conv_block whole = block_of(job.p, job.cut, job.at, 0);
     int64_t bytes = job.kernels->strips_bytes(&whole);
     bytes += -bytes & 63;
-    if (job.cut.channel_parts == 1 || bytes * job.pixel_parts() > SHARED)
+    if (job.cut.channel_parts == 1 || bytes * job.pixel_parts() > MAX_SHARED_BYTES)
         return run_at_once(job);
     return run_in_steps(job, bytes);
 }

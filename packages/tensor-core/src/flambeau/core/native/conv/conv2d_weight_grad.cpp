@@ -5,9 +5,9 @@ namespace {
 
 const int64_t TAPS = 144;           /* of a block, about: its sums and strips fit in L2 */
 const int64_t CHANNELS = 256;       /* output channels of a block, at most */
-const int64_t ENOUGH = 16;          /* blocks that keep all threads busy */
+const int64_t TARGET_BLOCKS = 16;   /* blocks that keep all threads busy */
 const int64_t PARTIAL = 4 << 20;    /* elements of partial sums, at most */
-const int64_t BALANCE = 2;          /* blocks for every thread, at least, when each has all images */
+const int64_t MIN_BLOCKS_PER_THREAD = 2;  /* when each block has all images */
 
 struct Job {
     fl_conv p;
@@ -32,7 +32,7 @@ void cut(Job *job) {
     job->o_parts = parts_of(p.o, CHANNELS);
     job->o = parts_of(p.o, job->o_parts);
     job->o_parts = parts_of(p.o, job->o);
-    int64_t wanted = parts_of(ENOUGH, job->blocks());
+    int64_t wanted = parts_of(TARGET_BLOCKS, job->blocks());
     int64_t most = PARTIAL / job->weight() + 1;
     wanted = wanted < most ? wanted : most;
     job->n = parts_of(p.n, wanted < p.n ? wanted : p.n);
@@ -129,7 +129,7 @@ int run_job(Job &job) {
     cut(&job);
     const fl_conv_dtype *kernels = fl_conv_kernels_of(job.dtype);
     int64_t work = job.c * job.o * job.n * job.p.y.size * job.p.x.size * fl_conv_pixels(job.p);
-    bool enough = job.blocks() >= BALANCE * fl_get_num_threads();
+    bool enough = job.blocks() >= MIN_BLOCKS_PER_THREAD * fl_get_num_threads();
     return enough || job.n_parts == 1 ? run_in_order(job, kernels, work)
                                       : run_at_once(job, kernels, work);
 }

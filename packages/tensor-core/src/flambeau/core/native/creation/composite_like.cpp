@@ -1,4 +1,4 @@
-/* New tensors of the shape, dtype and device of another: empty_like and its kin. */
+/* New tensors of the shape, dtype and device of another: empty_like and the like. */
 #include "common/compose.h"
 #include "common/args.h"
 

@@ -9,7 +9,7 @@ int fl_waiting_queues = 0;
 static int64_t least_elements = FL_GRAIN + 1;
 static const size_t MAX_CALLS = 256;            /* that wait at once */
 
-/* Calls of few elements have ways around the queue, which are closed as long as something waits. */
+/* Small calls have ways around the queue, which are closed as long as something waits. */
 void fl_deferral_configure(PyObject *planner, int64_t least) {
     Py_XINCREF(planner);
     Py_XSETREF(fl_deferral_planner, planner);

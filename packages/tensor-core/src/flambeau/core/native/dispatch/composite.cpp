@@ -106,7 +106,7 @@ int fl_compose_result(const fl_op *op, const fl_value *in, int n, fl_value *out,
     return status;
 }
 
-/* Found at the first call, kept for ever. */
+/* Found at the first call, kept forever. */
 static PyObject *composite_function(const fl_op *op) {
     if (FL_UNLIKELY(!op->reserved[1]))
         const_cast<fl_op *>(op)->reserved[1] = (uint64_t)(uintptr_t)fl_python.find_composite(op);

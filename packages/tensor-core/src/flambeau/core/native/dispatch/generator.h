@@ -27,7 +27,7 @@ fl_generator_state *fl_default_generator_state(void);
    reference to it passes to the thread, and that to the former one to the caller. */
 void *fl_exchange_own_generator(void *generator);
 
-/* Use the state of a Generator object, which must live for ever, from here on. */
+/* Use the state of a Generator object, which must live forever, from here on. */
 void fl_set_default_generator(void *generator);
 
 /* The state behind a Generator object; NULL means the default one. */

@@ -1,4 +1,4 @@
-/* The cache of Fourier plans: a few dozen lengths per type, the least recently used gives way.
+/* The cache of Fourier plans: a few dozen lengths per type, the least recently used is evicted.
  *
  * Plans in use are counted and never dropped; when every slot is in use, or a plan is larger
  * than the cache may become, the plan belongs to its caller alone. */

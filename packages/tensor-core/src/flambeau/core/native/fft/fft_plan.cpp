@@ -23,7 +23,7 @@ struct Root {
     double re, im;
 };
 
-/* e^(-2 pi i k / n), 0 <= k < n, from an angle of at most pi / 4: symmetric to the bit. */
+/* e^(-2 pi i k / n), 0 <= k < n, from an angle of at most pi / 4: symmetric bit for bit. */
 Root root(int64_t k, int64_t n) {
     const double pi = 3.14159265358979323846;
     int64_t eighth = (int64_t)((__int128)k * 8 / n);

@@ -205,7 +205,7 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
     int dim, kind = fl_kind_of_dtype[in[0].t->dtype];
     if (fl_dim_of(op, in, &dim) < 0)
         return -1;
-    if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), fl_dtype_of_kind[kind])) {
+    if (fl_names_small_share(outs[0], fl_most_named(in[0].t, index, dim), fl_dtype_of_kind[kind])) {
         In positions(index, FL_K_I64);
         if (fl_check_positions(op, positions, index, in[0].t, dim) < 0)
             return -1;

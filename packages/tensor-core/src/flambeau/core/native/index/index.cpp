@@ -173,7 +173,7 @@ int add_to_slices(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_
 int put_added(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shape &shape,
               int64_t *offsets) {
     int kind = fl_kind_of_dtype[out->dtype];
-    if (fl_names_few(out, fl_numel_of(shape.ndim, shape.shape), fl_dtype_of_kind[kind]))
+    if (fl_names_small_share(out, fl_numel_of(shape.ndim, shape.shape), fl_dtype_of_kind[kind]))
         return add_to_slices(op, in, out, shape, offsets);
     int64_t strides[FL_MAX_DIMS];
     fl_contiguous_strides(out->ndim, out->shape, strides);

@@ -60,7 +60,7 @@ extern "C" int fl_run_index_select(const fl_op *op, const fl_value *in, int,
         return -1;
     if (outs[0]->numel == 0)
         return 0;
-    if (fl_names_few(self, outs[0]->numel, self->dtype))
+    if (fl_names_small_share(self, outs[0]->numel, self->dtype))
         return fl_run_on_slices(op, in, self, dim, positions.as<int64_t>(), nullptr, outs);
     RawIn x(self, self->dtype);
     RawOut out(outs[0], self->dtype);
@@ -98,7 +98,7 @@ extern "C" int fl_run_index_add(const fl_op *op, const fl_value *in, int, fl_ten
     if (check_positions(op, positions, index, m.n, dim) < 0 || !source.ok())
         return -1;
     fl_start_from(outs[0], self);
-    if (fl_names_few(outs[0], in[3].t->numel, fl_dtype_of_kind[kind]))
+    if (fl_names_small_share(outs[0], in[3].t->numel, fl_dtype_of_kind[kind]))
         return fl_run_on_slices(op, in, outs[0], dim, positions.as<int64_t>(), nullptr, nullptr);
     Out out(outs[0], kind, true);
     if (!out.ok())

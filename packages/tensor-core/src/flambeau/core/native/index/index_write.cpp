@@ -77,7 +77,7 @@ int write(const fl_op *op, const fl_value *in, fl_tensor *out, bool negative, co
                              negative) < 0)
         return -1;
     if (out->data == self->data &&
-        fl_names_few(out, index->numel * m.outer * m.inner, out->dtype))
+        fl_names_small_share(out, index->numel * m.outer * m.inner, out->dtype))
         return fl_run_on_slices(op, in, out, dim, positions.as<int64_t>(), nullptr, nullptr);
     RawOut room(out, out->dtype);
     if (!room.ok())

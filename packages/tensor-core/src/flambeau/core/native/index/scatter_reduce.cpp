@@ -169,7 +169,7 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
     if (!from.ok() || fl_check_positions(op, positions, index, in[0].t, dim) < 0)
         return -1;
     fl_start_from(outs[0], in[0].t);
-    if (fl_names_few(outs[0], fl_most_named(in[0].t, index, dim), wanted))
+    if (fl_names_small_share(outs[0], fl_most_named(in[0].t, index, dim), wanted))
         return fl_run_on_slices(op, in, outs[0], dim, positions.as<int64_t>(), index->shape,
                                 nullptr);
     Out out(outs[0], kind, true);

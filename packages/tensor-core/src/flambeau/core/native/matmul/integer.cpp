@@ -1,4 +1,4 @@
-/* Operands of products of whole numbers, laid out as the kernels read them. */
+/* Operands of products of integers, laid out as the kernels read them. */
 #include "matmul/integer.h"
 #include "matmul/kernels/integer_product.h"
 

@@ -1,4 +1,4 @@
-/* Products of whole numbers, computed in the narrowest width that wraps as the dtype does. */
+/* Products of integers, computed in the narrowest width that wraps as the dtype does. */
 #pragma once
 #include "dispatch/core.h"
 
@@ -18,7 +18,7 @@ int fl_whole_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_whole
 void fl_whole_panels(int dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *panels,
                      const void *bias, void *c);
 
-/* A result as products of whole numbers write it: in place where its memory is like that. */
+/* A result as products of integers write it: in place where its memory is like that. */
 class WholeOut {
   public:
     explicit WholeOut(fl_tensor *t)

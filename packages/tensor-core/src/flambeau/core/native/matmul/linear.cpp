@@ -138,8 +138,9 @@ bool plain(const fl_tensor *input, const fl_tensor *weight, const fl_tensor *bia
            input_matrix(input, input->strides, r) && weight_matrix(weight, weight->strides, r);
 }
 
-/* A product of few elements, in whatever order they lie. */
-bool run_few(const Rows &r, const fl_tensor *input, const fl_tensor *weight, const fl_tensor *bias,
+/* A small product, in whatever order they lie. */
+bool run_small(const Rows &r, const fl_tensor *input, const fl_tensor *weight,
+               const fl_tensor *bias,
              const fl_tensor *out) {
     int dtype = input->dtype;
     fl_gemm_block g = {};
@@ -160,7 +161,7 @@ bool run_few(const Rows &r, const fl_tensor *input, const fl_tensor *weight, con
     g.alpha = 1;
     g.bias = bias ? bias->data : nullptr;
     g.bias_col = bias && bias->numel > 1 ? bias->strides[0] : 0;
-    return fl_gemm_few(dtype == FL_F64, &g);
+    return fl_gemm_small(dtype == FL_F64, &g);
 }
 
 int check_dtypes(const fl_op *op, const fl_tensor *input, const fl_tensor *weight,
@@ -220,7 +221,7 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
     if (c->numel == 0)
         return 0;
     Rows r = sizes(input, weight);
-    if (r.k > 0 && run_few(r, input, weight, bias, c))
+    if (r.k > 0 && run_small(r, input, weight, bias, c))
         return 0;
     if (r.k > 0 && plain(input, weight, bias, c, &r))
         return product(r, input->dtype, input->data, weight->data, bias ? bias->data : nullptr, 0,

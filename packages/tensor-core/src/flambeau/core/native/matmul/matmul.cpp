@@ -15,7 +15,7 @@ namespace {
 
 const int64_t SMALL_PRODUCT = 1 << 21;      /* multiplications that are worth threads inside */
 const int64_t CHUNK_PRODUCT = 1 << 18;      /* multiplications that one thread should get */
-const int64_t FEW_PRODUCTS = 16;            /* in a batch that is not worth threads */
+const int64_t MAX_SERIAL_PRODUCTS = 16;            /* in a batch that is not worth threads */
 
 fl_gemm_args gemm_args(const Product &p, char *c) {
     fl_gemm_args g = {};
@@ -45,8 +45,8 @@ fl_gemm_args gemm_args(const Product &p, char *c) {
 
 bool is_real_float(int dtype) { return dtype == FL_F32 || dtype == FL_F64; }
 
-/* A product of few elements, which needs no strides that BLAS knows. */
-bool run_few(const Product &p, const char *a, const char *b, char *c) {
+/* A small product, which needs no strides that BLAS knows. */
+bool run_small(const Product &p, const char *a, const char *b, char *c) {
     fl_gemm_block g = {};
     g.m = p.m;
     g.n = p.n;
@@ -61,7 +61,7 @@ bool run_few(const Product &p, const char *a, const char *b, char *c) {
     g.c_row = p.n;
     g.c_col = 1;
     g.alpha = 1;
-    return is_real_float(p.dtype) && fl_gemm_few(p.dtype == FL_F64, &g);
+    return is_real_float(p.dtype) && fl_gemm_small(p.dtype == FL_F64, &g);
 }
 
 int run_outer(const Product &p, char *c, int64_t outer) {
@@ -88,15 +88,15 @@ int run_outer(const Product &p, char *c, int64_t outer) {
     return error.result();
 }
 
-/* Few products of few elements. */
+/* A small batch of small products. */
 bool run_few_batched(const Product &p, char *c) {
-    if (p.nbatch > 1 || (p.nbatch == 1 && p.batch[0] > FEW_PRODUCTS))
+    if (p.nbatch > 1 || (p.nbatch == 1 && p.batch[0] > MAX_SERIAL_PRODUCTS))
         return false;
     int64_t count = p.nbatch ? p.batch[0] : 1, size = fl_itemsize(p.dtype);
     for (int64_t i = 0; i < count; i++) {
         const char *a = p.a.data + (p.nbatch ? i * p.a.batch[0] * size : 0);
         const char *b = p.b.data + (p.nbatch ? i * p.b.batch[0] * size : 0);
-        if (!run_few(p, a, b, c + i * p.m * p.n * size))
+        if (!run_small(p, a, b, c + i * p.m * p.n * size))
             return false;
     }
     return true;
@@ -225,7 +225,7 @@ bool plain_pair(const fl_tensor *a, const fl_tensor *b, const fl_tensor *c, Prod
 
 /* 1 where the product is done, 0 where its operands have to be copied first, -1 after an error. */
 int run_plain(Product *p, char *c) {
-    if (run_few(*p, p->a.data, p->b.data, c))
+    if (run_small(*p, p->a.data, p->b.data, c))
         return 1;
     if (!readable_a(p) || !readable_b(p))
         return 0;

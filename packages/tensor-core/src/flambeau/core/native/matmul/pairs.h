@@ -6,7 +6,7 @@
 #include "runtime/blas.h"
 #include <optional>
 
-/* Whether a product over `k` terms of a dtype goes by pairs; short sums are not worth it. */
+/* Whether a product over `k` terms of a dtype uses pairs; short sums are not worth it. */
 static inline bool fl_goes_by_pairs(const fl_tensor *a, const fl_tensor *b, int64_t k) {
     return a->dtype == FL_BF16 && b->dtype == FL_BF16 && k >= 16 && k % 2 == 0 && a->ndim > 1 &&
            b->ndim > 1 && fl_has_pairs();

@@ -233,11 +233,11 @@ bool try_flat(const Loop &L) {
     return true;
 }
 
-/* ---- few elements ---------------------------------------------------------------------------- */
+/* ---- small operands ---------------------------------------------------------------------------- */
 
 /* No plan: every operand is brought into the result's order, and the kernel called once. */
-void run_few(const Loop &L, int ndim, const int64_t *shape, int64_t n) {
-    alignas(64) char tiles[FL_PW_MAX_IN + FL_PW_MAX_OUT][FL_FEW * 16];
+void run_small(const Loop &L, int ndim, const int64_t *shape, int64_t n) {
+    alignas(64) char tiles[FL_PW_MAX_IN + FL_PW_MAX_OUT][FL_SMALL_NUMEL * 16];
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
@@ -245,13 +245,13 @@ void run_few(const Loop &L, int ndim, const int64_t *shape, int64_t n) {
         bool direct = !converts(o) && walk.in_order();
         ptr[k] = direct ? o.data : tiles[k];
         if (!direct && k < L.n_in)
-            fl_gather_few(tiles[k], o.kind, o.data, o.dtype, walk);
+            fl_gather_small(tiles[k], o.kind, o.data, o.dtype, walk);
     }
     L.fn(L.code, ptr, ptr + L.n_in, L.scalars, n);
     for (int k = L.n_in; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
         if (ptr[k] != o.data)
-            fl_scatter_few(o.data, o.dtype, tiles[k], o.kind, fl_walk(ndim, shape, o.strides));
+            fl_scatter_small(o.data, o.dtype, tiles[k], o.kind, fl_walk(ndim, shape, o.strides));
     }
 }
 
@@ -271,8 +271,8 @@ void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_
     L.n_in = n_in;
     L.n_all = n_in + n_out;
     L.ops = ops;
-    if (n <= FL_FEW) {
-        run_few(L, ndim, shape, n);
+    if (n <= FL_SMALL_NUMEL) {
+        run_small(L, ndim, shape, n);
         return;
     }
     simplify(L, ndim, shape);

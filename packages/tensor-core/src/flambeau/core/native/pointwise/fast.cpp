@@ -1,5 +1,5 @@
-/* The short way of pointwise operators: contiguous CPU operands of one shape and dtype, and
- * numbers. A few elements of other kinds go through fl_call_few, everything else through
+/* The fast path of pointwise operators: contiguous CPU operands of one shape and dtype, and
+ * numbers. Small operands of other kinds go through fl_call_small, everything else through
  * fl_call_generic. */
 #include "dispatch/captures.h"
 #include "deferral/deferral.h"
@@ -145,7 +145,7 @@ int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out)
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     const fl_tensor *model = pw->n_out == 1 && pw->writes[0] == 255 ? agree(pw, in) : nullptr;
     if (!model)
-        return fl_call_few(op, in, n, out);
+        return fl_call_small(op, in, n, out);
     int dtype = model->dtype;
     int kind = fl_kind_of_dtype[dtype];
     if (count_numbers(pw, in) > 2 || !fl_pw_direct(op, pw, in, dtype))

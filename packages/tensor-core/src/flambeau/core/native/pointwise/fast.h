@@ -1,4 +1,4 @@
-/* What the short ways of pointwise operators share. */
+/* What the fast paths of pointwise operators share. */
 #pragma once
 #include "dispatch/pointwise.h"
 
@@ -6,5 +6,5 @@
 bool fl_pw_direct(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype);
 /* n times a number, as elements of a kind. */
 void fl_pw_fill_number(const fl_value &v, int kind, void *tile, int64_t n);
-/* A few elements that are strided, broadcast or of several dtypes. */
-int fl_call_few(const fl_op *op, const fl_value *in, int n, fl_value *out);
+/* Small operands that are strided, broadcast or of several dtypes. */
+int fl_call_small(const fl_op *op, const fl_value *in, int n, fl_value *out);

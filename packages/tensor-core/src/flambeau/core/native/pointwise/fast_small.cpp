@@ -1,4 +1,4 @@
-/* The short way of pointwise operators on a few elements that are strided, broadcast or of several
+/* The fast path of pointwise operators on small operands that are strided, broadcast or of several
  * dtypes: operands are brought into the result's order on the stack, and the kernel called once.
  * Only where the result lies in C order; everything else goes through fl_call_generic. */
 #include "pointwise/fast.h"
@@ -19,7 +19,7 @@ const fl_tensor *largest(const fl_pointwise *pw, const fl_value *in) {
         if (!model || t->ndim > model->ndim || (t->ndim == model->ndim && t->numel > model->numel))
             model = t;
     }
-    return model && model->numel <= FL_FEW && model->numel > 0 ? model : nullptr;
+    return model && model->numel <= FL_SMALL_NUMEL && model->numel > 0 ? model : nullptr;
 }
 
 /* Strides over the dimensions of the model; false when t does not broadcast to it. */
@@ -56,7 +56,7 @@ int direct_dtype(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
 
 }  // namespace
 
-int fl_call_few(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+int fl_call_small(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     const fl_tensor *model = out[0].tag == FL_NONE ? largest(pw, in) : nullptr;
     if (!model || pw->n_out != 1 || pw->writes[0] != 255)
@@ -66,7 +66,7 @@ int fl_call_few(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (dtype == FL_NO_DTYPE || fl_pw_memory_order(pw, in, model->ndim, model->shape, order))
         return fl_call_generic(op, in, n, out);
     int kind = fl_kind_of_dtype[dtype];
-    alignas(64) char tiles[FL_PW_MAX_IN][FL_FEW * 16];
+    alignas(64) char tiles[FL_PW_MAX_IN][FL_SMALL_NUMEL * 16];
     const void *ptr[FL_PW_MAX_IN];
     for (int k = 0; k < pw->n_in; k++) {
         const fl_value &v = in[pw->operand[k]];
@@ -83,7 +83,7 @@ int fl_call_few(const fl_op *op, const fl_value *in, int n, fl_value *out) {
             has_shape(v.t, model))
             ptr[k] = v.t->data;
         else
-            fl_gather_few(tiles[k], own, v.t->data, v.t->dtype,
+            fl_gather_small(tiles[k], own, v.t->data, v.t->dtype,
                           fl_walk(model->ndim, model->shape, strides));
     }
     fl_tensor *result = fl_tensor_empty(fl_dtype_of_kind[pw->result_kind[kind]], 0, model->ndim,

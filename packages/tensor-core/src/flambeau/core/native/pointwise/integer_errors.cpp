@@ -139,7 +139,7 @@ int dtype_of_whole(const fl_value *in, int n) {
     return dtype;
 }
 
-/* Whole numbers from parameter `first` on would become others in the dtype of the tensors. */
+/* Integers from parameter `first` on would become others in the dtype of the tensors. */
 int check_numbers(const fl_op *op, const fl_value *in, int n, int first) {
     for (int i = first; i < n; i++) {
         if (in[i].tag != FL_INT || (in[i].i >= INT8_MIN && in[i].i <= INT8_MAX))
@@ -160,7 +160,8 @@ int negative_power(const fl_op *op, const fl_value *in) {
                     fl_op_title(op), fl_dtype_name(in[0].t->dtype), exponent, exponent);
 }
 
-/* Powers that have no answer: fractions of integers, and bools but for a tensor ** True or False. */
+/* Powers that have no answer: fractions of integers, and bools but for a tensor ** True or False.
+ * */
 int check_power(const fl_op *op, const fl_value *in) {
     const fl_value &base = in[0], &exponent = in[1];
     if (exponent.tag == FL_INT && exponent.i < 0 && base.tag == FL_TENSOR && is_whole(base))

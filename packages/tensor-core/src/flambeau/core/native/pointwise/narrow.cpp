@@ -160,7 +160,7 @@ bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *ou
     return true;
 }
 
-/* Whole numbers divided by a number; int64 too. */
+/* Integers divided by a number; int64 too. */
 bool run_division(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
     const fl_value &by = in[pw->operand[1]];
     int column = dtype == FL_I64 ? (int)FL_NARROW_DTYPES : column_of(dtype);

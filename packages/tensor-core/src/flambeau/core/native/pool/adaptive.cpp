@@ -123,7 +123,7 @@ template <class T> void spread(const Job &job, const T *grad, T *out) {
 
 /* The first of equal maxima; the last NaN is greater than all. */
 template <class T>
-void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *position) {
+void argmax_of_small(const T *x, Span s, int64_t step, T *value, int64_t *position) {
     T best = x[s.begin * step];
     int64_t at = s.begin;
     for (int64_t k = s.begin + 1; k < s.end; k++) {
@@ -140,10 +140,10 @@ void best_of_few(const T *x, Span s, int64_t step, T *value, int64_t *position) 
 template <class T>
 void best_of_line(const T *x, Span s, int kind, T *value, int64_t *position) {
     if (s.end - s.begin < SHORT)
-        return best_of_few(x, s, 1, value, position);
+        return argmax_of_small(x, s, 1, value, position);
     bests->row[0][kind](x + s.begin, s.end - s.begin, value, position);
     if (*value != *value)
-        return best_of_few(x, s, 1, value, position);
+        return argmax_of_small(x, s, 1, value, position);
     *position += s.begin;
 }
 
@@ -161,7 +161,7 @@ template <class T> void best(const Job &job, int kind, const T *x, T *values, in
         for (int64_t j = 0; j < inner; j++) {
             position[j] += s.begin;
             if (value[j] != value[j])
-                best_of_few(from + j, s, inner, value + j, position + j);
+                argmax_of_small(from + j, s, inner, value + j, position + j);
         }
     });
 }

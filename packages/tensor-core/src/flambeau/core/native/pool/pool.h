@@ -23,10 +23,10 @@ int64_t fl_pool_band(const fl_pool &p);
 /* Call body(plane, first row, end row, scratch) for all bands of all planes; false when memory
  * ran out (the error is stored). */
 template <class T, class Body> bool fl_pool_bands(const fl_pool_call &c, const Body &body) {
-    const bool few = c.p.few && c.p.x.size < 4;    /* wider means take scratch */
-    int64_t rows = few ? c.p.oh : fl_pool_band(c.p), bands = few ? 1 : (c.p.oh - 1) / rows + 1;
+    const bool small = c.p.small && c.p.x.size < 4;    /* wider means take scratch */
+    int64_t rows = small ? c.p.oh : fl_pool_band(c.p), bands = small ? 1 : (c.p.oh - 1) / rows + 1;
     double work = (double)(rows * c.p.ow) * (double)c.p.y.size * (double)c.p.x.size + 1;
-    const int64_t elements = few ? 0 : FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, rows);
+    const int64_t elements = small ? 0 : FL_PICK(fl_pool_kernels)->scratch_elements(&c.p, rows);
     size_t bytes = fl_bytes(elements, sizeof(T));
     bool failed = false;
     fl_parallel(c.planes * bands, (int64_t)((1 << 17) / work) + 1, [&](int64_t begin, int64_t end) {

@@ -73,7 +73,7 @@ int fl_pool_read(const fl_op *op, const fl_value *in, int at, const int64_t dila
     memcpy(c->shape, input, sizeof(int64_t) * (size_t)(nd - 2));
     c->shape[nd - 2] = c->p.oh;
     c->shape[nd - 1] = c->p.ow;
-    c->p.few = meets_few_taps(c->p, c->planes);
+    c->p.small = meets_few_taps(c->p, c->planes);
     return 0;
 }
 

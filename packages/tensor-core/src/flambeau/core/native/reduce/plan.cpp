@@ -116,9 +116,9 @@ FoldInput::FoldInput(const fl_tensor *t, int kind, uint64_t mask)
     : source_(fl_fold_source_of(t, kind, mask)) {
     int dtype = fl_dtype_of_kind[kind];
     bool in_order = (t->flags & FL_CONTIGUOUS) && t->dtype == dtype;
-    if (in_order || t->numel > FL_FEW || t->numel == 0)
+    if (in_order || t->numel > FL_SMALL_NUMEL || t->numel == 0)
         return;
-    fl_gather_few(room_, kind, t->data, t->dtype, fl_walk(t->ndim, t->shape, t->strides));
+    fl_gather_small(room_, kind, t->data, t->dtype, fl_walk(t->ndim, t->shape, t->strides));
     source_.data = room_;
     source_.dtype = dtype;
     fl_contiguous_strides(t->ndim, t->shape, source_.strides);

@@ -268,9 +268,9 @@ const void *small_source(const fl_value *in, const fl_tensor *out, int kind, cha
         return nullptr;
     if ((self->flags & FL_CONTIGUOUS) && self->dtype == fl_dtype_of_kind[kind])
         return self->data;
-    if (self->numel > FL_FEW || self->numel == 0)
+    if (self->numel > FL_SMALL_NUMEL || self->numel == 0)
         return nullptr;
-    fl_gather_few(room, kind, self->data, self->dtype,
+    fl_gather_small(room, kind, self->data, self->dtype,
                   fl_walk(self->ndim, self->shape, self->strides));
     return room;
 }
@@ -283,7 +283,7 @@ int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;
     int reduction = fl_reduction_of(op), fold = fold_of_reduction(reduction);
     int kind = kind_of(reduction, self, in);
-    alignas(64) char room[FL_FEW * 8];
+    alignas(64) char room[FL_SMALL_NUMEL * 8];
     if (const void *all = small_source(in, out, kind, room)) {
         kernels->row[fold][kind](all, self->numel, out->data);
         if (reduction == FL_RED_MEAN)

@@ -21,7 +21,8 @@ struct fl_fold_source {
 
     fl_fold_source() {}
     fl_fold_source(const fl_fold_source &other) { *this = other; }
-    /* Only the dimensions there are: all that there may be take longer than to fold a few numbers. */
+    /* Only the dimensions there are: all that there may be take longer than to fold a few numbers.
+     * */
     fl_fold_source &operator=(const fl_fold_source &other) {
         data = other.data;
         dtype = other.dtype;
@@ -35,7 +36,7 @@ struct fl_fold_source {
 };
 fl_fold_source fl_fold_source_of(const fl_tensor *t, int kind, uint64_t mask);
 
-/* A tensor as a fold takes it: where it lies, or, of few elements that lie out of order or are to
+/* A tensor as a fold takes it: where it lies, or, of small tensors that lie out of order or are to
  * be converted, a copy in order: to plan a walk over them takes longer than to fold them. */
 class FoldInput {
   public:
@@ -44,7 +45,7 @@ class FoldInput {
     FoldInput(const FoldInput &) = delete;
   private:
     fl_fold_source source_;
-    alignas(64) char room_[FL_FEW * 16];
+    alignas(64) char room_[FL_SMALL_NUMEL * 16];
 };
 
 /* What kernels see: outer x n x inner elements, the n folded. Either inner is 1 and the n lie

@@ -3,7 +3,7 @@
 #pragma once
 #include "common/args.h"
 
-/* The dtype of running sums and products: the one asked for, or int64 for whole numbers. */
+/* The dtype of running sums and products: the one asked for, or int64 for integers. */
 static inline int fl_scan_dtype(const fl_tensor *self, const fl_value &dtype) {
     if (dtype.tag == FL_DTYPE)
         return (int)dtype.i;

@@ -39,8 +39,8 @@ const double SHARED_PANELS_WORK = 2.5e8;
 const int64_t SHARED_TRANSPOSE = 1 << 17;
 const int64_t PANEL_GRAIN = 64;
 
-/* Multiplications up to which a product is of few elements. */
-const int64_t FEW_PRODUCT = 4096;
+/* Multiplications up to which a product is small. */
+const int64_t MAX_SMALL_MULTIPLICATIONS = 4096;
 
 /* Tiles that keep their part of A in the L2 cache. */
 const int64_t TALLEST_TILE = 378;
@@ -226,21 +226,22 @@ class OwnJob {
     std::atomic<bool> out_of_memory{false};
 };
 
-bool is_few(const fl_gemm_block &g) {
-    return !g.dot && g.k <= FL_GEMM_FEW_TERMS && g.m <= FEW_PRODUCT && g.n <= FEW_PRODUCT &&
-           g.m * g.n * g.k <= FEW_PRODUCT;
+bool is_small(const fl_gemm_block &g) {
+    return !g.dot && g.k <= FL_GEMM_SMALL_TERMS && g.m <= MAX_SMALL_MULTIPLICATIONS &&
+           g.n <= MAX_SMALL_MULTIPLICATIONS &&
+           g.m * g.n * g.k <= MAX_SMALL_MULTIPLICATIONS;
 }
 
 /* Few elements, of one product or of several behind each other. */
-bool run_few(const fl_gemm_args &g, const fl_gemm_dtype &kernels, fl_gemm_block *block,
+bool run_small(const fl_gemm_args &g, const fl_gemm_dtype &kernels, fl_gemm_block *block,
              bool swapped) {
-    if (!is_few(*block) || g.batch > FEW_PRODUCT / (g.m * g.n * (g.k + 1)) + 1)
+    if (!is_small(*block) || g.batch > MAX_SMALL_MULTIPLICATIONS / (g.m * g.n * (g.k + 1)) + 1)
         return false;
     int64_t itemsize = fl_itemsize(g.dtype);
     int64_t a = (swapped ? g.stride_b : g.stride_a) * itemsize;
     int64_t b = (swapped ? g.stride_a : g.stride_b) * itemsize;
     for (int64_t i = 0; i < g.batch; i++) {
-        kernels.few(block);
+        kernels.small(block);
         block->a = static_cast<const char *>(block->a) + a;
         block->b = static_cast<const char *>(block->b) + b;
         block->c = static_cast<char *>(block->c) + g.stride_c * itemsize;
@@ -260,14 +261,14 @@ int fl_has_pairs(void) {
 #endif
 }
 
-bool fl_gemm_few(bool wide, fl_gemm_block *g) {
-    if (g->m > FEW_PRODUCT || g->n > FEW_PRODUCT)
+bool fl_gemm_small(bool wide, fl_gemm_block *g) {
+    if (g->m > MAX_SMALL_MULTIPLICATIONS || g->n > MAX_SMALL_MULTIPLICATIONS)
         return false;
     const fl_gemm_kernels *level = FL_PICK(fl_gemm_kernels);
     choose_form(*g);
-    if (!is_few(*g))
+    if (!is_small(*g))
         return false;
-    (wide ? level->f64 : level->f32).few(g);
+    (wide ? level->f64 : level->f32).small(g);
     return true;
 }
 
@@ -277,7 +278,7 @@ int fl_gemm_own(const fl_gemm_args &g) {
                                    : fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
     fl_gemm_block whole = block_of(g);
     bool swapped = choose_form(whole);
-    if (run_few(g, kernels, &whole, swapped))
+    if (run_small(g, kernels, &whole, swapped))
         return 0;
     double work = work_of(g);
     Grid grid = choose_grid(whole, kernels, tasks_wanted(work, g.batch));

@@ -13,7 +13,7 @@ namespace {
 
 const fl_select_kernels *const kernels = FL_PICK(fl_select_kernels);
 
-const int64_t FEW = 128;
+const int64_t MAX_LIST_LENGTH = 128;    /* the greatest k that a sorted list serves */
 
 struct Job {
     int kind;
@@ -34,7 +34,7 @@ void insert(fl_keyed *list, int64_t count, const fl_keyed &item) {
 }
 
 template <class T> void scan_line(const Job &j, const T *x, T *values, int64_t *positions) {
-    fl_keyed list[FEW + 1];
+    fl_keyed list[MAX_LIST_LENGTH + 1];
     for (int64_t i = 0; i < j.k; i++)
         insert(list, i, rank_of(j, x, i));
     fl_next_fn next = kernels->next[j.largest ? 0 : 1][j.kind];
@@ -73,7 +73,7 @@ void sort_any(const Job &j, const char *x, char *room, char *values, int64_t *po
 }
 
 size_t room_for(const Job &j) {
-    if (j.k <= FEW)
+    if (j.k <= MAX_LIST_LENGTH)
         return 8;
     return fl_sort_room(j.kind, j.n) + (size_t)(j.n * fl_kind_size[j.kind] + 8) + (size_t)j.n * 8;
 }
@@ -91,7 +91,7 @@ int run_lines(const fl_op *op, const Job &j, int64_t lines, const char *x, char 
         for (int64_t i = b; i < e; i++) {
             const char *from = x + i * j.n * size;
             char *to = values + i * j.k * size;
-            if (j.k <= FEW)
+            if (j.k <= MAX_LIST_LENGTH)
                 scan_any(j, from, to, positions + i * j.k);
             else
                 sort_any(j, from, room.as<char>(), to, positions + i * j.k);

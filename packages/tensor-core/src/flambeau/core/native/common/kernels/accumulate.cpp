@@ -15,7 +15,7 @@ template <class T> void add(void *to, const void *from, int64_t n, double scale)
             out[i] += (T)scale * x[i];
 }
 
-/* Whole numbers wrap, so a negative factor passes through int64. */
+/* Integers wrap, so a negative factor passes through int64. */
 void add_whole(void *to, const void *from, int64_t n, double scale) {
     uint64_t *out = (uint64_t *)to;
     const uint64_t *x = (const uint64_t *)from;

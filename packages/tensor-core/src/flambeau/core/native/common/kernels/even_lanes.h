@@ -20,7 +20,7 @@ struct TakeEvenLanes {
     template <class T> static void run(T *out, const T *in, int64_t n, int64_t room) {
         const int64_t L = Lanes<T>::COUNT;
         if (n <= L)
-            return run_few(out, in, n);
+            return run_small(out, in, n);
         int64_t j = 0;
         for (; j + L <= n && 2 * (j + L) <= room; j += L)
             store(out + j, second_lanes<0, T>(load(in + 2 * j), load(in + 2 * j + L)));
@@ -31,7 +31,7 @@ struct TakeEvenLanes {
     }
 
   private:
-    template <class T> static void run_few(T *out, const T *in, int64_t n) {
+    template <class T> static void run_small(T *out, const T *in, int64_t n) {
         const int64_t L = Lanes<T>::COUNT, read = 2 * n - 1, more = read > L ? read - L : 0;
         if (n > 0)
             store_part(out, second_lanes<0, T>(load_part(in, read - more), load_part(in + L, more)),

@@ -1,7 +1,7 @@
 /* 64 bytes of numbers as one value: 16 floats or 8 doubles at every ISA level.
  *
  * The lanes are virtual: one AVX-512 register, two of AVX2 or four of SSE hold them. Because the
- * count is fixed, sums associate the same way everywhere and agree to the bit. */
+ * count is fixed, sums associate the same way everywhere and agree bit for bit. */
 #pragma once
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* exp of whole registers, step by step as in the formula language's `exp`, so that softmax and
- * exp() agree to the bit on processors that have FMA. Denormals, infinities and NaN come out
+ * exp() agree bit for bit on processors that have FMA. Denormals, infinities and NaN come out
  * right; within 1 ulp. */
 #pragma once
 #include "common/kernels/lanes.h"

@@ -28,12 +28,12 @@ typedef struct fl_gemm_block {
                                    and a_col, and no fewer rows */
 } fl_gemm_block;
 
-enum { FL_GEMM_FEW_TERMS = 64 };        /* the longest sums of `few` */
+enum { FL_GEMM_SMALL_TERMS = 64 };        /* the longest sums of `small` */
 
 /* The kernels of one dtype. */
 typedef struct fl_gemm_dtype {
     void (*block)(const fl_gemm_block *);
-    void (*few)(const fl_gemm_block *);     /* the same for few elements, without scratch */
+    void (*small)(const fl_gemm_block *);     /* the same for small elements, without scratch */
     int64_t (*scratch_bytes)(const fl_gemm_block *);
     /* Fill `panels` with these rows of A: slabs of m rows of panel_stride elements each. */
     void (*pack_a)(const fl_gemm_block *, int64_t first_row, int64_t end_row);
@@ -48,9 +48,9 @@ typedef struct fl_gemm_kernels {
     fl_gemm_dtype f32, f64;
 } fl_gemm_kernels;
 
-/* Do a product of few elements, of float64 where `wide` and else of float32, whatever its strides;
+/* Do a small product, of float64 where `wide` and else of float32, whatever its strides;
  * false where there are more, and then the block is of no more use. The sizes must not be 0. */
-bool fl_gemm_few(bool wide, fl_gemm_block *g);
+bool fl_gemm_small(bool wide, fl_gemm_block *g);
 
 /* Products of bfloat16 with float32 for C: k, strides and pointers of A and B count pairs of
  * neighbours along k. */

@@ -237,7 +237,7 @@ template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
 }
 
 template <class T> constexpr fl_gemm_dtype table() {
-    return {block<T>, few<T>,       scratch_bytes<T>, pack_a<T>,
+    return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>,
             SLAB,     PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(),
             panel_rows<T>(),        strip_cols_of<T>};
 }

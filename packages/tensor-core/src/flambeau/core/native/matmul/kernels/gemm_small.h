@@ -1,4 +1,4 @@
-/* Products of few elements, which would be over before panels are laid out: a strip of B is packed
+/* Small products, which would be over before panels are laid out: a strip of B is packed
  * on the stack, A is read where it lies. Every sum is taken in the order of the larger products. */
 #pragma once
 #include "matmul/kernels/gemm.h"
@@ -17,10 +17,10 @@ inline Vector<T> few_sums(const T *a, int64_t a_col, const T *strip, int64_t k) 
     return sum;
 }
 
-template <class T> void few(const fl_gemm_block *g) {
+template <class T> void small(const fl_gemm_block *g) {
     const int L = Lanes<T>::COUNT;
     const Finish<T> finish(*g, true, true);
-    T strip[FL_GEMM_FEW_TERMS * L], sums[L];
+    T strip[FL_GEMM_SMALL_TERMS * L], sums[L];
     for (int64_t j = 0; j < g->n; j += L) {
         int64_t cols = g->n - j < L ? g->n - j : L;
         pack(strip, L, static_cast<const T *>(g->b) + j * g->b_col, g->b_row, g->b_col, g->k, cols);

@@ -1,4 +1,4 @@
-/* Products of whole numbers: tiles of four rows by two sets of lanes are summed in registers. */
+/* Products of integers: tiles of four rows by two sets of lanes are summed in registers. */
 #include "matmul/kernels/integer_product.h"
 #include "common/kernels/lanes.h"
 

@@ -1,4 +1,4 @@
-/* Products of matrices of whole numbers, which wrap. */
+/* Products of matrices of integers, which wrap. */
 #pragma once
 #include "common/kernels/level.h"
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Quotients of whole numbers, see divide.h. The quotient of floats is exact enough: it can only
- * round up to a whole number that it does not reach where the dividend needs all bits of the
+/* Quotients of integers, see divide.h. The quotient of floats is exact enough: it can only
+ * round up to an integer that it does not reach where the dividend needs all bits of the
  * fraction, and processors divide floats several at a time. */
 #include "pointwise/kernels/divide.h"
 

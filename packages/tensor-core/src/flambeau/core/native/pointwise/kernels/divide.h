@@ -1,4 +1,4 @@
-/* Whole numbers divided by one number, rounded towards minus infinity. */
+/* Integers divided by one number, rounded towards minus infinity. */
 #pragma once
 #include "common/kernels/level.h"
 #include <stdint.h>

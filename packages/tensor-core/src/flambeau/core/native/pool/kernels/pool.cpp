@@ -173,7 +173,7 @@ inline void max_pool_in_place(const fl_pool &p, const T *plane, int64_t begin, i
 }
 
 template <class T>
-void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
+void max_small(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
              int64_t *indices) {
     int64_t unwanted;
     for (int64_t oy = begin; oy < end; oy++)
@@ -186,8 +186,8 @@ void max_few(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *va
 template <class T>
 void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, void *values,
               int64_t *indices, void *scratch) {
-    if (p->few)
-        return max_few(*p, (const T *)plane, begin, end, (T *)values, indices);
+    if (p->small)
+        return max_small(*p, (const T *)plane, begin, end, (T *)values, indices);
     if (!indices && reads_in_place(*p, FL_REGISTER / sizeof(T)))
         return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
     PhaseRows rows = band(*p, begin, end - begin);
@@ -290,7 +290,7 @@ inline T sum_one(const fl_pool &p, const T *plane, int64_t oy, int64_t ox) {
 }
 
 template <class T>
-void avg_few(const fl_pool &p, const fl_average &by, const T *plane, int64_t begin, int64_t end,
+void avg_small(const fl_pool &p, const fl_average &by, const T *plane, int64_t begin, int64_t end,
              T *out) {
     const bool all = by.include_padding != 0;
     for (int64_t oy = begin; oy < end; oy++) {
@@ -305,8 +305,8 @@ void avg_few(const fl_pool &p, const fl_average &by, const T *plane, int64_t beg
 template <class T>
 void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t begin,
               int64_t end, void *out, void *scratch) {
-    if (p->few && !wide_apart(*p))
-        return avg_few(*p, *by, (const T *)plane, begin, end, (T *)out);
+    if (p->small && !wide_apart(*p))
+        return avg_small(*p, *by, (const T *)plane, begin, end, (T *)out);
     PhaseRows rows = band(*p, begin, end - begin);
     T *widths = (T *)scratch, *split = widths + p->ow;
     column_divisors(*p, *by, widths);

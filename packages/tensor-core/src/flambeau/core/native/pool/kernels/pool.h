@@ -6,7 +6,7 @@
 struct fl_pool {
     int64_t h, w, oh, ow;
     fl_window y, x;
-    bool few;       /* taps in all planes: splitting rows would take longer than to meet each tap */
+    bool small;     /* taps in all planes: splitting rows would take longer than to meet each tap */
 };
 
 /* What an average is divided by: `fixed` when it is not 0, else the window's area. */

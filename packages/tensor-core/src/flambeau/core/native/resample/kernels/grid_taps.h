@@ -57,7 +57,7 @@ template <class T> void clip(int64_t n, int64_t size, Line<T> *c) {
     }
 }
 
-/* Positions that no whole number of 32 bits names are outside of every input. */
+/* Positions that no integer of 32 bits names are outside of every input. */
 template <class T> void limit(int64_t n, Line<T> *c) {
     const T most = (T)1073741824;
     for (int64_t i = 0; i < n; i++) {
