@@ -368,3 +368,14 @@ class TestMaskedWritesToViews:
         y[1:3].masked_fill_(flambeau.tensor([True, False]), value.sum())
         (y * y).sum().backward()
         assert value.grad.tolist() == [6]
+
+
+def test_a_product_added_in_place_saves_what_its_target_held():
+    grads = []
+    for in_place in (False, True):
+        x = flambeau.tensor([[1.0, 2.0], [3.0, -1.0]], requires_grad=True)
+        y = x * 2
+        y = y.addmm_(y, y, beta=0.5) if in_place else y.addmm(y, y, beta=0.5)
+        (y * y).sum().backward()
+        grads.append(x.grad.tolist())
+    assert grads[0] == grads[1]

@@ -78,6 +78,15 @@ GOLDEN = [
      "transform of complex numbers"),
     (lambda: fft.fft(X.bfloat16()), RuntimeError,
      "fft(): Unsupported dtype bfloat16; write x.float() first"),
+    # ---- shapes and products
+    (lambda: M.unflatten(1, ()), RuntimeError,
+     "unflatten(): sizes are 0; they must be 1 or more, and the result can have 32 dimensions at "
+     "most"),
+    (lambda: flambeau.cross(L, L, dim=3), IndexError,
+     "cross(): Dimension out of range (expected to be in range of [-3, 2], but got 3)"),
+    (lambda: flambeau.addmm(X, X, M), RuntimeError,
+     "addmm(): argument 'mat1' must be a matrix (2 dimensions), got shape [3]; use matmul for "
+     "other shapes"),
     # ---- linear algebra
     (lambda: linalg.solve(flambeau.zeros(2, 2), flambeau.ones(2)), linalg.LinAlgError,
      "linalg.solve: The diagonal element 1 is zero, the inversion could not be completed "
