@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from flambeau.autograd.transforms.batching import batch_way
 from flambeau.autograd.transforms.forward import forward_way
 from flambeau.core.opdefs import OPDEFS
+from flambeau.core.opdefs.opdef import BATCHING, JVP
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -16,7 +17,8 @@ HEADING = "Operators under the transforms"
 INTRODUCTION = """\
 How operators get tangents in forward mode, and how they run under ``vmap``. Operators that are
 made of others are left out: they do what their parts do. ``gradient`` differentiates the operator's
-gradient, ``loop`` runs sample by sample; :doc:`/design/transforms` explains the other words.
+gradient, ``loop`` runs sample by sample; the words are explained below the table, and in
+:doc:`/design/transforms`.
 """
 
 
@@ -28,6 +30,9 @@ def page() -> str:
         if opdef.category != "composite":
             lines += [f"   * - ``{opdef.key}``", f"     - {forward_way(opdef.key)}",
                       f"     - {batch_way(opdef.key)}"]
+    for title, words in (("Tangents", JVP), ("Batches", BATCHING)):
+        lines += ["", title, "-" * len(title), ""]
+        lines += [f"- ``{word}``: {meaning}" for word, meaning in words.items()]
     return "\n".join(lines) + "\n"
 
 

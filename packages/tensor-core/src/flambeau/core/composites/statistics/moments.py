@@ -207,8 +207,10 @@ def _quantile_argument(what, x, q):
         if q.ndim > 1:
             raise RuntimeError(f"{what}(): q must be a scalar or 1D tensor, got shape "
                                f"{list(q.shape)}")
-        # Not read, for it may be traced: no element is found at the rank of what is outside.
         inside = _op["logical_and"](_op["ge"](q, 0), _op["le"](q, 1))
+        if _core.may_read(q) and not _op["all"](inside).item():
+            raise RuntimeError(f"{what}(): q values must be in the range [0, 1], got {q}")
+        # Where it is traced, no element is found at the rank of what is outside.
         return _op["where"](inside, q, float("nan"))
     if not 0 <= q <= 1:
         raise RuntimeError(f"{what}(): q must be in the range [0, 1] but got {q}")
