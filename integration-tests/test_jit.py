@@ -7,6 +7,15 @@ import pytest
 import flambeau
 import flambeau.nn.functional as F
 from flambeau import jit, nn, optim
+from flambeau.jit import compiling
+
+
+@pytest.fixture(autouse=True)
+def small_kernels_wait():
+    """As large ones do."""
+    jit.bridge.configure_deferral(compiling.make_plan, 1)
+    yield
+    jit.bridge.configure_deferral(compiling.make_plan)
 
 
 def cnn():
