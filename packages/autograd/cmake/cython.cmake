@@ -32,6 +32,10 @@ set(COMPILE_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND COMPILE_FLAGS -march=x86-64-v2)
 endif()
+if(FLAMBEAU_DEBUG)
+  set(CMAKE_CXX_FLAGS_RELEASE "")  # without -DNDEBUG
+  list(APPEND COMPILE_FLAGS -O0 -g -D_GLIBCXX_ASSERTIONS)
+endif()
 if(FLAMBEAU_SANITIZE)
   set(SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer -g1)
