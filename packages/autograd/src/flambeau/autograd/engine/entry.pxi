@@ -304,6 +304,13 @@ def refusing(tensor, str message, Node function):
     return again
 
 
+def missing_derivative(str name, argument=None):
+    """What is raised where nobody has written the derivative of an operator, by one argument."""
+    by = f" by its argument '{argument}'" if argument else ""
+    return (f"the derivative for '{name}'{by} is not implemented: if its result is to count as a "
+            "constant, give it x.detach()")
+
+
 def refuse_derivative(tensor, result, str name, list inputs, str message=None):
     """A function's result with a history that refuses to be differentiated."""
     cdef Node node
@@ -311,8 +318,7 @@ def refuse_derivative(tensor, result, str name, list inputs, str message=None):
     if not FL.get_mode() & FL_M_GRAD or not is_differentiable(pointer(result).dtype):
         return result
     node = function_node(backward_name(name)[0], Refusal(
-        message or f"the derivative for '{name}' is not implemented: if its result is to count "
-        "as a constant, give it x.detach()"), len(inputs))
+        message or missing_derivative(name)), len(inputs))
     for i, value in enumerate(inputs):
         connect(&node.edges[i], pointer(value))
     node.needs = 1

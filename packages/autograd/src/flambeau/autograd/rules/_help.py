@@ -1,30 +1,19 @@
 """Small functions that the rules share."""
 from math import prod
 
-from flambeau.autograd._engine import conj, reshaped, spread, sum_to_shape
+from flambeau.autograd._engine import conj, missing_derivative, reshaped, spread, sum_to_shape
 from flambeau.autograd.transforms.stack import STATE, is_differentiated, zeros_at_levels
 from flambeau.core import Tensor, ops
 
 __all__ = ["conj", "count_of", "full_shape", "is_differentiated", "is_tensor",
-           "matrix_transpose", "normal_dims", "not_implemented", "refused", "reshaped", "scaled",
+           "matrix_transpose", "normal_dims", "not_implemented", "reshaped", "scaled",
            "spread", "sum_to_shape", "unreduced", "zeros", "zeros_like"]
 
 
-def not_implemented(key, name):
+def not_implemented(name, argument=None):
     """The rule of an input whose derivative nobody has written: zeros would be wrong."""
-    def refuse(g):
-        raise NotImplementedError(
-            f"the derivative of {key}() by its argument '{name}' is not implemented: leave it out "
-            "of what is differentiated by, or pass it as a constant, x.detach()")
-    return refuse
-
-
-def refused(name):
-    """The rule of an operator whose derivative nobody has written: zeros would be wrong."""
     def refuse(grads):
-        raise NotImplementedError(
-            f"the derivative for '{name}' is not implemented: if its result is to count as a "
-            "constant, give it x.detach()")
+        raise NotImplementedError(missing_derivative(name, argument))
     return refuse
 
 

@@ -9,7 +9,7 @@ from flambeau.autograd.rules._compose import vjp_of
 from flambeau.autograd.rules._help import (
     conj,
     is_differentiated,
-    refused,
+    not_implemented,
     sum_to_shape,
     zeros,
     zeros_like,
@@ -376,6 +376,7 @@ def _matrix_exp(g, self):
 rule("matrix_exp", self=_matrix_exp)
 
 # ---- derivatives that nobody has written --------------------------------------------------------
-rule("geqrf", self=refused("geqrf"))
-rule("linalg_ldl_factor_ex", self=refused("linalg_ldl_factor_ex"))
-rule("linalg_ldl_solve", LD=refused("linalg_ldl_solve"), B=refused("linalg_ldl_solve"))
+rule("geqrf", self=not_implemented("geqrf"))
+rule("linalg_ldl_factor_ex", self=not_implemented("linalg_ldl_factor_ex"))
+rule("linalg_ldl_solve", LD=not_implemented("linalg_ldl_solve"),
+     B=not_implemented("linalg_ldl_solve"))

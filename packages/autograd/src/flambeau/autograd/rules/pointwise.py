@@ -1,6 +1,6 @@
 """Pointwise operators whose derivative is written by hand, because it is shorter or safer."""
 from flambeau.autograd._table import rule
-from flambeau.autograd.rules._help import conj, is_tensor, refused, scaled, zeros_like
+from flambeau.autograd.rules._help import conj, is_tensor, not_implemented, scaled, zeros_like
 from flambeau.core import ops
 
 # ---- sums and products -------------------------------------------------------------------------
@@ -13,7 +13,7 @@ rule("mul",
 rule("div",
      self=lambda g, other: g / conj(other),
      other=lambda g, self, other: -g * conj(self / other / other))
-rule("floor_divide", self=refused("floor_divide"), other=refused("floor_divide"))
+rule("floor_divide", self=not_implemented("floor_divide"), other=not_implemented("floor_divide"))
 rule("neg", self=lambda g: -g)
 rule("positive", self=lambda g: g)
 rule("square", self=lambda g, self: g * conj(self * 2))
