@@ -2,7 +2,7 @@
 from flambeau.core import _core
 from flambeau.core.compat import tensor_methods
 from flambeau.core.composites import tensor_queries
-from flambeau.core.composites.creation import creation
+from flambeau.core.composites.creation import new_methods
 from flambeau.core.composites.random.whole_numbers import WHOLE_UP_TO, warn_of_rounding
 from flambeau.core.composites.shape import resizing
 
@@ -158,58 +158,6 @@ def to_device(self, device, /, *, stream=None):
         raise ValueError(f"to_device(): stream must be None, got {stream!r}; copies are ordered "
                          "with the other work of the device")
     return to(self, device)
-
-
-def _made(x, requires_grad):
-    _core._as_new(x)    # filling it was part of making it
-    return _core.requiring(x, requires_grad) if requires_grad else x
-
-
-def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
-              pin_memory=False):
-    """Uninitialized memory of this dtype and device."""
-    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
-    dtype, device = dtype or self.dtype, device or self.device
-    x = _op["empty"](size, dtype=dtype, device=device) if not _core.level_of(self) else \
-        _core.blank_at_levels((self,), size, None, dtype, device)
-    return _made(x, requires_grad)
-
-
-def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False,
-                      layout=None, pin_memory=False):
-    """Uninitialized memory of this dtype and device, with given strides."""
-    dtype, device = dtype or self.dtype, device or self.device
-    if _core.level_of(self):
-        return _made(_core.blank_at_levels((self,), size, stride, dtype, device), requires_grad)
-    return creation.empty_strided(size, stride, dtype=dtype, device=device,
-                                  requires_grad=requires_grad)
-
-
-def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
-              pin_memory=False):
-    """Zeros of this dtype and device."""
-    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
-    return _made(x, requires_grad)
-
-
-def new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
-              pin_memory=False):
-    """Ones of this dtype and device."""
-    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
-    return _made(x, requires_grad)
-
-
-def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None,
-             pin_memory=False):
-    """One repeated number in this dtype and on this device."""
-    x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)
-    return _made(x, requires_grad)
-
-
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
-    """A tensor of this dtype and device from data."""
-    return _core.tensor(data, dtype=dtype or self.dtype, device=device or self.device,
-                        requires_grad=requires_grad)
 
 
 def zero_(self):
@@ -428,14 +376,14 @@ def __dir__(self):
 
 ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
     to, type_as, cpu, cuda, numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__,
-    __array_namespace__, __dir__, to_device, new_empty, new_empty_strided, new_zeros, new_ones,
-    new_full, new_tensor, zero_, float_power_, uniform_, normal_, random_, bernoulli_, conj, where,
-    index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
+    __array_namespace__, __dir__, to_device, zero_, float_power_, uniform_, normal_, random_,
+    bernoulli_, conj, where, index_put, index_put_, is_conj, is_neg, is_nonzero, type)}
 ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
     ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
 ATTRIBUTES |= tensor_queries.METHODS | resizing.METHODS | tensor_methods.METHODS
+ATTRIBUTES |= new_methods.METHODS
 ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
     "as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")}
 ATTRIBUTES |= {"__cuda_array_interface__": property(_core._cuda_array_interface)}

@@ -1,0 +1,61 @@
+"""Methods that make tensors of the dtype and on the device of another: ``x.new_zeros(3)``."""
+from flambeau.core import _core
+from flambeau.core.composites.creation import creation
+
+_op = _core.operators()
+
+
+def _made(x, requires_grad):
+    _core._as_new(x)    # filling it was part of making it
+    return _core.requiring(x, requires_grad) if requires_grad else x
+
+
+def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+              pin_memory=False):
+    """Uninitialized memory of this dtype and device."""
+    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+    dtype, device = dtype or self.dtype, device or self.device
+    x = _op["empty"](size, dtype=dtype, device=device) if not _core.level_of(self) else \
+        _core.blank_at_levels((self,), size, None, dtype, device)
+    return _made(x, requires_grad)
+
+
+def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False,
+                      layout=None, pin_memory=False):
+    """Uninitialized memory of this dtype and device, with given strides."""
+    dtype, device = dtype or self.dtype, device or self.device
+    if _core.level_of(self):
+        return _made(_core.blank_at_levels((self,), size, stride, dtype, device), requires_grad)
+    return creation.empty_strided(size, stride, dtype=dtype, device=device,
+                                  requires_grad=requires_grad)
+
+
+def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+              pin_memory=False):
+    """Zeros of this dtype and device."""
+    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
+    return _made(x, requires_grad)
+
+
+def new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+              pin_memory=False):
+    """Ones of this dtype and device."""
+    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
+    return _made(x, requires_grad)
+
+
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None,
+             pin_memory=False):
+    """One repeated number in this dtype and on this device."""
+    x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)
+    return _made(x, requires_grad)
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor of this dtype and device from data."""
+    return _core.tensor(data, dtype=dtype or self.dtype, device=device or self.device,
+                        requires_grad=requires_grad)
+
+
+METHODS = {f.__name__: f for f in (  # type: dict[str, object]
+    new_empty, new_empty_strided, new_zeros, new_ones, new_full, new_tensor)}
