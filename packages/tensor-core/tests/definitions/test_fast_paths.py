@@ -59,7 +59,7 @@ def _classes(name, *options):
             for target in ([2, 0], [0, 7], [-100, 1], [0.5, 0.5, 0.1]) for kw in options]
 
 
-#: Arguments out of the ordinary, by pair.
+#: Uncommon arguments, by pair.
 RARE = {
     **{name: _losses(name) for name in (
         "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
