@@ -159,7 +159,8 @@ cdef str told_nan(const fl_op *op, const fl_value *values, int n, int found):
     of = "inputs without NaN" if found == LOOK_NAN else "finite inputs"
     inputs = ", ".join([describe(values[i].t) for i in range(n) if values[i].tag == FL_TENSOR])
     return (f"{key_of(op)}() made {what} of {of} ({inputs or 'no tensors'}) at "
-            f"{call_site_here()}. Look at the values that went in: a logarithm or root of something "
+            f"{call_site_here()}. Look at the values that went in: a logarithm or root of "
+            "something "
             "that is not positive, a division by zero, an exponential that overflowed, a softmax "
             "of nothing but -inf")
 
@@ -174,7 +175,8 @@ cdef int check_gradient(Node node, int i, fl_tensor *grad) except -1:
     raise RuntimeError(
         f"Function '{node_name(node)}' returned {what} values in its {i}th output: the gradient of "
         f"{describe(grad)} that flowed in was finite, what its backward made of it is not."
-        f"{told_call_site(node)} Where the derivative has no finite value (sqrt or norm at 0, x / 0, "
+        f"{told_call_site(node)} Where the derivative has no finite value (sqrt or norm at 0, "
+        "x / 0, "
         "pow at 0), keep the forward away from that point: clamp, or add a small number")
 
 

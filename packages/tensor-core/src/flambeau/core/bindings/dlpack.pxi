@@ -239,8 +239,8 @@ cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
         step *= d.shape[i]
         n += (d.shape[i] - 1) * strides[i] if d.shape[i] else 0
     cdef char *p = <char *>d.data + d.byte_offset
-    cdef fl_storage *s = fl_storage_foreign(p, n * fl_itemsize(code), device_code, <PyObject *>owner,
-                                            readonly)
+    cdef fl_storage *s = fl_storage_foreign(p, n * fl_itemsize(code), device_code,
+                                            <PyObject *>owner, readonly)
     cdef fl_tensor *t
     try:
         t = fl_tensor_on(s, code, d.ndim, d.shape, strides, 0)

@@ -252,7 +252,7 @@ cdef object _read_backwards(Tensor t, object index):
 
 
 cdef object _forwards(Tensor t, object index):
-    """The same positions in forward order, and the dimensions, from the last, that run backwards."""
+    """The same indices in forward order, and the dimensions, from the last, that run backwards."""
     entries = _as_index_tuple(index)
     if any([not (i is None or i is Ellipsis or isinstance(i, slice) or _is_integer(i))
             for i in entries]):
