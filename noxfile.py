@@ -104,6 +104,18 @@ def oracle(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"], requires=["build"])
+def deferring(session: nox.Session) -> None:
+    """Tests of the core, autograd, nn and optim as compiled calls, kernels of all sizes waiting."""
+    tested = [BY_NAME[name] for name in ("tensor-core", "autograd", "nn", "optim")]
+    install_all(session, "test", *(need for each in tested for need in each.test_requires))
+    session.env["PYTHONPATH"] = str(TOOLS)
+    suites = {f"deferring-{package.name}": package.folder / "tests" for package in tested}
+    # What is measured of memory and calls is another thing where kernels wait.
+    chosen = ["-m", "not oracle and not slow", "-p", "deferring", "-k", "not resident_memory"]
+    steps.run_suites(session, suites, *chosen)
+
+
+@nox.session(tags=["nightly"], requires=["build"])
 def guide(session: nox.Session) -> None:
     """What the guide says of adding an operator, a layer and so on, to the letter, in a copy."""
     install_all(session, "oracle")
