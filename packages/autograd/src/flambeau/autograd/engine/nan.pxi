@@ -104,6 +104,7 @@ cdef int bad_values(fl_tensor *t, int looks_for) except -1:
     """LOOK_NAN or LOOK_INF when such a number is among the elements, else 0."""
     if not is_differentiable(t.dtype) or t.numel == 0:
         return 0
+    _core.settle(<object><PyObject *>t)
     if t.device_type == FL_CPU and t.flags & FL_CONTIGUOUS and t.dtype == FL_F32:
         return bad_floats(<const float *>t.data, t.numel, looks_for)
     if t.device_type == FL_CPU and t.flags & FL_CONTIGUOUS and t.dtype == FL_F64:

@@ -27,6 +27,12 @@ def is_deferring() -> bool:
     return fl_thread.queue != NULL
 
 
+def settle(Tensor t not None):
+    """Run what waits and writes a tensor's memory, for those who look at it themselves."""
+    if fl_any_waiting():
+        fl_settle("a look at values", <fl_tensor *><PyObject *>t, True)
+
+
 def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
     """Set what makes plans.
 
