@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 import flambeau
 import flambeau.nn.functional as F
 from flambeau import jit, nn, optim
 from flambeau.jit import compiling
+
+X = flambeau.ones(1)
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +185,40 @@ def test_operators_registered_at_run_time():
 
 def test_flambeau_compile():
     assert flambeau.compile(lambda x: x + 1)(flambeau.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_compiled_modules_are_modules():
+    model = cnn()
+    compiled = flambeau.compile(model)
+    assert isinstance(compiled, nn.Module)
+    assert [name for name, _ in compiled.named_children()] == ["_orig_mod"]
+    assert set(compiled.state_dict()) == {f"_orig_mod.{name}" for name in model.state_dict()}
+    x = images(3)
+    compiled.eval()
+    assert not model.training
+    whole = nn.Sequential(compiled, nn.Softmax(1)).eval()
+    wanted = model(x)
+    assert flambeau.equal(whole(x), wanted.softmax(1))
+    model.label = "mine"
+    assert compiled.label == "mine"
+    assert "reads" in compiled.explain()
+    for twin in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):
+        assert flambeau.equal(twin(x), wanted)
+        assert twin._orig_mod is not model
+
+
+def test_modes_and_backends_have_names():
+    def fn(x):
+        return x + 1
+
+    assert flambeau.compile(fn, mode="reduce-overhead", backend="inductor")(X).tolist() == [2.0]
+    with pytest.raises(ValueError, match=r"no mode 'fast'; there are 'default', 'reduce-overhead'"):
+        flambeau.compile(fn, mode="fast")
+    with pytest.raises(ValueError, match="no backend 'tensorrt'"):
+        flambeau.compile(fn, backend="tensorrt")
+
+
+def test_the_environment_turns_it_off(monkeypatch):
+    monkeypatch.setenv("FLAMBEAU_COMPILE", "0")
+    model = cnn()
+    assert flambeau.compile(model) is model

@@ -1,7 +1,8 @@
-"""``compile``: a function that records each call and runs it as fused loops."""
+"""``compile``: a function in whose calls kernels wait, to run together as fused loops."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, overload
@@ -49,22 +50,25 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     What a kernel would need to fail on values (an index out of bounds) runs at once, so that errors
     come where they come without ``compile``. ``explain()`` tells which loops ran.
 
+    The environment variable ``FLAMBEAU_COMPILE=0`` has ``compile`` return functions as they are.
+
     Args:
         model: a function or a module; without it, a decorator.
-        fullgraph: accepted for compatibility, as are ``dynamic``, ``backend``, ``mode`` and
-            ``options``: there is no graph to break, sizes are run-time values, there is one code
-            generator, and it does not measure variants.
-        dynamic: see there.
-        backend: see there.
-        mode: see there.
-        options: see there.
+        fullgraph: accepted for compatibility: there is no graph to break.
+        dynamic: accepted for compatibility: sizes are run-time values.
+        backend: ``"inductor"``, ``"eager"`` and ``"aot_eager"`` are accepted; there is one code
+            generator.
+        mode: one of PyTorch's; all compile the same.
+        options: accepted for compatibility.
         disable: return ``model`` as it is.
 
     Returns:
-        A callable with the same arguments and result; other attributes are those of ``model``.
+        A callable with the same arguments and result; other attributes are those of ``model``. For
+        a module a module, whose child ``_orig_mod`` is ``model``.
 
     Raises:
         TypeError: ``model`` cannot be called.
+        ValueError: there is no such mode or backend.
 
     Example:
         >>> import flambeau
@@ -75,12 +79,35 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         >>> step(flambeau.tensor([1.0, -2.0]), 3.0)
         tensor([4., 0.])
     """
+    check_choice("mode", mode, MODES)
+    check_choice("backend", backend, BACKENDS)
     if model is None:
         return partial(compile, disable=disable)
     if not callable(model):
         raise TypeError(f"jit.compile(): argument 'model' must be a function or a module, not "
                         f"{type(model).__name__}")
-    return model if disable else Compiled(model)
+    if disable or os.environ.get("FLAMBEAU_COMPILE") == "0":
+        return model
+    from flambeau.jit.modules import base_of, compiled_class
+
+    base = base_of(model)
+    return Compiled(model) if base is None else compiled_class(base)(model)
+
+
+#: PyTorch's names, which programs pass.
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+BACKENDS = ("inductor", "eager", "aot_eager")
+
+
+def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse a name that is none of those known.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is not None and value not in known:
+        raise ValueError(f"jit.compile(): there is no {name} {value!r}; there are "
+                         f"{', '.join(map(repr, known))}")
 
 
 class Compiled(bridge.DeferredCall):

@@ -15,6 +15,7 @@ VARIABLES: dict[str, tuple[str, ...] | str] = {
     "MKL_NUM_THREADS": "a positive number",
     "FLAMBEAU_ISA": ("v2", "v3", "v4", "neon"),
     "FLAMBEAU_ALLOC": ("cache", "plain", "poison"),
+    "FLAMBEAU_COMPILE": ("0", "1"),
     "FLAMBEAU_BACKENDS": "names of device types with commas between",
 }
 
