@@ -37,7 +37,7 @@ class Fault:
 
 
 FAULTS = [
-    Fault("missing version bump (general path)", "dispatch/dispatch.cpp",
+    Fault("missing version bump (general path)", "dispatch/generic.cpp",
           "fl_count_write(op, targets[i]);", "(void)op;", "test_writes.py"),
     Fault("missing version bump (fast path)", "pointwise/fast.cpp",
           "fl_count_write(op, result);", "(void)op;", "test_writes.py"),

@@ -262,7 +262,7 @@ cdef extern from "runtime/isa.h":
 cdef extern from "runtime/blas.h":
     void fl_blas_set_path(const char *) noexcept
 
-cdef extern from "dispatch/generator.h":
+cdef extern from "random/generator.h":
     ctypedef struct fl_generator_state:
         uint64_t seed, offset
     fl_generator_state *fl_default_generator_state() noexcept

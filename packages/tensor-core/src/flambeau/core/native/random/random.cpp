@@ -3,7 +3,7 @@
  * four elements of 32 bits, or for two elements of 64 bits. */
 #include "random/kernels/random.h"
 #include "dispatch/core.h"
-#include "dispatch/generator.h"
+#include "random/generator.h"
 #include "common/args.h"
 #include "common/complex_parts.h"
 #include <float.h>

@@ -2,7 +2,7 @@
  *
  * Element i of poisson and binomial draws from blocks of its own: the Philox counter is (offset +
  * i, draw), so how often other elements draw does not matter. */
-#include "dispatch/generator.h"
+#include "random/generator.h"
 #include "random/kernels/random.h"
 #include "common/args.h"
 #include "common/raw.h"

@@ -1,5 +1,5 @@
 /* Generator states: see generator.h. */
-#include "dispatch/generator.h"
+#include "random/generator.h"
 
 static fl_generator_state first_state = {67280421310721ull, 0};
 static fl_generator_state *default_state = &first_state;
