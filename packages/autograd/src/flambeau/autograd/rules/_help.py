@@ -11,10 +11,16 @@ __all__ = ["conj", "count_of", "full_shape", "is_differentiated", "is_tensor",
 
 
 def not_implemented(name, argument=None):
-    """The rule of an input whose derivative nobody has written: zeros would be wrong."""
-    def refuse(grads):
+    """The rule of an input whose derivative nobody has written: zeros would be wrong.
+
+    Without an argument no output has one; with it, the operator's other rules say which have.
+    """
+    def refuse_all(grads):
+        raise NotImplementedError(missing_derivative(name))
+
+    def refuse(g):
         raise NotImplementedError(missing_derivative(name, argument))
-    return refuse
+    return refuse if argument else refuse_all
 
 
 def is_tensor(value):
