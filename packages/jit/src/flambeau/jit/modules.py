@@ -20,7 +20,7 @@ def base_of(model: object) -> type | None:
 def compiled_class(base: type) -> type:
     """A module around another one, in whose calls kernels wait."""
 
-    class CompiledModule(base):  # type: ignore[misc, valid-type]
+    class CompiledModule(base):
         """What ``compile`` gives for a module, which is its child ``_orig_mod``.
 
         Args:
