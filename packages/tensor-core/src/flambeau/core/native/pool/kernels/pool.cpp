@@ -227,6 +227,17 @@ inline void column_divisors(const fl_pool &p, const fl_average &by, T *out) {
         out[ox] = by.fixed ? 1 : (T)extent(p.x, ox, p.w, by.include_padding != 0);
 }
 
+/* Sums of integers wrap, as those of the core's own sums do. */
+template <class R>
+inline R wrapping_add(R a, R b, float) { return a + b; }
+template <class R>
+inline R wrapping_add(R a, R b, double) { return a + b; }
+template <class R>
+inline R wrapping_add(R a, R b, int64_t) {
+    typedef uint64_t lanes __attribute__((vector_size(sizeof(R))));
+    return (R)((lanes)a + (lanes)b);
+}
+
 template <class T>
 inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t ky0, int64_t ky1,
                     T height, const T *widths, T *out) {
@@ -238,7 +249,7 @@ inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t 
             for (int64_t kx = 0; kx < p.x.size; kx++) {
                 reg v;
                 memcpy(&v, row + tap_offset(p.y, p.x, r, ky, kx) + ox, sizeof v);
-                sum += v;
+                sum = wrapping_add(sum, v, T());
             }
         alignas(64) T sums[lanes];
         memcpy(sums, &sum, sizeof sum);
