@@ -232,6 +232,9 @@ template <class R>
 inline R wrapping_add(R a, R b, float) { return a + b; }
 template <class R>
 inline R wrapping_add(R a, R b, double) { return a + b; }
+inline float plus(float a, float b) { return a + b; }
+inline double plus(double a, double b) { return a + b; }
+inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 template <class R>
 inline R wrapping_add(R a, R b, int64_t) {
     typedef uint64_t lanes __attribute__((vector_size(sizeof(R))));
@@ -272,17 +275,17 @@ inline void avg_row_apart(const fl_pool &p, const T *from, int64_t rows, T heigh
     fill(sums, width, (T)0);
     for (int64_t ky = 0; ky < rows; ky++, from += p.y.dilation * p.w)
         for (int64_t x = 0; x < width; x++)
-            sums[x] += from[x];
+            sums[x] = plus(sums[x], from[x]);
     for (int64_t ox = 0; ox < p.ow; ox++) {
         const T *part = sums + ox * p.x.stride;
         T four[4] = {part[0], part[1], part[2], part[3]};
         int64_t kx = 4;
         for (; kx + 4 <= p.x.size; kx += 4)
             for (int i = 0; i < 4; i++)
-                four[i] += part[kx + i];
+                four[i] = plus(four[i], part[kx + i]);
         for (; kx < p.x.size; kx++)
-            four[0] += part[kx];
-        out[ox] = (four[0] + four[1] + (four[2] + four[3])) / (height * widths[ox]);
+            four[0] = plus(four[0], part[kx]);
+        out[ox] = plus(plus(four[0], four[1]), plus(four[2], four[3])) / (height * widths[ox]);
     }
 }
 
@@ -296,7 +299,7 @@ inline T sum_one(const fl_pool &p, const T *plane, int64_t oy, int64_t ox) {
     T sum = 0;
     for (int64_t ky = ky0; ky < ky1; ky++)
         for (int64_t kx = kx0; kx < kx1; kx++)
-            sum += corner[ky * p.y.dilation * p.w + kx * p.x.dilation];
+            sum = plus(sum, corner[ky * p.y.dilation * p.w + kx * p.x.dilation]);
     return sum;
 }
 
