@@ -17,7 +17,7 @@ from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.fused import region_key
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid
-from flambeau.jit.llvm.launch import RegionCode
+from flambeau.jit.llvm.launch import RegionCode, grid_words
 from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.opset import find_opdef
 from flambeau.jit.region import can_lower, flatten
@@ -55,7 +55,7 @@ class Call:
     """One kernel that waits.
 
     Args:
-        number: its place in the order of calls.
+        number: its number in the order of calls.
         op: key of the definition.
         args: pieces and numbers.
         outs: pieces.
@@ -80,20 +80,21 @@ class Loop:
 
     Args:
         shape: what is looped over.
+        is_lowered: whether it is to be machine code.
         calls: the calls, in order.
         loads: pieces that are read from memory, and the number of a value that lies there.
         made: pieces that hold results, and the number of a value that lies there.
     """
 
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...]
+    is_lowered: bool
     calls: list[Call] = field(default_factory=list)
     loads: dict[Piece, int] = field(default_factory=dict)
     made: dict[Piece, int] = field(default_factory=dict)
-    is_open: bool = True
 
     def takes(self, call: Call) -> bool:
         """Whether a call may join: it meets memory of this loop only element by element."""
-        if not self.is_open or call.outs[0].shape != self.shape or len(self.calls) >= MAX_CALLS:
+        if not self.is_lowered or call.outs[0].shape != self.shape or len(self.calls) >= MAX_CALLS:
             return False
         if len(self.loads) + len(self.made) + len(call.args) + len(call.outs) > MAX_OPERANDS:
             return False
@@ -101,7 +102,7 @@ class Loop:
             if piece not in self.made and any(piece.overlaps(made) for made in self.made):
                 return False
         used = [*self.loads, *self.made, *(p for p in call.reads if p not in self.made)]
-        return not any(out.overlaps(piece) and not _same_elements(out, piece, self.shape)
+        return not any(out.overlaps(piece) and out != piece
                        for out in call.outs for piece in used)
 
     def add(self, call: Call) -> None:
@@ -112,11 +113,6 @@ class Loop:
                 self.loads.setdefault(arg, number)
         for number, out in enumerate(call.outs, call.first + len(call.args)):
             self.made[out] = number
-
-
-def _same_elements(out: Piece, piece: Piece, shape: tuple[int, ...]) -> bool:
-    """Whether a piece has the elements of a result at the same indices."""
-    return piece == out and piece.shape == shape
 
 
 @dataclass(eq=False)
@@ -146,17 +142,23 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes) 
     """
     loops = gather(_calls(noted))
     plan = Plan()
-    for number, loop in enumerate(loops):
-        later = {piece.storage for each in loops[number + 1 :] for call in each.calls
-                 for piece in (*call.reads, *call.outs)}
-        stored = [piece for piece in loop.made
-                  if needed[piece.storage] or piece.storage in later]
-        if loop.shape and stored and loop.is_open:
+    for loop, stored in zip(loops, _stored(loops, needed), strict=True):
+        if stored and loop.is_lowered:
             _add_code(plan, loop, stored)
         elif stored:
             plan.steps += [(call.number,) for call in loop.calls]
             plan.about += [f"{call.op}: as it stands" for call in loop.calls]
     return plan
+
+
+def _stored(loops: Sequence[Loop], needed: bytes) -> list[list[Piece]]:
+    """What each loop has to leave in memory: for those who hold it, or for a later loop."""
+    wanted = {storage for storage, held in enumerate(needed) if held}
+    found = []
+    for loop in reversed(loops):
+        found.append([piece for piece in loop.made if piece.storage in wanted])
+        wanted.update(piece.storage for call in loop.calls for piece in (*call.reads, *call.outs))
+    return found[::-1]
 
 
 def _calls(noted: Sequence[tuple[str, list[Any], list[Any]]]) -> list[Call]:
@@ -172,9 +174,9 @@ def gather(calls: Sequence[Call]) -> list[Loop]:
     """Neighbours in order that may run as one loop; each loop after what it depends on."""
     loops: list[Loop] = []
     for call in calls:
-        lowers = can_lower(_node(call, {}))
-        if not (loops and lowers and loops[-1].takes(call)):
-            loops.append(Loop(call.outs[0].shape if lowers else (), is_open=lowers))
+        is_lowered = can_lower(_node(call, {}))
+        if not (loops and is_lowered and loops[-1].takes(call)):
+            loops.append(Loop(call.outs[0].shape, is_lowered))
         loops[-1].add(call)
     return loops
 
@@ -218,13 +220,11 @@ def _add_code(plan: Plan, loop: Loop, stored: Sequence[Piece]) -> None:
     loads = list(loop.loads)
     overwrites = tuple(loads.index(piece) if piece in loop.loads else -1 for piece in stored)
     kernel = code.kernel(grid.steps, overwrites if max(overwrites) >= 0 else ())
-    words = [*grid.step_bytes, grid.inner, len(grid.outer)]
-    for size, steps in grid.outer:
-        words += (size, *steps)
     operands = (*loop.loads.values(), *(loop.made[piece] for piece in stored))
     scalars = tuple(leaf.index for leaf, _ in region.scalars if isinstance(leaf, Slot))
     integers = tuple(int(kind in ("i64", "bool")) for _, kind in region.scalars)
-    plan.steps.append((kernel.address, grid.total, operands, scalars, integers, tuple(words)))
+    plan.steps.append((kernel.address, grid.total, operands, scalars, integers,
+                       tuple(grid_words(grid))))
     plan.kept.append(kernel)
     names = " ".join(call.op for call in loop.calls)
     plan.about.append(f"{list(loop.shape)}: {names}; reads {len(loads)}, writes {len(stored)}")

@@ -49,9 +49,7 @@ class RegionCode:
 
     def prepare(self, grid: Grid) -> Launch:
         """Everything about a run that does not change with addresses and scalars."""
-        words = [*grid.step_bytes, grid.inner, len(grid.outer)]
-        for size, strides in grid.outer:
-            words += (size, *strides)
+        words = grid_words(grid)
         return Launch(self.kernel(grid.steps), grid.total, struct.pack(f"{len(words)}q", *words))
 
     def scalar_words(self, scalars: Sequence[Any]) -> list[int]:
@@ -66,6 +64,14 @@ class RegionCode:
                 number = complex(value)
                 words += struct.unpack("2q", struct.pack("2d", number.real, number.imag))
         return words
+
+
+def grid_words(grid: Grid) -> list[int]:
+    """What stands behind addresses and scalars in the words of a kernel: see ``Layout``."""
+    words = [*grid.step_bytes, grid.inner, len(grid.outer)]
+    for size, strides in grid.outer:
+        words += (size, *strides)
+    return words
 
 
 def _wrap(value: int) -> int:

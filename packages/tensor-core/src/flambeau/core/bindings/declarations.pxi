@@ -126,7 +126,7 @@ cdef extern from "deferral/deferral.h":
     int fl_settle(const char *, const fl_tensor *, bint) except -1
     int fl_settle_storage(const char *, fl_storage *, bint) except -1
     int fl_settle_for_good(const char *, const fl_tensor *) except -1
-    int fl_deferral_enter() except -1
+    void fl_deferral_enter()
     int fl_deferral_exit() except -1
     bint fl_deferral_ran() noexcept
     object fl_deferral_report()

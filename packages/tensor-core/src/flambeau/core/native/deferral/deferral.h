@@ -25,7 +25,7 @@ int fl_settle_storage(const char *why, fl_storage *s, bool only_reads);
 int fl_settle_for_good(const char *why, const fl_tensor *t);
 
 /* Enter and leave a compiled call on this thread; leaving the outermost one runs what waits. */
-int fl_deferral_enter(void);
+void fl_deferral_enter(void);
 int fl_deferral_exit(void);
 /* Whether the thread's last compiled call ran plans, and which: (plans, reasons), a new reference. */
 bool fl_deferral_ran(void);

@@ -18,14 +18,7 @@ void fl_deferral_configure(PyObject *planner, int64_t least) {
     least_elements = least;
 }
 
-/* The storage that owns the memory, where x.data and others only count versions apart. */
-static fl_storage *root_of(fl_storage *s) {
-    while (s->owner && Py_TYPE(s->owner) == &fl_storage_type)
-        s = (fl_storage *)s->owner;
-    return s;
-}
-
-static fl_storage *root_of(const fl_tensor *t) { return root_of((fl_storage *)t->storage); }
+static fl_storage *root_of(const fl_tensor *t) { return fl_root_storage(t->storage); }
 
 /* Memory that nobody else can reach. */
 static bool is_private(const fl_storage *s) { return s->kind != FL_S_FOREIGN && !s->is_shared; }
@@ -152,7 +145,7 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
 }
 
 int fl_settle_storage(const char *why, fl_storage *s, bool only_reads) {
-    s = root_of(s);
+    s = fl_root_storage((PyObject *)s);
     fl_queue *q = s->queue;
     if (!q || (only_reads && !q->slots[s->slot].written))
         return 0;

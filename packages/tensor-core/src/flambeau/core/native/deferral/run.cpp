@@ -1,6 +1,7 @@
 /* Running what waits: the plan for it is made by flambeau.jit when it is new. */
 #include "deferral/queue.h"
 #include "runtime/pool.h"
+#include <memory>
 #include <unordered_map>
 
 PyObject *fl_deferral_planner = nullptr;
@@ -20,10 +21,15 @@ struct Step {
 struct Plan {
     std::vector<Step> steps;
     PyObject *object = nullptr;             /* keeps the code, and says what it is */
+
+    Plan() = default;
+    Plan(const Plan &) = delete;
+    Plan &operator=(const Plan &) = delete;
+    ~Plan() { Py_XDECREF(object); }
 };
 
 static const size_t MAX_PLANS = 512;
-std::unordered_map<std::string, Plan> plans;
+std::unordered_map<std::string, std::shared_ptr<const Plan>> plans;
 
 int read_longs(PyObject *sequence, std::vector<int64_t> &to) {
     Py_ssize_t n = PyTuple_Size(sequence);
@@ -91,18 +97,18 @@ PyObject *describe_calls(const fl_queue *q) {
     return list;
 }
 
-/* Whether the memory of each slot is needed by anyone but the queue. */
-std::string needed_slots(const fl_queue *q) {
-    std::string bits;
+/* Whether the memory of each slot is needed by anyone but the queue; the end of the key. */
+void add_needed(fl_queue *q) {
     for (const fl_queue::Slot &s : q->slots)
-        bits.push_back((char)(Py_REFCNT((PyObject *)s.storage) > (Py_ssize_t)s.holds));
-    return bits;
+        q->key.push_back((char)(Py_REFCNT((PyObject *)s.storage) > (Py_ssize_t)s.holds));
 }
 
-int make_plan(const fl_queue *q, const std::string &needed, Plan &plan) {
+int make_plan(const fl_queue *q, Plan &plan) {
     PyObject *calls = describe_calls(q);
     int collects = PyGC_Disable();      /* finalizers might want what is not computed yet */
-    PyObject *bytes = PyBytes_FromStringAndSize(needed.data(), (Py_ssize_t)needed.size());
+    size_t slots = q->slots.size();
+    PyObject *bytes = PyBytes_FromStringAndSize(q->key.data() + q->key.size() - slots,
+                                                (Py_ssize_t)slots);
     PyObject *made = calls && bytes ? PyObject_CallFunctionObjArgs(fl_deferral_planner, calls,
                                                                    bytes, nullptr)
                                     : nullptr;
@@ -118,27 +124,22 @@ int make_plan(const fl_queue *q, const std::string &needed, Plan &plan) {
     }
     Py_XDECREF(steps);
     plan.object = made;
-    if (status < 0)
-        Py_CLEAR(plan.object);
     return status;
 }
 
-/* The plan for what waits; nullptr when there is none, with an exception. */
-const Plan *find_plan(fl_queue *q) {
-    std::string needed = needed_slots(q);
-    std::string key = q->key + needed;
-    auto found = plans.find(key);
+/* The plan for what waits; none when it cannot be made, with an exception. */
+std::shared_ptr<const Plan> find_plan(fl_queue *q) {
+    add_needed(q);
+    auto found = plans.find(q->key);
     if (found != plans.end())
-        return &found->second;
-    Plan plan;
-    if (make_plan(q, needed, plan) < 0)
+        return found->second;
+    auto plan = std::make_shared<Plan>();
+    if (make_plan(q, *plan) < 0)
         return nullptr;
-    if (plans.size() >= MAX_PLANS) {
-        for (auto &each : plans)
-            Py_XDECREF(each.second.object);
+    if (plans.size() >= MAX_PLANS)
         plans.clear();
-    }
-    return &(plans[key] = std::move(plan));
+    plans[q->key] = plan;
+    return plan;
 }
 
 int run_call(const fl_queue *q, const fl_queue::Call &c) {
@@ -174,7 +175,9 @@ void run_code(const fl_queue *q, const Step &step) {
 
 /* Without a plan the calls run one by one, which is always right; why there is none is shown. */
 int run_all(fl_queue *q, const char *why) {
-    const Plan *plan = fl_deferral_planner ? find_plan(q) : nullptr;
+    std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
+    if (fl_deferral_planner)
+        plan = find_plan(q);
     int status = 0;
     if (!plan) {
         if (PyErr_Occurred())
@@ -183,15 +186,15 @@ int run_all(fl_queue *q, const char *why) {
             status = run_call(q, q->calls[i]);
         return status;
     }
-    PyObject *held = Py_NewRef(plan->object);
-    std::vector<Step> steps = plan->steps;      /* another thread may empty the cache meanwhile */
-    for (size_t i = 0; i < steps.size() && status == 0; i++) {
-        if (steps[i].code)
-            run_code(q, steps[i]);
+    for (const Step &step : plan->steps) {
+        if (status < 0)
+            break;
+        if (step.code)
+            run_code(q, step);
         else
-            status = run_call(q, q->calls[steps[i].call]);
+            status = run_call(q, q->calls[step.call]);
     }
-    q->ran.push_back(held);
+    q->ran.push_back(Py_NewRef(plan->object));
     q->reasons.push_back(why);
     return status;
 }
@@ -253,14 +256,13 @@ static void forget_report(fl_queue *q) {
     q->reasons.clear();
 }
 
-int fl_deferral_enter(void) {
+void fl_deferral_enter(void) {
     fl_queue *q = queue_of_thread;
     if (!q)
         q = queue_of_thread = new fl_queue;     /* as long as the process: others may look at it */
     if (q->depth++ == 0)
         forget_report(q);
     fl_thread.queue = q;
-    return 0;
 }
 
 int fl_deferral_exit(void) {

@@ -18,17 +18,6 @@ static uint64_t clock_of_scopes = 0;
 static std::unordered_map<const void *, uint64_t> births;       /* the latest at each address */
 static thread_local std::vector<CaptureScope> scopes;
 
-/* The memory itself, where a storage only counts versions apart, as x.data does. */
-static const fl_storage *memory_of(const fl_tensor *t) {
-    const PyObject *s = t->storage;
-    for (;;) {
-        const PyObject *owner = ((const fl_storage *)s)->owner;
-        if (!owner || Py_TYPE(owner) != &fl_storage_type)
-            return (const fl_storage *)s;
-        s = owner;
-    }
-}
-
 static void begin_scope(void) { __atomic_add_fetch(&fl_capture_scopes, 1, __ATOMIC_RELAXED); }
 
 static void end_scope(void) {
@@ -54,13 +43,13 @@ void fl_births_exit(void) {
 
 bool fl_is_born_since(const fl_tensor *t, uint64_t began) {
     std::lock_guard<std::mutex> lock(guard);
-    return birth_of(memory_of(t)) >= began;
+    return birth_of(fl_root_storage(t->storage)) >= began;
 }
 
 void fl_capture_enter(fl_tensor *const *arguments, size_t n) {
     CaptureScope scope;
     for (size_t i = 0; i < n; i++)
-        scope.arguments.push_back(memory_of(arguments[i]));
+        scope.arguments.push_back(fl_root_storage(arguments[i]->storage));
     std::lock_guard<std::mutex> lock(guard);
     scope.began = ++clock_of_scopes;
     scopes.push_back(std::move(scope));
@@ -86,7 +75,7 @@ bool fl_is_captured(const fl_tensor *t) {
     if (scopes.empty())
         return false;
     std::lock_guard<std::mutex> lock(guard);
-    const void *memory = memory_of(t);
+    const void *memory = fl_root_storage(t->storage);
     uint64_t born = birth_of(memory);
     for (const CaptureScope &scope : scopes) {
         const auto &own = scope.arguments;

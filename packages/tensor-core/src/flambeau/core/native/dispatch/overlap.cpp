@@ -5,12 +5,7 @@
 #include "dispatch/python.h"
 #include "op_index.h"
 
-namespace {
-
-enum Overlap { NONE, PARTIAL, FULL };
-
-/* Dimensions of more than one element, sorted by stride. */
-int by_stride(const fl_tensor *t, int *order) {
+int fl_dims_by_stride(const fl_tensor *t, int *order) {
     int nd = 0;
     for (int i = 0; i < t->ndim; i++) {
         if (t->shape[i] == 1)
@@ -23,9 +18,13 @@ int by_stride(const fl_tensor *t, int *order) {
     return nd;
 }
 
+namespace {
+
+enum Overlap { NONE, PARTIAL, FULL };
+
 /* Whether the elements fill a piece of memory, in whatever order. */
 bool is_dense(const fl_tensor *t) {
-    int order[FL_MAX_DIMS], nd = by_stride(t, order);
+    int order[FL_MAX_DIMS], nd = fl_dims_by_stride(t, order);
     int64_t step = 1;
     for (int i = 0; i < nd; i++) {
         if (t->strides[order[i]] != step)

@@ -2,6 +2,9 @@
 #pragma once
 #include "dispatch/core.h"
 
+/* Dimensions of more than one element, sorted by stride; how many there are. */
+int fl_dims_by_stride(const fl_tensor *t, int *order);
+
 /* An input that shares memory with the tensor written to: -1 where that is refused, 0 where the
  * result is to be computed apart. `is_self`: the input is the operator's first. */
 int fl_refuse_overlap(const fl_op *op, const fl_tensor *t, const fl_tensor *x, bool is_self);

@@ -37,6 +37,13 @@ struct fl_storage {
 };
 enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
 extern PyTypeObject fl_storage_type;
+/* The storage that owns the memory, where another one only counts versions apart, as x.data does. */
+static inline fl_storage *fl_root_storage(PyObject *storage) {
+    fl_storage *s = (fl_storage *)storage;
+    while (s->owner && Py_TYPE(s->owner) == &fl_storage_type)
+        s = (fl_storage *)s->owner;
+    return s;
+}
 extern fl_storage *fl_empty_storage;    /* what tensors made by Tensor.__new__ alone show */
 int fl_storage_init(void);
 fl_storage *fl_storage_new(size_t nbytes, int device_code);

@@ -20,8 +20,6 @@ static bool has_room(const fl_tensor *t, uint64_t bytes) {
 
 /* Memory of an array or a file stays where it is; x.data shows the memory of x. */
 static bool may_move(const fl_storage *s) {
-    while (s->kind == FL_S_FOREIGN && s->owner && Py_TYPE(s->owner) == &fl_storage_type)
-        s = (const fl_storage *)s->owner;
     return s->kind != FL_S_FOREIGN || s->device_type != FL_CPU;
 }
 
@@ -71,7 +69,7 @@ int fl_resize_out(const fl_op *op, const fl_spec *s, fl_tensor *t) {
     fl_spec wanted = *s;
     wanted.dtype = t->dtype;
     bool room = has_room(t, bytes_of(&wanted, strides));
-    if (!room && !may_move((fl_storage *)t->storage))
+    if (!room && !may_move(fl_root_storage(t->storage)))
         return refuse_to_move(op, s, t);
     if (t->numel != 0 && warn(op, s, t) < 0)
         return -1;

@@ -38,15 +38,7 @@ static bool same_geometry(const fl_tensor *a, const fl_tensor *b) {
 static bool self_overlap(const fl_tensor *t) {
     if ((t->flags & FL_CONTIGUOUS) || t->numel == 0)
         return false;
-    int order[FL_MAX_DIMS], nd = 0;
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] == 1)
-            continue;
-        int j = nd++;
-        for (; j > 0 && t->strides[order[j - 1]] > t->strides[i]; j--)
-            order[j] = order[j - 1];
-        order[j] = i;
-    }
+    int order[FL_MAX_DIMS], nd = fl_dims_by_stride(t, order);
     int64_t reach = 0;
     for (int i = 0; i < nd; i++) {
         if (t->strides[order[i]] <= reach)
