@@ -29,7 +29,8 @@ struct Plan {
 };
 
 static const size_t MAX_PLANS = 512;
-std::unordered_map<std::string, std::shared_ptr<const Plan>> plans;
+/* Never destroyed, as Python ends before static objects do. */
+auto &plans = *new std::unordered_map<std::string, std::shared_ptr<const Plan>>;
 
 int read_longs(PyObject *sequence, std::vector<int64_t> &to) {
     Py_ssize_t n = PyTuple_Size(sequence);
