@@ -26,6 +26,11 @@ TILE = 1024
 #: number of bytes given at run time.
 CONTIGUOUS, FIXED, STRIDED = "c", "f", "s"
 
+#: Four vectors side by side: in a long formula each instruction waits for the one before, and a
+#: processor does not look far enough ahead to find the next vector by itself.
+INTERLEAVED = """!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.interleave.count", i32 4}"""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -78,7 +83,7 @@ def kernel_text(
     text = segment.text()
     declarations = "\n".join(sorted(segment.out.declared))
     width = f'attributes #0 = {{ "prefer-vector-width"="{machine.vector_bits}" }}'
-    return f"{declarations}\n{text}\n{_driver(segment)}\n{width}\n"
+    return f"{declarations}\n{text}\n{_driver(segment)}\n{width}\n{INTERLEAVED}\n"
 
 
 class _Segment:
@@ -172,7 +177,7 @@ class _Segment:
             self.gather_flags(values)
         out.line(f"%j.{name} = add nuw nsw i64 %i.{name}, 1")
         more = out.add(f"icmp slt i64 %j.{name}, {end}")
-        out.line(f"br i1 {more}, label %{name}, label %{after}")
+        out.line(f"br i1 {more}, label %{name}, label %{after}, !llvm.loop !0")
         return "%flag.next"
 
     def gather_flags(self, values: dict[int, str]) -> None:
