@@ -13,11 +13,12 @@ import flambeau
 from flambeau.core.formula import parse
 from flambeau.core.formula.lower import lower
 from flambeau.jit import bridge
+from flambeau.jit.cache.kernels import Kernel, KernelCache
 from flambeau.jit.grammar import check
 from flambeau.jit.interpreter import Scalars, run_graph
 from flambeau.jit.ir import Graph, Node
 from flambeau.jit.literals import Slot
-from flambeau.jit.llvm.engine import Compiled, KernelCache, machine_code
+from flambeau.jit.llvm.engine import machine_code
 from flambeau.jit.llvm.fused import FusedRunner
 from flambeau.jit.llvm.grid import contiguous_strides, make_grid, result_strides
 from flambeau.jit.llvm.kernel import kernel_text
@@ -223,7 +224,7 @@ def test_cache_is_bounded():
         return text
 
     first = cache.get("a", make)
-    assert isinstance(first, Compiled)
+    assert isinstance(first, Kernel)
     assert cache.get("a", make) is first
     cache.get("b", make)
     cache.get("a", make)

@@ -7,24 +7,28 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from flambeau.jit import bridge
+from flambeau.core._core import DeferredCall, configure_deferral, is_deferring
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def make_plan(calls: list[Any], needed: bytes) -> Any:
-    """See ``flambeau.jit.deferral``, which nobody needs before something waits."""
-    from flambeau.jit import deferral
+def make_plan(calls: list[Any], needed: bytes, key: bytes) -> Any:
+    """A plan from disk, or from ``flambeau.jit.deferral``, which is imported only then."""
+    from flambeau.jit.cache.plans import find_plan
 
-    return deferral.make_plan(calls, needed)
+    def plan_now() -> Any:
+        from flambeau.jit import deferral
+
+        return deferral.make_plan(calls, needed)
+    return find_plan(key, plan_now)
 
 
-bridge.configure_deferral(make_plan)
+configure_deferral(make_plan)
 
 
 def is_recording() -> bool:
     """Whether this thread is inside the call of a compiled function."""
-    return bool(bridge.is_deferring())
+    return bool(is_deferring())
 
 
 @overload
@@ -110,7 +114,7 @@ def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
                          f"{', '.join(map(repr, known))}")
 
 
-class Compiled(bridge.DeferredCall):
+class Compiled(DeferredCall):
     """What ``compile`` gives; inside another compiled function it is part of that one's loops.
 
     Args:

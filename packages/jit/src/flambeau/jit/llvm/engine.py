@@ -1,88 +1,65 @@
-"""LLVM assembly to machine code, with a bounded cache."""
+"""LLVM assembly to machine code."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
+from flambeau.jit.cache.kernels import Image
+from flambeau.jit.llvm.link import CannotLinkError, link
 from flambeau.jit.llvm.machine import machine
 
-CACHE_SIZE = 512
+#: The function of every module.
+ENTRY = "kernel"
 
 
-class Compiled:
-    """Machine code, alive as long as this object."""
+class Engine:
+    """Code in LLVM's own memory, for systems whose object files are not linked here."""
 
     def __init__(self, text: str) -> None:
-        self._engine = _compile(text)
-        self.address: int = self._engine.get_function_address("kernel")
+        import llvmlite.binding as llvm
+
+        target = _target("jitdefault")
+        self._engine = llvm.create_mcjit_compiler(_optimize(text, target), target)
+        self._engine.finalize_object()
+        self.address: int = self._engine.get_function_address(ENTRY)
 
 
-class KernelCache:
-    """The functions used last, by key.
-
-    Args:
-        size: how many are kept.
-    """
-
-    def __init__(self, size: int = CACHE_SIZE) -> None:
-        self.size = size
-        self._kernels: OrderedDict[object, Compiled] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._kernels)
-
-    def get(self, key: object, text: Callable[[], str]) -> Compiled:
-        """The function for a key, compiled from ``text()`` when it is not there."""
-        with self._lock:
-            found = self._kernels.get(key)
-            if found is None:
-                found = self._kernels[key] = Compiled(text())
-            self._kernels.move_to_end(key)
-            while len(self._kernels) > self.size:
-                self._kernels.popitem(last=False)
-            return found
+def compile_image(text: str) -> Image | None:
+    """Machine code that runs wherever it lies; ``None`` on systems whose files are not known."""
+    target = _target("small")
+    try:
+        return link(target.emit_object(_optimize(text, target)), ENTRY)
+    except CannotLinkError:
+        return None
 
 
-KERNELS = KernelCache()
+def machine_code(text: str) -> str:
+    """The machine's assembly for a module: what would run."""
+    target = _target("small")
+    return str(target.emit_assembly(_optimize(text, target)))
 
 
-def _target() -> Any:
+def _target(codemodel: str) -> Any:
     """A machine to compile for; an engine takes it over, so each needs its own."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=machine().cpu, opt=3)
+    return target.create_target_machine(cpu=machine().cpu, opt=2, reloc="pic", codemodel=codemodel)
 
 
 def _optimize(text: str, target: Any) -> Any:
+    """The module after LLVM's passes; loops over vectors gain nothing from unrolling."""
     import llvmlite.binding as llvm
 
     module = llvm.parse_assembly(text)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = True
-    options.slp_vectorization = True
+    options.loop_interleaving = True
+    options.slp_vectorization = False
+    options.loop_unrolling = False
     builder = llvm.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)
     return module
-
-
-def _compile(text: str) -> Any:
-    import llvmlite.binding as llvm
-
-    target = _target()
-    engine = llvm.create_mcjit_compiler(_optimize(text, target), target)
-    engine.finalize_object()
-    return engine
-
-
-def machine_code(text: str) -> str:
-    """The machine's assembly for a module: what ``Compiled`` would run."""
-    target = _target()
-    return str(target.emit_assembly(_optimize(text, target)))

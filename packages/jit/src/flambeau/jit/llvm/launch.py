@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.llvm.engine import KERNELS, Compiled
+from flambeau.jit.cache.kernels import KERNELS, Kernel
 from flambeau.jit.llvm.grid import Grid
 from flambeau.jit.llvm.kernel import kernel_text
 from flambeau.jit.llvm.machine import machine
@@ -37,7 +37,7 @@ class RegionCode:
     region: Region
     key: str
 
-    def kernel(self, steps: str, overwrites: tuple[int, ...] = ()) -> Compiled:
+    def kernel(self, steps: str, overwrites: tuple[int, ...] = ()) -> Kernel:
         """The function for operands that step like this, compiled when it is first needed.
 
         Args:
@@ -87,7 +87,7 @@ class Launch:
         grid: what ``words`` holds after addresses and scalars.
     """
 
-    def __init__(self, kernel: Compiled, total: int, grid: bytes) -> None:
+    def __init__(self, kernel: Kernel, total: int, grid: bytes) -> None:
         self.kernel = kernel
         self.total = total
         self.grid = grid

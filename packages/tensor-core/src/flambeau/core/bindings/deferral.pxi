@@ -37,8 +37,9 @@ def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
     """Set what makes plans.
 
     Args:
-        planner: ``planner(calls, needed)``: the calls that wait, and a byte for each storage that
-            says whether anyone else holds it. What it returns has a list ``steps``.
+        planner: ``planner(calls, needed, key)``: the calls that wait, a byte for each storage that
+            says whether anyone else holds it, and bytes that are equal for calls and storages that
+            run by one plan, in every process. What it returns has a list ``steps``.
         least: calls of fewer elements do not wait.
     """
     fl_deferral_configure(<PyObject *>planner, least)

@@ -115,7 +115,7 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
         return -1;
     if (calls.empty())
         __atomic_add_fetch(&fl_waiting_queues, 1, __ATOMIC_RELAXED);
-    calls.push_back({op, (uint32_t)values.size(), (uint16_t)n, (uint16_t)op->nouts});
+    calls.push_back({op, (uint32_t)values.size(), (uint16_t)n, (uint16_t)op->nouts, key.size()});
     key.append((const char *)&op, sizeof op);
     for (int i = 0; i < n + op->nouts; i++) {
         if (made[i]) {

@@ -15,6 +15,7 @@ struct fl_queue {
         const fl_op *op;
         uint32_t first;         /* of its values: n arguments, then nouts results */
         uint16_t n, nouts;
+        size_t key_at;          /* where the key has the operator's address */
     };
     std::vector<Call> calls;
     std::vector<fl_value> values;       /* of a tensor, len is its slot */

@@ -104,15 +104,27 @@ void add_needed(fl_queue *q) {
         q->key.push_back((char)(Py_REFCNT((PyObject *)s.storage) > (Py_ssize_t)s.holds));
 }
 
+/* The key with operators' names for their addresses: the same in every process. */
+PyObject *portable_key(const fl_queue *q) {
+    std::string key = q->key, names;
+    for (const fl_queue::Call &c : q->calls) {
+        memset(&key[c.key_at], 0, sizeof c.op);
+        names.append(c.op->name).append(1, '.').append(c.op->overload).append(1, '\0');
+    }
+    key.append(names);
+    return PyBytes_FromStringAndSize(key.data(), (Py_ssize_t)key.size());
+}
+
 int make_plan(const fl_queue *q, Plan &plan) {
     PyObject *calls = describe_calls(q);
     int collects = PyGC_Disable();      /* finalizers might want what is not computed yet */
     size_t slots = q->slots.size();
     PyObject *bytes = PyBytes_FromStringAndSize(q->key.data() + q->key.size() - slots,
                                                 (Py_ssize_t)slots);
-    PyObject *made = calls && bytes ? PyObject_CallFunctionObjArgs(fl_deferral_planner, calls,
-                                                                   bytes, nullptr)
-                                    : nullptr;
+    PyObject *key = portable_key(q), *made = nullptr;
+    if (calls && bytes && key)
+        made = PyObject_CallFunctionObjArgs(fl_deferral_planner, calls, bytes, key, nullptr);
+    Py_XDECREF(key);
     Py_XDECREF(bytes);
     if (collects)
         PyGC_Enable();
