@@ -1,8 +1,12 @@
 """Marks and fixtures that the tests of this package share."""
 
+import os
+
 import pytest
 
 import flambeau
+
+os.environ.setdefault("FLAMBEAU_CACHE_DIR", "")     # what is tested is compiled now
 
 
 def pytest_configure(config):

@@ -16,6 +16,7 @@ VARIABLES: dict[str, tuple[str, ...] | str] = {
     "FLAMBEAU_ISA": ("v2", "v3", "v4", "neon"),
     "FLAMBEAU_ALLOC": ("cache", "plain", "poison"),
     "FLAMBEAU_COMPILE": ("0", "1"),
+    "FLAMBEAU_CACHE_DIR": "a directory, or nothing",
     "FLAMBEAU_BACKENDS": "names of device types with commas between",
 }
 

@@ -11,6 +11,7 @@ import os
 import stat
 import time
 import warnings
+from contextlib import suppress
 from hashlib import blake2b
 
 #: Bytes that all files may take; when there are more, the ones not used for longest go.
@@ -122,10 +123,10 @@ class Disk:
             raise
 
     def _give_up(self, error: OSError) -> None:
-        warnings.warn(f"compiled code is not kept in {self.path}: {error.strerror or error}. Name "
+        path, self.path = self.path, None
+        warnings.warn(f"compiled code is not kept in {path}: {error.strerror or error}. Name "
                       "another directory in FLAMBEAU_CACHE_DIR, or leave it empty to keep none",
                       RuntimeWarning, stacklevel=2)
-        self.path = None
 
 
 def sweep(folder: int, limit: int = MAX_BYTES) -> None:
@@ -133,7 +134,10 @@ def sweep(folder: int, limit: int = MAX_BYTES) -> None:
     files = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            found = entry.stat(follow_symlinks=False)
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:       # another process was faster
+                continue
             size = max(found.st_size, BLOCK_BYTES)
             if not (entry.name.startswith(_TEMPORARY) and _is_old(found)):
                 files.append((found.st_mtime, size, entry.name))
@@ -150,10 +154,8 @@ def sweep(folder: int, limit: int = MAX_BYTES) -> None:
 
 
 def _remove(folder: int, name: str) -> None:
-    try:
+    with suppress(OSError):     # another process was faster, or it is a directory
         os.unlink(name, dir_fd=folder)
-    except OSError:     # another process was faster, or it is a directory
-        pass
 
 
 def _digest(name: str, content: bytes) -> bytes:

@@ -24,14 +24,14 @@ class StoredPlan:
         self.kept = kept
 
 
-def find_plan(key: bytes, make: Callable[[], Any], kernels: KernelCache = KERNELS) -> Any:
+def find_plan(key: bytes, make: Callable[[], Any]) -> Any:
     """The plan for calls, from disk or made now.
 
     Args:
         key: says all that the plan depends on.
         make: makes it.
-        kernels: the code, and where files are.
     """
+    kernels = KERNELS
     if kernels.disk.path is None:
         return make()
     name = name_of("plan", key)

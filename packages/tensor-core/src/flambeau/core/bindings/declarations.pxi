@@ -131,6 +131,7 @@ cdef extern from "deferral/deferral.h":
     bint fl_deferral_ran() noexcept
     object fl_deferral_report()
     void fl_deferral_configure(PyObject *, int64_t) noexcept
+    void fl_deferral_forget() noexcept
 
 cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:

@@ -43,3 +43,8 @@ def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
         least: calls of fewer elements do not wait.
     """
     fl_deferral_configure(<PyObject *>planner, least)
+
+
+def forget_plans():
+    """Have calls that wait planned anew, as if none had been met before."""
+    fl_deferral_forget()

@@ -32,3 +32,5 @@ bool fl_deferral_ran(void);
 PyObject *fl_deferral_report(void);
 /* The function that turns kernels into steps (flambeau.jit), and how few elements wait. */
 void fl_deferral_configure(PyObject *planner, int64_t least);
+/* Forget all plans; those that run at this moment end. */
+void fl_deferral_forget(void);

@@ -286,6 +286,8 @@ int fl_deferral_exit(void) {
     return q->calls.empty() ? 0 : fl_run_queue(q, "");
 }
 
+void fl_deferral_forget(void) { plans.clear(); }
+
 bool fl_deferral_ran(void) { return !queue_of_thread->ran.empty(); }
 
 PyObject *fl_deferral_report(void) {
