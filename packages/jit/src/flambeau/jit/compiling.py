@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from flambeau.core._core import DeferredCall, configure_deferral, is_deferring
+from flambeau.core._core import DeferredCall, configure_deferral, configure_updates, is_deferring
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -23,7 +23,15 @@ def make_plan(calls: list[Any], needed: bytes, key: bytes) -> Any:
     return find_plan(key, plan_now)
 
 
+def make_update(key: str, dtype: str) -> Any:
+    """See ``flambeau.jit.updates``, which nobody needs before an optimizer's step."""
+    from flambeau.jit import updates
+
+    return updates.make_update(key, dtype)
+
+
 configure_deferral(make_plan)
+configure_updates(make_update)
 
 
 def is_recording() -> bool:

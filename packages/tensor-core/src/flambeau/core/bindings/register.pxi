@@ -23,6 +23,10 @@ cdef extern from *:
     int fl_infer_pointwise(const fl_op *, const fl_value *, int, fl_spec *) noexcept nogil
     int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *) noexcept nogil
 
+cdef extern from "pointwise/update.h":
+    int fl_update_together(const fl_op *, fl_value *, fl_tensor **, int64_t) except -1
+    void fl_update_configure(PyObject *) noexcept
+
 cdef extern from "dispatch/python.h":
     int fl_call_pointwise(const fl_op *, const fl_value *, int, fl_value *) except -1
 
@@ -124,7 +128,7 @@ cdef int _default_value(object value, fl_value *v) except -1:
 
 
 def update(op, lists, scalars):
-    """Apply a definition that writes to its operands to many tensors, one pass each.
+    """Apply a definition that writes to its operands to many tensors, in one pass.
 
     Args:
         op: The definition, as ``register_op`` returned it.
@@ -137,10 +141,10 @@ def update(op, lists, scalars):
     cdef const fl_op *opdef = _opdef_of(op)
     cdef const fl_pointwise *w = <const fl_pointwise *>opdef.kernels
     cdef fl_value values[16]
-    cdef fl_value out[8]
     cdef int i, k, n = len(lists[0]) if lists else 0
     cdef uint32_t mode = fl_thread.mode
     cdef list column
+    cdef fl_tensor **rows
     if len(lists) != w.n_in or len(scalars) != w.n_scalars:
         raise ValueError(f"update(): definition {opdef.name.decode()} takes {w.n_in} operands and "
                          f"{w.n_scalars} scalars, got {len(lists)} and {len(scalars)}")
@@ -150,16 +154,50 @@ def update(op, lists, scalars):
     for column in lists:
         if len(column) != n:
             raise ValueError("update(): every operand needs a list of the same length")
+    held = [tuple(column) for column in lists]      # whatever other threads do to the lists
+    rows = <fl_tensor **>PyMem_Malloc(sizeof(fl_tensor *) * <size_t>(n * w.n_in + 1))
+    if rows == NULL:
+        raise MemoryError("update(): no memory for a list of the tensors")
     fl_thread.mode = mode & ~<uint32_t>FL_M_GRAD
     try:
-        for i in range(n):
-            for k in range(w.n_in):
-                values[w.operand[k]].tag = FL_TENSOR
-                values[w.operand[k]].t = <fl_tensor *><PyObject *>(<Tensor?>(<list>lists[k])[i])
-            for k in range(w.n_out):
-                out[k] = values[w.operand[w.writes[k]]]
-            fl_dispatch(opdef, values, opdef.nparams, out)
-            for k in range(w.n_out):
-                Py_DECREF(<object><PyObject *>out[k].t)
+        for k in range(w.n_in):
+            for i in range(n):
+                rows[i * w.n_in + k] = _row_tensor((<tuple>held[k])[i])
+        if not fl_update_together(opdef, values, rows, n):
+            _update_each(opdef, values, rows, n)
     finally:
         fl_thread.mode = mode
+        PyMem_Free(rows)
+
+
+cdef fl_tensor *_row_tensor(object operand) except NULL:
+    if not isinstance(operand, Tensor):
+        raise TypeError(f"update(): operands are lists of tensors, got {type(operand).__name__}")
+    return <fl_tensor *><PyObject *>operand
+
+
+cdef int _update_each(const fl_op *opdef, fl_value *values, fl_tensor **rows, int n) except -1:
+    """One row after the other."""
+    cdef const fl_pointwise *w = <const fl_pointwise *>opdef.kernels
+    cdef fl_value out[8]
+    cdef int i, k
+    for i in range(n):
+        for k in range(w.n_in):
+            values[w.operand[k]].tag = FL_TENSOR
+            values[w.operand[k]].t = rows[i * w.n_in + k]
+        for k in range(w.n_out):
+            out[k] = values[w.operand[w.writes[k]]]
+        fl_dispatch(opdef, values, opdef.nparams, out)
+        for k in range(w.n_out):
+            Py_DECREF(<object><PyObject *>out[k].t)
+    return 0
+
+
+def configure_updates(maker):
+    """Set what makes machine code for update rules in compiled calls.
+
+    Args:
+        maker: ``maker(key, dtype)``: the address of the code, the parameters that are its numbers,
+            and what keeps it; or None.
+    """
+    fl_update_configure(<PyObject *>maker)

@@ -1,0 +1,260 @@
+/* One update rule over many tensors: one loop over the elements of all of them, so that small
+ * parameters share the threads and nobody waits between them.
+ *
+ * Only plain rows go together: contiguous tensors of one real dtype, apart in memory. Every element
+ * is computed as in a call of its own, so the bits do not depend on the company. Inside compiled
+ * calls the loop is machine code, elsewhere the interpreter of formulas. */
+#include "pointwise/update.h"
+#include "deferral/deferral.h"
+#include "dispatch/captures.h"
+#include "dispatch/pointwise.h"
+#include "runtime/pool.h"
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
+
+namespace {
+
+/* More than this in operands is not expected to lie in the processors' caches. */
+const int64_t CACHE_BYTES = 16 << 20;
+
+/* Machine code for a definition and a dtype, and the parameters that are its numbers. */
+struct Code {
+    fl_chunk_fn run = nullptr;
+    std::vector<int> numbers;
+    PyObject *kept = nullptr;
+};
+
+PyObject *maker = nullptr;
+std::unordered_map<const fl_op *, Code> codes[2];     /* float32, float64 */
+
+bool read_code(PyObject *made, Code &code) {
+    PyObject *numbers;
+    Py_ssize_t address;
+    if (!PyArg_ParseTuple(made, "nO!O", &address, &PyTuple_Type, &numbers, &code.kept))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++)
+        code.numbers.push_back((int)PyLong_AsLong(PyTuple_GET_ITEM(numbers, i)));
+    code.run = (fl_chunk_fn)address;
+    Py_INCREF(code.kept);
+    return !PyErr_Occurred();
+}
+
+/* Made once; without any, or after a failure, which is shown, the interpreter goes on. */
+const Code *find_code(const fl_op *op, int dtype) {
+    auto &known = codes[dtype == FL_F64];
+    auto found = known.find(op);
+    if (found != known.end())
+        return found->second.run ? &found->second : nullptr;
+    Code code;
+    PyObject *made = PyObject_CallFunction(maker, "ss", op->name, fl_dtype_name(dtype));
+    if (!made || (made != Py_None && !read_code(made, code)))
+        PyErr_WriteUnraisable(maker);
+    Py_XDECREF(made);
+    const Code &kept = known.emplace(op, code).first->second;   /* another thread may be first */
+    return kept.run ? &kept : nullptr;
+}
+
+struct Row {
+    fl_tensor *const *tensors;
+    int64_t start;              /* elements of the rows before */
+};
+
+/* Everything about a run. */
+struct Job {
+    const fl_pointwise *pw;
+    std::vector<Row> rows;
+    int64_t total, size;
+    fl_pw_fn kernel;
+    const void *bytecode;
+    fl_scalar scalars[FL_PW_MAX_SCALARS];
+    const Code *code;
+    std::vector<int64_t> words;     /* of each row, see flambeau/jit/llvm/kernel.py */
+    int64_t row_words;
+};
+
+bool is_plain(const fl_pointwise *pw, fl_tensor *const *row) {
+    const fl_tensor *first = row[0];
+    for (int k = 0; k < pw->n_in; k++) {
+        const fl_tensor *t = row[k];
+        bool same = t->dtype == first->dtype && t->ndim == first->ndim &&
+                    !memcmp(t->shape, first->shape, sizeof(int64_t) * (size_t)t->ndim);
+        if (!same || t->device_type != FL_CPU || !(t->flags & FL_CONTIGUOUS) ||
+            t->flags >> FL_LEVEL_SHIFT)
+            return false;
+    }
+    for (int k = 0; k < pw->n_out; k++)
+        if (row[pw->writes[k]]->flags & (FL_READONLY | FL_INFERENCE))
+            return false;
+    return true;
+}
+
+bool is_plain_rule(const fl_op *op, const fl_pointwise *pw) {
+    if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || !pw->run_code ||
+        op->dtype_rule != FL_D_PROMOTE || op->flags & FL_O_RANDOM)
+        return false;
+    for (int k = 0; k < pw->n_in; k++)
+        if (pw->is_mask[k])
+            return false;
+    for (int k = 0; k < pw->n_out; k++)
+        if (pw->writes[k] == 255)
+            return false;
+    return true;
+}
+
+struct Range {
+    const char *low, *high;
+    bool written;
+};
+
+/* Whether no row touches memory that another operand writes. */
+bool is_apart(const Job &job) {
+    std::vector<Range> ranges;
+    for (const Row &row : job.rows)
+        for (int k = 0; k < job.pw->n_in; k++) {
+            const fl_tensor *t = row.tensors[k];
+            bool written = false;
+            for (int i = 0; i < job.pw->n_out; i++)
+                written |= job.pw->writes[i] == k;
+            ranges.push_back({t->data, t->data + t->numel * job.size, written});
+        }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range &a, const Range &b) { return a.low < b.low; });
+    const char *used = nullptr, *written = nullptr;     /* ends of what came so far */
+    for (const Range &r : ranges) {
+        if (r.low < (r.written ? used : written))
+            return false;
+        used = std::max(used, r.high);
+        if (r.written)
+            written = std::max(written, r.high);
+    }
+    return true;
+}
+
+/* Rows without elements are only counted as written. */
+bool gather_rows(Job &job, fl_tensor *const *rows, int64_t count) {
+    job.total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        fl_tensor *const *row = rows + i * job.pw->n_in;
+        if (!is_plain(job.pw, row) || row[0]->dtype != rows[0]->dtype)
+            return false;
+        if (row[0]->numel)
+            job.rows.push_back({row, job.total});
+        job.total += row[0]->numel;
+    }
+    return is_apart(job);
+}
+
+void fill_words(Job &job, const fl_value *values) {
+    const fl_pointwise *pw = job.pw;
+    for (size_t i = 0; i < job.rows.size(); i++) {
+        fl_tensor *const *t = job.rows[i].tensors;
+        for (int k = 0; k < pw->n_in; k++)
+            job.words.push_back((int64_t)(uintptr_t)t[k]->data);
+        for (int k = 0; k < pw->n_out; k++)
+            job.words.push_back((int64_t)(uintptr_t)t[pw->writes[k]]->data);
+        for (int number : job.code->numbers) {
+            double parts[2] = {fl_as_double(values[number]), 0.0};
+            int64_t bits[2];
+            memcpy(bits, parts, sizeof bits);
+            job.words.insert(job.words.end(), bits, bits + 2);
+        }
+        job.words.insert(job.words.end(), (size_t)(pw->n_in + pw->n_out), job.size);
+        job.words.push_back(t[0]->numel);       /* the innermost dimension, */
+        job.words.push_back(0);                 /* and no others */
+    }
+    job.row_words = (int64_t)(job.words.size() / job.rows.size());
+}
+
+/* Elements [begin, end) of a row. */
+void run_part(const Job &job, size_t i, int64_t begin, int64_t end) {
+    if (job.code)
+        return job.code->run((void *)&job.words[i * (size_t)job.row_words], begin, end);
+    const fl_pointwise *pw = job.pw;
+    fl_tensor *const *t = job.rows[i].tensors;
+    const void *in[FL_PW_MAX_IN];
+    void *out[FL_PW_MAX_OUT];
+    for (int k = 0; k < pw->n_in; k++)
+        in[k] = t[k]->data + begin * job.size;
+    for (int k = 0; k < pw->n_out; k++)
+        out[k] = t[pw->writes[k]]->data + begin * job.size;
+    job.kernel(job.bytecode, in, out, job.scalars, end - begin);
+}
+
+void run_chunk(const Job &job, int64_t begin, int64_t end) {
+    auto after = std::upper_bound(job.rows.begin(), job.rows.end(), begin,
+                                  [](int64_t at, const Row &row) { return at < row.start; });
+    for (size_t i = (size_t)(after - job.rows.begin()) - 1; begin < end; i++) {
+        int64_t start = job.rows[i].start, last = start + job.rows[i].tensors[0]->numel;
+        int64_t stop = std::min(end, last);
+        run_part(job, i, begin - start, stop - start);
+        begin = stop;
+    }
+}
+
+void run_job(const Job &job) {
+    auto body = [&](int64_t begin, int64_t end) { run_chunk(job, begin, end); };
+    if (job.total < FL_GRAIN)
+        return fl_parallel(job.total, FL_GRAIN, body);
+    Py_BEGIN_ALLOW_THREADS
+    fl_parallel(job.total, FL_GRAIN, body);
+    Py_END_ALLOW_THREADS
+}
+
+/* What waits and concerns a row runs first. */
+int settle_row(const fl_op *op, fl_value *values, fl_tensor *const *row) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    fl_tensor *outs[FL_PW_MAX_OUT];
+    for (int k = 0; k < pw->n_in; k++) {
+        values[pw->operand[k]].tag = FL_TENSOR;
+        values[pw->operand[k]].t = row[k];
+    }
+    for (int k = 0; k < pw->n_out; k++)
+        outs[k] = row[pw->writes[k]];
+    return fl_settle_call(op->name, values, op->nparams, outs, pw->n_out);
+}
+
+void choose_kernel(Job &job, const fl_value *values, int kind) {
+    job.bytecode = job.pw->code[kind];
+    bool streams = job.total * job.size * job.pw->n_in > CACHE_BYTES;
+    job.kernel = streams ? fl_bytecode_interpreter(true) : job.pw->run_code;
+    fl_pw_load_scalars(job.pw, values, kind, job.scalars);
+    if (job.code)
+        fill_words(job, values);
+}
+
+}  // namespace
+
+int fl_update_together(const fl_op *op, fl_value *values, fl_tensor *const *rows, int64_t count) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    bool watched = fl_thread.level < fl_thread.watchers || fl_any_capture_scope();
+    if (count == 0 || watched || !is_plain_rule(op, pw))
+        return 0;
+    int dtype = rows[0]->dtype, kind = fl_kind_of_dtype[dtype];
+    if ((dtype != FL_F32 && dtype != FL_F64) || !(pw->kinds >> kind & 1))
+        return 0;
+    for (int64_t i = 0; i < count && fl_any_waiting(); i++)
+        if (settle_row(op, values, rows + i * pw->n_in) < 0)
+            return -1;
+    Job job = {};
+    job.pw = pw;
+    job.size = fl_itemsize(dtype);
+    job.code = fl_thread.queue && maker ? find_code(op, dtype) : nullptr;
+    if (!gather_rows(job, rows, count))
+        return 0;
+    if (job.total) {
+        choose_kernel(job, values, kind);
+        run_job(job);
+    }
+    for (int64_t i = 0; i < count; i++)
+        for (int k = 0; k < pw->n_out; k++)
+            fl_count_write(op, rows[i * pw->n_in + pw->writes[k]]);
+    return 1;
+}
+
+void fl_update_configure(PyObject *function) {
+    Py_XINCREF(function);
+    Py_XSETREF(maker, function);
+}
