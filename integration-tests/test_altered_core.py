@@ -27,8 +27,7 @@ OPDEFS = (pointwise("a_row_before_all_others(Tensor self)", float="self + 1", do
 #: file -> what to replace, once, by what.
 CHANGES = {
     "__init__.py": [
-        ("opdefs.families import (", "opdefs.families import (\n    first,"),
-        ("MODULES = (", "MODULES = (first, "),
+        ("NAMES = (", 'NAMES = ("first", '),
     ],
     "reduce.py": [
         ('"softmax(Tensor self, Dim dim, DType? dtype=None)"',

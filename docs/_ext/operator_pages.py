@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from flambeau.core._core import find_op
-from flambeau.core.opdefs.families import MODULES
+from flambeau.core.opdefs.families import modules
 from flambeau.core.operator_docs import arguments as arguments_of
 from flambeau.core.operator_docs import errors, result
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def sections() -> Iterator[ModuleType]:
     """Yield the modules of definitions."""
-    yield from MODULES
+    yield from modules()
 
 
 def title(section: ModuleType) -> str:

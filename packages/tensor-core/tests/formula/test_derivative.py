@@ -8,13 +8,13 @@ import pytest
 
 from flambeau.core.formula import (
     FormulaError,
-    derivative,
     evaluate,
     grad_formulas,
     param,
     parse,
     to_text,
 )
+from flambeau.core.formula.derivative import derivative
 
 UNIT, POSITIVE, ALL = (-0.9, 0.9), (0.1, 4.0), (-3.0, 3.0)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from flambeau import core
 from flambeau.core import _core
-from flambeau.core import io as tensor_io
 from flambeau.core._core import DeferredCall, configure_deferral, is_deferring
 from flambeau.jit.ir import Value
 from flambeau.jit.literals import Device, DType, Opaque, Slot
@@ -137,6 +136,8 @@ def equal(one: Tensor, other: Tensor) -> bool:
 
 def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     """Named tensors as the bytes of a safetensors file."""
+    from flambeau.core import io as tensor_io
+
     file = io.BytesIO()
     tensor_io.write_tensors(file, dict(tensors))
     return file.getvalue()
@@ -144,12 +145,16 @@ def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
 
 def tensors_from_bytes(content: bytes) -> dict[str, Tensor]:
     """The tensors of a safetensors file, in memory of their own."""
+    from flambeau.core import io as tensor_io
+
     tensors, _ = tensor_io.read_tensors(memoryview(bytearray(content)))
     return dict(tensors)
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its final path, flush it to disk and rename it."""
+    from flambeau.core import io as tensor_io
+
     tensor_io.replace_atomically(path, lambda file: file.write(content))
 
 

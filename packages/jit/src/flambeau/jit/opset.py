@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from flambeau.core.opdefs import OPDEFS, OpDef
+from flambeau.core.opdefs import OpDef, by_name
 from flambeau.core.opdefs.make import kernel
 from flambeau.jit import bridge
 
@@ -24,13 +24,19 @@ _OWN = (
 
 
 @cache
-def _table() -> dict[str, OpDef]:
-    return {opdef.key: opdef for opdef in (*OPDEFS, *_OWN)}
+def _built_in(key: str) -> OpDef | None:
+    for opdef in _OWN:
+        if opdef.key == key:
+            return opdef
+    try:
+        return by_name(key)
+    except KeyError:
+        return None
 
 
 def find_opdef(key: str) -> OpDef | None:
     """The definition with this key: built in, of this package, or registered at run time."""
-    opdef = _table().get(key)
+    opdef = _built_in(key)
     return opdef if opdef is not None else bridge.registered_opdef(key)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flambeau.core.opdefs import OPDEFS
 from flambeau.core.opdefs.derived import derived_opdefs
-from flambeau.core.opdefs.families import MODULES
+from flambeau.core.opdefs.families import modules
 from flambeau.core.opdefs.literal import literal_opdefs
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS, OpDef
 from flambeau.core.opdefs.wide import in_double
@@ -148,7 +148,7 @@ def all_opdefs() -> list[OpDef]:
 def _modules() -> dict[str, str]:
     """Symbols of the definitions written by hand -> the module each stands in."""
     return {opdef.symbol: module.__name__.rpartition(".")[2]
-            for module in MODULES for opdef in module.OPDEFS}
+            for module in modules() for opdef in module.OPDEFS}
 
 
 def module_of(opdef: OpDef) -> str:

@@ -30,7 +30,8 @@ def derivative(expr: Expr, wrt: str | Expr, is_complex: bool = False) -> Expr:
         FormulaError: A function in it has no derivative.
 
     Example:
-        >>> from flambeau.core.formula import derivative, parse
+        >>> from flambeau.core.formula import parse
+        >>> from flambeau.core.formula.derivative import derivative
         >>> derivative(*parse("a * a + b", ["a", "b"]), "b")
         1.0
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, TypeVar
 
 Definition = Callable[..., Any]
@@ -30,7 +30,7 @@ def define(name: str, *domains: str) -> Callable[[F], F]:
     """
 
     def register(function: F) -> F:
-        arity = len(_positional(function))
+        arity = _code(function).co_argcount
         if _arity.setdefault(name, arity) != arity:
             raise ValueError(f"{name} takes {_arity[name]} arguments elsewhere, {arity} here")
         for domain in domains:
@@ -42,9 +42,10 @@ def define(name: str, *domains: str) -> Callable[[F], F]:
     return register
 
 
-def _positional(function: Definition) -> list[inspect.Parameter]:
-    parameters = inspect.signature(function).parameters.values()
-    return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+def _code(function: Any) -> CodeType:
+    """What the function is made of; ``inspect.signature`` would take most of the import's time."""
+    code: CodeType = function.__code__
+    return code
 
 
 def find(name: str, dtype: str) -> Definition | None:
@@ -53,7 +54,7 @@ def find(name: str, dtype: str) -> Definition | None:
     for domain in (dtype, kind, "any"):
         function = _definitions.get((name, domain))
         if function is not None:
-            takes_type = "dtype" in inspect.signature(function).parameters
+            takes_type = _code(function).co_kwonlyargcount       # it can only be ``dtype``
             return functools.partial(function, dtype=dtype) if takes_type else function
     return None
 

@@ -5,17 +5,34 @@ pages, test parameters, backends' work lists) is derived from these definitions.
 """
 from __future__ import annotations
 
-from flambeau.core.opdefs.families import MODULES
+from functools import cache
+from typing import TYPE_CHECKING
+
+from flambeau.core.opdefs.families import modules
 from flambeau.core.opdefs.opdef import OpDef, Param
 
 __all__ = ["OPDEFS", "OpDef", "Param", "by_name"]
 
-OPDEFS: tuple[OpDef, ...] = tuple(opdef for module in MODULES for opdef in module.OPDEFS)
+if TYPE_CHECKING:
+    OPDEFS: tuple[OpDef, ...]
 
 
+def __getattr__(name: str) -> tuple[OpDef, ...]:
+    """All definitions, when somebody asks for all."""
+    if name != "OPDEFS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()["OPDEFS"] = tuple(o for module in modules() for o in module.OPDEFS)
+    return found
+
+
+@cache
 def by_name(key: str) -> OpDef:
-    """The definition with this key (``"add"``, ``"max.dim"``)."""
-    for opdef in OPDEFS:
-        if opdef.key == key:
-            return opdef
+    """The definition with this key (``"add"``, ``"max.dim"``).
+
+    Families are imported in their order until it is found: pointwise operators come first.
+    """
+    for module in modules():
+        for opdef in module.OPDEFS:
+            if opdef.key == key:
+                return opdef
     raise KeyError(f"no operator {key!r} is defined")

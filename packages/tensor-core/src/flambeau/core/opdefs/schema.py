@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 from flambeau.core.opdefs.opdef import ROLES, Param
 
 _HEAD = re.compile(r"^([\w.]+?)(?:\[(\w+)\])?\((.*?)\)(?:\s*->\s*(.+))?$", re.S)
+_GROUPS = frozenset("'\"()[]")
 _PARAM = re.compile(r"^(\w+)(\(!\))?(\?)?(\*)?\s+(\w+)(?:\s*=\s*(.+))?$")
 
 
@@ -56,13 +58,21 @@ def _parse_params(inside: str, text: str):
         if match is None or match.group(1) not in ROLES:
             raise ValueError(f"in schema {text!r}: cannot read {part!r}; roles: {sorted(ROLES)}")
         role, writes, optional, variadic, name, default = match.groups()
-        value = ast.literal_eval(default) if default is not None else ...
+        value = _default(default) if default is not None else ...
         yield Param(name, role, bool(optional), keyword, value, bool(writes),
                     bool(variadic))
 
 
+@cache
+def _default(text: str):
+    return ast.literal_eval(text)
+
+
 def _split(inside: str):
     """Split at commas outside brackets and quotes."""
+    if not _GROUPS.intersection(inside):
+        yield from filter(None, map(str.strip, inside.split(",")))
+        return
     depth, start, quote = 0, 0, ""
     for i, c in enumerate(inside):
         if quote:
