@@ -68,7 +68,7 @@ CALLS: dict[str, tuple] = {
     "nextafter": _PAIR, "complex": _PAIR, "polar": _PAIR, "polygamma": (1, _f(3, 5)),
     "mvlgamma": (_f(3, 5) + 2, 2), "threshold": (_f(3, 5), 0.5, 0.0),
     "prelu": (_f(3, 5), _f(1)), "isclose": _PAIR, "allclose": _PAIR, "equal": _PAIR,
-    # folds
+    # reductions
     "dist": _PAIR, "renorm": (_f(3, 5), 2, 0, 1.0), "quantile": (_f(15), 0.5),
     "nanquantile": (_f(15), 0.5), "histogram": (_f(15), 4), "histogramdd": (_f(6, 2), (2, 3)),
     "segment_reduce": (_f(6), "sum"),

@@ -13,7 +13,7 @@ def _mask():
     return flambeau.tensor([[True, False, True], [False, False, True]])
 
 
-def _fold(reduce, include, low=-2.0, shape=(2, 3)):
+def _reduce(reduce, include, low=-2.0, shape=(2, 3)):
     return lambda: (
         lambda a, b: a.scatter_reduce(0, whole(INDEX), b, reduce, include_self=include),
         (reals(3, 4, low=low), reals(*shape, low=low, seed=5)))
@@ -43,9 +43,9 @@ SAMPLES = {
         lambda: (lambda a, s: a.masked_scatter(_mask(), s), (reals(3), reals(2, 2, seed=1))),
     ],
     "scatter_reduce": [
-        *[_fold(reduce, include) for reduce in ("sum", "mean", "amax", "amin")
+        *[_reduce(reduce, include) for reduce in ("sum", "mean", "amax", "amin")
           for include in (True, False)],
-        _fold("prod", True, 0.5), _fold("prod", False, 0.5), _fold("sum", True, shape=(3, 4)),
+        _reduce("prod", True, 0.5), _reduce("prod", False, 0.5), _reduce("sum", True, shape=(3, 4)),
         _prod_with_zeros,
         lambda: (lambda a, b: a.scatter_reduce(0, whole(INDEX), b, "mean"),
                  (complexes(3, 4), complexes(2, 3, seed=1))),

@@ -1,4 +1,4 @@
-"""Calls of norms, order statistics and running folds, for gradcheck; see ``samples.py``."""
+"""Calls of norms, order statistics and scans, for gradcheck; see ``samples.py``."""
 
 from numbers_for_tests import complexes, reals
 

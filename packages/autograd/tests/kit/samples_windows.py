@@ -1,4 +1,4 @@
-"""Calls of convolutions, pooling and folding with their rules (see ``samples.py``)."""
+"""Calls of convolutions, pooling and fold with their rules (see ``samples.py``)."""
 
 from numbers_for_tests import reals
 

@@ -1,4 +1,4 @@
-"""Rows that are folded, converted, scaled or multiplied in one pass get the results of several."""
+"""Rows that are reduced, converted, scaled or multiplied in one pass get the results of several."""
 
 from __future__ import annotations
 

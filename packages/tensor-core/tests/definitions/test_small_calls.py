@@ -94,7 +94,7 @@ def test_results_keep_the_order_of_a_transposed_operand(size):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "bfloat16", "uint8"])
-def test_folds_of_few_strided_elements(dtype):
+def test_reductions_of_few_strided_elements(dtype):
     x = flambeau.arange(24).reshape(4, 6).to(getattr(flambeau, dtype))
     for view in (x[:, ::2], x.t(), x[1:2].expand(5, 6)):
         for name in ("sum", "prod", "amax", "amin", "any", "all"):
@@ -104,7 +104,7 @@ def test_folds_of_few_strided_elements(dtype):
 
 
 @pytest.mark.parametrize("name", ["sum", "var", "std", "mean", "logsumexp", "amax"])
-def test_folds_do_not_depend_on_layout(name):
+def test_reductions_do_not_depend_on_layout(name):
     base = flambeau.rand(3, 5, 7, 2)
     strided, dense = base[..., 0], base[..., 0].clone()
     for dim in (0, 1, 2):

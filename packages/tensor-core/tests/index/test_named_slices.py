@@ -54,9 +54,9 @@ def _expected(name, a, i, s):
         numpy.add.at(count, i, 1)
         a[0, :, 0] = total / count
     else:
-        fold = {"add": numpy.add, "multiply": numpy.multiply, "amax": numpy.maximum}
+        reduce = {"add": numpy.add, "multiply": numpy.multiply, "amax": numpy.maximum}
         values = 2 if name == "scatter_ add" else s[0, :, 0]
-        fold[name.split()[-1] if " " in name else "add"].at(a[0, :, 0], i, values)
+        reduce[name.split()[-1] if " " in name else "add"].at(a[0, :, 0], i, values)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "int8", "uint8"])

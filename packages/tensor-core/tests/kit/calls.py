@@ -18,7 +18,7 @@ from calls_numbers import NUMERIC
 from calls_windows import WINDOWS, WINDOWS_ELSEWHERE
 
 
-def _fold(name, dtypes, empty=True, **options):
+def _reduce(name, dtypes, empty=True, **options):
     """Calls of a reduction: everything, one dim, several, kept, nothing to reduce."""
     def one(*args, **kw):
         return lambda lib, x: getattr(x, name)(*args, **kw)
@@ -49,19 +49,19 @@ CALLS: dict[str, list[Call]] = {
     "resolve_conj": [_c(lambda lib, x: x.conj().resolve_conj(), d=("complex64", "float32"))],
     "resolve_neg": [_c(lambda lib, x: x.resolve_neg(), d=("complex64", "int32"))],
     # ---- reductions
-    "sum": _fold("sum", ALL) + _several("sum", ("float32", "int32", "complex64")) + [
+    "sum": _reduce("sum", ALL) + _several("sum", ("float32", "int32", "complex64")) + [
         _c(lambda lib, x: x.sum(0, dtype=lib.float64), d=("float32", "int32", "bool"))],
     "prod": [_c(lambda lib, x: x.prod(1), (3, 67), domain=(0.5, 1.5)),
              _c(lambda lib, x: x.prod(0), (67, 35), domain=(0.5, 1.5)),
              _c(lambda lib, x: x.prod(1), (3, 4), d=NUMBERS),
              _c(lambda lib, x: x.prod(), (3, 4), d=TWO), _c(lambda lib, x: x.prod(), (0,), d=ALL),
              _c(lambda lib, x: x.prod(0, keepdim=True), (3, 0), d=ALL)],
-    "mean": _fold("mean", (*FLOATS, "complex64")) + _several("mean", TWO) + [
+    "mean": _reduce("mean", (*FLOATS, "complex64")) + _several("mean", TWO) + [
         _c(lambda lib, x: x.mean(dtype=lib.float32), d=("int32", "uint8", "bool"))],
-    "amax": _fold("amax", REAL, empty=False) + _several("amax", REAL),
-    "amin": _fold("amin", REAL, empty=False) + _several("amin", REAL),
-    "any": _fold("any", ALL) + [_c(lambda lib, x: (x > 9).any(0), d=TWO)],
-    "all": _fold("all", ALL) + [_c(lambda lib, x: (x > -9).all(0), d=TWO)],
+    "amax": _reduce("amax", REAL, empty=False) + _several("amax", REAL),
+    "amin": _reduce("amin", REAL, empty=False) + _several("amin", REAL),
+    "any": _reduce("any", ALL) + [_c(lambda lib, x: (x > 9).any(0), d=TWO)],
+    "all": _reduce("all", ALL) + [_c(lambda lib, x: (x > -9).all(0), d=TWO)],
     "argmax": [_c(lambda lib, x: x.argmax(), (3, 77), d=TWO),
                _c(lambda lib, x: x.argmax(1), (3, 77, 2), d=TWO),
                _c(lambda lib, x: x.argmax(-1, keepdim=True), (3, 7), d=TWO),

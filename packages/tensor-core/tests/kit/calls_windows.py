@@ -1,4 +1,4 @@
-"""Calls of convolutions, pooling and folding; see calls.py."""
+"""Calls of convolutions, pooling and fold; see calls.py."""
 
 from __future__ import annotations
 

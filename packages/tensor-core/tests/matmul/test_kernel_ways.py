@@ -17,14 +17,14 @@ def windows(length, count):
     return [(i * length // count, -((-(i + 1) * length) // count)) for i in range(count)]
 
 
-def adaptive(x, sizes, fold):
-    """Every window of the last dimensions folded by itself."""
+def adaptive(x, sizes, reduce):
+    """Every window of the last dimensions reduced by itself."""
     spans = [windows(n, size) for n, size in zip(x.shape[-len(sizes):], sizes, strict=True)]
     out = np.empty((*x.shape[:-len(sizes)], *sizes), x.dtype)
     for index in itertools.product(*map(range, sizes)):
         window = tuple(slice(*spans[d][i]) for d, i in enumerate(index))
         dims = tuple(range(-len(sizes), 0))
-        out[(..., *index)] = fold(x[(..., *window)], dims)
+        out[(..., *index)] = reduce(x[(..., *window)], dims)
     return out
 
 

@@ -21,7 +21,7 @@ BINARY = {
 }
 
 
-def _whole_numbers(dtype, count=1000):
+def _integers(dtype, count=1000):
     info = np.iinfo(dtype)
     return RANDOM.integers(info.min, info.max, count, dtype, endpoint=True)
 
@@ -35,7 +35,7 @@ def _same(result, expected):
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("name", BINARY)
 def test_narrow_integers(name, dtype):
-    a, b = _whole_numbers(dtype), _whole_numbers(dtype)
+    a, b = _integers(dtype), _integers(dtype)
     b[::7] = a[::7]
     function, numpy = getattr(flambeau, name), BINARY[name]
     x, y = flambeau.tensor(a), flambeau.tensor(b)
@@ -49,7 +49,7 @@ def test_narrow_integers(name, dtype):
 
 
 def test_narrow_integers_and_numbers_that_do_not_fit():
-    x = flambeau.tensor(_whole_numbers("int8"))
+    x = flambeau.tensor(_integers("int8"))
     assert (x < 300).all()
     _same(x + 300, (x.numpy().astype(np.int64) + 300).astype(np.int8))
     _same(5 - x, (5 - x.numpy().astype(np.int64)).astype(np.int8))
@@ -58,7 +58,7 @@ def test_narrow_integers_and_numbers_that_do_not_fit():
 
 
 def test_narrow_integers_in_place_and_out():
-    a, b = _whole_numbers("int16"), _whole_numbers("int16")
+    a, b = _integers("int16"), _integers("int16")
     x = flambeau.tensor(a)
     x += flambeau.tensor(b)
     _same(x, a + b)

@@ -56,7 +56,7 @@ def test_a_tensor_is_an_operand_where_a_dimension_could_stand():
 
 
 @pytest.mark.parametrize("name", ("cumsum", "cumprod"))
-def test_running_folds_in_place(name):
+def test_scans_in_place(name):
     x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
     expected = getattr(x, name)(0)
     assert getattr(x, name + "_")(0) is x

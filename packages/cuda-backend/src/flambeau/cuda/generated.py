@@ -117,25 +117,25 @@ class GeneratedBackend(Backend):
         """Fold dimensions: parts of every output, joined in rounds."""
         values = dict(zip(op.params, args, strict=True))
         x, kept_outs = values["self"], [self._kept_strides(values, t) for t in outs]
-        kind = self._fold_kind(op.key, x, outs[0])
+        kind = self._reduce_kind(op.key, x, outs[0])
         if kind is None:
             return NotImplemented
         if outs[0].numel() == 0:
             return None
-        dims = _folded_dims(values["dim"], x.ndim)
+        dims = _reduced_dims(values["dim"], x.ndim)
         stay = [d for d in range(x.ndim) if d not in dims]
         shape, strides = tuple(x.shape), x.stride()
         kept, steps = params.merge([shape[d] for d in stay],
                                    [[strides[d] for d in stay], *kept_outs])
-        folded, inner = params.merge([shape[d] for d in dims], [[strides[d] for d in dims]])
+        reduced, inner = params.merge([shape[d] for d in dims], [[strides[d] for d in dims]])
         correction = values.get("correction")
-        fold = _Fold(self, op.key, kind, x, outs, (kept, steps[0]), (folded, inner[0]), steps[1:],
-                     1.0 if correction is None else float(correction))
-        fold.run()
+        reduction = _Reduction(self, op.key, kind, x, outs, (kept, steps[0]), (reduced, inner[0]),
+                               steps[1:], 1.0 if correction is None else float(correction))
+        reduction.run()
         return None
 
     @staticmethod
-    def _fold_kind(key, x, out):
+    def _reduce_kind(key, x, out):
         compares = key not in ("sum", "prod", "mean", "any", "all")
         if compares and dtype_name(x.dtype) == "uint64":
             return None         # its order is not that of int64
@@ -151,18 +151,18 @@ class GeneratedBackend(Backend):
         """Strides of an output over the dimensions that stay."""
         x, strides = values["self"], list(out.stride())
         if out.ndim == x.ndim and values["keepdim"]:
-            dims = _folded_dims(values["dim"], x.ndim)
+            dims = _reduced_dims(values["dim"], x.ndim)
             return [s for d, s in enumerate(strides) if d not in dims]
         return strides
 
 
-class _Fold:
+class _Reduction:
     """One reduction: its geometry, and the rounds it is computed in."""
 
-    def __init__(self, backend, key, kind, x, outs, kept, folded, out_steps, correction) -> None:
+    def __init__(self, backend, key, kind, x, outs, kept, reduced, out_steps, correction) -> None:
         self.backend, self.kind, self.index = backend, kind, x.device.index or 0
-        self.name = source.fold_name(key, kind)
-        self.geometry = kept, folded, [*out_steps, []][:2]
+        self.name = source.reduce_name(key, kind)
+        self.geometry = kept, reduced, [*out_steps, []][:2]
         self.counts = outs[0].numel(), x.numel() // outs[0].numel()
         self.data = x.data_ptr() if x.numel() else 0
         self.outs = [t.data_ptr() for t in outs] + [0] * (2 - len(outs))
@@ -171,8 +171,8 @@ class _Fold:
         self.correction = correction
 
     def run(self) -> None:
-        kept, folded = self.counts
-        parts = max(1, min(folded // 4, _LANES // kept))
+        kept, reduced = self.counts
+        parts = max(1, min(reduced // 4, _LANES // kept))
         here, keep = self._scratch(kept * parts)
         self._launch("take", kept * parts, parts, 0, here, 0)
         while parts > 1:
@@ -186,9 +186,9 @@ class _Fold:
         return self.backend.allocate(self.index, count * params.ACCUMULATOR_BYTES)
 
     def _launch(self, stage, threads, parts, parts_out, here, there) -> None:
-        kept, folded, out_steps = self.geometry
-        argument = params.pack_fold(
-            (*self.counts, parts, parts_out), kept, folded, out_steps,
+        kept, reduced, out_steps = self.geometry
+        argument = params.pack_reduce(
+            (*self.counts, parts, parts_out), kept, reduced, out_steps,
             (self.data, here, there, *self.outs), self.dtypes, self.correction)
         self.backend.launch("reduce", self.kind, f"{self.name}_{stage}", threads, argument,
                             self.index)
@@ -201,7 +201,7 @@ def _host_number(value):
     return value
 
 
-def _folded_dims(dim, ndim: int) -> list[int]:
+def _reduced_dims(dim, ndim: int) -> list[int]:
     if dim is None or dim == ():
         return list(range(ndim))
     return sorted(d % ndim for d in ((dim,) if isinstance(dim, int) else dim)) if ndim else []

@@ -75,20 +75,20 @@ def pack_call(numel: int, shape: Sequence[int], args: Sequence[bytes]) -> bytes:
     return head + b"".join(args)
 
 
-def pack_fold(sizes: Sequence[int], kept: tuple, folded: tuple, outs: Sequence[Sequence[int]],
+def pack_reduce(sizes: Sequence[int], kept: tuple, reduced: tuple, outs: Sequence[Sequence[int]],
               addresses: Sequence[int], dtypes: Sequence[int], correction: float) -> bytes:
-    """``fl_fold``.
+    """``fl_reduce``.
 
     Args:
-        sizes: kept, folded, parts, parts_out.
+        sizes: kept, reduced, parts, parts_out.
         kept: Shape and strides of the dimensions that stay.
-        folded: The same of those that are folded.
+        reduced: The same of those that are reduced.
         outs: Strides of the first and second output over the kept dimensions.
         addresses: data, partial, partial_out, out, out2.
         dtypes: Codes of the input and the outputs.
         correction: What ``var`` subtracts from the count.
     """
-    numbers = [*_padded(kept[0], 1), *_padded(kept[1]), *_padded(folded[0], 1),
-               *_padded(folded[1]), *_padded(outs[0]), *_padded(outs[1])]
-    return struct.pack(f"<4q2i{6 * DIMS}q5Q4id", *sizes, len(kept[0]), len(folded[0]), *numbers,
+    numbers = [*_padded(kept[0], 1), *_padded(kept[1]), *_padded(reduced[0], 1),
+               *_padded(reduced[1]), *_padded(outs[0]), *_padded(outs[1])]
+    return struct.pack(f"<4q2i{6 * DIMS}q5Q4id", *sizes, len(kept[0]), len(reduced[0]), *numbers,
                        *addresses, *dtypes, 0, correction)

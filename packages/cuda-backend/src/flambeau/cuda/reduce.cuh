@@ -1,12 +1,12 @@
 /* Reductions: what an accumulator starts from, takes, joins and gives.
  *
- * Three kernels without shared memory: `take` folds parts of each output, `join` folds parts into
- * fewer parts, `finish` writes. Parts are fixed by the shape, so results repeat bit for bit. */
-struct fl_fold {
-    int64_t kept, folded, parts, parts_out;
-    int32_t kept_ndim, folded_ndim;
+ * Three kernels without shared memory: `take` reduces parts of each output, `join` reduces parts
+ * into fewer parts, `finish` writes. Parts are fixed by the shape, so results repeat bit for bit. */
+struct fl_reduce {
+    int64_t kept, reduced, parts, parts_out;
+    int32_t kept_ndim, reduced_ndim;
     int64_t kept_shape[FL_DIMS], kept_strides[FL_DIMS];
-    int64_t folded_shape[FL_DIMS], folded_strides[FL_DIMS];
+    int64_t reduced_shape[FL_DIMS], reduced_strides[FL_DIMS];
     int64_t out_strides[FL_DIMS], out2_strides[FL_DIMS];
     char *data, *partial, *partial_out, *out, *out2;
     int32_t dtype, out_dtype, out2_dtype, unused;
@@ -34,12 +34,14 @@ template <class T> struct fl_sum {
     __device__ void start() { value = fl_to<T>::of((int64_t)0); }
     __device__ void take(T x, int64_t) { value = fl_plus(value, x); }
     __device__ void join(const fl_sum &o) { value = fl_plus(value, o.value); }
-    __device__ T result(const fl_fold &) const { return value; }
+    __device__ T result(const fl_reduce &) const { return value; }
     __device__ T second() const { return value; }
 };
 
 template <class T> struct fl_mean : fl_sum<T> {
-    __device__ T result(const fl_fold &c) const { return fl_over(this->value, (double)c.folded); }
+    __device__ T result(const fl_reduce &c) const {
+        return fl_over(this->value, (double)c.reduced);
+    }
 };
 
 template <class T> struct fl_prod {
@@ -48,12 +50,12 @@ template <class T> struct fl_prod {
     __device__ void start() { value = fl_to<T>::of((int64_t)1); }
     __device__ void take(T x, int64_t) { value = fl_times(value, x); }
     __device__ void join(const fl_prod &o) { value = fl_times(value, o.value); }
-    __device__ T result(const fl_fold &) const { return value; }
+    __device__ T result(const fl_reduce &) const { return value; }
     __device__ T second() const { return value; }
 };
 
 /* The first of the greatest (SIGN 1) or least (SIGN -1) values; the first nan wins. */
-template <class T, int SIGN> struct fl_best {
+template <class T, int SIGN> struct fl_extreme {
     typedef T in;
     T value;
     int64_t at;
@@ -72,20 +74,20 @@ template <class T, int SIGN> struct fl_best {
             at = i;
         }
     }
-    __device__ void join(const fl_best &o) {
+    __device__ void join(const fl_extreme &o) {
         if (o.at >= 0)
             take(o.value, o.at);
     }
-    __device__ T result(const fl_fold &) const { return value; }
+    __device__ T result(const fl_reduce &) const { return value; }
     __device__ int64_t second() const { return at; }
 };
-template <class T> struct fl_amax : fl_best<T, 1> {};
-template <class T> struct fl_amin : fl_best<T, -1> {};
-template <class T> struct fl_argmax : fl_best<T, 1> {
-    __device__ int64_t result(const fl_fold &) const { return this->at; }
+template <class T> struct fl_amax : fl_extreme<T, 1> {};
+template <class T> struct fl_amin : fl_extreme<T, -1> {};
+template <class T> struct fl_argmax : fl_extreme<T, 1> {
+    __device__ int64_t result(const fl_reduce &) const { return this->at; }
 };
-template <class T> struct fl_argmin : fl_best<T, -1> {
-    __device__ int64_t result(const fl_fold &) const { return this->at; }
+template <class T> struct fl_argmin : fl_extreme<T, -1> {
+    __device__ int64_t result(const fl_reduce &) const { return this->at; }
 };
 
 template <class T> struct fl_any {
@@ -94,7 +96,7 @@ template <class T> struct fl_any {
     __device__ void start() { value = false; }
     __device__ void take(bool x, int64_t) { value |= x; }
     __device__ void join(const fl_any &o) { value |= o.value; }
-    __device__ bool result(const fl_fold &) const { return value; }
+    __device__ bool result(const fl_reduce &) const { return value; }
     __device__ bool second() const { return value; }
 };
 template <class T> struct fl_all {
@@ -103,7 +105,7 @@ template <class T> struct fl_all {
     __device__ void start() { value = true; }
     __device__ void take(bool x, int64_t) { value &= x; }
     __device__ void join(const fl_all &o) { value &= o.value; }
-    __device__ bool result(const fl_fold &) const { return value; }
+    __device__ bool result(const fl_reduce &) const { return value; }
     __device__ bool second() const { return value; }
 };
 
@@ -128,7 +130,7 @@ template <class T> struct fl_var {
         im += di * (o.n / total);
         n = total;
     }
-    __device__ double result(const fl_fold &c) const {
+    __device__ double result(const fl_reduce &c) const {
         double divisor = n - c.correction;
         return n == 0 ? fl_bit_cast<double>(0x7ff8000000000000LL)
                       : m2 / (divisor > 0 ? divisor : 0.0);
@@ -153,26 +155,26 @@ template <class T> struct fl_logsumexp {
     }
     __device__ void take(double x, int64_t) { add(x, 1.0); }
     __device__ void join(const fl_logsumexp &o) { add(o.high, o.total); }
-    __device__ double result(const fl_fold &) const {
+    __device__ double result(const fl_reduce &) const {
         bool plain = high - high == 0;
         return plain ? high + FL_BUILTIN(log)(total) : high;
     }
     __device__ double second() const { return total; }
 };
 
-template <class A> FL_INLINE void fl_fold_take(const fl_fold &c) {
+template <class A> FL_INLINE void fl_reduce_take(const fl_reduce &c) {
     for (int64_t t = FL_THREAD; t < c.kept * c.parts; t += FL_THREADS) {
         A acc;
         acc.start();
         int64_t base = fl_offset(t / c.parts, c.kept_ndim, c.kept_shape, c.kept_strides);
-        for (int64_t j = t % c.parts; j < c.folded; j += c.parts)
-            acc.take(fl_load<typename A::in>(c.data, c.dtype, base + fl_offset(j, c.folded_ndim,
-                     c.folded_shape, c.folded_strides)), j);
+        for (int64_t j = t % c.parts; j < c.reduced; j += c.parts)
+            acc.take(fl_load<typename A::in>(c.data, c.dtype, base + fl_offset(j, c.reduced_ndim,
+                     c.reduced_shape, c.reduced_strides)), j);
         ((A *)c.partial)[t] = acc;
     }
 }
 
-template <class A> FL_INLINE void fl_fold_join(const fl_fold &c) {
+template <class A> FL_INLINE void fl_reduce_join(const fl_reduce &c) {
     for (int64_t t = FL_THREAD; t < c.kept * c.parts_out; t += FL_THREADS) {
         const A *from = (const A *)c.partial + t / c.parts_out * c.parts;
         int64_t p = t % c.parts_out;
@@ -183,7 +185,7 @@ template <class A> FL_INLINE void fl_fold_join(const fl_fold &c) {
     }
 }
 
-template <class A> FL_INLINE void fl_fold_finish(const fl_fold &c) {
+template <class A> FL_INLINE void fl_reduce_finish(const fl_reduce &c) {
     for (int64_t t = FL_THREAD; t < c.kept; t += FL_THREADS) {
         const A &acc = ((const A *)c.partial)[t];
         int64_t at = fl_offset(t, c.kept_ndim, c.kept_shape, c.out_strides);

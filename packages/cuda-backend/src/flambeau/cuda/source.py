@@ -157,7 +157,7 @@ def _kernel(opdef: OpDef, kind: str, kinds: dict[str, str], result: str, near: b
             f"(const fl_call<{_width(opdef)}> c) {{\n    {loop} {{\n{lines}\n    }}\n}}")
 
 
-def fold_name(key: str, kind: str) -> str:
+def reduce_name(key: str, kind: str) -> str:
     return f"r_{key.replace('.', '_')}_{kind}"
 
 
@@ -165,8 +165,8 @@ def _reduction_module(kind: str) -> Module:
     parts, kernels = [prelude(), _file("reduce.cuh")], {}
     for key, (accumulator, kinds) in REDUCTIONS.items():
         for stage in ("take", "join", "finish") if kind in kinds else ():
-            name = f"{fold_name(key, kind)}_{stage}"
-            kernels[name] = "fl_fold"
-            parts.append(f'extern "C" __global__ void {name}(const fl_fold c) '
-                         f"{{ fl_fold_{stage}<{accumulator}<{C_TYPES[kind]}>>(c); }}")
+            name = f"{reduce_name(key, kind)}_{stage}"
+            kernels[name] = "fl_reduce"
+            parts.append(f'extern "C" __global__ void {name}(const fl_reduce c) '
+                         f"{{ fl_reduce_{stage}<{accumulator}<{C_TYPES[kind]}>>(c); }}")
     return Module("\n".join(parts), kernels)

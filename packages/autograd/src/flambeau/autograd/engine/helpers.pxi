@@ -27,7 +27,7 @@ def reshaped(g, tuple shape):
 
 
 def spread(g, tuple shape, dim, bint keepdim):
-    """Undo a reduction: repeat ``g`` over the dimensions of ``shape`` that were folded."""
+    """Undo a reduction: repeat ``g`` over the dimensions of ``shape`` that were reduced."""
     cdef fl_value values[2]
     cdef int64_t sizes[FL_MAX_DIMS]
     cdef int d, ndim = len(shape)
@@ -38,7 +38,7 @@ def spread(g, tuple shape, dim, bint keepdim):
     if not keepdim and (<fl_tensor *>result).ndim > 0:
         for d in range(ndim):
             sizes[d] = shape[d]
-        mark_folded(sizes, ndim, dim)
+        mark_reduced(sizes, ndim, dim)
         put_tensor(&values[0], result)
         put_ints(&values[1], sizes, ndim)
         result = replace(OPS.view, result, values, 2)
@@ -52,8 +52,8 @@ def spread(g, tuple shape, dim, bint keepdim):
     return whole
 
 
-cdef int mark_folded(int64_t *sizes, int ndim, object dim) except -1:
-    """Size 1 for each folded dimension; None and no dims mean all."""
+cdef int mark_reduced(int64_t *sizes, int ndim, object dim) except -1:
+    """Size 1 for each reduced dimension; None and no dims mean all."""
     cdef int d
     if dim is None or dim == () or dim == []:
         for d in range(ndim):

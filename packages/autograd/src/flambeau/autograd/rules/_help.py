@@ -62,12 +62,12 @@ def full_shape(shape, dim):
 
 
 def unreduced(t, shape, dim, keepdim):
-    """Undo the loss of dimensions: ``t`` with size 1 where a reduction folded ``shape``."""
+    """Undo the loss of dimensions: ``t`` with size 1 where a reduction reduced ``shape``."""
     return t if keepdim or not shape else t.reshape(full_shape(shape, dim))
 
 
 def count_of(shape, dim):
-    """How many elements a reduction folds into one."""
+    """How many elements a reduction reduces into one."""
     return prod([shape[d] for d in normal_dims(dim, len(shape))]) if shape else 1
 
 

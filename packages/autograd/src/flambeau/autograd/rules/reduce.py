@@ -1,4 +1,4 @@
-"""Operators that fold dimensions, and scans."""
+"""Operators that reduce dimensions, and scans."""
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import (
     conj,

@@ -1,4 +1,4 @@
-"""Norms, order statistics and running folds."""
+"""Norms, order statistics and scans."""
 from math import inf
 
 from flambeau.autograd._table import rule
@@ -131,7 +131,7 @@ for _key in ("median.dim", "nanmedian.dim", "kthvalue", "mode"):
     rule(_key, self=_along)
 
 
-# ---- running folds -----------------------------------------------------------------------------
+# ---- scans -----------------------------------------------------------------------------
 def _added_at_positions(g, self_shape, dim, result1):
     return _to_positions(g, self_shape, dim, result1)
 

@@ -4,7 +4,7 @@ cdef object _as_device(object value):
     return value if isinstance(value, device) else device(value)
 
 
-cdef object _whole_seed(object seed):
+cdef object _integer_seed(object seed):
     try:
         return int(seed)
     except (TypeError, ValueError) as error:
@@ -27,7 +27,7 @@ cdef class Generator:
 
     def manual_seed(self, seed):
         """Start the stream of this seed."""
-        self.state.seed = <uint64_t>(_whole_seed(seed) & 0xFFFFFFFFFFFFFFFF)
+        self.state.seed = <uint64_t>(_integer_seed(seed) & 0xFFFFFFFFFFFFFFFF)
         self.state.offset = 0
         return self
 
@@ -95,7 +95,7 @@ def manual_seed(seed):
         True
     """
     cdef fl_generator_state *s = fl_default_generator_state()
-    s.seed = <uint64_t>(_whole_seed(seed) & 0xFFFFFFFFFFFFFFFF)
+    s.seed = <uint64_t>(_integer_seed(seed) & 0xFFFFFFFFFFFFFFFF)
     s.offset = 0
     return default_generator
 

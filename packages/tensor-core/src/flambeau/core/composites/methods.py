@@ -3,7 +3,7 @@ from flambeau.core import _core
 from flambeau.core.compat import tensor_methods
 from flambeau.core.composites import tensor_queries
 from flambeau.core.composites.creation import new_methods
-from flambeau.core.composites.random.whole_numbers import WHOLE_UP_TO, warn_of_rounding
+from flambeau.core.composites.random.integers import EXACT_INTEGERS_BELOW, warn_of_rounding
 from flambeau.core.composites.shape import resizing
 
 _op = _core.operators()
@@ -208,7 +208,7 @@ def random_(self, *bounds, low=0, to=None, generator=None):
     if bounds:
         low, to = bounds if len(bounds) == 2 else (low, bounds[0])
     if to is None:
-        to = WHOLE_UP_TO.get(self.dtype.name, (1 << 63) - 1)
+        to = EXACT_INTEGERS_BELOW.get(self.dtype.name, (1 << 63) - 1)
     elif self.dtype.is_floating_point:
         warn_of_rounding(low, to, self.dtype)
     return _op["random_integers_"](self, low, to, generator=generator)

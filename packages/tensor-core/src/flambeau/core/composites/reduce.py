@@ -1,14 +1,14 @@
-"""Folds over neighbouring slices of a tensor."""
+"""Reductions over neighbouring slices of a tensor."""
 from flambeau.core import _core
 
 _op = _core.operators()
-_FOLDS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0),
+_REDUCTIONS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0),
           "max": ("amax", float("-inf")), "min": ("amin", float("inf"))}
 
 
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
-    if reduce not in _FOLDS:
-        raise RuntimeError(f"segment_reduce(): reduce must be one of {sorted(_FOLDS)}, got "
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"segment_reduce(): reduce must be one of {sorted(_REDUCTIONS)}, got "
                            f"{reduce!r}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices= is not supported, as in PyTorch; give "
@@ -29,12 +29,12 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     rest = tuple(data.shape[axis + 1:])
     flat = _op["reshape"](data, (rows * data.shape[axis], *rest))
     sizes = _op["reshape"](lengths, (rows * count,))
-    fold, identity = _FOLDS[reduce]
+    scatter_reduce, identity = _REDUCTIONS[reduce]
     start = identity if initial is None else initial
     if reduce in ("max", "min") and flat.requires_grad and not _core.level_of(flat):
-        whole = _chosen(flat, sizes, fold, start, rest)
+        whole = _chosen(flat, sizes, scatter_reduce, start, rest)
     else:
-        whole = _folded(flat, sizes, fold, start, rest)
+        whole = _reduced(flat, sizes, scatter_reduce, start, rest)
     if reduce == "mean":
         whole = _divided(whole, sizes, initial)
     return _op["reshape"](whole, (*lead, count, *rest))
@@ -63,9 +63,9 @@ def _check(data, lengths, axis):
                            f"elements of axis {axis}, got {totals.tolist()}")
 
 
-def _folded(flat, sizes, fold, initial, rest):
+def _reduced(flat, sizes, reduce, initial, rest):
     start = _op["full_of"]((sizes.shape[0], *rest), initial, dtype=flat.dtype, device=flat.device)
-    return _op["scatter_reduce"](start, 0, _positions(flat, sizes, rest), flat, fold,
+    return _op["scatter_reduce"](start, 0, _positions(flat, sizes, rest), flat, reduce,
                                  include_self=True)
 
 
@@ -77,7 +77,7 @@ def _positions(flat, sizes, rest):
     return _op["expand"](_op["view"](positions, (-1, *(1,) * len(rest))), flat.shape)
 
 
-def _chosen(flat, sizes, fold, initial, rest):
+def _chosen(flat, sizes, reduce, initial, rest):
     """Extremes whose gradient goes in equal shares to the elements that are they, NaN among them;
     the initial number takes none.
 
@@ -85,7 +85,7 @@ def _chosen(flat, sizes, fold, initial, rest):
     then holds without any.
     """
     plain, positions = flat.detach(), _positions(flat, sizes, rest)
-    extremes = _folded(plain, sizes, fold, initial, rest)
+    extremes = _reduced(plain, sizes, reduce, initial, rest)
     is_one = _op["logical_or"](_op["eq"](plain, _op["gather"](extremes, 0, positions)),
                                _op["isnan"](plain))
     zeros = _op["zeros_like"](extremes)

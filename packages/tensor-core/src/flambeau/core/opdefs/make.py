@@ -25,7 +25,7 @@ def pointwise(schema: str, number: str | None = None, **facts) -> OpDef:
 
 
 def reduction(schema: str, **facts) -> OpDef:
-    """A definition that folds dimensions."""
+    """A definition that reduces dimensions."""
     facts.setdefault("rule", "custom")
     return _opdef(schema, "reduction", **facts)
 

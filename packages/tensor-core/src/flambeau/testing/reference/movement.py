@@ -75,7 +75,7 @@ def masked_scatter(x, mask, source):
     return result
 
 
-_FOLDS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum,
+_REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum,
           "amin": np.minimum}
 
 
@@ -96,7 +96,7 @@ def scatter_reduce(x, dim, index, src, reduce, include_self):
     count[positions] = int(include_self)
     np.add.at(count, positions, 1)
     with np.errstate(over="ignore"):
-        _FOLDS[reduce].at(wide, positions, _source(src, index))
+        _REDUCTIONS[reduce].at(wide, positions, _source(src, index))
     if reduce != "mean":
         return wide
     return wide // count if x.dtype.kind in "iu" else wide / count

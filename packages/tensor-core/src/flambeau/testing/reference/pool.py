@@ -1,4 +1,4 @@
-"""Convolution and pooling, with NumPy: windows are gathered into an array and folded back."""
+"""Convolution and pooling, with NumPy: windows are gathered into an array and reduced back."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ def _pads_back(m):
         yield m.array(2, 3, 6), (2, 0, 1, -1), mode, (2, 3, 4)
 
 
-def _folds(m):
+def _reductions(m):
     if m.dtype == "bool":
         return
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
@@ -47,7 +47,7 @@ BY_KEY = {
     "index_copy": lambda m: [(m.array(4, 5), 1, np.array([3, 0]), m.array(4, 2)),
                              (m.array(5, 4).T, 0, np.array([2]), m.array(1, 5))],
     "index_fill": lambda m: [(m.array(4, 5), d, np.array([3, 0]), 1) for d in (0, 1)],
-    "scatter_reduce": _folds,
+    "scatter_reduce": _reductions,
     "masked_scatter": lambda m: [(m.array(3, 5), m.mask(3, 5), m.array(15)),
                                  (m.array(3, 5), m.mask(5), m.array(3, 5))],
     "searchsorted": _search, "bucketize": _bucketize,

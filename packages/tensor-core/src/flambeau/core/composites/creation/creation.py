@@ -2,7 +2,7 @@
 from numbers import Number
 
 from flambeau.core import _core
-from flambeau.core.composites.random.whole_numbers import expect_permutation
+from flambeau.core.composites.random.integers import expect_permutation
 from flambeau.core.composites.shape.resizing import write_to
 
 _op, _where = _core.operators(), _core._where

@@ -24,8 +24,8 @@ def index_reduce(x, dim, index, source, reduce, include_self):
     if x.ndim == 0:
         index, source = _op["reshape"](index, (-1,)), _op["reshape"](source, (-1,))
         whole = _op["reshape"](x, (1,))
-        folded = _op["scatter_reduce"](whole, 0, index, source, reduce, include_self=include_self)
-        return _op["reshape"](folded, ())
+        reduced = _op["scatter_reduce"](whole, 0, index, source, reduce, include_self=include_self)
+        return _op["reshape"](reduced, ())
     wanted = list(x.shape)
     wanted[dim] = index.numel()
     if list(source.shape) != wanted:

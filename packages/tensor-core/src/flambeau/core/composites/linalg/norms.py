@@ -71,7 +71,7 @@ def _euclidean(x, dim, keepdim):
 
 def _vector_norm(x, p, dim, keepdim):
     if p not in (0, _INF, -_INF):
-        if _folds_ones(x, dim):     # as exact as the element, however large
+        if _reduces_ones(x, dim):     # as exact as the element, however large
             return _op["amax"](_op["abs"](x), dim, keepdim)
         if x.dtype.name in ("float16", "bfloat16"):
             return _op["norm_of"](x, float(p), dim, keepdim)    # powers and sums in double
@@ -91,7 +91,7 @@ def _vector_norm(x, p, dim, keepdim):
     return _safe_root(_op["sum"](_powers(size, p), dim, keepdim), 1.0 / p)
 
 
-def _folds_ones(x, dim):
+def _reduces_ones(x, dim):
     """Whether each result is made of one element."""
     if dim is None:
         return x.numel() == 1

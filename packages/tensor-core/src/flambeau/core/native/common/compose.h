@@ -132,8 +132,8 @@ template <class... Values> int fl_compose_into(int number, fl_tensor *target, Va
 /* ---- composites of several outputs that are one node of the graph ------------------------------- */
 
 /* Whether the tape is to get one node for all outputs: their parts are called by
- * fl_compose_unrecorded(), and fl_record_whole() comes last. Watchers see the parts. */
-static inline bool fl_is_recorded_whole(const fl_tensor *x) {
+ * fl_compose_unrecorded(), and fl_record_as_one() comes last. Watchers see the parts. */
+static inline bool fl_is_recorded_as_one(const fl_tensor *x) {
     const fl_thread_state &T = fl_thread;
     return fl_the_tape && (T.mode & FL_M_GRAD) && T.level >= T.watchers &&
            !(x->flags >> FL_LEVEL_SHIFT) && fl_requires_grad(x);
@@ -148,7 +148,8 @@ template <class... Values> fl_tensor *fl_compose_unrecorded(int number, Values..
     return op->call(op, in, op->nparams, out) < 0 ? nullptr : out[0].t;
 }
 /* Hang the outputs on one node of an operator, which has a rule although it is a composite. */
-static inline int fl_record_whole(int number, const fl_value *in, int n, fl_value *out, int count) {
+static inline int fl_record_as_one(int number, const fl_value *in, int n, fl_value *out,
+                                   int count) {
     return fl_the_tape->record(&fl_builtin_ops[number], in, n, out, count);
 }
 /* fl_compose of tensors that own results. */

@@ -37,7 +37,7 @@ template <class Body> void each_row(const Sizes &s, int64_t tap, const Body &bod
 }
 
 const int64_t COLUMNS_MOST = 1 << 23;   /* elements of the windows of an image as columns */
-const int64_t PANEL = FL_WHOLE_TILE / sizeof(uint64_t);
+const int64_t PANEL = FL_INTEGER_TILE / sizeof(uint64_t);
 
 /* The windows of one group of an image as columns, in panels; false when memory ran out. */
 bool unfold(const Sizes &s, const uint64_t *image, uint64_t *panels) {
@@ -56,7 +56,7 @@ bool unfold(const Sizes &s, const uint64_t *image, uint64_t *panels) {
                     row[at_out + j] = from[at_in + j * stride];
             });
             for (int64_t j = 0; j < s.output; j += PANEL)
-                memcpy(panels + j * k + i * PANEL, row + j, FL_WHOLE_TILE);
+                memcpy(panels + j * k + i * PANEL, row + j, FL_INTEGER_TILE);
         }
     });
     return memory;
@@ -77,7 +77,7 @@ bool by_columns(const Sizes &s, const uint64_t *x, const uint64_t *w, const int6
         uint64_t *to = out + i * p.o * s.output;
         if (!unfold(s, x + i * p.c * s.input, panels.as<uint64_t>()))
             return false;
-        fl_whole_panels(FL_I64, p.o, s.output, k, w + first * k, panels.as<char>(), nullptr, to);
+        fl_integer_panels(FL_I64, p.o, s.output, k, w + first * k, panels.as<char>(), nullptr, to);
         for (int64_t j = 0; bias && j < p.o * s.output; j++)
             to[j] += (uint64_t)bias[first + j / s.output];
     }

@@ -55,11 +55,11 @@ const char *reduction_named(const fl_value &name) {
     return nullptr;
 }
 
-int scatter(const fl_value *in, fl_tensor *src, const char *fold, fl_value *out) {
+int scatter(const fl_value *in, fl_tensor *src, const char *reduce, fl_value *out) {
     fl_value text = fl_none_value();
     text.tag = FL_STRING;
-    text.s = fold;
-    text.len = (uint32_t)strlen(fold);
+    text.s = reduce;
+    text.len = (uint32_t)strlen(reduce);
     fl_value args[] = {in[0], in[1], in[2], fl_tensor_value(src), text, fl_bool_value(true)};
     return fl_dispatch(&fl_builtin_ops[FL_OP_scatter_reduce], args, 6, out);
 }
@@ -106,12 +106,12 @@ int fl_call_put(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return 0;
 }
 
-int fl_call_scatter_folded(const fl_op *, const fl_value *in, int, fl_value *out) {
+int fl_call_scatter_reduced(const fl_op *, const fl_value *in, int, fl_value *out) {
     const char *reduction = reduction_named(in[4]);
     return reduction ? scatter(in, in[3].t, reduction, out) : -1;
 }
 
-int fl_call_scatter_folded_number(const fl_op *, const fl_value *in, int, fl_value *out) {
+int fl_call_scatter_reduced_number(const fl_op *, const fl_value *in, int, fl_value *out) {
     const char *reduction = reduction_named(in[4]);
     Made src(reduction ? fl_compose(FL_OP_full_of, fl_shape_value(in[2].t), in[3],
                                     fl_dtype_value(in[0].t->dtype), fl_device_value(in[0].t))

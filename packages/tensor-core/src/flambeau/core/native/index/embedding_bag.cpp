@@ -1,4 +1,4 @@
-/* embedding_bag: rows of a table folded by bags, without storing the rows. */
+/* embedding_bag: rows of a table reduced by bags, without storing the rows. */
 #include "common/kernels/accumulate.h"
 #include "common/args.h"
 #include "common/range_error.h"
@@ -78,7 +78,7 @@ struct Results {
 };
 
 template <class T>
-void fold_bags(const Bags &b, const void *weight, const double *factors, int64_t mode,
+void reduce_bags(const Bags &b, const void *weight, const double *factors, int64_t mode,
                bool last_given, int kind, const Results &r) {
     const T *table = (const T *)weight;
     int64_t grain = fl_row_grain(b.width * (b.count ? b.total / b.count + 1 : 1));
@@ -169,9 +169,10 @@ extern "C" int fl_run_embedding_bag_rows(const fl_op *op, const fl_value *in, in
     for (int64_t i = after; i < b.total; i++)   /* what comes after the last bag is in none */
         r.bags[i] = -1;
     if (kind == FL_K_F64)
-        fold_bags<double>(b, table.as<char>(), factors.as<double>(), in[4].i, last_given, kind, r);
+        reduce_bags<double>(b, table.as<char>(), factors.as<double>(), in[4].i, last_given, kind,
+                            r);
     else
-        fold_bags<float>(b, table.as<char>(), factors.as<double>(), in[4].i, last_given, kind, r);
+        reduce_bags<float>(b, table.as<char>(), factors.as<double>(), in[4].i, last_given, kind, r);
     out.commit();
     bags.commit();
     counts.commit();

@@ -1,4 +1,4 @@
-/* scatter_reduce: elements folded into the positions named by an index, in the index's order. */
+/* scatter_reduce: elements reduced into the positions named by an index, in the index's order. */
 #include "common/add.h"
 #include "common/args.h"
 #include "index/named_slices.h"
@@ -9,13 +9,13 @@
 
 namespace {
 
-enum Fold { SUM, PROD, MEAN, AMAX, AMIN, FOLDS };
-const char *const NAMES[FOLDS] = {"sum", "prod", "mean", "amax", "amin"};
+enum Reduction { SUM, PROD, MEAN, AMAX, AMIN, REDUCTIONS };
+const char *const NAMES[REDUCTIONS] = {"sum", "prod", "mean", "amax", "amin"};
 
-int fold_of(const fl_op *op, const fl_value &v, int *fold) {
-    for (int i = 0; i < FOLDS; i++)
+int reduce_of(const fl_op *op, const fl_value &v, int *reduce) {
+    for (int i = 0; i < REDUCTIONS; i++)
         if (!strcmp(v.s, NAMES[i])) {
-            *fold = i;
+            *reduce = i;
             return 0;
         }
     return fl_error(FL_RUNTIME_ERROR, "%s: reduce argument must be either sum, prod, mean, amax or "
@@ -59,9 +59,12 @@ template <class T> T one() { return (T)1; }
 template <> fl_pair32 one<fl_pair32>() { return {1, 0}; }
 template <> fl_pair64 one<fl_pair64>() { return {1, 0}; }
 
-/* What a fold starts from where self does not count. */
-template <class T> T start_value(int fold) {
-    return fold == PROD ? one<T>() : fold == AMAX ? lowest<T>() : fold == AMIN ? highest<T>() : T{};
+/* What a reduction starts from where self does not count. */
+template <class T> T start_value(int reduce) {
+    return reduce == PROD   ? one<T>()
+           : reduce == AMAX ? lowest<T>()
+           : reduce == AMIN ? highest<T>()
+                            : T{};
 }
 
 template <class T> T divided(T a, int64_t n) { return a / (T)n; }
@@ -77,7 +80,7 @@ struct Job {
     const char *from;
     char *to;
     int64_t *count;                     /* of MEAN: how many numbers each position holds */
-    int fold;
+    int reduce;
 };
 
 /* `visit(position, source)` in element offsets, over the lines b .. e. */
@@ -94,7 +97,7 @@ template <class Visit> void each_pair(const Job &j, int64_t b, int64_t e, const 
 }
 
 template <class T> void clear_lines(const Job &j, int64_t b, int64_t e) {
-    T *to = (T *)j.to, first = start_value<T>(j.fold);
+    T *to = (T *)j.to, first = start_value<T>(j.reduce);
     each_pair(j, b, e, [&](int64_t at, int64_t) {
         to[at] = first;
         if (j.count)
@@ -102,10 +105,10 @@ template <class T> void clear_lines(const Job &j, int64_t b, int64_t e) {
     });
 }
 
-template <class T> void fold_lines(const Job &j, int64_t b, int64_t e) {
+template <class T> void reduce_lines(const Job &j, int64_t b, int64_t e) {
     T *to = (T *)j.to;
     const T *x = (const T *)j.from;
-    switch (j.fold) {
+    switch (j.reduce) {
     case SUM:
         return each_pair(j, b, e, [&](int64_t at, int64_t by) { to[at] = fl_plus(to[at], x[by]); });
     case PROD:
@@ -128,12 +131,12 @@ template <class T> void divide(const Job &j, int64_t b, int64_t e) {
         to[i] = divided(to[i], j.count[i]);
 }
 
-void fold_all(Job &j, int kind, bool include, int64_t n) {
+void reduce_all(Job &j, int kind, bool include, int64_t n) {
     fl_walk_writers(j.w, [&](int64_t b, int64_t e) {
         if (!include) {
             FL_BY_KIND(kind, clear_lines, j, b, e)
         }
-        FL_BY_KIND(kind, fold_lines, j, b, e)
+        FL_BY_KIND(kind, reduce_lines, j, b, e)
     });
     if (j.count)
         fl_parallel(n, FL_GRAIN, [&](int64_t b, int64_t e) { FL_BY_KIND(kind, divide, j, b, e) });
@@ -143,15 +146,15 @@ void fold_all(Job &j, int kind, bool include, int64_t n) {
 
 extern "C" int fl_infer_scatter_reduce(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     const fl_tensor *self = in[0].t, *index = in[2].t, *src = in[3].t;
-    int dim, fold;
+    int dim, reduce;
     if (fl_same_device(op, in, n) < 0 || fl_dim_of(op, in, &dim) < 0 ||
-        fold_of(op, in[4], &fold) < 0 ||
+        reduce_of(op, in[4], &reduce) < 0 ||
         (index->numel && fl_expect_index(op, "index", index) < 0) ||
         fl_check_aligned(op, self, index, dim, "self", true) < 0 ||
         fl_expect_same_dtype(op, self, "src", src) < 0 ||
         fl_check_aligned(op, src, index, dim, "src", false) < 0)
         return -1;
-    if (fold >= AMAX && fl_expect_ordered(op, "self", self) < 0)
+    if (reduce >= AMAX && fl_expect_ordered(op, "self", self) < 0)
         return -1;
     fl_spec_like(outs, self);
     return 0;
@@ -160,11 +163,11 @@ extern "C" int fl_infer_scatter_reduce(const fl_op *op, const fl_value *in, int 
 extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
                                      fl_tensor *const *outs) {
     const fl_tensor *index = in[2].t, *src = in[3].t;
-    int dim, fold, kind = fl_kind_of_dtype[in[0].t->dtype];
-    if (fl_dim_of(op, in, &dim) < 0 || fold_of(op, in[4], &fold) < 0)
+    int dim, reduce, kind = fl_kind_of_dtype[in[0].t->dtype];
+    if (fl_dim_of(op, in, &dim) < 0 || reduce_of(op, in[4], &reduce) < 0)
         return -1;
     /* A mean counts all elements of its memory: none is as it wants it. */
-    int wanted = fold == MEAN ? (int)FL_NO_DTYPE : (int)fl_dtype_of_kind[kind];
+    int wanted = reduce == MEAN ? (int)FL_NO_DTYPE : (int)fl_dtype_of_kind[kind];
     In positions(index, FL_K_I64), from(src, kind);
     if (!from.ok() || fl_check_positions(op, positions, index, in[0].t, dim) < 0)
         return -1;
@@ -174,17 +177,17 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
                                 nullptr);
     Out out(outs[0], kind, true);
     int64_t n = outs[0]->numel;
-    Scratch count(fold == MEAN ? (size_t)n * 8 : 0);
+    Scratch count(reduce == MEAN ? (size_t)n * 8 : 0);
     if (!out.ok() || !count.ok())
         return -1;
     if (index->numel == 0)
         return 0;
-    for (int64_t i = 0; i < n && fold == MEAN; i++)
+    for (int64_t i = 0; i < n && reduce == MEAN; i++)
         count.as<int64_t>()[i] = 1;
     Job j = {fl_dense_walk_of(outs[0], src, index, dim), positions.as<int64_t>(),
              from.as<char>(),
-             out.as<char>(), fold == MEAN ? count.as<int64_t>() : nullptr, fold};
-    fold_all(j, kind, fl_value_true(in[5]), n);
+             out.as<char>(), reduce == MEAN ? count.as<int64_t>() : nullptr, reduce};
+    reduce_all(j, kind, fl_value_true(in[5]), n);
     out.commit();
     return 0;
 }

@@ -6,7 +6,7 @@
 struct NormDims {
     int64_t dim[FL_MAX_DIMS];
     int count = 0;
-    int64_t folded = 1;     /* elements behind each result */
+    int64_t reduced = 1;     /* elements behind each result */
 };
 
 static bool read_norm_dims(const fl_tensor *x, const fl_value &v, NormDims *d) {
@@ -19,7 +19,7 @@ static bool read_norm_dims(const fl_tensor *x, const fl_value &v, NormDims *d) {
             return false;
         seen |= 1ull << dim;
         d->dim[d->count++] = dim;
-        d->folded *= x->shape[dim];
+        d->reduced *= x->shape[dim];
     }
     return d->count > 0;
 }
@@ -34,7 +34,7 @@ static int euclidean(const fl_op *op, const fl_value *in, int n, fl_value *out) 
     NormDims d;
     bool all = fl_is_none(in[2]) || (in[2].tag == FL_INTS && in[2].len == 0);
     if (!fl_is_short(out, is_plain(x, in[4]) && (all || read_norm_dims(x, in[2], &d)) &&
-                              (all ? x->numel : d.folded) > 1))
+                              (all ? x->numel : d.reduced) > 1))
         return fl_call_composite(op, in, n, out);
     fl_value dims = all ? fl_none_value() : fl_ints_value(d.dim, d.count);
     return fl_compose_result(op, in, n, out,

@@ -3,26 +3,26 @@
 #include "dispatch/core.h"
 
 /* A matrix of a dtype; strides in elements. */
-struct fl_whole_matrix {
+struct fl_integer_matrix {
     const char *data;
     int64_t row, col;
 };
 
 /* The dtype that products of an integer dtype are computed in. */
-int fl_whole_dtype(int dtype);
+int fl_integer_dtype(int dtype);
 /* c = a b + bias for m x k by k x n elements of `dtype`; `c` has rows of n elements, and `bias` n
- * (or NULL), in fl_whole_dtype(dtype). */
-int fl_whole_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_whole_matrix &a,
-                      const fl_whole_matrix &b, const void *bias, void *c);
-/* The same for operands in place: rows of k, and panels of columns (kernels/whole_product.h). */
-void fl_whole_panels(int dtype, int64_t m, int64_t n, int64_t k, const void *a, const void *panels,
-                     const void *bias, void *c);
+ * (or NULL), in fl_integer_dtype(dtype). */
+int fl_integer_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_integer_matrix &a,
+                        const fl_integer_matrix &b, const void *bias, void *c);
+/* The same for operands in place: rows of k, and panels of columns (kernels/integer_product.h). */
+void fl_integer_panels(int dtype, int64_t m, int64_t n, int64_t k, const void *a, const void
+                       *panels, const void *bias, void *c);
 
 /* A result as products of integers write it: in place where its memory is like that. */
 class WholeOut {
   public:
     explicit WholeOut(fl_tensor *t)
-        : t_(t), dtype_(fl_whole_dtype(t->dtype)),
+        : t_(t), dtype_(fl_integer_dtype(t->dtype)),
           in_place_(fl_itemsize(t->dtype) == fl_itemsize(dtype_) && fl_is_contiguous(t)),
           room_(in_place_ ? 0 : fl_bytes(t->numel, (size_t)fl_itemsize(dtype_))) {}
     bool ok() const { return in_place_ || room_.ok(); }

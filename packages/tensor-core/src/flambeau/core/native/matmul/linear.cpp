@@ -103,8 +103,8 @@ int run_pairs(Rows r, const fl_tensor *input, const fl_tensor *weight, const voi
 
 int run_integer(const Rows &r, const fl_tensor *input, const fl_tensor *weight,
                 const fl_tensor *bias, fl_tensor *c) {
-    int dtype = c->dtype, wide = fl_whole_dtype(dtype);
-    fl_whole_matrix x = {(const char *)input->data, r.k, input->strides[input->ndim - 1]};
+    int dtype = c->dtype, wide = fl_integer_dtype(dtype);
+    fl_integer_matrix x = {(const char *)input->data, r.k, input->strides[input->ndim - 1]};
     bool even = fl_collapse(input->ndim - 1, input->shape, input->strides, r.k, &x.row);
     int64_t size = fl_itemsize(dtype), contiguous[FL_MAX_DIMS];
     Scratch tight(even ? 0 : fl_bytes(input->numel, (size_t)size));
@@ -117,13 +117,13 @@ int run_integer(const Rows &r, const fl_tensor *input, const fl_tensor *weight,
         fl_copy_strided(fl_strided{tight.as<char>(), dtype, contiguous},
                         fl_strided{(char *)input->data, dtype, input->strides}, input->ndim,
                         input->shape);
-        x = fl_whole_matrix{tight.as<char>(), r.k, 1};
+        x = fl_integer_matrix{tight.as<char>(), r.k, 1};
     }
     if (bias)
         spread_bias(bias, wide, r.n, row.as<char>());
     int64_t step = weight->ndim > 1 ? weight->strides[0] : r.k;
-    fl_whole_matrix w = {(const char *)weight->data, weight->strides[weight->ndim - 1], step};
-    if (fl_whole_multiply(dtype, r.m, r.n, r.k, x, w, bias ? row.as<char>() : nullptr,
+    fl_integer_matrix w = {(const char *)weight->data, weight->strides[weight->ndim - 1], step};
+    if (fl_integer_multiply(dtype, r.m, r.n, r.k, x, w, bias ? row.as<char>() : nullptr,
                           out.data()) < 0)
         return -1;
     out.commit();

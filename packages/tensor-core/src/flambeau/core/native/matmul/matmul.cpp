@@ -171,13 +171,13 @@ int run_integer(const fl_tensor *a, const fl_tensor *b, fl_tensor *c) {
     view_both(a, OwnInput(a), b, OwnInput(b), &p);
     p.batch[p.nbatch++] = 1;    /* outer_offsets leaves the last dimension to its caller */
     int64_t count = fl_numel_of(p.nbatch, p.batch), size = fl_itemsize(p.dtype);
-    int64_t step = p.m * p.n * fl_itemsize(fl_whole_dtype(p.dtype));
+    int64_t step = p.m * p.n * fl_itemsize(fl_integer_dtype(p.dtype));
     for (int64_t i = 0; i < count; i++) {
         int64_t oa, ob;
         outer_offsets(p, i, &oa, &ob);
-        fl_whole_matrix left = {p.a.data + oa * size, p.a.row, p.a.col};
-        fl_whole_matrix right = {p.b.data + ob * size, p.b.row, p.b.col};
-        if (fl_whole_multiply(p.dtype, p.m, p.n, p.k, left, right, nullptr,
+        fl_integer_matrix left = {p.a.data + oa * size, p.a.row, p.a.col};
+        fl_integer_matrix right = {p.b.data + ob * size, p.b.row, p.b.col};
+        if (fl_integer_multiply(p.dtype, p.m, p.n, p.k, left, right, nullptr,
                               out.data() + i * step) < 0)
             return -1;
     }

@@ -9,7 +9,7 @@
 namespace {
 
 const fl_norm_kernels *const kernels = FL_PICK(fl_norm_kernels);
-const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
+const fl_reduce_kernels *const reduce_kernels = FL_PICK(fl_reduce_kernels);
 
 struct Rows {
     int64_t count, n;
@@ -200,8 +200,9 @@ extern "C" int fl_run_layer_norm_grad(const fl_op *, const fl_value *in, int,
               sums};
     if (grad_rows(j, in[0].t, input, outs[0]) < 0)
         return -1;
-    folds->columns[FL_FOLD_SUM][kind](sums, chunks, r.n, r.n, dw.as<char>());
-    folds->columns[FL_FOLD_SUM][kind](sums + chunks * bytes, chunks, r.n, r.n, db.as<char>());
+    fl_reduce_columns_fn sum = reduce_kernels->columns[FL_REDUCE_SUM][kind];
+    sum(sums, chunks, r.n, r.n, dw.as<char>());
+    sum(sums + chunks * bytes, chunks, r.n, r.n, db.as<char>());
     dw.commit();
     db.commit();
     return 0;

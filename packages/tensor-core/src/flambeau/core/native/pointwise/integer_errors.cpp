@@ -127,7 +127,7 @@ bool is_bool(const fl_value &v) {
 
 /* The dtype of whole tensors that say what a number becomes; -1 where there are none, or several
  * dtypes. Conditions, which are bool, say nothing. */
-int dtype_of_whole(const fl_value *in, int n) {
+int dtype_of_integer(const fl_value *in, int n) {
     int dtype = -1;
     for (int i = 0; i < n; i++) {
         if (in[i].tag != FL_TENSOR || in[i].t->dtype == FL_BOOL)
@@ -144,7 +144,7 @@ int check_numbers(const fl_op *op, const fl_value *in, int n, int first) {
     for (int i = first; i < n; i++) {
         if (in[i].tag != FL_INT || (in[i].i >= INT8_MIN && in[i].i <= INT8_MAX))
             continue;       /* small ones fit all dtypes, or are negative ones of unsigned dtypes */
-        int dtype = dtype_of_whole(in, n);
+        int dtype = dtype_of_integer(in, n);
         if (dtype >= 0 && fl_check_number(fl_op_title(op), op->params[i].name, in[i], dtype) < 0)
             return fl_raise();
     }

@@ -4,8 +4,8 @@
 
 namespace {
 
-const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
-const fl_best_kernels *const bests = FL_PICK(fl_best_kernels);
+const fl_reduce_kernels *const reduce_kernels = FL_PICK(fl_reduce_kernels);
+const fl_argmax_kernels *const argmax_kernels = FL_PICK(fl_argmax_kernels);
 
 /* Window i of `count` over `n` elements: neighbours share an element where n does not divide. */
 struct Span {
@@ -79,7 +79,7 @@ const int64_t SHORT = 16;       /* fewer elements are read faster than a kernel 
 template <class T> T total_of_line(const T *x, int64_t n, int kind) {
     T total = 0;
     if (n >= SHORT) {
-        folds->row[FL_FOLD_SUM][kind](x, n, &total);
+        reduce_kernels->row[FL_REDUCE_SUM][kind](x, n, &total);
         return total;
     }
     for (int64_t k = 0; k < n; k++)
@@ -98,7 +98,7 @@ template <class T> void means(const Job &job, int kind, const T *x, T *out) {
             *to = total_of_line(from, s.end - s.begin, kind) / size;
             return;
         }
-        folds->columns[FL_FOLD_SUM][kind](from, s.end - s.begin, inner, inner, to);
+        reduce_kernels->columns[FL_REDUCE_SUM][kind](from, s.end - s.begin, inner, inner, to);
         for (int64_t j = 0; j < inner; j++)
             to[j] /= size;
     });
@@ -141,7 +141,7 @@ template <class T>
 void best_of_line(const T *x, Span s, int kind, T *value, int64_t *position) {
     if (s.end - s.begin < SHORT)
         return argmax_of_small(x, s, 1, value, position);
-    bests->row[0][kind](x + s.begin, s.end - s.begin, value, position);
+    argmax_kernels->row[0][kind](x + s.begin, s.end - s.begin, value, position);
     if (*value != *value)
         return argmax_of_small(x, s, 1, value, position);
     *position += s.begin;
@@ -156,7 +156,7 @@ template <class T> void best(const Job &job, int kind, const T *x, T *values, in
         int64_t *position = positions + (o * job.count + i) * inner;
         if (inner == 1)
             return best_of_line(from, s, kind, value, position);
-        bests->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0, value,
+        argmax_kernels->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0, value,
                                 position);
         for (int64_t j = 0; j < inner; j++) {
             position[j] += s.begin;

@@ -5,10 +5,10 @@
 
 namespace {
 
-const fl_best_kernels *const kernels = FL_PICK(fl_best_kernels);
+const fl_argmax_kernels *const kernels = FL_PICK(fl_argmax_kernels);
 
 struct Job {
-    fl_fold_plan p;
+    fl_reduce_plan p;
     int least;
     char *values;               /* outer x inner, of the plan's kind */
     int64_t *indices;
@@ -16,15 +16,15 @@ struct Job {
 };
 
 /* One row that may be longer than a piece: improve piece by piece, in order. */
-void best_of_row(const Job &j, int64_t row, int64_t *buffer) {
-    const fl_fold_plan &p = j.p;
+void argmax_of_row(const Job &j, int64_t row, int64_t *buffer) {
+    const fl_reduce_plan &p = j.p;
     char *value = j.values + row * j.item();
     int64_t base = row * p.outer_step;
     alignas(8) char pair[2][8];
     int64_t position;
-    for (int64_t begin = 0; begin < p.n; begin += FL_FOLD_PIECE) {
-        int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
-        const void *x = fl_fold_load(p, base + begin, n, buffer);
+    for (int64_t begin = 0; begin < p.n; begin += FL_REDUCE_PIECE) {
+        int64_t n = p.n - begin < FL_REDUCE_PIECE ? p.n - begin : FL_REDUCE_PIECE;
+        const void *x = fl_reduce_load(p, base + begin, n, buffer);
         kernels->row[j.least][p.kind](x, n, pair[0], &position);
         /* Comparing two values as a column keeps the earlier one on ties. */
         kernels->columns[j.least][p.kind](pair[0], 1, 1, 1, begin, value, &j.indices[row]);
@@ -35,28 +35,28 @@ void best_of_row(const Job &j, int64_t row, int64_t *buffer) {
     }
 }
 
-void best_rows(const Job &j) {
+void argmax_rows(const Job &j) {
     fl_parallel(j.p.outer, fl_row_grain(j.p.n), [&](int64_t b, int64_t e) {
-        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+        alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t row = b; row < e; row++)
-            best_of_row(j, row, buffer);
+            argmax_of_row(j, row, buffer);
     });
 }
 
 /* A few long rows: every piece becomes a row of its own, then the pieces compete. */
-int best_long_rows(const Job &j) {
-    const fl_fold_plan &p = j.p;
-    int64_t pieces = fl_chunk_count(p.n, FL_FOLD_PIECE);
+int argmax_long_rows(const Job &j) {
+    const fl_reduce_plan &p = j.p;
+    int64_t pieces = fl_chunk_count(p.n, FL_REDUCE_PIECE);
     Scratch values((size_t)(p.outer * pieces * j.item()));
     Scratch positions((size_t)(p.outer * pieces) * 8);
     if (!values.ok() || !positions.ok())
         return -1;
-    fl_parallel(p.outer * pieces, FL_GRAIN / FL_FOLD_PIECE, [&](int64_t b, int64_t e) {
-        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+    fl_parallel(p.outer * pieces, FL_GRAIN / FL_REDUCE_PIECE, [&](int64_t b, int64_t e) {
+        alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t t = b; t < e; t++) {
-            int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
-            int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
-            const void *x = fl_fold_load(p, row * p.outer_step + begin, n, buffer);
+            int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
+            int64_t n = p.n - begin < FL_REDUCE_PIECE ? p.n - begin : FL_REDUCE_PIECE;
+            const void *x = fl_reduce_load(p, row * p.outer_step + begin, n, buffer);
             int64_t *position = positions.as<int64_t>() + t;
             kernels->row[j.least][p.kind](x, n, values.as<char>() + t * j.item(), position);
             *position += begin;
@@ -73,8 +73,8 @@ int best_long_rows(const Job &j) {
 
 const int64_t STRIP = 512;
 
-void best_columns(const Job &j) {
-    const fl_fold_plan &p = j.p;
+void argmax_columns(const Job &j) {
+    const fl_reduce_plan &p = j.p;
     int64_t strips = fl_chunk_count(p.inner, STRIP);
     int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
     fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
@@ -89,31 +89,31 @@ void best_columns(const Job &j) {
     });
 }
 
-int best_plan(const Job &j) {
+int argmax_plan(const Job &j) {
     if (j.p.inner != 1)
-        best_columns(j);
-    else if (j.p.outer < 8 && j.p.n > 4 * FL_FOLD_PIECE)
-        return best_long_rows(j);
+        argmax_columns(j);
+    else if (j.p.outer < 8 && j.p.n > 4 * FL_REDUCE_PIECE)
+        return argmax_long_rows(j);
     else
-        best_rows(j);
+        argmax_rows(j);
     return 0;
 }
 
-int best_source(fl_fold_source s, int least, void *values, int64_t *indices) {
-    fl_fold_source original = s;
+int argmax_source(fl_reduce_source s, int least, void *values, int64_t *indices) {
+    fl_reduce_source original = s;
     Job j = {{}, least, (char *)values, indices};
-    if (fl_fold_make_plan(&s, true, &j.p) == FL_PLAN_READY)
-        return best_plan(j);
-    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
+    if (fl_reduce_make_plan(&s, true, &j.p) == FL_PLAN_READY)
+        return argmax_plan(j);
+    Scratch memory(fl_bytes(fl_reduce_kept(s) * fl_reduce_reduced(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
-    fl_fold_gather(original, memory.as<void>(), &j.p);
-    return best_plan(j);
+    fl_reduce_gather(original, memory.as<void>(), &j.p);
+    return argmax_plan(j);
 }
 
 }  // namespace
 
-int fl_run_best(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
+int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
     int reduction = fl_reduction_of(op);
     bool with_values = reduction == FL_RED_MAXDIM || reduction == FL_RED_MINDIM;
@@ -125,17 +125,17 @@ int fl_run_best(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
         return -1;
     if (self->numel == 0)
         return 0;
-    fl_fold_source s = fl_fold_source_of(self, kind, mask);
+    fl_reduce_source s = fl_reduce_source_of(self, kind, mask);
     Out positions(index, FL_K_I64);
     if (!positions.ok())
         return -1;
     if (!with_values) {
         Scratch values(fl_bytes(index->numel, fl_kind_size[kind]));
-        if (!values.ok() || best_source(s, least, values.as<void>(), positions.as<int64_t>()) < 0)
+        if (!values.ok() || argmax_source(s, least, values.as<void>(), positions.as<int64_t>()) < 0)
             return -1;
     } else {
         Out values(outs[0], kind);
-        if (!values.ok() || best_source(s, least, values.as<void>(), positions.as<int64_t>()) < 0)
+        if (!values.ok() || argmax_source(s, least, values.as<void>(), positions.as<int64_t>()) < 0)
             return -1;
         values.commit();
     }

@@ -85,12 +85,12 @@ static fl_value half(const fl_value &step) {
     return v;
 }
 
-static int trapezoids(const fl_op *op, const fl_value *in, int n, fl_value *out, int fold,
+static int trapezoids(const fl_op *op, const fl_value *in, int n, fl_value *out, int reduce,
                       const fl_value &dims, int dim) {
     Made areas(neighbours(FL_OP_add, in[0], dim));
     if (!areas)
         return -1;
-    Made total(fl_compose(fold, fl_tensor_value(areas), dims));
+    Made total(fl_compose(reduce, fl_tensor_value(areas), dims));
     if (!total)
         return -1;
     return fl_compose_result(op, in, n, out,

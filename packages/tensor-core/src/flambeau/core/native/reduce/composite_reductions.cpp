@@ -1,4 +1,4 @@
-/* Folds made of one or two others, and orders of which only a part is wanted. */
+/* Reductions made of one or two others, and orders of which only a part is wanted. */
 #include "common/compose.h"
 
 /* Hand two results over; takes the references, NULL is an error that was raised. */
@@ -20,12 +20,12 @@ static int give_pair(const fl_op *op, const fl_value *in, int n, fl_value *out, 
 }
 
 /* The same of two results without history; `number` is the operator that the tape knows. */
-static int give_whole(int number, const fl_value *in, int n, fl_value *out, fl_tensor *first,
+static int give_as_one(int number, const fl_value *in, int n, fl_value *out, fl_tensor *first,
                       fl_tensor *second) {
     if (first && second) {
         out[0] = fl_tensor_value(first);
         out[1] = fl_tensor_value(second);
-        if (fl_record_whole(number, in, n, out, 2) == 0)
+        if (fl_record_as_one(number, in, n, out, 2) == 0)
             return 0;
         out[0].tag = out[1].tag = FL_NONE;
     }
@@ -36,9 +36,9 @@ static int give_whole(int number, const fl_value *in, int n, fl_value *out, fl_t
 
 static int moments(const fl_op *op, const fl_value *in, int n, fl_value *out, int whole,
                    int spread) {
-    if (out[0].tag != FL_TENSOR && fl_is_recorded_whole(in[0].t)) {
+    if (out[0].tag != FL_TENSOR && fl_is_recorded_as_one(in[0].t)) {
         fl_tensor *first = fl_compose_unrecorded(spread, in[0], in[1], in[2], in[3]);
-        return give_whole(whole, in, n, out, first,
+        return give_as_one(whole, in, n, out, first,
                           first ? fl_compose_unrecorded(FL_OP_mean, in[0], in[1], in[3]) : nullptr);
     }
     fl_tensor *first = fl_compose(spread, in[0], in[1], in[2], in[3]);
@@ -62,9 +62,9 @@ int fl_call_aminmax(const fl_op *op, const fl_value *in, int n, fl_value *out) {
         return fl_raise();
     }
     fl_value dims = fl_is_none(in[1]) ? in[1] : fl_ints_value(&in[1].i, 1);
-    if (out[0].tag != FL_TENSOR && fl_is_recorded_whole(in[0].t)) {
+    if (out[0].tag != FL_TENSOR && fl_is_recorded_as_one(in[0].t)) {
         fl_tensor *first = fl_compose_unrecorded(FL_OP_amin, in[0], dims, in[2]);
-        return give_whole(FL_OP_aminmax, in, n, out, first,
+        return give_as_one(FL_OP_aminmax, in, n, out, first,
                           first ? fl_compose_unrecorded(FL_OP_amax, in[0], dims, in[2]) : nullptr);
     }
     fl_tensor *least = fl_compose(FL_OP_amin, in[0], dims, in[2]);

@@ -5,8 +5,8 @@
 
 namespace {
 
-/* Shape of the result: folded dimensions are dropped, or kept with size 1. */
-void folded_shape(fl_spec *s, const fl_tensor *t, uint64_t mask, bool keepdim, int dtype) {
+/* Shape of the result: reduced dimensions are dropped, or kept with size 1. */
+void reduced_shape(fl_spec *s, const fl_tensor *t, uint64_t mask, bool keepdim, int dtype) {
     int64_t shape[FL_MAX_DIMS];
     int nd = 0;
     for (int i = 0; i < t->ndim; i++) {
@@ -65,7 +65,7 @@ int infer_sum(const fl_op *op, const fl_value *in, fl_spec *outs, bool mean) {
         return -1;
     if (mean && dtype_of_mean(op, self, in[3], &dtype) < 0)
         return -1;
-    folded_shape(outs, self, mask, fl_value_true(in[2]), dtype);
+    reduced_shape(outs, self, mask, fl_value_true(in[2]), dtype);
     return 0;
 }
 
@@ -76,7 +76,7 @@ int infer_extreme(const fl_op *op, const fl_value *in, fl_spec *outs) {
         fl_dims_mask(op, in[1], self->ndim, &mask) < 0 ||
         refuse_empty(op, self, mask, in[1]) < 0)
         return -1;
-    folded_shape(outs, self, mask, fl_value_true(in[2]), self->dtype);
+    reduced_shape(outs, self, mask, fl_value_true(in[2]), self->dtype);
     return 0;
 }
 
@@ -86,12 +86,12 @@ int infer_logical(const fl_op *op, const fl_value *in, fl_spec *outs) {
     if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
     int dtype = self->dtype == FL_U8 ? FL_U8 : FL_BOOL;
-    folded_shape(outs, self, mask, fl_value_true(in[2]), dtype);
+    reduced_shape(outs, self, mask, fl_value_true(in[2]), dtype);
     return 0;
 }
 
 /* argmax, argmin: outs[0] holds indices. max.dim, min.dim: values and indices. */
-int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs, bool with_values) {
+int infer_argmax(const fl_op *op, const fl_value *in, fl_spec *outs, bool with_values) {
     const fl_tensor *self = in[0].t;
     uint64_t mask;
     if (fl_expect_order(op, "self", self) < 0 ||
@@ -100,8 +100,8 @@ int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs, bool with_val
         return -1;
     bool keepdim = fl_value_true(in[2]);
     if (with_values)
-        folded_shape(outs++, self, mask, keepdim, self->dtype);
-    folded_shape(outs, self, mask, keepdim, FL_I64);
+        reduced_shape(outs++, self, mask, keepdim, self->dtype);
+    reduced_shape(outs, self, mask, keepdim, FL_I64);
     return 0;
 }
 
@@ -112,7 +112,7 @@ int infer_var(const fl_op *op, const fl_value *in, fl_spec *outs) {
                         "floating point or complex; write x.float() first") < 0 ||
         fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
-    folded_shape(outs, self, mask, fl_value_true(in[3]), fl_real_dtype(self->dtype));
+    reduced_shape(outs, self, mask, fl_value_true(in[3]), fl_real_dtype(self->dtype));
     return 0;
 }
 
@@ -122,7 +122,7 @@ int infer_logsumexp(const fl_op *op, const fl_value *in, fl_spec *outs) {
     if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
     int dtype = fl_floating_or_complex(self->dtype) ? self->dtype : fl_default_dtype;
-    folded_shape(outs, self, mask, fl_value_true(in[2]), dtype);
+    reduced_shape(outs, self, mask, fl_value_true(in[2]), dtype);
     return 0;
 }
 
@@ -140,7 +140,7 @@ int refuse_empty_norm(const fl_op *op, const fl_tensor *self, uint64_t mask, dou
     if (!empty || (p >= 0 && p < 1e308))
         return 0;
     return fl_error(FL_RUNTIME_ERROR, "%s: the %g norm of an empty tensor does not exist: the "
-                    "input has shape %s, with nothing along the dimensions to fold",
+                    "input has shape %s, with nothing along the dimensions to reduce",
                     fl_op_title(op), p, fl_shape_text(self->shape, self->ndim));
 }
 
@@ -158,7 +158,7 @@ int infer_norm(const fl_op *op, const fl_value *in, fl_spec *outs) {
         return fl_error(FL_RUNTIME_ERROR, "%s: dtype=%s cannot hold the elements of a %s tensor; "
                         "give a %s dtype", fl_op_title(op), fl_dtype_name(dtype),
                         fl_dtype_name(self->dtype), narrows ? "complex" : "floating");
-    folded_shape(outs, self, mask, fl_value_true(in[3]), fl_real_dtype(dtype));
+    reduced_shape(outs, self, mask, fl_value_true(in[3]), fl_real_dtype(dtype));
     return 0;
 }
 
@@ -174,9 +174,9 @@ extern "C" int fl_infer_reduction(const fl_op *op, const fl_value *in, int, fl_s
     case FL_RED_ANY:
     case FL_RED_ALL: return infer_logical(op, in, outs);
     case FL_RED_ARGMAX:
-    case FL_RED_ARGMIN: return infer_best(op, in, outs, false);
+    case FL_RED_ARGMIN: return infer_argmax(op, in, outs, false);
     case FL_RED_MAXDIM:
-    case FL_RED_MINDIM: return infer_best(op, in, outs, true);
+    case FL_RED_MINDIM: return infer_argmax(op, in, outs, true);
     case FL_RED_VAR:
     case FL_RED_STD: return infer_var(op, in, outs);
     case FL_RED_LOGSUMEXP: return infer_logsumexp(op, in, outs);
@@ -199,12 +199,12 @@ extern "C" int fl_run_reduction(const fl_op *op, const fl_value *in, int n,
     case FL_RED_ARGMAX:
     case FL_RED_ARGMIN:
     case FL_RED_MAXDIM:
-    case FL_RED_MINDIM: return fl_run_best(op, in, outs);
+    case FL_RED_MINDIM: return fl_run_argmax(op, in, outs);
     case FL_RED_VAR:
     case FL_RED_STD: return fl_run_var(op, in, outs[0]);
     case FL_RED_LOGSUMEXP: return fl_run_logsumexp(op, in, outs[0]);
     case FL_RED_NANSUM: return fl_run_nansum(op, in, outs[0]);
     case FL_RED_NORM: return fl_run_norm(op, in, outs[0]);
-    default: return fl_run_fold(op, in, outs[0]);
+    default: return fl_run_reduce(op, in, outs[0]);
     }
 }

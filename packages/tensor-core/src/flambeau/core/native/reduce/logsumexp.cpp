@@ -24,21 +24,21 @@ void join(double *shift, double *sum, double part_shift, double part_sum) {
     }
 }
 
-double row_lse(const fl_fold_plan &p, int64_t row, int64_t *buffer) {
+double row_lse(const fl_reduce_plan &p, int64_t row, int64_t *buffer) {
     double shift = 0, sum = 0;
-    for (int64_t begin = 0; begin < p.n; begin += FL_FOLD_PIECE) {
-        int64_t n = p.n - begin < FL_FOLD_PIECE ? p.n - begin : FL_FOLD_PIECE;
+    for (int64_t begin = 0; begin < p.n; begin += FL_REDUCE_PIECE) {
+        int64_t n = p.n - begin < FL_REDUCE_PIECE ? p.n - begin : FL_REDUCE_PIECE;
         double part_shift, part_sum;
-        const void *x = fl_fold_load(p, row * p.outer_step + begin, n, buffer);
+        const void *x = fl_reduce_load(p, row * p.outer_step + begin, n, buffer);
         kernels->lse[p.kind](x, n, &part_shift, &part_sum);
         join(&shift, &sum, part_shift, part_sum);
     }
     return log(sum) + shift;
 }
 
-void lse_rows(const fl_fold_plan &p, void *out) {
+void lse_rows(const fl_reduce_plan &p, void *out) {
     fl_parallel(p.outer, fl_row_grain(p.n), [&](int64_t b, int64_t e) {
-        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+        alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t row = b; row < e; row++) {
             double value = row_lse(p, row, buffer);
             if (p.kind == FL_K_F32)
@@ -51,14 +51,14 @@ void lse_rows(const fl_fold_plan &p, void *out) {
 
 const int64_t STRIP = 256;
 
-template <class T> void lse_strip(const fl_fold_plan &p, int64_t at, int64_t width, T *out) {
+template <class T> void lse_strip(const fl_reduce_plan &p, int64_t at, int64_t width, T *out) {
     T shift[STRIP], sum[STRIP];
     kernels->lse_columns[p.kind]((const T *)p.data + at, p.n, p.step, width, shift, sum);
     for (int64_t j = 0; j < width; j++)
         out[j] = (T)(log((double)sum[j]) + (double)shift[j]);
 }
 
-void lse_columns(const fl_fold_plan &p, void *out) {
+void lse_columns(const fl_reduce_plan &p, void *out) {
     int64_t strips = fl_chunk_count(p.inner, STRIP);
     int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
     fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
@@ -74,36 +74,36 @@ void lse_columns(const fl_fold_plan &p, void *out) {
     });
 }
 
-void lse_plan(const fl_fold_plan &plan, void *out) {
+void lse_plan(const fl_reduce_plan &plan, void *out) {
     if (plan.inner == 1)
         lse_rows(plan, out);
     else
         lse_columns(plan, out);
 }
 
-int lse_source(fl_fold_source s, void *out) {
-    fl_fold_source original = s;
-    fl_fold_plan plan;
-    if (fl_fold_make_plan(&s, false, &plan) == FL_PLAN_READY) {
+int lse_source(fl_reduce_source s, void *out) {
+    fl_reduce_source original = s;
+    fl_reduce_plan plan;
+    if (fl_reduce_make_plan(&s, false, &plan) == FL_PLAN_READY) {
         lse_plan(plan, out);
         return 0;
     }
-    Scratch dense(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
+    Scratch dense(fl_bytes(fl_reduce_kept(s) * fl_reduce_reduced(s), fl_kind_size[s.kind]));
     if (!dense.ok())
         return -1;
-    fl_fold_gather_plan(original, dense.as<void>(), &plan);
+    fl_reduce_gather_plan(original, dense.as<void>(), &plan);
     lse_plan(plan, out);
     return 0;
 }
 
 /* Complex numbers: shifted by the greatest real part. */
-template <class T> int lse_complex(const fl_fold_source &s, std::complex<T> *out) {
-    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s);
+template <class T> int lse_complex(const fl_reduce_source &s, std::complex<T> *out) {
+    int64_t kept = fl_reduce_kept(s), n = fl_reduce_reduced(s);
     Scratch dense((size_t)(kept * n) * sizeof(std::complex<T>));
     if (!dense.ok())
         return -1;
-    fl_fold_plan plan;
-    fl_fold_gather(s, dense.as<void>(), &plan);
+    fl_reduce_plan plan;
+    fl_reduce_gather(s, dense.as<void>(), &plan);
     const std::complex<T> *x = dense.as<std::complex<T>>();
     for (int64_t k = 0; k < kept; k++, x += n) {
         double shift = -INFINITY;
@@ -135,8 +135,8 @@ int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, kind);
     if (!result.ok())
         return -1;
-    const FoldInput input(self, kind, mask);
-    const fl_fold_source &source = input.source();
+    const ReduceInput input(self, kind, mask);
+    const fl_reduce_source &source = input.source();
     if (self->numel == 0 && kind == FL_K_C64)
         fill<std::complex<float>>(result.as<void>(), out->numel, -INFINITY);
     else if (self->numel == 0 && kind == FL_K_C128)

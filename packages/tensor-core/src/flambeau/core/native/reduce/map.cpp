@@ -1,4 +1,4 @@
-/* nansum and vector norms: elements are prepared piece by piece, then folded. */
+/* nansum and vector norms: elements are prepared piece by piece, then reduced. */
 #include "reduce/kernels/reduce_map.h"
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
@@ -7,63 +7,64 @@
 
 namespace {
 
-const fl_fold_kernels *const folds = FL_PICK(fl_fold_kernels);
+const fl_reduce_kernels *const reduce_kernels = FL_PICK(fl_reduce_kernels);
 const fl_map_kernels *const maps = FL_PICK(fl_map_kernels);
 
 struct Job {
-    int kind, map, fold;
+    int kind, map, reduce;
     double p;
-    bool sums() const { return map < FL_MAP_SUMS && fold == FL_FOLD_SUM; }
+    bool sums() const { return map < FL_MAP_SUMS && reduce == FL_REDUCE_SUM; }
     void prepare(const void *x, void *out, int64_t n) const { maps->run[map][kind](x, out, n, p); }
 };
 
-/* What a norm prepares, and how it folds; the root comes last. */
+/* What a norm prepares, and how it reduces; the root comes last. */
 Job job_of_norm(int kind, double p) {
     if (p == 2)
-        return {kind, FL_MAP_SQUARE, FL_FOLD_SUM, p};
+        return {kind, FL_MAP_SQUARE, FL_REDUCE_SUM, p};
     if (p == 0)
-        return {kind, FL_MAP_NONZERO, FL_FOLD_SUM, p};
+        return {kind, FL_MAP_NONZERO, FL_REDUCE_SUM, p};
     if (p == 1 || isinf(p))
-        return {kind, FL_MAP_ABS, p == 1 ? FL_FOLD_SUM : p > 0 ? FL_FOLD_MAX : FL_FOLD_MIN, p};
-    return {kind, FL_MAP_POWER, FL_FOLD_SUM, p};
+        return {kind, FL_MAP_ABS,
+                p == 1 ? FL_REDUCE_SUM : p > 0 ? FL_REDUCE_MAX : FL_REDUCE_MIN, p};
+    return {kind, FL_MAP_POWER, FL_REDUCE_SUM, p};
 }
 
 /* Rows of the plan, in pieces that are prepared in a buffer. */
-int fold_rows(const Job &j, const fl_fold_plan &plan, char *out) {
-    int64_t pieces = fl_chunk_count(plan.n, FL_FOLD_PIECE), size = fl_kind_size[j.kind];
+int reduce_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
+    int64_t pieces = fl_chunk_count(plan.n, FL_REDUCE_PIECE), size = fl_kind_size[j.kind];
     Scratch partial((size_t)(plan.outer * pieces * size));
     if (!partial.ok())
         return -1;
     char *parts = partial.as<char>();
-    fl_fold_row_fn fold = folds->row[j.fold][j.kind];
-    int64_t grain = fl_row_grain(plan.n < FL_FOLD_PIECE ? plan.n : FL_FOLD_PIECE);
+    fl_reduce_row_fn reduce = reduce_kernels->row[j.reduce][j.kind];
+    int64_t grain = fl_row_grain(plan.n < FL_REDUCE_PIECE ? plan.n : FL_REDUCE_PIECE);
     fl_parallel(plan.outer * pieces, grain, [&](int64_t b, int64_t e) {
-        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+        alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t t = b; t < e; t++) {
-            int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
-            int64_t n = plan.n - begin < FL_FOLD_PIECE ? plan.n - begin : FL_FOLD_PIECE;
-            const void *x = fl_fold_load(plan, row * plan.outer_step + begin, n, buffer);
+            int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
+            int64_t n = plan.n - begin < FL_REDUCE_PIECE ? plan.n - begin : FL_REDUCE_PIECE;
+            const void *x = fl_reduce_load(plan, row * plan.outer_step + begin, n, buffer);
             if (j.sums()) {
                 maps->sum[j.map][j.kind](x, n, parts + t * size);
                 continue;
             }
             j.prepare(x, buffer, n);
-            fold(buffer, n, parts + t * size);
+            reduce(buffer, n, parts + t * size);
         }
     });
     for (int64_t r = 0; r < plan.outer; r++)
-        fold(parts + r * pieces * size, pieces, out + r * size);
+        reduce(parts + r * pieces * size, pieces, out + r * size);
     return 0;
 }
 
 /* Columns of the plan: strips of a few rows at a time, prepared in a buffer whose first row is what
  * the rows before came to. */
-int fold_columns(const Job &j, const fl_fold_plan &plan, char *out) {
+int reduce_columns(const Job &j, const fl_reduce_plan &plan, char *out) {
     const int64_t WIDTH = 256, ROWS = 8, size = fl_kind_size[j.kind];
     const int64_t strips = fl_chunk_count(plan.inner, WIDTH);
-    fl_fold_columns_fn fold = folds->columns[j.fold][j.kind];
+    fl_reduce_columns_fn reduce = reduce_kernels->columns[j.reduce][j.kind];
     fl_parallel(plan.outer * strips, fl_row_grain(plan.n * WIDTH), [&](int64_t b, int64_t e) {
-        alignas(64) char rows[(ROWS + 1) * WIDTH * 8], buffer[WIDTH * 8], folded[WIDTH * 8];
+        alignas(64) char rows[(ROWS + 1) * WIDTH * 8], buffer[WIDTH * 8], reduced[WIDTH * 8];
         for (int64_t t = b; t < e; t++) {
             int64_t o = t / strips, begin = t % strips * WIDTH;
             int64_t width = plan.inner - begin < WIDTH ? plan.inner - begin : WIDTH;
@@ -71,11 +72,11 @@ int fold_columns(const Job &j, const fl_fold_plan &plan, char *out) {
                 int64_t n = plan.n - r < ROWS ? plan.n - r : ROWS;
                 for (int64_t i = 0; i < n; i++) {
                     int64_t at = o * plan.outer_step + (r + i) * plan.step + begin;
-                    j.prepare(fl_fold_load(plan, at, width, buffer),
+                    j.prepare(fl_reduce_load(plan, at, width, buffer),
                               rows + (i + 1) * WIDTH * size, width);
                 }
-                fold(rows + (r ? 0 : WIDTH * size), n + (r > 0), WIDTH, width, folded);
-                memcpy(rows, folded, (size_t)(width * size));
+                reduce(rows + (r ? 0 : WIDTH * size), n + (r > 0), WIDTH, width, reduced);
+                memcpy(rows, reduced, (size_t)(width * size));
             }
             memcpy(out + (o * plan.inner + begin) * size, rows, (size_t)(width * size));
         }
@@ -84,21 +85,21 @@ int fold_columns(const Job &j, const fl_fold_plan &plan, char *out) {
 }
 
 /* Magnitudes of complex numbers in memory of their own, lines last. */
-int fold_prepared(const Job &j, const fl_fold_source &s, char *out) {
-    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s), size = fl_kind_size[s.kind];
+int reduce_prepared(const Job &j, const fl_reduce_source &s, char *out) {
+    int64_t kept = fl_reduce_kept(s), n = fl_reduce_reduced(s), size = fl_kind_size[s.kind];
     Scratch memory((size_t)(kept * n * size));
     if (!memory.ok())
         return -1;
-    fl_fold_plan plan;
-    fl_fold_gather(s, memory.as<void>(), &plan);
+    fl_reduce_plan plan;
+    fl_reduce_gather(s, memory.as<void>(), &plan);
     char *x = memory.as<char>();
     maps->magnitude[j.kind](x, x, kept * n, 0);
-    plan = fl_fold_plan{x, fl_dtype_of_kind[j.kind], j.kind, kept, n, 1, n, 1};
-    return fold_rows(j, plan, out);
+    plan = fl_reduce_plan{x, fl_dtype_of_kind[j.kind], j.kind, kept, n, 1, n, 1};
+    return reduce_rows(j, plan, out);
 }
 
 /* Dense strides in the order in which the dimensions of a source lie. */
-void dense_strides(const fl_fold_source &s, int64_t *strides) {
+void dense_strides(const fl_reduce_source &s, int64_t *strides) {
     int order[FL_MAX_DIMS];
     for (int d = 0; d < s.ndim; d++) {
         int at = d;
@@ -114,13 +115,13 @@ void dense_strides(const fl_fold_source &s, int64_t *strides) {
 }
 
 /* Everything prepared in memory of its own, in the order it lies in: columns stay columns. */
-int fold_in_order(const Job &j, const fl_fold_source &s, char *out) {
+int reduce_in_order(const Job &j, const fl_reduce_source &s, char *out) {
     int64_t n = fl_numel_of(s.ndim, s.shape), size = fl_kind_size[j.kind];
     Scratch memory((size_t)(n * size));
     if (!memory.ok())
         return -1;
     char *to = memory.as<char>();
-    fl_fold_source dense = s;
+    fl_reduce_source dense = s;
     dense.data = to;
     dense.dtype = fl_dtype_of_kind[j.kind];
     dense_strides(s, dense.strides);
@@ -129,21 +130,22 @@ int fold_in_order(const Job &j, const fl_fold_source &s, char *out) {
     fl_parallel(n, FL_GRAIN, [&](int64_t b, int64_t e) {
         j.prepare(to + b * size, to + b * size, e - b);
     });
-    return fl_fold_all(dense, j.fold, out);
+    return fl_reduce_all(dense, j.reduce, out);
 }
 
 /* Columns that have to be converted are FL_PLAN_GATHER for want of a kernel that does; here they
  * are prepared in a buffer anyway. */
-int fold_source(const Job &j, fl_fold_source s, char *out) {
-    fl_fold_source original = s;
-    fl_fold_plan plan;
-    fl_plan_result result = s.kind < FL_K_C64 ? fl_fold_make_plan(&s, false, &plan)
+int reduce_source(const Job &j, fl_reduce_source s, char *out) {
+    fl_reduce_source original = s;
+    fl_reduce_plan plan;
+    fl_plan_result result = s.kind < FL_K_C64 ? fl_reduce_make_plan(&s, false, &plan)
                                               : FL_PLAN_GATHER;
     if (result == FL_PLAN_READY && plan.inner == 1)
-        return fold_rows(j, plan, out);
+        return reduce_rows(j, plan, out);
     if (s.kind < FL_K_C64 && result != FL_PLAN_STAGES && plan.inner > 1)
-        return fold_columns(j, plan, out);
-    return s.kind < FL_K_C64 ? fold_in_order(j, original, out) : fold_prepared(j, original, out);
+        return reduce_columns(j, plan, out);
+    return s.kind < FL_K_C64 ? reduce_in_order(j, original, out)
+                             : reduce_prepared(j, original, out);
 }
 
 template <class T> void roots(T *x, int64_t n, double p) {
@@ -169,8 +171,8 @@ int run(const Job &j, const fl_tensor *self, int kind, uint64_t mask, Out &resul
             fill(result.as<double>(), count, nothing);
         return 0;
     }
-    const FoldInput input(self, kind, mask);
-    return fold_source(j, input.source(), result.as<char>());
+    const ReduceInput input(self, kind, mask);
+    return reduce_source(j, input.source(), result.as<char>());
 }
 
 }  // namespace
@@ -179,12 +181,12 @@ int fl_run_nansum(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;
     uint64_t mask;
     if (!fl_is_float(self->dtype) || (in[3].tag == FL_DTYPE && !fl_is_float((int)in[3].i)))
-        return fl_run_fold(op, in, out);        /* integers are never NaN */
+        return fl_run_reduce(op, in, out);        /* integers are never NaN */
     int kind = fl_kind_of_dtype[in[3].tag == FL_DTYPE ? in[3].i : self->dtype];
     if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
     Out result(out, kind);
-    Job j = {kind, FL_MAP_NAN_TO_ZERO, FL_FOLD_SUM, 0};
+    Job j = {kind, FL_MAP_NAN_TO_ZERO, FL_REDUCE_SUM, 0};
     if (!result.ok() || run(j, self, kind, mask, result, out->numel) < 0)
         return -1;
     result.commit();

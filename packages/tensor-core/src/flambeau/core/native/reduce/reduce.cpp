@@ -1,4 +1,4 @@
-/* sum, prod, mean, amax, amin, any, all: folds whose partial results fold again. */
+/* sum, prod, mean, amax, amin, any, all: reductions whose partial results are reduced again. */
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
 #include "common/small.h"
@@ -6,47 +6,47 @@
 
 namespace {
 
-const fl_fold_kernels *const kernels = FL_PICK(fl_fold_kernels);
+const fl_reduce_kernels *const kernels = FL_PICK(fl_reduce_kernels);
 
 const int64_t COLUMN_ROWS = 512;        /* rows of a column piece */
 const int64_t STRIP = 2048;             /* columns of a column piece */
 
 struct Job {
-    fl_fold_plan p;
-    int fold;
+    fl_reduce_plan p;
+    int reduce;
     char *out;                          /* outer x inner results of the plan's kind */
     int64_t item() const { return fl_kind_size[p.kind]; }
 };
 
-fl_fold_row_fn row_kernel(const Job &j) { return kernels->row[j.fold][j.p.kind]; }
-fl_fold_columns_fn column_kernel(const Job &j) { return kernels->columns[j.fold][j.p.kind]; }
+fl_reduce_row_fn row_kernel(const Job &j) { return kernels->row[j.reduce][j.p.kind]; }
+fl_reduce_columns_fn column_kernel(const Job &j) { return kernels->columns[j.reduce][j.p.kind]; }
 
 /* The pieces first .. last of all rows, each `pieces` long, into partial[piece]. */
-void fold_pieces(const Job &j, int64_t pieces, int64_t first, int64_t last, char *partial) {
-    alignas(64) int64_t buffer[FL_FOLD_PIECE];
-    fl_fold_row_fn kernel = row_kernel(j);
+void reduce_pieces(const Job &j, int64_t pieces, int64_t first, int64_t last, char *partial) {
+    alignas(64) int64_t buffer[FL_REDUCE_PIECE];
+    fl_reduce_row_fn kernel = row_kernel(j);
     for (int64_t t = first; t < last; t++) {
-        int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
-        int64_t n = j.p.n - begin < FL_FOLD_PIECE ? j.p.n - begin : FL_FOLD_PIECE;
-        const void *x = fl_fold_load(j.p, row * j.p.outer_step + begin, n, buffer);
+        int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
+        int64_t n = j.p.n - begin < FL_REDUCE_PIECE ? j.p.n - begin : FL_REDUCE_PIECE;
+        const void *x = fl_reduce_load(j.p, row * j.p.outer_step + begin, n, buffer);
         kernel(x, n, partial + t * j.item());
     }
 }
 
-int fold_rows(const Job &j) {
-    if (j.p.n <= FL_FOLD_PIECE) {
+int reduce_rows(const Job &j) {
+    if (j.p.n <= FL_REDUCE_PIECE) {
         fl_parallel(j.p.outer, fl_row_grain(j.p.n), [&](int64_t b, int64_t e) {
-            fold_pieces(j, 1, b, e, j.out);
+            reduce_pieces(j, 1, b, e, j.out);
         });
         return 0;
     }
-    int64_t pieces = fl_chunk_count(j.p.n, FL_FOLD_PIECE);
+    int64_t pieces = fl_chunk_count(j.p.n, FL_REDUCE_PIECE);
     Scratch partial((size_t)(j.p.outer * pieces * j.item()));
     if (!partial.ok())
         return -1;
     char *parts = partial.as<char>();
-    fl_parallel(j.p.outer * pieces, FL_GRAIN / FL_FOLD_PIECE, [&](int64_t b, int64_t e) {
-        fold_pieces(j, pieces, b, e, parts);
+    fl_parallel(j.p.outer * pieces, FL_GRAIN / FL_REDUCE_PIECE, [&](int64_t b, int64_t e) {
+        reduce_pieces(j, pieces, b, e, parts);
     });
     for (int64_t r = 0; r < j.p.outer; r++)
         row_kernel(j)(parts + r * pieces * j.item(), pieces, j.out + r * j.item());
@@ -55,8 +55,8 @@ int fold_rows(const Job &j) {
 
 /* Columns, cut into pieces of rows and strips of columns. With one piece the results go straight
  * to the output, else to partial[outer][piece][inner]. */
-void fold_column_pieces(const Job &j, int64_t pieces, char *to) {
-    const fl_fold_plan &p = j.p;
+void reduce_column_pieces(const Job &j, int64_t pieces, char *to) {
+    const fl_reduce_plan &p = j.p;
     int64_t strips = fl_chunk_count(p.inner, STRIP);
     int64_t rows = p.n < COLUMN_ROWS ? p.n : COLUMN_ROWS;
     int64_t grain = fl_row_grain(rows * (p.inner < STRIP ? p.inner : STRIP));
@@ -73,11 +73,11 @@ void fold_column_pieces(const Job &j, int64_t pieces, char *to) {
     });
 }
 
-int fold_columns(const Job &j);
+int reduce_columns(const Job &j);
 
-/* Few columns: several rows side by side count as one, and are folded at the end. */
-int fold_narrow(const Job &j) {
-    const fl_fold_plan &p = j.p;
+/* Few columns: several rows side by side count as one, and are reduced at the end. */
+int reduce_narrow(const Job &j) {
+    const fl_reduce_plan &p = j.p;
     int64_t group = 64 / p.inner, groups = p.n / group;
     Scratch wide((size_t)((p.outer * (group + 2) * p.inner) * j.item()));
     if (!wide.ok())
@@ -87,7 +87,7 @@ int fold_narrow(const Job &j) {
     first.p.inner = p.inner * group;
     first.p.step = p.step * group;
     first.out = wide.as<char>();
-    if (fold_columns(first) < 0)
+    if (reduce_columns(first) < 0)
         return -1;
     int64_t rest = p.n - groups * group;
     char *two = wide.as<char>() + p.outer * group * p.inner * j.item();
@@ -100,19 +100,19 @@ int fold_narrow(const Job &j) {
     return 0;
 }
 
-int fold_columns(const Job &j) {
-    const fl_fold_plan &p = j.p;
+int reduce_columns(const Job &j) {
+    const fl_reduce_plan &p = j.p;
     if (p.inner <= 16 && p.step == p.inner && p.n >= 128)
-        return fold_narrow(j);
+        return reduce_narrow(j);
     int64_t pieces = fl_chunk_count(p.n, COLUMN_ROWS);
     if (pieces <= 1) {
-        fold_column_pieces(j, 1, j.out);
+        reduce_column_pieces(j, 1, j.out);
         return 0;
     }
     Scratch partial((size_t)(p.outer * pieces * p.inner * j.item()));
     if (!partial.ok())
         return -1;
-    fold_column_pieces(j, pieces, partial.as<char>());
+    reduce_column_pieces(j, pieces, partial.as<char>());
     fl_parallel(p.outer, fl_row_grain(pieces * p.inner), [&](int64_t b, int64_t e) {
         for (int64_t o = b; o < e; o++)
             column_kernel(j)(partial.as<char>() + o * pieces * p.inner * j.item(), pieces, p.inner,
@@ -121,30 +121,30 @@ int fold_columns(const Job &j) {
     return 0;
 }
 
-int fold_plan(const fl_fold_plan &p, int fold, void *out) {
-    Job j = {p, fold, (char *)out};
-    return p.inner == 1 ? fold_rows(j) : fold_columns(j);
+int reduce_plan(const fl_reduce_plan &p, int reduce, void *out) {
+    Job j = {p, reduce, (char *)out};
+    return p.inner == 1 ? reduce_rows(j) : reduce_columns(j);
 }
 
-int fold_gathered(const fl_fold_source &s, int fold, void *out) {
-    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
+int reduce_gathered(const fl_reduce_source &s, int reduce, void *out) {
+    Scratch memory(fl_bytes(fl_reduce_kept(s) * fl_reduce_reduced(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
-    fl_fold_plan plan;
-    fl_fold_gather_plan(s, memory.as<void>(), &plan);
-    return fold_plan(plan, fold, out);
+    fl_reduce_plan plan;
+    fl_reduce_gather_plan(s, memory.as<void>(), &plan);
+    return reduce_plan(plan, reduce, out);
 }
 
-int fold_source(fl_fold_source s, int fold, void *out);
+int reduce_source(fl_reduce_source s, int reduce, void *out);
 
 /* Fold the innermost group into scratch memory, then what remains of it. */
-int fold_stages(const fl_fold_source &s, int fold, void *out) {
-    fl_fold_source part = fl_fold_split(s);
-    int64_t n = fl_fold_kept(part);
+int reduce_stages(const fl_reduce_source &s, int reduce, void *out) {
+    fl_reduce_source part = fl_reduce_split(s);
+    int64_t n = fl_reduce_kept(part);
     Scratch memory(fl_bytes(n, fl_kind_size[s.kind]));
-    if (!memory.ok() || fold_source(part, fold, memory.as<void>()) < 0)
+    if (!memory.ok() || reduce_source(part, reduce, memory.as<void>()) < 0)
         return -1;
-    fl_fold_source rest = s;
+    fl_reduce_source rest = s;
     rest.data = memory.as<char>();
     rest.dtype = fl_dtype_of_kind[s.kind];
     rest.ndim = 0;
@@ -156,44 +156,44 @@ int fold_stages(const fl_fold_source &s, int fold, void *out) {
         rest.shape[rest.ndim++] = s.shape[d];
     }
     fl_contiguous_strides(rest.ndim, rest.shape, rest.strides);
-    return fold_source(rest, fold, out);
+    return reduce_source(rest, reduce, out);
 }
 
 /* Converted in the order it lies in, so that columns stay columns. */
-int fold_converted(const fl_fold_source &s, int fold, void *out) {
+int reduce_converted(const fl_reduce_source &s, int reduce, void *out) {
     Scratch memory(fl_bytes(fl_numel_of(s.ndim, s.shape), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
-    fl_fold_source same = s;
+    fl_reduce_source same = s;
     same.data = memory.as<char>();
     same.dtype = fl_dtype_of_kind[s.kind];
     fl_contiguous_strides(s.ndim, s.shape, same.strides);
     fl_copy_strided(fl_strided{memory.as<char>(), same.dtype, same.strides},
                     fl_strided{(char *)s.data, s.dtype, s.strides}, s.ndim, s.shape);
-    return fold_source(same, fold, out);
+    return reduce_source(same, reduce, out);
 }
 
-int fold_source(fl_fold_source s, int fold, void *out) {
-    fl_fold_source original = s;
-    fl_fold_plan plan;
-    switch (fl_fold_make_plan(&s, false, &plan)) {
-    case FL_PLAN_READY: return fold_plan(plan, fold, out);
-    case FL_PLAN_STAGES: return fold_stages(s, fold, out);
+int reduce_source(fl_reduce_source s, int reduce, void *out) {
+    fl_reduce_source original = s;
+    fl_reduce_plan plan;
+    switch (fl_reduce_make_plan(&s, false, &plan)) {
+    case FL_PLAN_READY: return reduce_plan(plan, reduce, out);
+    case FL_PLAN_STAGES: return reduce_stages(s, reduce, out);
     default: break;
     }
     if (original.dtype != fl_dtype_of_kind[original.kind])
-        return fold_converted(original, fold, out);
-    return fold_gathered(original, fold, out);
+        return reduce_converted(original, reduce, out);
+    return reduce_gathered(original, reduce, out);
 }
 
 /* Products of complex numbers do not split into parts. */
-template <class T> int complex_product(const fl_fold_source &s, T *out) {
-    int64_t kept = fl_fold_kept(s), n = fl_fold_folded(s);
+template <class T> int complex_product(const fl_reduce_source &s, T *out) {
+    int64_t kept = fl_reduce_kept(s), n = fl_reduce_reduced(s);
     Scratch memory((size_t)(kept * n) * 2 * sizeof(T));
     if (!memory.ok())
         return -1;
-    fl_fold_plan plan;
-    fl_fold_gather(s, memory.as<void>(), &plan);
+    fl_reduce_plan plan;
+    fl_reduce_gather(s, memory.as<void>(), &plan);
     const T *x = memory.as<T>();
     for (int64_t k = 0; k < kept; k++) {
         T re = 1, im = 0;
@@ -208,10 +208,10 @@ template <class T> int complex_product(const fl_fold_source &s, T *out) {
     return 0;
 }
 
-/* Nothing to fold: every result is the neutral element. */
-void fill_neutral(int kind, int fold, void *out, int64_t count) {
+/* Nothing to reduce: every result is the neutral element. */
+void fill_neutral(int kind, int reduce, void *out, int64_t count) {
     if (kind >= FL_K_C64) {
-        double one = fold == FL_FOLD_PROD;
+        double one = reduce == FL_REDUCE_PROD;
         for (int64_t i = 0; i < count; i++) {
             if (kind == FL_K_C64)
                 ((float *)out)[2 * i] = (float)one, ((float *)out)[2 * i + 1] = 0;
@@ -221,7 +221,7 @@ void fill_neutral(int kind, int fold, void *out, int64_t count) {
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        kernels->row[fold][kind](out, 0, (char *)out + i * fl_kind_size[kind]);
+        kernels->row[reduce][kind](out, 0, (char *)out + i * fl_kind_size[kind]);
 }
 
 template <class T> void divide(T *x, int64_t count, double n) {
@@ -238,14 +238,14 @@ void divide_all(int kind, void *out, int64_t count, int64_t n) {
         divide((float *)out, numbers, (double)n);
 }
 
-int fold_of_reduction(int reduction) {
+int kernel_of_reduction(int reduction) {
     switch (reduction) {
-    case FL_RED_PROD: return FL_FOLD_PROD;
+    case FL_RED_PROD: return FL_REDUCE_PROD;
     case FL_RED_AMAX:
-    case FL_RED_ANY: return FL_FOLD_MAX;
+    case FL_RED_ANY: return FL_REDUCE_MAX;
     case FL_RED_AMIN:
-    case FL_RED_ALL: return FL_FOLD_MIN;
-    default: return FL_FOLD_SUM;
+    case FL_RED_ALL: return FL_REDUCE_MIN;
+    default: return FL_REDUCE_SUM;
     }
 }
 
@@ -260,10 +260,10 @@ int kind_of(int reduction, const fl_tensor *self, const fl_value *in) {
 }
 
 /* Where all of a small tensor lies side by side in its kind, or is brought there; NULL when the
- * fold is another one. */
+ * reduction is another one. */
 const void *small_source(const fl_value *in, const fl_tensor *out, int kind, char *room) {
     const fl_tensor *self = in[0].t;
-    if (in[1].tag != FL_NONE || kind >= FL_K_C64 || self->numel > FL_FOLD_PIECE ||
+    if (in[1].tag != FL_NONE || kind >= FL_K_C64 || self->numel > FL_REDUCE_PIECE ||
         out->dtype != fl_dtype_of_kind[kind])
         return nullptr;
     if ((self->flags & FL_CONTIGUOUS) && self->dtype == fl_dtype_of_kind[kind])
@@ -277,15 +277,17 @@ const void *small_source(const fl_value *in, const fl_tensor *out, int kind, cha
 
 }  // namespace
 
-int fl_fold_all(const fl_fold_source &s, int fold, void *out) { return fold_source(s, fold, out); }
+int fl_reduce_all(const fl_reduce_source &s, int reduce, void *out) {
+    return reduce_source(s, reduce, out);
+}
 
-int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
+int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;
-    int reduction = fl_reduction_of(op), fold = fold_of_reduction(reduction);
+    int reduction = fl_reduction_of(op), reduce = kernel_of_reduction(reduction);
     int kind = kind_of(reduction, self, in);
     alignas(64) char room[FL_SMALL_NUMEL * 8];
     if (const void *all = small_source(in, out, kind, room)) {
-        kernels->row[fold][kind](all, self->numel, out->data);
+        kernels->row[reduce][kind](all, self->numel, out->data);
         if (reduction == FL_RED_MEAN)
             divide_all(kind, out->data, 1, self->numel);
         return 0;
@@ -296,18 +298,18 @@ int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, kind);
     if (!result.ok())
         return -1;
-    const FoldInput input(self, kind, mask);
-    const fl_fold_source &s = input.source();
-    int64_t n = fl_fold_folded(s), count = out->numel;
+    const ReduceInput input(self, kind, mask);
+    const fl_reduce_source &s = input.source();
+    int64_t n = fl_reduce_reduced(s), count = out->numel;
     int status = 0;
     if (self->numel == 0)
-        fill_neutral(kind, fold, result.as<void>(), count);
-    else if (fold == FL_FOLD_PROD && kind == FL_K_C64)
+        fill_neutral(kind, reduce, result.as<void>(), count);
+    else if (reduce == FL_REDUCE_PROD && kind == FL_K_C64)
         status = complex_product(s, result.as<float>());
-    else if (fold == FL_FOLD_PROD && kind == FL_K_C128)
+    else if (reduce == FL_REDUCE_PROD && kind == FL_K_C128)
         status = complex_product(s, result.as<double>());
     else
-        status = fold_source(s, fold, result.as<void>());
+        status = reduce_source(s, reduce, result.as<void>());
     if (status < 0)
         return -1;
     if (reduction == FL_RED_MEAN)

@@ -10,8 +10,8 @@ enum fl_reduction {
 };
 static inline int fl_reduction_of(const fl_op *op) { return *(const int *)op->kernels; }
 
-/* A strided operand with the dimensions to fold marked in a mask. */
-struct fl_fold_source {
+/* A strided operand with the dimensions to reduce marked in a mask. */
+struct fl_reduce_source {
     const char *data;
     int dtype;                  /* of memory */
     int kind;                   /* of computation */
@@ -19,11 +19,11 @@ struct fl_fold_source {
     uint64_t mask;
     int64_t shape[FL_MAX_DIMS], strides[FL_MAX_DIMS];
 
-    fl_fold_source() {}
-    fl_fold_source(const fl_fold_source &other) { *this = other; }
-    /* Only the dimensions there are: all that there may be take longer than to fold a few numbers.
-     * */
-    fl_fold_source &operator=(const fl_fold_source &other) {
+    fl_reduce_source() {}
+    fl_reduce_source(const fl_reduce_source &other) { *this = other; }
+    /* Only the dimensions there are: all that there may be take longer than to reduce few
+     * numbers. */
+    fl_reduce_source &operator=(const fl_reduce_source &other) {
         data = other.data;
         dtype = other.dtype;
         kind = other.kind;
@@ -34,59 +34,59 @@ struct fl_fold_source {
         return *this;
     }
 };
-fl_fold_source fl_fold_source_of(const fl_tensor *t, int kind, uint64_t mask);
+fl_reduce_source fl_reduce_source_of(const fl_tensor *t, int kind, uint64_t mask);
 
-/* A tensor as a fold takes it: where it lies, or, of small tensors that lie out of order or are to
- * be converted, a copy in order: to plan a walk over them takes longer than to fold them. */
-class FoldInput {
+/* A tensor as a reduction takes it: where it lies, or, of small tensors that lie out of order or
+ * are to be converted, a copy in order: to plan a walk over them takes longer than to reduce them. */
+class ReduceInput {
   public:
-    FoldInput(const fl_tensor *t, int kind, uint64_t mask);
-    const fl_fold_source &source() const { return source_; }
-    FoldInput(const FoldInput &) = delete;
+    ReduceInput(const fl_tensor *t, int kind, uint64_t mask);
+    const fl_reduce_source &source() const { return source_; }
+    ReduceInput(const ReduceInput &) = delete;
   private:
-    fl_fold_source source_;
+    fl_reduce_source source_;
     alignas(64) char room_[FL_SMALL_NUMEL * 16];
 };
 
-/* What kernels see: outer x n x inner elements, the n folded. Either inner is 1 and the n lie
+/* What kernels see: outer x n x inner elements, the n reduced. Either inner is 1 and the n lie
  * side by side (rows), or inner elements lie side by side and the n are `step` apart (columns). */
-struct fl_fold_plan {
+struct fl_reduce_plan {
     const char *data;
     int dtype, kind;
     int64_t outer, n, inner;
     int64_t outer_step, step;   /* in elements */
 };
 
-/* How the dimensions merge. FL_PLAN_STAGES: more than one group of folded dimensions; the caller
- * folds the innermost group (split off by fl_fold_split) and comes again, or gathers.
- * FL_PLAN_GATHER: no kernel can walk this memory; copy it with fl_fold_gather first. */
+/* How the dimensions merge. FL_PLAN_STAGES: more than one group of reduced dimensions; the caller
+ * reduces the innermost group (split off by fl_reduce_split) and comes again, or gathers.
+ * FL_PLAN_GATHER: no kernel can walk this memory; copy it with fl_reduce_gather first. */
 enum fl_plan_result { FL_PLAN_READY, FL_PLAN_STAGES, FL_PLAN_GATHER };
-fl_plan_result fl_fold_make_plan(fl_fold_source *s, bool ordered, fl_fold_plan *plan);
+fl_plan_result fl_reduce_make_plan(fl_reduce_source *s, bool ordered, fl_reduce_plan *plan);
 
-/* Fold a source that is not empty into kept results of its kind (FL_FOLD_SUM and so on). */
-int fl_fold_all(const fl_fold_source &s, int fold, void *out);
+/* Reduce a source that is not empty into kept results of its kind (FL_REDUCE_SUM and so on). */
+int fl_reduce_all(const fl_reduce_source &s, int reduce, void *out);
 
-int64_t fl_fold_kept(const fl_fold_source &s);      /* elements of the result */
-int64_t fl_fold_folded(const fl_fold_source &s);    /* elements behind each of them */
+int64_t fl_reduce_kept(const fl_reduce_source &s);      /* elements of the result */
+int64_t fl_reduce_reduced(const fl_reduce_source &s);    /* elements behind each of them */
 
-/* Contiguous memory [kept, folded] of the source's kind; `to` has room for all of it. */
-void fl_fold_gather(const fl_fold_source &s, void *to, fl_fold_plan *plan);
+/* Contiguous memory [kept, reduced] of the source's kind; `to` has room for all of it. */
+void fl_reduce_gather(const fl_reduce_source &s, void *to, fl_reduce_plan *plan);
 /* The same room in the order of the dimensions where a kernel can walk that, so that a strided
- * tensor is folded as a contiguous one; else [kept, folded]. */
-void fl_fold_gather_plan(const fl_fold_source &s, void *to, fl_fold_plan *plan);
-/* The source with only its innermost group of folded dimensions marked. */
-fl_fold_source fl_fold_split(const fl_fold_source &s);
+ * tensor is reduced as a contiguous one; else [kept, reduced]. */
+void fl_reduce_gather_plan(const fl_reduce_source &s, void *to, fl_reduce_plan *plan);
+/* The source with only its innermost group of reduced dimensions marked. */
+fl_reduce_source fl_reduce_split(const fl_reduce_source &s);
 
 /* n elements of a plan from `at` on, as contiguous numbers of its kind; `buffer` has room. */
-const void *fl_fold_load(const fl_fold_plan &p, int64_t at, int64_t n, void *buffer);
+const void *fl_reduce_load(const fl_reduce_plan &p, int64_t at, int64_t n, void *buffer);
 
-/* Elements of a row that are folded at once; longer rows are cut, and the parts combined in
+/* Elements of a row that are reduced at once; longer rows are cut, and the parts combined in
  * order. A buffer of this many 8-byte numbers holds one converted piece. */
-static const int64_t FL_FOLD_PIECE = 8192;
+static const int64_t FL_REDUCE_PIECE = 8192;
 
 /* The runs of the options. */
-int fl_run_fold(const fl_op *op, const fl_value *in, fl_tensor *out);
-int fl_run_best(const fl_op *op, const fl_value *in, fl_tensor *const *outs);
+int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out);
+int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs);
 int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_nansum(const fl_op *op, const fl_value *in, fl_tensor *out);

@@ -1,4 +1,4 @@
-/* How running folds are shared out: lines where the dimension is the innermost, strips of columns
+/* How scans are shared out: lines where the dimension is the innermost, strips of columns
  * elsewhere. */
 #pragma once
 #include "common/args.h"

@@ -7,7 +7,7 @@ namespace {
 
 const fl_scan_more_kernels *const kernels = FL_PICK(fl_scan_more_kernels);
 
-int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs) {
+int infer_cummax(const fl_op *op, const fl_value *in, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     int dim;
     if (fl_expect_order(op, "self", self) < 0 ||
@@ -19,7 +19,7 @@ int infer_best(const fl_op *op, const fl_value *in, fl_spec *outs) {
     return 0;
 }
 
-int run_best(const fl_op *op, int least, const fl_value *in, fl_tensor *const *outs) {
+int run_cummax(const fl_op *op, int least, const fl_value *in, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
     int dim, kind = fl_kind_of_dtype[self->dtype];
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
@@ -39,11 +39,11 @@ int run_best(const fl_op *op, int least, const fl_value *in, fl_tensor *const *o
         m,
         [&](int64_t b, int64_t count) {
             int64_t first = b * m.n;
-            kernels->best_lines[least][kind](from + first * size, to + first * size, at + first,
+            kernels->cummax_lines[least][kind](from + first * size, to + first * size, at + first,
                                              count, m.n);
         },
         [&](int64_t first, int64_t width) {
-            kernels->best_columns[least][kind](from + first * size, to + first * size, at + first,
+            kernels->cummax_columns[least][kind](from + first * size, to + first * size, at + first,
                                                m.n, m.inner, width);
         });
     values.commit();
@@ -76,21 +76,21 @@ extern "C" int fl_run_cumprod(const fl_op *op, const fl_value *in, int, fl_tenso
 }
 
 extern "C" int fl_infer_cummax(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
-    return infer_best(op, in, outs);
+    return infer_cummax(op, in, outs);
 }
 
 extern "C" int fl_run_cummax(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (fl_is_unsigned64(in[0].t))
         return fl_run_in_signed_order(fl_run_cummax, op, in, n, outs);
-    return run_best(op, 0, in, outs);
+    return run_cummax(op, 0, in, outs);
 }
 
 extern "C" int fl_infer_cummin(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
-    return infer_best(op, in, outs);
+    return infer_cummax(op, in, outs);
 }
 
 extern "C" int fl_run_cummin(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (fl_is_unsigned64(in[0].t))
         return fl_run_in_signed_order(fl_run_cummin, op, in, n, outs);
-    return run_best(op, 1, in, outs);
+    return run_cummax(op, 1, in, outs);
 }

@@ -39,7 +39,7 @@ static fl_tensor *narrowed(const fl_op *op, const fl_value &x, int dim, int64_t 
 }
 
 static bool has_one_node(const fl_op *op, const fl_value &x) {
-    return !may_be_written(op) && fl_is_recorded_whole(x.t);
+    return !may_be_written(op) && fl_is_recorded_as_one(x.t);
 }
 
 /* Give a tuple of views one node. Takes the reference; NULL stays NULL, and is an error. */
@@ -50,7 +50,7 @@ static PyObject *recorded(int number, const fl_value *in, int n, PyObject *views
     std::vector<fl_value> out((size_t)count);
     for (Py_ssize_t i = 0; i < count; i++)
         out[(size_t)i] = fl_tensor_value((fl_tensor *)PyTuple_GET_ITEM(views, i));
-    if (fl_record_whole(number, in, n, out.data(), (int)count) < 0)
+    if (fl_record_as_one(number, in, n, out.data(), (int)count) < 0)
         Py_CLEAR(views);
     return views;
 }

@@ -17,7 +17,7 @@ inline double variance(double m2, int64_t n, double correction) {
 template <class T> void put(void *out, int64_t at, double value) { ((T *)out)[at] = (T)value; }
 
 struct Job {
-    fl_fold_plan p;
+    fl_reduce_plan p;
     double correction;
     void *out;
     void store(int64_t at, double m2) const {
@@ -31,10 +31,10 @@ struct Job {
 
 double row_m2(const Job &j, int64_t row, int64_t *buffer) {
     double mean = 0, m2 = 0;
-    for (int64_t begin = 0; begin < j.p.n; begin += FL_FOLD_PIECE) {
-        int64_t n = j.p.n - begin < FL_FOLD_PIECE ? j.p.n - begin : FL_FOLD_PIECE;
+    for (int64_t begin = 0; begin < j.p.n; begin += FL_REDUCE_PIECE) {
+        int64_t n = j.p.n - begin < FL_REDUCE_PIECE ? j.p.n - begin : FL_REDUCE_PIECE;
         double part_mean, part_m2;
-        const void *x = fl_fold_load(j.p, row * j.p.outer_step + begin, n, buffer);
+        const void *x = fl_reduce_load(j.p, row * j.p.outer_step + begin, n, buffer);
         kernels->row[j.p.kind](x, n, &part_mean, &part_m2);
         fl_join_moments(begin, &mean, &m2, n, part_mean, part_m2);
     }
@@ -43,31 +43,31 @@ double row_m2(const Job &j, int64_t row, int64_t *buffer) {
 
 void var_rows(const Job &j) {
     fl_parallel(j.p.outer, fl_row_grain(j.p.n), [&](int64_t b, int64_t e) {
-        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+        alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t row = b; row < e; row++)
             j.store(row, row_m2(j, row, buffer));
     });
 }
 
 int var_long_rows(const Job &j) {
-    int64_t pieces = fl_chunk_count(j.p.n, FL_FOLD_PIECE);
+    int64_t pieces = fl_chunk_count(j.p.n, FL_REDUCE_PIECE);
     Scratch parts((size_t)(j.p.outer * pieces) * 16);
     if (!parts.ok())
         return -1;
     double *pair = parts.as<double>();
-    fl_parallel(j.p.outer * pieces, FL_GRAIN / FL_FOLD_PIECE, [&](int64_t b, int64_t e) {
-        alignas(64) int64_t buffer[FL_FOLD_PIECE];
+    fl_parallel(j.p.outer * pieces, FL_GRAIN / FL_REDUCE_PIECE, [&](int64_t b, int64_t e) {
+        alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t t = b; t < e; t++) {
-            int64_t row = t / pieces, begin = (t - row * pieces) * FL_FOLD_PIECE;
-            int64_t n = j.p.n - begin < FL_FOLD_PIECE ? j.p.n - begin : FL_FOLD_PIECE;
-            const void *x = fl_fold_load(j.p, row * j.p.outer_step + begin, n, buffer);
+            int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
+            int64_t n = j.p.n - begin < FL_REDUCE_PIECE ? j.p.n - begin : FL_REDUCE_PIECE;
+            const void *x = fl_reduce_load(j.p, row * j.p.outer_step + begin, n, buffer);
             kernels->row[j.p.kind](x, n, pair + 2 * t, pair + 2 * t + 1);
         }
     });
     for (int64_t row = 0; row < j.p.outer; row++) {
         double mean = 0, m2 = 0;
-        for (int64_t begin = 0; begin < j.p.n; begin += FL_FOLD_PIECE, pair += 2) {
-            int64_t n = j.p.n - begin < FL_FOLD_PIECE ? j.p.n - begin : FL_FOLD_PIECE;
+        for (int64_t begin = 0; begin < j.p.n; begin += FL_REDUCE_PIECE, pair += 2) {
+            int64_t n = j.p.n - begin < FL_REDUCE_PIECE ? j.p.n - begin : FL_REDUCE_PIECE;
             fl_join_moments(begin, &mean, &m2, n, pair[0], pair[1]);
         }
         j.store(row, m2);
@@ -78,7 +78,7 @@ int var_long_rows(const Job &j) {
 const int64_t STRIP = 256, BLOCK = 32;
 
 void var_columns(const Job &j) {
-    const fl_fold_plan &p = j.p;
+    const fl_reduce_plan &p = j.p;
     int64_t strips = fl_chunk_count(p.inner, STRIP);
     int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
     fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
@@ -101,27 +101,27 @@ void var_columns(const Job &j) {
 int var_plan(const Job &j) {
     if (j.p.inner != 1)
         var_columns(j);
-    else if (j.p.outer < 8 && j.p.n > 4 * FL_FOLD_PIECE)
+    else if (j.p.outer < 8 && j.p.n > 4 * FL_REDUCE_PIECE)
         return var_long_rows(j);
     else
         var_rows(j);
     return 0;
 }
 
-int var_source(fl_fold_source s, double correction, void *out) {
-    fl_fold_source original = s;
+int var_source(fl_reduce_source s, double correction, void *out) {
+    fl_reduce_source original = s;
     Job j = {{}, correction, out};
-    if (fl_fold_make_plan(&s, false, &j.p) == FL_PLAN_READY)
+    if (fl_reduce_make_plan(&s, false, &j.p) == FL_PLAN_READY)
         return var_plan(j);
-    Scratch memory(fl_bytes(fl_fold_kept(s) * fl_fold_folded(s), fl_kind_size[s.kind]));
+    Scratch memory(fl_bytes(fl_reduce_kept(s) * fl_reduce_reduced(s), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
-    fl_fold_gather_plan(original, memory.as<void>(), &j.p);
+    fl_reduce_gather_plan(original, memory.as<void>(), &j.p);
     return var_plan(j);
 }
 
 /* The variance of complex numbers: of the real plus of the imaginary parts. */
-int var_complex(fl_fold_source s, double correction, void *out, int64_t count) {
+int var_complex(fl_reduce_source s, double correction, void *out, int64_t count) {
     int kind = s.kind == FL_K_C64 ? FL_K_F32 : FL_K_F64;
     s.dtype = fl_dtype_of_kind[kind];
     s.kind = kind;
@@ -170,8 +170,8 @@ int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out) {
     Out result(out, real);
     if (!result.ok())
         return -1;
-    const FoldInput input(self, kind, mask);
-    const fl_fold_source &s = input.source();
+    const ReduceInput input(self, kind, mask);
+    const fl_reduce_source &s = input.source();
     int status = 0;
     if (self->numel == 0)
         fill_nan(real, result.as<void>(), out->numel);

@@ -53,18 +53,18 @@ OPDEFS = (
            raises_on_values=True, overlap="any", decomposes=True),
     composite("index_reduce(Tensor self, Dim dim, Tensor index, Tensor source, Str reduce, *,"
               " Bool include_self=True)", inplace=True,
-              doc="Folds slices into those named by an index: 'prod', 'mean', 'amax', 'amin'.",
+              doc="Reductions slices into those named by an index: 'prod', 'mean', 'amax', 'amin'.",
               exact_out=True, raises_on_values=True, overlap="any"),
     kernel("scatter_reduce(Tensor self, Dim dim, Tensor index, Tensor src, Str reduce, *,"
            " Bool include_self=True)", inplace=True,
            doc="Reduces elements where an index says: 'sum', 'prod', 'mean', 'amax',"
                " 'amin'.", exact_out=True, batching="dims", raises_on_values=True, overlap="any"),
     composite("scatter[reduce](Tensor self, Dim dim, Tensor index, Tensor src, *, Str reduce)",
-              inplace=True, call="scatter_folded",
+              inplace=True, call="scatter_reduced",
               doc="Adds ('add') or multiplies ('multiply') into elements.", exact_out=True,
               raises_on_values=True, overlap="any"),
     composite("scatter[value_reduce](Tensor self, Dim dim, Tensor index, Scalar value, *,"
-              " Str reduce)", inplace=True, call="scatter_folded_number",
+              " Str reduce)", inplace=True, call="scatter_reduced_number",
               doc="Adds ('add') or multiplies ('multiply') a number into elements.", exact_out=True,
               raises_on_values=True, overlap="any"),
     kernel("masked_scatter(Tensor self, Tensor mask, Tensor source)", inplace=True,

@@ -6,46 +6,46 @@ from flambeau.core.opdefs.make import composite, kernel, reduction
  LOGSUMEXP, NANSUM, NORM, STD) = range(16)
 
 
-def _fold(schema, option, **facts):
+def _reduce(schema, option, **facts):
     return reduction(schema, option=option, infer="reduction", run="reduction", **facts)
 
 
 OPDEFS = (
-    _fold("sum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", SUM,
+    _reduce("sum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", SUM,
           doc="Sum over dimensions.", autocast="float32 on gpu", linear="self"),
-    _fold("prod(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", PROD,
+    _reduce("prod(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", PROD,
           doc="Product over dimensions.", autocast="float32"),
-    _fold("mean(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", MEAN,
+    _reduce("mean(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", MEAN,
           doc="Arithmetic mean over dimensions.", linear="self"),
-    _fold("amax(Tensor self, Dims? dim=None, Bool keepdim=False)", AMAX,
+    _reduce("amax(Tensor self, Dims? dim=None, Bool keepdim=False)", AMAX,
           doc="Greatest value over dimensions; NaN wins.", exact_out=True),
-    _fold("amin(Tensor self, Dims? dim=None, Bool keepdim=False)", AMIN,
+    _reduce("amin(Tensor self, Dims? dim=None, Bool keepdim=False)", AMIN,
           doc="Least value over dimensions; NaN wins.", exact_out=True),
-    _fold("any(Tensor self, Dims? dim=None, Bool keepdim=False)", ANY, differentiable=False,
+    _reduce("any(Tensor self, Dims? dim=None, Bool keepdim=False)", ANY, differentiable=False,
           doc="Whether any element is true."),
-    _fold("all(Tensor self, Dims? dim=None, Bool keepdim=False)", ALL, differentiable=False,
+    _reduce("all(Tensor self, Dims? dim=None, Bool keepdim=False)", ALL, differentiable=False,
           doc="Whether all elements are true."),
-    _fold("argmax(Tensor self, Dim? dim=None, Bool keepdim=False)", ARGMAX,
+    _reduce("argmax(Tensor self, Dim? dim=None, Bool keepdim=False)", ARGMAX,
           differentiable=False, doc="Index of the greatest value.", exact_out=True,
           batching="rule"),
-    _fold("argmin(Tensor self, Dim? dim=None, Bool keepdim=False)", ARGMIN,
+    _reduce("argmin(Tensor self, Dim? dim=None, Bool keepdim=False)", ARGMIN,
           differentiable=False, doc="Index of the least value.", exact_out=True, batching="rule"),
-    _fold("max[dim](Tensor self, Dim dim, Bool keepdim=False) -> (Tensor values, Tensor indices)",
+    _reduce("max[dim](Tensor self, Dim dim, Bool keepdim=False) -> (Tensor values, Tensor indices)",
           MAXDIM, doc="Greatest values along a dimension, and where they are.", exact_out=True,
           jvp="rule", batching="dims"),
-    _fold("min[dim](Tensor self, Dim dim, Bool keepdim=False) -> (Tensor values, Tensor indices)",
+    _reduce("min[dim](Tensor self, Dim dim, Bool keepdim=False) -> (Tensor values, Tensor indices)",
           MINDIM, doc="Least values along a dimension, and where they are.", exact_out=True,
           jvp="rule", batching="dims"),
-    _fold("var(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", VAR,
+    _reduce("var(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", VAR,
           doc="Variance over dimensions."),
-    _fold("std(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", STD,
+    _reduce("std(Tensor self, Dims? dim=None, *, Scalar? correction=1, Bool keepdim=False)", STD,
           doc="Standard deviation over dimensions.", decomposes=True),
-    _fold("logsumexp(Tensor self, Dims dim, Bool keepdim=False)", LOGSUMEXP,
+    _reduce("logsumexp(Tensor self, Dims dim, Bool keepdim=False)", LOGSUMEXP,
           aliases=("special.logsumexp",), doc="``log(sum(exp(x)))`` without overflow.",
           autocast="float32 on gpu", jvp="rule"),
-    _fold("nansum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", NANSUM,
+    _reduce("nansum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", NANSUM,
           doc="Sum over dimensions; NaN counts as zero.", decomposes=True),
-    _fold("norm_of(Tensor self, Float p, Dims? dim=None, Bool keepdim=False, *,"
+    _reduce("norm_of(Tensor self, Float p, Dims? dim=None, Bool keepdim=False, *,"
           " DType? dtype=None)", NORM, forms=(),
           doc="``sum(|x|**p)**(1/p)`` over dimensions; a maximum or minimum for infinite p."),
     kernel("cumsum(Tensor self, Dim dim, *, DType? dtype=None)", inplace=True,

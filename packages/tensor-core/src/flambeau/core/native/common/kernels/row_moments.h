@@ -7,7 +7,7 @@ namespace {
 constexpr int SETS = 4;
 
 template <class T> FL_TIGHT T tree(const Lanes<T> *s) {
-    return fold_lanes<Sum<T>, T>((s[0] + s[1]) + (s[2] + s[3]));
+    return reduce_lanes<Sum<T>, T>((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 template <class T> FL_TIGHT T sum(const T *p, int64_t n) {

@@ -9,13 +9,13 @@ constexpr int ROWS = 4, SETS = 2;
 template <class T> struct Operands {
     const T *a, *b, *bias;
     T *c;
-    explicit Operands(const fl_whole_product &p)
+    explicit Operands(const fl_integer_product &p)
         : a((const T *)p.a), b((const T *)p.b), bias((const T *)p.bias), c((T *)p.c) {}
 };
 
 /* `bias` has the width of a tile. */
 template <class T, int COUNT>
-void tile(const fl_whole_product &p, const T *a, const T *b, const T *bias, T *c, int64_t left) {
+void tile(const fl_integer_product &p, const T *a, const T *b, const T *bias, T *c, int64_t left) {
     typedef Lanes<T> Whole;
     Whole sums[COUNT][SETS];
     for (int r = 0; r < COUNT; r++)
@@ -41,9 +41,9 @@ void tile(const fl_whole_product &p, const T *a, const T *b, const T *bias, T *c
         }
 }
 
-template <class T> void tiles(const fl_whole_product *p, int64_t begin, int64_t end) {
+template <class T> void tiles(const fl_integer_product *p, int64_t begin, int64_t end) {
     constexpr int64_t COLS = SETS * Lanes<T>::COUNT;
-    static_assert(COLS * sizeof(T) == FL_WHOLE_TILE, "the width of a panel");
+    static_assert(COLS * sizeof(T) == FL_INTEGER_TILE, "the width of a panel");
     Operands<T> o(*p);
     for (int64_t j = 0; j < p->n; j += COLS, o.b += p->k * COLS) {
         int64_t left = p->n - j, i = begin;
@@ -75,7 +75,7 @@ template <class T> T dot(const T *x, const T *y, int64_t k) {
     return total;
 }
 
-template <class T> void dots(const fl_whole_product *p, int64_t begin, int64_t end) {
+template <class T> void dots(const fl_integer_product *p, int64_t begin, int64_t end) {
     Operands<T> o(*p);
     for (int64_t i = begin; i < end; i++)
         for (int64_t j = 0; j < p->n; j++) {
@@ -95,7 +95,7 @@ template <class T> void add_rows(const T *x, const T *b, int64_t ldb, T *c, int6
         c[j] = (T)(c[j] + x0 * b[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j]);
 }
 
-template <class T> void sums(const fl_whole_product *p, int64_t begin, int64_t end) {
+template <class T> void sums(const fl_integer_product *p, int64_t begin, int64_t end) {
     Operands<T> o(*p);
     for (int64_t i = 0; i < p->m; i++) {
         const T *a = o.a + i * p->lda, *b = o.b + begin;
@@ -119,7 +119,7 @@ void widen(const uint8_t *__restrict x, uint16_t *__restrict to, int64_t n) {
 
 }  // namespace
 
-extern const fl_whole_kernels FL_LEVEL(fl_whole_kernels) = {
+extern const fl_integer_kernels FL_LEVEL(fl_integer_kernels) = {
     {tiles<uint16_t>, tiles<uint32_t>, tiles<uint64_t>},
     {dots<uint16_t>, dots<uint32_t>, dots<uint64_t>},
     {sums<uint16_t>, sums<uint32_t>, sums<uint64_t>}, widen};

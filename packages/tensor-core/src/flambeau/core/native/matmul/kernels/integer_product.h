@@ -4,11 +4,11 @@
 #include <stdint.h>
 
 /* Bytes of the columns that a tile is wide. */
-#define FL_WHOLE_TILE 128
+#define FL_INTEGER_TILE 128
 
 /* c = a b + bias: `b` lies in panels of a tile's columns, each k rows of that width; for `dots`,
  * it lies column by column. */
-struct fl_whole_product {
+struct fl_integer_product {
     int64_t n, k;
     const void *a;
     int64_t lda;
@@ -17,14 +17,14 @@ struct fl_whole_product {
     const void *bias;           /* of n elements, or NULL */
     int64_t m, ldb;             /* for `sums`: rows of c, and from row to row of b */
 };
-enum fl_whole_width { FL_WHOLE_16, FL_WHOLE_32, FL_WHOLE_64, FL_WHOLE_WIDTHS };
+enum fl_integer_width { FL_INTEGER_16, FL_INTEGER_32, FL_INTEGER_64, FL_INTEGER_WIDTHS };
 /* These rows of c. */
-typedef void (*fl_whole_fn)(const fl_whole_product *, int64_t begin, int64_t end);
-struct fl_whole_kernels {
-    fl_whole_fn tiles[FL_WHOLE_WIDTHS], dots[FL_WHOLE_WIDTHS];
-    fl_whole_fn sums[FL_WHOLE_WIDTHS];      /* these columns of c; b lies row by row */
+typedef void (*fl_integer_fn)(const fl_integer_product *, int64_t begin, int64_t end);
+struct fl_integer_kernels {
+    fl_integer_fn tiles[FL_INTEGER_WIDTHS], dots[FL_INTEGER_WIDTHS];
+    fl_integer_fn sums[FL_INTEGER_WIDTHS];      /* these columns of c; b lies row by row */
     void (*widen)(const uint8_t *, uint16_t *, int64_t n);
 };
 extern "C" {
-FL_LEVELS(fl_whole_kernels);
+FL_LEVELS(fl_integer_kernels);
 }

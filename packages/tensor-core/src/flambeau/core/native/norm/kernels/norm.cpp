@@ -141,8 +141,8 @@ void layer_norm_grad(const void *gs, const void *xs, const void *ws, double mean
             a = a + gw;
             b = b + gw * hat;
         });
-        sum_g += (double)fold_lanes<Sum<T>, T>(a);
-        sum_gx += (double)fold_lanes<Sum<T>, T>(b);
+        sum_g += (double)reduce_lanes<Sum<T>, T>(a);
+        sum_gx += (double)reduce_lanes<Sum<T>, T>(b);
     });
     const Lanes<T> mean_g = Lanes<T>::fill((T)sum_g / (T)n);
     const Lanes<T> mean_gx = Lanes<T>::fill((T)sum_gx / (T)n);
@@ -181,8 +181,8 @@ void sums(const void *gs, const void *xs, int64_t n, double mean, double *sum_g,
         a = a + gi;
         b = b + gi * (get(x + i, left, (T)mean) - m);
     });
-    *sum_g = (double)fold_lanes<Sum<T>, T>(a);
-    *sum_gx = (double)fold_lanes<Sum<T>, T>(b);
+    *sum_g = (double)reduce_lanes<Sum<T>, T>(a);
+    *sum_gx = (double)reduce_lanes<Sum<T>, T>(b);
 }
 
 template <class T>

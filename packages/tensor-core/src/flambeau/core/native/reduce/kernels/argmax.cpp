@@ -1,6 +1,6 @@
 /* Greatest and least elements, and where they are.
  *
- * A row is read twice: the value by a plain fold, then its first index by comparing from the
+ * A row is read twice: the value by a plain reduction, then its first index by comparing from the
  * start. Rows are cut to lengths that stay in the nearest cache, so the second reading is cheap. */
 #include "reduce/kernels/reduce.h"
 #include "reduce/kernels/reducers.h"
@@ -27,7 +27,7 @@ template <class T> int64_t first_index(const T *p, int64_t n, T value, bool nan)
 }
 
 template <class Op, class T>
-void best_row(const void *x, int64_t n, void *value, int64_t *index) {
+void argmax_row(const void *x, int64_t n, void *value, int64_t *index) {
     const T *p = (const T *)x;
     bool nan;
     T best = extreme<Op>(p, n, &nan);
@@ -43,7 +43,7 @@ template <class T> FL_TIGHT bool beats(Least<T>, T a, T b) {
 }
 
 template <class Op, class T>
-void best_columns(const void *x, int64_t n, int64_t stride, int64_t width, int64_t first,
+void argmax_columns(const void *x, int64_t n, int64_t stride, int64_t width, int64_t first,
                   void *value, int64_t *index) {
     const T *p = (const T *)x;
     T *best = (T *)value;
@@ -68,9 +68,9 @@ void best_columns(const void *x, int64_t n, int64_t stride, int64_t width, int64
 
 }  // namespace
 
-#define BEST(f, Op) \
+#define ARGMAX(f, Op) \
     {f<Op<float>, float>, f<Op<double>, double>, f<Op<int64_t>, int64_t>, f<Op<uint8_t>, uint8_t>}
 
-extern const fl_best_kernels FL_LEVEL(fl_best_kernels) = {
-    {BEST(best_row, Greatest), BEST(best_row, Least)},
-    {BEST(best_columns, Greatest), BEST(best_columns, Least)}};
+extern const fl_argmax_kernels FL_LEVEL(fl_argmax_kernels) = {
+    {ARGMAX(argmax_row, Greatest), ARGMAX(argmax_row, Least)},
+    {ARGMAX(argmax_columns, Greatest), ARGMAX(argmax_columns, Least)}};

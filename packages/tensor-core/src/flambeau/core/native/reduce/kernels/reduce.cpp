@@ -1,4 +1,4 @@
-/* Folds of rows and columns.
+/* Reductions of rows and columns.
  *
  * A row runs through four sets of lanes, emptied into a second level every 64 rounds: chains
  * stay short, so that long sums lose no more than pairwise summation does. Columns are added in
@@ -16,7 +16,7 @@ template <class Op, class T> FL_TIGHT Lanes<T> four(const Lanes<T> *set) {
 }
 
 /* What is left after whole rounds: fewer than SETS * COUNT elements. */
-template <class Op, class T> FL_TIGHT Lanes<T> fold_rest(const T *p, int64_t n) {
+template <class Op, class T> FL_TIGHT Lanes<T> reduce_rest(const T *p, int64_t n) {
     constexpr int COUNT = Lanes<T>::COUNT;
     Lanes<T> acc = Lanes<T>::fill(Op::neutral());
     for (; n >= COUNT; n -= COUNT, p += COUNT)
@@ -26,7 +26,7 @@ template <class Op, class T> FL_TIGHT Lanes<T> fold_rest(const T *p, int64_t n) 
     return acc;
 }
 
-template <class Op, class T> Lanes<T> fold_long(const T *p, int64_t rounds) {
+template <class Op, class T> Lanes<T> reduce_long(const T *p, int64_t rounds) {
     constexpr int COUNT = Lanes<T>::COUNT;
     Lanes<T> total = Lanes<T>::fill(Op::neutral());
     while (rounds > 0) {
@@ -46,7 +46,7 @@ template <class Op, class T> Lanes<T> fold_long(const T *p, int64_t rounds) {
     return total;
 }
 
-template <class Op, class T> void fold_row(const void *x, int64_t n, void *acc) {
+template <class Op, class T> void reduce_row(const void *x, int64_t n, void *acc) {
     constexpr int64_t STEP = SETS * Lanes<T>::COUNT;
     const T *p = (const T *)x;
     if (n < Lanes<T>::COUNT) {
@@ -57,10 +57,10 @@ template <class Op, class T> void fold_row(const void *x, int64_t n, void *acc) 
         return;
     }
     int64_t rounds = n / STEP;
-    Lanes<T> v = fold_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
+    Lanes<T> v = reduce_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
     if (rounds)
-        v = both<Op>(fold_long<Op, T>(p, rounds), v);
-    *(T *)acc = fold_lanes<Op, T>(v);
+        v = both<Op>(reduce_long<Op, T>(p, rounds), v);
+    *(T *)acc = reduce_lanes<Op, T>(v);
 }
 
 /* Eight rows as a tree. */
@@ -78,7 +78,7 @@ template <class Op, class T> FL_TIGHT T eight_numbers(const T *p, int64_t stride
 }
 
 template <class Op, class T>
-void fold_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
+void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const T *p = (const T *)x;
     T *acc = (T *)out;
@@ -103,7 +103,7 @@ void fold_columns(const void *x, int64_t n, int64_t stride, int64_t width, void 
 }  // namespace
 
 /* Integers add and multiply as unsigned numbers, which wrap; bytes are bools, whose sum is `or`. */
-#define FOLDS(f)                                                                                 \
+#define REDUCTIONS(f)                                                                            \
     {                                                                                            \
         {f<Sum<float>, float>, f<Sum<double>, double>, f<Sum<uint64_t>, uint64_t>,               \
          f<Greatest<uint8_t>, uint8_t>},                                                         \
@@ -115,4 +115,5 @@ void fold_columns(const void *x, int64_t n, int64_t stride, int64_t width, void 
          f<Least<uint8_t>, uint8_t>},                                                            \
     }
 
-extern const fl_fold_kernels FL_LEVEL(fl_fold_kernels) = {FOLDS(fold_row), FOLDS(fold_columns)};
+extern const fl_reduce_kernels FL_LEVEL(fl_reduce_kernels) = {REDUCTIONS(reduce_row),
+                                                              REDUCTIONS(reduce_columns)};

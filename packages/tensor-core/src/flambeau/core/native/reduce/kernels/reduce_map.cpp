@@ -1,4 +1,4 @@
-/* Elements prepared for a fold, a piece at a time while it lies in the nearest cache. */
+/* Elements prepared for a reduction, a piece at a time while it lies in the nearest cache. */
 #include "reduce/kernels/reduce_map.h"
 #include "reduce/kernels/reducers.h"
 #include <math.h>
@@ -44,7 +44,7 @@ template <class Map, class T> FL_TIGHT Lanes<T> mapped(Lanes<T> v) {
     return v;
 }
 
-/* What fold.cpp does with a prepared row, in the same order, without storing it. */
+/* What reduce.cpp does with a prepared row, in the same order, without storing it. */
 template <class Map, class T> void sum(const void *x, int64_t n, void *total) {
     constexpr int COUNT = Lanes<T>::COUNT, SETS = 4;
     constexpr int64_t ROUND = SETS * COUNT, ROUNDS = 64;
@@ -65,7 +65,7 @@ template <class Map, class T> void sum(const void *x, int64_t n, void *total) {
         rest = rest + mapped<Map>(Lanes<T>::load(p));
     if (n)
         rest = rest + mapped<Map>(Lanes<T>::load_part(p, n, 0));
-    *(T *)total = fold_lanes<Sum<T>, T>(all + rest);
+    *(T *)total = reduce_lanes<Sum<T>, T>(all + rest);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/* Kernels that prepare elements before they are folded; x and out may be the same memory. */
+/* Kernels that prepare elements before they are reduced; x and out may be the same memory. */
 #pragma once
 #include "common/kernels/level.h"
 #include "reduce/kernels/reduce.h"
@@ -15,7 +15,7 @@ typedef void (*fl_map_fn)(const void *x, void *out, int64_t n, double p);
 struct fl_map_kernels {
     fl_map_fn run[FL_MAP_COUNT][2];     /* float32, float64 */
     fl_map_fn magnitude[2];             /* complex64, complex128 to their real dtypes */
-    fl_fold_row_fn sum[FL_MAP_SUMS][2];
+    fl_reduce_row_fn sum[FL_MAP_SUMS][2];
 };
 extern "C" {
 FL_LEVELS(fl_map_kernels);

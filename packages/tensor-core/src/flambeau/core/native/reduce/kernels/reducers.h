@@ -1,4 +1,4 @@
-/* Ways to fold numbers into one: for two numbers (`of`), two registers (`reg`) and the lanes of a
+/* Ways to reduce numbers into one: for two numbers (`of`), two registers (`reg`) and the lanes of a
  * set. */
 #pragma once
 #include "common/kernels/lanes.h"
@@ -40,7 +40,7 @@ template <class Op, class T> FL_TIGHT Lanes<T> both(const Lanes<T> &a, const Lan
     return v;
 }
 
-/* One register folded by halves; by its bytes and the bytes of an element. */
+/* One register reduced by halves; by its bytes and the bytes of an element. */
 template <class T, int BYTES> struct vector_of {
     typedef T type __attribute__((vector_size(BYTES)));
 };
@@ -50,21 +50,21 @@ template <int BYTES, int SIZE> struct halves;
 #define FL_HALVES(BYTES, SIZE, LOW, HIGH)                                                        \
     template <> struct halves<BYTES, SIZE> {                                                     \
         template <class Op, class T>                                                             \
-        static FL_TIGHT T fold(typename vector_of<T, BYTES>::type v) {                           \
-            return halves<BYTES / 2, SIZE>::template fold<Op, T>(                                \
+        static FL_TIGHT T reduce(typename vector_of<T, BYTES>::type v) {                           \
+            return halves<BYTES / 2, SIZE>::template reduce<Op, T>(                                \
                 Op::reg(__builtin_shufflevector(v, v, FL_LIST LOW),                              \
                         __builtin_shufflevector(v, v, FL_LIST HIGH)));                           \
         }                                                                                        \
     }
 template <> struct halves<16, 4> {
-    template <class Op, class T> static FL_TIGHT T fold(typename vector_of<T, 16>::type v) {
+    template <class Op, class T> static FL_TIGHT T reduce(typename vector_of<T, 16>::type v) {
         v = Op::reg(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
         v = Op::reg(v, __builtin_shufflevector(v, v, 1, 0, 3, 2));
         return v[0];
     }
 };
 template <> struct halves<16, 8> {
-    template <class Op, class T> static FL_TIGHT T fold(typename vector_of<T, 16>::type v) {
+    template <class Op, class T> static FL_TIGHT T reduce(typename vector_of<T, 16>::type v) {
         return Op::reg(v, __builtin_shufflevector(v, v, 1, 0))[0];
     }
 };
@@ -77,7 +77,7 @@ FL_HALVES(64, 4, (0, 1, 2, 3, 4, 5, 6, 7), (8, 9, 10, 11, 12, 13, 14, 15));
 FL_HALVES(64, 8, (0, 1, 2, 3), (4, 5, 6, 7));
 #endif
 template <int BYTES> struct halves<BYTES, 1> {
-    template <class Op, class T> static FL_TIGHT T fold(typename vector_of<T, BYTES>::type v) {
+    template <class Op, class T> static FL_TIGHT T reduce(typename vector_of<T, BYTES>::type v) {
         T total = v[0];
         for (int i = 1; i < BYTES; i++)
             total = Op::of(total, v[i]);
@@ -85,15 +85,15 @@ template <int BYTES> struct halves<BYTES, 1> {
     }
 };
 
-/* All lanes folded into one value, by halves. */
-template <class Op, class T> FL_TIGHT T fold_lanes(const Lanes<T> &v) {
+/* All lanes reduced into one value, by halves. */
+template <class Op, class T> FL_TIGHT T reduce_lanes(const Lanes<T> &v) {
     typename Lanes<T>::reg r[Lanes<T>::PARTS];
     for (int i = 0; i < Lanes<T>::PARTS; i++)
         r[i] = v.r[i];
     for (int half = Lanes<T>::PARTS / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
             r[i] = Op::reg(r[i], r[i + half]);
-    return halves<FL_REGISTER, sizeof(T)>::template fold<Op, T>(r[0]);
+    return halves<FL_REGISTER, sizeof(T)>::template reduce<Op, T>(r[0]);
 }
 
 /* Whether any lane of a comparison holds. */
@@ -129,7 +129,7 @@ template <class Op, class T> FL_TIGHT T extreme(const T *p, int64_t n, bool *nan
     if (i < n)
         take(set[1], Lanes<T>::load_part(p + i, n - i, Op::neutral()));
     *nan = any_lane(odd);
-    return fold_lanes<Op, T>(both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3])));
+    return reduce_lanes<Op, T>(both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3])));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ template <bool least, class T> FL_TIGHT bool one_follows(T best, const T *p) {
 }
 
 /* The best so far of a line, and where it was. */
-template <bool least, class T> struct Best {
+template <bool least, class T> struct Extreme {
     T value;
     int64_t position;
 
@@ -91,11 +91,11 @@ template <bool least, class T> struct Best {
 
 /* Changes are rare as a rule: runs without one are filled. */
 template <bool least, class T>
-void best_lines(const void *x, void *out, int64_t *positions, int64_t lines, int64_t n) {
+void cummax_lines(const void *x, void *out, int64_t *positions, int64_t lines, int64_t n) {
     const T *p = (const T *)x;
     T *q = (T *)out;
     for (; lines > 0 && n > 0; lines--, p += n, q += n, positions += n) {
-        Best<least, T> best = {p[0], 0};
+        Extreme<least, T> best = {p[0], 0};
         int64_t i = 0;
         for (; i + RUN <= n; i += RUN)
             if (i > 0 && !one_follows<least>(best.value, p + i))
@@ -107,7 +107,7 @@ void best_lines(const void *x, void *out, int64_t *positions, int64_t lines, int
 }
 
 template <bool least, class T>
-void best_columns(const void *x, void *out, int64_t *positions, int64_t n, int64_t stride,
+void cummax_columns(const void *x, void *out, int64_t *positions, int64_t n, int64_t stride,
                   int64_t width) {
     const T *p = (const T *)x;
     T *q = (T *)out;
@@ -134,9 +134,9 @@ void best_columns(const void *x, void *out, int64_t *positions, int64_t n, int64
     {f<float, Product<float, double>>, f<double, Product<double, double>>,                       \
      f<uint64_t, Product<uint64_t, uint64_t>>, nullptr,                                          \
      f<Complex<float>, ComplexProduct<float>>, f<Complex<double>, ComplexProduct<double>>}
-#define BEST(f, least) {f<least, float>, f<least, double>, f<least, int64_t>, f<least, uint8_t>}
+#define CUMMAX(f, least) {f<least, float>, f<least, double>, f<least, int64_t>, f<least, uint8_t>}
 
 extern const fl_scan_more_kernels FL_LEVEL(fl_scan_more_kernels) = {
     PRODUCTS(product_lines), PRODUCTS(product_columns),
-    {BEST(best_lines, false), BEST(best_lines, true)},
-    {BEST(best_columns, false), BEST(best_columns, true)}};
+    {CUMMAX(cummax_lines, false), CUMMAX(cummax_lines, true)},
+    {CUMMAX(cummax_columns, false), CUMMAX(cummax_columns, true)}};

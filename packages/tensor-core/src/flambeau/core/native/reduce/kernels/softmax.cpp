@@ -20,7 +20,7 @@ template <class T> FL_TIGHT T largest(const T *p, int64_t n) {
         set[0] = quick_max(Lanes<T>::load(p + i), set[0]);
     if (i < n)
         set[1] = quick_max(Lanes<T>::load_part(p + i, n - i, limits<T>::low), set[1]);
-    return fold_lanes<Greatest<T>, T>(quick_max(quick_max(set[0], set[1]),
+    return reduce_lanes<Greatest<T>, T>(quick_max(quick_max(set[0], set[1]),
                                                 quick_max(set[2], set[3])));
 }
 
@@ -47,7 +47,7 @@ template <bool keep, class T> FL_TIGHT T sum_exp(const T *p, T *out, int64_t n, 
             put(e, out + i, left);
         a = a + e;
     }
-    return fold_lanes<Sum<T>, T>(a + b);
+    return reduce_lanes<Sum<T>, T>(a + b);
 }
 
 template <class T> FL_TIGHT void softmax_row(const T *p, T *out, int64_t n) {
@@ -105,7 +105,7 @@ template <bool logs, class T> FL_TIGHT void grad_row(const T *g, const T *y, T *
         Lanes<T> u = get(g + i, left, (T)0);
         a = a + (logs ? u : u * get(y + i, left, (T)0));
     }
-    const Lanes<T> total = Lanes<T>::fill(fold_lanes<Sum<T>, T>(a + b));
+    const Lanes<T> total = Lanes<T>::fill(reduce_lanes<Sum<T>, T>(a + b));
     for (i = 0; i < n; i += COUNT) {
         int64_t left = n - i < COUNT ? n - i : COUNT;
         put(grad_of<logs>(get(g + i, left, (T)0), get(y + i, left, (T)0), total), o + i, left);

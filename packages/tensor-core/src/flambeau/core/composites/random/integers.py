@@ -2,14 +2,15 @@
 import warnings
 
 #: One past the greatest integer up to which a dtype holds all of them.
-WHOLE_UP_TO = {"bool": 2, "uint8": 1 << 8, "int8": 1 << 7, "int16": 1 << 15, "int32": 1 << 31,
-               "uint16": 1 << 16, "uint32": 1 << 32, "float16": (1 << 11) + 1,
-               "bfloat16": (1 << 8) + 1, "float32": (1 << 24) + 1, "float64": (1 << 53) + 1}
+EXACT_INTEGERS_BELOW = {
+    "bool": 2, "uint8": 1 << 8, "int8": 1 << 7, "int16": 1 << 15, "int32": 1 << 31,
+    "uint16": 1 << 16, "uint32": 1 << 32, "float16": (1 << 11) + 1, "bfloat16": (1 << 8) + 1,
+    "float32": (1 << 24) + 1, "float64": (1 << 53) + 1}
 
 
 def expect_permutation(n, dtype):
     """Refuse a permutation whose numbers the dtype would round or wrap."""
-    most = WHOLE_UP_TO.get("int64" if dtype is None else dtype.name)
+    most = EXACT_INTEGERS_BELOW.get("int64" if dtype is None else dtype.name)
     if most is not None and n > most:
         raise RuntimeError(f"randperm(): n cannot be greater than {most} for {dtype}, which does "
                            f"not hold all integers below {n}; write dtype=flambeau.int64")
@@ -17,7 +18,7 @@ def expect_permutation(n, dtype):
 
 def warn_of_rounding(low, to, dtype):
     """Warn of bounds beyond which a floating dtype has gaps, as PyTorch does."""
-    most = WHOLE_UP_TO[dtype.name] - 1
+    most = EXACT_INTEGERS_BELOW[dtype.name] - 1
     for name, bound in (("from", low), ("to - 1", to - 1)):
         if abs(bound) > most:
             warnings.warn(f"{name} is out of bounds [-{most}, {most}] of random_(): {dtype} does "
