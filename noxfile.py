@@ -120,7 +120,7 @@ def deferring(session: nox.Session) -> None:
 def guide(session: nox.Session) -> None:
     """What the guide says of adding an operator, a layer and so on, to the letter, in a copy."""
     install_all(session, "oracle")
-    copy = Path(session.create_tmp()) / "tree"
+    copy = Path(session.create_tmp()).resolve() / "tree"
     shutil.rmtree(copy, ignore_errors=True)
     leave = shutil.ignore_patterns("build", "dist", "_build", ".*", "*.so", "__pycache__")
     shutil.copytree(ROOT, copy, ignore=leave)

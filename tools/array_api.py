@@ -42,7 +42,7 @@ def run(session: nox.Session) -> None:
     """Run the suite; words after ``--`` go to pytest and come last."""
     folder = checkout(session)
     # Without a configuration of its own, pytest would take that of the project above it.
-    configuration = Path(session.create_tmp()) / "pytest.ini"
+    configuration = Path(session.create_tmp()).resolve() / "pytest.ini"
     configuration.write_text("[pytest]\n")
     with session.chdir(folder):
         session.run(
