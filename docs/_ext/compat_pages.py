@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from written_pages import register
 
 from flambeau.core.compat.table import HOMES
 
@@ -35,15 +36,6 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_page(app: Sphinx) -> None:
-    """Write the page beside the others of the reference."""
-    path = Path(app.srcdir) / "reference" / "no_effect.rst"
-    text = page()
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
-    app.connect("builder-inited", write_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return register(app, {"no_effect.rst": page})

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from written_pages import write_changed
+
 from flambeau.core._core import find_op
 from flambeau.core.opdefs.families import modules
 from flambeau.core.operator_docs import arguments as arguments_of
@@ -93,8 +95,7 @@ def write_pages(app: Sphinx) -> None:
     for stale in set(folder.glob("*.rst")) - wanted.keys():
         stale.unlink()
     for path, text in wanted.items():
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+        write_changed(path, text)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

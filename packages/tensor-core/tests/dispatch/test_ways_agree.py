@@ -10,7 +10,8 @@ import flambeau
 
 DTYPES = ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64",
           "complex64")
-#: Written to in place, or random: they have one way only.
+#: Operators with one result and tensors as all their necessary arguments. Those that write to an
+#: argument by nature have no form but their own and take one way.
 CALLS = [each for each in POINTWISE
          if len(each.outputs) == 1 and each.forms and all(p.has_default for p in each.params
          if p.role not in ("Tensor", "Operand", "Mask"))]

@@ -228,17 +228,12 @@ inline void column_divisors(const fl_pool &p, const fl_average &by, T *out) {
 }
 
 /* Sums of integers wrap, as those of the core's own sums do. */
-template <class R>
-inline R wrapping_add(R a, R b, float) { return a + b; }
-template <class R>
-inline R wrapping_add(R a, R b, double) { return a + b; }
-inline float plus(float a, float b) { return a + b; }
-inline double plus(double a, double b) { return a + b; }
+template <class N> inline N plus(N a, N b) { return a + b; }
 inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-template <class R>
-inline R wrapping_add(R a, R b, int64_t) {
-    typedef uint64_t lanes __attribute__((vector_size(sizeof(R))));
-    return (R)((lanes)a + (lanes)b);
+typedef register_of<int64_t>::type i64_reg;
+inline i64_reg plus(i64_reg a, i64_reg b) {
+    typedef uint64_t unsigned_lanes __attribute__((vector_size(sizeof(i64_reg))));
+    return (i64_reg)((unsigned_lanes)a + (unsigned_lanes)b);
 }
 
 template <class T>
@@ -252,7 +247,7 @@ inline void avg_row(const fl_pool &p, const PhaseRows &r, const T *row, int64_t 
             for (int64_t kx = 0; kx < p.x.size; kx++) {
                 reg v;
                 memcpy(&v, row + tap_offset(p.y, p.x, r, ky, kx) + ox, sizeof v);
-                sum = wrapping_add(sum, v, T());
+                sum = plus(sum, v);
             }
         alignas(64) T sums[lanes];
         memcpy(sums, &sum, sizeof sum);
