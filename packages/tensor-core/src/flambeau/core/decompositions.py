@@ -128,8 +128,8 @@ def constant_pad_nd(x, pad, value):
 def index_copy(x, dim, index, source):
     if not x.ndim:
         return source.reshape(())
-    places = [None] * (dim % x.ndim) + [index.reshape(-1)]
-    return ops.index_put(x, places, source.reshape(*x.shape[:dim % x.ndim], -1,
+    positions = [None] * (dim % x.ndim) + [index.reshape(-1)]
+    return ops.index_put(x, positions, source.reshape(*x.shape[:dim % x.ndim], -1,
                                                    *x.shape[dim % x.ndim + 1:]))
 
 
@@ -155,8 +155,8 @@ def masked_scatter(x, mask, source):
     mask = mask.expand(shape).reshape(-1)
     if not source.numel():
         return x.expand(shape)
-    places = (mask.cumsum(0) - 1).clamp(0, source.numel() - 1)
-    picked = ops.gather(source.reshape(-1), 0, places)
+    positions = (mask.cumsum(0) - 1).clamp(0, source.numel() - 1)
+    picked = ops.gather(source.reshape(-1), 0, positions)
     return ops.where(mask, picked, x.expand(shape).reshape(-1)).reshape(shape)
 
 

@@ -10,7 +10,7 @@ from flambeau.core._core import ArgumentError
 Size = int | tuple[int, ...]
 
 
-def check_whole(owner: object, **sizes: Any) -> None:
+def check_integer(owner: object, **sizes: Any) -> None:
     """Refuse sizes that are no integers of at least 0, by the name that the user gave them.
 
     Args:

@@ -10,7 +10,7 @@ from flambeau import Tensor
 from .._siblings import functional as F
 from .._siblings import init
 from ..parameter import Parameter
-from ._sizes import check_whole
+from ._sizes import check_integer
 from .module import Module
 
 
@@ -39,7 +39,7 @@ class _NormBase(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        check_whole(self, num_features=num_features)
+        check_integer(self, num_features=num_features)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum

@@ -11,7 +11,7 @@ from flambeau import Tensor
 from .._siblings import functional as F
 from .._siblings import init
 from ..parameter import Parameter
-from ._sizes import Size, check_whole, spread
+from ._sizes import Size, check_integer, spread
 from .module import Module
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -48,7 +48,7 @@ class _ConvNd(Module):
     ) -> None:
         """What every ``__init__`` does; ``sizes`` are those that count per dimension."""
         super().__init__()
-        check_whole(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
+        check_integer(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         check_groups(in_channels, out_channels, groups)
         self.in_channels = in_channels
         self.out_channels = out_channels

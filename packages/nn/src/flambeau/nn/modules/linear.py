@@ -10,7 +10,7 @@ from flambeau import Tensor
 from .._siblings import functional as F
 from .._siblings import init
 from ..parameter import Parameter
-from ._sizes import check_whole
+from ._sizes import check_integer
 from .module import Module
 
 
@@ -71,7 +71,7 @@ class Linear(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        check_whole(self, in_features=in_features, out_features=out_features)
+        check_integer(self, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         empty = flambeau.empty(out_features, in_features, device=device, dtype=dtype)

@@ -11,7 +11,7 @@ from flambeau import Tensor
 from .._siblings import functional as F
 from .._siblings import init
 from ..parameter import Parameter
-from ._sizes import check_whole
+from ._sizes import check_integer
 from .module import Module
 
 
@@ -176,7 +176,7 @@ class GroupNorm(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        check_whole(self, num_groups=num_groups, num_channels=num_channels)
+        check_integer(self, num_groups=num_groups, num_channels=num_channels)
         if num_groups <= 0 or num_channels % num_groups:
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
@@ -285,5 +285,5 @@ def _as_shape(owner: Module, given: int | Iterable[int]) -> tuple[int, ...]:
     sizes = isinstance(given, Iterable) and not isinstance(given, str)
     shape: tuple[int, ...] = tuple(given) if sizes else (given,)  # type: ignore[arg-type,assignment]
     for size in shape:
-        check_whole(owner, normalized_shape=size)
+        check_integer(owner, normalized_shape=size)
     return shape

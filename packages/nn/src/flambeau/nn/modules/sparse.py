@@ -10,7 +10,7 @@ from flambeau import Tensor
 from .._siblings import functional as F
 from .._siblings import init
 from ..parameter import Parameter
-from ._sizes import check_whole
+from ._sizes import check_integer
 from .module import Module
 
 
@@ -37,7 +37,7 @@ class _Table(Module):
                 f"{type(self).__name__} has dense gradients only: there are no sparse tensors. "
                 "Leave out sparse=True; what is learned is the same"
             )
-        check_whole(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
+        check_integer(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = _row(padding_idx, num_embeddings)

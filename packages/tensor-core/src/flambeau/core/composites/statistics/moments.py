@@ -10,14 +10,14 @@ def _dtype(name):
     return _core._dtype_named(name)
 
 
-def _is_whole(x):
+def _is_integral(x):
     """Whether elements are integers or bools."""
     return not x.is_floating_point() and not x.is_complex()
 
 
 def _default_float(x):
     """The tensor in a dtype that can hold fractions."""
-    return _op["cast"](x, _core.get_default_dtype()) if _is_whole(x) else x
+    return _op["cast"](x, _core.get_default_dtype()) if _is_integral(x) else x
 
 
 # ---- moments -----------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def std_mean__dim(x, dim, unbiased, keepdim):
 
 
 def nanmean(x, dim, keepdim, dtype):
-    if _is_whole(x) and (dtype is None or not dtype.is_floating_point):
+    if _is_integral(x) and (dtype is None or not dtype.is_floating_point):
         raise RuntimeError(f"nanmean(): expected input to have floating point dtype but got "
                            f"{x.dtype}; write x.float() first")
     if x.is_complex():
@@ -65,13 +65,13 @@ def nanmean(x, dim, keepdim, dtype):
     return _op["div"](_op["nansum"](x, dim, keepdim, dtype=dtype), count)
 
 
-def _check_weights(name, weights, observations, whole):
+def _check_weights(name, weights, observations, is_integral):
     if weights.ndim > 1 or weights.numel() != observations:
         raise RuntimeError(f"cov(): {name} must be a vector of {observations} numbers, one for "
                            f"each observation, but has shape {list(weights.shape)}")
-    if _is_whole(weights) != whole:
-        raise RuntimeError(f"cov(): {name} must have {'an integer' if whole else 'a floating'} "
-                           f"dtype, not {weights.dtype}")
+    if _is_integral(weights) != is_integral:
+        kind = "an integer" if is_integral else "a floating"
+        raise RuntimeError(f"cov(): {name} must have {kind} dtype, not {weights.dtype}")
     if _core.may_read(weights) and _op["any"](_op["lt"](weights, 0)).item():
         raise RuntimeError(f"cov(): {name} cannot be negative, but the least is "
                            f"{_op['amin'](weights).item()}: a weight counts how often, or how "
@@ -92,9 +92,9 @@ def cov(x, correction, fweights, aweights):
         raise RuntimeError("cov(): bool dtype is not supported for input; write x.int() first")
     x = _op["reshape"](x, (1, -1)) if x.ndim < 2 else x
     count = x.shape[1]
-    for name, weights, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
+    for name, weights, is_integral in (("fweights", fweights, True), ("aweights", aweights, False)):
         if weights is not None:
-            _check_weights(name, weights, count, whole)
+            _check_weights(name, weights, count, is_integral)
     w = _weights(fweights, aweights)
     if w is None:
         norm = max(count - correction, 0)
@@ -150,7 +150,7 @@ def norm(x, p, dim, keepdim, dtype):
         if p != "fro":
             raise RuntimeError(f"norm(): p must be a number, 'fro' or 'nuc', got {p!r}")
         p = 2
-    if _is_whole(x) and dtype is None:
+    if _is_integral(x) and dtype is None:
         raise RuntimeError(f"norm(): expected a floating point or complex tensor as input. Got "
                            f"{x.dtype}; write x.float() first, or give dtype=")
     return _op["norm_of"](x if dtype is None else x.to(dtype), 2 if p is None else float(p), dim,
@@ -324,7 +324,7 @@ def gradient(x, spacing, dim, edge_order):
                            f"{edge_order}")
     if len(set(dims)) != len(dims):
         raise RuntimeError(f"gradient(): dim {list(dims)} names a dimension twice")
-    if _is_whole(x):
+    if _is_integral(x):
         x = _default_float(x)
     steps = _spacings(1 if spacing is None else spacing, len(dims))
     return tuple([_slope(x, d, step, edge_order) for d, step in zip(dims, steps, strict=True)])

@@ -98,11 +98,11 @@ void fl_number_as(const fl_value &v, int dtype, char *out) {
     static const int64_t none[1] = {0};
     alignas(16) double d[2] = {fl_as_double(v), 0};
     int64_t i = v.i;
-    bool whole = v.tag == FL_INT || v.tag == FL_BOOLEAN;
+    bool is_integral = v.tag == FL_INT || v.tag == FL_BOOLEAN;
     if (v.tag == FL_COMPLEX)
         d[1] = v.c[1];
-    char *from = whole ? (char *)&i : (char *)d;
-    int from_dtype = whole ? FL_I64 : v.tag == FL_COMPLEX ? FL_C128 : FL_F64;
+    char *from = is_integral ? (char *)&i : (char *)d;
+    int from_dtype = is_integral ? FL_I64 : v.tag == FL_COMPLEX ? FL_C128 : FL_F64;
     fl_copy_strided(fl_strided{out, dtype, none}, fl_strided{from, from_dtype, none}, 0, none);
 }
 

@@ -39,10 +39,10 @@ int fl_call_clamp(const fl_op *, const fl_value *in, int, fl_value *out) {
 
 /* ---- activations ------------------------------------------------------------------------------- */
 
-/* A number as a tensor of this dtype holds it: a whole one for integers. */
+/* A number as a tensor of this dtype holds it: an integer for integers. */
 static fl_value limit(const fl_tensor *x, const fl_value &number) {
-    bool whole = fl_is_int(x->dtype) || x->dtype == FL_BOOL;
-    return whole && number.tag != FL_INT ? fl_int_value(fl_as_int(number)) : number;
+    bool is_integral = fl_is_int(x->dtype) || x->dtype == FL_BOOL;
+    return is_integral && number.tag != FL_INT ? fl_int_value(fl_as_int(number)) : number;
 }
 
 int fl_call_hardtanh(const fl_op *, const fl_value *in, int, fl_value *out) {

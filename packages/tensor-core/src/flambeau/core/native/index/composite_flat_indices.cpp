@@ -94,13 +94,13 @@ int fl_call_put(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_tensor *x = in[0].t, *index = in[1].t, *source = in[2].t;
     if (check_put(index, source) < 0)
         return -1;
-    Made places(fl_compose(FL_OP_reshape, fl_tensor_value(index), flat_shape()));
-    Made from(places ? fl_compose(FL_OP_reshape, fl_tensor_value(source), flat_shape()) : nullptr);
+    Made flat_index(fl_compose(FL_OP_reshape, fl_tensor_value(index), flat_shape()));
+    Made from(flat_index ? fl_compose(FL_OP_reshape, fl_tensor_value(source), flat_shape()) : nullptr);
     if (!from)
         return -1;
     if (out[0].tag != FL_TENSOR || out[0].t != x || x->numel == 0)
-        return fl_compose_result(op, in, n, out, with_put(in[0], places, from, in[3]));
-    if (put_into(x, places.get(), from.get(), in[3]) < 0)
+        return fl_compose_result(op, in, n, out, with_put(in[0], flat_index, from, in[3]));
+    if (put_into(x, flat_index.get(), from.get(), in[3]) < 0)
         return -1;
     Py_INCREF(x);
     return 0;

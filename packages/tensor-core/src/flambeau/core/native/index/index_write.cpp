@@ -134,10 +134,10 @@ extern "C" int fl_infer_index_fill(const fl_op *op, const fl_value *in, int n, f
 static fl_value number_in(const fl_tensor *t) {
     static const int64_t none[1] = {0};
     fl_value v;
-    bool whole = fl_is_int(t->dtype) || t->dtype == FL_BOOL, complex = fl_is_complex(t->dtype);
-    v.tag = whole ? FL_INT : complex ? FL_COMPLEX : FL_FLOAT;
-    void *number = whole ? (void *)&v.i : complex ? (void *)v.c : (void *)&v.d;
-    int dtype = whole ? FL_I64 : complex ? FL_C128 : FL_F64;
+    bool is_integral = fl_is_int(t->dtype) || t->dtype == FL_BOOL, complex = fl_is_complex(t->dtype);
+    v.tag = is_integral ? FL_INT : complex ? FL_COMPLEX : FL_FLOAT;
+    void *number = is_integral ? (void *)&v.i : complex ? (void *)v.c : (void *)&v.d;
+    int dtype = is_integral ? FL_I64 : complex ? FL_C128 : FL_F64;
     fl_copy_strided(fl_strided{(char *)number, dtype, none}, fl_strided{t->data, t->dtype, none}, 0,
                     none);
     return v;

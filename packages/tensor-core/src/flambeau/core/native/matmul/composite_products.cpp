@@ -97,10 +97,10 @@ static fl_tensor *scaled_sum(const fl_op *op, const fl_value &x, Made &product, 
                              fl_value alpha) {
     if (!product || check_expands(op, x.t, product.get()) < 0)
         return nullptr;
-    bool whole = !is_inexact(x.t) && !is_inexact(product.get());
-    if (alpha.tag == FL_BOOLEAN || (whole && alpha.tag == FL_FLOAT))
+    bool is_integral = !is_inexact(x.t) && !is_inexact(product.get());
+    if (alpha.tag == FL_BOOLEAN || (is_integral && alpha.tag == FL_FLOAT))
         alpha = fl_int_value(fl_as_int(alpha));
-    if (whole && beta.tag == FL_FLOAT)
+    if (is_integral && beta.tag == FL_FLOAT)
         beta = fl_int_value(fl_as_int(beta));
     if (is_number(beta, 0))
         return is_number(alpha, 1) ? product.give()
@@ -204,13 +204,13 @@ static fl_tensor *either(const fl_value *in) {
 }
 
 static int check_factors(const fl_op *op, const fl_value *in) {
-    bool whole = !is_inexact(in[0].t) && !is_inexact(in[1].t) && !is_inexact(in[2].t);
+    bool is_integral = !is_inexact(in[0].t) && !is_inexact(in[1].t) && !is_inexact(in[2].t);
     for (int i = 3; i < 5; i++) {
         const char *name = op->params[i].name;
         if (in[i].tag == FL_BOOLEAN)
             fl_error(FL_RUNTIME_ERROR, "%s(): Boolean %s only supported for Boolean results.; "
                      "write %s=%d", op->name, name, name, (int)in[i].i);
-        else if (whole && in[i].tag == FL_FLOAT)
+        else if (is_integral && in[i].tag == FL_FLOAT)
             fl_error(FL_RUNTIME_ERROR, "%s(): For integral input tensors, argument %s must not be "
                      "a floating point number; got %g (write an int, or x.float())", op->name,
                      name, in[i].d);

@@ -41,16 +41,16 @@ static fl_tensor *broadcast_but(fl_tensor *t, const fl_tensor *y, int dim) {
 }
 
 static fl_tensor *taken_along(const fl_value &x, const fl_value &indices, int dim) {
-    Made places(from_start(indices, x.t->ndim ? x.t->shape[dim] : 1));
+    Made positions(from_start(indices, x.t->ndim ? x.t->shape[dim] : 1));
     Made source((fl_tensor *)Py_NewRef(x.o));
-    if (places && x.t->ndim) {
+    if (positions && x.t->ndim) {
         Made wide(broadcast_but((fl_tensor *)Py_NewRef(x.o), indices.t, dim));
-        Made all(wide ? broadcast_but(places.give(), x.t, dim) : nullptr);
+        Made all(wide ? broadcast_but(positions.give(), x.t, dim) : nullptr);
         source.swap(wide);
-        places.swap(all);
+        positions.swap(all);
     }
-    return places ? fl_compose(FL_OP_gather, fl_tensor_value(source), fl_int_value(dim),
-                               fl_tensor_value(places)) : nullptr;
+    return positions ? fl_compose(FL_OP_gather, fl_tensor_value(source), fl_int_value(dim),
+                               fl_tensor_value(positions)) : nullptr;
 }
 
 static fl_tensor *flattened(const fl_value &x) {

@@ -8,11 +8,11 @@
 
 namespace {
 
-bool is_whole_dtype(int dtype) { return fl_is_int(dtype) || dtype == FL_BOOL; }
+bool is_integral_dtype(int dtype) { return fl_is_int(dtype) || dtype == FL_BOOL; }
 
-bool is_whole(const fl_value &v) {
+bool is_integral(const fl_value &v) {
     if (v.tag == FL_TENSOR)
-        return is_whole_dtype(v.t->dtype);
+        return is_integral_dtype(v.t->dtype);
     return v.tag == FL_INT || v.tag == FL_BOOLEAN;
 }
 
@@ -125,7 +125,7 @@ bool is_bool(const fl_value &v) {
     return v.tag == FL_TENSOR ? v.t->dtype == FL_BOOL : v.tag == FL_BOOLEAN;
 }
 
-/* The dtype of whole tensors that say what a number becomes; -1 where there are none, or several
+/* The dtype of integer tensors that say what a number becomes; -1 where there are none, or several
  * dtypes. Conditions, which are bool, say nothing. */
 int dtype_of_integer(const fl_value *in, int n) {
     int dtype = -1;
@@ -164,7 +164,7 @@ int negative_power(const fl_op *op, const fl_value *in) {
  * */
 int check_power(const fl_op *op, const fl_value *in) {
     const fl_value &base = in[0], &exponent = in[1];
-    if (exponent.tag == FL_INT && exponent.i < 0 && base.tag == FL_TENSOR && is_whole(base))
+    if (exponent.tag == FL_INT && exponent.i < 0 && base.tag == FL_TENSOR && is_integral(base))
         return negative_power(op, in);
     bool has_answer = base.tag == FL_TENSOR && exponent.tag == FL_BOOLEAN;
     if (is_bool(base) && is_bool(exponent) && !has_answer)
@@ -176,7 +176,7 @@ int check_power(const fl_op *op, const fl_value *in) {
 }  // namespace
 
 int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (is_whole(in[1]) && is_whole(in[0]) && FL_UNLIKELY(check_divisor(op, in, n) < 0))
+    if (is_integral(in[1]) && is_integral(in[0]) && FL_UNLIKELY(check_divisor(op, in, n) < 0))
         return -1;
     return fl_call_pointwise(op, in, n, out);
 }
@@ -204,7 +204,7 @@ int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 
 /* Quotients of integers are what PyTorch once rounded: which was meant has to be said. */
 int fl_call_quotient_sum(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (FL_UNLIKELY(is_whole(in[1]) && is_whole(in[2]))) {
+    if (FL_UNLIKELY(is_integral(in[1]) && is_integral(in[2]))) {
         PyErr_Format(PyExc_RuntimeError, "Integer division with %s is no longer supported, for it "
                      "may round or not: write x + value * (a / b), or x + value * (a // b)",
                      op->name);

@@ -78,7 +78,7 @@ static bool mixes_uint64(const fl_value *const *operands, int count) {
 /* Scalars do not change the family of the dtype: a floating alpha with integer operands is an
  * error, as in PyTorch, and so is a bool as alpha of numbers. */
 static int check_scalars(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype) {
-    bool whole = !fl_is_complex(dtype) && !fl_is_float(dtype);
+    bool is_integral = !fl_is_complex(dtype) && !fl_is_float(dtype);
     for (int k = 0; k < pw->n_scalars; k++) {
         const fl_value &v = in[pw->scalar[k]];
         const char *name = op->params[pw->scalar[k]].name;
@@ -86,7 +86,7 @@ static int check_scalars(const fl_op *op, const fl_pointwise *pw, const fl_value
             return fl_error(FL_RUNTIME_ERROR, "%s: Boolean alpha only supported for Boolean "
                             "results, and this one is %s; write alpha=%d", fl_op_title(op),
                             fl_dtype_name(dtype), (int)v.i);
-        if (whole && v.tag == FL_FLOAT)
+        if (is_integral && v.tag == FL_FLOAT)
             return fl_error(FL_RUNTIME_ERROR, "%s: For integral input tensors, argument %s "
                             "must not be a floating point number; got %g with dtype %s",
                             fl_op_title(op), name, v.d, fl_dtype_name(dtype));

@@ -34,11 +34,11 @@ static int give_as_one(int number, const fl_value *in, int n, fl_value *out, fl_
     return -1;
 }
 
-static int moments(const fl_op *op, const fl_value *in, int n, fl_value *out, int whole,
+static int moments(const fl_op *op, const fl_value *in, int n, fl_value *out, int as_one,
                    int spread) {
     if (out[0].tag != FL_TENSOR && fl_is_recorded_as_one(in[0].t)) {
         fl_tensor *first = fl_compose_unrecorded(spread, in[0], in[1], in[2], in[3]);
-        return give_as_one(whole, in, n, out, first,
+        return give_as_one(as_one, in, n, out, first,
                           first ? fl_compose_unrecorded(FL_OP_mean, in[0], in[1], in[3]) : nullptr);
     }
     fl_tensor *first = fl_compose(spread, in[0], in[1], in[2], in[3]);

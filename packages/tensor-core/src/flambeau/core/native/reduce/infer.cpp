@@ -22,8 +22,8 @@ void reduced_shape(fl_spec *s, const fl_tensor *t, uint64_t mask, bool keepdim, 
 int dtype_of_sum(const fl_tensor *self, const fl_value &dtype) {
     if (dtype.tag == FL_DTYPE)
         return (int)dtype.i;
-    bool whole = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
-    return whole ? (int)FL_I64 : self->dtype;
+    bool is_integral = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
+    return is_integral ? (int)FL_I64 : self->dtype;
 }
 
 int dtype_of_mean(const fl_op *op, const fl_tensor *self, const fl_value &dtype, int *out) {

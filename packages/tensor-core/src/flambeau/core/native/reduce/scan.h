@@ -7,8 +7,8 @@
 static inline int fl_scan_dtype(const fl_tensor *self, const fl_value &dtype) {
     if (dtype.tag == FL_DTYPE)
         return (int)dtype.i;
-    bool whole = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
-    return whole ? (int)FL_I64 : self->dtype;
+    bool is_integral = fl_is_int(self->dtype) || self->dtype == FL_BOOL;
+    return is_integral ? (int)FL_I64 : self->dtype;
 }
 
 /* infer of running sums and products: (self, dim, dtype). */

@@ -31,9 +31,9 @@ static bool may_be_written(const fl_op *op) {
 
 /* A piece; below the tape where all pieces are to have one node. */
 static fl_tensor *narrowed(const fl_op *op, const fl_value &x, int dim, int64_t start,
-                           int64_t length, bool whole = false) {
+                           int64_t length, bool one_node = false) {
     fl_value at = fl_int_value(dim), from = fl_int_value(start), size = fl_int_value(length);
-    fl_tensor *piece = whole ? fl_compose_unrecorded(FL_OP_narrow, x, at, from, size)
+    fl_tensor *piece = one_node ? fl_compose_unrecorded(FL_OP_narrow, x, at, from, size)
                              : fl_compose(FL_OP_narrow, x, at, from, size);
     return may_be_written(op) ? piece : one_of_several(piece);
 }
@@ -69,13 +69,13 @@ int fl_call_unbind(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (unbound_dim(op, in, &dim) < 0)
         return -1;
     fl_value at = fl_int_value(dim);
-    bool whole = has_one_node(op, in[0]);
+    bool one_node = has_one_node(op, in[0]);
     PyObject *slices = tuple_of(in[0].t->shape[dim], [&](int64_t i) {
         fl_value index = fl_int_value(i);
-        return one_of_several(whole ? fl_compose_unrecorded(FL_OP_select, in[0], at, index)
+        return one_of_several(one_node ? fl_compose_unrecorded(FL_OP_select, in[0], at, index)
                                     : fl_compose(FL_OP_select, in[0], at, index));
     });
-    if (whole)
+    if (one_node)
         slices = recorded(FL_OP_unbind, in, n, slices);
     return fl_compose_result(op, in, n, out, slices);
 }
@@ -95,12 +95,12 @@ int fl_call_unbind_copy(const fl_op *op, const fl_value *in, int n, fl_value *ou
 static PyObject *equal_pieces(const fl_op *op, const fl_value &x, int dim, int64_t step) {
     int64_t size = x.t->shape[dim];
     int64_t count = size == 0 ? 1 : (size - 1) / step + 1;
-    bool whole = has_one_node(op, x);
+    bool one_node = has_one_node(op, x);
     PyObject *pieces = tuple_of(count, [&](int64_t i) {
         int64_t start = i * step;
-        return narrowed(op, x, dim, start, size - start < step ? size - start : step, whole);
+        return narrowed(op, x, dim, start, size - start < step ? size - start : step, one_node);
     });
-    if (!whole)
+    if (!one_node)
         return pieces;
     fl_value in[3] = {x, fl_object_value(PyLong_FromLongLong(step)), fl_int_value(dim)};
     pieces = recorded(FL_OP_split, in, 3, pieces);
@@ -130,13 +130,13 @@ static bool fill(const int64_t *lengths, Py_ssize_t count, int64_t size) {
 static PyObject *pieces_of_lengths(const fl_op *op, const fl_value &x, int dim,
                                    const int64_t *lengths, Py_ssize_t count) {
     int64_t start = 0;
-    bool whole = has_one_node(op, x);
+    bool one_node = has_one_node(op, x);
     PyObject *pieces = tuple_of(count, [&](int64_t i) {
         start += lengths[i];
-        return narrowed(op, x, dim, start - lengths[i], lengths[i], whole);
+        return narrowed(op, x, dim, start - lengths[i], lengths[i], one_node);
     });
     fl_value in[3] = {x, fl_ints_value(lengths, (int)count), fl_int_value(dim)};
-    return whole ? recorded(FL_OP_split_with_sizes, in, 3, pieces) : pieces;
+    return one_node ? recorded(FL_OP_split_with_sizes, in, 3, pieces) : pieces;
 }
 
 static PyObject *sections(const fl_op *op, const fl_value &x, int dim, PyObject *wanted) {

@@ -32,7 +32,7 @@ const int64_t BLOCK = 512;
 const int64_t LIMIT = (int64_t)1 << 51;
 
 /* Blocks of numbers that doubles hold, or one by one. */
-void whole_floors(const void *in, int64_t divisor, void *out, int64_t n) {
+void integer_floors(const void *in, int64_t divisor, void *out, int64_t n) {
     const int64_t *x = (const int64_t *)in;
     int64_t *to = (int64_t *)out;
     for (int64_t i = 0; i < n; i += BLOCK) {
@@ -52,4 +52,4 @@ void whole_floors(const void *in, int64_t divisor, void *out, int64_t n) {
 
 extern const fl_divide_kernels FL_LEVEL(fl_divide_kernels) = {
     {floors<uint8_t, float, int32_t>, floors<int8_t, float, int32_t>,
-     floors<int16_t, float, int32_t>, floors<int32_t, double, int64_t>, whole_floors}};
+     floors<int16_t, float, int32_t>, floors<int32_t, double, int64_t>, integer_floors}};
