@@ -183,6 +183,23 @@ def test_writing_in_place():
         assert same(*state)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("target", ["float64", "float32", "bfloat16", "int64", "complex64", "bool"])
+def test_targets_of_other_dtypes(target):
+    """Numbers are computed in the dtype of the operands, not in the target's."""
+    dtype = getattr(flambeau, target)
+
+    def fn(x, wide):
+        outs = [flambeau.zeros(x.shape, dtype=dtype) for _ in range(3)]
+        if dtype.is_floating_point or dtype.is_complex:
+            flambeau.exp(x, out=outs[0])
+            outs[1].mul_(wide).add_(x)
+        flambeau.lt(x, wide, out=outs[2])
+        return *outs, x.mul_(wide).div_(wide + 3)
+
+    agrees(fn, X, flambeau.randn(4, 6, dtype=flambeau.float64))
+
+
 def test_views_of_captured_memory():
     """Not recorded as one memory: such writes run as they stand."""
     whole = [flambeau.zeros(3, 4), flambeau.zeros(3, 4)]

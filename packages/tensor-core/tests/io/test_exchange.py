@@ -345,3 +345,13 @@ def test_frombuffer_of_nothing_or_of_what_has_no_buffer():
         flambeau.frombuffer([1], dtype=flambeau.uint8)
     with pytest.warns(UserWarning, match="buffer is not writable"):
         flambeau.frombuffer(b"ab", dtype=flambeau.uint8)
+
+
+def test_empty_slices_have_no_memory():
+    """Their storage ends where it begins, so that nothing shows what lies after it."""
+    sliced = numpy.zeros((0, 4), "float32")[:, 1:]
+    strided = numpy.lib.stride_tricks.as_strided(numpy.zeros(9, "float32"), (0, 3), (16, 4))
+    for empty in (sliced, strided):
+        for made in (flambeau.from_numpy(empty), flambeau.from_dlpack(empty)):
+            assert made.untyped_storage().nbytes() == 0
+            assert flambeau.zeros(0).set_(made.untyped_storage()).shape == (0,)

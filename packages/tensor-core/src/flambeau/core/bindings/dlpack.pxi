@@ -222,6 +222,7 @@ cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
     cdef int64_t strides[32]
     cdef int i, device_code = 0
     cdef int64_t n = 1, step = 1
+    cdef bint is_empty = False
     key = (d.dtype.code, d.dtype.bits)
     if d.dtype.lanes != 1 or key not in _code_of_dl:
         raise BufferError(f"from_dlpack(): no dtype for code {key[0]} with {key[1]} bits")
@@ -237,7 +238,10 @@ cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
         if strides[i] < 0:
             raise BufferError("from_dlpack(): negative strides are not supported; copy the array")
         step *= d.shape[i]
-        n += (d.shape[i] - 1) * strides[i] if d.shape[i] else 0
+        n += (d.shape[i] - 1) * strides[i]
+        is_empty |= d.shape[i] == 0
+    if is_empty:
+        n = 0
     cdef char *p = <char *>d.data + d.byte_offset
     cdef fl_storage *s = fl_storage_foreign(p, n * fl_itemsize(code), device_code,
                                             <PyObject *>owner, readonly)

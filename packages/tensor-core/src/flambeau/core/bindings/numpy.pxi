@@ -80,11 +80,12 @@ cdef object _from_interface(object owner, dict face, int device_code):
                 "supported; write from_numpy(array.copy())")
         else:
             strides[i] = given[i] // size
-        nbytes += (shape[i] - 1) * strides[i] * size if shape[i] else 0
+        nbytes += (shape[i] - 1) * strides[i] * size
+    if 0 in face["shape"]:
+        nbytes = 0
     address, readonly = face["data"]
     cdef char *p = <char *><uintptr_t>(address or 0)
-    cdef fl_storage *s = fl_storage_foreign(p, nbytes if nbytes > 0 else 0, device_code,
-                                            <PyObject *>owner, readonly)
+    cdef fl_storage *s = fl_storage_foreign(p, nbytes, device_code, <PyObject *>owner, readonly)
     cdef fl_tensor *t
     try:
         t = fl_tensor_on(s, code, ndim, shape, strides, 0)

@@ -50,7 +50,8 @@ static bool may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *cons
         if (t ? t->device_type != FL_CPU || !is_private(root_of(t)) : !is_number(in[i]))
             return false;
     }
-    return true;
+    /* Into a target of another dtype, numbers are computed in that of the operands. */
+    return outs[0]->dtype == fl_pw_result_dtype(op, in);
 }
 
 uint32_t fl_queue::slot_of(fl_storage *s) {

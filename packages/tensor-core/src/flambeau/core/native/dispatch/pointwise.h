@@ -69,10 +69,12 @@ struct fl_operand {
     int kind;                               /* of the tile */
     int64_t strides[FL_MAX_DIMS];           /* over the output's dimensions, 0 where broadcast */
 };
-/* A number as one element of a kind. */
+/* The dtype that a call's results have where no target is given. */
+int fl_pw_result_dtype(const fl_op *op, const fl_value *in);
 /* The order in memory of a result of this shape; false for C order. See fl_memory_order. */
 bool fl_pw_memory_order(const fl_pointwise *pw, const fl_value *in, int ndim,
                         const int64_t *shape, int *order);
+/* A number as one element of a kind. */
 void fl_pw_load_number(const fl_value &v, int kind, void *element);
 void fl_pw_load_scalars(const fl_pointwise *pw, const fl_value *in, int kind, fl_scalar *scalars);
 fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind, const fl_value *in);

@@ -182,6 +182,12 @@ extern "C" int fl_infer_pointwise(const fl_op *op, const fl_value *in, int n, fl
     return 0;
 }
 
+int fl_pw_result_dtype(const fl_op *op, const fl_value *in) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    int compute = compute_dtype(op, pw, operand_dtype(op, pw, in));
+    return result_dtype(op, pw, compute);
+}
+
 void fl_pw_load_number(const fl_value &v, int kind, void *memory) {
     double re = fl_as_double(v);
     switch (kind) {
