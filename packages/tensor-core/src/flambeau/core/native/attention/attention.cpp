@@ -12,7 +12,7 @@ namespace {
 
 const int64_t QUERIES = 64;             /* of a block of scores */
 const int64_t KEYS = 512;
-const int64_t RUN = 4 * QUERIES;        /* queries of a piece of work */
+const int64_t RUN_QUERIES = 4 * QUERIES;        /* queries of a piece of work */
 const int64_t MAX_DOT_QUERIES = 4;      /* queries whose scores are inner products */
 
 struct Job {
@@ -35,9 +35,9 @@ struct Workspace {
         scores = memory.as<char>();
         keys = scores + job.rows * job.pitch * size;
         max = keys + key_elements(job) * size;
-        sum = max + RUN * size;
-        factor = sum + RUN * size;
-        product = factor + RUN * size;
+        sum = max + RUN_QUERIES * size;
+        factor = sum + RUN_QUERIES * size;
+        product = factor + RUN_QUERIES * size;
     }
     static int64_t key_elements(const Job &job) {
         int64_t turned = job.a.dim * job.pitch;
@@ -45,7 +45,7 @@ struct Workspace {
         return turned > copied ? turned : copied;
     }
     static size_t bytes(const Job &job) {
-        int64_t elements = job.rows * job.pitch + key_elements(job) + 3 * RUN;
+        int64_t elements = job.rows * job.pitch + key_elements(job) + 3 * RUN_QUERIES;
         int64_t query = job.dot ? job.rows * (job.a.dim + 64) : 0;   /* copied, ends on vectors */
         return (size_t)((elements + query) * job.tools.size + job.tools.product_bytes(job.rows));
     }
@@ -123,8 +123,8 @@ void run_queries(const Job &job, const Workspace &w, int64_t head, int64_t first
 
 int run_job(const Job &job) {
     const fl_attention &a = job.a;
-    int64_t runs = (a.queries - 1) / RUN + 1;
-    int64_t rows = a.queries < RUN ? a.queries : RUN;
+    int64_t runs = (a.queries - 1) / RUN_QUERIES + 1;
+    int64_t rows = a.queries < RUN_QUERIES ? a.queries : RUN_QUERIES;
     int64_t work = rows * a.keys * (a.dim + a.value_dim) + 1;
     bool failed = false;
     fl_parallel(a.heads * runs, (1 << 18) / work + 1, [&](int64_t begin, int64_t end) {
@@ -132,9 +132,9 @@ int run_job(const Job &job) {
         if (!w.memory.ok())
             return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         for (int64_t i = begin; i < end; i++) {
-            int64_t first = i % runs * RUN;
+            int64_t first = i % runs * RUN_QUERIES;
             run_queries(job, w, i / runs, first,
-                        first + RUN < a.queries ? first + RUN : a.queries);
+                        first + RUN_QUERIES < a.queries ? first + RUN_QUERIES : a.queries);
         }
     });
     return failed ? fl_error(FL_MEMORY_ERROR, "attention(): no memory for scratch") : 0;

@@ -6,7 +6,7 @@ namespace {
 const int64_t TAPS = 144;           /* of a block, about: its sums and strips fit in L2 */
 const int64_t CHANNELS = 256;       /* output channels of a block, at most */
 const int64_t TARGET_BLOCKS = 16;   /* blocks that keep all threads busy */
-const int64_t PARTIAL = 4 << 20;    /* elements of partial sums, at most */
+const int64_t MAX_PARTIAL_SUM_ELEMENTS = 4 << 20;    /* elements of partial sums, at most */
 const int64_t MIN_BLOCKS_PER_THREAD = 2;  /* when each block has all images */
 
 struct Job {
@@ -33,7 +33,7 @@ void cut(Job *job) {
     job->o = parts_of(p.o, job->o_parts);
     job->o_parts = parts_of(p.o, job->o);
     int64_t wanted = parts_of(TARGET_BLOCKS, job->blocks());
-    int64_t most = PARTIAL / job->weight() + 1;
+    int64_t most = MAX_PARTIAL_SUM_ELEMENTS / job->weight() + 1;
     wanted = wanted < most ? wanted : most;
     job->n = parts_of(p.n, wanted < p.n ? wanted : p.n);
     job->n_parts = parts_of(p.n, job->n);

@@ -11,7 +11,7 @@
 
 namespace {
 
-const int64_t GATHERED = 1 << 21;       /* elements of gathered planes, about */
+const int64_t TARGET_GATHERED_ELEMENTS = 1 << 21;       /* elements of gathered planes, about */
 
 struct Job {
     fl_conv_nd c;
@@ -52,7 +52,7 @@ fl_conv_nd flattened(const fl_conv_nd &c) {
 Job job_of(const fl_conv_nd &conv, int kind) {
     fl_conv_nd c = flattened(conv);
     Job job = {c, fl_dtype_of_kind[kind], fl_kind_size[kind], 1};
-    int64_t images = GATHERED / (job.gathered() + 1) + 1;
+    int64_t images = TARGET_GATHERED_ELEMENTS / (job.gathered() + 1) + 1;
     job.images = images < c.p.n ? images : c.p.n;
     return job;
 }

@@ -36,7 +36,7 @@ template <class Body> void each_row(const Sizes &s, int64_t tap, const Body &bod
         }
 }
 
-const int64_t COLUMNS_MOST = 1 << 23;   /* elements of the windows of an image as columns */
+const int64_t MAX_COLUMN_ELEMENTS = 1 << 23;   /* elements of the windows of an image as columns */
 const int64_t PANEL = FL_INTEGER_TILE / sizeof(uint64_t);
 
 /* The windows of one group of an image as columns, in panels; false when memory ran out. */
@@ -67,7 +67,7 @@ bool by_columns(const Sizes &s, const uint64_t *x, const uint64_t *w, const int6
                 uint64_t *out) {
     const fl_conv &p = s.c.p;
     int64_t k = p.c * s.taps, groups = p.n * p.groups;
-    if (p.o < 2 || k > COLUMNS_MOST / (s.output + PANEL))
+    if (p.o < 2 || k > MAX_COLUMN_ELEMENTS / (s.output + PANEL))
         return false;
     Scratch panels(fl_bytes((s.output + PANEL) * k, sizeof(uint64_t)));
     if (!panels.ok())

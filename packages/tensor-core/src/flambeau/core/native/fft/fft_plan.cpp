@@ -16,8 +16,8 @@ template <> const fl_fft_table<double> &fft_kernels<double>() {
 
 namespace {
 
-const int64_t WHOLE_LIMIT = 8192;   /* longer lengths are not done side by side as a whole */
-const int64_t SPLIT_FROM = 64;
+const int64_t MAX_COLUMN_LENGTH = 8192;   /* longer lengths are not done side by side as a whole */
+const int64_t MIN_SPLIT_LENGTH = 64;
 
 struct Root {
     double re, im;
@@ -185,11 +185,11 @@ template <class T> bool FftPlan<T>::make(int64_t length, bool real) {
     int64_t n1 = 0;
     if (!smooth(n))
         kind = CHIRP;
-    else if (n >= SPLIT_FROM && (n1 = best_divisor(n, FL_FFT_LANES<T>)))
+    else if (n >= MIN_SPLIT_LENGTH && (n1 = best_divisor(n, FL_FFT_LANES<T>)))
         kind = SPLIT;
     if (kind == CHIRP && !make_chirp(*this))
         return false;
-    if (kind != CHIRP && n <= WHOLE_LIMIT && !whole.make(n))
+    if (kind != CHIRP && n <= MAX_COLUMN_LENGTH && !whole.make(n))
         return false;
     if (kind == SPLIT && !(first.make(n1) && second.make(n / n1) && make_turns(*this, n1, n / n1)))
         return false;

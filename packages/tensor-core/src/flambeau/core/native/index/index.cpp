@@ -21,13 +21,14 @@ void read_points(const fl_index_walk &w, const char *base, char *dense, int64_t 
             *out++ = x[w.offsets[i]];
         return;
     }
-    const int64_t AHEAD = 4;
+    const int64_t PREFETCH_ELEMENTS = 4;
     const bool whole = fl_index_dense(w);
     const int64_t line = w.na ? w.after_shape[w.na - 1] : 1;
     const int64_t step = w.na ? w.after_strides[w.na - 1] : 1;
     for (int64_t i = begin; i < end; i++) {
         if (whole) {
-            const char *next = (const char *)(x + w.offsets[i + AHEAD < end ? i + AHEAD : i]);
+            int64_t ahead = i + PREFETCH_ELEMENTS < end ? i + PREFETCH_ELEMENTS : i;
+            const char *next = (const char *)(x + w.offsets[ahead]);
             for (int64_t b = 0; b < w.block * (int64_t)sizeof(T) && b < 512; b += 64)
                 __builtin_prefetch(next + b);
             memcpy(out, x + w.offsets[i], (size_t)w.block * sizeof(T));
@@ -117,9 +118,9 @@ int put(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shap
  * that their number changes no result. Each looks at all offsets: no more than there are threads.
  * */
 int64_t parts_of(const fl_index_walk &w) {
-    const int64_t MOST = 4;
+    const int64_t MAX_PARTS = 4;
     int64_t threads = fl_get_num_threads();
-    return w.n_points * w.block < FL_GRAIN ? 1 : threads < MOST ? threads : MOST;
+    return w.n_points * w.block < FL_GRAIN ? 1 : threads < MAX_PARTS ? threads : MAX_PARTS;
 }
 
 void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, int64_t span) {

@@ -21,7 +21,7 @@ int check_source(const fl_op *op, const fl_tensor *self, const fl_tensor *index,
 }
 
 /* A block is cut into columns, so that pieces never meet and within one the index's order holds. */
-const int64_t COLUMN = 2048;
+const int64_t COLUMN_ELEMENTS = 2048;
 
 struct Blocks {
     char *to;
@@ -31,12 +31,13 @@ struct Blocks {
 
 /* `write(piece of self's slice, number in the index, first column, columns)` for everything. */
 template <class Write> void each_piece(const Blocks &a, int64_t outer, const Write &write) {
-    int64_t columns = fl_chunk_count(a.block, COLUMN);
-    fl_parallel(outer * columns, fl_row_grain(a.n * (a.block < COLUMN ? a.block : COLUMN)),
+    int64_t columns = fl_chunk_count(a.block, COLUMN_ELEMENTS);
+    int64_t widest = a.block < COLUMN_ELEMENTS ? a.block : COLUMN_ELEMENTS;
+    fl_parallel(outer * columns, fl_row_grain(a.n * widest),
                 [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++) {
-            int64_t o = t / columns, first = t % columns * COLUMN;
-            int64_t width = a.block - first < COLUMN ? a.block - first : COLUMN;
+            int64_t o = t / columns, first = t % columns * COLUMN_ELEMENTS;
+            int64_t width = a.block - first < widest ? a.block - first : widest;
             for (int64_t i = 0; i < a.n; i++) {
                 int64_t k = a.index[i] < 0 ? a.index[i] + a.size : a.index[i];
                 write((o * a.size + k) * a.block + first, (o * a.n + i) * a.block + first, width);

@@ -8,7 +8,7 @@
 
 namespace {
 
-const int64_t PIECE = FL_GRAIN;
+const int64_t PIECE_ELEMENTS = FL_GRAIN;
 
 int64_t count_ones(const uint8_t *m, int64_t n) {
     return FL_PICK(fl_index_kernels)->count(m, n);
@@ -35,11 +35,11 @@ int broadcast(const fl_op *op, const fl_tensor *self, const fl_tensor *mask, int
 
 /* Where each chunk of the mask starts to write: positions[chunk], and their number. */
 int64_t count_before_chunks(const uint8_t *mask, int64_t n, int64_t *positions) {
-    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
-        positions[b / PIECE] = count_ones(mask + b, e - b);
+    fl_parallel(n, PIECE_ELEMENTS, [&](int64_t b, int64_t e) {
+        positions[b / PIECE_ELEMENTS] = count_ones(mask + b, e - b);
     });
     int64_t total = 0;
-    for (int64_t p = 0; p < fl_chunk_count(n, PIECE); p++) {
+    for (int64_t p = 0; p < fl_chunk_count(n, PIECE_ELEMENTS); p++) {
         int64_t count = positions[p];
         positions[p] = total;
         total += count;
@@ -142,7 +142,7 @@ int64_t fl_count_nonzero(const fl_tensor *mask) {
     if (!m.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
-    Scratch parts((size_t)fl_chunk_count(mask->numel, PIECE) * 8);
+    Scratch parts((size_t)fl_chunk_count(mask->numel, PIECE_ELEMENTS) * 8);
     return parts.ok() ? count_before_chunks(bits, mask->numel, parts.as<int64_t>()) : -1;
 }
 
@@ -171,16 +171,16 @@ extern "C" int fl_run_masked_select(const fl_op *op, const fl_value *in, int,
     int64_t n = fl_numel_of(nd, shape);
     RawIn x(self, self->dtype, nd, shape), m(mask, FL_BOOL, nd, shape);
     RawOut out(outs[0], self->dtype);
-    Scratch positions((size_t)fl_chunk_count(n, PIECE) * 8);
+    Scratch positions((size_t)fl_chunk_count(n, PIECE_ELEMENTS) * 8);
     if (!x.ok() || !m.ok() || !out.ok() || !positions.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
     if (count_before_chunks(bits, n, positions.as<int64_t>()) != outs[0]->numel)
         return fl_error(FL_RUNTIME_ERROR, "%s: the mask changed while it was read",
                         fl_op_title(op));
-    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+    fl_parallel(n, PIECE_ELEMENTS, [&](int64_t b, int64_t e) {
         FL_BY_SIZE(fl_itemsize(self->dtype), select_piece, bits, x.data(), out.data(),
-                   positions.as<int64_t>()[b / PIECE], b, e)
+                   positions.as<int64_t>()[b / PIECE_ELEMENTS], b, e)
     });
     out.commit();
     return 0;
@@ -198,15 +198,16 @@ extern "C" int fl_run_nonzero(const fl_op *op, const fl_value *in, int, fl_tenso
     const fl_tensor *self = in[0].t;
     RawIn m(self, FL_BOOL);
     Out out(outs[0], FL_K_I64);
-    Scratch positions((size_t)fl_chunk_count(self->numel, PIECE) * 8);
+    Scratch positions((size_t)fl_chunk_count(self->numel, PIECE_ELEMENTS) * 8);
     if (!m.ok() || !out.ok() || !positions.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
     if (count_before_chunks(bits, self->numel, positions.as<int64_t>()) != outs[0]->shape[0])
         return fl_error(FL_RUNTIME_ERROR, "%s: the tensor changed while it was read",
                         fl_op_title(op));
-    fl_parallel(self->numel, PIECE, [&](int64_t b, int64_t e) {
-        list_piece(bits, self, out.as<int64_t>() + positions.as<int64_t>()[b / PIECE] * self->ndim,
+    fl_parallel(self->numel, PIECE_ELEMENTS, [&](int64_t b, int64_t e) {
+        int64_t first = positions.as<int64_t>()[b / PIECE_ELEMENTS];
+        list_piece(bits, self, out.as<int64_t>() + first * self->ndim,
                    b,
                    e);
     });
@@ -233,7 +234,7 @@ extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
     int64_t n = target->numel;
     RawIn m(in[1].t, FL_BOOL, target->ndim, target->shape), x(source, target->dtype);
     RawOut out(target, target->dtype);
-    Scratch positions((size_t)fl_chunk_count(n, PIECE) * 8);
+    Scratch positions((size_t)fl_chunk_count(n, PIECE_ELEMENTS) * 8);
     if (!m.ok() || !x.ok() || !out.ok() || !positions.ok())
         return -1;
     const uint8_t *bits = (const uint8_t *)m.data();
@@ -245,9 +246,9 @@ extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
                         (long long)wanted, fl_shape_text(source->shape, source->ndim),
                         (long long)source->numel);
     fl_load_out(out, target, in[0].t);
-    fl_parallel(n, PIECE, [&](int64_t b, int64_t e) {
+    fl_parallel(n, PIECE_ELEMENTS, [&](int64_t b, int64_t e) {
         FL_BY_SIZE(fl_itemsize(target->dtype), spread_piece, bits, x.data(), out.data(),
-                   positions.as<int64_t>()[b / PIECE], b, e)
+                   positions.as<int64_t>()[b / PIECE_ELEMENTS], b, e)
     });
     out.commit();
     return 0;

@@ -54,7 +54,9 @@ int fl_run_on_slices(const fl_op *op, const fl_value *in, const fl_tensor *t, in
 /* Whether slices should be taken out: `named` elements of t, whose memory is not as the operator
  * wants it (contiguous, and in this dtype). */
 static inline bool fl_names_small_share(const fl_tensor *t, int64_t named, int dtype) {
-    const int64_t WORTH = 8;    /* elements of t per element that is taken out, sorted, put back */
+    /* Each element that is taken out, sorted and put back costs as much as so many of t. */
+    const int64_t MIN_ELEMENTS_PER_INDEX = 8;
     bool as_wanted = (t->flags & FL_CONTIGUOUS) && t->dtype == dtype;
-    return FL_UNLIKELY(!as_wanted) && t->ndim > 0 && named > 0 && named < t->numel / WORTH;
+    return FL_UNLIKELY(!as_wanted) && t->ndim > 0 && named > 0 &&
+           named < t->numel / MIN_ELEMENTS_PER_INDEX;
 }

@@ -19,10 +19,10 @@ void pick_items(char *to, const char *from, const int64_t *index, int64_t b, int
 /* Blocks are far apart: ask for one of the next while copying. */
 void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
                 int64_t bytes) {
-    const int64_t AHEAD = 4;
+    const int64_t PREFETCH_BLOCKS = 4;
     for (int64_t i = b; i < e; i++) {
-        if (i + AHEAD < e) {
-            const char *next = from + index[i + AHEAD] * bytes;
+        if (i + PREFETCH_BLOCKS < e) {
+            const char *next = from + index[i + PREFETCH_BLOCKS] * bytes;
             for (int64_t line = 0; line < bytes && line < 512; line += 64)
                 __builtin_prefetch(next + line);
         }
@@ -59,21 +59,21 @@ void add_piece(const Adding &a, int64_t o, const Piece &p) {
 
 /* Wide blocks are cut into columns; narrow ones share out the targets, each piece looking at the
  * whole index. */
-const int64_t COLUMNS = 64, PARTS = 4;
+const int64_t PIECE_COLUMNS = 64, MAX_PARTS = 4;
 
 int64_t pieces_of(const Adding &a) {
     if (a.n * a.block < FL_GRAIN)
         return 1;
-    return a.block >= 2 * COLUMNS ? fl_chunk_count(a.block, COLUMNS) : PARTS;
+    return a.block >= 2 * PIECE_COLUMNS ? fl_chunk_count(a.block, PIECE_COLUMNS) : MAX_PARTS;
 }
 
 Piece piece_of(const Adding &a, int64_t pieces, int64_t t) {
     if (pieces == 1)
         return {0, a.size, 0, a.block};
-    if (a.block < 2 * COLUMNS)
+    if (a.block < 2 * PIECE_COLUMNS)
         return {a.size * t / pieces, a.size * (t + 1) / pieces, 0, a.block};
-    int64_t begin = t * COLUMNS, width = a.block - begin;
-    return {0, a.size, begin, width < COLUMNS ? width : COLUMNS};
+    int64_t begin = t * PIECE_COLUMNS, width = a.block - begin;
+    return {0, a.size, begin, width < PIECE_COLUMNS ? width : PIECE_COLUMNS};
 }
 
 /* Blocks of one number: no call for each. */

@@ -4,7 +4,7 @@
 
 namespace {
 
-const int64_t THIN = 4;         /* fewer rows or columns are not worth the order of panels */
+const int64_t MIN_PANEL_LINES = 4; /* fewer rows or columns are not worth the order of panels */
 const fl_integer_kernels *const kernels = FL_PICK(fl_integer_kernels);
 
 void copy(const fl_integer_matrix &from, int dtype, int64_t rows, int64_t cols, char *to,
@@ -85,7 +85,7 @@ int fl_integer_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_int
     if (!rows.ok())
         return -1;
     fl_integer_product p = {n, k, rows.data, rows.ld, nullptr, c, bias, m, 0};
-    if (n < THIN || (m < THIN && b.row == 1 && b.col != 1)) {
+    if (n < MIN_PANEL_LINES || (m < MIN_PANEL_LINES && b.row == 1 && b.col != 1)) {
         Lines columns(fl_integer_matrix{b.data, b.col, b.row}, dtype, n, k, true);
         if (!columns.ok())
             return -1;
@@ -93,7 +93,7 @@ int fl_integer_multiply(int dtype, int64_t m, int64_t n, int64_t k, const fl_int
         run(kernels->dots[width], p, m);
         return 0;
     }
-    if (m < THIN) {
+    if (m < MIN_PANEL_LINES) {
         Lines lines(b, dtype, k, n, false);
         if (!lines.ok())
             return -1;

@@ -13,8 +13,8 @@
 
 namespace {
 
-const int64_t SMALL_PRODUCT = 1 << 21;      /* multiplications that are worth threads inside */
-const int64_t CHUNK_PRODUCT = 1 << 18;      /* multiplications that one thread should get */
+const int64_t MIN_THREADED_MULTIPLICATIONS = 1 << 21;  /* of one product that threads share */
+const int64_t MULTIPLICATIONS_PER_CHUNK = 1 << 18;
 const int64_t MAX_SERIAL_PRODUCTS = 16;            /* in a batch that is not worth threads */
 
 fl_gemm_args gemm_args(const Product &p, char *c) {
@@ -81,10 +81,10 @@ int run_outer(const Product &p, char *c, int64_t outer) {
                 error.capture();
         }
     };
-    if (work >= SMALL_PRODUCT)
+    if (work >= MIN_THREADED_MULTIPLICATIONS)
         some(0, outer);
     else
-        fl_parallel(outer, CHUNK_PRODUCT / (work + 1) + 1, some);
+        fl_parallel(outer, MULTIPLICATIONS_PER_CHUNK / (work + 1) + 1, some);
     return error.result();
 }
 

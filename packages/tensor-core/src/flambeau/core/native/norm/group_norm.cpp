@@ -11,7 +11,7 @@ namespace {
 
 const fl_norm_kernels *const kernels = FL_PICK(fl_norm_kernels);
 const fl_moments_kernels *const moments = FL_PICK(fl_moments_kernels);
-const int64_t PIECE = 8192;     /* elements that are summed at once */
+const int64_t PIECE_ELEMENTS = 8192;     /* elements that are summed at once */
 
 struct Groups {
     int64_t n, groups, channels, inner;     /* channels of one group */
@@ -42,8 +42,8 @@ int check_groups(const fl_op *op, const fl_tensor *input, int64_t groups) {
 
 void row_moments(const Groups &g, const char *x, double *mean, double *m2) {
     *mean = *m2 = 0;
-    for (int64_t at = 0; at < g.size(); at += PIECE) {
-        int64_t n = g.size() - at < PIECE ? g.size() - at : PIECE;
+    for (int64_t at = 0; at < g.size(); at += PIECE_ELEMENTS) {
+        int64_t n = g.size() - at < PIECE_ELEMENTS ? g.size() - at : PIECE_ELEMENTS;
         double part_mean, part_m2;
         moments->row[g.kind](x + at * g.bytes(), n, &part_mean, &part_m2);
         fl_join_moments(at, mean, m2, n, part_mean, part_m2);
@@ -54,8 +54,9 @@ void row_moments(const Groups &g, const char *x, double *mean, double *m2) {
 void channel_sums(const Groups &s, const char *g, const char *x, double mean, double *sum_g,
                   double *sum_gx) {
     *sum_g = *sum_gx = 0;
-    for (int64_t at = 0; at < s.inner; at += PIECE) {
-        int64_t n = s.inner - at < PIECE ? s.inner - at : PIECE, skip = at * s.bytes();
+    for (int64_t at = 0; at < s.inner; at += PIECE_ELEMENTS) {
+        int64_t n = s.inner - at < PIECE_ELEMENTS ? s.inner - at : PIECE_ELEMENTS;
+        int64_t skip = at * s.bytes();
         double part_g, part_gx;
         kernels->sums[s.kind](g + skip, x + skip, n, mean, &part_g, &part_gx);
         *sum_g += part_g;

@@ -16,7 +16,7 @@ namespace {
 /* How a tile of an operand is reached: as it lies; as it lies but made elsewhere and streamed; a
  * number, filled once; one value per row, filled for a chunk of the row; gathered or scattered. */
 enum Access { DIRECT, STREAMED, NUMBER, ROW_VALUE, MOVED };
-static const int64_t CHUNK = 1024;
+static const int64_t CHUNK_ELEMENTS = 1024;
 
 inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
     if (is_input && L.row_calls && o.strides[0] == 0)
@@ -70,11 +70,11 @@ void call_rows(const Loop &L, const Access *access, void *const *ptr, char *cons
                const int64_t *step, int64_t rows, int64_t cols) {
     int64_t chunk = cols;
     for (int k = 0; k < L.n_in; k++)
-        if (access[k] == ROW_VALUE && chunk > CHUNK)
-            chunk = CHUNK;
+        if (access[k] == ROW_VALUE && chunk > CHUNK_ELEMENTS)
+            chunk = CHUNK_ELEMENTS;
     if (L.piece && chunk > L.piece)
         chunk = L.piece;
-    const int64_t group = chunk < CHUNK / 2 ? CHUNK / chunk : 1;
+    const int64_t group = chunk < CHUNK_ELEMENTS / 2 ? CHUNK_ELEMENTS / chunk : 1;
     void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int64_t r = 0; r < rows; r++) {
         if (r % group == 0)

@@ -118,7 +118,7 @@ fl_narrow_fn function_of(int kernel, int half_kernel, int dtype) {
 /* The lower bound, then the upper one while the elements are near. That half precision is rounded
  * between the two changes nothing: rounding keeps the order. */
 bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
-    const int64_t NEAR = 4096;
+    const int64_t MAX_CACHED_ELEMENTS = 4096;
     Side x, low, high;
     if ((!is_half(dtype) && column_of(dtype) < 0) || !(out->flags & FL_CONTIGUOUS) ||
         out->dtype != dtype || !x.set(in[pw->operand[0]], dtype, out) ||
@@ -135,8 +135,8 @@ bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_t
         return true;
     }
     fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i += NEAR) {
-            int64_t n = end - i < NEAR ? end - i : NEAR;
+        for (int64_t i = begin; i < end; i += MAX_CACHED_ELEMENTS) {
+            int64_t n = end - i < MAX_CACHED_ELEMENTS ? end - i : MAX_CACHED_ELEMENTS;
             char *to = out->data + i * size;
             raise(x.from(i, size), x.step, low.from(i, size), low.step, to, n);
             lower(to, 1, high.from(i, size), high.step, to, n);

@@ -74,11 +74,11 @@ template <class Body> void each_window(const Job &job, const Body &body) {
     });
 }
 
-const int64_t SHORT = 16;       /* fewer elements are read faster than a kernel is called */
+const int64_t MIN_KERNEL_ELEMENTS = 16; /* fewer elements are read faster than a kernel is called */
 
 template <class T> T total_of_line(const T *x, int64_t n, int kind) {
     T total = 0;
-    if (n >= SHORT) {
+    if (n >= MIN_KERNEL_ELEMENTS) {
         reduce_kernels->row[FL_REDUCE_SUM][kind](x, n, &total);
         return total;
     }
@@ -139,7 +139,7 @@ void argmax_of_small(const T *x, Span s, int64_t step, T *value, int64_t *positi
 
 template <class T>
 void best_of_line(const T *x, Span s, int kind, T *value, int64_t *position) {
-    if (s.end - s.begin < SHORT)
+    if (s.end - s.begin < MIN_KERNEL_ELEMENTS)
         return argmax_of_small(x, s, 1, value, position);
     argmax_kernels->row[0][kind](x + s.begin, s.end - s.begin, value, position);
     if (*value != *value)

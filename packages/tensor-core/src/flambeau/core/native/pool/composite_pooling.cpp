@@ -139,7 +139,7 @@ fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims)
 }
 
 /* Windows as wide as this are read faster dimension by dimension. */
-const int64_t WIDE = 8;
+const int64_t MIN_SEPARABLE_WIDTH = 8;
 
 /* (input, output_size, return_indices) */
 int adaptive_max(const fl_op *op, const fl_value *in, int n, fl_value *out, int dims) {
@@ -155,7 +155,7 @@ int adaptive_max(const fl_op *op, const fl_value *in, int n, fl_value *out, int 
     bool even = even_windows(in[0].t, wanted, dims, windows);
     if (even && all_ones(wanted, dims))
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
-    if (!even || windows[dims - 1] >= WIDE)
+    if (!even || windows[dims - 1] >= MIN_SEPARABLE_WIDTH)
         return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
     return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0],
                                                         fl_ints_value(windows, dims)));

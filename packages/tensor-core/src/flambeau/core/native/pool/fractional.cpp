@@ -4,18 +4,18 @@
 
 namespace {
 
-const int MOST = 3;                     /* dimensions of an image */
+const int MAX_SPATIAL_DIMS = 3;                     /* dimensions of an image */
 
 /* An image as a block: a plane has depth 1. */
 struct Job {
     int nd;
     int64_t planes;
-    int64_t size[MOST], windows[MOST], kernel[MOST];
+    int64_t size[MAX_SPATIAL_DIMS], windows[MAX_SPATIAL_DIMS], kernel[MAX_SPATIAL_DIMS];
 
     Job(const fl_tensor *x, const fl_value &kernels, const fl_value &outputs)
         : nd((int)kernels.len), planes(fl_numel_of(x->ndim - nd, x->shape)) {
-        for (int i = 0; i < MOST; i++) {
-            int own = i - (MOST - nd);
+        for (int i = 0; i < MAX_SPATIAL_DIMS; i++) {
+            int own = i - (MAX_SPATIAL_DIMS - nd);
             size[i] = own < 0 ? 1 : x->shape[x->ndim - nd + own];
             windows[i] = own < 0 ? 1 : outputs.is[own];
             kernel[i] = own < 0 ? 1 : kernels.is[own];
@@ -56,8 +56,8 @@ bool find_starts(int64_t size, int64_t kernel, int64_t count, T sample, int dtyp
 /* A plane takes its samples from the right, a block from the left. */
 template <class T>
 bool find_all(const Job &job, const T *samples, int dtype, int64_t *starts) {
-    for (int i = MOST - job.nd; i < MOST; i++) {
-        T sample = samples[job.nd == 2 ? MOST - 1 - i : i];
+    for (int i = MAX_SPATIAL_DIMS - job.nd; i < MAX_SPATIAL_DIMS; i++) {
+        T sample = samples[job.nd == 2 ? MAX_SPATIAL_DIMS - 1 - i : i];
         int64_t *to = starts + (i > 0 ? job.windows[0] : 0) + (i > 1 ? job.windows[1] : 0);
         if (!find_starts<T>(job.size[i], job.kernel[i], job.windows[i], sample, dtype, to))
             return false;

@@ -12,7 +12,7 @@
 namespace {
 
 const fl_random_kernels *const kernels = FL_PICK(fl_random_kernels);
-const int64_t GRAIN = 8192;     /* elements of one piece of work; whole tiles of blocks */
+const int64_t GRAIN_ELEMENTS = 8192;     /* elements of one piece of work; whole tiles of blocks */
 
 fl_stream take(const fl_value &generator, int64_t n, int per_block) {
     void *object = generator.tag == FL_GENERATOR ? generator.o : nullptr;
@@ -24,7 +24,7 @@ fl_stream take(const fl_value &generator, int64_t n, int per_block) {
 /* Call fill(out, n, stream) for pieces of n elements. */
 template <class T, class Fill>
 void in_pieces(T *out, int64_t n, fl_stream s, int per_block, const Fill &fill) {
-    fl_parallel(n, GRAIN, [&](int64_t begin, int64_t end) {
+    fl_parallel(n, GRAIN_ELEMENTS, [&](int64_t begin, int64_t end) {
         fill(out + begin, end - begin,
              fl_stream{s.seed, s.block + (uint64_t)(begin / per_block)});
     });
@@ -111,10 +111,10 @@ bool not_complex(int dtype) { return !fl_is_complex(dtype) && dtype < FL_F8_E4M3
 
 /* Fisher-Yates: element i is swapped with one of the first i + 1. */
 void shuffle(int64_t *order, int64_t n, fl_stream s) {
-    const int64_t BATCH = 1024;
-    uint64_t bits[BATCH];
-    for (int64_t done = 0; done < n; done += BATCH) {
-        int64_t count = n - done < BATCH ? n - done : BATCH;
+    const int64_t BATCH_DRAWS = 1024;
+    uint64_t bits[BATCH_DRAWS];
+    for (int64_t done = 0; done < n; done += BATCH_DRAWS) {
+        int64_t count = n - done < BATCH_DRAWS ? n - done : BATCH_DRAWS;
         kernels->words64(bits, count, fl_stream{s.seed, s.block + (uint64_t)(done / 2)});
         for (int64_t j = 0; j < count; j++) {
             int64_t i = n - 1 - done - j;

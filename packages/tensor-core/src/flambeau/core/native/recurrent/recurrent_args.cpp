@@ -148,12 +148,12 @@ RecurrentPiece::RecurrentPiece(RecurrentStep &s, int64_t most)
 
 /* A piece stays in the cache between the steps and the products over its rows. Every piece reads
  * the weights and adds to their gradients, so that it should be no smaller than they are. */
-static const int64_t LEAST_PIECE = 1 << 20;
-static const int64_t MOST_PIECE = 8 << 20;
+static const int64_t MIN_PIECE_BYTES = 1 << 20;
+static const int64_t MAX_PIECE_BYTES = 8 << 20;
 
 int64_t fl_recurrent_piece_steps(const fl_recurrent &r, int64_t row_bytes) {
     int64_t weights = (r.input + r.output) * row_bytes;
-    int64_t bytes = std::min(std::max(weights, LEAST_PIECE), MOST_PIECE);
+    int64_t bytes = std::min(std::max(weights, MIN_PIECE_BYTES), MAX_PIECE_BYTES);
     return std::max<int64_t>(bytes / (r.batch * row_bytes), 1);
 }
 

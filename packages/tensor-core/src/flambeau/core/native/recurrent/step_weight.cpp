@@ -10,7 +10,7 @@ namespace {
  * the time of several such products. */
 const int64_t DOT_ROWS = 4;
 const int64_t DOT_STEPS = 12;
-const int64_t SLACK = 16;       /* copies are written by whole vectors */
+const int64_t SLACK_ELEMENTS = 16;       /* copies are written by whole vectors */
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -26,7 +26,7 @@ static bool worth_a_copy(int64_t rows, int64_t steps) {
 }
 
 static size_t copied_bytes(int64_t k, int64_t n, int64_t width, int64_t groups, int64_t size) {
-    return (size_t)((groups * round_up(n, width) * k + SLACK) * size);
+    return (size_t)((groups * round_up(n, width) * k + SLACK_ELEMENTS) * size);
 }
 
 StepWeight::StepWeight(int kind, const void *data, int64_t row, int64_t col, int64_t k, int64_t n,

@@ -71,16 +71,16 @@ int argmax_long_rows(const Job &j) {
     return 0;
 }
 
-const int64_t STRIP = 512;
+const int64_t STRIP_COLUMNS = 512;
 
 void argmax_columns(const Job &j) {
     const fl_reduce_plan &p = j.p;
-    int64_t strips = fl_chunk_count(p.inner, STRIP);
-    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
+    int64_t strips = fl_chunk_count(p.inner, STRIP_COLUMNS);
+    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP_COLUMNS ? p.inner : STRIP_COLUMNS));
     fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++) {
-            int64_t o = t / strips, column = t % strips * STRIP;
-            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
+            int64_t o = t / strips, column = t % strips * STRIP_COLUMNS;
+            int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
             int64_t to = o * p.inner + column;
             const char *x = p.data + (o * p.outer_step + column) * j.item();
             kernels->columns[j.least][p.kind](x, p.n, p.step, width, 0, j.values + to * j.item(),

@@ -49,22 +49,22 @@ void lse_rows(const fl_reduce_plan &p, void *out) {
     });
 }
 
-const int64_t STRIP = 256;
+const int64_t STRIP_COLUMNS = 256;
 
 template <class T> void lse_strip(const fl_reduce_plan &p, int64_t at, int64_t width, T *out) {
-    T shift[STRIP], sum[STRIP];
+    T shift[STRIP_COLUMNS], sum[STRIP_COLUMNS];
     kernels->lse_columns[p.kind]((const T *)p.data + at, p.n, p.step, width, shift, sum);
     for (int64_t j = 0; j < width; j++)
         out[j] = (T)(log((double)sum[j]) + (double)shift[j]);
 }
 
 void lse_columns(const fl_reduce_plan &p, void *out) {
-    int64_t strips = fl_chunk_count(p.inner, STRIP);
-    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
+    int64_t strips = fl_chunk_count(p.inner, STRIP_COLUMNS);
+    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP_COLUMNS ? p.inner : STRIP_COLUMNS));
     fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++) {
-            int64_t o = t / strips, column = t % strips * STRIP;
-            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
+            int64_t o = t / strips, column = t % strips * STRIP_COLUMNS;
+            int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
             int64_t at = o * p.outer_step + column, to = o * p.inner + column;
             if (p.kind == FL_K_F32)
                 lse_strip(p, at, width, (float *)out + to);

@@ -60,22 +60,25 @@ int reduce_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
 /* Columns of the plan: strips of a few rows at a time, prepared in a buffer whose first row is what
  * the rows before came to. */
 int reduce_columns(const Job &j, const fl_reduce_plan &plan, char *out) {
-    const int64_t WIDTH = 256, ROWS = 8, size = fl_kind_size[j.kind];
-    const int64_t strips = fl_chunk_count(plan.inner, WIDTH);
+    const int64_t STRIP_COLUMNS = 256, ROWS = 8, size = fl_kind_size[j.kind];
+    const int64_t strips = fl_chunk_count(plan.inner, STRIP_COLUMNS);
     fl_reduce_columns_fn reduce = reduce_kernels->columns[j.reduce][j.kind];
-    fl_parallel(plan.outer * strips, fl_row_grain(plan.n * WIDTH), [&](int64_t b, int64_t e) {
-        alignas(64) char rows[(ROWS + 1) * WIDTH * 8], buffer[WIDTH * 8], reduced[WIDTH * 8];
+    int64_t grain = fl_row_grain(plan.n * STRIP_COLUMNS);
+    fl_parallel(plan.outer * strips, grain, [&](int64_t b, int64_t e) {
+        alignas(64) char rows[(ROWS + 1) * STRIP_COLUMNS * 8];
+        alignas(64) char buffer[STRIP_COLUMNS * 8], reduced[STRIP_COLUMNS * 8];
         for (int64_t t = b; t < e; t++) {
-            int64_t o = t / strips, begin = t % strips * WIDTH;
-            int64_t width = plan.inner - begin < WIDTH ? plan.inner - begin : WIDTH;
+            int64_t o = t / strips, begin = t % strips * STRIP_COLUMNS;
+            int64_t width = plan.inner - begin < STRIP_COLUMNS ? plan.inner - begin : STRIP_COLUMNS;
             for (int64_t r = 0; r < plan.n; r += ROWS) {
                 int64_t n = plan.n - r < ROWS ? plan.n - r : ROWS;
                 for (int64_t i = 0; i < n; i++) {
                     int64_t at = o * plan.outer_step + (r + i) * plan.step + begin;
                     j.prepare(fl_reduce_load(plan, at, width, buffer),
-                              rows + (i + 1) * WIDTH * size, width);
+                              rows + (i + 1) * STRIP_COLUMNS * size, width);
                 }
-                reduce(rows + (r ? 0 : WIDTH * size), n + (r > 0), WIDTH, width, reduced);
+                reduce(rows + (r ? 0 : STRIP_COLUMNS * size), n + (r > 0), STRIP_COLUMNS, width,
+                       reduced);
                 memcpy(rows, reduced, (size_t)(width * size));
             }
             memcpy(out + (o * plan.inner + begin) * size, rows, (size_t)(width * size));

@@ -9,7 +9,7 @@ namespace {
 const fl_reduce_kernels *const kernels = FL_PICK(fl_reduce_kernels);
 
 const int64_t COLUMN_ROWS = 512;        /* rows of a column piece */
-const int64_t STRIP = 2048;             /* columns of a column piece */
+const int64_t STRIP_COLUMNS = 2048;             /* columns of a column piece */
 
 struct Job {
     fl_reduce_plan p;
@@ -57,15 +57,15 @@ int reduce_rows(const Job &j) {
  * to the output, else to partial[outer][piece][inner]. */
 void reduce_column_pieces(const Job &j, int64_t pieces, char *to) {
     const fl_reduce_plan &p = j.p;
-    int64_t strips = fl_chunk_count(p.inner, STRIP);
+    int64_t strips = fl_chunk_count(p.inner, STRIP_COLUMNS);
     int64_t rows = p.n < COLUMN_ROWS ? p.n : COLUMN_ROWS;
-    int64_t grain = fl_row_grain(rows * (p.inner < STRIP ? p.inner : STRIP));
+    int64_t grain = fl_row_grain(rows * (p.inner < STRIP_COLUMNS ? p.inner : STRIP_COLUMNS));
     fl_parallel(p.outer * pieces * strips, grain, [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++) {
             int64_t strip = t % strips, piece = t / strips % pieces, o = t / strips / pieces;
-            int64_t row = piece * COLUMN_ROWS, column = strip * STRIP;
+            int64_t row = piece * COLUMN_ROWS, column = strip * STRIP_COLUMNS;
             int64_t n = p.n - row < COLUMN_ROWS ? p.n - row : COLUMN_ROWS;
-            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
+            int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
             int64_t at = o * p.outer_step + row * p.step + column;
             column_kernel(j)(p.data + at * j.item(), n, p.step, width,
                              to + ((o * pieces + piece) * p.inner + column) * j.item());

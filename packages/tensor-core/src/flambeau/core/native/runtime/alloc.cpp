@@ -27,7 +27,7 @@ namespace {
 const int MAGAZINE_CLASSES = fl_class_of_power(16) + 1; /* larger ones: common cache directly */
 const int MAGAZINE_SLOTS = 32;
 const size_t MAGAZINE_BYTES = 256 << 10; /* what a magazine may hold, if more than 2 blocks */
-const int64_t CACHE_FLOOR = 64 << 20;    /* the cache may hold this much in any case */
+const int64_t MIN_CACHE_BYTES = 64 << 20;    /* the cache may hold this much in any case */
 const int POISON = 0xFF;
 
 enum Mode { CACHE, PLAIN, POISONED };
@@ -94,7 +94,7 @@ inline State &state() {
 
 /* The cache may hold as much as was ever in use at once, within its hard limit. */
 int64_t cache_limit(const State &s) {
-    int64_t wanted = std::max(CACHE_FLOOR, counters.high_water.load(std::memory_order_relaxed));
+    int64_t wanted = std::max(MIN_CACHE_BYTES, counters.high_water.load(std::memory_order_relaxed));
     return std::min(wanted, s.most_cached);
 }
 

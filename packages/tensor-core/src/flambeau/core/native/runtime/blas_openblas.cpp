@@ -12,7 +12,7 @@
 namespace {
 
 /* Complex products reach full speed on tiles of this size. */
-const int64_t TILE = 256;
+const int64_t TILE_SIZE = 256;
 const double TASK_FLOPS = 1e6;
 
 int cblas_trans(int trans) {
@@ -40,7 +40,7 @@ struct BlasJob {
           ldb(args.trans_b ? cblas_stride(args.ldb, args.n, args.k)
                            : cblas_stride(args.ldb, args.k, args.n)),
           ldc(cblas_stride(args.ldc, args.m, args.n)),
-          grid(args.m, args.n, TILE, TILE) {}
+          grid(args.m, args.n, TILE_SIZE, TILE_SIZE) {}
 
     bool callable() const {
         const int64_t most = INT_MAX;
@@ -76,8 +76,8 @@ struct BlasJob {
 };
 
 double tile_flops(const fl_gemm_args &g) {
-    return 8.0 * static_cast<double>(g.k + 1) * static_cast<double>(std::min(g.m, TILE)) *
-           static_cast<double>(std::min(g.n, TILE));
+    return 8.0 * static_cast<double>(g.k + 1) * static_cast<double>(std::min(g.m, TILE_SIZE)) *
+           static_cast<double>(std::min(g.n, TILE_SIZE));
 }
 
 } // namespace

@@ -36,7 +36,7 @@ const double MOST_TASKS = 32;
 /* From here on A is packed once, by all threads, instead of once per column of tiles; earlier where
  * packing transposes so many elements more than once. */
 const double SHARED_PANELS_WORK = 2.5e8;
-const int64_t SHARED_TRANSPOSE = 1 << 17;
+const int64_t MIN_SHARED_TRANSPOSE_ELEMENTS = 1 << 17;
 const int64_t PANEL_GRAIN = 64;
 
 /* Multiplications up to which a product is small. */
@@ -289,7 +289,8 @@ int fl_gemm_own(const fl_gemm_args &g) {
             static_cast<int64_t>(BATCH_TASK_WORK * static_cast<double>(tasks) / work), 1);
     bool share = g.batch == 1 && grid.cols > 1 &&
                  (work >= SHARED_PANELS_WORK ||
-                  (whole.a_col != 1 && (grid.cols - 1) * whole.m * whole.k >= SHARED_TRANSPOSE));
+                  (whole.a_col != 1 &&
+                   (grid.cols - 1) * whole.m * whole.k >= MIN_SHARED_TRANSPOSE_ELEMENTS));
     Panels panels(whole, kernels, fl_itemsize(g.dtype), share);
     OwnJob job(g, whole, swapped, kernels, grid);
     fl_parallel(tasks, grain, [&](int64_t begin, int64_t end) { job.run_range(begin, end); });

@@ -18,7 +18,7 @@
 namespace {
 
 const int64_t UNLIMITED = INT64_MAX;
-const int64_t USUAL_CACHE = 32 << 20; /* where the system does not tell */
+const int64_t USUAL_CACHE_BYTES = 32 << 20; /* where the system does not tell */
 
 bool read_line(const std::string &path, std::string &line) {
     FILE *file = fopen(path.c_str(), "r");
@@ -149,7 +149,7 @@ int64_t fl_host_cache_at(const char *root) {
         if (kib != UNLIMITED)
             largest = std::max(largest, kib * 1024);
     }
-    return largest ? largest : USUAL_CACHE;
+    return largest ? largest : USUAL_CACHE_BYTES;
 }
 
 int64_t fl_host_cache(void) {

@@ -202,7 +202,7 @@ int fl_call_split(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_compose_result(op, in, n, out, equal_pieces(op, in[0], dim, step));
 }
 
-static const int64_t MOST_EMPTY = 1 << 20;
+static const int64_t MAX_EMPTY_CHUNKS = 1 << 20;
 
 int fl_call_chunk(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     int dim;
@@ -222,9 +222,10 @@ int fl_call_chunk(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (size)
         return fl_compose_result(op, in, n, out,
                                  equal_pieces(op, in[0], dim, (size - 1) / chunks + 1));
-    if (chunks > MOST_EMPTY) {
+    if (chunks > MAX_EMPTY_CHUNKS) {
         PyErr_Format(PyExc_RuntimeError, "chunk(): %lld chunks of a dimension of size 0 would all "
-                     "be empty; at most %lld are made", (long long)chunks, (long long)MOST_EMPTY);
+                     "be empty; at most %lld are made", (long long)chunks,
+                     (long long)MAX_EMPTY_CHUNKS);
         return -1;
     }
     PyObject *empty = tuple_of(chunks, [&](int64_t) { return narrowed(op, in[0], dim, 0, 0); });

@@ -68,7 +68,7 @@ void copy_whole(const fl_value &list, fl_tensor *out) {
     }
 }
 
-const int64_t LONG_BLOCK = 1 << 14;     /* bytes from which on memcpy is as fast */
+const int64_t MIN_MEMCPY_BYTES = 1 << 14;     /* bytes from which on memcpy is as fast */
 
 /* Blocks b .. e of one tensor, `step` bytes apart in the result. */
 template <int BYTES>
@@ -86,21 +86,21 @@ void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_
     case 32: return copy_small<32>(to, step, from, b, e);
     case 64: return copy_small<64>(to, step, from, b, e);
     }
-    if (bytes > 64 && bytes <= LONG_BLOCK)
+    if (bytes > 64 && bytes <= MIN_MEMCPY_BYTES)
         return FL_PICK(fl_block_kernels)->copy(to + b * step, step, from + b * bytes, bytes, bytes,
                                                e - b);
     for (int64_t o = b; o < e; o++)
         memcpy(to + o * step, from + o * bytes, (size_t)bytes);
 }
 
-const int64_t NEAR = 1 << 17;       /* bytes of the result that stay in a near cache */
+const int64_t NEAR_CACHE_BYTES = 1 << 17;       /* bytes of the result that stay in a near cache */
 
 /* Blocks of bytes that lie side by side in the result, one per tensor. */
 void copy_blocks(const fl_value &list, fl_tensor *out, const fl_middle &m) {
     int64_t size = fl_itemsize(out->dtype), whole = m.n * m.inner * size;
     int64_t grain = fl_row_grain(m.n * m.inner);
     fl_parallel(m.outer, grain, [&](int64_t b, int64_t e) {
-        int64_t near = NEAR / whole + 1;
+        int64_t near = NEAR_CACHE_BYTES / whole + 1;
         for (int64_t first = b; first < e; first += near) {
             int64_t last = e - first < near ? e : first + near, at = 0;
             for (uint32_t i = 0; i < list.len; i++) {

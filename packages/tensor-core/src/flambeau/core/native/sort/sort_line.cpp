@@ -8,7 +8,7 @@
 
 namespace {
 
-const int64_t SHORT = 160;
+const int64_t MAX_SHORT_LINE_ELEMENTS = 160;
 
 /* One number per element: key above, position below. */
 struct Packed {
@@ -60,7 +60,7 @@ bool distribute(const typename Form::item *a, typename Form::item *b, int64_t n,
 
 template <class Form>
 typename Form::item *sort_items(typename Form::item *a, typename Form::item *b, int64_t n) {
-    if (n <= SHORT) {
+    if (n <= MAX_SHORT_LINE_ELEMENTS) {
         std::sort(a, a + n);
         return a;
     }

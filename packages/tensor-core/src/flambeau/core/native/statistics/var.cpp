@@ -75,19 +75,19 @@ int var_long_rows(const Job &j) {
     return 0;
 }
 
-const int64_t STRIP = 256, BLOCK = 32;
+const int64_t STRIP_COLUMNS = 256, BLOCK_ROWS = 32;
 
 void var_columns(const Job &j) {
     const fl_reduce_plan &p = j.p;
-    int64_t strips = fl_chunk_count(p.inner, STRIP);
-    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP ? p.inner : STRIP));
+    int64_t strips = fl_chunk_count(p.inner, STRIP_COLUMNS);
+    int64_t grain = fl_row_grain(p.n * (p.inner < STRIP_COLUMNS ? p.inner : STRIP_COLUMNS));
     fl_parallel(p.outer * strips, grain, [&](int64_t b, int64_t e) {
-        double mean[STRIP], m2[STRIP], sums[STRIP];
+        double mean[STRIP_COLUMNS], m2[STRIP_COLUMNS], sums[STRIP_COLUMNS];
         for (int64_t t = b; t < e; t++) {
-            int64_t o = t / strips, column = t % strips * STRIP;
-            int64_t width = p.inner - column < STRIP ? p.inner - column : STRIP;
-            for (int64_t row = 0; row < p.n; row += BLOCK) {
-                int64_t n = p.n - row < BLOCK ? p.n - row : BLOCK;
+            int64_t o = t / strips, column = t % strips * STRIP_COLUMNS;
+            int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
+            for (int64_t row = 0; row < p.n; row += BLOCK_ROWS) {
+                int64_t n = p.n - row < BLOCK_ROWS ? p.n - row : BLOCK_ROWS;
                 int64_t at = o * p.outer_step + row * p.step + column;
                 kernels->columns[p.kind](p.data + at * fl_kind_size[p.kind], n, p.step, width, row,
                                          mean, m2, sums);

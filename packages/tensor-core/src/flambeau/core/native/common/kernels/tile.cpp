@@ -167,14 +167,14 @@ template <class D, class S> inline void convert_row(D *out, const S *in, int64_t
 
 /* Of half precision to float, what the next tile is going to read is asked for: a tile of every
  * operand is read before any goes on, and the hardware does not see that the streams continue. */
-const int64_t AHEAD = 2 * FL_TILE;
-const int64_t LINE = 32;
+const int64_t PREFETCH_ELEMENTS = 2 * FL_TILE;
+const int64_t LINE_ELEMENTS = 32;
 
 inline void convert_row(float *out, const fl_bf16 *in, int64_t n) {
     int64_t c = 0;
-    for (; c + LINE <= n; c += LINE) {
-        __builtin_prefetch(in + c + AHEAD);
-        for (int64_t i = c; i < c + LINE; i++)
+    for (; c + LINE_ELEMENTS <= n; c += LINE_ELEMENTS) {
+        __builtin_prefetch(in + c + PREFETCH_ELEMENTS);
+        for (int64_t i = c; i < c + LINE_ELEMENTS; i++)
             out[i] = widen(in[i]);
     }
     for (; c < n; c++)
@@ -184,9 +184,9 @@ inline void convert_row(float *out, const fl_bf16 *in, int64_t n) {
 #ifdef __F16C__
 inline void convert_row(float *out, const fl_f16 *in, int64_t n) {
     int64_t c = 0;
-    for (; c + LINE <= n; c += LINE) {
-        __builtin_prefetch(in + c + AHEAD);
-        for (int64_t i = c; i < c + LINE; i += 8)
+    for (; c + LINE_ELEMENTS <= n; c += LINE_ELEMENTS) {
+        __builtin_prefetch(in + c + PREFETCH_ELEMENTS);
+        for (int64_t i = c; i < c + LINE_ELEMENTS; i += 8)
             _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(in + i))));
     }
     for (; c < n; c++)
@@ -222,16 +222,16 @@ template <class T> constexpr Conversion conversion<T, T> = {sizeof(T), sizeof(T)
 /* Conversions of strided elements take two passes, the first of which is shared by all dtypes of a
  * size: a loop for every pair of dtypes and every kind of stride would take half a minute to
  * compile. Between the passes the elements lie in the L1 cache, a block at a time. */
-const int64_t BLOCK = FL_TILE;
+const int64_t BLOCK_ELEMENTS = FL_TILE;
 struct Block {
-    alignas(64) char bytes[BLOCK * 16];
+    alignas(64) char bytes[BLOCK_ELEMENTS * 16];
 };
 
-/* Call run(row, column, rows, columns) for blocks of at most BLOCK elements: whole rows, if one
+/* Call run(row, column, rows, columns) for blocks of at most BLOCK_ELEMENTS: whole rows, if one
  * fits. */
 template <class Run> inline void each_block(int64_t rows, int64_t cols, const Run &run) {
-    const int64_t width = cols < BLOCK ? cols : BLOCK;
-    const int64_t height = width > 0 ? BLOCK / width : 1;
+    const int64_t width = cols < BLOCK_ELEMENTS ? cols : BLOCK_ELEMENTS;
+    const int64_t height = width > 0 ? BLOCK_ELEMENTS / width : 1;
     for (int64_t c = 0; c < cols; c += width)
         for (int64_t r = 0; r < rows; r += height)
             run(r, c, rows - r < height ? rows - r : height, cols - c < width ? cols - c : width);

@@ -11,7 +11,7 @@
 namespace {
 
 const int64_t SUM_PIXELS = 256;     /* of a slab */
-const int64_t SUM_BAND = 1024;      /* pixels that are split by phase at once, about */
+const int64_t TARGET_BAND_PIXELS = 1024;      /* pixels that are split by phase at once, about */
 
 template <class T> class ConvSum {
   public:
@@ -52,10 +52,10 @@ template <class T> class ConvSum {
     static int64_t even(int64_t n) { return n + (n & 1); }
 
     static Cut cut_of(const fl_conv &p) {
-        int64_t rows = (SUM_BAND - 1) / p.ow + 1, pixels = p.oh * p.ow;
+        int64_t rows = (TARGET_BAND_PIXELS - 1) / p.ow + 1, pixels = p.oh * p.ow;
         if (rows < p.oh)
             return Cut{1, rows};
-        return Cut{pixels < SUM_BAND / 2 ? SUM_BAND / 2 / pixels : 1, p.oh};
+        return Cut{pixels < TARGET_BAND_PIXELS / 2 ? TARGET_BAND_PIXELS / 2 / pixels : 1, p.oh};
     }
 
     static int64_t taps(const fl_conv_sum &s) { return (s.c1 - s.c0) * s.p->y.size * s.p->x.size; }

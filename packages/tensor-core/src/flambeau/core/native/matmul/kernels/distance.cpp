@@ -5,8 +5,8 @@
 
 namespace {
 
-const int64_t PIECE = 256;      /* squares that are added before the sums are joined */
-const int BLOCK = 4;            /* vectors at once */
+const int64_t PIECE_SQUARES = 256;      /* squares that are added before the sums are joined */
+const int BLOCK_VECTORS = 4;            /* vectors at once */
 
 /* How the gaps of two rows become their distance. */
 struct Euclidean {
@@ -32,19 +32,19 @@ struct Chebyshev {
     template <class T> static T finish(T x) { return x; }
 };
 
-/* Meet what `m` columns give for BLOCK vectors of rows. */
+/* Meet what `m` columns give for BLOCK_VECTORS vectors of rows. */
 template <class Way, class T>
 inline void add_gaps(const T *row, const T *columns, int64_t step, int64_t m, T *out) {
     const int L = Lanes<T>::COUNT;
-    Vector<T> sum[BLOCK] = {};
+    Vector<T> sum[BLOCK_VECTORS] = {};
     for (int64_t c = 0; c < m; c++) {
         const Vector<T> x = splat(row[c]);
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK; v++)
+        for (int v = 0; v < BLOCK_VECTORS; v++)
             sum[v] = Way::add(sum[v], x - load(columns + c * step + v * L));
     }
 #pragma GCC unroll 4
-    for (int v = 0; v < BLOCK; v++)
+    for (int v = 0; v < BLOCK_VECTORS; v++)
         store(out + v * L, Way::join(load(out + v * L), sum[v]));
 }
 
@@ -52,9 +52,10 @@ template <class Way, class T>
 void distances(const T *row, const T *columns, int64_t step, int64_t m, T *out) {
     for (int64_t j = 0; j < FL_DISTANCE_STRIP; j++)
         out[j] = 0;
-    for (int64_t c = 0; c < m; c += PIECE)
-        for (int64_t j = 0; j < FL_DISTANCE_STRIP; j += BLOCK * Lanes<T>::COUNT)
-            add_gaps<Way>(row + c, columns + c * step + j, step, m - c < PIECE ? m - c : PIECE,
+    for (int64_t c = 0; c < m; c += PIECE_SQUARES)
+        for (int64_t j = 0; j < FL_DISTANCE_STRIP; j += BLOCK_VECTORS * Lanes<T>::COUNT)
+            add_gaps<Way>(row + c, columns + c * step + j, step,
+                          m - c < PIECE_SQUARES ? m - c : PIECE_SQUARES,
                           out + j);
     for (int64_t j = 0; j < FL_DISTANCE_STRIP; j++)
         out[j] = Way::finish(out[j]);

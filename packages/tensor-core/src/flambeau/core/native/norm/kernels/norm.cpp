@@ -11,14 +11,14 @@ namespace {
 
 /* Rows are summed in pieces, whose sums are added in double precision: a long sum in single
  * precision loses digits of the mean. */
-constexpr int64_t PIECE = 1024;
+constexpr int64_t PIECE_ELEMENTS = 1024;
 /* Elements of a row that is read twice; longer ones leave the nearest cache in between. */
-constexpr int64_t CACHED = 8192;
+constexpr int64_t MAX_CACHED_ELEMENTS = 8192;
 
 /* Call body(first element, elements) for the pieces of a row. */
 template <class Body> FL_TIGHT void pieces(int64_t n, const Body &body) {
-    for (int64_t at = 0; at < n; at += PIECE)
-        body(at, n - at < PIECE ? n - at : PIECE);
+    for (int64_t at = 0; at < n; at += PIECE_ELEMENTS)
+        body(at, n - at < PIECE_ELEMENTS ? n - at : PIECE_ELEMENTS);
 }
 
 /* Call body(i, count) for whole sets of lanes and for the rest of a run. */
@@ -85,9 +85,9 @@ template <class T> void long_moments(const T *x, int64_t n, T *mean, T *variance
 }
 
 template <class T> FL_TIGHT void moments_of(const T *x, int64_t n, T *mean, T *variance) {
-    if (n > CACHED)
+    if (n > MAX_CACHED_ELEMENTS)
         return joined_moments(x, n, mean, variance);
-    if (n > PIECE)
+    if (n > PIECE_ELEMENTS)
         return long_moments(x, n, mean, variance);
     *mean = sum(x, n) / (T)n;
     *variance = squares(x, n, *mean) / (T)n;

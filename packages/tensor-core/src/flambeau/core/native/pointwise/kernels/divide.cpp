@@ -28,19 +28,19 @@ inline int64_t floor_exact(int64_t x, int64_t by) {
     return quotient - (x % by != 0 && (x < 0) != (by < 0));
 }
 
-const int64_t BLOCK = 512;
-const int64_t LIMIT = (int64_t)1 << 51;
+const int64_t BLOCK_ELEMENTS = 512;
+const int64_t MAX_EXACT = (int64_t)1 << 51;
 
 /* Blocks of numbers that doubles hold, or one by one. */
 void integer_floors(const void *in, int64_t divisor, void *out, int64_t n) {
     const int64_t *x = (const int64_t *)in;
     int64_t *to = (int64_t *)out;
-    for (int64_t i = 0; i < n; i += BLOCK) {
-        int64_t count = n - i < BLOCK ? n - i : BLOCK;
+    for (int64_t i = 0; i < n; i += BLOCK_ELEMENTS) {
+        int64_t count = n - i < BLOCK_ELEMENTS ? n - i : BLOCK_ELEMENTS;
         uint64_t beyond = 0;
         for (int64_t j = i; j < i + count; j++)
-            beyond |= (uint64_t)x[j] + (uint64_t)LIMIT;
-        if (beyond < 2 * (uint64_t)LIMIT && divisor > -LIMIT && divisor < LIMIT)
+            beyond |= (uint64_t)x[j] + (uint64_t)MAX_EXACT;
+        if (beyond < 2 * (uint64_t)MAX_EXACT && divisor > -MAX_EXACT && divisor < MAX_EXACT)
             floors<int64_t, double, int64_t>(x + i, divisor, to + i, count);
         else
             for (int64_t j = i; j < i + count; j++)

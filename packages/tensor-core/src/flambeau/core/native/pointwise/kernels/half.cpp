@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int RUN = 64;     /* elements that stay in the registers or the nearest cache */
+constexpr int RUN_ELEMENTS = 64;     /* elements that stay in the registers or the nearest cache */
 
 #define FL_HALF_SIGN(NAME, SIGN)                                                                 \
     struct NAME {                                                                                \
@@ -27,39 +27,39 @@ struct Min {
 };
 
 template <class T> inline void widen_run(const T *x, float *out) {
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < RUN_ELEMENTS; i++)
         out[i] = widen(x[i]);
 }
 inline void narrow_run(const float *x, fl_bf16 *out) {
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < RUN_ELEMENTS; i++)
         out[i] = narrow_bf16(x[i]);
 }
 inline void narrow_run(const float *x, fl_f16 *out) {
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < RUN_ELEMENTS; i++)
         out[i] = narrow_f16(x[i]);
 }
 
-/* RUN elements; a side that stays was widened before. */
+/* RUN_ELEMENTS elements; a side that stays was widened before. */
 template <class Op, class T>
 inline void one_run(const T *a, bool walk_a, const T *b, bool walk_b, T *out, float *x, float *y) {
     if (walk_a)
         widen_run(a, x);
     if (walk_b)
         widen_run(b, y);
-    for (int i = 0; i < RUN; i++)
-        x[i + RUN] = Op::of(x[i], y[i]);
-    narrow_run(x + RUN, out);
+    for (int i = 0; i < RUN_ELEMENTS; i++)
+        x[i + RUN_ELEMENTS] = Op::of(x[i], y[i]);
+    narrow_run(x + RUN_ELEMENTS, out);
 }
 
 template <class T> inline void clamp_run(const T *in, float low, float high, T *out, float *x) {
     widen_run(in, x);
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < RUN_ELEMENTS; i++)
         x[i] = Min::of(Max::of(x[i], low), high);
     narrow_run(x, out);
 }
 
 #ifdef __F16C__
-constexpr int WIDE = 8;
+constexpr int VECTOR_ELEMENTS = 8;
 inline __m256 load(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128((__m128i *)p)); }
 inline void store(void *p, __m256 v) {
     _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
@@ -69,13 +69,13 @@ inline __m256 load_wide(const float *p) { return _mm256_loadu_ps(p); }
 template <class Op>
 inline void one_run(const fl_f16 *a, bool walk_a, const fl_f16 *b, bool walk_b, fl_f16 *out,
                     float *x, float *y) {
-    for (int i = 0; i < RUN; i += WIDE)
+    for (int i = 0; i < RUN_ELEMENTS; i += VECTOR_ELEMENTS)
         store(out + i, Op::of(walk_a ? load(a + i) : load_wide(x), walk_b ? load(b + i)
                                                                           : load_wide(y)));
 }
 inline void clamp_run(const fl_f16 *in, float low, float high, fl_f16 *out, float *) {
     const __m256 least = _mm256_set1_ps(low), most = _mm256_set1_ps(high);
-    for (int i = 0; i < RUN; i += WIDE)
+    for (int i = 0; i < RUN_ELEMENTS; i += VECTOR_ELEMENTS)
         store(out + i, Min::of(Max::of(load(in + i), least), most));
 }
 #endif
@@ -83,11 +83,11 @@ inline void clamp_run(const fl_f16 *in, float low, float high, fl_f16 *out, floa
 template <class T> void clamp(const void *in, float low, float high, void *to, int64_t n) {
     const T *x = (const T *)in;
     T *out = (T *)to;
-    alignas(64) float wide[RUN];
+    alignas(64) float wide[RUN_ELEMENTS];
     int64_t i = 0;
-    for (; i + RUN <= n; i += RUN)
+    for (; i + RUN_ELEMENTS <= n; i += RUN_ELEMENTS)
         clamp_run(x + i, low, high, out + i, wide);
-    T last[RUN] = {};
+    T last[RUN_ELEMENTS] = {};
     memcpy(last, x + i, (size_t)(n - i) * sizeof(T));
     clamp_run(last, low, high, last, wide);
     memcpy(out + i, last, (size_t)(n - i) * sizeof(T));
@@ -97,20 +97,20 @@ template <class Op, class T>
 void run(const void *left, int step_a, const void *right, int step_b, void *to, int64_t n) {
     const T *a = (const T *)left, *b = (const T *)right;
     T *out = (T *)to;
-    alignas(64) float x[2 * RUN], y[RUN];
+    alignas(64) float x[2 * RUN_ELEMENTS], y[RUN_ELEMENTS];
     const float first = step_a < 0 ? *(const float *)left : widen(*a);
     const float second = step_b < 0 ? *(const float *)right : widen(*b);
-    for (int i = 0; i < RUN; i++) {
+    for (int i = 0; i < RUN_ELEMENTS; i++) {
         x[i] = first;
         y[i] = second;
     }
     const bool walk_a = step_a > 0, walk_b = step_b > 0;
     int64_t i = 0;
-    for (; i + RUN <= n; i += RUN)
+    for (; i + RUN_ELEMENTS <= n; i += RUN_ELEMENTS)
         one_run<Op>(walk_a ? a + i : a, walk_a, walk_b ? b + i : b, walk_b, out + i, x, y);
     if (i == n)
         return;
-    T last[3][RUN] = {};
+    T last[3][RUN_ELEMENTS] = {};
     size_t bytes = (size_t)(n - i) * sizeof(T);
     if (walk_a)
         memcpy(last[0], a + i, bytes);

@@ -5,7 +5,7 @@
 
 namespace {
 
-const int64_t SLACK = 128;      /* elements that vectors may run past the last row */
+const int64_t SLACK_ELEMENTS = 128;      /* elements that vectors may run past the last row */
 
 inline PhaseRows band(const fl_pool &p, int64_t begin, int64_t rows) {
     return phase_rows(p.y, p.x, p.ow, begin, rows);
@@ -382,7 +382,7 @@ void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *ou
 }
 
 int64_t scratch_elements(const fl_pool *p, int64_t rows) {
-    return 2 * p->ow + band(*p, 0, rows).plane_size() + SLACK;
+    return 2 * p->ow + band(*p, 0, rows).plane_size() + SLACK_ELEMENTS;
 }
 
 }  // namespace

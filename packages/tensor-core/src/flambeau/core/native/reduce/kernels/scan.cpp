@@ -107,15 +107,15 @@ void integer_lines(const void *x, void *out, int64_t lines, int64_t n) {
     }
 }
 
-constexpr int64_t STRIP = 256;
+constexpr int64_t STRIP_COLUMNS = 256;
 
 template <class T, class A>
 void columns(const void *x, void *out, int64_t n, int64_t stride, int64_t width) {
-    for (int64_t j = 0; j < width; j += STRIP) {
+    for (int64_t j = 0; j < width; j += STRIP_COLUMNS) {
         const T *p = (const T *)x + j;
         T *q = (T *)out + j;
-        int64_t w = width - j < STRIP ? width - j : STRIP;
-        A sum[STRIP] = {};
+        int64_t w = width - j < STRIP_COLUMNS ? width - j : STRIP_COLUMNS;
+        A sum[STRIP_COLUMNS] = {};
         for (int64_t i = 0; i < n; i++, p += stride, q += stride)
             for (int64_t c = 0; c < w; c++) {
                 sum[c] += (A)p[c];

@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr int64_t STRIP = 256;
+constexpr int64_t STRIP_COLUMNS = 256;
 
 template <class T> struct Complex {
     T re, im;
@@ -39,11 +39,11 @@ void product_lines(const void *x, void *out, int64_t lines, int64_t n) {
 
 template <class T, class State>
 void product_columns(const void *x, void *out, int64_t n, int64_t stride, int64_t width) {
-    for (int64_t j = 0; j < width; j += STRIP) {
+    for (int64_t j = 0; j < width; j += STRIP_COLUMNS) {
         const T *p = (const T *)x + j;
         T *q = (T *)out + j;
-        int64_t w = width - j < STRIP ? width - j : STRIP;
-        State state[STRIP];
+        int64_t w = width - j < STRIP_COLUMNS ? width - j : STRIP_COLUMNS;
+        State state[STRIP_COLUMNS];
         for (int64_t i = 0; i < n; i++, p += stride, q += stride)
             for (int64_t c = 0; c < w; c++)
                 q[c] = state[c].step(p[c]);
@@ -55,12 +55,12 @@ template <bool least, class T> FL_TIGHT bool follows(T a, T b) {
     return (least ? b <= a : b >= a) ? a == a : b != b;
 }
 
-constexpr int64_t RUN = 32;      /* elements that are looked at together */
+constexpr int64_t RUN_ELEMENTS = 32;      /* elements that are looked at together */
 
-/* Whether one of the next RUN elements replaces the best. */
+/* Whether one of the next RUN_ELEMENTS elements replaces the best. */
 template <bool least, class T> FL_TIGHT bool one_follows(T best, const T *p) {
     int any = 0;
-    for (int64_t j = 0; j < RUN; j++)
+    for (int64_t j = 0; j < RUN_ELEMENTS; j++)
         any |= (least ? p[j] <= best : p[j] >= best) | (p[j] != p[j]);
     return any;
 }
@@ -82,9 +82,9 @@ template <bool least, class T> struct Extreme {
     }
 
     void fill_run(T *out, int64_t *positions) const {
-        for (int64_t j = 0; j < RUN; j++)
+        for (int64_t j = 0; j < RUN_ELEMENTS; j++)
             out[j] = value;
-        for (int64_t j = 0; j < RUN; j++)
+        for (int64_t j = 0; j < RUN_ELEMENTS; j++)
             positions[j] = position;
     }
 };
@@ -97,11 +97,11 @@ void cummax_lines(const void *x, void *out, int64_t *positions, int64_t lines, i
     for (; lines > 0 && n > 0; lines--, p += n, q += n, positions += n) {
         Extreme<least, T> best = {p[0], 0};
         int64_t i = 0;
-        for (; i + RUN <= n; i += RUN)
+        for (; i + RUN_ELEMENTS <= n; i += RUN_ELEMENTS)
             if (i > 0 && !one_follows<least>(best.value, p + i))
                 best.fill_run(q + i, positions + i);
             else
-                best.step_through(p, i, i + RUN, q, positions);
+                best.step_through(p, i, i + RUN_ELEMENTS, q, positions);
         best.step_through(p, i, n, q, positions);
     }
 }

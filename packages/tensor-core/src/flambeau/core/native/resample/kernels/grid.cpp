@@ -12,8 +12,8 @@ namespace {
  * that are too large for offsets of 32 bits have wider ones. */
 template <class T, class Offset> struct Taps {
     int count;
-    Offset offset[MOST][RUN];
-    T weight[MOST][RUN];
+    Offset offset[MAX_TAPS][RUN];
+    T weight[MAX_TAPS][RUN];
 };
 
 /* Another, inner axis: its weights, or its slopes where the derivative is along it. */
@@ -132,7 +132,7 @@ void spread(const fl_grid &g, int64_t n, const T *input, const T *points, const 
             T *dpoints) {
     AxisTaps<T> axes[3];
     Taps<T, Offset> taps;
-    T by_tap[MOST][RUN];
+    T by_tap[MAX_TAPS][RUN];
     for (int a = 0; a < g.axes; a++)
         axis_taps(g, a, n, points, &axes[a]);
     product(g, axes, -1, n, &taps);

@@ -8,7 +8,7 @@
 namespace {
 
 const int64_t RUN = FL_GRID_RUN;
-const int MOST = 16;                /* taps of one position */
+const int MAX_TAPS = 16;                /* taps of one position */
 
 /* Coordinates along one axis and their derivatives by the numbers in the grid. */
 template <class T> struct Line {
