@@ -143,8 +143,9 @@ def world(seed: int, rows: int) -> SimpleNamespace:
 class Program:
     """Lines over names; as source it is a function of a world."""
 
-    def __init__(self, seed: int, lines: int = 12) -> None:
+    def __init__(self, seed: int, lines: int = 12, without: tuple[str, ...] = ()) -> None:
         self.seed = seed
+        self.without = without          # beginnings of lines that are not drawn
         self.random = random.Random(seed)
         self.lines: list[str] = []
         self.names = ["x", "y", "ints", "flat", "rows", "over", "under", "leaf"]
@@ -189,6 +190,8 @@ class Program:
     def _draw(self) -> str:
         kind = self.random.choice(_KINDS)
         line = self.random.choice(LINES[kind][1])
+        if self.without and line.startswith(self.without):
+            return self._draw()
         return _in_try(line) if kind == "error" else line
 
     def _add(self, line: str) -> None:

@@ -17,13 +17,12 @@ from flambeau.jit import bridge
 from flambeau.jit.codec import decode_graph, encode_graph
 from flambeau.jit.errors import GraphError, ProgramError
 from flambeau.jit.grammar import check
-from flambeau.jit.ir import Graph
-from flambeau.jit.printing import show_type
 from flambeau.jit.program import Program
 from flambeau.jit.tree import check_spec
+from flambeau.jit.weights import fill_captures, place_captures
 
 FORMAT = "flambeau-program"
-VERSION = 1
+VERSION = 2     # 1 had no writes into tensors: what was written was a new value
 ENTRIES = ("version.json", "graph.json", "weights.safetensors")
 
 
@@ -33,7 +32,7 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> None:
     _shorten_locations(graph)
     body = {"graph": graph, "takes": program.takes, "gives": program.gives}
     version = {"format": FORMAT, "version": VERSION}
-    weights = {capture.name: capture.tensor for capture in program.graph.captures}
+    weights = place_captures(program.graph.captures, graph["captures"])
     contents = (_to_json(version), _to_json(body), bridge.tensors_to_bytes(weights))
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as archive:
@@ -76,7 +75,7 @@ def _load(path: str | os.PathLike[str]) -> Program:
     if not isinstance(data, dict) or set(data) != {"graph", "takes", "gives"}:
         raise ProgramError("graph.json must hold a graph, what it takes and what it gives")
     graph = decode_graph(data["graph"])
-    _fill_captures(graph, weights)
+    fill_captures(graph.captures, data["graph"]["captures"], weights)
     check_spec(data["takes"], len(graph.inputs))
     check_spec(data["gives"], len(graph.outputs))
     try:
@@ -107,28 +106,12 @@ def _read_entries(path: str | os.PathLike[str]) -> list[bytes]:
 def _check_version(data: Any) -> None:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ProgramError("version.json does not say that this is a program")
-    if data.get("version") != VERSION:
+    version = data.get("version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise ProgramError(
-            f"the program has format version {str(data.get('version'))[:20]}, this package reads "
+            f"the program has format version {str(version)[:20]}, this package reads 1 to "
             f"{VERSION}: pip install --upgrade flambeau-jit"
         )
-
-
-def _fill_captures(graph: Graph, content: bytes) -> None:
-    try:
-        tensors = bridge.tensors_from_bytes(content)
-    except Exception as error:
-        raise ProgramError(f"weights.safetensors: {error}") from None
-    if {capture.name for capture in graph.captures} != set(tensors):
-        raise ProgramError("weights.safetensors does not hold the tensors the graph captures")
-    for capture in graph.captures:
-        capture.tensor = tensors[capture.name]
-        found = bridge.value_of(capture.tensor)
-        if (found.shape, found.dtype) != (capture.value.shape, capture.value.dtype):
-            raise ProgramError(
-                f"{capture.name} is {show_type(found)} in weights.safetensors, the graph says "
-                f"{show_type(capture.value)}"
-            )
 
 
 def _shorten_locations(graph: dict[str, Any]) -> None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import flambeau
 from flambeau import core
 from flambeau.core import _core
 from flambeau.core._core import DeferredCall, configure_deferral, is_deferring
 from flambeau.jit.ir import Value
-from flambeau.jit.literals import Device, DType, Opaque, Slot
+from flambeau.jit.literals import GET_STATE, SET_SEED, Device, DType, Opaque, Slot
 
 __all__ = ["DeferredCall", "configure_deferral", "is_deferring"]
 Tensor = Any
+Size: type = flambeau.Size
 _PLAIN = frozenset({bool, int, float, complex, str})
 _NUMBERS = {"int": 2, "float": 2.0, "bool": True, "complex": 2j}
 
@@ -76,12 +79,33 @@ def memory_address(tensor: Tensor) -> int:
     """A number that all tensors over the same memory share, also those made by ``.data``."""
     if not tensor.numel():
         return int(_core.storage_id(tensor))
-    return int(tensor.data_ptr() - tensor.storage_offset() * tensor.element_size())
+    return int(_core.storage_address(tensor))
+
+
+def is_private(tensor: Tensor) -> bool:
+    """Whether nothing but tensors reaches the memory."""
+    return bool(_core.is_private(tensor))
+
+
+def place(tensor: Tensor) -> tuple[Any, ...]:
+    """Where a tensor lies and how: equal for two objects that are the same elements."""
+    return memory_address(tensor), tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
 
 
 def storage_refcount(tensor: Tensor) -> int:
     """How many tensors and others hold the memory of this one."""
     return int(_core.storage_refcount(tensor))
+
+
+def storage_bytes(tensor: Tensor) -> int:
+    """Bytes of the memory that a tensor lies in."""
+    return int(_core.storage_bytes(tensor))
+
+
+def whole_memory(tensor: Tensor) -> Tensor:
+    """All elements of the memory that a tensor lies in, in a row."""
+    count = storage_bytes(tensor) // tensor.element_size()
+    return _core.call("as_strided", [tensor.detach(), [count], [1], 0])
 
 
 def value_of(tensor: Tensor) -> Value:
@@ -97,6 +121,12 @@ def clone(tensor: Tensor) -> Tensor:
 def empty(shape: Sequence[int], strides: Sequence[int], dtype: str) -> Tensor:
     """Memory on the CPU, not filled."""
     return _core.call("empty_strided", [list(shape), list(strides), _dtype(dtype)])
+
+
+def poison(tensor: Tensor) -> None:
+    """Fill with NaN what was never computed, where the dtype has one."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        _core.call("fill", [tensor, float("nan")], [tensor])
 
 
 def empty_on(shape: Sequence[int], dtype: str, device: str) -> Tensor:
@@ -134,6 +164,18 @@ def equal(one: Tensor, other: Tensor) -> bool:
     return bool(((one == other) | both_nan).all())
 
 
+def same_bits(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are equal bit for bit; any NaN is NaN."""
+    if value_of(one).type != value_of(other).type:
+        return False
+    if one.is_complex():
+        one, other = (_core.call("view_as_real", [each.contiguous()]) for each in (one, other))
+    if not one.is_floating_point():
+        return bool((one == other).all())
+    same = (one == other) & (one.signbit() == other.signbit())
+    return bool((same | ((one != one) & (other != other))).all())
+
+
 def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     """Named tensors as the bytes of a safetensors file."""
     from flambeau.core import io as tensor_io
@@ -166,17 +208,26 @@ def call(op: str, args: Sequence[Any]) -> list[Tensor]:
     return call_ready(op, [from_literal(arg) for arg in args])
 
 
-def call_ready(op: str, args: Sequence[Any]) -> list[Tensor]:
-    """The same for arguments that are as the core takes them."""
-    result = _core.call(op, args)
+def call_ready(
+    op: str, args: Sequence[Any], outs: Sequence[Tensor] | None = None
+) -> list[Tensor]:
+    """The same for arguments that are as the core takes them, and tensors to write to."""
+    result = _core.call(op, args, outs)
     return [result] if isinstance(result, _core.Tensor) else list(result)
 
 
 def call_below(op: str, args: Sequence[Any], outs: Sequence[Tensor] | None = None) -> list[Tensor]:
-    """The same, from within an interposer: history is the business of who called it."""
-    with no_grad():
-        result = _core.call(op, list(args), outs)
+    """The same, from within an interposer: what records history stands above it."""
+    result = _core.call(op, list(args), outs)
     return [result] if is_tensor(result) else list(result)
+
+
+def return_type(name: str, *fields: str) -> Any:
+    """The core's named tuple for an operator's results, or ``None``."""
+    from flambeau import return_types
+
+    found = getattr(return_types, name, None)
+    return found if tuple(getattr(found, "_fields", ())) == fields else None
 
 
 def key_of(op: Any) -> str:
@@ -261,6 +312,38 @@ def no_grad() -> Iterator[None]:
         _core._set_mode(before)
 
 
+def without_history(run: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives without recording history."""
+    before = _core._get_mode()
+    _core._set_mode(before & ~_GRAD)
+    try:
+        return run(*args)
+    finally:
+        _core._set_mode(before)
+
+
+@contextmanager
+def without_autocast() -> Iterator[None]:
+    """Operators as they are called: what autocast did is in the graph."""
+    engine = sys.modules.get("flambeau.autograd._engine")
+    with ExitStack() as stack:
+        for kind, dtype, enabled in engine.open_autocasts() if engine is not None else ():
+            if enabled and engine is not None:
+                stack.enter_context(engine.AutocastBlock(kind, dtype, False, False))
+        yield
+
+
+@contextmanager
+def same_mode() -> Iterator[None]:
+    """As it is."""
+    yield
+
+
+def random_state_now() -> list[int]:
+    """The default generator's seed and position."""
+    return list(_core.get_rng_state().tolist())
+
+
 @contextmanager
 def same_random_numbers() -> Iterator[None]:
     """Leave the default generator where it was."""
@@ -274,9 +357,32 @@ def same_random_numbers() -> Iterator[None]:
 def interpose(
     on_call: Callable[[Any, list[Any], list[Tensor] | None], list[Tensor]],
     on_read: Callable[[Tensor, str], None],
+    on_change: Callable[[Any, str, Any], bool],
 ) -> Any:
     """A context in which operators below autograd go to ``on_call``."""
-    return _core.interpose("trace", on_call, on_read)
+    return _core.interpose("trace", on_call, on_read, on_change=on_change)
+
+
+def is_grad_enabled() -> bool:
+    """Whether history is recorded."""
+    return bool(_core._get_mode() & _GRAD)
+
+
+def is_inference_mode() -> bool:
+    """Whether results are inference tensors."""
+    return bool(_core.is_inference_mode_enabled())
+
+
+def random_state(op: str, generator: Any, value: Any = None) -> list[Tensor]:
+    """Read or change a generator, ``None`` for the default one."""
+    if op == GET_STATE:
+        return [_core.get_rng_state() if generator is None else generator.get_state()]
+    whose = _core if generator is None else generator
+    if op == SET_SEED:
+        whose.manual_seed(value)
+    else:
+        (_core.set_rng_state if generator is None else generator.set_state)(value)
+    return []
 
 
 def isa_level() -> str:

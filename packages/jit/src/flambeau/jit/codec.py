@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.jit.dims import FORMS, Dim
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.ir import Capture, Graph, Node, Value
+from flambeau.jit.ir import Capture, Grad, Graph, Node, Value
 from flambeau.jit.literals import Device, DType, Opaque, Slot
 
 
@@ -26,6 +26,11 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         "nodes": [_encode_node(node, ids) for node in graph.nodes],
         "outputs": [ids[value] for value in graph.outputs],
         "writes": [[ids[target], ids[value]] for target, value in graph.writes],
+        "requires": graph.requires,
+        "input_requires": graph.input_requires,
+        "grads": [{"leaf": ids[g.leaf], "value": None if g.value is None else ids[g.value],
+                   "needs": g.needs} for g in graph.grads],
+        "no_history": graph.no_history,
     }
 
 
@@ -41,6 +46,10 @@ def _encode_node(node: Node, ids: dict[Value, int]) -> dict[str, Any]:
         "outputs": [_encode_type(value) for value in node.outputs],
         "where": node.where,
     }
+    if node.into:
+        data["into"] = [ids[value] for value in node.into]
+    if node.history:
+        data["history"] = list(node.history)
     if node.body is not None:
         data["body"] = encode_graph(node.body)
     return data
@@ -109,7 +118,20 @@ class _Decoder:
             outputs=[self.at(number) for number in _listed(data["outputs"])],
             writes=[(self.at(a), self.at(b)) for a, b in _listed(data["writes"])],
             symbols=self.symbols(data["symbols"]),
+            requires=self.flags("requires"),
+            input_requires=self.flags("input_requires"),
+            grads=[self.grad(item) for item in _listed(data.get("grads", []))],
+            no_history=_text(data.get("no_history", "")),
         )
+
+    def flags(self, name: str) -> list[bool]:
+        return [bool(flag) for flag in _listed(self.data.get(name, []))]
+
+    def grad(self, item: Any) -> Grad:
+        value = None if item["value"] is None else self.at(item["value"])
+        if item["needs"] not in ("", "none", "same"):
+            raise ProgramError(f"not a graph: a gradient needs {str(item['needs'])[:80]!r}")
+        return Grad(self.at(item["leaf"]), value, item["needs"])
 
     def symbols(self, data: Any) -> dict[str, tuple[int, ...]]:
         return {
@@ -137,8 +159,11 @@ class _Decoder:
     def node(self, item: Any) -> Node:
         args = tuple(self.arg(arg) for arg in _listed(item["args"]))
         body = _Decoder(item["body"]).graph() if "body" in item else None
+        into = tuple(self.at(number) for number in _listed(item.get("into", [])))
+        history = tuple(_number(number) for number in _listed(item.get("history", [])))
         outputs = tuple(self.value(out) for out in _listed(item["outputs"]))
-        return Node(_text(item["op"]), args, outputs, body, _text(item.get("where", "")))
+        where = _text(item.get("where", ""))
+        return Node(_text(item["op"]), args, outputs, body, where, into, history)
 
     def arg(self, item: Any) -> Any:
         if isinstance(item, list):

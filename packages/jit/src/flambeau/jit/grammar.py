@@ -14,8 +14,17 @@ from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, shape_for, symbol
 from flambeau.jit.errors import GraphError
 from flambeau.jit.ir import Graph, Node, Value, map_args, values_in
-from flambeau.jit.literals import Device, DType, Opaque, Slot, is_literal
-from flambeau.jit.opset import FUSED, VIEW_WRITE, find_opdef, written_params
+from flambeau.jit.literals import (
+    GET_STATE,
+    SET_SEED,
+    SET_STATE,
+    Device,
+    DType,
+    Opaque,
+    Slot,
+    is_literal,
+)
+from flambeau.jit.opset import FUSED, VIEW_WRITE, find_opdef, is_functional, written_params
 from flambeau.jit.printing import name_values, show_node, show_type
 
 Infer = Callable[[str, tuple[object, ...]], list[Value]]
@@ -126,18 +135,24 @@ class _Checker:
             return
         for sizes in self.samples():
             expected = self.expected(node, opdef, sizes)
-            found = [_concrete(value, sizes) for value in node.outputs]
+            found = [concrete(value, sizes) for value in node.outputs]
             if [v.type for v in expected] != [v.type for v in found]:
                 at = f" for {sizes}" if sizes else ""
                 self.fail(node, f"the operator gives {_types(expected)}{at}, not {_types(found)}")
 
     def expected(self, node: Node, opdef: OpDef, sizes: dict[str, int]) -> list[Value]:
-        args = map_args(node.args, lambda leaf: _concrete(leaf, sizes))
-        written = [args[i] for i in written_params(opdef.key) if args[i] is not None]
-        if node.op == VIEW_WRITE:
-            return [args[0]]
+        args = map_args(node.args, lambda leaf: concrete(leaf, sizes))
+        if node.op in (VIEW_WRITE, SET_STATE, SET_SEED):
+            return [args[0]] if node.op == VIEW_WRITE else []
+        if node.op == GET_STATE:
+            return [Value((2,), "uint64")]
+        written = written_params(opdef.key) if is_functional(node) else ()
         try:
-            return [*self.infer(node.op, args), *written]
+            found = [*self.infer(node.op, args), *(args[i] for i in written if args[i] is not None)]
+            if not node.into:
+                return found
+            return [Value(new.shape, target.dtype, target.device)
+                    for new, target in zip(found, node.into, strict=True)]
         except Exception as error:
             self.fail(node, f"{type(error).__name__}: {error}")
 
@@ -176,7 +191,8 @@ class _Checker:
         return [least] if least == greatest else [least, greatest]
 
 
-def _concrete(leaf: Any, sizes: dict[str, int]) -> Any:
+def concrete(leaf: Any, sizes: dict[str, int]) -> Any:
+    """A value or number of a graph, with known sizes."""
     if isinstance(leaf, Value):
         return Value(shape_for(leaf.shape, sizes), leaf.dtype, leaf.device)
     return leaf.evaluate(sizes) if isinstance(leaf, Dim) else leaf

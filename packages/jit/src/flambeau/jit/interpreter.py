@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Arg, Graph, Node, Value, map_args
-from flambeau.jit.literals import Slot
-from flambeau.jit.opset import FUSED, VIEW_WRITE, written_params
+from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE, Slot
+from flambeau.jit.opset import FUSED, VIEW_WRITE, is_functional, written_params
 
 Tensor = Any
 Values = dict[Value, Tensor]
+Run = Callable[[Values, "Scalars"], Sequence[Tensor]]
 RunFused = Callable[[Node, Sequence[Tensor], "Scalars"], Sequence[Tensor]]
 
 
@@ -35,20 +36,24 @@ class Executor:
     Args:
         graph: the graph; it must not change any more.
         run_fused: runs a fused node; the interpreter by default.
+        history: whether runs record history, as the function did.
     """
 
-    def __init__(self, graph: Graph, run_fused: RunFused | None = None) -> None:
+    def __init__(
+        self, graph: Graph, run_fused: RunFused | None = None, history: bool = False
+    ) -> None:
         self.graph = graph
         self.outside = [*graph.inputs, *(capture.value for capture in graph.captures)]
+        self.copied = _copied(graph)
         releases = last_uses(graph)
         self.steps = [
-            _step(node, run_fused, release)
+            _step(node, run_fused, release, history)
             for node, release in zip(graph.nodes, releases, strict=True)
         ]
 
     def run(
         self, inputs: Sequence[Tensor], captures: Sequence[Tensor], scalars: Scalars
-    ) -> list[Tensor]:
+    ) -> Values:
         """Run all nodes, then copy what the graph writes into its targets.
 
         Args:
@@ -57,16 +62,27 @@ class Executor:
             scalars: the numbers of this run.
 
         Returns:
-            A tensor for each output.
+            A tensor for each value that is needed in the end.
         """
         values: Values = dict(zip(self.outside, (*inputs, *captures), strict=True))
+        for value in self.copied:
+            values[value] = bridge.clone(values[value])
         for step in self.steps:
             values.update(zip(step.outputs, step.run(values, scalars), strict=True))
             for value in step.release:
                 del values[value]
         pairs = [(values[target], values[value]) for target, value in self.graph.writes]
         write_back(pairs)
-        return [values[value] for value in self.graph.outputs]
+        return values
+
+
+def _copied(graph: Graph) -> list[Value]:
+    """The constants that a run may write to, or that who calls it may."""
+    constants = [capture.value for capture in graph.captures if capture.constant]
+    if not constants:
+        return []
+    shown = graph.shown() if graph.is_pure() else set(constants)
+    return [value for value in constants if value in shown]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +94,12 @@ class _Step:
     release: list[Value]
 
 
-def _step(node: Node, run_fused: RunFused | None, release: list[Value]) -> _Step:
+def _step(
+    node: Node, run_fused: RunFused | None, release: list[Value], history: bool
+) -> _Step:
     if node.op != FUSED:
-        run = _operator(node.op, [_reader(arg) for arg in node.args])
+        run = _operator(node)
+        run = _with_history(node, run) if history else run
     elif run_fused is None:
         run = _region(node)
     else:
@@ -88,18 +107,56 @@ def _step(node: Node, run_fused: RunFused | None, release: list[Value]) -> _Step
     return _Step(run, node.outputs, release)
 
 
-def _operator(op: str, readers: list[Reader]) -> Callable[[Values, Scalars], Sequence[Tensor]]:
-    call = run_operator if op == VIEW_WRITE or written_params(op) else bridge.call_ready
+def _operator(node: Node) -> Run:
+    op, readers = node.op, [_reader(arg) for arg in node.args]
+    if op in (GET_STATE, SET_STATE, SET_SEED):
+        return lambda values, scalars: bridge.random_state(
+            op, *(read(values, scalars) for read in readers))
+    if node.into:
+        into = node.into
+        return lambda values, scalars: bridge.call_ready(
+            op, [read(values, scalars) for read in readers], [values[value] for value in into])
+    call = run_operator if op == VIEW_WRITE or is_functional(node) else bridge.call_ready
     return lambda values, scalars: call(op, [read(values, scalars) for read in readers])
 
 
-def _region(node: Node) -> Callable[[Values, Scalars], Sequence[Tensor]]:
+def _with_history(node: Node, run: Run) -> Run:
+    """Record what the function recorded: nothing under no_grad(), nothing for detached tensors."""
+    inputs, recorded = node.inputs, set(node.history)
+    detached = [value for i, value in enumerate(inputs)
+                if i not in recorded and value not in node.into]
+    kept = {inputs[i] for i in recorded}
+    if not recorded:
+        return lambda values, scalars: bridge.without_history(run, values, scalars)
+    if not detached:
+        return run
+    if kept.isdisjoint(detached):
+        return lambda values, scalars: run(
+            {**{v: values[v] for v in (*kept, *node.into)},
+             **{v: values[v].detach() for v in detached}}, scalars)
+    # A tensor and the same one detached: give the second a name of its own.
+    twins = {value: value.like() for value in detached}
+    places = iter(range(len(inputs)))
+    args = map_args(node.args, lambda leaf: leaf if not isinstance(leaf, Value) else (
+        twins.get(leaf, leaf) if next(places) not in recorded else leaf))
+    split = _operator(replace(node, args=args))
+    return lambda values, scalars: split(
+        {**values, **{twins[v]: values[v].detach() for v in twins}}, scalars)
+
+
+def _region(node: Node) -> Run:
     assert node.body is not None
-    inner, inputs = Executor(node.body), node.inputs
-    return lambda values, scalars: inner.run([values[value] for value in inputs], (), scalars)
+    body, inputs = node.body, node.inputs
+    inner = Executor(body)
+
+    def run(values: Values, scalars: Scalars) -> list[Tensor]:
+        found = inner.run([values[value] for value in inputs], (), scalars)
+        return [found[value] for value in body.outputs]
+
+    return run
 
 
-def _machine(node: Node, run_fused: RunFused) -> Callable[[Values, Scalars], Sequence[Tensor]]:
+def _machine(node: Node, run_fused: RunFused) -> Run:
     inputs = node.inputs
     return lambda values, scalars: run_fused(node, [values[value] for value in inputs], scalars)
 
@@ -130,7 +187,8 @@ def run_graph(
     graph: Graph, inputs: Sequence[Tensor], captures: Sequence[Tensor], scalars: Scalars
 ) -> list[Tensor]:
     """Run a graph once, by the interpreter alone."""
-    return Executor(graph).run(inputs, captures, scalars)
+    values = Executor(graph).run(inputs, captures, scalars)
+    return [values[value] for value in graph.outputs]
 
 
 def run_operator(op: str, args: Sequence[Any]) -> list[Tensor]:
@@ -172,6 +230,7 @@ def last_uses(graph: Graph) -> list[list[Value]]:
     found: list[list[Value]] = []
     needed = set(graph.results())
     needed.update(target for target, _ in graph.writes)
+    needed.update(grad.leaf for grad in graph.grads)
     for node in reversed(graph.nodes):
         free = dict.fromkeys(v for v in (*node.inputs, *node.outputs) if v not in needed)
         needed.update(free)

@@ -1,8 +1,8 @@
 """The graph: values, and nodes in single-assignment order.
 
-A ``Graph`` holds what a traced function computes, as values only: nothing is written in place
-and nothing aliases. What Python wrote into a tensor that outlives the call stands in ``writes``:
-at the end of a run the new value is copied into that input or captured tensor.
+A ``Graph`` holds the calls that a traced function makes, in order: a value is a tensor, views share
+memory, and a node with ``into`` writes its results into tensors that are there. A graph without
+such nodes is *pure*: only what a node computes matters, and passes may rewrite it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flambeau.jit.dims import Size
+from flambeau.jit.literals import Opaque
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Node:
             parameter that the definition writes to.
         body: the region a ``fused`` node stands for.
         where: ``file:line`` of the call that was recorded.
+        into: the values it writes its results to; nothing where the results are new tensors.
+        history: which of ``inputs`` required grad, where history was recorded.
     """
 
     op: str
@@ -54,11 +57,13 @@ class Node:
     outputs: tuple[Value, ...]
     body: Graph | None = None
     where: str = ""
+    into: tuple[Value, ...] = ()
+    history: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """The values among the arguments, in order."""
-        return tuple(values_in(self.args))
+        """The values among the arguments, in order, then those it writes to."""
+        return (*values_in(self.args), *self.into)
 
 
 @dataclass(eq=False)
@@ -74,8 +79,43 @@ class Capture:
 
     value: Value
     name: str
-    tensor: object = None
+    tensor: Any = None
     constant: bool = False
+
+
+@dataclass(eq=False)
+class Grad:
+    """A gradient that a run leaves behind.
+
+    Args:
+        leaf: the input or captured tensor.
+        value: what its ``grad`` is afterwards; ``None``: it has none.
+        needs: what must be there before: ``"none"``, the ``"same"`` tensor as when recorded, or
+            anything (empty).
+        before: that tensor.
+        tensor: the leaf itself, while recording.
+    """
+
+    leaf: Value
+    value: Value | None
+    needs: str = ""
+    before: Any = None
+    tensor: Any = None
+
+
+@dataclass(eq=False)
+class Read:
+    """Values that Python read from a tensor outside, on which what was recorded may depend.
+
+    Args:
+        tensor: the tensor.
+        copy: what it held.
+        where: the line.
+    """
+
+    tensor: Any
+    copy: Any
+    where: str
 
 
 @dataclass(eq=False)
@@ -90,6 +130,11 @@ class Graph:
         writes: pairs of an input's or capture's value and what is copied into it at the end.
         symbols: the numbers each symbol stood for while the graph was recorded; it may stand
             for anything from the least of them on.
+        requires: for each output whether it required grad.
+        input_requires: the same for each input.
+        grads: the gradients that a run leaves behind.
+        reads: what Python read while it was recorded; not saved.
+        no_history: why a run cannot record history; empty where it can.
     """
 
     inputs: list[Value] = field(default_factory=list)
@@ -98,6 +143,11 @@ class Graph:
     outputs: list[Value] = field(default_factory=list)
     writes: list[tuple[Value, Value]] = field(default_factory=list)
     symbols: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    requires: list[bool] = field(default_factory=list)
+    input_requires: list[bool] = field(default_factory=list)
+    grads: list[Grad] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    no_history: str = ""
 
     def __str__(self) -> str:
         from flambeau.jit.printing import show_graph
@@ -106,7 +156,33 @@ class Graph:
 
     def results(self) -> list[Value]:
         """Everything a run must have computed at its end: outputs and what is written."""
-        return [*self.outputs, *(new for _, new in self.writes)]
+        grads = [grad.value for grad in self.grads if grad.value is not None]
+        return [*self.outputs, *(new for _, new in self.writes), *grads]
+
+    def generators(self) -> list[Any]:
+        """The random generators that nodes name."""
+        found = (arg.value for node in self.nodes for arg in node.args if isinstance(arg, Opaque))
+        return list({id(generator): generator for generator in found}.values())
+
+    def range_of(self, name: str) -> range:
+        """The sizes a symbol may stand for."""
+        return range(min(self.symbols[name]), 2**62)
+
+    def is_pure(self) -> bool:
+        """Whether it only computes: no node writes, and nothing but its outputs is left."""
+        from flambeau.jit.opset import has_effects
+
+        return not self.grads and not any(node.into or has_effects(node) for node in self.nodes)
+
+    def shown(self) -> set[Value]:
+        """What shares memory with an output, by way of views: others may write there."""
+        found = set(self.outputs)
+        from flambeau.jit.opset import is_view
+
+        for node in reversed(self.nodes):
+            if is_view(node.op) and not found.isdisjoint(node.outputs):
+                found.add(node.args[0])
+        return found
 
     def producers(self) -> dict[Value, Node]:
         """The node that assigns each value."""

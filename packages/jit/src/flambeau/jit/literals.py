@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from flambeau.jit.dims import Dim
 
+#: Nodes about a generator: its state as a tensor, a state for it, a seed for it.
+GET_STATE, SET_STATE, SET_SEED = "get_random_state", "set_random_state", "set_random_seed"
+
 
 @dataclass(frozen=True)
 class DType:

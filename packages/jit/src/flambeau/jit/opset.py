@@ -1,17 +1,23 @@
-"""What the representation knows about each operator: the core's table, and two definitions of its
+"""What the representation knows about each operator: the core's table, and definitions of its
 own.
 
 ``view_write`` is what writing into a view means to its base: the base with the elements that the
-view shows replaced. ``fused`` is a region of pointwise nodes run as one loop.
+view shows replaced (in programs of format 1). ``fused`` is a region of pointwise nodes run as one
+loop. The others read and change the state of a random generator.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from flambeau.core.opdefs import OpDef, by_name
 from flambeau.core.opdefs.make import kernel
 from flambeau.jit import bridge
+from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE
+
+if TYPE_CHECKING:
+    from flambeau.jit.ir import Node
 
 FUSED = "fused"
 VIEW_WRITE = "view_write"
@@ -20,6 +26,11 @@ _OWN = (
     kernel(f"{VIEW_WRITE}(Tensor self, Tensor new, Object steps)", out=False, forms=(),
            doc="``self`` with the elements of a view of it replaced."),
     kernel(f"{FUSED}(Tensors inputs)", out=False, forms=(), doc="A region run as one loop."),
+    kernel(f"{GET_STATE}(Generator? generator)", out=False, forms=(), doc="A generator's state."),
+    kernel(f"{SET_STATE}(Generator? generator, Tensor state)", out=False, forms=(),
+           doc="Give a generator a state."),
+    kernel(f"{SET_SEED}(Generator? generator, Int seed)", out=False, forms=(),
+           doc="Seed a generator."),
 )
 
 
@@ -57,6 +68,32 @@ def written_params(key: str) -> tuple[int, ...]:
     return tuple(number for number, param in enumerate(opdef.params) if param.writes)
 
 
+def has_effects(node: Node) -> bool:
+    """Whether a node does more than give new tensors; what format 1 wrote was a new value."""
+    if node.op in (GET_STATE, SET_STATE, SET_SEED):
+        return True
+    return not is_functional(node) and any(
+        node.args[number] is not None for number in written_params(node.op))
+
+
+def is_functional(node: Node) -> bool:
+    """Whether a node of format 1 gives what its operator writes to as further results."""
+    opdef = find_opdef(node.op)
+    return opdef is not None and not opdef.list_output and len(node.outputs) > len(opdef.outputs)
+
+
+def is_view(key: str) -> bool:
+    """Whether a node's result is a view of its first argument."""
+    opdef = find_opdef(key)
+    return opdef is not None and opdef.category == "view"
+
+
 def is_pure(key: str) -> bool:
     """Whether equal arguments give equal results and nothing else happens."""
     return find_opdef(key) is not None and not is_random(key)
+
+
+def is_needed(key: str) -> bool:
+    """Whether a node stays where nothing uses its results: it draws, or may raise on values."""
+    opdef = find_opdef(key)
+    return opdef is None or opdef.random or opdef.raises_on_values

@@ -19,6 +19,9 @@ def show_graph(graph: Graph) -> str:
         lines += [f"    {line}" for line in show_node(node, names)]
     for target, value in graph.writes:
         lines.append(f"    write {names[target]} <- {names[value]}")
+    for grad in graph.grads:
+        left = "None" if grad.value is None else names[grad.value]
+        lines.append(f"    {names[grad.leaf]}.grad = {left}")
     lines.append(f"    return {', '.join(names[value] for value in graph.outputs)}")
     return "\n".join(lines)
 
@@ -41,7 +44,10 @@ def show_type(value: Value) -> str:
 def show_node(node: Node, names: dict[Value, str]) -> list[str]:
     """A node as one line, with its region below it if it has one."""
     left = ", ".join(f"{names.get(v, '%?')}: {show_type(v)}" for v in node.outputs)
-    line = f"{left} = {node.op}({', '.join(_show_args(node, names))})"
+    line = f"{node.op}({', '.join(_show_args(node, names))})"
+    line = f"{left} = {line}" if left else line
+    if node.into:
+        line += f" into {', '.join(names.get(value, '%?') for value in node.into)}"
     if node.body is None:
         return [line]
     return [line + ":", *str(node.body).splitlines()[1:]]

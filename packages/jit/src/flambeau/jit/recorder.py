@@ -3,24 +3,57 @@
 Every operator call arrives here below autograd. Results are made from what ``infer`` says, on
 memory that is not filled; views are made for real, since they touch no data. So recording has no
 side effects: no generator moves, no statistics are updated.
+
+A node writes where Python wrote, and what shares memory when recorded shares it in every run: the
+graph holds no model of aliases. What the recorder has to know is only which value a tensor is. It
+asks where the tensor lies and how it is laid out, never which object it is: ``detach()``, saved
+tensors and the like are other objects over the same elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.core.opdefs import OpDef
 from flambeau.jit import bridge
-from flambeau.jit.aliasing import Cell, Handle, Step
 from flambeau.jit.errors import TraceError
+from flambeau.jit.events import Events
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
-from flambeau.jit.literals import DType, Opaque
+from flambeau.jit.literals import Opaque
 from flambeau.jit.locations import caller
-from flambeau.jit.memory import Memory
-from flambeau.jit.opset import VIEW_WRITE, find_opdef, written_params
+from flambeau.jit.opset import find_opdef, written_params
 
 Tensor = Any
+Geometry = tuple[int, tuple[int, ...], tuple[int, ...], str]
+
+
+@dataclass(eq=False)
+class Memory:
+    """One piece of memory.
+
+    Args:
+        root: a tensor over it that no one else holds, so that nothing else is allocated there.
+        value: what the root is.
+        where: the line that made it; empty when it was there before.
+        is_input: whether it is another one in each run.
+        is_written: whether a write was recorded, so that what lies there is not what will.
+        values: the tensors met over it, by their layout.
+    """
+
+    root: Tensor
+    value: Value
+    where: str = ""
+    is_input: bool = False
+    is_written: bool = False
+    values: dict[Geometry, Value] = field(default_factory=dict)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether anyone but this recording has a tensor over the memory."""
+        return bridge.storage_refcount(self.root) > 1
 
 
 class Recorder:
@@ -35,19 +68,22 @@ class Recorder:
         self.names = names or {}
         self.compute = compute
         self.graph = Graph()
-        self.memory = Memory()
+        self.memories: dict[int, Memory] = {}
+        self.born: dict[int, weakref.ref[Tensor]] = {}
         self.saved: list[tuple[Tensor, Tensor]] = []
+        self.live: set[Value] = set()
+        self.events = Events(self)
         self.busy = False
 
     # ---- what the core and ``trace`` call ----
 
     def add_input(self, tensor: Tensor) -> None:
         """Declare a tensor as the next input."""
-        self.busy = True
         value = bridge.value_of(tensor)
         self.graph.inputs.append(value)
-        self.memory.add_cell(tensor, value, origin=value)
-        self.busy = False
+        self.graph.input_requires.append(tensor.requires_grad)
+        self.events.note_leaf(tensor)
+        self.add_memory(tensor, value).is_input = True
 
     def call(self, op: object, args: Sequence[Any], outs: Sequence[Tensor] | None) -> list[Tensor]:
         """What the core calls instead of an operator."""
@@ -63,29 +99,29 @@ class Recorder:
     def finish(self, outputs: Sequence[Tensor]) -> Graph:
         """The graph, once Python has returned."""
         self.busy = True
-        self.graph.outputs = [self.value_of(tensor) for tensor in outputs]
-        self.graph.writes = self.writes()
+        met: list[Tensor] = []
+        for tensor in outputs:
+            value = self.value_of(tensor)
+            # What is another tensor over the same elements stays another one.
+            if not any(tensor is other for other in met) and (
+                    value in self.graph.outputs or self.is_another(tensor, value)):
+                value = self.emit("alias", (value,), [value])[0]
+            if tensor.is_inference() and not bridge.is_inference_mode():
+                self.events.refuse("returns a tensor made in inference mode, which a program does "
+                                   "not make: clone() it, or trace under inference_mode()")
+            met.append(tensor)
+            self.graph.outputs.append(value)
+            self.graph.requires.append(tensor.requires_grad)
+            self.check_history(tensor, value)
+        self.events.finish()
         return self.graph
-
-    def writes(self) -> list[tuple[Value, Value]]:
-        """Inputs and captures that were written, and what they hold now."""
-        cells = [cell for cell in self.memory.cells if cell.origin and cell.version]
-        return [(cell.origin, cell.value) for cell in cells]  # type: ignore[misc]
-
-    def knows(self, tensor: Tensor) -> bool:
-        """Whether a tensor depends on the inputs or on what is recorded."""
-        self.busy = True
-        cell = self.memory.cell_at(tensor)
-        self.busy = False
-        if cell is None or cell.value is None:
-            return False
-        return cell.origin is None or cell.version > 0 or cell.origin in self.graph.inputs
 
     def restore(self) -> None:
         """Undo what running the operators wrote into captured tensors."""
         for target, old in self.saved:
             bridge.copy_into(target, old)
         self.saved.clear()
+        self.events.restore()
 
     # ---- nodes ----
 
@@ -107,14 +143,14 @@ class Recorder:
         return self.node(opdef, args, outs)
 
     def view(self, key: str, args: Sequence[Any]) -> Tensor:
-        """A view: made for real, and remembered as a step from the same root."""
-        source = self.handle(args[0])
-        before = self.refresh(source)
+        """A view, made for real."""
+        source = self.value_of(args[0])
+        memory = self.memories[bridge.memory_address(args[0])]
         result = bridge.call_below(key, args)[0]
-        step = Step(key, tuple(self.argument(arg) for arg in args[1:]), bridge.value_of(result))
-        value = self.emit(key, (before, *step.args), [step.type])[0]
-        handle = Handle(source.cell, (*source.steps, step), value, source.cell.version)
-        self.memory.add(result, handle)
+        values = tuple(self.argument(arg) for arg in args[1:])
+        history = self.history(args)
+        value = self.emit(key, (source, *values), [bridge.value_of(result)], (), history)[0]
+        self.add_view(memory, result, value)
         return result
 
     def node(
@@ -122,39 +158,84 @@ class Recorder:
     ) -> list[Tensor]:
         """Any other operator: its results are new tensors, or are written to targets."""
         specs = bridge.infer_specs(opdef.key, args)
+        if outs is not None:
+            return self.write(opdef, args, outs)
         written = [args[i] for i in written_params(opdef.key) if args[i] is not None]
-        types = [spec.value for spec in specs] + [bridge.value_of(tensor) for tensor in written]
-        resized = bridge.check_write(opdef.key, args, outs) if outs is not None else []
-        for tensor in (*(outs or ()), *written):
-            self.refuse_shared(tensor)
-        values = self.emit(opdef.key, self.arguments(opdef, args), types)
+        arguments = tuple(self.argument(arg) for arg in args)
+        types = [spec.value for spec in specs]
+        values = self.emit(opdef.key, arguments, types, (), self.history(args))
+        self.note_writes(written)
         if self.compute:
-            self.save([*(outs or ()), *written])
-            results = bridge.call_below(opdef.key, args, outs)
+            results = bridge.call_below(opdef.key, args)
         else:
-            results = list(outs) if outs is not None else [spec.allocate() for spec in specs]
-        for number, (tensor, value) in enumerate(zip(results, values, strict=False)):
-            if outs is None or resized[number]:
-                self.memory.add_cell(tensor, value, where=caller())
-                continue
-            self.write(tensor, value)
-            if not self.compute:
+            results = [spec.allocate() for spec in specs]
+            for tensor in written:
                 bridge.count_write(tensor)
-        for tensor, value in zip(written, values[len(specs) :], strict=True):
-            self.write(tensor, value)
+        for tensor, value in zip(results, values, strict=True):
+            self.add_memory(tensor, value, where=caller())
         return results
 
-    def emit(self, key: str, args: tuple[Arg, ...], types: Sequence[Value]) -> tuple[Value, ...]:
+    def write(
+        self, opdef: OpDef, args: Sequence[Any], outs: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """An operator that writes its results into tensors that are there."""
+        arguments = tuple(self.argument(arg) for arg in args)
+        targets = tuple(self.value_of(tensor) for tensor in outs)
+        resized = bridge.check_write(opdef.key, args, outs)
+        for tensor, is_resized in zip(outs, resized, strict=True):
+            if not is_resized:
+                self.note_writes([tensor])
+            elif not self.is_born(tensor):
+                self.events.refuse("resizes a tensor from outside for out=; give it the shape of "
+                                   "the result before")
+        types = [bridge.value_of(tensor) for tensor in outs]
+        values = self.emit(opdef.key, arguments, types, targets, self.history((*args, *outs)))
+        if self.compute:
+            bridge.call_below(opdef.key, args, outs)
+        for tensor, value in zip(outs, values, strict=True):
+            if not self.compute:
+                bridge.count_write(tensor)
+            memory = self.memories.get(bridge.memory_address(tensor))
+            if memory is None:      # it was given larger memory
+                self.add_memory(tensor, value, where=caller())
+            else:
+                memory.values[geometry(tensor)] = value
+                self.note_object(tensor)
+        return list(outs)
+
+    def emit(self, key: str, args: tuple[Arg, ...], types: Sequence[Value],
+             into: tuple[Value, ...] = (), history: tuple[int, ...] = ()) -> tuple[Value, ...]:
         """Append a node."""
         outputs = tuple(value.like() for value in types)
-        self.graph.nodes.append(Node(key, args, outputs, where=caller()))
+        node = Node(key, args, outputs, where=caller(), into=into, history=history)
+        self.graph.nodes.append(node)
+        if history:
+            self.live.update(outputs)
         return outputs
 
-    def arguments(self, opdef: OpDef, args: Sequence[Any]) -> tuple[Arg, ...]:
-        """The arguments as they stand in a node."""
-        return tuple(self.argument(arg) for arg in args)
+    # ---- history: a run that records it must record what the function did ----
+
+    def history(self, tensors: Sequence[Any]) -> tuple[int, ...]:
+        """Which of a call's tensors require grad, where history is recorded."""
+        if not bridge.is_grad_enabled():
+            return ()
+        flat = list(tensors_in(tensors))
+        found = tuple(i for i, tensor in enumerate(flat) if tensor.requires_grad)
+        for i in found:
+            self.check_history(flat[i], self.value_of(flat[i]))
+        return found
+
+    def check_history(self, tensor: Tensor, value: Value) -> None:
+        """Note where a tensor has a history that did not come from operators."""
+        if tensor.requires_grad and value not in self.live and self.is_born(tensor):
+            why = "requires_grad is set here on a tensor that the function made" \
+                if tensor.is_leaf else "the gradient of a tensor is computed by Python " \
+                "(autograd.Function, a hook)"
+            self.graph.no_history = self.graph.no_history or (
+                f"{caller()}: {why}, which a program does not hold")
 
     def argument(self, arg: Any) -> Arg:
+        """An argument as it stands in a node."""
         if bridge.is_tensor(arg):
             return self.value_of(arg)
         if isinstance(arg, list | tuple):
@@ -167,78 +248,99 @@ class Recorder:
 
     # ---- memory ----
 
+    def memory_of(self, tensor: Tensor) -> Memory | None:
+        """The memory that a tensor lies in, if it was met."""
+        before, self.busy = self.busy, True
+        try:
+            return self.memories.get(bridge.memory_address(tensor))
+        finally:
+            self.busy = before
+
     def value_of(self, tensor: Tensor) -> Value:
-        """What a tensor holds now."""
-        return self.refresh(self.handle(tensor))
-
-    def handle(self, tensor: Tensor) -> Handle:
-        """What is known of a tensor; one never met before is captured."""
-        found = self.memory.find(tensor)
-        if found is not None:
-            return found
-        cell = self.memory.cell_at(tensor)
-        if cell is None:
-            return self.memory.add_cell(tensor, None)
-        if cell.origin is None and cell.value is not None:
+        """What a tensor is; one from outside that was never met is captured."""
+        memory = self.memory_of(tensor)
+        if memory is None:
+            return self.capture(tensor)
+        value = memory.values.get(geometry(tensor))
+        if value is not None:
+            return value
+        if not memory.where and not memory.is_input and not self.is_born(tensor):
+            return self.capture(tensor, memory)
+        if bridge.dtype_name(tensor.dtype) != memory.value.dtype:
             raise TraceError(
-                f"{caller()}: a view of a tensor computed here was made in a way that is not "
-                "recorded; use view(), transpose(), indexing or another view operator"
+                f"{caller()}: a view of another dtype was made in a way that is not recorded; use "
+                "view(dtype) or view_as_real()"
             )
-        cell.shared = True
-        found = self.memory.add_cell(tensor, None)
-        found.cell.shared = True
-        return found
+        place = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
+        value = self.emit("as_strided", (memory.value, *place), [bridge.value_of(tensor)])[0]
+        self.add_view(memory, tensor, value)
+        return value
 
-    def refresh(self, handle: Handle) -> Value:
-        """A handle's value, derived again if its memory was captured or written since."""
-        cell = handle.cell
-        if cell.value is None:
-            self.capture(cell)
-        if handle.value is None or handle.version != cell.version:
-            value = cell.value
-            for step in handle.steps:
-                value = self.emit(step.op, (value, *step.args), [step.type])[0]
-            handle.value, handle.version = value, cell.version
-        assert handle.value is not None
-        return handle.value
-
-    def capture(self, cell: Cell) -> None:
-        """Take in memory from outside."""
-        cell.value = cell.origin = bridge.value_of(cell.root)
-        owner = cell.owner()
-        tensor = cell.root if owner is None else owner
+    def capture(
+        self, tensor: Tensor, memory: Memory | None = None, constant: bool = False
+    ) -> Value:
+        """Take in a tensor from outside, over memory that may be known."""
+        value = bridge.value_of(tensor)
+        if not bridge.is_private(tensor):
+            self.events.watch(tensor)
         name = self.names.get(id(tensor)) or f"captured{len(self.graph.captures)}"
-        self.graph.captures.append(Capture(cell.value, name, tensor))
-
-    def refuse_shared(self, target: Tensor) -> None:
-        """Refuse writing where not everything that looks at the memory is known."""
-        if self.handle(target).cell.shared:
-            raise TraceError(
-                f"{caller()}: writes into a tensor that shares memory with another captured one; "
-                "make the view inside what is traced, or pass both as inputs"
-            )
-
-    def write(self, target: Tensor, value: Value) -> None:
-        """Replace what a tensor holds; all that share its memory will see it."""
-        handle = self.handle(target)
-        cell = handle.cell
-        wanted = bridge.value_of(target)
-        if value.dtype != wanted.dtype:
-            value = self.emit("cast", (value, DType(wanted.dtype)), [wanted])[0]
-        if cell.value is None:
-            self.capture(cell)
-        assert cell.value is not None
-        if handle.steps:
-            steps = tuple(step.literal for step in handle.steps)
-            cell.value = self.emit(VIEW_WRITE, (cell.value, value, steps), [cell.value])[0]
+        self.graph.captures.append(Capture(value, name, tensor, constant))
+        if memory is None:
+            self.add_memory(tensor, value)
         else:
-            cell.value = value
-        cell.version += 1
-        handle.value, handle.version = value, cell.version
+            memory.values[geometry(tensor)] = value
+        self.events.note_leaf(tensor, value)
+        return value
 
-    def save(self, targets: Sequence[Tensor]) -> None:
-        """Remember what captured tensors held before they are written for the first time."""
+    def add_memory(self, tensor: Tensor, value: Value, where: str = "") -> Memory:
+        """Memory that is met for the first time."""
+        before, self.busy = self.busy, True
+        memory = Memory(tensor.detach(), value, where)
+        self.memories[bridge.memory_address(tensor)] = memory
+        memory.values[geometry(tensor)] = value
+        if where:
+            self.note_object(tensor)
+        self.busy = before
+        return memory
+
+    def add_view(self, memory: Memory, tensor: Tensor, value: Value) -> None:
+        memory.values[geometry(tensor)] = value
+        self.note_object(tensor)
+
+    def note_object(self, tensor: Tensor) -> None:
+        """Remember that a tensor was made while recording."""
+        self.born[id(tensor)] = weakref.ref(tensor)
+
+    def is_born(self, tensor: Tensor) -> bool:
+        """Whether a tensor was made while recording."""
+        entry = self.born.get(id(tensor))
+        return entry is not None and entry() is tensor
+
+    def is_another(self, tensor: Tensor, value: Value) -> bool:
+        """Whether a tensor is not the input or captured one that a value stands for."""
+        captured = next((c.tensor for c in self.graph.captures if c.value is value), tensor)
+        return captured is not tensor or value in self.graph.inputs and self.is_born(tensor)
+
+    def note_writes(self, targets: Sequence[Tensor]) -> None:
+        """Remember what is written; where operators run, what was there before."""
         for target in targets:
-            cell = self.handle(target).cell
-            if cell.origin is not None and not cell.version:
-                self.saved.append((cell.root, bridge.call_below("clone", [cell.root])[0]))
+            self.value_of(target)
+            memory = self.memories[bridge.memory_address(target)]
+            if self.compute and not memory.where and not memory.is_written:
+                self.saved.append((memory.root, bridge.call_below("clone", [memory.root])[0]))
+            memory.is_written = True
+
+
+def tensors_in(args: Sequence[Any]) -> Iterator[Tensor]:
+    """The tensors among arguments, also those in lists."""
+    for arg in args:
+        if bridge.is_tensor(arg):
+            yield arg
+        elif isinstance(arg, list | tuple):
+            yield from tensors_in(arg)
+
+
+def geometry(tensor: Tensor) -> Geometry:
+    """Offset and layout within the memory."""
+    dtype = bridge.dtype_name(tensor.dtype)
+    return tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()), dtype

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.aliasing import Cell
 from flambeau.jit.dims import symbol
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Graph
-from flambeau.jit.locations import caller
-from flambeau.jit.passes import run_passes
-from flambeau.jit.program import Program
-from flambeau.jit.recorder import Recorder
+from flambeau.jit.passes import optimized
+from flambeau.jit.program import Program, pack, unpack
+from flambeau.jit.recorder import Memory, Recorder
 from flambeau.jit.sizes import Marks, choose_sizes, mark_sizes, resize
-from flambeau.jit.tree import Spec, flatten, unflatten
+from flambeau.jit.tree import Spec, flatten, text_of, unflatten
 from flambeau.jit.unify import unify
 from flambeau.jit.verify import verify
 
@@ -26,11 +25,13 @@ Dynamic = bool | Mapping[int, Mapping[int, str]]
 
 def trace(
     fn: Callable[..., Any],
-    example_inputs: Any,
+    example_inputs: Any = (),
     *,
+    example_kwarg_inputs: Mapping[str, Any] | None = None,
     dynamic: Dynamic = True,
     check: bool = False,
     allow_reads: bool = False,
+    retrace: bool = False,
 ) -> Program:
     """Record what a function computes, as a program that runs without it.
 
@@ -68,9 +69,9 @@ def trace(
         tensor([6., 6.])
     """
     several = isinstance(example_inputs, list | tuple)
-    arguments = list(example_inputs) if several else [example_inputs]
+    args = list(example_inputs) if several else [example_inputs]
     examples: list[Tensor] = []
-    takes = flatten(arguments, examples)
+    takes = flatten(pack(args, dict(example_kwarg_inputs or {})), examples)
     marks, base = mark_sizes(examples, dynamic)
     if allow_reads and base:
         raise TraceError(
@@ -79,10 +80,17 @@ def trace(
         )
     session = _Session(fn, takes, examples, marks, allow_reads)
     graph, gives = session.graph(choose_sizes(base), base)
-    program = Program(run_passes(graph), takes, gives)
-    if check:
-        verify(fn, program, examples, marks, base)
+    training = getattr(fn, "training", None)
+    again = partial(_trace_again, fn, dynamic=dynamic, check=check) if retrace else None
+    program = Program(optimized(graph), takes, gives, training, again)
+    verify(fn, program, examples, marks, base, thorough=check)
     return program
+
+
+def _trace_again(fn: Callable[..., Any], *args: Any, dynamic: Dynamic, check: bool,
+                 **kwargs: Any) -> Program:
+    """A program for arguments that the first one refuses."""
+    return trace(fn, args, example_kwarg_inputs=kwargs, dynamic=dynamic, check=check)
 
 
 class _Session:
@@ -100,10 +108,28 @@ class _Session:
         self.names = tensor_names(fn)
 
     def graph(self, samples: list[dict[str, int]], base: dict[str, int]) -> tuple[Graph, Spec]:
-        """The graph for all sizes; the least are tried too, and left out if they differ."""
-        recordings = [self.record(sizes) for sizes in samples]
+        """The graph for all sizes; the least are tried too, and left out if they differ.
+
+        Gradients that are there before may not matter: then the function does the same whether
+        there are some or none. What it does must be the same twice in any case.
+        """
+        graph, gives = self.record(samples[0])
+        leaves = [grad.tensor for grad in graph.grads if grad.leaf not in graph.inputs]
+        if leaves:
+            try:
+                return self.joined([(graph, gives)], samples, base, leaves)
+            except TraceError:
+                pass
+        return self.joined([(graph, gives)], samples, base, ())
+
+    def joined(
+        self, recordings: list[tuple[Graph, Spec]], samples: list[dict[str, int]],
+        base: dict[str, int], leaves: Sequence[Tensor],
+    ) -> tuple[Graph, Spec]:
+        samples = samples if len(samples) > 1 else samples * 2
+        recordings = recordings + [self.record(sizes, leaves) for sizes in samples[1:]]
         gives = recordings[0][1]
-        if any(other != gives for _, other in recordings):
+        if any(text_of(other) != text_of(gives) for _, other in recordings):
             raise TraceError(
                 f"{_location(self.fn)}: the result is not built the same, or holds other numbers, "
                 f"for the sizes {samples}: return tensors, and numbers that do not depend on sizes"
@@ -138,73 +164,64 @@ class _Session:
             assert all(value.shape[d] == symbol(name) for d, name in dims.items())
         return graph
 
-    def record(self, sizes: Mapping[str, int]) -> tuple[Graph, Spec]:
+    def record(
+        self, sizes: Mapping[str, int], free_grads: Sequence[Tensor] = ()
+    ) -> tuple[Graph, Spec]:
         """One recording."""
         recorder = Recorder(names=self.names, compute=self.compute)
         inputs = [
-            bridge.clone(example.detach()) if self.compute else resize(example, dims, sizes)
+            self.copy(example) if self.compute else resize(example, dims, sizes)
             for example, dims in zip(self.examples, self.marks, strict=True)
         ]
-        for tensor in inputs:
-            recorder.add_input(tensor)
         outputs: list[Tensor] = []
-        arguments = unflatten(self.takes, inputs)
-        on_read = _permit if self.compute else _Refuse(recorder)
+        packed = unflatten(self.takes, inputs)
+        events = recorder.events
         try:
-            with bridge.interpose(recorder.call, on_read):
-                gives = self.result(arguments, outputs)
+            for tensor in inputs:
+                recorder.add_input(tensor)
+            if free_grads:
+                events.exchange_grads(free_grads)
+            with bridge.interpose(recorder.call, events.on_read, events.on_change):
+                gives = self.result(packed, outputs)
                 graph = recorder.finish(outputs)
         finally:
+            recorder.busy = True
             recorder.restore()
-        cells = [cell for cell in recorder.memory.cells if cell.where]
-        del outputs, inputs, arguments, on_read
-        _refuse_escapes(cells)
-        recorder.memory.clear()
+        memories = [memory for memory in recorder.memories.values() if memory.where]
+        del outputs, inputs, packed, events
+        recorder.events.leaves.clear()
+        _refuse_escapes(memories)
         return graph, gives
 
-    def result(self, arguments: list[Any], outputs: list[Tensor]) -> Spec:
-        result = self.fn(*arguments)
+    def copy(self, example: Tensor) -> Tensor:
+        copy = bridge.clone(example.detach())
+        if example.requires_grad:
+            copy.requires_grad = True
+        return copy
+
+    def result(self, packed: Any, outputs: list[Tensor]) -> Spec:
+        args, kwargs = unpack(packed)
+        result = self.fn(*args, **kwargs)
         try:
             return flatten(result, outputs)
         except TypeError as error:
             raise TraceError(f"{_location(self.fn)}: {error}") from None
 
 
-class _Refuse:
-    """Called when Python reads values while recording."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def __call__(self, tensor: Tensor, what: str) -> None:
-        if self.recorder.busy or not self.recorder.knows(tensor):
-            return
-        raise TraceError(f"{caller()}: {what} reads a value, but a trace has shapes only. {ADVICE}")
-
-
-ADVICE = (
-    "Write where(condition, a, b) instead of `if`, keep the number as a tensor instead of item(), "
-    "or read it outside what is traced; allow_reads=True keeps what the example gives"
-)
-
-
-def _permit(tensor: Tensor, what: str) -> None:
-    """Reading is allowed."""
-
-
-def _refuse_escapes(cells: list[Cell]) -> None:
-    """Raise when Python kept a tensor that was never computed."""
-    if not any(cell.is_held for cell in cells):
+def _refuse_escapes(memories: list[Memory]) -> None:
+    """Raise when Python kept a tensor that was never computed, after making it NaN."""
+    if not any(memory.is_held for memory in memories):
         return
     gc.collect()
-    for cell in cells:
-        if cell.is_held:
-            raise TraceError(
-                f"{cell.where}: the tensor made here is still held after the call, in an "
-                "attribute, a list or a gradient, but it was never computed: return it "
-                "instead, or use "
-                "flambeau.compile, which computes what Python keeps"
-            )
+    held = [memory for memory in memories if memory.is_held]
+    for memory in held:
+        bridge.poison(memory.root)
+    for memory in held:
+        raise TraceError(
+            f"{memory.where}: the tensor made here is still held after the call, in an "
+            "attribute, a list or a gradient, but it was never computed: return it "
+            "instead, or use flambeau.compile, which computes what Python keeps"
+        )
 
 
 def tensor_names(fn: Callable[..., Any]) -> dict[int, str]:

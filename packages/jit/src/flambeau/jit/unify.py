@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, Size
 from flambeau.jit.errors import TraceError
-from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
+from flambeau.jit.ir import Arg, Capture, Grad, Graph, Node, Value
 from flambeau.jit.literals import show
 from flambeau.jit.opset import find_opdef
 
@@ -129,13 +129,18 @@ class _Unifier:
         inputs = [self.value(c, "an input") for c in self.columns("inputs")]
         captures = [self.capture(c) for c in self.columns("captures")]
         nodes = [self.node(column) for column in self.columns("nodes")]
-        self.same_count("outputs", "writes")
+        self.same_count("outputs")
+        grads = [self.grad(column) for column in self.columns("grads")]
         return Graph(
             inputs=inputs,
             captures=captures,
             nodes=nodes,
             outputs=[self.new[0][value] for value in first.outputs],
-            writes=[(self.new[0][a], self.new[0][b]) for a, b in first.writes],
+            requires=first.requires,
+            input_requires=first.input_requires,
+            grads=grads,
+            reads=first.reads,
+            no_history=first.no_history,
             symbols={name: tuple(s[name] for s in self.sizes) for name in self.sizes[0]},
         )
 
@@ -173,7 +178,7 @@ class _Unifier:
     def capture(self, column: Sequence[Capture]) -> Capture:
         first = column[0]
         value = self.value([c.value for c in column], f"the captured tensor {first.name!r}")
-        if all(c.tensor is first.tensor for c in column):
+        if not first.constant and len({bridge.place(c.tensor) for c in column}) == 1:
             return replace(first, value=value)
         where = self.first_use(first)
         if any(isinstance(size, Dim) for size in value.shape) or not all(
@@ -186,13 +191,25 @@ class _Unifier:
             )
         return replace(first, value=value, constant=True)
 
+    def grad(self, column: Sequence[Grad]) -> Grad:
+        """What is left in a leaf; what has to be there before, unless it never matters."""
+        leaves = {new[grad.leaf] for grad, new in zip(column, self.new, strict=True)}
+        values = {None if grad.value is None else new[grad.value]
+                  for grad, new in zip(column, self.new, strict=True)}
+        if len(leaves) > 1 or len(values) > 1:
+            self.fail("", "the gradients that are left are not the same for all recordings")
+        needs = {grad.needs for grad in column}
+        return Grad(leaves.pop(), values.pop(), needs.pop() if len(needs) == 1 else "",
+                    column[0].before)
+
     def first_use(self, capture: Capture) -> str:
         users = (n.where for n in self.graphs[0].nodes if capture.value in n.inputs)
         return next(users, "")
 
     def node(self, column: Sequence[Node]) -> Node:
         first = column[0]
-        other = next((n for n in column if n.op != first.op), None)
+        other = next((n for n in column if n.op != first.op or len(n.into) != len(first.into)),
+                     None)
         if other is not None:
             self.fail(
                 first.where,
@@ -206,7 +223,9 @@ class _Unifier:
             self.value(values, f"a result of {first.op}()", first.where)
             for values in zip(*(n.outputs for n in column), strict=True)
         )
-        return replace(first, args=args, outputs=outputs)
+        into = tuple(self.argument(values, first, 0)
+                     for values in zip(*(n.into for n in column), strict=True))
+        return replace(first, args=args, outputs=outputs, into=into)
 
     def argument(self, column: Sequence[Any], node: Node, number: int) -> Arg:
         first = column[0]

@@ -6,13 +6,21 @@ cdef inline fl_tensor *pointer(object tensor) except NULL:
     return <fl_tensor *><PyObject *>tensor
 
 
+cdef object about_to_change = _core.about_to_change
+cdef dict change_hooks = _core.change_hooks
+
+
 def get_grad(tensor):
     """``Tensor.grad``: the gradient accumulated here, or None."""
     cdef fl_tensor *t = pointer(tensor)
     cdef NodeExtras extras
     if is_leaf_record(t.autograd):
+        if change_hooks:
+            about_to_change(tensor, "grad_read", (<AccumulateGrad>t.autograd).grad)
         return (<AccumulateGrad>t.autograd).grad
     if not is_node(t.autograd):
+        if change_hooks:
+            about_to_change(tensor, "grad_read", None)
         return None
     extras = (<Node>t.autograd).extras
     if extras is not None and extras.kept_grads is not None \
@@ -36,6 +44,7 @@ def set_grad(tensor, grad):
     cdef fl_tensor *t = pointer(tensor)
     if grad is not None:
         check_grad(t, grad)
+    about_to_change(tensor, "grad", grad)
     if is_node(t.autograd):
         retain(t)
         extras_of(<Node>t.autograd).kept_grads[t.output_nr] = grad
@@ -106,6 +115,8 @@ def set_requires_grad(tensor, value):
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()")
         return
+    if requires_grad(t) != value:
+        about_to_change(tensor, "requires_grad", value)
     if not value:
         t.flags &= ~<uint32_t>FL_REQUIRES_GRAD
         return
@@ -190,6 +201,7 @@ def register_hook(tensor, hook):
     if not requires_grad(t):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient: "
                            "call requires_grad_() on it first")
+    about_to_change(tensor, "hook", hook)
     if is_linked_view(t):
         refresh_view(t)
     if not is_node(t.autograd):
@@ -248,6 +260,8 @@ def detach_(tensor):
     """Cut the tensor from its history in place, and return it."""
     cdef fl_tensor *t = pointer(tensor)
     _core.refuse_captured(tensor, "detach_")
+    if requires_grad(pointer(tensor)):
+        about_to_change(tensor, "requires_grad", False)
     if t.flags & FL_VIEW and FL.base(t) is not NULL:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: y = y.detach()")
     t.flags &= ~<uint32_t>FL_REQUIRES_GRAD

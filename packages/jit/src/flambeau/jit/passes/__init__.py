@@ -1,5 +1,7 @@
-"""The passes, in the order they run. Each takes a graph and gives a valid one.
+"""The passes, in the order they run. Each takes a graph and gives a valid one;
+all but the first take pure ones.
 
+``writes``            what is written into new memory becomes a new tensor
 ``constants``         what depends on nothing is computed now
 ``algebra``           what changes no bit is taken out
 ``common``            equal computations become one
@@ -18,10 +20,20 @@ from flambeau.jit.passes.common import common
 from flambeau.jit.passes.constants import constants
 from flambeau.jit.passes.dead_code import dead_code
 from flambeau.jit.passes.fusion import fusion
+from flambeau.jit.passes.writes import writes
 
 Pass = Callable[[Graph], Graph]
 
 PASSES: tuple[Pass, ...] = (constants, algebra, common, dead_code, fusion)
+
+
+def optimized(graph: Graph) -> Graph:
+    """A recorded graph after all passes; one that writes to what others see stays as it is."""
+    graph = writes(graph)
+    if graph.is_pure():
+        return run_passes(graph)
+    check(graph)
+    return graph
 
 
 def run_passes(
@@ -51,4 +63,7 @@ def run_passes(
     return graph
 
 
-__all__ = ["PASSES", "Pass", "algebra", "common", "constants", "dead_code", "fusion", "run_passes"]
+__all__ = [
+    "PASSES", "Pass", "algebra", "common", "constants", "dead_code", "fusion", "optimized",
+    "run_passes", "writes",
+]

@@ -16,7 +16,7 @@ def algebra(graph: Graph) -> Graph:
     Only what holds bit for bit for every input, NaN and both zeros included, has a rule. Results
     keep the node they had, so that a result never becomes one of the inputs.
     """
-    producers = graph.producers()
+    producers, shown = graph.producers(), graph.shown()
     new: dict[Value, Value] = {}
     nodes = []
     for node in graph.nodes:
@@ -25,7 +25,7 @@ def algebra(graph: Graph) -> Graph:
         producers.update(dict.fromkeys(node.outputs, node))
         rule = RULES.get(node.op)
         same = rule(node, producers) if rule is not None else None
-        if same is not None:
+        if same is not None and node.outputs[0] not in shown:
             new[node.outputs[0]] = same
     return replace(graph, nodes=nodes)
 

@@ -11,16 +11,18 @@ from flambeau.jit.opset import is_pure
 def common(graph: Graph) -> Graph:
     """Let users of a node use an earlier one with the same operator and arguments.
 
-    Nodes that draw random numbers are never equal. Results keep the node they had, so that two
-    results never become one tensor; what nothing uses any more is dropped by ``dead_code``.
+    Nodes that draw random numbers are never equal. Results, and what they are views of,
+    keep the node they had, so that two results never become one tensor; what nothing uses any
+    more is dropped by ``dead_code``.
     """
+    shown = graph.shown()
     seen: dict[object, Node] = {}
     new: dict[Value, Value] = {}
     nodes = []
     for node in graph.nodes:
         node = replace(node, args=rename(node.args, new))
         nodes.append(node)
-        if is_pure(node.op) and node.body is None:
+        if is_pure(node.op) and node.body is None and shown.isdisjoint(node.outputs):
             first = seen.setdefault((node.op, _key(node.args)), node)
             new.update(zip(node.outputs, first.outputs, strict=True))
     return replace(graph, nodes=nodes)

@@ -9,7 +9,7 @@ from flambeau.jit.dims import Dim
 from flambeau.jit.interpreter import run_operator
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value, map_args, rename
 from flambeau.jit.literals import Opaque, Slot
-from flambeau.jit.opset import FUSED, VIEW_WRITE, is_pure
+from flambeau.jit.opset import FUSED, VIEW_WRITE, is_needed, is_pure
 
 #: Larger results are computed at each run: they would swell memory and saved files.
 LIMIT = 1 << 16
@@ -26,6 +26,7 @@ def constants(graph: Graph) -> Graph:
     """
     tensors = {c.value: c.tensor for c in graph.captures if c.constant}
     captures = list(graph.captures)
+    shown = graph.shown()
     new: dict[Value, Value] = {}
     nodes = []
     for node in graph.nodes:
@@ -39,6 +40,8 @@ def constants(graph: Graph) -> Graph:
         if node.op in _UNFILLED:
             continue
         for value, tensor in zip(node.outputs, results, strict=True):
+            if value in shown:
+                continue
             new[value] = value.like()
             tensors[new[value]] = tensor
             name = f"constant{len(captures)}"
@@ -53,7 +56,7 @@ def _tensor(tensors: dict[Value, object], leaf: object) -> object:
 def _is_constant(node: Node, tensors: dict[Value, object]) -> bool:
     if node.op in (FUSED, VIEW_WRITE) or not is_pure(node.op):
         return False
-    if any(not _is_small(value) for value in node.outputs):
+    if any(not _is_small(value) for value in node.outputs) or is_needed(node.op):
         return False
     return all(_is_known(leaf, tensors) for leaf in _leaves(node.args))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flambeau.jit.ir import Graph
-from flambeau.jit.opset import is_random
+from flambeau.jit.opset import is_needed
 
 
 def dead_code(graph: Graph) -> Graph:
-    """Keep what outputs and writes need, and every node that draws random numbers.
+    """Keep what outputs and writes need, and every node that draws random numbers or may raise.
 
     A random node stays even when unused: it moves the generator on, so dropping it would change
     what the later ones draw.
@@ -17,7 +17,7 @@ def dead_code(graph: Graph) -> Graph:
     needed = set(graph.results())
     kept = []
     for node in reversed(graph.nodes):
-        if needed.isdisjoint(node.outputs) and not is_random(node.op):
+        if needed.isdisjoint(node.outputs) and not is_needed(node.op):
             continue
         needed.update(node.inputs)
         kept.append(node)

@@ -137,7 +137,7 @@ def _fuse(graph: Graph, nodes: list[Node], wanted: set[Value]) -> Node:
     made = [value for node in nodes for value in node.outputs]
     inside = set(made)
     read = tuple(dict.fromkeys(v for node in nodes for v in node.inputs if v not in inside))
-    outputs = tuple(value for value in made if value in wanted)
+    outputs = tuple(value for value in made if value in wanted) or tuple(made[-1:])
     return Node(FUSED, (read,), outputs, _region(graph, nodes, read, outputs), nodes[0].where)
 
 

@@ -190,6 +190,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memor
             result = result.to(device=device)
     else:
         result = _from_numbers(_listed(data), code, 0 if device_code < 0 else device_code)
+    if _change_hooks:
+        about_to_change(result, "made")
     if requires_grad:
         requiring(result, requires_grad)
     return result

@@ -125,6 +125,7 @@ cdef extern from "deferral/deferral.h":
     bint fl_any_waiting() noexcept
     int fl_settle(const char *, const fl_tensor *, bint) except -1
     int fl_settle_storage(const char *, fl_storage *, bint) except -1
+    bint fl_is_private(const fl_tensor *)
     int fl_settle_for_good(const char *, const fl_tensor *) except -1
     void fl_deferral_enter()
     int fl_deferral_exit() except -1

@@ -213,6 +213,16 @@ def storage_id(Tensor t not None):
     return <uintptr_t>t._storage
 
 
+def storage_address(Tensor t not None) -> int:
+    """Where the memory of ``t`` begins; for comparisons, not for access."""
+    return <uintptr_t>(<fl_storage *>t._storage).ptr
+
+
+def is_private(Tensor t not None) -> bool:
+    """Whether nothing but tensors reaches the memory: no array, no one who asked where it is."""
+    return fl_is_private(<fl_tensor *><PyObject *>t)
+
+
 def storage_bytes(Tensor t not None) -> int:
     """Bytes of the memory that a tensor and its views share."""
     return fl_storage_bytes(<fl_tensor *><PyObject *>t)

@@ -13,6 +13,7 @@ def _storage_of(Tensor t not None):
 def _storage_bytes(storage not None):
     """The memory of a CPU storage as a bytes object."""
     cdef fl_storage *s = <fl_storage *><PyObject *>storage
+    about_to_change(storage, "pickling or copying a tensor", None)
     fl_settle_storage("storage", s, True)
     return (<const char *>s.ptr)[:s.nbytes]
 

@@ -27,6 +27,8 @@ cdef class Generator:
 
     def manual_seed(self, seed):
         """Start the stream of this seed."""
+        if about_to_change(self, "manual_seed", seed):
+            return self
         self.state.seed = <uint64_t>(_integer_seed(seed) & 0xFFFFFFFFFFFFFFFF)
         self.state.offset = 0
         return self
@@ -40,20 +42,26 @@ cdef class Generator:
 
     def initial_seed(self) -> int:
         """The seed of this stream."""
+        about_to_change(self, "initial_seed()")
         return self.state.seed
 
     def get_state(self):
         """Seed and position, as a tensor of two uint64."""
-        return _state_tensor(&self.state)
+        state = _state_tensor(&self.state)
+        about_to_change(self, "get_state", state)
+        return state
 
     def set_state(self, state):
         """Continue from what ``get_state`` gave."""
+        if about_to_change(self, "set_state", state):
+            return self
         _load_state(&self.state, state)
         return self
 
     def clone_state(self):
         """Another generator at the same position of the same stream."""
         cdef Generator copy = Generator(self.device)
+        about_to_change(self, "clone_state()")
         copy.state = self.state
         return copy
 
@@ -95,6 +103,8 @@ def manual_seed(seed):
         True
     """
     cdef fl_generator_state *s = fl_default_generator_state()
+    if about_to_change(None, "manual_seed", seed):
+        return default_generator
     s.seed = <uint64_t>(_integer_seed(seed) & 0xFFFFFFFFFFFFFFFF)
     s.offset = 0
     return default_generator
@@ -110,16 +120,21 @@ def seed() -> int:
 
 def initial_seed() -> int:
     """The default generator's seed."""
+    about_to_change(None, "initial_seed()")
     return fl_default_generator_state().seed
 
 
 def get_rng_state():
     """The default generator's seed and position."""
-    return _state_tensor(fl_default_generator_state())
+    state = _state_tensor(fl_default_generator_state())
+    about_to_change(None, "get_state", state)
+    return state
 
 
 def set_rng_state(state):
     """Continue the default generator from what ``get_rng_state`` gave."""
+    if about_to_change(None, "set_state", state):
+        return
     _load_state(fl_default_generator_state(), state)
 
 

@@ -10,21 +10,25 @@ cdef class interpose:
             (defaults filled in), and ``None`` or the tensors to write to. Returns the tensor or the
             list of tensors; what it calls itself goes on below this position.
         on_read: ``on_read(tensor, what)``, called before values are read (``item()`` and so on).
+        on_change: ``on_change(subject, what, value)``, called where a tensor or a generator changes
+            beside operators; see ``about_to_change``. Where it returns True the change is left out.
         level: show only calls with a tensor of this transform level.
         always: names of operators to show whatever their tensors are.
     """
     cdef fl_interposer _entry
-    cdef object _fn, _on_read, _old_hook
+    cdef object _fn, _on_read, _on_change, _old_hook, _old_change
     cdef uint32_t _level
     cdef set _always
 
-    def __cinit__(self, str kind, fn, on_read=None, *, int level=0, always=()):
+    def __cinit__(self, str kind, fn, on_read=None, *, on_change=None, int level=0,
+                  always=()):
         order = {"profiler": FL_I_PROFILER, "autocast": FL_I_AUTOCAST,
                  "transform": FL_I_TRANSFORM, "trace": FL_I_TRACE}
         if kind not in order:
             raise ValueError(f"interpose(): kind must be one of {sorted(order)}, got {kind!r}")
         self._fn = fn
         self._on_read = on_read
+        self._on_change = on_change
         self._entry.kind = order[kind]
         self._entry.ctx = <void *>self
         self._entry.call = _call_interposer
@@ -33,6 +37,10 @@ cdef class interpose:
 
     def __enter__(self):
         fl_api_push(&self._entry)
+        if self._on_change is not None:
+            thread = PyThread_get_thread_ident()
+            self._old_change = _change_hooks.get(thread)
+            _change_hooks[thread] = self._on_change
         if self._on_read is not None:
             thread = PyThread_get_thread_ident()
             self._old_hook = _read_hooks.get(thread)
@@ -42,6 +50,11 @@ cdef class interpose:
         return self
 
     def __exit__(self, *exc):
+        if self._on_change is not None:
+            thread = PyThread_get_thread_ident()
+            del _change_hooks[thread]
+            if self._old_change is not None:
+                _change_hooks[thread] = self._old_change
         if self._on_read is not None:
             thread = PyThread_get_thread_ident()
             if self._entry.kind != FL_I_TRANSFORM:

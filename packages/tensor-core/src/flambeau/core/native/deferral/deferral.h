@@ -23,6 +23,8 @@ int fl_settle_storage(const char *why, fl_storage *s, bool only_reads);
 /* The memory may from now on be read and written by others at any time, so that no kernel over it
  * may wait. */
 int fl_settle_for_good(const char *why, const fl_tensor *t);
+/* Whether nobody outside can read and write the memory. */
+bool fl_is_private(const fl_tensor *t);
 
 /* Enter and leave a compiled call on this thread; leaving the outermost one runs what waits. */
 void fl_deferral_enter(void);

@@ -23,6 +23,8 @@ static fl_storage *root_of(const fl_tensor *t) { return fl_root_storage(t->stora
 /* Memory that nobody else can reach. */
 static bool is_private(const fl_storage *s) { return s->kind != FL_S_FOREIGN && !s->is_shared; }
 
+bool fl_is_private(const fl_tensor *t) { return is_private(root_of(t)); }
+
 /* A plain formula, whose results go nowhere else. */
 static bool is_formula(const fl_op *op) {
     if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->flags & FL_O_RANDOM)
