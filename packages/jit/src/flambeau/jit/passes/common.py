@@ -22,9 +22,10 @@ def common(graph: Graph) -> Graph:
     for node in graph.nodes:
         node = replace(node, args=rename(node.args, new))
         nodes.append(node)
-        if is_pure(node.op) and node.body is None and shown.isdisjoint(node.outputs):
+        if is_pure(node.op) and node.body is None:
             first = seen.setdefault((node.op, _key(node.args)), node)
-            new.update(zip(node.outputs, first.outputs, strict=True))
+            if shown.isdisjoint(node.outputs):
+                new.update(zip(node.outputs, first.outputs, strict=True))
     return replace(graph, nodes=nodes)
 
 
