@@ -10,7 +10,7 @@ import pytest
 import flambeau
 import flambeau.nn.functional as F
 from flambeau import jit, nn, optim
-from flambeau.jit import compiling
+from flambeau.jit import bridge, compiling
 
 X = flambeau.ones(1)
 
@@ -18,9 +18,9 @@ X = flambeau.ones(1)
 @pytest.fixture(autouse=True)
 def small_kernels_wait():
     """As large ones do."""
-    jit.bridge.configure_deferral(compiling.make_plan, 1)
+    bridge.configure_deferral(compiling.make_plan, 1)
     yield
-    jit.bridge.configure_deferral(compiling.make_plan)
+    bridge.configure_deferral(compiling.make_plan)
 
 
 def cnn():

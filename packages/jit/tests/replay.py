@@ -2,6 +2,7 @@
 
 import flambeau
 from flambeau import jit
+from flambeau.jit import bridge
 from flambeau.jit.tree import flatten
 
 
@@ -46,9 +47,9 @@ def replay(fn, *examples, sizes=(1, 2, 3, 8), static=()):
         for run in (program, program.reference):
             given = [x.clone() for x in inputs]
             mine = [x.clone() for x in inputs]
-            with flambeau.jit.bridge.same_random_numbers():
+            with bridge.same_random_numbers():
                 wanted = leaves(fn(*given))
-            with flambeau.jit.bridge.same_random_numbers():
+            with bridge.same_random_numbers():
                 found = leaves(run(*mine))
             assert len(found) == len(wanted)
             for one, other in zip([*found, *mine], [*wanted, *given], strict=True):

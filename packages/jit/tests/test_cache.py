@@ -243,7 +243,10 @@ def test_plans_with_what_only_this_process_has_stay_here(stored):
     packed = plans.pack(plan)
     found = plans.unpack(packed, stored)
     assert (found.steps, found.about) == (plan.steps, plan.about)
-    for other in [(1, *step[1:]), (*step[:5], (kernel.address,)), (*step, 0), (None,), (1.5,)]:
+    rows = ((step, (1, 2)), "softmax", None, 1.5)
+    packed_rows = plans.pack(plans.StoredPlan([rows], [], [kernel]))
+    assert plans.unpack(packed_rows, stored).steps == [rows]
+    for other in [(1 << 40, *step[1:]), (*step[:5], (-(1 << 45),)), (X,), (b"x",)]:
         assert plans.pack(plans.StoredPlan([other], [], [kernel])) is None
     stored.clear()
     os.unlink(os.path.join(stored.disk.path, kernel.name))

@@ -10,7 +10,7 @@ from replay import leaves, same
 import flambeau
 from flambeau import jit
 from flambeau.core import ops
-from flambeau.jit import compiling
+from flambeau.jit import bridge, compiling
 
 X = flambeau.randn(4, 6)
 
@@ -18,9 +18,9 @@ X = flambeau.randn(4, 6)
 def agrees(fn, *inputs, compiled=None):
     compiled = compiled or jit.compile(fn)
     mine, theirs = [x.clone() for x in inputs], [x.clone() for x in inputs]
-    with jit.bridge.same_random_numbers():
+    with bridge.same_random_numbers():
         wanted = leaves(fn(*theirs))
-    with jit.bridge.same_random_numbers():
+    with bridge.same_random_numbers():
         found = leaves(compiled(*mine))
     for one, other in zip([*found, *mine], [*wanted, *theirs], strict=True):
         assert same(one, other)
@@ -34,9 +34,9 @@ def block(x):
 @pytest.fixture(autouse=True)
 def small_kernels_wait():
     """As large ones do."""
-    jit.bridge.configure_deferral(compiling.make_plan, 1)
+    bridge.configure_deferral(compiling.make_plan, 1)
     yield
-    jit.bridge.configure_deferral(compiling.make_plan)
+    bridge.configure_deferral(compiling.make_plan)
 
 
 def test_functions_and_other_shapes():
@@ -149,7 +149,7 @@ def test_memory_that_others_may_write_to_is_read_at_once():
 
 
 def test_small_tensors_are_left_alone():
-    jit.bridge.configure_deferral(compiling.make_plan)
+    bridge.configure_deferral(compiling.make_plan)
     compiled = agrees(lambda x: x * 2 + 1, X)
     assert compiled.explain() == "nothing waited: no tensor was large enough"
 

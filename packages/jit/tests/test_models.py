@@ -9,6 +9,7 @@ from replay import replay, same
 import flambeau
 from flambeau import jit
 from flambeau.core import ops
+from flambeau.jit import bridge
 
 
 class Model:
@@ -92,7 +93,7 @@ def test_digits_in_training():
     assert model.mean.tolist() == [0.0] * 8
     for count in (5, 9, 2):
         x = images(count)
-        with jit.bridge.same_random_numbers():
+        with bridge.same_random_numbers():
             found = program(x)
         assert same(found, twin(x))
         assert same(model.mean, twin.mean)

@@ -1,37 +1,64 @@
-"""What programs say to PyTorch's compiler; here compiled functions are right without it.
+"""What programs say to PyTorch's compiler.
 
-Most are rows of the core's ``compat/table.py``.
+What would change nothing here is a row of the core's ``compat/table.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
+from flambeau.compiler.disabling import disable, set_stance
+from flambeau.compiler.numbers import wrap_numpy
 from flambeau.core.compat.modules import functions
-from flambeau.jit.compiling import is_recording
+from flambeau.jit.choices import BACKENDS, set_default_backend
+from flambeau.jit.choices import default_backend as get_default_backend
+from flambeau.jit.compiling import compile, is_compiling
 from flambeau.jit.scripting import Mark
 
-__all__ = ["allow_in_graph", "assume_constant_result", "disable", "is_compiling",
-           "is_dynamo_compiling", "is_exporting", "list_backends", "reset"]
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
+           "disable", "disallow_in_graph", "get_default_backend", "is_compiling",
+           "is_dynamo_compiling", "is_exporting", "list_backends", "load_cache_artifacts",
+           "nested_compile_region", "reset", "save_cache_artifacts", "set_default_backend",
+           "set_enable_guard_collectives", "set_stance", "substitute_in_graph", "wrap_numpy"]
 
 _said = functions("compiler")
-disable, allow_in_graph, assume_constant_result = (
-    cast(Mark, _said[name]) for name in ("disable", "allow_in_graph", "assume_constant_result"))
-reset = cast(Callable[[], None], _said["reset"])
+allow_in_graph, assume_constant_result, disallow_in_graph, nested_compile_region = (
+    cast(Mark, _said[name]) for name in (
+        "allow_in_graph", "assume_constant_result", "disallow_in_graph", "nested_compile_region"))
+cudagraph_mark_step_begin = cast(Callable[[], None], _said["cudagraph_mark_step_begin"])
 is_exporting = cast(Callable[[], bool], _said["is_exporting"])
-list_backends = cast(Callable[..., list[str]], _said["list_backends"])
+load_cache_artifacts = cast(Callable[[bytes], None], _said["load_cache_artifacts"])
+save_cache_artifacts = cast(Callable[[], None], _said["save_cache_artifacts"])
+set_enable_guard_collectives = cast(Callable[[bool], bool], _said["set_enable_guard_collectives"])
+substitute_in_graph = cast(Callable[..., Mark], _said["substitute_in_graph"])
+is_dynamo_compiling = is_compiling
 
 
-def is_compiling() -> bool:
-    """Whether a compiled function is being called.
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """Names that ``compile(backend=...)`` takes.
+
+    Args:
+        exclude_tags: ``"debug"`` leaves out those under which no kernel waits.
 
     Example:
         >>> from flambeau import compiler
-        >>> compiler.is_compiling()
-        False
+        >>> compiler.list_backends()
+        ['inductor']
     """
-    return is_recording()
+    hides = "debug" in (exclude_tags or ())
+    return sorted(name for name, waits in BACKENDS.items() if waits or not hides)
 
 
-is_dynamo_compiling = is_compiling
+def reset() -> None:
+    """Forget the loops that were planned and compiled; what is on disk stays.
+
+    Example:
+        >>> from flambeau import compiler
+        >>> compiler.reset()
+    """
+    from flambeau.core._core import forget_plans
+    from flambeau.jit.cache.kernels import KERNELS
+
+    forget_plans()
+    KERNELS.clear()

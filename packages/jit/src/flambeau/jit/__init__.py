@@ -16,7 +16,7 @@ if TYPE_CHECKING:   # the formula language and the operator table load with the 
 
     from flambeau.jit.archive import load
     from flambeau.jit.compiling import compile
-    from flambeau.jit.errors import GraphError, ProgramError, TraceError
+    from flambeau.jit.errors import GraphBreakError, GraphError, ProgramError, TraceError
     from flambeau.jit.ir import Graph
     from flambeau.jit.program import Program
     from flambeau.jit.scripting import (
@@ -33,7 +33,8 @@ if TYPE_CHECKING:   # the formula language and the operator table load with the 
     from flambeau.jit.tracing import trace
 
 _HOMES = {
-    "load": "archive", "compile": "compiling", "GraphError": "errors", "ProgramError": "errors",
+    "load": "archive", "compile": "compiling", "GraphBreakError": "errors",
+    "GraphError": "errors", "ProgramError": "errors",
     **dict.fromkeys(("Final", "annotate", "export", "ignore", "interface", "is_scripting",
                      "is_tracing", "script", "script_if_tracing", "unused"), "scripting"),
     "TraceError": "errors", "Graph": "ir", "Program": "program", "trace": "tracing",
@@ -62,7 +63,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
 
 
 __all__ = [
-    "Final", "Graph", "GraphError", "Program", "ProgramError", "TraceError", "annotate", "compile",
-    "export", "ignore", "interface", "is_scripting", "is_tracing", "load", "save", "script",
-    "script_if_tracing", "trace", "unused",
+    "Final", "Graph", "GraphBreakError", "GraphError", "Program", "ProgramError", "TraceError",
+    "annotate", "compile", "export", "ignore", "interface", "is_scripting", "is_tracing", "load",
+    "save", "script", "script_if_tracing", "trace", "unused",
 ]

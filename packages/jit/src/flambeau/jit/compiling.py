@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any, TypeVar, overload
 
-from flambeau.core._core import DeferredCall, configure_deferral, configure_updates, is_deferring
+from flambeau.core._core import (
+    DeferredCall,
+    EagerCall,
+    configure_deferral,
+    configure_updates,
+    hear_reads,
+    is_deferring,
+)
+from flambeau.jit.choices import BACKENDS, check_choices
+from flambeau.jit.errors import GraphBreakError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -34,8 +44,14 @@ configure_deferral(make_plan)
 configure_updates(make_update)
 
 
-def is_recording() -> bool:
-    """Whether this thread is inside the call of a compiled function."""
+def is_compiling() -> bool:
+    """Whether a compiled function is being called, and kernels wait.
+
+    Example:
+        >>> from flambeau import compiler
+        >>> compiler.is_compiling()
+        False
+    """
     return bool(is_deferring())
 
 
@@ -59,27 +75,31 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     and sizes that change compile nothing anew. ``backward`` and an optimizer's step may stand
     inside.
 
-    What a kernel would need to fail on values (an index out of bounds) runs at once, so that errors
-    come where they come without ``compile``. ``explain()`` tells which loops ran.
+    Arguments are checked when an operator is called, as ever. Operators whose kernels can fail on
+    values (an index that is out of bounds), and those that draw random numbers, do not wait: errors
+    come at their line, and generators move in order. ``explain()`` tells which loops ran.
 
-    The environment variable ``FLAMBEAU_COMPILE=0`` has ``compile`` return functions as they are.
+    Code is kept on disk for other processes, see the environment variable ``FLAMBEAU_CACHE_DIR``;
+    ``FLAMBEAU_COMPILE=0`` has ``compile`` return functions as they are.
 
     Args:
-        model: a function or a module; without it, a decorator.
-        fullgraph: accepted for compatibility: there is no graph to break.
-        dynamic: accepted for compatibility: sizes are run-time values.
-        backend: ``"inductor"``, ``"eager"`` and ``"aot_eager"`` are accepted; there is one code
-            generator.
-        mode: one of PyTorch's; all compile the same.
-        options: accepted for compatibility.
+        model: a function, a method, a module, a class whose objects are called, or any callable;
+            without it, a decorator. Generators and coroutines are compiled step by step.
+        fullgraph: raise where a value leaves the tensors (``item()``, ``if x.sum() > 0``,
+            ``tolist()``, ``print``), with file and line. Elsewhere this ends a loop.
+        dynamic: either is the case: plans are made for sizes, machine code for all sizes.
+        backend: ``"inductor"``, or ``"eager"`` and ``"aot_eager"``: no kernel waits.
+        mode: ``"default"`` or ``"reduce-overhead"``; the modes that tune warn that they do not.
+        options: those of PyTorch's code generator, which warn that they have no effect.
         disable: return ``model`` as it is.
 
     Returns:
         A callable with the same arguments and result; other attributes are those of ``model``. For
-        a module a module, whose child ``_orig_mod`` is ``model``.
+        a module a module, whose child ``_orig_mod`` is ``model``; a class itself.
 
     Raises:
-        TypeError: ``model`` cannot be called.
+        RuntimeError: both ``mode`` and ``options`` are given.
+        TypeError: ``model`` cannot be called, or ``backend`` is a function.
         ValueError: there is no such mode or backend.
 
     Example:
@@ -91,46 +111,73 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         >>> step(flambeau.tensor([1.0, -2.0]), 3.0)
         tensor([4., 0.])
     """
-    check_choice("mode", mode, MODES)
-    check_choice("backend", backend, BACKENDS)
+    name = check_choices(backend, mode, options)
     if model is None:
-        return partial(compile, disable=disable)
-    if not callable(model):
+        return partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=name,
+                       disable=disable)
+    if not callable(model) and not isinstance(model, classmethod):
         raise TypeError(f"jit.compile(): argument 'model' must be a function or a module, not "
                         f"{type(model).__name__}")
     if disable or os.environ.get("FLAMBEAU_COMPILE") == "0":
         return model
-    from flambeau.jit.modules import base_of, compiled_class
-
-    base = base_of(model)
-    return Compiled(model) if base is None else compiled_class(base)(model)
-
-
-#: PyTorch's names, which programs pass.
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-BACKENDS = ("inductor", "eager", "aot_eager")
+    if not BACKENDS[name]:
+        return wrap(model, Eager)
+    return wrap(model, WholeGraph if fullgraph else Compiled)
 
 
-def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Refuse a name that is none of those known.
+def wrap(model: Any, make: Callable[[Any], Any]) -> Any:
+    """A callable that calls ``model`` in its own way, of the same kind as ``model``.
 
-    Raises:
-        ValueError: it is none.
+    Args:
+        model: see ``compile``.
+        make: ``Compiled`` or the like.
     """
-    if value is not None and value not in known:
-        raise ValueError(f"jit.compile(): there is no {name} {value!r}; there are "
-                         f"{', '.join(map(repr, known))}")
+    from flambeau.jit.modules import base_of, wrapping_class
+
+    if isinstance(model, staticmethod | classmethod):
+        return type(model)(make(model.__func__))
+    if isinstance(model, type):
+        if "__call__" in dir(model):
+            model.__call__ = make(model.__call__)
+        return model
+    base = base_of(model)
+    if base is not None:
+        return wrapping_class(base)(model, make)
+    from flambeau.jit.steps import step_by_step
+
+    return make(step_by_step(model, make))
 
 
-class Compiled(DeferredCall):
+class _Wrapper:
+    """What both kinds of callables share: they look like the function."""
+
+    fn: Any
+
+    def __init__(self, fn: Any) -> None:
+        super().__init__(fn)        # type: ignore[call-arg]
+        update_wrapper(self, fn, updated=())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fn, name)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.fn!r}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A function that was decorated is found under its own name."""
+        path = getattr(self, "__qualname__", None)
+        found: Any = sys.modules.get(getattr(self, "__module__", ""))
+        for part in path.split(".") if path else ():
+            found = getattr(found, part, None)
+        return path if path and found is self else (type(self), (self.fn,))
+
+
+class Compiled(_Wrapper, DeferredCall):
     """What ``compile`` gives; inside another compiled function it is part of that one's loops.
 
     Args:
         fn: the function.
     """
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.fn, name)
 
     def explain(self) -> str:
         """The loops that the last call ran in which kernels waited, and what they were run for."""
@@ -139,3 +186,32 @@ class Compiled(DeferredCall):
             lines.append(f"run {f'for {reason}' if reason else 'at the end'}:")
             lines += [f"    {line}" for line in plan.about]
         return "\n".join(lines) or "nothing waited: no tensor was large enough"
+
+
+class WholeGraph(Compiled):
+    """The same, which refuses that values leave the tensors."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with hear_reads(_refuse):
+            return super().__call__(*args, **kwargs)
+
+
+def _refuse(tensor: Any, what: str) -> None:
+    from flambeau.jit.locations import caller
+
+    raise GraphBreakError(
+        f"compile(fullgraph=True): at {caller()} {what} takes values of a tensor of shape "
+        f"{list(tensor.shape)} to Python, which ends the graph. Compute with tensors instead "
+        "(flambeau.where for a condition), read behind the call, or leave out fullgraph")
+
+
+class Eager(_Wrapper, EagerCall):
+    """A function in whose calls no kernel waits.
+
+    Args:
+        fn: the function.
+    """
+
+    def explain(self) -> str:
+        """Why no loops ran."""
+        return "nothing waited: that was turned off for this function"

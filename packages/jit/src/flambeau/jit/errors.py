@@ -7,6 +7,10 @@ class TraceError(RuntimeError):
     """Python did something a trace cannot hold; the message names the file and line."""
 
 
+class GraphBreakError(RuntimeError):
+    """A function that was to be one graph takes values to Python; the message says where."""
+
+
 class GraphError(ValueError):
     """A graph breaks the rules of the representation; the message shows the node."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
-
-from flambeau.jit.compiling import Compiled, compile
 
 
 def base_of(model: object) -> type | None:
@@ -16,37 +15,87 @@ def base_of(model: object) -> type | None:
     return None
 
 
+def _rebuild(module: Any, make: Callable[[Any], Any]) -> Any:
+    base = base_of(module)
+    assert base is not None
+    return wrapping_class(base)(module, make)
+
+
 @cache
-def compiled_class(base: type) -> type:
-    """A module around another one, in whose calls kernels wait."""
+def wrapping_class(base: type) -> type:
+    """A module around another one, which it calls in its own way."""
+    own = {*vars(base()), "_orig_mod", "_compiled"}
 
     class CompiledModule(base):
         """What ``compile`` gives for a module, which is its child ``_orig_mod``.
 
+        What is set on it is set on the module, but for hooks, which are run around the compiled
+        call.
+
         Args:
             module: the module.
+            make: a function to one that is compiled.
         """
 
-        def __init__(self, module: Any) -> None:
+        def __init__(self, module: Any, make: Callable[[Any], Any]) -> None:
+            vars(self)["_compiled"] = make(module)
             super().__init__()
-            self._orig_mod = module
-            self.training = module.training
-            self.__dict__["_compiled"] = Compiled(module)
+            base.__setattr__(self, "_orig_mod", module)
+
+        @property
+        def training(self) -> bool:
+            """That of the module."""
+            return bool(self._orig_mod.training)
+
+        @training.setter
+        def training(self, mode: bool) -> None:
+            if "_orig_mod" in vars(self) or "_orig_mod" in vars(self).get("_modules", ()):
+                self._orig_mod.training = mode
 
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             """Call the module."""
             return self._compiled(*args, **kwargs)
 
-        def explain(self) -> str:
+        def explain(self, *args: Any, **kwargs: Any) -> Any:
             """See ``Compiled.explain``."""
-            return str(self._compiled.explain())
+            return self._compiled.explain(*args, **kwargs)
 
         def __getattr__(self, name: str) -> Any:
-            if "_orig_mod" not in self.__dict__:
+            if name == "_orig_mod":
                 raise AttributeError(name)
             return getattr(self._orig_mod, name)
 
-        def __reduce__(self) -> tuple[Any, ...]:
-            return compile, (self._orig_mod,)
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in own or hasattr(type(self), name):
+                super().__setattr__(name, value)
+            else:
+                setattr(self._orig_mod, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if name in own or hasattr(type(self), name):
+                super().__delattr__(name)
+            else:
+                delattr(self._orig_mod, name)
+
+        def __dir__(self) -> list[str]:
+            return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+        def __len__(self) -> int:
+            return len(self._orig_mod)
+
+        def __getitem__(self, index: Any) -> Any:
+            return self._orig_mod[index]
+
+        def __iter__(self) -> Any:
+            return iter(self._orig_mod)
+
+        def __contains__(self, item: object) -> bool:
+            return item in self._orig_mod
+
+        def __bool__(self) -> bool:
+            return True
+
+        def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+            return _rebuild, (self._orig_mod, type(self._compiled))
 
     return CompiledModule

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar, cast, overload
 
 from flambeau.core.compat.modules import functions
-from flambeau.jit.compiling import is_recording
+from flambeau.jit.compiling import is_compiling
 
 __all__ = ["Final", "annotate", "export", "ignore", "interface", "is_scripting", "is_tracing",
            "script", "script_if_tracing", "unused"]
@@ -37,4 +37,4 @@ annotate, is_scripting = _marks["annotate"], cast(Callable[[], bool], _marks["is
 
 def is_tracing() -> bool:
     """Whether operators are being recorded by a compiled function."""
-    return is_recording()
+    return is_compiling()

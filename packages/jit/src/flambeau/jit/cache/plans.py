@@ -11,8 +11,6 @@ from flambeau.jit.cache.stamp import name_of
 
 #: Numbers beyond this may be addresses, which another process does not have.
 MAX_NUMBER = 1 << 40
-#: Items of a step that runs code; a step of one item is a call as it stands.
-CODE_ITEMS = 6
 
 
 class StoredPlan:
@@ -47,35 +45,39 @@ def find_plan(key: bytes, make: Callable[[], Any]) -> Any:
 
 def pack(plan: Any) -> bytes | None:
     """A plan as bytes; ``None`` where it has something that only this process has."""
-    names = {kernel.address: kernel.name for kernel in plan.kept}
-    steps = []
-    for step in plan.steps:
-        if len(step) == CODE_ITEMS and step[0] in names:
-            step = (names[step[0]], *step[1:])
-        elif len(step) != 1:
-            return None
-        if not all(map(_is_portable, step)):
-            return None
-        steps.append(step)
-    return marshal.dumps((steps, list(plan.about)))
+    names = {kernel.address: kernel.name.encode() for kernel in plan.kept}
+    try:
+        return marshal.dumps((_named(list(plan.steps), names), list(plan.about)))
+    except TypeError:
+        return None
 
 
-def _is_portable(item: object) -> bool:
-    if isinstance(item, tuple):
-        return all(map(_is_portable, item))
-    return isinstance(item, str) or (isinstance(item, int) and abs(item) < MAX_NUMBER)
+def _named(item: Any, names: dict[int, bytes]) -> Any:
+    """Steps with names, as bytes, where addresses were.
+
+    Raises:
+        TypeError: they hold what is no number, text or address of the plan's code.
+    """
+    if type(item) in (tuple, list):
+        return type(item)(_named(each, names) for each in item)
+    if type(item) is int and item in names:
+        return names[item]
+    if item is None or type(item) in (str, bool, float) or \
+            (type(item) is int and abs(item) < MAX_NUMBER):
+        return item
+    raise TypeError(f"{item!r} is of this process")
 
 
 def unpack(content: bytes, kernels: KernelCache) -> StoredPlan | None:
     """The plan, with the addresses of this process; ``None`` where code is missing."""
-    stored, about = marshal.loads(content)
-    steps, kept = [], []
-    for step in stored:
-        if len(step) == CODE_ITEMS:
-            kernel = kernels.named(step[0])
-            if kernel is None:
-                return None
-            kept.append(kernel)
-            step = (kernel.address, *step[1:])
-        steps.append(step)
-    return StoredPlan(steps, about, kept)
+    steps, about = marshal.loads(content)
+    kept: list[Any] = []
+
+    def addressed(item: Any) -> Any:
+        if type(item) is bytes:
+            kept.append(kernels.named(item.decode()))
+            return kept[-1] and kept[-1].address
+        return type(item)(map(addressed, item)) if type(item) in (tuple, list) else item
+
+    steps = addressed(steps)
+    return None if None in kept else StoredPlan(steps, about, kept)

@@ -17,8 +17,8 @@ def stamp() -> bytes:
 
     parts = [_core.isa_level(), llvmlite.__version__, sys.version, sys.platform, os.uname().machine]
     home = os.path.dirname(os.path.dirname(__file__))
-    for folder in (home, os.path.join(home, "llvm"), os.path.join(home, "cache")):
-        parts += sorted(_state(entry.path) for entry in os.scandir(folder) if entry.is_file())
+    for folder, _, files in os.walk(home):
+        parts += sorted(_state(os.path.join(folder, file)) for file in files if file[-3:] == ".py")
     parts.append(_state(_core.__file__))
     return blake2b("\n".join(parts).encode(), digest_size=32).digest()
 

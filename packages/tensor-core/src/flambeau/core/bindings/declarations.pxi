@@ -127,8 +127,11 @@ cdef extern from "deferral/deferral.h":
     int fl_settle_storage(const char *, fl_storage *, bint) except -1
     bint fl_is_private(const fl_tensor *)
     int fl_settle_for_good(const char *, const fl_tensor *) except -1
-    void fl_deferral_enter()
-    int fl_deferral_exit() except -1
+    int fl_deferral_enter() noexcept
+    int fl_deferral_exit(int) except -1
+    int fl_deferral_pause(bint) noexcept
+    void fl_deferral_resume(int) noexcept
+    void fl_deferral_turn(bint) noexcept
     bint fl_deferral_ran() noexcept
     object fl_deferral_report()
     void fl_deferral_configure(PyObject *, int64_t) noexcept

@@ -1,5 +1,9 @@
 # Compiled calls, in which kernels wait: what flambeau.jit is made of.
 
+cdef extern from "Python.h":
+    object PyMethod_New(object, object)
+
+
 cdef class DeferredCall:
     """A function in whose calls pointwise kernels over many elements wait.
 
@@ -13,13 +17,68 @@ cdef class DeferredCall:
         self.fn = fn
 
     def __call__(self, *args, **kwargs):
-        fl_deferral_enter()
+        cdef int before = fl_deferral_enter()
         try:
             return self.fn(*args, **kwargs)
         finally:
-            fl_deferral_exit()
+            fl_deferral_exit(before)
             if fl_deferral_ran():
                 self.report = fl_deferral_report()
+
+    def __get__(self, obj, cls):
+        return self if obj is None else PyMethod_New(self, obj)
+
+
+cdef class EagerCall:
+    """A function in whose calls no kernel waits, also where a compiled function calls it.
+
+    Args:
+        fn: the function.
+        recursive: whether the same holds for compiled functions that it calls.
+    """
+    cdef readonly object fn
+    cdef readonly bint recursive
+
+    def __init__(self, fn, bint recursive=True):
+        self.fn = fn
+        self.recursive = recursive
+
+    def __call__(self, *args, **kwargs):
+        cdef int before = fl_deferral_pause(self.recursive)
+        try:
+            return self.fn(*args, **kwargs)
+        finally:
+            fl_deferral_resume(before)
+
+    def __get__(self, obj, cls):
+        return self if obj is None else PyMethod_New(self, obj)
+
+
+cdef class hear_reads:
+    """Have ``on_read(tensor, what)`` called before values are read, on this thread, in a block."""
+    cdef object _on_read, _before
+
+    def __init__(self, on_read):
+        self._on_read = on_read
+
+    def __enter__(self):
+        thread = PyThread_get_thread_ident()
+        self._before = _read_hooks.get(thread)
+        _read_hooks[thread] = self._on_read
+        return self
+
+    def __exit__(self, *exc):
+        thread = PyThread_get_thread_ident()
+        if self._before is None:
+            _read_hooks.pop(thread, None)
+        else:
+            _read_hooks[thread] = self._before
+        return False
+
+
+def defer_calls(bint on):
+    """Whether kernels wait in compiled calls that begin from now on."""
+    fl_deferral_turn(on)
 
 
 def is_deferring() -> bool:

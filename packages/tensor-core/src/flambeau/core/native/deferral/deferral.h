@@ -26,9 +26,15 @@ int fl_settle_for_good(const char *why, const fl_tensor *t);
 /* Whether nobody outside can read and write the memory. */
 bool fl_is_private(const fl_tensor *t);
 
-/* Enter and leave a compiled call on this thread; leaving the outermost one runs what waits. */
-void fl_deferral_enter(void);
-int fl_deferral_exit(void);
+/* Enter and leave a compiled call on this thread; leaving the outermost one runs what waits. The
+ * first says whether kernels waited before, which the second is told. */
+int fl_deferral_enter(void);
+int fl_deferral_exit(int before);
+/* Have no kernel wait, nor in compiled calls inside where `recursive`, until what was before. */
+int fl_deferral_pause(bool recursive);
+void fl_deferral_resume(int before);
+/* Whether kernels wait in any compiled call that begins. */
+void fl_deferral_turn(bool on);
 /* Whether the thread's last compiled call ran plans, and which: (plans, reasons), a new reference. */
 bool fl_deferral_ran(void);
 PyObject *fl_deferral_report(void);

@@ -269,22 +269,41 @@ static void forget_report(fl_queue *q) {
     q->reasons.clear();
 }
 
-void fl_deferral_enter(void) {
+static bool is_off = false;                 /* for all threads: compiled calls run as others do */
+static thread_local bool is_off_here = false;   /* inside fl_deferral_pause(true) */
+
+int fl_deferral_enter(void) {
     fl_queue *q = queue_of_thread;
     if (!q)
         q = queue_of_thread = new fl_queue;     /* as long as the process: others may look at it */
     if (q->depth++ == 0)
         forget_report(q);
-    fl_thread.queue = q;
+    int before = fl_thread.queue != nullptr;
+    if (!is_off && !is_off_here)
+        fl_thread.queue = q;
+    return before;
 }
 
-int fl_deferral_exit(void) {
+int fl_deferral_exit(int before) {
     fl_queue *q = queue_of_thread;
-    if (--q->depth > 0)
-        return 0;
-    fl_thread.queue = nullptr;
-    return q->calls.empty() ? 0 : fl_run_queue(q, "");
+    if (!before)
+        fl_thread.queue = nullptr;
+    return --q->depth > 0 || q->calls.empty() ? 0 : fl_run_queue(q, "");
 }
+
+int fl_deferral_pause(bool recursive) {
+    int before = (fl_thread.queue != nullptr) | is_off_here << 1;
+    fl_thread.queue = nullptr;
+    is_off_here |= recursive;
+    return before;
+}
+
+void fl_deferral_resume(int before) {
+    fl_thread.queue = before & 1 ? queue_of_thread : nullptr;
+    is_off_here = before >> 1;
+}
+
+void fl_deferral_turn(bool on) { is_off = !on; }
 
 void fl_deferral_forget(void) { plans.clear(); }
 

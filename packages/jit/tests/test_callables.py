@@ -1,0 +1,257 @@
+"""Whatever can be called can be compiled, and stays what it was."""
+
+import asyncio
+import copy
+import functools
+import inspect
+import pickle
+import sys
+import threading
+
+import pytest
+
+import flambeau
+from flambeau import compiler, jit
+from flambeau.jit import GraphBreakError
+
+ONE = flambeau.ones(1)
+
+
+def both(x):
+    """Says whether it is compiled."""
+    return x + 1, compiler.is_compiling()
+
+
+@flambeau.compile
+def decorated(x):
+    return both(x)
+
+
+class Counter:
+    total = 0
+
+    def __call__(self, x):
+        self.total += 1
+        return both(x)
+
+    @flambeau.compile
+    def method(self, x, *, scale=1):
+        return self.total, both(x * scale)
+
+    @staticmethod
+    @flambeau.compile
+    def inner(x):
+        return both(x)
+
+    @flambeau.compile
+    @staticmethod
+    def outer(x):
+        return both(x)
+
+    @flambeau.compile
+    @classmethod
+    def of_class(cls, x):
+        return cls, both(x)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: jit.compile(both), lambda: jit.compile(lambda x: both(x)), lambda: decorated,
+    lambda: jit.compile(functools.partial(both)), lambda: jit.compile(Counter()),
+    lambda: jit.compile(jit.compile(both)), lambda: jit.compile(fullgraph=True)(both),
+    lambda: Counter.inner, lambda: Counter().inner, lambda: Counter.outer,
+    lambda: Counter().outer])
+def test_callables(make):
+    assert make()(ONE) == (flambeau.tensor([2.0]), True)
+    assert not compiler.is_compiling()
+
+
+def test_methods_are_bound():
+    counter = Counter()
+    assert counter.method(ONE, scale=2) == (0, (3.0, True))
+    assert jit.compile(counter.method)(ONE) == (0, (2.0, True))
+    assert Counter.of_class(ONE) == (Counter, (2.0, True))
+    assert Counter.method(counter, ONE) == (0, (2.0, True))
+
+
+def test_attributes_are_those_of_the_function():
+    both.label = "mine"
+    compiled = jit.compile(both)
+    assert (compiled.__name__, compiled.__doc__, compiled.label) == (
+        "both", "Says whether it is compiled.", "mine")
+    assert compiled.__wrapped__ is both
+    assert inspect.signature(jit.compile(lambda x, y=2: x)) == inspect.signature(lambda x, y=2: x)
+    counter = Counter()
+    compiled = jit.compile(counter)
+    compiled(ONE)
+    assert compiled.total == 1
+    assert "compiled <function both" in repr(jit.compile(both))
+    with pytest.raises(AttributeError, match="no attribute 'missing'"):
+        _ = jit.compile(both).missing
+
+
+def test_classes_call_compiled():
+    class Doubled(Counter):
+        pass
+
+    assert jit.compile(Doubled) is Doubled
+    assert Doubled()(ONE) == (2.0, True)
+    assert Counter()(ONE) == (2.0, False)
+
+    class Plain:
+        pass
+
+    assert jit.compile(Plain) is Plain
+    assert isinstance(Plain(), Plain)
+
+
+def test_copies_and_pickles():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    assert copy.deepcopy(decorated) is decorated
+    for twin in (pickle.loads(pickle.dumps(jit.compile(both))), copy.copy(jit.compile(both)),
+                 copy.deepcopy(jit.compile(both, fullgraph=True))):
+        assert twin(ONE) == (2.0, True)
+    twin = copy.deepcopy(jit.compile(both, fullgraph=True))
+    assert type(twin) is type(jit.compile(both, fullgraph=True))
+
+
+def test_generators_are_compiled_step_by_step():
+    events = []
+
+    def steps(count):
+        try:
+            for number in range(count):
+                got = yield number, compiler.is_compiling()
+                events.append(got)
+        except KeyError:
+            yield "caught", compiler.is_compiling()
+        finally:
+            events.append("end")
+        return "done"
+
+    compiled = jit.compile(steps)
+    assert list(compiled(2)) == [(0, True), (1, True)]
+    running = compiled(3)
+    assert next(running) == (0, True)
+    assert not compiler.is_compiling()
+    assert running.send("sent") == (1, True)
+    assert running.throw(KeyError("x")) == ("caught", True)
+    with pytest.raises(StopIteration) as stopped:
+        next(running)
+    assert stopped.value.value == "done"
+    left = compiled(3)
+    next(left)
+    left.close()
+    assert events == [None, None, "end", "sent", "end", "end"]
+
+
+def test_coroutines_are_compiled_step_by_step():
+    async def wait(x):
+        y = x * 2
+        await asyncio.sleep(0)
+        return y + 1, compiler.is_compiling()
+
+    async def several():
+        return await asyncio.gather(*(jit.compile(wait)(ONE * n) for n in range(3)))
+
+    assert asyncio.run(several()) == [(1.0, True), (3.0, True), (5.0, True)]
+
+
+def test_recursion_and_threads():
+    @jit.compile
+    def power(x, n):
+        return x if n == 0 else power(x * 2, n - 1)
+
+    assert power(ONE, 20).item() == 2.0**20
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(power(ONE, 10).item()))
+               for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1024.0] * 4
+
+
+@pytest.mark.parametrize(("read", "what"), [
+    (lambda x: x.sum().item(), r"item\(\)"), (lambda x: x if x.sum() > 0 else -x, r"bool\(\)"),
+    (lambda x: x.tolist(), r"tolist\(\)"), (lambda x: x.numpy(), r"numpy\(\)"),
+    (lambda x: float(x.sum()), r"float\(\)"), (lambda x: int(x.sum()), r"int\(\)"),
+    (lambda x: print(x), ""), (lambda x: f"{x}", ""), (lambda x: [0][x.long()[0] - 1], ""),
+    (lambda x: x.data_ptr(), r"data_ptr\(\)")])
+def test_whole_graphs_end_nowhere(read, what):
+    """Whether or not a tensor is large enough to wait."""
+    line = read.__code__.co_firstlineno
+    for size in (1, 100_000):
+        x = flambeau.ones(size)
+        jit.compile(read)(x[:1])
+        with pytest.raises(GraphBreakError, match=rf"test_callables.py:{line} .*{what}"):
+            jit.compile(read, fullgraph=True)(x[:1] if size == 1 else x * 2)
+        assert not compiler.is_compiling()
+        x.tolist()
+
+
+def test_whole_graphs_compute():
+    def fn(x):
+        y = flambeau.where(x > 0, x * 2, -x)
+        y[1:].add_(1)
+        return y.softmax(0), y.reshape(-1)
+
+    x = flambeau.randn(50)
+    for one, other in zip(jit.compile(fn, fullgraph=True)(x), fn(x), strict=True):
+        assert flambeau.equal(one, other)
+
+
+def test_whole_graphs_that_are_called_inside():
+    whole = jit.compile(lambda x: x.sum().item(), fullgraph=True)
+    outer = jit.compile(lambda x: (x.sum().item(), whole(x)))
+    with pytest.raises(GraphBreakError):
+        outer(ONE)
+    inner = jit.compile(lambda x: x.sum().item())
+    with pytest.raises(GraphBreakError):
+        jit.compile(lambda x: inner(x), fullgraph=True)(ONE)
+    assert inner(ONE) == 1.0
+
+
+def test_backends():
+    for name in ("eager", "aot_eager"):
+        assert jit.compile(both, backend=name)(ONE) == (2.0, False)
+        assert jit.compile(backend=name)(both)(ONE) == (2.0, False)
+    with pytest.raises(TypeError, match="backend must be a name"):
+        jit.compile(both, backend=lambda graph, inputs: graph)
+    with pytest.raises(ValueError, match="no backend 'tvm'; there are 'inductor'"):
+        jit.compile(both, backend="tvm")
+
+
+def test_choices_mean_something_or_warn_once(monkeypatch):
+    monkeypatch.setattr("flambeau.jit.choices._told", set())
+    with pytest.raises(RuntimeError, match="only one of the two"):
+        jit.compile(both, mode="default", options={"max_autotune": True})
+    for dynamic in (True, False, None):
+        assert jit.compile(both, dynamic=dynamic, options={})(ONE) == (2.0, True)
+    with pytest.warns(UserWarning, match=r"option 'max_autotune' has no effect"):
+        jit.compile(both, options={"max_autotune": True})
+    with pytest.warns(UserWarning, match=r"mode 'max-autotune' has no effect") as warned:
+        jit.compile(both, mode="max-autotune")
+    assert warned[0].filename == __file__
+    jit.compile(both, options={"max_autotune": False})
+    jit.compile(both, mode="max-autotune")
+
+
+def test_environment_returns_what_it_got(monkeypatch):
+    monkeypatch.setenv("FLAMBEAU_COMPILE", "0")
+    assert jit.compile(both) is both
+    assert jit.compile(fullgraph=True)(both) is both
+
+    class Thing:
+        @flambeau.compile
+        def method(self, x):
+            return both(x)
+
+    assert Thing().method(ONE) == (2.0, False)
+
+
+def test_names_of_a_module_that_is_gone():
+    compiled = jit.compile(lambda x: x)
+    compiled.__module__ = "no_such_module"
+    assert "no_such_module" not in sys.modules
+    assert compiled.__reduce__()[0] is type(compiled)
