@@ -98,6 +98,8 @@ def integration(session: nox.Session) -> None:
 def oracle(session: nox.Session) -> None:
     """All tests, with PyTorch at hand for expected values; the slow ones too."""
     session.env["FLAMBEAU_KILLS"] = "200"  # processes killed while they save a training state
+    session.env["PROGRAM_MUTATIONS"] = "10000"  # damaged files of traced programs
+    session.env["TRACED_PROGRAMS"] = "5000"  # random programs that are traced
     install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
     suites = {f"oracle-{package.name}": package.folder / "tests" for package in PACKAGES}
     steps.run_suites(session, {**suites, "oracle-integration": ROOT / "integration-tests"})

@@ -217,7 +217,7 @@ def first_node(data):
     (lambda d: first_node(d)["args"].__setitem__(0, {"evil": 1}), "unknown literal"),
     (lambda d: first_node(d)["args"].__setitem__(0, "text"), "does not fit"),
     (lambda d: first_node(d)["outputs"][0].update(shape=[1, 1]), "the operator gives"),
-    (lambda d: first_node(d)["outputs"][0].update(shape=[-1, 5]), "the operator gives"),
+    (lambda d: first_node(d)["outputs"][0].update(shape=[-1, 5]), "is not a size"),
     (lambda d: first_node(d)["outputs"][0].update(shape=5), "a list is expected"),
     (lambda d: first_node(d)["outputs"][0].update(dtype="float99"), ""),
     (lambda d: d["graph"].update(outputs=[10**9]), "not a graph"),

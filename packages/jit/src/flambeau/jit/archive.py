@@ -11,7 +11,7 @@ import io
 import json
 import os
 import zipfile
-from typing import Any
+from typing import Any, BinaryIO
 
 from flambeau.jit import bridge
 from flambeau.jit.codec import decode_graph, encode_graph
@@ -80,14 +80,19 @@ def _load(path: str | os.PathLike[str]) -> Program:
     check_spec(data["gives"], len(graph.outputs))
     try:
         check(graph)
-    except GraphError as error:
+    except (GraphError, RecursionError, ArithmeticError) as error:
         raise ProgramError(str(error)) from None
     return Program(graph, data["takes"], data["gives"])
 
 
 def _read_entries(path: str | os.PathLike[str]) -> list[bytes]:
+    with open(path, "rb") as file:
+        return _read_zip(file)
+
+
+def _read_zip(file: BinaryIO) -> list[bytes]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if sorted(entry.filename for entry in entries) != sorted(ENTRIES):
                 raise ProgramError(f"a program is a zip of exactly {', '.join(ENTRIES)}")
@@ -97,9 +102,9 @@ def _read_entries(path: str | os.PathLike[str]) -> list[bytes]:
                 if entry.file_size != entry.compress_size:
                     raise ProgramError(f"{entry.filename} declares a size it does not have")
             return [archive.read(name) for name in ENTRIES]
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
-        if isinstance(error, ProgramError):
-            raise
+    except ProgramError:
+        raise
+    except Exception as error:      # zipfile raises many kinds for damaged files
         raise ProgramError(f"not a program: {error}") from None
 
 

@@ -98,6 +98,8 @@ def decode_graph(data: Any) -> Graph:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, ProgramError):
             raise
+        if isinstance(error, KeyError):
+            raise ProgramError(f"not a graph: a part has no {error}") from None
         raise ProgramError(f"not a graph: {type(error).__name__}: {error}") from None
 
 
@@ -149,6 +151,8 @@ class _Decoder:
         for size in shape:
             if not isinstance(size, Dim):
                 _number(size)
+            elif size.form != "int":
+                raise ProgramError(f"not a graph: {size} is not a size")
         value = Value(shape, _text(item["dtype"]), _text(item["device"]))
         self.values.append(value)
         return value

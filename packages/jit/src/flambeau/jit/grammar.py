@@ -115,9 +115,9 @@ class _Checker:
             self.check_argument(node, param, arg)
         if (node.body is not None) != (node.op == FUSED):
             self.fail(node, "a region belongs to fused nodes, and to no other")
-        self.check_types(node, opdef)
         for value in node.outputs:
             self.assign(value, node)
+        self.check_types(node, opdef)
 
     def check_argument(self, node: Node, param: Param, arg: object) -> None:
         if arg is None and (param.optional or param.default is None):
@@ -134,7 +134,10 @@ class _Checker:
             self.check_region(node)
             return
         for sizes in self.samples():
-            expected = self.expected(node, opdef, sizes)
+            try:
+                expected = self.expected(node, opdef, sizes)
+            except ArithmeticError as error:
+                self.fail(node, f"{error}, for {sizes}")
             found = [concrete(value, sizes) for value in node.outputs]
             if [v.type for v in expected] != [v.type for v in found]:
                 at = f" for {sizes}" if sizes else ""
@@ -142,8 +145,11 @@ class _Checker:
 
     def expected(self, node: Node, opdef: OpDef, sizes: dict[str, int]) -> list[Value]:
         args = map_args(node.args, lambda leaf: concrete(leaf, sizes))
-        if node.op in (VIEW_WRITE, SET_STATE, SET_SEED):
-            return [args[0]] if node.op == VIEW_WRITE else []
+        if node.op == VIEW_WRITE:
+            self.check_steps(node, *args)
+            return [args[0]]
+        if node.op in (SET_STATE, SET_SEED):
+            return []
         if node.op == GET_STATE:
             return [Value((2,), "uint64")]
         written = written_params(opdef.key) if is_functional(node) else ()
@@ -155,6 +161,25 @@ class _Checker:
                     for new, target in zip(found, node.into, strict=True)]
         except Exception as error:
             self.fail(node, f"{type(error).__name__}: {error}")
+
+    def check_steps(self, node: Node, base: Value, new: Value, steps: Any) -> None:
+        """The views that lead to where something is written."""
+        shown = base
+        if not isinstance(steps, tuple):
+            self.fail(node, f"{steps!r} is no list of views")
+        for step in steps:
+            key = step[0] if isinstance(step, tuple) and step else step
+            opdef = find_opdef(key) if isinstance(key, str) else None
+            if opdef is None or opdef.category != "view" or len(step) != len(opdef.params):
+                self.fail(node, f"{step!r} is no view")
+            for param, arg in zip(opdef.params[1:], step[1:], strict=True):
+                self.check_argument(node, param, arg)
+            try:
+                (shown,) = self.infer(key, (shown, *step[1:]))
+            except Exception as error:
+                self.fail(node, f"{type(error).__name__}: {error}")
+        if shown.type != new.type:
+            self.fail(node, f"{show_type(new)} is written into a view that is {show_type(shown)}")
 
     def check_region(self, node: Node) -> None:
         body = node.body

@@ -111,6 +111,7 @@ def _is_named(content: Any) -> bool:
     if not isinstance(content, list) or not content or not isinstance(content[0], list):
         return False
     key = content[0]
-    return len(key) == len(content) and len(set(key[1:])) == len(key) - 1 and all(
-        isinstance(word, str) and word.isidentifier() and not iskeyword(word)
+    return len(key) == len(content) and all(isinstance(word, str) for word in key) and \
+        len(set(key[1:])) == len(key) - 1 and all(
+        word.isidentifier() and not iskeyword(word)
         and not word.startswith("_") and len(word) < 100 for word in key)

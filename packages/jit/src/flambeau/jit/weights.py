@@ -68,7 +68,8 @@ def fill_captures(captures: Sequence[Capture], items: list[dict[str, Any]], cont
         raise ProgramError(f"weights.safetensors: {error}") from None
     used = set()
     for capture, item in zip(captures, items, strict=True):
-        name, *place = item.get("place", [capture.name])
+        place = item.get("place", [capture.name])
+        name = place.pop(0) if isinstance(place, list) and place else None
         if not isinstance(name, str) or name not in tensors:
             raise ProgramError("weights.safetensors does not hold the tensors the graph captures")
         used.add(name)
