@@ -1,6 +1,7 @@
 /* The queue of a thread: noting calls, and finding out whom they concern. */
 #include "deferral/deferral.h"
 #include "deferral/queue.h"
+#include "deferral/batch_norm.h"
 #include "dispatch/pointwise.h"
 
 extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
@@ -40,7 +41,7 @@ static bool is_number(const fl_value &v) {
     return v.tag == FL_INT || v.tag == FL_FLOAT || v.tag == FL_COMPLEX || v.tag == FL_BOOLEAN;
 }
 
-static bool may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (!is_formula(op))
         return false;
     for (int i = 0; i < op->nouts; i++)
@@ -134,7 +135,9 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
 
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_queue *q = fl_thread.queue;
-    if (!q || !may_wait(op, in, n, outs))
+    if (q && fl_is_batch_norm(op))
+        return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
+    if (!q || !fl_may_wait(op, in, n, outs))
         return 0;
     for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
         const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];

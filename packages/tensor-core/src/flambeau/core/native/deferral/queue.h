@@ -37,6 +37,8 @@ struct fl_queue {
     void add_literal(const struct fl_pointwise *pw, int param, const fl_value &v);
 };
 
+/* Whether a call is one of a formula over enough elements of memory that nobody else can reach. */
+bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 extern PyObject *fl_deferral_planner;
 /* Run everything that waits in a queue, on this thread. */
 int fl_run_queue(fl_queue *q, const char *why);

@@ -4,6 +4,7 @@
 #include "statistics/kernels/moments.h"
 #include "norm/batch_norm.h"
 #include <math.h>
+#include <optional>
 
 namespace {
 
@@ -188,30 +189,57 @@ extern "C" int fl_infer_native_batch_norm(const fl_op *op, const fl_value *in, i
     return 0;
 }
 
+/* Statistics, and by channel the factor and the summand of every element; `scale` and `shift` come
+ * with the weight and the bias. */
+static int find_affine(const fl_batch &b, const fl_value *in, const char *x, double *mean,
+                       double *rstd, double *scale, double *shift) {
+    Scratch room((size_t)b.channels * 8);
+    double eps = fl_as_double(in[7]), *var = room.as<double>();
+    if (!room.ok() || fl_batch_widen(b, in[1], 1, scale) < 0 ||
+        fl_batch_widen(b, in[2], 0, shift) < 0 || statistics(b, in, x, mean, var) < 0)
+        return -1;
+    for (int64_t c = 0; c < b.channels; c++) {
+        rstd[c] = 1 / sqrt(var[c] + eps);
+        scale[c] *= rstd[c];
+        shift[c] -= mean[c] * scale[c];
+    }
+    return 0;
+}
+
 extern "C" int fl_run_native_batch_norm(const fl_op *, const fl_value *in, int,
                                         fl_tensor *const *outs) {
     fl_batch b = fl_batch_of(in[0].t);
-    int64_t channels = b.channels;
-    double eps = fl_as_double(in[7]);
     In x(in[0].t, b.kind);
-    Out y(outs[0], b.kind), mean_out(outs[1], FL_K_F64), rstd_out(outs[2], FL_K_F64);
-    Scratch room((size_t)channels * 8 * 3);
-    if (!x.ok() || !y.ok() || !mean_out.ok() || !rstd_out.ok() || !room.ok())
+    Out y(outs[0], b.kind), mean(outs[1], FL_K_F64), rstd(outs[2], FL_K_F64);
+    Scratch room((size_t)b.channels * 8 * 2);
+    if (!x.ok() || !y.ok() || !mean.ok() || !rstd.ok() || !room.ok())
         return -1;
-    double *mean = mean_out.as<double>(), *rstd = rstd_out.as<double>();
-    double *weight = room.as<double>(), *bias = weight + channels, *var = bias + channels;
-    if (fl_batch_widen(b, in[1], 1, weight) < 0 || fl_batch_widen(b, in[2], 0, bias) < 0 ||
-        statistics(b, in, x.as<char>(), mean, var) < 0)
-        return -1;
-    for (int64_t c = 0; c < channels; c++) {
-        rstd[c] = 1 / sqrt(var[c] + eps);
-        weight[c] *= rstd[c];
-        bias[c] -= mean[c] * weight[c];
-    }
-    if (apply(b, x.as<char>(), y.as<char>(), weight, bias) < 0)
+    double *scale = room.as<double>(), *shift = scale + b.channels;
+    if (find_affine(b, in, x.as<char>(), mean.as<double>(), rstd.as<double>(), scale, shift) < 0 ||
+        apply(b, x.as<char>(), y.as<char>(), scale, shift) < 0)
         return -1;
     y.commit();
-    mean_out.commit();
-    rstd_out.commit();
+    mean.commit();
+    rstd.commit();
+    return 0;
+}
+
+/* The input is not looked at unless training. */
+int fl_batch_norm_affine(const fl_value *in, fl_tensor *const *outs, fl_tensor *scale,
+                         fl_tensor *shift) {
+    fl_batch b = fl_batch_of(in[0].t);
+    std::optional<In> x;
+    if (fl_value_true(in[5]))
+        x.emplace(in[0].t, b.kind);
+    Out mean(outs[1], FL_K_F64), rstd(outs[2], FL_K_F64);
+    Out factor(scale, FL_K_F64), summand(shift, FL_K_F64);
+    if ((x && !x->ok()) || !mean.ok() || !rstd.ok() || !factor.ok() || !summand.ok() ||
+        find_affine(b, in, x ? x->as<char>() : nullptr, mean.as<double>(), rstd.as<double>(),
+                    factor.as<double>(), summand.as<double>()) < 0)
+        return -1;
+    mean.commit();
+    rstd.commit();
+    factor.commit();
+    summand.commit();
     return 0;
 }

@@ -46,3 +46,8 @@ template <class Body> static inline void fl_batch_planes(const fl_batch &b, cons
                 body(t, at, b.inner - at < FL_BATCH_PIECE ? b.inner - at : FL_BATCH_PIECE);
     });
 }
+
+/* All of native_batch_norm but its first result, which is input * scale + shift for tensors with a
+ * number for every channel. */
+int fl_batch_norm_affine(const fl_value *in, fl_tensor *const *outs, fl_tensor *scale,
+                         fl_tensor *shift);

@@ -92,9 +92,11 @@ inline State &state() {
     return ready ? *ready : *make_state();
 }
 
-/* The cache may hold as much as was ever in use at once, within its hard limit. */
+/* The cache may hold twice what was ever in use at once, within its hard limit: the blocks of a
+ * training step are of many sizes, which are not all in use at the same time. */
 int64_t cache_limit(const State &s) {
-    int64_t wanted = std::max(MIN_CACHE_BYTES, counters.high_water.load(std::memory_order_relaxed));
+    int64_t used = counters.high_water.load(std::memory_order_relaxed);
+    int64_t wanted = std::max(MIN_CACHE_BYTES, 2 * used);
     return std::min(wanted, s.most_cached);
 }
 
