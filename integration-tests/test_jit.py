@@ -222,3 +222,15 @@ def test_the_environment_turns_it_off(monkeypatch):
     monkeypatch.setenv("FLAMBEAU_COMPILE", "0")
     model = cnn()
     assert flambeau.compile(model) is model
+
+
+def test_profiles_show_loops():
+    from flambeau.profiler import profile
+
+    compiled = flambeau.compile(lambda x: (x * 2 + 1).sum())
+    with profile() as seen:
+        compiled(flambeau.ones(2000))
+    names = [event.name for event in seen.events()]
+    assert any(name.startswith("compiled: [2000]: mul add") for name in names), names
+    compiled(flambeau.ones(2000))
+    assert len(seen.events()) == len(names)

@@ -13,7 +13,7 @@ from typing import Any
 from flambeau.autograd._engine import Recorder
 from flambeau.autograd._profiled import EventList, FunctionEvent, KernelSum
 from flambeau.autograd._schedule import ProfilerAction
-from flambeau.core import scope, scope_path
+from flambeau.core import _core, scope, scope_path
 
 __all__ = ["EventList", "FunctionEvent", "KernelSum", "profile", "record_function"]
 
@@ -36,7 +36,8 @@ class profile:
     Times are those of the kernels and what lies directly around them; what Python does between
     the calls is not in them. Composite operators appear as the operators they are made of.
     Blocks named by ``record_function`` have rows of their own, with all of their time; percentages
-    are of the operators' time.
+    are of the operators' time. So have the loops of compiled calls, which run inside of the
+    operator that needed their results.
 
     Args:
         enabled: False makes a block that records nothing.
@@ -109,14 +110,20 @@ class profile:
         self._blocks = []
         self._recorder.__enter__()
         self._records = True
+        _core.watch_runs(self._note_loops)
         _recording.setdefault(self._thread, []).append(self)
 
     def _end(self) -> None:
         self._recorder.__exit__()
         self._records = False
+        _core.watch_runs(None)
         _recording[self._thread].remove(self)
         if not _recording[self._thread]:
             del _recording[self._thread]
+
+    def _note_loops(self, plan: Any, why: str, begin: int, end: int, *rest: Any) -> None:
+        """Keep loops that ran in a compiled call, for kernels that had waited."""
+        self._note(f"compiled: {'; '.join(plan.about)}", begin, end, scope_path())
 
     def _note(self, name: str, begin: int, end: int, where: str) -> None:
         """Keep a named block that began after this profile did."""

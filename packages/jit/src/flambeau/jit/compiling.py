@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from flambeau.core._core import (
     DeferredCall,
@@ -18,6 +18,9 @@ from flambeau.core._core import (
 )
 from flambeau.jit.choices import BACKENDS, check_choices
 from flambeau.jit.errors import GraphBreakError
+
+if TYPE_CHECKING:
+    from flambeau.jit.explaining import Explanation
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -138,7 +141,7 @@ def wrap(model: Any, make: Callable[[Any], Any]) -> Any:
         return type(model)(make(model.__func__))
     if isinstance(model, type):
         if "__call__" in dir(model):
-            model.__call__ = make(model.__call__)
+            type.__setattr__(model, "__call__", make(model.__call__))
         return model
     base = base_of(model)
     if base is not None:
@@ -155,7 +158,7 @@ class _Wrapper:
 
     def __init__(self, fn: Any) -> None:
         super().__init__(fn)        # type: ignore[call-arg]
-        update_wrapper(self, fn, updated=())
+        update_wrapper(cast(Any, self), fn, updated=())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fn, name)
@@ -179,13 +182,47 @@ class Compiled(_Wrapper, DeferredCall):
         fn: the function.
     """
 
-    def explain(self) -> str:
-        """The loops that the last call ran in which kernels waited, and what they were run for."""
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        """What ran in a call.
+
+        Args:
+            args: those of a call, which is made and measured: see ``measure``.
+            kwargs: see there.
+
+        Returns:
+            Without arguments a text about the last call in which kernels waited: its loops, and
+            what they were run for. With arguments what ``measure`` returns.
+        """
+        if args or kwargs:
+            return self.measure(*args, **kwargs)
         lines = []
         for plan, reason in zip(*(self.report or ((), ())), strict=True):
             lines.append(f"run {f'for {reason}' if reason else 'at the end'}:")
             lines += [f"    {line}" for line in plan.about]
         return "\n".join(lines) or "nothing waited: no tensor was large enough"
+
+    def measure(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Call the function once, and tell what ran in this call.
+
+        Loops are run several times over memory as it was before them, and so are their calls one by
+        one, to compare the times; all else happens once. The peak of ``memory_stats`` begins anew.
+
+        Returns:
+            What ran, with file and line, times, memory, and the result. ``print`` shows it, and
+            ``svg()`` is a picture.
+
+        Example:
+            >>> import flambeau
+            >>> fn = flambeau.compile(lambda x: (x * 2 + 1).sum())
+            >>> found = fn.measure(flambeau.ones(100_000))
+            >>> [event.is_loop for event in found.events], found.result
+            ([True, False], tensor(300000.))
+            >>> found.events[0].lines
+            ['[100000]: mul add; reads 1, writes 1']
+        """
+        from flambeau.jit.explaining import measure
+
+        return measure(partial(self, *args, **kwargs), getattr(self, "__qualname__", repr(self)))
 
 
 class WholeGraph(Compiled):

@@ -38,9 +38,9 @@ def wrapping_class(base: type) -> type:
         """
 
         def __init__(self, module: Any, make: Callable[[Any], Any]) -> None:
-            vars(self)["_compiled"] = make(module)
+            self.__dict__["_compiled"] = make(module)
             super().__init__()
-            base.__setattr__(self, "_orig_mod", module)
+            super().__setattr__("_orig_mod", module)
 
         @property
         def training(self) -> bool:

@@ -59,7 +59,8 @@ class Disk:
         except FileNotFoundError:
             return None
         except OSError as error:
-            return self._give_up(error)
+            self._give_up(error)
+            return None
         try:
             return self._read(folder, name)
         except OSError:

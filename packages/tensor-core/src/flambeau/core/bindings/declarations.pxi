@@ -136,6 +136,9 @@ cdef extern from "deferral/deferral.h":
     object fl_deferral_report()
     void fl_deferral_configure(PyObject *, int64_t) noexcept
     void fl_deferral_forget() noexcept
+    void fl_deferral_watch(PyObject *, bint) noexcept
+    size_t fl_deferral_waiting() noexcept
+    int64_t fl_deferral_least() noexcept
 
 cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:

@@ -107,3 +107,29 @@ def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
 def forget_plans():
     """Have calls that wait planned anew, as if none had been met before."""
     fl_deferral_forget()
+
+
+def watch_runs(watcher, bint compare=False):
+    """Have plans that run on this thread told of.
+
+    Args:
+        watcher: ``watcher(plan, why, begin, end, alone, memory)``: what the plan was run for, when
+            it began and ended, in nanoseconds, and ``(storage, is_written)`` for all memory; or
+            ``None``.
+        compare: run the calls also one by one, over memory as it was before; ``alone`` is how long
+            that took. Otherwise it is 0.
+    """
+    if watcher is None:
+        fl_deferral_watch(NULL, False)
+    else:
+        fl_deferral_watch(<PyObject *>watcher, compare)
+
+
+def waiting_calls() -> int:
+    """How many calls wait on this thread."""
+    return fl_deferral_waiting()
+
+
+def least_waiting() -> int:
+    """Calls of fewer elements do not wait."""
+    return fl_deferral_least()

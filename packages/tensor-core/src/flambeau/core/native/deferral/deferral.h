@@ -40,5 +40,10 @@ bool fl_deferral_ran(void);
 PyObject *fl_deferral_report(void);
 /* The function that turns kernels into steps (flambeau.jit), and how few elements wait. */
 void fl_deferral_configure(PyObject *planner, int64_t least);
+int64_t fl_deferral_least(void);
 /* Forget all plans; those that run at this moment end. */
 void fl_deferral_forget(void);
+/* Have a function told of the plans that run on this thread, see watch.h; NULL: none any more. */
+void fl_deferral_watch(PyObject *function, bool compare);
+/* How many calls wait on this thread. */
+size_t fl_deferral_waiting(void);

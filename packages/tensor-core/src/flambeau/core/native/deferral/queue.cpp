@@ -26,6 +26,8 @@ static bool is_private(const fl_storage *s) { return s->kind != FL_S_FOREIGN && 
 
 bool fl_is_private(const fl_tensor *t) { return is_private(root_of(t)); }
 
+int64_t fl_deferral_least(void) { return least_elements; }
+
 /* A plain formula, whose results go nowhere else. */
 static bool is_formula(const fl_op *op) {
     if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->flags & FL_O_RANDOM)

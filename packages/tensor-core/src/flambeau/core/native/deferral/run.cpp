@@ -1,5 +1,6 @@
 /* Running what waits: the plan for it is made by flambeau.jit when it is new. */
 #include "deferral/queue.h"
+#include "deferral/watch.h"
 #include "runtime/pool.h"
 #include <memory>
 #include <unordered_map>
@@ -186,20 +187,16 @@ void run_code(const fl_queue *q, const Step &step) {
     Py_END_ALLOW_THREADS
 }
 
-/* Without a plan the calls run one by one, which is always right; why there is none is shown. */
-int run_all(fl_queue *q, const char *why) {
-    std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
-    if (fl_deferral_planner)
-        plan = find_plan(q);
+int run_calls(const fl_queue *q) {
     int status = 0;
-    if (!plan) {
-        if (PyErr_Occurred())
-            PyErr_WriteUnraisable(fl_deferral_planner);
-        for (size_t i = 0; i < q->calls.size() && status == 0; i++)
-            status = run_call(q, q->calls[i]);
-        return status;
-    }
-    for (const Step &step : plan->steps) {
+    for (size_t i = 0; i < q->calls.size() && status == 0; i++)
+        status = run_call(q, q->calls[i]);
+    return status;
+}
+
+int run_plan(const fl_queue *q, const Plan &plan) {
+    int status = 0;
+    for (const Step &step : plan.steps) {
         if (status < 0)
             break;
         if (step.code)
@@ -207,6 +204,23 @@ int run_all(fl_queue *q, const char *why) {
         else
             status = run_call(q, q->calls[step.call]);
     }
+    return status;
+}
+
+/* Without a plan the calls run one by one, which is always right; why there is none is shown. */
+int run_all(fl_queue *q, const char *why) {
+    std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
+    if (fl_deferral_planner)
+        plan = find_plan(q);
+    if (!plan) {
+        if (PyErr_Occurred())
+            PyErr_WriteUnraisable(fl_deferral_planner);
+        return run_calls(q);
+    }
+    int status = !fl_is_watched()
+                     ? run_plan(q, *plan)
+                     : fl_watch_run(q, why, plan->object, [&] { return run_plan(q, *plan); },
+                                    [&] { return run_calls(q); });
     q->ran.push_back(Py_NewRef(plan->object));
     q->reasons.push_back(why);
     return status;
@@ -304,6 +318,8 @@ void fl_deferral_resume(int before) {
 }
 
 void fl_deferral_turn(bool on) { is_off = !on; }
+
+size_t fl_deferral_waiting(void) { return queue_of_thread ? queue_of_thread->calls.size() : 0; }
 
 void fl_deferral_forget(void) { plans.clear(); }
 
