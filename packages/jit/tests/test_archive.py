@@ -222,7 +222,7 @@ def first_node(data):
     (lambda d: first_node(d)["outputs"][0].update(dtype="float99"), ""),
     (lambda d: d["graph"].update(outputs=[10**9]), "not a graph"),
     (lambda d: d["graph"].update(symbols={"N": [0]}), "'N'"),
-    (lambda d: d["graph"].update(symbols={}), "not declared"),
+    (lambda d: d["graph"].update(symbols={}), "'N' is no symbol"),
     (lambda d: d["graph"]["captures"][0].update(name="other"), "weights.safetensors"),
     (lambda d: d["graph"]["captures"][0].update(shape=[1]), "weights.safetensors"),
     (lambda d: d["graph"].update(writes=[[10**6, 0]]), "not a graph"),

@@ -301,7 +301,7 @@ def test_another_path_for_one_row_is_remembered():
     """Python squeezes single rows: the program refuses them instead of guessing."""
     program = jit.trace(lambda x: x.squeeze(0) if x.shape[0] == 1 else x * 2, X)
     assert same(program(X[:2]), X[:2] * 2)
-    with pytest.raises(jit.ProgramError, match="N is 1, but the function was traced for N of at"):
+    with pytest.raises(jit.ProgramError, match="N is 1, but the program was traced for N from 2: "):
         program(X[:1])
 
 

@@ -99,7 +99,14 @@ def powered(x):
     (powered, "'other' of add()"),
 ])
 def test_numbers_that_are_no_multiples_of_sizes(fn, argument):
-    refused(fn, argument, "y / x.shape[0]", "dynamic=False")
+    """They fix the size: other sizes are refused with the line; named ones cannot be fixed."""
+    refused(fn, argument, "y / x.shape[0]", "dynamic=False", dynamic={0: {0: "N"}})
+    program = jit.trace(fn, X)
+    assert flambeau.equal(program(X), fn(X))
+    with pytest.raises(jit.ProgramError, match="sizes are fixed") as error:
+        program(flambeau.randn(5, 6))
+    assert line_of(fn) in str(error.value)
+    assert argument in program.explain()
 
 
 def branches(x):
@@ -118,10 +125,53 @@ def returns_sizes(x):
     return x, x.shape[0]
 
 
-def test_other_paths_for_other_sizes():
-    refused(branches, "sin() is called here, but exp() at", "Python takes another path", offset=3)
-    refused(does_more, "Python did more for some sizes", offset=2)
-    refused(returns_sizes, "numbers that do not depend on sizes", offset=0)
+def short(x):
+    return x.topk(min(x.shape[0], 8), 0)[0] if x.shape[0] < 100 else x
+
+
+def split(x):
+    return [part * 2 for part in x.split(8)]
+
+
+def outside(program, rows, *words):
+    """A refusal that names the line and the sizes."""
+    with pytest.raises(jit.ProgramError) as error:
+        program(flambeau.randn(rows, 6))
+    for word in words:
+        assert word in str(error.value), str(error.value)
+
+
+def test_sizes_that_decide_are_guards():
+    program = jit.trace(branches, X, check=True)
+    for rows in (1, 3, 5):
+        x = flambeau.randn(rows, 6)
+        assert flambeau.equal(program(x), x.sin())
+    outside(program, 6, "for N from 1 to 5", line_of(branches, 3), "exp() at", "retrace=True")
+    program = jit.trace(short, flambeau.randn(32, 6), check=True)
+    outside(program, 7, "for N from 8 to 99", line_of(short), "argument 'k' of topk()")
+    outside(program, 100, "for N from 8 to 99", "Python did more")
+    assert "N may be any size from 8 to 99" in program.explain()
+    program = jit.trace(split, flambeau.randn(32, 6), check=True)
+    assert [tuple(part.shape) for part in program(flambeau.randn(27, 6))] == 3 * [(8, 6)] + [(3, 6)]
+    outside(program, 24, "for N from 25 to 32", "is not built the same")
+    outside(jit.trace(does_more, X), 5, "sizes are fixed", "Python did more for some sizes")
+    outside(jit.trace(returns_sizes, X), 5, "numbers that do not depend on sizes")
+    refused(does_more, "Python did more for some sizes", offset=2, dynamic={0: {0: "N"}})
+
+
+def test_retrace_records_again(tmp_path):
+    program = jit.trace(short, flambeau.randn(32, 6), retrace=True)
+    for rows in (32, 4, 200, 5, 300, 50):
+        x = flambeau.randn(rows, 6)
+        assert flambeau.equal(program(x), short(x))
+    assert "2 more programs were recorded" in program.explain()
+    x = flambeau.randn(32, 6, dtype=flambeau.float64)
+    assert flambeau.equal(program(x), short(x))
+
+
+def test_guards_are_saved(tmp_path):
+    jit.trace(short, flambeau.randn(32, 6)).save(tmp_path / "p")
+    outside(jit.load(tmp_path / "p"), 7, "for N from 8 to 99", "argument 'k' of topk()")
 
 
 COUNTER = [0]
@@ -138,7 +188,8 @@ def made_from_numbers(x):
 
 def test_numbers_that_change_from_call_to_call():
     refused(counts, "'other' of add()", offset=2)
-    refused(made_from_numbers, "made from Python numbers differs", "arange(x.shape[0])")
+    outside(jit.trace(made_from_numbers, X), 5, "made from Python numbers differs",
+            "arange(x.shape[0])")
 
 
 def test_constants_made_from_numbers_are_fine():
@@ -171,10 +222,11 @@ def fails_for_odd_batches(x):
     return x.view(x.shape[0] // 2, 12)
 
 
-def test_the_functions_own_error_for_another_size_comes_through():
+def test_the_functions_own_error_for_another_size_fixes_it():
+    program = jit.trace(fails_for_odd_batches, X)
+    outside(program, 5, "sizes are fixed because of", "view")
     with pytest.raises(RuntimeError, match="view"):
-        jit.trace(fails_for_odd_batches, X)
-    jit.trace(fails_for_odd_batches, X, dynamic=False)
+        jit.trace(fails_for_odd_batches, X, dynamic={0: {0: "N"}})
 
 
 VIEWED = flambeau.zeros(4, 6)

@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.jit.dims import FORMS, Dim
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.ir import Capture, Grad, Graph, Node, Value
+from flambeau.jit.ir import Capture, Grad, Graph, Limits, Node, Value
 from flambeau.jit.literals import Device, DType, Opaque, Slot
 
 
@@ -31,6 +31,8 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         "grads": [{"leaf": ids[g.leaf], "value": None if g.value is None else ids[g.value],
                    "needs": g.needs} for g in graph.grads],
         "no_history": graph.no_history,
+        "limits": {name: vars(limits) for name, limits in graph.limits.items()},
+        "fixed": graph.fixed,
     }
 
 
@@ -124,7 +126,13 @@ class _Decoder:
             input_requires=self.flags("input_requires"),
             grads=[self.grad(item) for item in _listed(data.get("grads", []))],
             no_history=_text(data.get("no_history", "")),
+            limits={_text(n): self.limits(item) for n, item in data.get("limits", {}).items()},
+            fixed=_text(data.get("fixed", "")),
         )
+
+    def limits(self, item: Any) -> Limits:
+        last = None if item["last"] is None else _number(item["last"])
+        return Limits(_number(item["first"]), last, _text(item["below"]), _text(item["above"]))
 
     def flags(self, name: str) -> list[bool]:
         return [bool(flag) for flag in _listed(self.data.get(name, []))]

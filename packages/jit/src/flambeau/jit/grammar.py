@@ -85,6 +85,9 @@ class _Checker:
         for name, sizes in self.graph.symbols.items():
             if not name.isidentifier() or not sizes or min(sizes) < 1:
                 self.fail("the graph's symbols", f"{name!r} needs a name and sizes of at least 1")
+        for name, limits in self.graph.limits.items():
+            if name not in self.graph.symbols or limits.first < 1:
+                self.fail("the graph's limits", f"{name!r} is no symbol, or may be less than 1")
 
     def check_outside(self) -> None:
         """What holds for a whole graph, and not for a region of it."""

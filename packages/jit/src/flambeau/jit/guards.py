@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.ir import Graph
+from flambeau.jit.ir import Graph, Limits
 from flambeau.jit.printing import show_type
 from flambeau.jit.tree import Spec
 
@@ -107,15 +107,28 @@ class Guards:
 
     def check_sizes(self, sizes: dict[str, int]) -> None:
         """Check the symbols' sizes."""
-        for name, recorded in self.graph.symbols.items():
-            if sizes[name] < min(recorded):
-                raise ProgramError(
-                    f"{name} is {sizes[name]}, but the function was traced for {name} of at least "
-                    f"{min(recorded)}: Python takes another path below, or fails"
-                )
+        for name in self.graph.symbols:
+            allowed = self.graph.range_of(name)
+            if sizes[name] in allowed:
+                continue
+            limits = self.graph.limits.get(name) or Limits(allowed.start)
+            why = limits.below if sizes[name] < allowed.start else limits.above
+            raise ProgramError(
+                f"{name} is {sizes[name]}, but the program was traced for {name} {_words(allowed)}"
+                f": {why or 'Python takes another path below, or fails'}; trace it with such an "
+                "example, or with retrace=True")
 
     def explain(self) -> list[str]:
         """What holds for the sizes, in words."""
-        return [f"{name} may be any size from {min(sizes)} (recorded with "
-                f"{', '.join(map(str, sorted(set(sizes))))})"
-                for name, sizes in self.graph.symbols.items()]
+        lines = []
+        for name, recorded in self.graph.symbols.items():
+            tried = ", ".join(map(str, sorted(set(recorded))))
+            lines.append(f"{name} may be any size {_words(self.graph.range_of(name))} "
+                         f"(recorded with {tried})")
+            limits = self.graph.limits.get(name)
+            lines += [why for why in (limits.below, limits.above) if why] if limits else []
+        return lines + ([f"all sizes are fixed: {self.graph.fixed}"] if self.graph.fixed else [])
+
+
+def _words(allowed: range) -> str:
+    return f"from {allowed.start}" + (f" to {allowed.stop - 1}" if allowed.stop < 2**62 else "")

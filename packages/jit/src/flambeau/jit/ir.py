@@ -118,6 +118,23 @@ class Read:
     where: str
 
 
+@dataclass
+class Limits:
+    """Between which sizes a symbol may be.
+
+    Args:
+        first: the least.
+        last: the greatest; ``None``: there is none.
+        below: what decides there, with its line; empty where nothing does.
+        above: the same for sizes above.
+    """
+
+    first: int
+    last: int | None = None
+    below: str = ""
+    above: str = ""
+
+
 @dataclass(eq=False)
 class Graph:
     """Inputs, captured tensors, nodes in order, outputs.
@@ -134,6 +151,8 @@ class Graph:
         input_requires: the same for each input.
         grads: the gradients that a run leaves behind.
         reads: what Python read while it was recorded; not saved.
+        limits: for each symbol the sizes it may stand for.
+        fixed: why sizes that could vary do not; empty where they do.
         no_history: why a run cannot record history; empty where it can.
     """
 
@@ -148,6 +167,8 @@ class Graph:
     grads: list[Grad] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     no_history: str = ""
+    limits: dict[str, Limits] = field(default_factory=dict)
+    fixed: str = ""
 
     def __str__(self) -> str:
         from flambeau.jit.printing import show_graph
@@ -166,7 +187,8 @@ class Graph:
 
     def range_of(self, name: str) -> range:
         """The sizes a symbol may stand for."""
-        return range(min(self.symbols[name]), 2**62)
+        limits = self.limits.get(name) or Limits(min(self.symbols[name]))
+        return range(limits.first, 2**62 if limits.last is None else limits.last + 1)
 
     def is_pure(self) -> bool:
         """Whether it only computes: no node writes, and nothing but its outputs is left."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
 from types import FrameType
+from typing import Any
 
 import flambeau
 
@@ -24,3 +26,9 @@ def caller() -> str:
 def is_ours(filename: str) -> bool:
     """Whether a file belongs to this library."""
     return os.path.abspath(filename).startswith(_ROOMS)
+
+
+def location(fn: Callable[..., Any]) -> str:
+    """``file:line`` of a function, or of a module's ``forward``."""
+    code = getattr(fn, "__code__", None) or getattr(getattr(fn, "forward", None), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(fn)

@@ -151,6 +151,7 @@ class Program(State):
         raise ProgramError(
             f"argument {number} must be {wanted}, got {show_type(given)}; trace again with an "
             "example like it, or name the size that varies with dynamic="
+            + (f"; sizes are fixed because of {self.graph.fixed}" if self.graph.fixed else "")
         )
 
     def _other(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -49,18 +49,21 @@ def _wrap(tensor: Tensor, dim: int, number: int) -> int:
     return dim % tensor.ndim
 
 
-def choose_sizes(base: Mapping[str, int]) -> list[dict[str, int]]:
+def choose_sizes(
+    base: Mapping[str, int], steps: tuple[int, int] = (3, 1)
+) -> list[dict[str, int]]:
     """The sizes to record with: the example's, then each symbol alone, then all together.
 
     Steps of 3 and 1 in this order: no counter of calls grows like that.
     """
+    alone, together = steps
     start = {name: max(size, 2) for name, size in base.items()}
     samples = [start]
     for name, size in start.items():
-        samples.append({**start, name: size + 3})
+        samples.append({**start, name: size + alone})
     if start:
         grown = enumerate(start.items(), 1)
-        samples.append({name: size + number for number, (name, size) in grown})
+        samples.append({name: size + together * number for number, (name, size) in grown})
     return samples
 
 

@@ -11,12 +11,13 @@ from flambeau.jit import bridge
 from flambeau.jit.dims import symbol
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Graph
+from flambeau.jit.locations import location
 from flambeau.jit.passes import optimized
 from flambeau.jit.program import Program, pack, unpack
+from flambeau.jit.ranges import STEPS, Recordings
 from flambeau.jit.recorder import Memory, Recorder
 from flambeau.jit.sizes import Marks, choose_sizes, mark_sizes, resize
-from flambeau.jit.tree import Spec, flatten, text_of, unflatten
-from flambeau.jit.unify import unify
+from flambeau.jit.tree import Spec, flatten, unflatten
 from flambeau.jit.verify import verify
 
 Tensor = Any
@@ -36,19 +37,23 @@ def trace(
     """Record what a function computes, as a program that runs without it.
 
     The function runs with the example's shapes but computes nothing; it runs several times, with
-    other batch sizes, to learn which numbers depend on the batch. What cannot be recorded raises,
-    with file and line: reading values, shapes that depend on values, other paths for other sizes.
+    other batch sizes, to learn which numbers depend on the batch, and for which sizes Python takes
+    the same path. A program refuses other sizes and names the line that decides. What cannot be
+    recorded raises, with file and line: reading values, shapes that depend on values. At last the
+    program is compared with the function on the example.
 
     Args:
         fn: a function or a module of tensors.
         example_inputs: its arguments: a tensor, or a tuple of tensors, numbers and containers.
         dynamic: ``True``: the first size of the first tensor may vary, and with it the first size
             of every tensor where it is the same. ``False``: all sizes are fixed. A dict names the
-            sizes that vary: ``{0: {0: "N", 1: "T"}}`` for two sizes of the first tensor.
-        check: run the function and the program on the example and on other sizes and values, and
-            raise unless all results are equal.
+            sizes that vary: ``{0: {0: "N", 1: "T"}}`` for two sizes of the first tensor. A size
+            that decides everything is fixed; if it was named, that is an error.
+        example_kwarg_inputs: its keyword arguments.
+        check: compare on other sizes and values too, up to the bounds of every size.
         allow_reads: compute while recording, so that ``item()``, ``bool()`` and printing work; what
             they gave is part of the program from then on. Needs ``dynamic=False``.
+        retrace: record again for arguments that the program refuses, instead of raising.
 
     Returns:
         The program. Parameters it captured are shared with the module.
@@ -79,11 +84,13 @@ def trace(
             "dynamic=False"
         )
     session = _Session(fn, takes, examples, marks, allow_reads)
-    graph, gives = session.graph(choose_sizes(base), base)
+    session.is_named = isinstance(dynamic, Mapping)
+    graph, gives = session.graph(base)
     training = getattr(fn, "training", None)
     again = partial(_trace_again, fn, dynamic=dynamic, check=check) if retrace else None
     program = Program(optimized(graph), takes, gives, training, again)
-    verify(fn, program, examples, marks, base, thorough=check)
+    base = {} if graph.fixed else base
+    verify(fn, program, examples, session.marks, base, thorough=check)
     return program
 
 
@@ -105,58 +112,69 @@ class _Session:
         self.examples = examples
         self.marks = marks
         self.compute = compute
+        self.is_named = False
+        self.leaves: list[Tensor] = []
         self.names = tensor_names(fn)
 
-    def graph(self, samples: list[dict[str, int]], base: dict[str, int]) -> tuple[Graph, Spec]:
-        """The graph for all sizes; the least are tried too, and left out if they differ.
+    def graph(self, base: dict[str, int]) -> tuple[Graph, Spec]:
+        """The graph for all sizes that give the same; others are left out, and said why.
 
         Gradients that are there before may not matter: then the function does the same whether
         there are some or none. What it does must be the same twice in any case.
         """
-        graph, gives = self.record(samples[0])
-        leaves = [grad.tensor for grad in graph.grads if grad.leaf not in graph.inputs]
-        if leaves:
+        graph, _ = self.record(choose_sizes(base)[0])
+        self.leaves = [grad.tensor for grad in graph.grads if grad.leaf not in graph.inputs]
+        if self.leaves:
             try:
-                return self.joined([(graph, gives)], samples, base, leaves)
+                return self.sized(base)
             except TraceError:
-                pass
-        return self.joined([(graph, gives)], samples, base, ())
+                self.leaves = []
+        return self.sized(base)
 
-    def joined(
-        self, recordings: list[tuple[Graph, Spec]], samples: list[dict[str, int]],
-        base: dict[str, int], leaves: Sequence[Tensor],
-    ) -> tuple[Graph, Spec]:
-        samples = samples if len(samples) > 1 else samples * 2
-        recordings = recordings + [self.record(sizes, leaves) for sizes in samples[1:]]
-        gives = recordings[0][1]
-        if any(text_of(other) != text_of(gives) for _, other in recordings):
-            raise TraceError(
-                f"{_location(self.fn)}: the result is not built the same, or holds other numbers, "
-                f"for the sizes {samples}: return tensors, and numbers that do not depend on sizes"
-            )
-        graphs = [graph for graph, _ in recordings]
-        graph = self.mark_inputs(unify(graphs, samples))
-        for name in base:
-            graph = self.try_less(name, graph, graphs, samples, gives)
+    def sized(self, base: dict[str, int]) -> tuple[Graph, Spec]:
+        """The graph with sizes nearby; with fixed ones where no others give the same."""
+        if not base:
+            return self.recordings([{}, {}]).joined()
+        why: Exception | None = None
+        for steps in STEPS:
+            samples = choose_sizes(base, steps)
+            if min(size for sizes in samples for size in sizes.values()) < 1:
+                continue
+            try:
+                found = self.recordings(samples)
+                graph, gives = found.joined()
+            except Exception as error:
+                why = why or error
+                continue
+            self.mark_inputs(graph)
+            graph.limits = {name: found.limits(name, self.most(name)) for name in base}
+            if all(size in graph.range_of(name) for name, size in base.items()):
+                return graph, gives
+            why = why or TraceError("the example's size is one that the function treats apart")
+        assert why is not None
+        if self.is_named:
+            raise why
+        return self.fixed(why)
+
+    def recordings(self, samples: list[dict[str, int]]) -> Recordings:
+        return Recordings(self.record, self.leaves, samples, location(self.fn))
+
+    def fixed(self, why: Exception) -> tuple[Graph, Spec]:
+        """The graph for the example's sizes alone."""
+        self.marks = [{} for _ in self.marks]
+        try:
+            graph, gives = self.recordings([{}, {}]).joined()
+        except Exception:
+            raise why from None
+        graph.fixed = str(why)
         return graph, gives
 
-    def try_less(
-        self, name: str, graph: Graph, graphs: list[Graph], samples: list[dict[str, int]],
-        gives: Spec,
-    ) -> Graph:
-        """The graph with one or two among a symbol's sizes, if the function does the same there."""
-        for least in (1, 2):
-            sizes = {**samples[0], name: least}
-            try:
-                recorded, structure = self.record(sizes)
-                wider = self.mark_inputs(unify([*graphs, recorded], [*samples, sizes]))
-            except Exception:
-                continue
-            if structure == gives:
-                graphs.append(recorded)
-                samples.append(sizes)
-                return wider
-        return graph
+    def most(self, name: str) -> int:
+        """The largest size that is tried for a symbol."""
+        rest = [tensor.numel() // max(tensor.shape[d], 1)
+                for tensor, dims in zip(self.examples, self.marks, strict=True)
+                for d, other in dims.items() if other == name]
+        return min(4096, 2**24 // max(*rest, 1))
 
     def mark_inputs(self, graph: Graph) -> Graph:
         """Check that the inputs got the symbols they were given."""
@@ -205,7 +223,7 @@ class _Session:
         try:
             return flatten(result, outputs)
         except TypeError as error:
-            raise TraceError(f"{_location(self.fn)}: {error}") from None
+            raise TraceError(f"{location(self.fn)}: {error}") from None
 
 
 def _refuse_escapes(memories: list[Memory]) -> None:
@@ -232,11 +250,6 @@ def tensor_names(fn: Callable[..., Any]) -> dict[int, str]:
         for name, tensor in getattr(module, kind, tuple)():
             names.setdefault(id(tensor), name)
     return names
-
-
-def _location(fn: Callable[..., Any]) -> str:
-    code = getattr(fn, "__code__", None) or getattr(getattr(fn, "forward", None), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(fn)
 
 
 __all__ = ["Dynamic", "tensor_names", "trace"]

@@ -35,7 +35,7 @@ def verify(
     """
     for shift, sizes in enumerate(_sizes(program, base, thorough)):
         inputs = [_rows(t, dims, sizes, shift) for t, dims in zip(examples, marks, strict=True)]
-        if any(sizes[name] not in program.graph.range_of(name) for name in sizes):
+        if any(size not in program.graph.range_of(name) for name, size in sizes.items()):
             continue
         wanted = _Run(fn, program, inputs)
         try:
