@@ -38,20 +38,6 @@ struct Workspace {
     }
 };
 
-/* delta = the dot product of each query's result with its gradient. */
-template <class T> void row_products(const Job &job, int64_t head, T *delta) {
-    const fl_attention &a = job.a;
-    for (int64_t i = 0; i < a.queries; i++) {
-        const T *x = (const T *)job.result.at(a, head, i), *g = (const T *)job.grad.at(a, head, i);
-        T lanes[16] = {};
-        for (int64_t j = 0; j < a.value_dim; j++)
-            lanes[j & 15] += x[j * job.result.col] * g[j * job.grad.col];
-        delta[i] = 0;
-        for (T lane : lanes)
-            delta[i] += lane;
-    }
-}
-
 fl_attention_matrix rows_of(const fl_heads &h, const fl_attention &a, int64_t head, int64_t row) {
     return fl_attention_matrix{h.at(a, head, row), h.row, h.col};
 }
@@ -108,10 +94,10 @@ void run_keys(const Job &job, const Workspace &w, int64_t head, int64_t key, int
 }
 
 void run_head(const Job &job, const Workspace &w, int64_t head) {
-    if (job.tools.is_double)
-        row_products(job, head, (double *)w.delta);
-    else
-        row_products(job, head, (float *)w.delta);
+    const fl_attention &a = job.a;
+    job.tools.block->row_products({job.result.at(a, head), job.result.row, job.result.col},
+                                  {job.grad.at(a, head), job.grad.row, job.grad.col}, a.queries,
+                                  a.value_dim, w.delta);
     for (int64_t key = 0; key < job.a.keys; key += KEYS)
         run_keys(job, w, head, key, job.a.keys - key < KEYS ? job.a.keys - key : KEYS);
 }

@@ -1,5 +1,6 @@
 /* max_pool2d with the positions of the maxima, and its gradient. */
 #include "pool/pool.h"
+#include <algorithm>
 
 namespace {
 
@@ -42,6 +43,37 @@ int run_max(const fl_pool_call &c, fl_max_pool_fn pool, const T *input, T *value
              indices ? indices + plane * out_plane : nullptr, scratch);
     });
     return done ? 0 : -1;
+}
+
+bool is_half(const fl_window &w, int64_t out, int64_t length) {
+    return w.size == 2 && w.stride == 2 && w.padding == 0 && w.dilation == 1 && 2 * out <= length;
+}
+
+/* Whether windows are two by two elements side by side. */
+bool has_quarters(const fl_pool &p) {
+    return is_half(p.y, p.oh, p.h) && is_half(p.x, p.ow, p.w) && p.h * p.w <= INT32_MAX;
+}
+
+fl_quarters_fn pick_quarters(const fl_pool_kernels *k, const uint8_t *) { return k->quarters_u8; }
+fl_quarters_fn pick_quarters(const fl_pool_kernels *k, const uint16_t *) { return k->quarters_u16; }
+fl_quarters_fn pick_quarters(const fl_pool_kernels *k, const int64_t *) { return k->quarters_i64; }
+
+template <class Index>
+int run_quarters(const fl_pool_call &c, const fl_pool_kernels *kernels, const float *input,
+                 float *values, Index *positions) {
+    const fl_pool &p = c.p;
+    int64_t in_plane = p.h * p.w, out_plane = p.oh * p.ow;
+    fl_quarters_fn pool = pick_quarters(kernels, positions);
+    fl_parallel(c.planes * p.oh, FL_GRAIN / (2 * p.w) + 1, [&](int64_t row, int64_t end) {
+        while (row < end) {
+            int64_t plane = row / p.oh, first = row % p.oh;
+            int64_t last = std::min(p.oh, first + end - row), out = plane * out_plane;
+            pool(&p, input + plane * in_plane, first, last, values + out,
+                 positions ? positions + out : nullptr);
+            row += last - first;
+        }
+    });
+    return 0;
 }
 
 /* Add every gradient to the position its maximum came from; the position of a bad index, or -1. */
@@ -116,7 +148,9 @@ static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, Index
     if (!input.ok() || !values.ok())
         return -1;
     int status;
-    if (kind == FL_K_F32)
+    if (kind == FL_K_F32 && has_quarters(c.p))
+        status = run_quarters(c, kernels, input.as<float>(), values.as<float>(), at);
+    else if (kind == FL_K_F32)
         status = run_max(c, kernels->max_f32, input.as<float>(), values.as<float>(), at);
     else if (kind == FL_K_F64)
         status = run_max(c, kernels->max_f64, input.as<double>(), values.as<double>(), at);

@@ -21,6 +21,12 @@ struct fl_scores {
     int64_t visible;            /* keys that the first row sees; every next row sees one more */
 };
 
+/* A matrix; steps in elements. */
+struct fl_rows {
+    const void *data;
+    int64_t row, col;
+};
+
 /* The kernels of one dtype. */
 struct fl_attention_dtype {
     /* One step of the softmax over blocks of keys: scores become exp(score - max) for the running
@@ -33,6 +39,8 @@ struct fl_attention_dtype {
                        const void *factor);
     void (*divide_rows)(void *x, int64_t rows, int64_t cols, int64_t row, int64_t col,
                         const void *divisor);
+    /* out = the dot product of each row of x with that of y */
+    void (*row_products)(fl_rows x, fl_rows y, int64_t rows, int64_t cols, void *out);
 };
 
 struct fl_attention_kernels {

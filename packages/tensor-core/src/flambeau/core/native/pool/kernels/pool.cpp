@@ -1,5 +1,6 @@
 /* Max and average pooling: see pool.h. */
 #include "pool/kernels/pool.h"
+#include "pool/kernels/quarters.h"
 #include "common/kernels/lanes.h"
 #include "common/kernels/phase_rows.h"
 
@@ -391,4 +392,5 @@ extern const fl_pool_kernels FL_LEVEL(fl_pool_kernels) = {
     scratch_elements, max_pool<float>, max_pool<double>, max_pool<int64_t>,
     avg_pool<float>,  avg_pool<double>, avg_grad<float>, avg_grad<double>,
     avg_pool<int64_t>,
+    max_quarters<uint8_t>, max_quarters<uint16_t>, max_quarters<int64_t>,
 };

@@ -26,12 +26,17 @@ typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const voi
 typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
                                void *out, void *scratch);
 
+/* Windows of 2 x 2 with stride 2 that lie inside the plane; positions may be NULL. */
+typedef void (*fl_quarters_fn)(const fl_pool *p, const float *plane, int64_t begin, int64_t end,
+                               float *values, void *positions);
+
 struct fl_pool_kernels {
     int64_t (*scratch_elements)(const fl_pool *p, int64_t rows);    /* rows of output */
     fl_max_pool_fn max_f32, max_f64, max_i64;
     fl_avg_pool_fn avg_f32, avg_f64;
     fl_avg_grad_fn avg_grad_f32, avg_grad_f64;
     fl_avg_pool_fn avg_i64;     /* rounds towards zero */
+    fl_quarters_fn quarters_u8, quarters_u16, quarters_i64;     /* by the dtype of positions */
 };
 extern "C" {
 FL_LEVELS(fl_pool_kernels);

@@ -1,0 +1,82 @@
+/* Maxima of windows of two by two elements side by side, as most networks have them: a vector of
+ * outputs from two vectors of each of two rows. Bits are those of max_one in pool.cpp. */
+#pragma once
+#include "pool/kernels/pool.h"
+#include "common/kernels/lanes.h"
+#include <utility>
+
+namespace {
+
+struct Quarters {
+    typedef register_of<float>::type Floats;
+    typedef register_of<float>::mask Ints;
+    static constexpr int LANES = FL_REGISTER / sizeof(float);
+    typedef std::make_integer_sequence<int, LANES> Each;
+
+    Floats value;
+    Ints position;
+
+    template <int FIRST, int... E>
+    static FL_TIGHT Ints every_second(std::integer_sequence<int, E...>) {
+        return Ints{(2 * E + FIRST)...};
+    }
+
+    FL_TIGHT void meet(Floats v, Ints at) {
+        Ints better = (v > value) | (v != v);
+        value = better ? v : value;
+        position = better ? at : position;
+    }
+
+    /* 2 * LANES elements of a row, of which `room` may be read. */
+    static FL_TIGHT void load(const float *from, int64_t room, Floats *pair) {
+        float part[2 * LANES];
+        if (room < 2 * LANES) {
+            for (int i = 0; i < 2 * LANES; i++)
+                part[i] = i < room ? from[i] : 0;
+            from = part;
+        }
+        memcpy(pair, from, 2 * sizeof(Floats));
+    }
+
+    /* `start` is the position of the first element in its plane, `width` that of the next row. */
+    FL_TIGHT void find(const float *top, int64_t start, int64_t width, int64_t room) {
+        Floats pair[2];
+        const Ints even = every_second<0>(Each{}), odd = every_second<1>(Each{});
+        const Ints first = even + (int32_t)start, below = first + (int32_t)width;
+        load(top, room, pair);
+        value = __builtin_shuffle(pair[0], pair[1], even);
+        position = first;
+        meet(__builtin_shuffle(pair[0], pair[1], odd), first + 1);
+        load(top + width, room - width, pair);
+        meet(__builtin_shuffle(pair[0], pair[1], even), below);
+        meet(__builtin_shuffle(pair[0], pair[1], odd), below + 1);
+    }
+
+    /* The first `count` lanes; whole vectors where there is room for them. */
+    template <class Index>
+    FL_TIGHT void store(int64_t count, int64_t room, float *values, Index *at) const {
+        typedef Index Narrow __attribute__((vector_size(LANES * sizeof(Index))));
+        const Narrow narrow = __builtin_convertvector(position, Narrow);
+        const size_t lanes = room >= LANES ? LANES : (size_t)count;
+        memcpy(values, &value, lanes * sizeof(float));
+        if (at)
+            memcpy(at, &narrow, lanes * sizeof(Index));
+    }
+};
+
+/* What a vector writes behind the end of a row, the next row overwrites. */
+template <class Index>
+void max_quarters(const fl_pool *p, const float *plane, int64_t begin, int64_t end, float *values,
+                  void *positions) {
+    Index *at = (Index *)positions;
+    for (int64_t oy = begin; oy < end; oy++)
+        for (int64_t ox = 0; ox < p->ow; ox += Quarters::LANES) {
+            const int64_t start = 2 * (oy * p->w + ox), out = oy * p->ow + ox;
+            Quarters q;
+            q.find(plane + start, start, p->w, p->h * p->w - start);
+            const int64_t left = p->ow - ox < Quarters::LANES ? p->ow - ox : Quarters::LANES;
+            q.store(left, end * p->ow - out, values + out, at ? at + out : nullptr);
+        }
+}
+
+}  // namespace
