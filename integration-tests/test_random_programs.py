@@ -11,8 +11,10 @@ import os
 import pytest
 from random_programs import Program, differences, run, snapshot, world
 
-from flambeau import jit
+from flambeau import compiler, jit
 from flambeau.jit import bridge, compiling
+from flambeau.jit.cache import disk, kernels, plans
+from flambeau.jit.llvm import launch
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "2000"))
 BATCH = max(COUNT // 10, 1)
@@ -36,6 +38,40 @@ def test_programs(first):
             wanted = snapshot(run(function, world(seed, rows)))
             found = snapshot(run(compiled, world(seed, rows)))
             assert not differences(wanted, found), f"seed {seed}, {rows} rows\n{program.source()}"
+
+
+def from_disk(compiled):
+    """Called with nothing in memory but files."""
+    compiler.reset()
+    return compiled
+
+
+def measured(compiled):
+    """Called by ``explain``, which runs loops several times."""
+    return lambda *args: compiled.measure(*args).result
+
+
+def without_nodes(shot):
+    """Leave out the names of nodes: who watches sees ``split`` as the slices it is made of."""
+    return {key: value[:6] + value[7:] if isinstance(value, tuple) and len(value) == 8 else value
+            for key, value in shot.items()}
+
+
+@pytest.mark.parametrize("change", [from_disk, measured])
+def test_programs_from_disk_and_measured(change, tmp_path, monkeypatch):
+    store = kernels.KernelCache(disk=disk.Disk(str(tmp_path / "code")))
+    for home in (kernels, plans, launch):
+        monkeypatch.setattr(home, "KERNELS", store)
+    for seed in range(COUNT // 20):
+        program = Program(seed)
+        function = program.function()
+        compiled = jit.compile(function)
+        for _ in range(2):
+            wanted = snapshot(run(function, world(seed, 3)))
+            found = snapshot(run(change(compiled), world(seed, 3)))
+            assert not differences(*map(without_nodes, (wanted, found))), (
+                f"seed {seed}\n{program.source()}")
+    compiler.reset()
 
 
 def test_differences_are_seen():

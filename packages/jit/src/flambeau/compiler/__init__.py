@@ -58,7 +58,7 @@ def reset() -> None:
         >>> compiler.reset()
     """
     from flambeau.core._core import forget_plans
-    from flambeau.jit.cache.kernels import KERNELS
+    from flambeau.jit.cache import kernels
 
     forget_plans()
-    KERNELS.clear()
+    kernels.KERNELS.clear()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.core import _core, interpose
+from flambeau.jit import bridge
 from flambeau.jit.locations import caller
 
 #: A call is added to what waits; a full queue runs first.
@@ -119,7 +120,7 @@ def measure(call: Callable[[], Any], name: str) -> Explanation:
     made = Explanation(name)
     before = _core.memory_stats()["live_bytes"]
     _core.reset_peak_memory_stats()
-    with _watched(made), interpose("profiler", _Calls(made)), _core.hear_reads(
+    with _watched(made), interpose("trace", _Calls(made)), _core.hear_reads(
             lambda tensor, what: made.breaks.append((what, caller()))):
         made.result = call()
     made.peak_bytes = max(0, _core.memory_stats()["peak_live_bytes"] - before)
@@ -156,7 +157,7 @@ class _Calls:
         own, waiting = self.count, _core.waiting_calls()
         ran = len(self.made.events)
         begin = time.perf_counter()
-        results = _core.call(op, args, outs)
+        results = bridge.call_below(op, args, outs)
         spent = time.perf_counter() - max(begin, self.made._last_run)
         now = _core.waiting_calls()
         waits = now == waiting + 1 or (now == 1 and (ran < len(self.made.events)
@@ -167,8 +168,7 @@ class _Calls:
 
     def note(self, key: str, args: list[Any], results: Any, spent: float) -> None:
         """Remember a call that ran as it stands."""
-        found = results if isinstance(results, list | tuple) else [results]
-        outs = [each for each in found if isinstance(each, _core.Tensor)]
+        outs = [each for each in results if isinstance(each, _core.Tensor)]
         ins = [each for each in args if isinstance(each, _core.Tensor)]
         why = why_not(key, outs)
         if why:

@@ -17,7 +17,9 @@ _STYLE = ("text{font:12px monospace;fill:#222}.loop{fill:#dceefb;stroke:#3a7ca5}
 
 def draw(events: Sequence[Event]) -> str:
     """The picture as SVG."""
-    tops, boxes, top = [], [], _GAP
+    tops: list[tuple[int, int]] = []
+    boxes: list[str] = []
+    top = _GAP
     for event in events:
         lines = list(_lines(event))
         height = _LINE_HEIGHT * len(lines) + 10
