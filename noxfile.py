@@ -119,6 +119,15 @@ def deferring(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"], requires=["build"])
+def programs(session: nox.Session) -> None:
+    """100,000 random programs, compiled and as they are."""
+    install_all(session, "integration")
+    session.env["RANDOM_PROGRAMS"] = os.environ.get("RANDOM_PROGRAMS", "100000")
+    tests = ROOT / "integration-tests" / "test_random_programs.py"
+    steps.run_pytest(session, tests, "programs")
+
+
+@nox.session(tags=["nightly"], requires=["build"])
 def guide(session: nox.Session) -> None:
     """What the guide says of adding an operator, a layer and so on, to the letter, in a copy."""
     install_all(session, "oracle")

@@ -1,7 +1,7 @@
 """Compiled programs do what they do uncompiled: values, memory, history, generators, errors.
 
-Fails by seed; ``print(Program(seed).source())`` shows the program. More of them:
-``RANDOM_PROGRAMS=100000 pytest integration-tests/test_random_programs.py``.
+Fails by seed; ``print(Program(seed).source())`` shows the program. The session ``programs`` runs
+more of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flambeau.jit import bridge, compiling
 from flambeau.jit.cache import disk, kernels, plans
 from flambeau.jit.llvm import launch
 
-COUNT = int(os.environ.get("RANDOM_PROGRAMS", "2000"))
+COUNT = int(os.environ.get("RANDOM_PROGRAMS", "800"))
 BATCH = max(COUNT // 10, 1)
 
 
@@ -28,15 +28,19 @@ def small_kernels_wait():
     bridge.configure_deferral(compiling.make_plan)
 
 
+def worlds(seed):
+    """Rows and dtype of the inputs: the same twice, then others."""
+    return [(3, "float32"), (3, "float32"), (5, "float32"), (3, "float64"), (seed % 2, "float32")]
+
+
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_programs(first):
     for seed in range(first, min(first + BATCH, COUNT)):
         program = Program(seed)
-        function = program.function()
-        compiled = jit.compile(function)
-        for rows in (3, 3, 5):
-            wanted = snapshot(run(function, world(seed, rows)))
-            found = snapshot(run(compiled, world(seed, rows)))
+        function, compiled = program.function(), jit.compile(program.function(jit.compile))
+        for rows, dtype in worlds(seed):
+            wanted = snapshot(run(function, world(seed, rows, dtype)))
+            found = snapshot(run(compiled, world(seed, rows, dtype)))
             assert not differences(wanted, found), f"seed {seed}, {rows} rows\n{program.source()}"
 
 
