@@ -77,9 +77,11 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = A.topk(min(2, A.shape[-1]))[0]", "while A.sum() > 100:\n    A.mul_(0.5)",
         "N = sum(A.unbind(0))", "w.count += 1\nN = A * w.count")),
     "autograd": (4, (
-        "A.sum().backward()", "(A * A).sum().backward()", "N = autograd.grad(A.sum(), w.leaf)[0]",
+        "A.sum().backward()", "(A * A).sum().backward()",
+        "N = autograd.grad(A.sum(), w.leaf)[0] + 0",
         "with flambeau.no_grad():\n    A.mul_(2)", "N = w.leaf * 2", "N = w.leaf.exp()",
-        "w.leaf.grad = None", "N = w.leaf.grad", "with flambeau.no_grad():\n    w.leaf.sub_(0.1)",
+        "w.leaf.grad = None", "N = w.leaf.grad * 1",
+        "with flambeau.no_grad():\n    w.leaf.sub_(0.1)",
         "(A.float() * w.leaf).sum().backward()", "w.optimizer.step()", "w.optimizer.zero_grad()",
         "N = w.model(w.x)", "F.mse_loss(w.model(w.x), w.x[:, :2]).backward()",
         "N = checkpoint(lambda a: F.dropout(a * 2, 0.5), w.leaf, use_reentrant=False)",

@@ -22,8 +22,9 @@ from random_uses import LINES as USES
 
 import flambeau
 
-_ALL = {**LINES, **USES}
-_KINDS = [kind for kind, (often, _) in _ALL.items() for _ in range(often)]
+Lines = dict[str, tuple[int, tuple[str, ...]]]
+#: With hooks, threads and the like.
+WIDE: Lines = {**LINES, **USES}
 
 
 def world(seed: int, rows: int, dtype: str = "float32") -> SimpleNamespace:
@@ -56,9 +57,12 @@ def _as_it_is(function: Any) -> Any:
 class Program:
     """Lines over names; as source it is a function of a world."""
 
-    def __init__(self, seed: int, lines: int = 12, without: tuple[str, ...] = ()) -> None:
+    def __init__(self, seed: int, lines: int = 12, without: tuple[str, ...] = (),
+                 table: Lines = LINES) -> None:
         self.seed = seed
         self.without = without          # beginnings of lines that are not drawn
+        self.table = table
+        self.kinds = [kind for kind, (often, _) in table.items() for _ in range(often)]
         self.random = random.Random(seed)
         self.lines: list[str] = []
         self.names = ["x", "y", "ints", "flat", "rows", "over", "under", "leaf"]
@@ -102,8 +106,8 @@ class Program:
                     self.lines.pop()
 
     def _draw(self) -> str:
-        kind = self.random.choice(_KINDS)
-        line = self.random.choice(_ALL[kind][1])
+        kind = self.random.choice(self.kinds)
+        line = self.random.choice(self.table[kind][1])
         if self.without and line.startswith(self.without):
             return self._draw()
         return _in_try(line) if kind == "error" else line
@@ -119,7 +123,8 @@ class Program:
         if line == "del A":
             self.names.remove(values["A"])
         elif not line.startswith("try"):
-            self.names += [new[letter] for letter in "NM" if re.search(rf"\b{letter}\b", line)]
+            made = "N" if self.table is LINES else "NM"
+            self.names += [new[letter] for letter in made if re.search(rf"\b{letter}\b", line)]
 
 
 def _in_try(line: str) -> str:
@@ -155,7 +160,8 @@ def snapshot(ran: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, flambeau.Tensor):
             found[name] = describe(value)
             if value.is_leaf and value.grad is not None:
-                found[f"{name}.grad"] = describe(value.grad)
+                # Sums of gradients are new tensors, or not, as memory allows.
+                found[f"{name}.grad"] = without_version(describe(value.grad))
         elif isinstance(value, np.ndarray):
             found[name] = value.tobytes()
     found["notes"] = [repr(note) if not isinstance(note, np.ndarray) else note.tobytes()
@@ -180,6 +186,11 @@ def describe(t: Any) -> tuple[Any, ...]:
     grad = type(t.grad_fn).__name__ if t.grad_fn is not None else None
     return (kind, tuple(t.shape), t.stride(), t.storage_offset(), version, t.requires_grad, grad,
             array.tobytes())
+
+
+def without_version(described: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What ``describe`` gave, without the version."""
+    return (*described[:4], *described[5:])
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

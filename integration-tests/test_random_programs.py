@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from random_programs import Program, differences, run, snapshot, world
+from random_programs import WIDE, Program, differences, run, snapshot, world
 
 from flambeau import compiler, jit
 from flambeau.jit import bridge, compiling
@@ -36,7 +36,7 @@ def worlds(seed):
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_programs(first):
     for seed in range(first, min(first + BATCH, COUNT)):
-        program = Program(seed)
+        program = Program(seed, table=WIDE)
         function, compiled = program.function(), jit.compile(program.function(jit.compile))
         for rows, dtype in worlds(seed):
             wanted = snapshot(run(function, world(seed, rows, dtype)))

@@ -1,6 +1,9 @@
 """Compiled functions do what the function does, whatever Python it contains."""
 
 import gc
+import inspect
+import signal
+import sys
 import threading
 
 import numpy as np
@@ -314,6 +317,36 @@ def test_threads():
         thread.join()
     for one, other in zip(found, wanted, strict=True):
         assert all(map(same, one, other))
+
+
+def test_signals_while_a_plan_is_made():
+    """Its handler runs when the kernels have run: it reads what they compute, and may raise."""
+    x, seen = flambeau.zeros(5), []
+
+    def planner(*given):
+        signal.raise_signal(signal.SIGINT)
+        return compiling.make_plan(*given)
+
+    def handle(*_):
+        seen.append(x.tolist())
+        raise KeyboardInterrupt
+
+    jit.bridge.configure_deferral(planner, 1)
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            jit.compile(lambda: x.add_(2).mul_(3).tolist())()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [x.tolist()] == [[6.0] * 5]
+
+
+def test_plans_are_made_at_any_depth():
+    def deep(levels):
+        return deep(levels - 1) if levels else (X * 2.5 + 1).exp()
+
+    depth = sys.getrecursionlimit() - len(inspect.stack()) - 20
+    assert same(jit.compile(deep)(depth), deep(0))
 
 
 def test_memory_is_given_back():

@@ -3,6 +3,8 @@
 #include "deferral/watch.h"
 #include "runtime/pool.h"
 #include <memory>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 
 PyObject *fl_deferral_planner = nullptr;
@@ -141,14 +143,52 @@ int make_plan(const fl_queue *q, Plan &plan) {
     return status;
 }
 
-/* The plan for what waits; none when it cannot be made, with an exception. */
+bool is_finalizing(void) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+int make_plan_or_tell(const fl_queue *q, Plan &plan) {
+    int status = make_plan(q, plan);
+    if (status < 0 && PyErr_Occurred())
+        PyErr_WriteUnraisable(fl_deferral_planner);
+    return status;
+}
+
+/* On a thread of its own, where no handler of signals, debugger or profiler runs, which might want
+ * what is not computed yet or leave with an error that is none of the plan's, and where Python's
+ * stack is empty. */
+int make_plan_apart(const fl_queue *q, Plan &plan) {
+    int status = -1;
+    std::thread worker;
+    try {
+        if (!is_finalizing())
+            worker = std::thread([&] {
+                PyGILState_STATE state = PyGILState_Ensure();
+                status = make_plan_or_tell(q, plan);
+                PyGILState_Release(state);
+            });
+    } catch (const std::system_error &) {   /* there are too many */
+    }
+    if (!worker.joinable())
+        return make_plan_or_tell(q, plan);
+    Py_BEGIN_ALLOW_THREADS
+    worker.join();
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+/* The plan for what waits; none when it cannot be made. */
 std::shared_ptr<const Plan> find_plan(fl_queue *q) {
     add_needed(q);
     auto found = plans.find(q->key);
     if (found != plans.end())
         return found->second;
     auto plan = std::make_shared<Plan>();
-    if (make_plan(q, *plan) < 0)
+    if (make_plan_apart(q, *plan) < 0)
         return nullptr;
     if (plans.size() >= MAX_PLANS)
         plans.clear();
@@ -212,11 +252,8 @@ int run_all(fl_queue *q, const char *why) {
     std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
     if (fl_deferral_planner)
         plan = find_plan(q);
-    if (!plan) {
-        if (PyErr_Occurred())
-            PyErr_WriteUnraisable(fl_deferral_planner);
+    if (!plan)
         return run_calls(q);
-    }
     int status = !fl_is_watched()
                      ? run_plan(q, *plan)
                      : fl_watch_run(q, why, plan->object, [&] { return run_plan(q, *plan); },
