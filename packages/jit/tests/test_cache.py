@@ -263,3 +263,31 @@ def test_machine_code_must_be_sound():
     for data in (b"", b"\x7fELF\x02\x01" + bytes(90), b"MZ" + bytes(90)):
         with pytest.raises(CannotLinkError):
             link(data, "kernel")
+
+
+REGISTERED = """
+import sys, flambeau as fl
+from flambeau import jit
+from flambeau.jit import compiling
+op = fl.core.register_op("scaled_for_a_test(Operand self)", formula=sys.argv[1])
+fl.core._core.configure_deferral(compiling.make_plan, 1)
+print(jit.compile(lambda x: op(x * 2))(fl.ones(3)).tolist())
+"""
+
+
+def test_operators_of_programs_have_the_formula_of_their_process(tmp_path):
+    for formula, wanted in (("self + 1", 3.0), ("self * 10", 20.0)):
+        done = subprocess.run([sys.executable, "-c", REGISTERED, formula], capture_output=True,
+                              text=True, check=False,
+                              env={**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)})
+        assert done.stdout == f"{[wanted] * 3}\n", done.stderr
+
+
+def test_processes_at_once(tmp_path):
+    command = [sys.executable, "-c", COMPILES]
+    environ = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)}
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
+               for _ in range(3)]
+    found = {each.communicate()[0].splitlines()[0] for each in running}
+    assert len(found) == 1
+    assert all(each.returncode == 0 for each in running)

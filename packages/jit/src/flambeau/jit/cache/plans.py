@@ -26,11 +26,11 @@ def find_plan(key: bytes, make: Callable[[], Any]) -> Any:
     """The plan for calls, from disk or made now.
 
     Args:
-        key: says all that the plan depends on.
+        key: says all that the plan depends on; empty where no bytes can.
         make: makes it.
     """
     kernels = KERNELS
-    if kernels.disk.path is None:
+    if kernels.disk.path is None or not key:
         return make()
     name = name_of("plan", key)
     content = kernels.disk.get(name)

@@ -98,7 +98,8 @@ def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
     Args:
         planner: ``planner(calls, needed, key)``: the calls that wait, a byte for each storage that
             says whether anyone else holds it, and bytes that are equal for calls and storages that
-            run by one plan, in every process. What it returns has a list ``steps``.
+            run by one plan, in every process; empty where there are none, as a program registered
+            an operator. What it returns has a list ``steps``.
         least: calls of fewer elements do not wait.
     """
     fl_deferral_configure(<PyObject *>planner, least)

@@ -107,10 +107,17 @@ void add_needed(fl_queue *q) {
         q->key.push_back((char)(Py_REFCNT((PyObject *)s.storage) > (Py_ssize_t)s.holds));
 }
 
-/* The key with operators' names for their addresses: the same in every process. */
+bool is_builtin(const fl_op *op) {
+    return op >= fl_builtin_ops && op < fl_builtin_ops + fl_builtin_count;
+}
+
+/* The key with operators' names for their addresses: the same in every process. Empty where a
+ * program registered an operator, which may be another one in the next process. */
 PyObject *portable_key(const fl_queue *q) {
     std::string key = q->key, names;
     for (const fl_queue::Call &c : q->calls) {
+        if (!is_builtin(c.op))
+            return PyBytes_FromStringAndSize("", 0);
         memset(&key[c.key_at], 0, sizeof c.op);
         names.append(c.op->name).append(1, '.').append(c.op->overload).append(1, '\0');
     }
