@@ -18,16 +18,22 @@ set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
 set(CYTHON_FLAGS ${FLOAT_FLAGS})
 # -O3's vectors, without its many copies of loops.
 set(VECTOR_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
-# Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster.
+# Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster, and
+# two passes of GCC find little in long runs of the same instruction.
 set(WRITTEN_OUT conv/kernels/conv matmul/kernels/gemm matmul/kernels/gemm_pairs
   pointwise/kernels/narrow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(WRITTEN_OUT_FLAGS -fno-tree-pre -fno-tree-vrp)
+endif()
 # Code that runs once, or is glue between calls: more takes longer to compile, and nobody sees it.
 set(GLUE_FLAGS -O1 -Wno-stringop-overread)
+set(TABLE_FLAGS -Og)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_LEVELS v2 v3 v4)
-  # v2 is for processors from before 2013, on which compiling should not spend what it can save.
-  set(ISA_FLAGS_v2 -march=x86-64-v2 ${CALL_FLAGS})
+  # v2 is for processors from before 2013, on which compiling should not spend what it can save:
+  # -Og takes half of -O1's time. Products, convolutions and formulas have CALL_FLAGS there.
+  set(ISA_FLAGS_v2 -march=x86-64-v2 -Og -Wno-maybe-uninitialized)
   set(ISA_FLAGS_v3 -march=x86-64-v3)
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
   # Kernel files that are less than 1.3 times as fast at v4 as at v3, which serves there as well.
@@ -63,7 +69,7 @@ endif()
 
 if(FLAMBEAU_DEBUG)
   set(CMAKE_CXX_FLAGS_RELEASE "")  # without -DNDEBUG
-  foreach(list CALL_FLAGS GLUE_FLAGS VECTOR_FLAGS)
+  foreach(list CALL_FLAGS GLUE_FLAGS TABLE_FLAGS VECTOR_FLAGS)
     set(${list} -O0 -g -D_GLIBCXX_ASSERTIONS)
   endforeach()
   foreach(list BASE_FLAGS KERNEL_FLAGS CYTHON_FLAGS ISA_FLAGS_v2)

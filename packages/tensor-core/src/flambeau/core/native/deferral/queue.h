@@ -1,7 +1,7 @@
 /* What waits on one thread, and the plans by which it runs. */
 #pragma once
 #include "deferral/deferral.h"
-#include <mutex>
+#include "runtime/mutex.h"
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ struct fl_queue {
     std::string key;                    /* equal for calls that run by the same plan */
     std::vector<PyObject *> ran;        /* plans of the last compiled call */
     std::vector<const char *> reasons;
-    std::mutex mutex;
+    Mutex mutex;
     int depth = 0;
     bool is_running = false;
     unsigned long runner = 0;           /* the thread that runs it */

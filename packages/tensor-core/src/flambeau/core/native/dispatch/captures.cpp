@@ -2,8 +2,8 @@
  * that was there before has an address that no storage made since can have, so that nothing needs
  * to be forgotten when memory is freed. */
 #include "dispatch/captures.h"
+#include "runtime/mutex.h"
 #include <algorithm>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -13,7 +13,7 @@ struct CaptureScope {
     uint64_t began;
     std::vector<const void *> arguments;        /* their storages */
 };
-static std::mutex guard;
+static Mutex guard;
 static uint64_t clock_of_scopes = 0;
 static std::unordered_map<const void *, uint64_t> births;       /* the latest at each address */
 static thread_local std::vector<CaptureScope> scopes;
@@ -31,18 +31,18 @@ static uint64_t birth_of(const void *memory) {
 }
 
 uint64_t fl_births_enter(void) {
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     begin_scope();
     return ++clock_of_scopes;
 }
 
 void fl_births_exit(void) {
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     end_scope();
 }
 
 bool fl_is_born_since(const fl_tensor *t, uint64_t began) {
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     return birth_of(fl_root_storage(t->storage)) >= began;
 }
 
@@ -50,20 +50,20 @@ void fl_capture_enter(fl_tensor *const *arguments, size_t n) {
     CaptureScope scope;
     for (size_t i = 0; i < n; i++)
         scope.arguments.push_back(fl_root_storage(arguments[i]->storage));
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     scope.began = ++clock_of_scopes;
     scopes.push_back(std::move(scope));
     begin_scope();
 }
 
 void fl_capture_exit(void) {
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     scopes.pop_back();
     end_scope();
 }
 
 void fl_capture_born(const fl_storage *s) {
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     births[s] = clock_of_scopes;
 }
 
@@ -74,7 +74,7 @@ bool fl_is_differentiated_inside(const fl_tensor *t) {
 bool fl_is_captured(const fl_tensor *t) {
     if (scopes.empty())
         return false;
-    std::lock_guard<std::mutex> lock(guard);
+    MutexGuard lock(guard);
     const void *memory = fl_root_storage(t->storage);
     uint64_t born = birth_of(memory);
     for (const CaptureScope &scope : scopes) {

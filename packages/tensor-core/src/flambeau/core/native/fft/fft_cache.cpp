@@ -3,7 +3,7 @@
  * Plans in use are counted and never dropped; when every slot is in use, or a plan is larger
  * than the cache may become, the plan belongs to its caller alone. */
 #include "fft/fft_plan.h"
-#include <mutex>
+#include "runtime/mutex.h"
 #include <new>
 
 namespace {
@@ -19,7 +19,7 @@ template <class T> struct Slot {
 };
 
 template <class T> struct Cache {
-    std::mutex lock;
+    Mutex lock;
     Slot<T> slots[SLOTS];
     uint64_t clock = 0;
     int64_t bytes = 0;
@@ -81,7 +81,7 @@ template <class T> Cache<T> &cache() {
 template <class T> FftHeld<T>::FftHeld(int64_t n, bool real) : plan_(nullptr), slot_(-1) {
     Cache<T> &all = cache<T>();
     {
-        std::lock_guard<std::mutex> guard(all.lock);
+        MutexGuard guard(all.lock);
         slot_ = all.find(n, real);
         if (slot_ >= 0)
             plan_ = all.slots[slot_].plan;
@@ -96,7 +96,7 @@ template <class T> FftHeld<T>::FftHeld(int64_t n, bool real) : plan_(nullptr), s
         return;
     }
     plan_ = made;
-    std::lock_guard<std::mutex> guard(all.lock);
+    MutexGuard guard(all.lock);
     slot_ = all.put(made, real);
 }
 
@@ -106,7 +106,7 @@ template <class T> FftHeld<T>::~FftHeld() {
         return;
     }
     Cache<T> &all = cache<T>();
-    std::lock_guard<std::mutex> guard(all.lock);
+    MutexGuard guard(all.lock);
     all.slots[slot_].users--;
 }
 

@@ -18,7 +18,7 @@ using ComplexGeev = void (*)(const char *, const char *, const int *, T *, const
 template <class T> class Solver {
   public:
     using real = typename fl_number<T>::real;
-    using result = std::complex<real>;
+    using result = typename fl_number<T>::complex;
 
     Solver(void *function, int64_t n, bool vectors)
         : function_(function), n_((int)n), job_(vectors ? "V" : "N") {
@@ -40,7 +40,7 @@ template <class T> class Solver {
             return call(a, values, vectors, work, numbers);
         int status = call(a, numbers, packed, work, numbers);
         for (int j = 0; j < n_; j++)
-            values[j] = result(numbers[j], numbers[n_ + j]);
+            values[j] = fl_complex_of(numbers[j], numbers[n_ + j]);
         if (vectors && status == 0)
             unpack(numbers + n_, (const real *)packed, vectors);
         return status;
@@ -55,9 +55,9 @@ template <class T> class Solver {
             bool pair = imaginary[j] != 0 && j + 1 < n;
             for (int64_t i = 0; i < n; i++) {
                 real im = pair ? re[n + i] : 0;
-                vectors[j * n + i] = result(re[i], im);
+                vectors[j * n + i] = fl_complex_of(re[i], im);
                 if (pair)
-                    vectors[(j + 1) * n + i] = result(re[i], -im);
+                    vectors[(j + 1) * n + i] = fl_complex_of(re[i], -im);
             }
             j += pair;
         }

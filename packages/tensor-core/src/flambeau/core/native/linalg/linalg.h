@@ -114,7 +114,7 @@ template <class T> static inline bool fl_all_finite(const T *x, int64_t n) {
 
 /* The length of work space that a query reported, rounded up where a float32 cannot hold it. */
 template <class T> static inline int64_t fl_work_length(T reported) {
-    double length = (double)std::real(reported);
+    double length = (double)fl_real_part(reported);
     return (int64_t)(length * (1.0 + 1e-6)) + 1;
 }
 

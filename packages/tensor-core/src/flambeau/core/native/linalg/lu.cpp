@@ -110,7 +110,7 @@ int determinants(const char *lu, const fl_stack &s, const int32_t *pivots, char 
 }
 
 template <class T> T unit_of(T x) {
-    auto size = std::abs(x);
+    auto size = fl_magnitude(x);
     return size == 0 ? T(0) : x / size;
 }
 
@@ -126,7 +126,7 @@ int log_determinants(const char *lu, const fl_stack &s, const int32_t *pivots, c
         for (int64_t j = 0; j < n; j++) {
             T x = ((const T *)lu)[i * n * n + j * (n + 1)];
             sign *= pivots[i * n + j] != j + 1 ? -unit_of(x) : unit_of(x);
-            total += std::log(std::abs(x));
+            total += std::log(fl_magnitude(x));
         }
         ((T *)signs)[i] = sign;
         ((real *)logs)[i] = total;

@@ -78,7 +78,7 @@ template <class T> class Exponential {
         for (int64_t c = 0; c < n_; c++) {
             double sum = 0;
             for (int64_t r = 0; r < n_; r++)
-                sum += (double)std::abs(a[c * n_ + r]);
+                sum += (double)fl_magnitude(a[c * n_ + r]);
             if (!(sum <= most))
                 most = sum;
         }
@@ -200,7 +200,7 @@ extern "C" int fl_run_matrix_exp(const fl_op *, const fl_value *in, int, fl_tens
     fl_column_strides(a->ndim, a->shape, strides);
     fl_copy_strided({room.as<char>(), wide, strides}, {a->data, a->dtype, a->strides}, a->ndim,
                     a->shape);
-    if ((wide == FL_C128 ? exp_stack<std::complex<double>> : exp_stack<double>)(room.as<char>(),
+    if ((wide == FL_C128 ? exp_stack<fl_complex128> : exp_stack<double>)(room.as<char>(),
                                                                                 s) < 0)
         return -1;
     fl_copy_strided({outs[0]->data, outs[0]->dtype, outs[0]->strides},

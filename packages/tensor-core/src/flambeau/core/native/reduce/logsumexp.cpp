@@ -2,7 +2,7 @@
 #include "reduce/kernels/softmax.h"
 #include "common/args.h"
 #include "reduce/reduce.h"
-#include <complex>
+#include "runtime/complex.h"
 #include <math.h>
 
 namespace {
@@ -97,23 +97,23 @@ int lse_source(fl_reduce_source s, void *out) {
 }
 
 /* Complex numbers: shifted by the greatest real part. */
-template <class T> int lse_complex(const fl_reduce_source &s, std::complex<T> *out) {
+template <class T> int lse_complex(const fl_reduce_source &s, T *out) {
     int64_t kept = fl_reduce_kept(s), n = fl_reduce_reduced(s);
-    Scratch dense((size_t)(kept * n) * sizeof(std::complex<T>));
+    Scratch dense((size_t)(kept * n) * sizeof(T));
     if (!dense.ok())
         return -1;
     fl_reduce_plan plan;
     fl_reduce_gather(s, dense.as<void>(), &plan);
-    const std::complex<T> *x = dense.as<std::complex<T>>();
+    const T *x = dense.as<T>();
     for (int64_t k = 0; k < kept; k++, x += n) {
         double shift = -INFINITY;
         for (int64_t i = 0; i < n; i++)
-            shift = (double)x[i].real() > shift ? (double)x[i].real() : shift;
+            shift = fl_real_part(x[i]) > shift ? fl_real_part(x[i]) : shift;
         shift = isinf(shift) ? 0 : shift;
-        std::complex<double> sum = 0;
+        fl_complex128 sum = 0;
         for (int64_t i = 0; i < n; i++)
-            sum += std::exp((std::complex<double>)x[i] - shift);
-        out[k] = (std::complex<T>)(std::log(sum) + shift);
+            sum += __builtin_cexp((fl_complex128)x[i] - shift);
+        out[k] = (T)(__builtin_clog(sum) + shift);
     }
     return 0;
 }
@@ -138,15 +138,15 @@ int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const ReduceInput input(self, kind, mask);
     const fl_reduce_source &source = input.source();
     if (self->numel == 0 && kind == FL_K_C64)
-        fill<std::complex<float>>(result.as<void>(), out->numel, -INFINITY);
+        fill<fl_complex64>(result.as<void>(), out->numel, -INFINITY);
     else if (self->numel == 0 && kind == FL_K_C128)
-        fill<std::complex<double>>(result.as<void>(), out->numel, -INFINITY);
+        fill<fl_complex128>(result.as<void>(), out->numel, -INFINITY);
     else if (self->numel == 0 && kind == FL_K_F32)
         fill<float>(result.as<void>(), out->numel, -INFINITY);
     else if (self->numel == 0)
         fill<double>(result.as<void>(), out->numel, -INFINITY);
-    else if ((kind == FL_K_C64    ? lse_complex(source, result.as<std::complex<float>>())
-              : kind == FL_K_C128 ? lse_complex(source, result.as<std::complex<double>>())
+    else if ((kind == FL_K_C64    ? lse_complex(source, result.as<fl_complex64>())
+              : kind == FL_K_C128 ? lse_complex(source, result.as<fl_complex128>())
                                   : lse_source(source, result.as<void>())) < 0)
         return -1;
     result.commit();

@@ -1,6 +1,6 @@
 /* logcumsumexp: the accumulator is (shift, sum of exp(x - shift)), in double. */
 #include "reduce/scan.h"
-#include <complex>
+#include "runtime/complex.h"
 #include <math.h>
 
 namespace {
@@ -25,27 +25,29 @@ struct Real {
 /* The imaginary part goes on from that of the greater term instead of wrapping at pi, as in
  * PyTorch. */
 struct Complex {
-    typedef std::complex<double> number;
+    typedef fl_complex128 number;
     number before = -INFINITY;
     number step(number x) { return before = sum(before, x); }
 
   private:
     static number sum(number a, number b) {
-        bool less = a.real() < b.real();
+        bool less = fl_real_part(a) < fl_real_part(b);
         number low = less ? a : b, high = less ? b : a;
         if (is_nan(a) || is_nan(b))
-            return {NAN, NAN};
-        if (isinf(high.real()) && low.real() == high.real())
-            return high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
-        return high + log1p(std::exp(low - high));
+            return fl_complex_of(NAN, NAN);
+        if (isinf(fl_real_part(high)) && fl_real_part(low) == fl_real_part(high))
+            return fl_real_part(high) < 0
+                       ? low
+                       : __builtin_clog(__builtin_cexp(low) + __builtin_cexp(high));
+        return high + log1p(__builtin_cexp(low - high));
     }
     static number log1p(number z) {
-        if (std::abs(z) > 0.5)
-            return std::log(1.0 + z);
-        double square = z.real() * (2 + z.real()) + z.imag() * z.imag();
-        return {0.5 * ::log1p(square), atan2(z.imag(), 1 + z.real())};
+        if (fl_magnitude(z) > 0.5)
+            return __builtin_clog(1.0 + z);
+        double square = fl_real_part(z) * (2 + fl_real_part(z)) + fl_imag_part(z) * fl_imag_part(z);
+        return fl_complex_of(0.5 * ::log1p(square), atan2(fl_imag_part(z), 1 + fl_real_part(z)));
     }
-    static bool is_nan(number z) { return isnan(z.real()) || isnan(z.imag()); }
+    static bool is_nan(number z) { return isnan(fl_real_part(z)) || isnan(fl_imag_part(z)); }
 };
 
 /* n elements `stride` apart. */
@@ -70,8 +72,8 @@ template <class T, class A, class State> void scan(const fl_middle &m, const T *
 }
 
 void scan_kind(const fl_middle &m, int kind, const char *x, char *y) {
-    typedef std::complex<float> c64;
-    typedef std::complex<double> c128;
+    typedef fl_complex64 c64;
+    typedef fl_complex128 c128;
     switch (kind) {
     case FL_K_F32: scan<float, double, Real>(m, (const float *)x, (float *)y); break;
     case FL_K_F64: scan<double, double, Real>(m, (const double *)x, (double *)y); break;

@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <new>
 
 namespace {
@@ -76,15 +75,15 @@ void after_fork() {
 }
 
 State *make_state() {
-    static std::once_flag once;
-    std::call_once(once, [] {
+    static State *const only = [] {
         State *made = new (state_bytes) State;
         made->mode = chosen_mode();
         made->most_cached = fl_host_memory() / 4;
         state_ready.store(made);
         pthread_atfork(before_fork, after_fork, after_fork);
-    });
-    return state_ready.load();
+        return made;
+    }();
+    return only;
 }
 
 inline State &state() {
@@ -101,7 +100,7 @@ int64_t cache_limit(const State &s) {
 }
 
 void put_common(State &s, int index, void *const *blocks, int count) {
-    std::lock_guard<std::mutex> held(s.common.lock);
+    MutexGuard held(s.common.lock);
     for (int i = 0; i < count; i++)
         s.common.put(index, blocks[i]);
     int64_t most = cache_limit(s);
@@ -110,7 +109,7 @@ void put_common(State &s, int index, void *const *blocks, int count) {
 }
 
 int take_common(State &s, int index, void **blocks, int count) {
-    std::lock_guard<std::mutex> held(s.common.lock);
+    MutexGuard held(s.common.lock);
     int taken = 0;
     while (taken < count && (blocks[taken] = s.common.take(index)))
         taken++;
@@ -142,13 +141,13 @@ thread_local ThreadCache *own = nullptr;
 thread_local bool own_ended = false; /* blocks freed by later destructors go to the common cache */
 
 void enlist(State &s, ThreadCache *cache) {
-    std::lock_guard<std::mutex> held(s.common.lock);
+    MutexGuard held(s.common.lock);
     cache->next = s.threads;
     s.threads = cache;
 }
 
 void delist(State &s, ThreadCache *cache) {
-    std::lock_guard<std::mutex> held(s.common.lock);
+    MutexGuard held(s.common.lock);
     ThreadCache **link = &s.threads;
     while (*link != cache)
         link = &(*link)->next;
@@ -359,7 +358,7 @@ void fl_alloc_stats(fl_alloc_info *info) {
     info->peak_live_bytes = counters.peak.load();
     info->cached_bytes = system_counters.held.load() - info->live_bytes;
     info->cache_limit = cache_limit(s);
-    std::lock_guard<std::mutex> held(s.common.lock);
+    MutexGuard held(s.common.lock);
     info->alloc_count = s.ended.allocs.load();
     info->free_count = s.ended.frees.load();
     for (ThreadCache *cache = s.threads; cache; cache = cache->next) {
@@ -377,7 +376,7 @@ void fl_alloc_trim(void) {
     State &s = state();
     if (own)
         own->flush();
-    std::lock_guard<std::mutex> held(s.common.lock);
+    MutexGuard held(s.common.lock);
     s.common.trim(0);
 }
 

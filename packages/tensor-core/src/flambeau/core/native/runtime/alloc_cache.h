@@ -2,9 +2,9 @@
 #ifndef FLAMBEAU_RUNTIME_ALLOC_CACHE_H
 #define FLAMBEAU_RUNTIME_ALLOC_CACHE_H
 #include "runtime/alloc_classes.h"
+#include "runtime/mutex.h"
 
 #include <atomic>
-#include <mutex>
 #include <stdint.h>
 
 /* Bytes and blocks taken from the system and not given back. */
@@ -42,7 +42,7 @@ class BlockStack {
 /* Stacks of all classes. Callers hold `lock` around the other methods. */
 class CommonCache {
   public:
-    std::mutex lock;
+    Mutex lock;
 
     void *take(int index);
     void put(int index, void *block);

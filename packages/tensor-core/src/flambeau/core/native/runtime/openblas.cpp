@@ -4,6 +4,7 @@
 #include "runtime/blas.h"
 #include "runtime/error.h"
 #include "runtime/isa.h"
+#include "runtime/mutex.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <mutex>
 #include <string>
 
 namespace {
@@ -21,7 +21,7 @@ namespace {
 /* Shared with everything that names a dtype by its code; abi.h has the full list. */
 enum { F32 = 11, F64 = 12, C64 = 13, C128 = 14 };
 
-std::mutex lock;
+Mutex lock;
 std::atomic<const fl_openblas *> opened{nullptr};
 void *handle = nullptr;
 
@@ -141,7 +141,7 @@ const fl_openblas *fl_openblas_get(void) {
     const fl_openblas *blas = opened.load(std::memory_order_acquire);
     if (blas)
         return blas;
-    std::lock_guard<std::mutex> held(lock);
+    MutexGuard held(lock);
     if (!opened.load())
         opened.store(open_locked(), std::memory_order_release);
     return opened.load();
@@ -163,7 +163,7 @@ static void after_fork() { lock.unlock(); }
 void fl_blas_set_path(const char *path) {
     static const int guarded = pthread_atfork(before_fork, after_fork, after_fork);
     (void)guarded;
-    std::lock_guard<std::mutex> held(lock);
+    MutexGuard held(lock);
     library_path() = path ? path : "";
 }
 

@@ -21,7 +21,6 @@
 #include <atomic>
 #include <chrono>
 #include <initializer_list>
-#include <mutex>
 
 namespace {
 
@@ -202,12 +201,13 @@ int initial_limit() {
 }
 
 int decide_limit() {
-    static std::once_flag once;
-    std::call_once(once, [] {
+    static const bool decided = [] {
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
         uint32_t undecided = 0;
         limit.compare_exchange_strong(undecided, static_cast<uint32_t>(initial_limit()));
-    });
+        return true;
+    }();
+    (void)decided;
     return static_cast<int>(limit.load(std::memory_order_relaxed));
 }
 
