@@ -79,6 +79,7 @@ include "engine/nan.pxi"
 include "engine/autocast.pxi"
 include "engine/profile.pxi"
 include "engine/mutation.pxi"
+include "engine/replay.pxi"
 
 cdef fl_tape _tape
 
@@ -92,3 +93,4 @@ def install_tape():
     _tape.commit = commit
     _tape.wrote = wrote
     FL.set_tape(&_tape)
+    _core.configure_replay(<size_t>&leaf_state)

@@ -14,11 +14,21 @@ from typing import Any
 import flambeau
 from flambeau import core
 from flambeau.core import _core
-from flambeau.core._core import DeferredCall, configure_deferral, is_deferring
+from flambeau.core._core import (
+    DeferredCall,
+    Guards,
+    Recording,
+    ReplayedCall,
+    ReplayProgram,
+    configure_deferral,
+    is_deferring,
+    may_record,
+)
 from flambeau.jit.ir import Value
 from flambeau.jit.literals import GET_STATE, SET_SEED, Device, DType, Opaque, Slot
 
-__all__ = ["DeferredCall", "configure_deferral", "is_deferring"]
+__all__ = ["DeferredCall", "Guards", "Recording", "ReplayProgram", "ReplayedCall",
+           "configure_deferral", "is_deferring", "may_record"]
 Tensor = Any
 Size: type = flambeau.Size
 _PLAIN = frozenset({bool, int, float, complex, str})

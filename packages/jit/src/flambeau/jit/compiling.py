@@ -61,14 +61,16 @@ def is_compiling() -> bool:
 @overload
 def compile(model: _F, *, fullgraph: bool = ..., dynamic: bool | None = ..., backend: Any = ...,
             mode: str | None = ..., options: dict[str, Any] | None = ...,
-            disable: bool = ...) -> _F: ...
+            disable: bool = ..., replay: bool = ..., check_every: int = ...) -> _F: ...
 @overload
 def compile(model: None = None, *, fullgraph: bool = ..., dynamic: bool | None = ...,
             backend: Any = ..., mode: str | None = ..., options: dict[str, Any] | None = ...,
-            disable: bool = ...) -> Callable[[_F], _F]: ...
+            disable: bool = ..., replay: bool = ...,
+            check_every: int = ...) -> Callable[[_F], _F]: ...
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             dynamic: bool | None = None, backend: Any = None, mode: str | None = None,
-            options: dict[str, Any] | None = None, disable: bool = False) -> Any:
+            options: dict[str, Any] | None = None, disable: bool = False, replay: bool = False,
+            check_every: int = 1000) -> Any:
     """Run a function as fused loops.
 
     At each call Python runs as always, and so do the operators, but for the kernels of pointwise
@@ -82,6 +84,14 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     values (an index that is out of bounds), and those that draw random numbers, do not wait: errors
     come at their line, and generators move in order. ``explain()`` tells which loops ran.
 
+    With ``replay=True`` Python is skipped as well: the second call is recorded, and later ones run
+    the recorded kernels as long as nothing has changed that Python read: arguments, globals,
+    variables of outer functions, attributes, items, parameters, modes. A function that looks at
+    values, asks the clock, writes to objects or calls what cannot be followed is never replayed,
+    and ``explain()`` tells why. Every ``check_every``-th replay is a recorded call instead, and
+    an error is raised where Python would have done something else. Errors inside a replayed call
+    do not name the line of Python.
+
     Code is kept on disk for other processes, see the environment variable ``FLAMBEAU_CACHE_DIR``;
     ``FLAMBEAU_COMPILE=0`` has ``compile`` return functions as they are.
 
@@ -92,9 +102,12 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             ``tolist()``, ``print``), with file and line. Elsewhere this ends a loop.
         dynamic: either is the case: plans are made for sizes, machine code for all sizes.
         backend: ``"inductor"``, or ``"eager"`` and ``"aot_eager"``: no kernel waits.
-        mode: ``"default"`` or ``"reduce-overhead"``; the modes that tune warn that they do not.
+        mode: ``"default"``, or ``"reduce-overhead"``, which is ``replay=True``; the modes that
+            tune warn that they do not.
         options: those of PyTorch's code generator, which warn that they have no effect.
         disable: return ``model`` as it is.
+        replay: skip Python where nothing changed that it read.
+        check_every: how many replays until one is compared with Python; 0 for never.
 
     Returns:
         A callable with the same arguments and result; other attributes are those of ``model``. For
@@ -117,7 +130,7 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     name = check_choices(backend, mode, options)
     if model is None:
         return partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=name,
-                       disable=disable)
+                       mode=mode, disable=disable, replay=replay, check_every=check_every)
     if not callable(model) and not isinstance(model, classmethod):
         raise TypeError(f"jit.compile(): argument 'model' must be a function or a module, not "
                         f"{type(model).__name__}")
@@ -125,7 +138,12 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         return model
     if not BACKENDS[name]:
         return wrap(model, Eager)
-    return wrap(model, WholeGraph if fullgraph else Compiled)
+    ordinary = WholeGraph if fullgraph else Compiled
+    if not replay and mode != "reduce-overhead":
+        return wrap(model, ordinary)
+    from flambeau.jit.replay import Replayed
+
+    return wrap(model, partial(Replayed, every=check_every, ordinary=ordinary))
 
 
 def wrap(model: Any, make: Callable[[Any], Any]) -> Any:

@@ -17,3 +17,7 @@ class GraphError(ValueError):
 
 class ProgramError(ValueError):
     """A saved program cannot be read, or a program was called with what it was not made for."""
+
+
+class ReplayError(RuntimeError):
+    """A replayed call would not have done what Python does; the message names file and line."""

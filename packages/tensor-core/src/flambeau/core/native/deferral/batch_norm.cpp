@@ -38,7 +38,7 @@ static int apply(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     int waits = fl_defer(op, in, 3, outs);
     if (waits)
         return waits < 0 ? -1 : 0;
-    if (fl_settle_call(op->name, in, 3, outs, 1) < 0)
+    if (fl_settle_call(op, in, 3, outs) < 0)
         return -1;
     return op->run_cpu(op, in, 3, outs) < 0 ? fl_raise() : 0;
 }

@@ -15,8 +15,11 @@ static inline bool fl_any_waiting(void) {
 
 /* Note a call whose results exist; 1 when it waits now, 0 when it has to be run, -1 on failure. */
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
-/* Run what waits and writes memory that this call reads, or uses memory that it writes. */
-int fl_settle_call(const char *why, const fl_value *in, int n, fl_tensor *const *outs, int nouts);
+/* A plain formula, whose results go nowhere else. */
+bool fl_is_formula(const fl_op *op);
+/* Run what waits and writes memory that this call reads, or uses memory that it writes; its kernel
+ * is about to run, which a recording notes (replay/replay.h). */
+int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 /* The same for one tensor that is about to be read by `why`, and written unless `only_reads`. */
 int fl_settle(const char *why, const fl_tensor *t, bool only_reads);
 int fl_settle_storage(const char *why, fl_storage *s, bool only_reads);

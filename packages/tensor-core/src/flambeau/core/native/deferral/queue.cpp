@@ -3,6 +3,7 @@
 #include "deferral/queue.h"
 #include "deferral/batch_norm.h"
 #include "dispatch/pointwise.h"
+#include "replay/replay.h"
 
 extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
 
@@ -29,7 +30,7 @@ bool fl_is_private(const fl_tensor *t) { return is_private(root_of(t)); }
 int64_t fl_deferral_least(void) { return least_elements; }
 
 /* A plain formula, whose results go nowhere else. */
-static bool is_formula(const fl_op *op) {
+bool fl_is_formula(const fl_op *op) {
     if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->flags & FL_O_RANDOM)
         return false;
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
@@ -44,7 +45,7 @@ static bool is_number(const fl_value &v) {
 }
 
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
-    if (!is_formula(op))
+    if (!fl_is_formula(op))
         return false;
     for (int i = 0; i < op->nouts; i++)
         if (outs[i]->numel < least_elements || outs[i]->device_type != FL_CPU ||
@@ -152,30 +153,34 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
     return q->add(op, in, n, outs) < 0 ? -1 : 1;
 }
 
-int fl_settle_storage(const char *why, fl_storage *s, bool only_reads) {
-    s = fl_root_storage((PyObject *)s);
+static int settle(const char *why, const fl_storage *s, bool only_reads) {
     fl_queue *q = s->queue;
     if (!q || (only_reads && !q->slots[s->slot].written))
         return 0;
     return fl_run_queue(q, why);
 }
 
+int fl_settle_storage(const char *why, fl_storage *s, bool only_reads) {
+    fl_record_escape(why);
+    return settle(why, fl_root_storage((PyObject *)s), only_reads);
+}
+
 int fl_settle(const char *why, const fl_tensor *t, bool only_reads) {
     return fl_settle_storage(why, (fl_storage *)t->storage, only_reads);
 }
 
-int fl_settle_call(const char *why, const fl_value *in, int n, fl_tensor *const *outs, int nouts) {
+int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     for (int i = 0; i < n; i++) {
-        if (in[i].tag == FL_TENSOR && in[i].t && fl_settle(why, in[i].t, true) < 0)
+        if (in[i].tag == FL_TENSOR && in[i].t && settle(op->name, root_of(in[i].t), true) < 0)
             return -1;
         for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
-            if (in[i].ts[k] && fl_settle(why, in[i].ts[k], true) < 0)
+            if (in[i].ts[k] && settle(op->name, root_of(in[i].ts[k]), true) < 0)
                 return -1;
     }
-    for (int i = 0; i < nouts; i++)
-        if (outs[i] && fl_settle(why, outs[i], false) < 0)
+    for (int i = 0; i < op->nouts; i++)
+        if (outs[i] && settle(op->name, root_of(outs[i]), false) < 0)
             return -1;
-    return 0;
+    return fl_record_kernel(op, in, n, outs);
 }
 
 int fl_settle_for_good(const char *why, const fl_tensor *t) {

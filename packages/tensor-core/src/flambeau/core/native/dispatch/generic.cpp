@@ -13,7 +13,7 @@ static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
                          fl_tensor *const *outs) {
     if (device == FL_META)
         return 0;
-    if (fl_any_waiting() && fl_settle_call(op->name, in, n, outs, op->nouts) < 0)
+    if (fl_any_waiting() && fl_settle_call(op, in, n, outs) < 0)
         return -1;
     const fl_backend *b = fl_backend_of(device);
     int status = b ? b->run(b->ctx, op, in, n, outs) : 1;
@@ -30,7 +30,7 @@ static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
 
 static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     int64_t work = 0;
-    if (fl_any_waiting() && fl_settle_call(op->name, in, n, outs, op->nouts) < 0)
+    if (fl_any_waiting() && fl_settle_call(op, in, n, outs) < 0)
         return -1;
     for (int i = 0; i < op->nouts; i++)
         work += outs[i]->numel;

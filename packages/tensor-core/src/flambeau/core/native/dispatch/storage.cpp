@@ -1,5 +1,6 @@
 /* Storage objects: memory, its owner and its version counter. Small data lives in the object. */
 #include "dispatch/captures.h"
+#include "replay/replay.h"
 
 static WaitingObjects<fl_storage, 512> waiting;
 
@@ -59,8 +60,10 @@ static fl_storage *storage_blank(int device) {
     s->owner = nullptr;
     s->queue = nullptr;
     s->is_shared = 0;
-    if (fl_any_capture_scope())
+    if (fl_any_capture_scope()) {
         fl_capture_born(s);
+        fl_record_birth(s);
+    }
     return s;
 }
 
@@ -77,6 +80,7 @@ static int storage_from_backend(fl_storage *s, size_t nbytes, int device) {
         return -1;
     }
     s->kind = FL_S_FOREIGN;
+    Py_CLEAR(s->owner);
     return b->allocate(b->ctx, device & 255, nbytes, &s->ptr, &s->owner);
 }
 
@@ -121,7 +125,9 @@ fl_storage *fl_storage_foreign(char *ptr, size_t nbytes, int device, PyObject *o
     s->kind = FL_S_FOREIGN;
     s->readonly = readonly;
     Py_XINCREF(owner);
-    s->owner = owner;
+    Py_XSETREF(s->owner, owner);
+    if (fl_any_capture_scope())
+        fl_record_foreign(s);
     return s;
 }
 

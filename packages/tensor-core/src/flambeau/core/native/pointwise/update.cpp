@@ -213,7 +213,7 @@ int settle_row(const fl_op *op, fl_value *values, fl_tensor *const *row) {
     }
     for (int k = 0; k < pw->n_out; k++)
         outs[k] = row[pw->writes[k]];
-    return fl_settle_call(op->name, values, op->nparams, outs, pw->n_out);
+    return fl_settle_call(op, values, op->nparams, outs);
 }
 
 void choose_kernel(Job &job, const fl_value *values, int kind) {

@@ -1,0 +1,48 @@
+# What replayed calls (flambeau.jit) need to know of leaves and of graphs.
+
+cdef int leaf_state(fl_tensor *t, PyObject **grad) noexcept:
+    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor; its gradient, borrowed."""
+    cdef AccumulateGrad leaf
+    grad[0] = NULL
+    if is_node(t.autograd):
+        return 2
+    if not is_leaf_record(t.autograd):
+        return 0
+    leaf = <AccumulateGrad>t.autograd
+    grad[0] = <PyObject *>leaf.grad
+    return leaf.ended or bool(leaf.hooks) or bool(leaf.post_hooks) or bool(leaf.pre_hooks) \
+        or bool(leaf.node_hooks)
+
+
+def spent_node(tensor):
+    """The node that made a tensor where its graph holds nothing any more, be it because a backward
+    pass gave it up; ``None`` where it does. Such nodes stand for each other."""
+    cdef fl_tensor *t = pointer(tensor)
+    cdef Node node
+    cdef list todo
+    cdef set seen = set()
+    cdef int i
+    if not is_node(t.autograd) or t.flags & FL_VIEW:
+        return None
+    todo = [<object>t.autograd]
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.extras is not None or node.flags & N_FUNCTION or holds_tensors(node):
+            return None
+        for i in range(<int>node.nedges):
+            if is_node(node.edges[i].node):
+                todo.append(<object>node.edges[i].node)
+    return <object>t.autograd
+
+
+cdef bint holds_tensors(Node node) noexcept:
+    cdef int s
+    if node.flags & N_FREED:
+        return False
+    for s in range(node.nslots):
+        if node.slots[s].kind in (S_INPUT, S_OUTPUT, S_TENSORS, S_PACKED):
+            return True
+    return False

@@ -1,0 +1,146 @@
+"""Functions that are replayed: Python runs once, and then only where a guard does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+from flambeau.jit import bridge
+from flambeau.jit.compiling import Compiled
+from flambeau.jit.errors import ReplayError
+
+from . import trust
+from .record import Recorded, Recorder
+
+#: Programs of a function, recordings that may come to nothing, and replays that pay for another.
+MOST_PROGRAMS = 8
+MOST_FAILURES = 4
+REPLAYS_FOR_RECORDING = 8
+#: Results with a history that may be held at once.
+MOST_NODES = 64
+
+
+class Replayed(bridge.ReplayedCall):
+    """What ``compile(fn, replay=True)`` calls.
+
+    Args:
+        fn: the function.
+        every: replays of a program until a call is recorded again and compared; 0 for never.
+        ordinary: makes the compiled function that runs Python.
+    """
+
+    def __init__(self, fn: Any, every: int, ordinary: Callable[[Any], Any] = Compiled) -> None:
+        super().__init__(fn, every)
+        update_wrapper(self, fn, updated=())
+        self.ordinary = ordinary(fn)
+        self.check_every = every
+        self.records: dict[int, Recorded] = {}
+        self.calls = self.failures = 0
+        self.budget = 2 * MOST_PROGRAMS
+        self.refusal = "it was not called twice"
+        self.failed: dict[str, int] = {}
+
+    def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call for which there is no program: the first one runs, others are recorded."""
+        self.calls += 1
+        if self.calls == 1 or not self._may_record():
+            return self.ordinary(*args, **kwargs)
+        if self.programs and self.programs[0].guards.failed:
+            self.refusal = f"guards fail: {_describe(self.programs[0].guards.failed)}"
+        self.budget -= 1
+        recorded = self._record(args, kwargs)
+        if recorded.program is None:
+            self.failures += 1
+            self.refusal = recorded.refusal
+            return recorded.result
+        self.failures = 0
+        self.programs.insert(0, recorded.program)
+        self.records[id(recorded.program)] = recorded
+        for old in self.programs[MOST_PROGRAMS:]:
+            del self.records[id(old)]
+        del self.programs[MOST_PROGRAMS:]
+        return recorded.result
+
+    def _may_record(self) -> bool:
+        self.budget = min(self.budget + self.earned() // REPLAYS_FOR_RECORDING, 2 * MOST_PROGRAMS)
+        return self.failures < MOST_FAILURES and self.budget > 0 and bridge.may_record()
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
+        return Recorder(args, kwargs).run(self.fn)
+
+    def checked(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that a program stands for, recorded again."""
+        known = self.records[id(program)]
+        recorded = self._record(args, kwargs)
+        difference = _difference(known, recorded)
+        if difference:
+            self.programs.remove(program)
+            raise ReplayError(f"{getattr(self.fn, '__qualname__', self.fn)}: a replay would not "
+                              f"have done what Python did: {difference}. Read what changes from "
+                              "an argument, or compile without replay=True")
+        return recorded.result
+
+    def without_room(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call while all histories of results are held by somebody: its own is one more."""
+        result = self.ordinary(*args, **kwargs)
+        if program.nodes < MOST_NODES:
+            for number, way in self.records[id(program)].spent:
+                found = result
+                for key in way:
+                    found = found[key]
+                node = trust.spent_node(found)
+                if node is not None:
+                    program.add_node(number, node)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fn, name)
+
+    def __repr__(self) -> str:
+        return f"<replayed {self.fn!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Replayed, (self.fn, self.check_every, type(self.ordinary))
+
+    def explain(self) -> str:
+        """What is replayed, or why nothing is."""
+        if not self.programs:
+            return f"not replayed: {self.refusal}\n{self.ordinary.explain()}"
+        lines = []
+        for program in self.programs:
+            known = self.records[id(program)]
+            lines.append(f"replayed: {len(known.runs)} kernels, {known.guards} guards")
+            lines += [f"    {line}" for line in known.about]
+        return "\n".join(lines)
+
+
+def _describe(failed: tuple[str, Any, Any]) -> str:
+    kind, of, key = failed
+    text = repr(of) if not isinstance(of, dict) else "a dict"
+    return f"{kind} {key if key is not None else ''} of {text[:80]}"
+
+
+def _difference(known: Recorded, recorded: Recorded) -> str:
+    if recorded.program is None:
+        return f"it could not be recorded again ({recorded.refusal})"
+    for k, (old, new) in enumerate(zip(known.runs, recorded.runs, strict=False)):
+        if old != new:
+            return f"{_where(recorded, k)}: kernel {k} was {old[0]}, is {new[0]}" + (
+                "" if old[0] != new[0] else f", of {_first_difference(old, new)}")
+    if len(known.runs) != len(recorded.runs):
+        k = min(len(known.runs), len(recorded.runs))
+        return (f"{_where(recorded, k)}: there were {len(known.runs)} kernels, "
+                f"there are {len(recorded.runs)}")
+    return ""
+
+
+def _first_difference(old: Any, new: Any) -> str:
+    pairs = zip([*old[1], *old[2]], [*new[1], *new[2]], strict=False)
+    return next((f"{a} now {b}" for a, b in pairs if a != b), "other operands")
+
+
+def _where(recorded: Recorded, k: int) -> str:
+    """The line at which a kernel was run."""
+    before = [place for place in recorded.places if place[0] <= k]
+    return f"{before[-1][1]}:{before[-1][2]}" if before else "at the start"

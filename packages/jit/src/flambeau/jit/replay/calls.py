@@ -1,0 +1,266 @@
+"""Calls, attributes and operators of a recorded call: what is followed, and what ends the hope."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import BuiltinMethodType, CellType, FunctionType, MethodType
+from typing import Any
+
+from . import modules, trust
+from .attributes import CONTAINERS, Attributes, is_ordinary
+from .context import _ITERATORS, Context
+from .reads import MISSING, VALUES, Reads
+from .rewrite import TELLING, telling_code
+
+_READERS = {"get", "keys", "values", "items", "copy", "index", "count", "issubset", "union",
+            "intersection", "difference", "isdisjoint", "issuperset"}
+_PURE = frozenset({
+    len, isinstance, issubclass, range, zip, enumerate, min, max, sum, abs, round, int, float,
+    bool, str, tuple, list, dict, set, frozenset, sorted, reversed, any, all, type, slice, divmod,
+    pow, callable, complex, repr, bytes, object, next, iter,
+    *(getattr(math, name) for name in dir(math) if not name.startswith("_")
+      and callable(getattr(math, name))),
+    *(getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "neg", "matmul",
+                                           "floordiv", "mod", "pow")),
+})
+
+
+class Calls(Attributes):
+    """What the rewritten functions of one recorded call ask for.
+
+    Args:
+        reads: the guards.
+        step: makes a call that is made anew at every replay.
+    """
+
+    def __init__(self, reads: Reads, step: Callable[[Any, Any, tuple[Any, ...]], None]) -> None:
+        self.reads = reads
+        self.step = step
+        self.places: list[tuple[int, str, int]] = []    # kernels before, file, line
+        self.trees: dict[int, bool] = {}
+
+    # ---- helpers -----------------------------------------------------------------------------
+    def refuse(self, why: str) -> None:
+        """There will be no replay."""
+        if not self.reads.is_refused:
+            file, line = here()
+            self.reads.refuse(f"{file}:{line}: {why}")
+
+    def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call what reads nothing but its arguments."""
+        if not self.reads.is_refused:
+            self.places.append((self.reads.recording.count, *here()))
+            for each in (*args, *kwargs.values()):
+                self.argument(each, fn)
+        return self.reads.made_deep(fn(*args, **kwargs))
+
+    def argument(self, obj: Any, fn: Any) -> None:
+        """What is handed to code that is not followed must be data."""
+        if trust.is_tensor(obj):
+            if not trust.is_plain_tensor(obj):
+                self.refuse(f"a tensor of class {type(obj).__name__} takes part")
+        elif type(obj) in (tuple, list, dict):
+            self.reads.whole(obj)
+            for each in obj.values() if type(obj) is dict else obj:
+                self.argument(each, fn)
+        elif type(obj) in (set, *_ITERATORS):
+            if not self.reads.is_inside(obj):
+                self.refuse(f"a {type(obj).__name__} of outside is used up")
+        elif not isinstance(obj, (*VALUES, type)) and not trust.is_constant(obj):
+            name = getattr(fn, "__name__", str(fn))
+            self.refuse(f"{name}() is handed an object of class {type(obj).__name__}")
+
+    # ---- operators -------------------------------------------------------------------------------
+    def operate(self, fn: Any, *operands: Any) -> Any:
+        """An operator over data."""
+        if self.reads.is_refused:
+            return fn(*operands)
+        return self.native(fn, operands, {})
+
+    def tested(self, value: Any) -> Any:
+        """A value whose truth is asked for."""
+        if isinstance(value, VALUES) or self.reads.is_refused:
+            return value
+        if trust.is_tensor(value):
+            return value            # its values are looked at, which the core tells
+        if type(value) in CONTAINERS:
+            return self.reads.whole(value)
+        cls = type(value)
+        if self.reads.in_class(cls, "__bool__") is not MISSING or \
+                self.reads.in_class(cls, "__len__") is not MISSING:
+            self.refuse(f"the truth of an object of class {cls.__name__} is asked for")
+        return value
+
+    def iterated(self, obj: Any) -> Any:
+        """What is iterated over."""
+        if self.reads.is_refused or trust.is_tensor(obj):
+            return self.reads.made(list(obj)) if trust.is_tensor(obj) else obj
+        if type(obj) in (list, tuple, dict):
+            return self.reads.whole(obj)
+        if isinstance(obj, (str, range, *trust.SIZES)):
+            return obj
+        if isinstance(obj, _ITERATORS) or type(obj) is set:
+            if not self.reads.is_inside(obj):
+                self.refuse(f"a {type(obj).__name__} of outside is used up")
+            return obj
+        if trust.is_module(obj):
+            return modules.members(self, obj)
+        self.refuse(f"an object of class {type(obj).__name__} is iterated over")
+        return obj
+
+    # ---- calls -----------------------------------------------------------------------------------
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``fn(...)``."""
+        if self.reads.is_refused:
+            return fn(*args, **kwargs)
+        if fn in _PURE if isinstance(fn, (type, BuiltinMethodType, type(len))) else False:
+            return self.pure(fn, args, kwargs)
+        if fn is getattr or fn is hasattr:
+            return self.by_name(fn, args)
+        if trust.is_trusted(fn):
+            return self.native(fn, args, kwargs)
+        if isinstance(fn, MethodType):
+            return self.call(fn.__func__, (fn.__self__, *args), kwargs)
+        if isinstance(fn, FunctionType):
+            return self.follow(fn, args, kwargs)
+        if type(fn) is partial:
+            self.reads.whole(fn.keywords)
+            return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
+        if isinstance(fn, trust.COMPILED):
+            return self.call(fn.fn, args, kwargs)
+        if isinstance(fn, type):
+            return self.construct(fn, args, kwargs)
+        if trust.is_module(fn):
+            return modules.call(self, fn, args, kwargs)
+        own = self.reads.in_class(type(fn), "__call__")
+        if isinstance(own, FunctionType):
+            return self.follow(own, (fn, *args), kwargs)
+        name = getattr(fn, "__qualname__", None) or type(fn).__name__
+        self.refuse(f"{name}() is not followed")
+        return fn(*args, **kwargs)
+
+    def pure(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if fn is isinstance or fn is type or fn is callable:
+            if args and not self.reads.is_inside(args[0]):
+                self.reads.guard("type", args[0], MISSING, type(args[0]))
+            return fn(*args, **kwargs)
+        if fn is len and trust.is_module(args[0]):
+            return len(modules.members(self, args[0]))
+        if kwargs.get("key") is not None or fn in (next, iter) and len(args) > 1 \
+                and callable(args[0]):
+            self.refuse(f"{fn.__name__}() calls a function")
+        if fn in (zip, enumerate, list, tuple, sorted, reversed, sum, min, max, any, all, set,
+                  iter):
+            given = len(args) if fn is zip else 1 if fn not in (min, max) or len(args) == 1 else 0
+            for each in args[given:]:
+                self.argument(each, fn)
+            args = (*map(self.iterated, args[:given]), *args[given:])
+        elif fn is type and len(args) != 1:
+            self.refuse("a class is made")
+        else:
+            for each in args:
+                self.argument(each, fn)
+        return self.reads.made_deep(fn(*args, **kwargs))
+
+    def by_name(self, fn: Any, args: tuple[Any, ...]) -> Any:
+        try:
+            value = self.attribute(args[0], args[1])
+        except AttributeError:
+            if fn is hasattr:
+                return False
+            if len(args) > 2:
+                return args[2]
+            raise
+        return True if fn is hasattr else value
+
+    def follow(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function of Python, watching what it reads."""
+        if fn.__code__ in TELLING:
+            return fn(*args, **kwargs)
+        code = telling_code(fn)
+        if isinstance(code, str):
+            self.refuse(code)
+            return fn(*args, **kwargs)
+        closure = tuple(CellType(Context(self, fn)) for _ in code.co_freevars)
+        for each in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
+            self.reads.read(each)
+        telling = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
+        telling.__kwdefaults__ = fn.__kwdefaults__
+        return telling(*args, **kwargs)
+
+    def construct(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``cls(...)``."""
+        if issubclass(cls, BaseException) and cls.__module__ == "builtins":
+            return cls(*args, **kwargs)
+        if trust.is_trusted_class(cls):
+            return self.native(cls, args, kwargs)
+        init = self.reads.in_class(cls, "__init__")
+        plain = type(cls) is type and cls.__new__ is object.__new__ and is_ordinary(cls)
+        if not plain or not (isinstance(init, FunctionType) or init is object.__init__) \
+                or trust.is_module_class(cls):
+            self.refuse(f"an object of class {cls.__name__} is made")
+            return cls(*args, **kwargs)
+        obj = self.reads.made(object.__new__(cls))
+        if isinstance(init, FunctionType):
+            self.follow(init, (obj, *args), kwargs)
+        return obj
+
+    def method(self, obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``obj.name(...)``."""
+        if self.reads.is_refused:
+            return getattr(obj, name)(*args, **kwargs)
+        if trust.is_tensor(obj):
+            return self.tensor_method(obj, name, args, kwargs)
+        if type(obj) in (list, dict, set, tuple) or isinstance(obj, (str, bytes)):
+            return self.container_method(obj, name, args, kwargs)
+        if trust.steps(obj, name):
+            return self.step(obj, name, args) if not kwargs else self.unstepped(obj, name, kwargs)
+        if trust.is_module(obj) and modules.lists(obj, name) and not (args or kwargs):
+            return modules.listed(self, obj, name)
+        return self.call(self.attribute(obj, name), args, kwargs)
+
+    def unstepped(self, obj: Any, name: str, kwargs: dict[str, Any]) -> Any:
+        self.refuse(f"{type(obj).__name__}.{name}() is given arguments by name")
+        return getattr(obj, name)(**kwargs)
+
+    def tensor_method(self, obj: Any, name: str, args: tuple[Any, ...],
+                      kwargs: dict[str, Any]) -> Any:
+        outside = id(obj) in self.reads.tensors or id(obj) in self.reads.sources
+        if name == "requires_grad_" and outside:
+            self.refuse("requires_grad_() of a tensor of outside")
+        elif not trust.is_tensor_method(name):
+            self.refuse(f"Tensor.{name}() is not followed")
+        return self.native(getattr(type(obj), name), (obj, *args), kwargs)
+
+    def container_method(self, obj: Any, name: str, args: tuple[Any, ...],
+                         kwargs: dict[str, Any]) -> Any:
+        inside = self.reads.is_inside(obj) or isinstance(obj, (str, bytes, tuple))
+        if name == "get" and type(obj) is dict and not inside:
+            if args[0] in obj:
+                return self.dict_item(obj, args[0])
+            if isinstance(args[0], str):
+                self.reads.guard("item", obj, args[0])
+                return args[1] if len(args) > 1 else None
+        if not inside:
+            self.reads.whole(obj)
+            if name not in _READERS:
+                self.refuse(f"a {type(obj).__name__} that was there before is changed")
+        if kwargs.get("key") is not None:
+            self.refuse(f"{name}() calls a function")
+        result = getattr(obj, name)(*args, **kwargs)
+        if name in ("keys", "values", "items", "copy", "union", "intersection", "difference",
+                    "split"):
+            self.reads.made(result)
+        return result
+
+
+def here() -> tuple[str, int]:
+    """The line of the recorded function that is running."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code not in TELLING:
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)

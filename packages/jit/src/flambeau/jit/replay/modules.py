@@ -1,0 +1,131 @@
+"""Modules of ``flambeau.nn`` in a recorded call.
+
+A module whose class and whose members are Flambeau's own is called as it is, and its state is
+guarded as a whole. Of others ``forward`` is followed.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from . import trust
+from .reads import MISSING, VALUES
+
+_LISTS = ("parameters", "buffers", "children", "modules", "named_parameters", "named_buffers",
+          "named_children", "named_modules")
+
+
+def call(calls: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``module(...)``."""
+    reads = calls.reads
+    if not trust.calls_plainly(module):
+        calls.refuse(f"{type(module).__name__} has hooks, or a __call__ of its own")
+        return module(*args, **kwargs)
+    reads.guard("attribute", module, "_hooks", None)
+    table = trust.hooks_everywhere(module)
+    reads.guard("dict", table, tuple(table), tuple(table.values()))
+    if is_own_tree(calls, module):
+        guard_tree(calls, module)
+        return calls.native(module, args, kwargs)
+    return calls.call(calls.attribute(module, "forward"), args, kwargs)
+
+
+def is_own_tree(calls: Any, module: Any) -> bool:
+    """Whether a module and all below are of Flambeau's classes and hold nothing but data."""
+    known = calls.trees
+    if id(module) not in known:
+        calls.reads.kept.append(module)
+        known[id(module)] = False           # what holds itself is no tree
+        known[id(module)] = trust.is_own_module(module) and all(
+            _is_data(calls, value) for value in module.__dict__.values())
+    return known[id(module)]
+
+
+def _is_data(calls: Any, value: Any) -> bool:
+    if trust.is_tensor(value):
+        return trust.is_plain_tensor(value)
+    if type(value) in (list, tuple, set):
+        return all(_is_data(calls, each) for each in value)
+    if type(value) is dict:
+        return all(_is_data(calls, each) for each in value.values())
+    if trust.is_module(value):
+        return trust.calls_plainly(value) and is_own_tree(calls, value)
+    return isinstance(value, VALUES) or trust.is_constant(value) or trust.is_trusted(value)
+
+
+def guard_tree(calls: Any, module: Any) -> None:
+    """Guard all that a tree of modules holds."""
+    reads = calls.reads
+    mark = ("tree", id(module))
+    if mark in reads.seen:
+        return
+    reads.seen.add(mark)
+    reads.guard("type", module, MISSING, type(module))
+    reads.guard("class", type(module))
+    own = module.__dict__
+    reads.guard("dict", own, tuple(own), tuple(own.values()))
+    for value in own.values():
+        _guard_data(calls, value)
+
+
+def _guard_data(calls: Any, value: Any) -> None:
+    if type(value) in (list, tuple, dict):
+        calls.reads.whole(value)
+        for each in value.values() if type(value) is dict else value:
+            _guard_data(calls, each)
+    elif trust.is_module(value):
+        guard_tree(calls, value)
+    else:
+        calls.reads.read(value)
+
+
+def members(calls: Any, module: Any) -> Any:
+    """What a module that is a list of modules iterates over."""
+    if not trust.is_list_of_modules(module):
+        own = calls.reads.in_class(type(module), "__iter__")
+        if isinstance(own, FunctionType):
+            return calls.call(own, (module,), {})
+        calls.refuse(f"{type(module).__name__} is iterated over")
+        return iter(module)
+    _guard_members(calls, module)
+    return calls.reads.made(list(module))
+
+
+def member(calls: Any, module: Any, key: Any) -> Any:
+    """``module[key]``."""
+    if not trust.is_list_of_modules(module) or not isinstance(key, (int, str)):
+        own = calls.reads.in_class(type(module), "__getitem__")
+        if isinstance(own, FunctionType) and not trust.is_list_of_modules(module):
+            return calls.call(own, (module, key), {})
+        calls.refuse(f"an item of {type(module).__name__} is read")
+        return module[key]
+    _guard_members(calls, module)
+    return calls.reads.read(module[key])
+
+
+def _guard_members(calls: Any, module: Any) -> None:
+    own = module.__dict__
+    calls.reads.guard("type", module, MISSING, type(module))
+    calls.reads.guard("class", type(module))
+    calls.reads.guard("dict", own, tuple(own), tuple(own.values()))
+    for value in own.values():
+        if type(value) is dict:
+            calls.reads.whole(value)
+        else:
+            calls.reads.read(value)
+
+
+def lists(module: Any, name: str) -> bool:
+    """Whether a method lists a module's members as Flambeau does."""
+    return name in _LISTS and trust.is_own_method(module, name)
+
+
+def listed(calls: Any, module: Any, name: str) -> Any:
+    """The members that a method lists."""
+    for each in module.modules():
+        _guard_members(calls, each)
+    found = list(getattr(module, name)())
+    for each in found:
+        calls.reads.read(each[1] if type(each) is tuple else each)
+    return calls.reads.made(iter(found))

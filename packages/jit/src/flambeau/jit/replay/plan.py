@@ -1,0 +1,160 @@
+"""From a recording to the steps of a program: loops instead of formulas, and a place for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flambeau.jit.deferral import make_plan
+
+STATIC, OUTSIDE, SOURCE, FRESH, UNUSED = range(5)
+_ALIGNMENT = 64
+#: Formulas that are planned together.
+_MOST = 256
+
+
+@dataclass
+class Steps:
+    """What runs, and which memory each step uses.
+
+    Args:
+        steps: for the core.
+        uses: for each step its memories.
+        about: for people, a line for each loop.
+        kept: what the steps point to.
+    """
+
+    steps: list[tuple[Any, ...]] = field(default_factory=list)
+    uses: list[set[int]] = field(default_factory=list)
+    about: list[str] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
+
+    def add(self, step: tuple[Any, ...], uses: set[int]) -> None:
+        """Add a step."""
+        self.steps.append(step)
+        self.uses.append(uses)
+
+
+def places_of(run: Any) -> list[Any]:
+    """The places that a kernel uses."""
+    found = []
+    for value in (*run[1], *run[2]):
+        if isinstance(value, tuple):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [each for each in value if isinstance(each, tuple)]
+    return found
+
+
+def make_steps(runs: Sequence[Any], events: Sequence[Any], held: set[int], first: set[int],
+               fresh: set[int]) -> Steps:
+    """Steps for kernels and what happens between them.
+
+    Args:
+        runs: the kernels.
+        events: ``(kernels before it, step)``.
+        held: memories that somebody sees after the call, or before the next event.
+        first: memories that begin with contents of their own.
+        fresh: memories that leave the call.
+    """
+    made = Steps()
+    last = {place[0]: k for k, run in enumerate(runs) for place in places_of(run)}
+    cuts = sorted({0, len(runs), *(count for count, _ in events)})
+    begun: set[int] = set()
+    todo = list(events)
+    for start, end in zip(cuts, [*cuts[1:], len(runs)], strict=True):
+        while todo and todo[0][0] == start:
+            made.add(todo.pop(0)[1], set())
+        k = start
+        while k < end:
+            stop = k
+            while stop < end and runs[stop][3] and stop - k < _MOST:
+                stop += 1
+            stop = max(stop, k + 1)
+            new = {p[0] for run in runs[k:stop] for p in places_of(run)} - begun
+            _begin(made, new, first, fresh)
+            begun |= new
+            _add_runs(made, runs, k, stop, held, last)
+            k = stop
+    _begin(made, fresh - begun, first, fresh)
+    return made
+
+
+def _begin(made: Steps, new: set[int], first: set[int], fresh: set[int]) -> None:
+    for memory in sorted(new & fresh):
+        made.add(("make", memory), set())
+    for memory in sorted(new & first):
+        made.add(("first", memory), {memory})
+
+
+def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set[int],
+              last: dict[int, int]) -> None:
+    if not runs[start][3]:
+        made.add(("run", start), {place[0] for place in places_of(runs[start])})
+        return
+    numbers: dict[int, int] = {}
+    calls, values = [], []
+    for key, args, outs, _ in runs[start:stop]:
+        noted: list[list[Any]] = [[], []]
+        for side, of in zip(noted, (args, outs), strict=True):
+            for value in of:
+                values.append(value)
+                if isinstance(value, tuple):
+                    memory = numbers.setdefault(value[0], len(numbers))
+                    value = (memory, *value[1:5])
+                side.append(value)
+        calls.append((key, *noted))
+    needed = bytes(memory in held or last[memory] >= stop for memory in numbers)
+    plan = make_plan(calls, needed)
+    made.kept.append(plan)
+    made.about += plan.about
+    for step in plan.steps:
+        if len(step) == 1:
+            made.add(("run", start + step[0]),
+                     {place[0] for place in places_of(runs[start + step[0]])})
+            continue
+        address, total, operands, scalars, integers, words = step
+        chosen = [values[k] for k in operands]
+        given = [_number(values[k], whole) for k, whole in zip(scalars, integers, strict=True)]
+        made.add(("loop", address, total, tuple(place[5] for place in chosen), tuple(given), words),
+                 {place[0] for place in chosen})
+
+
+def _number(value: Any, is_integer: int) -> Any:
+    if is_integer:
+        whole = int(value)
+        return (whole + (1 << 63)) % (1 << 64) - (1 << 63)
+    return complex(value)
+
+
+def lay_out(uses: Sequence[set[int]], sizes: dict[int, int]) -> tuple[dict[int, int], int]:
+    """Offsets in one block for memories, such that those in use at once lie apart.
+
+    Args:
+        uses: for each step its memories.
+        sizes: bytes of those that are to be laid out.
+
+    Returns:
+        The offsets, and the block's bytes.
+    """
+    begin: dict[int, int] = {}
+    end: dict[int, int] = {}
+    for k, memories in enumerate(uses):
+        for memory in memories:
+            begin.setdefault(memory, k)
+            end[memory] = k
+    offsets: dict[int, int] = {}
+    total = 0
+    for memory in sorted((m for m in begin if m in sizes), key=lambda m: (-sizes[m], m)):
+        size = -(-max(sizes[memory], 1) // _ALIGNMENT) * _ALIGNMENT
+        taken = sorted((offsets[o], offsets[o] + -(-max(sizes[o], 1) // _ALIGNMENT) * _ALIGNMENT)
+                       for o in offsets if begin[o] <= end[memory] and begin[memory] <= end[o])
+        at = 0
+        for low, high in taken:
+            if low - at >= size:
+                break
+            at = max(at, high)
+        offsets[memory] = at
+        total = max(total, at + size)
+    return offsets, total

@@ -1,0 +1,194 @@
+"""What a recorded call was seen to read, as guards."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import Any
+
+from . import trust
+
+MISSING = NotImplemented
+#: Objects that cannot change.
+VALUES = (int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range,
+          slice, frozenset)
+
+
+class Reads:
+    """Guards of one recording.
+
+    Args:
+        recording: the core's.
+        guards: the core's.
+    """
+
+    def __init__(self, recording: Any, guards: Any) -> None:
+        self.recording = recording
+        self.guards = guards
+        self.seen: set[tuple[Any, ...]] = set()
+        self.inside: dict[int, Any] = {}        # what the call made itself, by address
+        self.kept: list[Any] = []               # so that addresses stay theirs
+        self.tensors: dict[int, Any] = {}       # those of outside, by address
+        self.sources: dict[int, Any] = {}       # those that are arguments
+        self.grads: dict[int, Any] = {}         # the gradient of each as last seen
+        self.cleared: set[int] = set()          # whose gradient is taken away before it is read
+        self.stepped = False                    # an optimizer's step has changed its state
+
+    def refuse(self, why: str) -> None:
+        """There will be no replay."""
+        self.recording.refuse(why)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether there will be none."""
+        return bool(self.recording.refusal)
+
+    def made(self, obj: Any) -> Any:
+        """Something that the call itself made."""
+        self.inside[id(obj)] = obj
+        return obj
+
+    def made_deep(self, obj: Any) -> Any:
+        """What an operator returned, with the containers in it."""
+        if type(obj) in (list, tuple, dict):
+            self.made(obj)
+            for each in obj.values() if type(obj) is dict else obj:
+                self.made_deep(each)
+        elif not isinstance(obj, VALUES) and not trust.is_tensor(obj):
+            self.made(obj)
+        return obj
+
+    def is_inside(self, obj: Any) -> bool:
+        """Whether the call made it."""
+        return id(obj) in self.inside
+
+    def guard(self, kind: str, of: Any, key: Any = MISSING, value: Any = MISSING) -> None:
+        """Add a guard, once."""
+        mark = (kind, id(of), key if isinstance(key, str) else id(key))
+        if mark in self.seen or self.is_refused:
+            return
+        self.seen.add(mark)
+        self.kept.append((of, key, value))
+        try:
+            self.guards.add((kind, of, key, value))
+        except RuntimeError as error:
+            self.refuse(str(error))
+
+    # ---- tensors ---------------------------------------------------------------------------
+    def read(self, value: Any) -> Any:
+        """Something that was reached from outside."""
+        if trust.is_tensor(value):
+            self.tensor(value)
+        return value
+
+    def tensor(self, tensor: Any) -> None:
+        """A tensor that was there before."""
+        if id(tensor) in self.tensors or id(tensor) in self.sources or self.is_refused:
+            return
+        self.tensors[id(tensor)] = tensor
+        if not trust.is_plain_tensor(tensor):
+            self.refuse(f"a tensor of class {type(tensor).__name__} takes part")
+            return
+        if tensor.requires_grad and not tensor.is_leaf:
+            self.refuse("a tensor with a history from outside takes part")
+            return
+        self.guard("tensor", tensor)
+        grad = tensor.grad if tensor.is_leaf else None
+        self.grads[id(tensor)] = grad
+        if id(tensor) not in self.cleared:
+            self.guard("leaf", tensor, MISSING, MISSING if grad is None else grad)
+            if grad is not None:
+                self.tensor(grad)
+        elif tensor.is_leaf:
+            self.guard("hooks", tensor)
+
+    # ---- names -----------------------------------------------------------------------------
+    def item(self, namespace: dict[Any, Any], key: Any) -> Any:
+        """An item of a dict of outside, which is there."""
+        value = dict.__getitem__(namespace, key)
+        self.guard("item", namespace, key, value)
+        return self.read(value)
+
+    def cell(self, cell: CellType) -> Any:
+        """What a variable of an outer function holds."""
+        value = cell.cell_contents
+        self.guard("cell", cell, MISSING, value)
+        return self.read(value)
+
+    # ---- attributes ------------------------------------------------------------------------
+    def in_class(self, cls: type, name: str) -> Any:
+        """What a class has under a name, raw."""
+        self.guard("class", cls)
+        for each in cls.__mro__:
+            if name in each.__dict__:
+                return each.__dict__[name]
+        return MISSING
+
+    def of_instance(self, obj: Any, name: str) -> tuple[str, Any]:
+        """How an attribute is found: ``("value", it)``, ``("property", getter)``,
+        ``("method", function)``, ``("hook", __getattr__)`` or ``("none", None)``."""
+        cls = type(obj)
+        if not self.is_inside(obj):
+            self.guard("type", obj, MISSING, cls)
+        raw = self.in_class(cls, name)
+        if isinstance(raw, property):
+            return "property", raw.fget
+        fixed = isinstance(raw, MemberDescriptorType | GetSetDescriptorType)
+        if fixed and not self.is_inside(obj):
+            if name in ("__dict__", "__class__"):
+                return "value", getattr(obj, name)
+            self.refuse(f"{cls.__name__}.{name} cannot be guarded")
+            return "value", getattr(obj, name)
+        if hasattr(type(raw), "__set__"):
+            self.refuse(f"{cls.__name__}.{name} is a descriptor")
+            return "value", getattr(obj, name)
+        own = getattr(obj, "__dict__", None)
+        if own is not None and name in own:
+            value = own[name]
+            if not self.is_inside(obj):
+                self.after_step(obj)
+                self.guard("attribute", obj, name, value)
+                self.read(value)
+            return "value", value
+        if own is not None and not self.is_inside(obj):
+            self.guard("attribute", obj, name)
+        if isinstance(raw, FunctionType):
+            return "method", raw
+        if raw is not MISSING:
+            if hasattr(type(raw), "__get__") and not isinstance(raw, (classmethod, staticmethod,
+                                                                      type)):
+                self.refuse(f"{cls.__name__}.{name} is a descriptor")
+            return "value", self.read(getattr(obj, name))
+        hook = self.in_class(cls, "__getattr__")
+        return ("none", None) if hook is MISSING else ("hook", hook)
+
+    def after_step(self, obj: Any) -> None:
+        """An optimizer's step may have changed what is read now."""
+        if self.stepped and not trust.is_module(obj):
+            self.refuse(f"{type(obj).__name__} is read after an optimizer's step")
+
+    # ---- containers ------------------------------------------------------------------------
+    def whole(self, obj: Any) -> Any:
+        """All of a container, where it was there before."""
+        kind = type(obj)
+        if kind is tuple or self.is_inside(obj):
+            if kind is tuple and not self.is_inside(obj):
+                for each in obj:
+                    self.read(each)
+            return obj
+        if kind is list:
+            self.after_step(obj)
+            self.guard("list", obj, MISSING, tuple(obj))
+            for each in obj:
+                self.read(each)
+        elif kind is dict or kind is OrderedDict:
+            self.after_step(obj)
+            if kind is OrderedDict and len(obj) > 1:
+                self.refuse("the order of an OrderedDict is read")
+            self.guard("dict", obj, tuple(obj), tuple(obj.values()))
+            for each in obj.values():
+                self.read(each)
+        elif not isinstance(obj, VALUES) and not isinstance(obj, (ModuleType, type)) \
+                and not trust.is_constant(obj):
+            self.refuse(f"an object of class {kind.__name__} is read as a whole")
+        return obj

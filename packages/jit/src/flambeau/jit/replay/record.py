@@ -1,0 +1,283 @@
+"""Recording a call, and making a program of it."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, field
+from typing import Any
+
+from flambeau.jit import bridge
+
+from . import plan, trust
+from .calls import Calls
+from .reads import MISSING, VALUES, Reads
+
+
+@dataclass(eq=False)
+class Recorded:
+    """What a recorded call gave.
+
+    Args:
+        result: what it returned.
+        program: the core's, or ``None``.
+        refusal: why there is none.
+        runs: the kernels, for comparison: see ``signature``.
+        places: where they stand: ``(kernels before, file, line)``.
+        about: for people, a line for each loop.
+        spent: the results that have a history: their numbers, and where in what is returned.
+    """
+
+    result: Any
+    program: Any = None
+    refusal: str = ""
+    runs: list[Any] = field(default_factory=list)
+    places: list[tuple[int, str, int]] = field(default_factory=list)
+    about: list[str] = field(default_factory=list)
+    kept: Any = None
+    guards: int = 0
+    spent: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)
+
+
+class Recorder:
+    """Records one call of a function."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.recording, self.guards = bridge.Recording(), bridge.Guards()
+        self.reads = Reads(self.recording, self.guards)
+        self.calls = Calls(self.reads, self.step)
+        self.events: list[tuple[int, tuple[Any, ...]]] = []
+        self.results: list[tuple[Any, ...]] = []
+        self.numbers: dict[int, int] = {}       # of results, by address
+        self.leaving: list[Any] = []
+        self.spent: list[tuple[int, tuple[Any, ...]]] = []
+        self.args, self.kwargs = args, kwargs
+
+    def run(self, fn: Any) -> Recorded:
+        """Call the function, and make a program where there can be one."""
+        self.guards.take_arguments(self.args, self.kwargs)
+        self.sources = self.guards.sources()
+        self.reads.sources = {id(each): each for each in self.sources}
+        self.recording.begin()
+        try:
+            self._look_at_sources()
+            result = self.calls.call(fn, self.args, self.kwargs)
+            return self._finish(result)
+        finally:
+            self.recording.end()
+            del self.calls, self.results, self.leaving      # nodes and tensors are nobody's now
+
+    def _look_at_sources(self) -> None:
+        for source in self.sources:
+            if not trust.is_plain_tensor(source) or source.requires_grad:
+                self.reads.refuse("an argument requires grad" if source.requires_grad else
+                                  f"an argument is of class {type(source).__name__}")
+            self.recording.watch_writes(source)
+        self.origins = [self.recording.result(each) for each in self.sources]
+
+    # ---- steps that are taken anew ----------------------------------------------------------
+    def step(self, obj: Any, name: str, args: tuple[Any, ...]) -> Any:
+        """``optimizer.step()``, ``optimizer.zero_grad()`` or ``scheduler.step()``."""
+        method = getattr(obj, name)
+        if args:
+            self.calls.refuse(f"{type(obj).__name__}.{name}() is given arguments")
+        self.reads.guard("type", obj, MISSING, type(obj))
+        self.reads.guard("class", type(obj))
+        if hasattr(obj, "param_groups"):
+            self._look_at_optimizer(obj)
+        self.note_grads()
+        params = self._params(obj) if name == "zero_grad" else []
+        for param in params:
+            if id(param) not in self.reads.tensors:
+                self.reads.cleared.add(id(param))
+        self.recording.pause()
+        try:
+            result = method(*args)
+        finally:
+            self.recording.resume()
+        for param in params:
+            self.reads.kept.append(param)
+            self.reads.grads[id(param)] = param.grad
+        self.reads.stepped |= name == "step"
+        if result is not None:
+            self.calls.refuse(f"{type(obj).__name__}.{name}() returns something")
+        self.events.append((self.recording.count, ("call", bridge.DeferredCall(method), args)))
+        return result
+
+    def _look_at_optimizer(self, optimizer: Any) -> None:
+        hooks = optimizer._hooks
+        if hooks.watch_steps():
+            self.calls.refuse("the optimizer has hooks")
+        anywhere = type(hooks).watch_steps.__globals__
+        for table in (hooks.before_step, hooks.after_step, anywhere["_before_any"],
+                      anywhere["_after_any"]):
+            self.reads.guard("dict", table, (), ())
+        own = optimizer.__dict__
+        for name in ("param_groups", "_hooks"):
+            self.reads.guard("item", own, name, own[name])
+        self.reads.guard("item", own, "step")
+        self.reads.guard("item", own, "zero_grad")
+        self.reads.guard("list", optimizer.param_groups, MISSING, tuple(optimizer.param_groups))
+        for group in optimizer.param_groups:
+            self.reads.guard("item", group, "params", group["params"])
+            self.reads.guard("list", group["params"], MISSING, tuple(group["params"]))
+
+    @staticmethod
+    def _params(optimizer: Any) -> list[Any]:
+        return [param for group in optimizer.param_groups for param in group["params"]]
+
+    def note_grads(self) -> None:
+        """Gradients that have changed are set by the program here."""
+        for key, tensor in self.reads.tensors.items():
+            if not tensor.is_leaf:
+                continue
+            grad = tensor.grad
+            if grad is self.reads.grads[key]:
+                continue
+            self.reads.grads[key] = grad
+            number = -1 if grad is None else self.result(grad)
+            self.events.append((self.recording.count, ("grad", tensor, number)))
+
+    # ---- results -----------------------------------------------------------------------------
+    def result(self, tensor: Any) -> int:
+        """The number of a tensor that leaves the call; -1 after a refusal."""
+        if id(tensor) in self.numbers:
+            return self.numbers[id(tensor)]
+        found = self.recording.result(tensor)
+        if found is None:
+            return -1
+        memory, place, flags, version, output_nr, base, own_counter = found
+        if not own_counter or not trust.is_plain_tensor(tensor):
+            self.reads.refuse("a result shares memory in a way that is not followed")
+        node = None
+        if tensor.requires_grad:
+            node = trust.spent_node(tensor)
+            if node is None:
+                self.reads.refuse("a result requires grad, and its graph is still wanted")
+        base_number, base_object, base_source = -1, None, -1
+        if base is not None:
+            base_source = self._source(base)
+            if id(base) in self.reads.tensors:
+                base_object = base
+            elif base_source < 0:
+                base_number = self.result(base)
+        elif not self.recording.memories()[memory][0]:
+            self.reads.refuse("a result shares memory with a tensor of outside")
+        number = self.numbers[id(tensor)] = len(self.results)
+        self.leaving.append(tensor)
+        self.results.append((place, flags, version, output_nr, base_number, base_object,
+                             base_source, node))
+        return number
+
+    def _source(self, tensor: Any) -> int:
+        return next((k for k, each in enumerate(self.sources) if each is tensor), -1)
+
+    def returned(self, obj: Any, way: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+        """How what is returned is put together; ``way`` leads there."""
+        if trust.is_tensor(obj):
+            if self._source(obj) >= 0:
+                return ("source", self._source(obj))
+            if id(obj) in self.reads.tensors:
+                return ("object", obj)
+            if obj.requires_grad:
+                self.spent.append((self.result(obj), way))
+            return ("result", self.result(obj))
+        if isinstance(obj, VALUES) or trust.is_constant(obj):
+            return ("object", obj)
+        kind = type(obj)
+        if kind is tuple or kind is list and self.reads.is_inside(obj):
+            return (kind.__name__, tuple(self.returned(each, (*way, k))
+                                         for k, each in enumerate(obj)))
+        if kind is dict and self.reads.is_inside(obj):
+            return ("dict", tuple(self.returned(each, (*way, k)) for k, each in obj.items()),
+                    tuple(obj))
+        self.reads.refuse(f"an object of class {kind.__name__} is returned")
+        return ("object", None)
+
+    # ---- the end ---------------------------------------------------------------------------
+    def _finish(self, result: Any) -> Recorded:
+        made = Recorded(result, places=self.calls.places)
+        returned = ("object", None)
+        if not self.reads.is_refused:
+            self.note_grads()
+            returned = self.returned(result)
+        self.reads.inside.clear()
+        self._check_end()
+        if not self.reads.is_refused:
+            try:
+                self._program(made, returned)
+            except RuntimeError as error:
+                self.reads.refuse(str(error))
+        made.refusal = self.recording.refusal if made.program is None else ""
+        return made
+
+    def _check_end(self) -> None:
+        if self.reads.is_refused:
+            return
+        leaving = {self.recording.memory_at(each[0]) for each in self.results}
+        if self._left(leaving):
+            gc.collect()
+        if self._left(leaving):
+            self.reads.refuse("a tensor that the call made is still held by somebody")
+        if not self.guards.still_hold():
+            self.reads.refuse(f"{self.guards.failed} changed during the call")
+        if not self.guards.take_again(self.args, self.kwargs):
+            self.reads.refuse("an argument was changed otherwise than by operators")
+        held: dict[int, int] = {}
+        for each in self.leaving:
+            held[trust.storage_id(each)] = held.get(trust.storage_id(each), 0) + 1
+        for each in self.leaving:
+            if trust.storage_refcount(each) != held[trust.storage_id(each)] \
+                    and each._base is None:
+                self.reads.refuse("memory of a result is still held by somebody")
+
+    def _left(self, leaving: set[int]) -> bool:
+        return any(alive and k not in leaving
+                   for k, (_, _, _, alive) in enumerate(self.recording.memories()))
+
+    def _program(self, made: Recorded, returned: tuple[Any, ...]) -> None:
+        runs, memories = self.recording.runs(), self.recording.memories()
+        fresh = {self.recording.memory_at(each[0]) for each in self.results}
+        fresh = {k for k in fresh if memories[k][0]}
+        origin = {found[0]: k for k, found in enumerate(self.origins)}
+        outside = {k for k, (born, *_) in enumerate(memories) if not born}
+        first = {k for k, (_, _, begins, _) in enumerate(memories) if begins}
+        steps = plan.make_steps(runs, self.events, fresh | outside, first, fresh)
+        sizes = {k: each[1] for k, each in enumerate(memories)
+                 if k not in fresh and k not in outside}
+        offsets, total = plan.lay_out(steps.uses, sizes)
+        homes = []
+        for k in range(len(memories)):
+            if k in origin:
+                before = self.recording.start_of(self.origins[origin[k]][1])
+                homes.append((plan.SOURCE, origin[k], before))
+            elif k in outside:
+                homes.append((plan.OUTSIDE, 0, 0))
+            elif k in fresh:
+                homes.append((plan.FRESH, 0, 0))
+            else:
+                homes.append((plan.STATIC, offsets[k], 0) if k in offsets
+                             else (plan.UNUSED, 0, 0))
+        made.runs = signature(runs, self.recording)
+        writes = [self.recording.take_writes(each) for each in self.sources]
+        self.recording.end()
+        made.guards = self.guards.count
+        made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total, steps.steps,
+                                            self.results, returned, writes)
+        made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
+
+
+def signature(runs: Any, recording: Any) -> list[Any]:
+    """Kernels such that equal programs give equal lists: memory is numbered as it appears."""
+    numbers: dict[int, int] = {}
+    first = recording.first_contents()
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            number = numbers.setdefault(value[0], len(numbers))
+            return (number, *value[1:5], first.get(value[0]))
+        if isinstance(value, list):
+            return [plain(each) for each in value]
+        return repr(value)
+
+    return [(key, [plain(v) for v in args], [plain(v) for v in outs])
+            for key, args, outs, _ in runs]

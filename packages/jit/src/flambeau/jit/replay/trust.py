@@ -1,0 +1,170 @@
+"""Whose code reads nothing but its arguments, and what objects cannot change."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import flambeau
+from flambeau.core import _core
+from flambeau.core.composites import methods
+from flambeau.core.size import Size
+
+COMPILED = (_core.DeferredCall, _core.ReplayedCall)
+SIZES = (Size,)
+_CONSTANTS = {"dtype", "device", "layout", "memory_format", "Generator", "finfo", "iinfo"}
+_CYTHON = type(methods.to)
+_NATIVE = frozenset({"tensor", "as_tensor", "is_tensor", "promote_types", "result_type", "can_cast",
+                     "is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"})
+_FUNCTIONS = ("flambeau.core.composites.", "flambeau.core.compat.flat_names", "flambeau.nn.")
+_REFUSED = ("flambeau.core.composites.shape.resizing",)
+_MODES = frozenset({"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast"})
+_METHODS = frozenset({
+    "size", "stride", "dim", "numel", "storage_offset", "is_contiguous", "element_size",
+    "get_device", "is_floating_point", "is_complex", "detach", "ndimension", "nelement", "to",
+    "type_as", "cpu", "zero_", "float_power_", "uniform_", "normal_", "random_", "bernoulli_",
+    "conj", "where", "index_put", "index_put_", "is_conj", "is_neg", "type", "float", "double",
+    "half", "bfloat16", "int", "long", "short", "bool", "byte", "char", "is_signed",
+    "is_same_size", "fill_diagonal_", "new_empty", "new_zeros", "new_ones", "new_full",
+    "new_tensor", "backward", "requires_grad_", "item", "tolist", "numpy", "__len__",
+})
+
+
+def is_tensor(obj: object) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, _core.Tensor)
+
+
+def is_plain_tensor(obj: Any) -> bool:
+    """Whether it is none of a class that may do otherwise."""
+    cls = type(obj)
+    return cls is _core.Tensor or cls.__module__ == "flambeau.nn.parameter"
+
+
+def is_constant(obj: Any) -> bool:
+    """Whether an object of Flambeau cannot change, or only by what operators do."""
+    return type(obj).__name__ in _CONSTANTS and type(obj).__module__.startswith("flambeau") \
+        or isinstance(obj, Size)
+
+
+def is_mode(obj: Any) -> bool:
+    """Whether an object is a mode of the program, such as ``no_grad()``."""
+    return type(obj).__module__.startswith("flambeau.autograd")
+
+
+def is_trusted(fn: Any) -> bool:
+    """Whether a function does nothing but run operators over its arguments."""
+    if isinstance(fn, _core.Operator):
+        return True
+    if not isinstance(fn, (FunctionType, _CYTHON, type(len))):
+        return False
+    module, name = getattr(fn, "__module__", None) or "", fn.__name__
+    if module == "flambeau.core._core":
+        return name in _NATIVE
+    if module.startswith("flambeau.autograd"):
+        return name in _MODES or name == "grad"
+    if module == "flambeau":
+        return isinstance(fn, FunctionType | _CYTHON)
+    return module.startswith(_FUNCTIONS) and module not in _REFUSED and _is_at_home(fn, module) \
+        and "." not in fn.__qualname__
+
+
+def _is_at_home(fn: Any, module: str) -> bool:
+    home = sys.modules.get(module)
+    names = getattr(fn, "__globals__", None)
+    return home is not None and (names is None or names is home.__dict__)
+
+
+def is_trusted_class(cls: type) -> bool:
+    """Whether making an instance reads nothing but its arguments."""
+    return cls.__module__.startswith("flambeau.autograd") and cls.__name__ in _MODES \
+        or cls in (Size, _core.device)
+
+
+@cache
+def is_tensor_method(name: str) -> bool:
+    """Whether a method of tensors is followed."""
+    found = next((c.__dict__[name] for c in _core.Tensor.__mro__ if name in c.__dict__), None)
+    return name in _METHODS or isinstance(found, _core.Operator)
+
+
+def spent_node(tensor: Any) -> Any:
+    """The node of a tensor whose graph holds nothing any more, or ``None``."""
+    from flambeau.autograd import _engine
+
+    return _engine.spent_node(tensor)
+
+
+def storage_id(tensor: Any) -> int:
+    """A number that tensors over the same memory share."""
+    return int(_core.storage_id(tensor))
+
+
+def storage_refcount(tensor: Any) -> int:
+    """How many hold a tensor's memory."""
+    return int(_core.storage_refcount(tensor))
+
+
+# ---- modules -----------------------------------------------------------------------------------
+@cache
+def _module_class() -> Any:
+    nn = sys.modules.get("flambeau.nn")
+    return nn.Module if nn is not None else None
+
+
+def is_module(obj: object) -> bool:
+    """Whether an object is a module of a network."""
+    return "flambeau.nn" in sys.modules and isinstance(obj, _module_class())
+
+
+def is_module_class(cls: type) -> bool:
+    """Whether its instances are."""
+    return "flambeau.nn" in sys.modules and issubclass(cls, _module_class())
+
+
+def is_own_module(module: Any) -> bool:
+    """Whether a module's class is one of Flambeau's."""
+    cls = type(module)
+    home = sys.modules.get(cls.__module__)
+    return cls.__module__.startswith("flambeau.nn.") and getattr(home, cls.__name__, None) is cls
+
+
+def is_own_method(module: Any, name: str) -> bool:
+    """Whether a method is the one that all modules have."""
+    found = getattr(type(module), name, None)
+    return found is getattr(_module_class(), name, MISSING) and name not in module.__dict__
+
+
+MISSING = object()
+
+
+def calls_plainly(module: Any) -> bool:
+    """Whether calling a module is calling its ``forward``."""
+    return type(module).__call__ is _module_class().__call__ and module._hooks is None \
+        and not hooks_everywhere(module)
+
+
+def hooks_everywhere(module: Any) -> Any:
+    """The table of hooks of all modules."""
+    return _module_class().__call__.__globals__["EVERYWHERE"]
+
+
+def is_list_of_modules(module: Any) -> bool:
+    """Whether iterating over a module gives its members."""
+    nn = sys.modules["flambeau.nn"]
+    return type(module) in (nn.ModuleList, nn.Sequential, nn.ParameterList)
+
+
+# ---- optimizers --------------------------------------------------------------------------------
+def steps(obj: Any, name: str) -> bool:
+    """Whether a method takes a step that is taken anew at every replay: it is Python that changes
+    numbers of its own, and tensors in place."""
+    cls = type(obj)
+    if not cls.__module__.startswith("flambeau.optim.") or name in getattr(obj, "__dict__", ()):
+        return False
+    if name == "zero_grad":
+        return isinstance(obj, flambeau.optim.Optimizer)
+    return name == "step" and (isinstance(obj, flambeau.optim.Optimizer)
+                               or cls.__module__.startswith("flambeau.optim.lr_scheduler"))

@@ -1,0 +1,279 @@
+# Recordings of calls and the programs made of them: what flambeau.jit's replay is made of.
+
+from libcpp.string cimport string
+
+cdef extern from "replay/program.h":
+    cdef cppclass fl_kernel_run:
+        pass
+    cdef cppclass fl_place:
+        uint32_t memory
+        int64_t start
+    cdef cppclass fl_recorder:
+        string refusal
+        void refuse(string)
+        int watch_writes(fl_tensor *) except -1
+        uint32_t take_writes(const fl_tensor *)
+        void count_writes(bint)
+        vector[fl_kernel_run] runs
+        vector[fl_place] places
+    cdef cppclass fl_program:
+        fl_recorder *recorder
+        vector[uint32_t] source_writes
+        int prepare(PyObject *, int64_t, PyObject *, PyObject *, PyObject *) except -1
+        PyObject *play(fl_tensor **, size_t) except? NULL
+        void add_node(size_t, PyObject *)
+    void fl_record_begin(fl_recorder *)
+    void fl_record_end(fl_recorder *)
+    void fl_record_pause(fl_recorder *)
+    void fl_record_resume(fl_recorder *)
+
+cdef extern from "replay/describe.h":
+    object fl_record_runs(const fl_recorder *)
+    object fl_record_contents(const fl_recorder *)
+    object fl_record_memories(const fl_recorder *)
+    object fl_record_result(fl_recorder *, fl_tensor *)
+
+cdef extern from "replay/guards.h":
+    cdef cppclass fl_guard:
+        pass
+    cdef cppclass fl_guards:
+        vector[fl_guard] list
+        bint take_again(PyObject *, PyObject *)
+        vector[fl_tensor *] sources
+        PyObject *failed
+        int add(PyObject *) except -1
+        int take_arguments(PyObject *, PyObject *) except -1
+        void keep_apart_all(const fl_recorder *)
+        bint still_hold()
+        bint hold(PyObject *, PyObject *)
+    int (*fl_leaf_state)(fl_tensor *, PyObject **)
+
+
+@cython.final
+cdef class Recording:
+    """The kernels that run on this thread between ``begin`` and ``end``."""
+    cdef fl_recorder *it
+    cdef bint is_open
+
+    def __cinit__(self):
+        self.it = new fl_recorder()
+
+    def __dealloc__(self):
+        if self.is_open:
+            fl_record_end(self.it)
+        del self.it
+
+    def begin(self):
+        """Note what runs from now on."""
+        fl_record_begin(self.it)
+        self.is_open = True
+
+    def end(self):
+        """Note nothing any more."""
+        if self.is_open:
+            self.it.count_writes(False)
+            fl_record_end(self.it)
+        self.is_open = False
+
+    def pause(self):
+        """Let what comes run as if nobody recorded."""
+        self.it.count_writes(False)
+        fl_record_pause(self.it)
+
+    def resume(self):
+        """Record again."""
+        fl_record_resume(self.it)
+        self.it.count_writes(True)
+
+    def refuse(self, str why):
+        """There will be no program, for a reason; the first one counts."""
+        self.it.refuse(why.encode())
+
+    def watch_writes(self, Tensor t not None):
+        """Count writes to a tensor from now on."""
+        self.it.watch_writes(<fl_tensor *><PyObject *>t)
+
+    @property
+    def refusal(self):
+        """Why there is no program, or an empty text."""
+        return self.it.refusal.decode()
+
+    def take_writes(self, Tensor t not None):
+        """How often a watched tensor was written to; those writes are the caller's now."""
+        return self.it.take_writes(<fl_tensor *><PyObject *>t)
+
+    @property
+    def count(self):
+        """How many kernels ran."""
+        return self.it.runs.size()
+
+    def memory_at(self, size_t place):
+        """The memory of a place, by number."""
+        return self.it.places[place].memory
+
+    def start_of(self, size_t place):
+        """How many bytes after the start of its memory a place begins."""
+        return self.it.places[place].start
+
+    def first_contents(self):
+        """By memory a number that tells with which contents it began."""
+        return fl_record_contents(self.it)
+
+    def runs(self):
+        """The kernels: ``(key, arguments, results, is a formula)``."""
+        return fl_record_runs(self.it)
+
+    def memories(self):
+        """The memory they run over: ``(made inside, bytes, has first contents, is alive)``."""
+        return fl_record_memories(self.it)
+
+    def result(self, Tensor t not None):
+        """Where a tensor that leaves the call lies."""
+        return fl_record_result(self.it, <fl_tensor *><PyObject *>t)
+
+
+@cython.final
+cdef class Guards:
+    """What has to be as it was for a recording to stand for a call."""
+    cdef fl_guards it
+
+    def add(self, tuple guard not None):
+        """Add ``(kind, object, key, value)``; it has to hold now."""
+        self.it.add(<PyObject *>guard)
+
+    def take_arguments(self, tuple args not None, dict kwargs not None):
+        """Guard the arguments, and number the tensors among them."""
+        self.it.take_arguments(<PyObject *>args, <PyObject *>kwargs)
+
+    def sources(self):
+        """The tensors among the arguments, as numbered."""
+        return [<object><PyObject *>self.it.sources[i] for i in range(self.it.sources.size())]
+
+    def still_hold(self):
+        """Whether nothing has changed since, gradients aside."""
+        return self.it.still_hold()
+
+    def take_again(self, tuple args not None, dict kwargs not None):
+        """Whether the arguments are what they were."""
+        return self.it.take_again(<PyObject *>args, <PyObject *>kwargs)
+
+    @property
+    def count(self):
+        """How many there are."""
+        return self.it.list.size()
+
+    def hold(self, tuple args not None, dict kwargs not None):
+        """Whether a call may be replayed."""
+        return self.it.hold(<PyObject *>args, <PyObject *>kwargs)
+
+    @property
+    def failed(self):
+        """The guard that did not hold last."""
+        return <object>self.it.failed if self.it.failed != NULL else None
+
+
+@cython.final
+cdef class ReplayProgram:
+    """A recording that is run again.
+
+    Args:
+        recording: The recording, which the program takes over.
+        guards: When the program stands for a call.
+        homes: For each memory where it lies: ``(kind, number, bytes before)``.
+        arena: Bytes of the memory that no call leaves.
+        steps: What runs.
+        results: The tensors that leave the call.
+        returned: How they are returned.
+        source_writes: How often each argument is written to.
+    """
+    cdef fl_program it
+    cdef readonly Guards guards
+    cdef readonly int nodes             # histories that were added
+
+    def __init__(self, Recording recording not None, Guards guards not None, list homes not None,
+                 int64_t arena, list steps not None, list results not None,
+                 tuple returned not None, list source_writes not None):
+        if recording.it is NULL:
+            raise RuntimeError("a recording makes one program")
+        self.guards = guards
+        self.it.recorder = recording.it
+        recording.it = NULL
+        guards.it.keep_apart_all(self.it.recorder)
+        for count in source_writes:
+            self.it.source_writes.push_back(count)
+        self.it.prepare(<PyObject *>homes, arena, <PyObject *>steps, <PyObject *>results,
+                        <PyObject *>returned)
+
+    def add_node(self, size_t result, node):
+        """One more history for a result that requires grad."""
+        self.it.add_node(result, <PyObject *>node)
+        self.nodes += 1
+
+
+cdef class ReplayedCall:
+    """A function that is replayed where a program stands for the call.
+
+    Args:
+        fn: The function.
+        every: How many replays of a program until the function runs again, to compare.
+    """
+    cdef readonly object fn
+    cdef public list programs
+    cdef int64_t every, left, replays
+
+    def __init__(self, fn, int64_t every):
+        self.fn = fn
+        self.programs = []
+        self.every = self.left = every
+
+    def __call__(self, *args, **kwargs):
+        cdef ReplayProgram program
+        cdef fl_guards *guards
+        cdef PyObject *result
+        if fl_default_device == 0 and _scope_readers == 0:
+            for each in self.programs:
+                program = <ReplayProgram>each
+                guards = &program.guards.it
+                if not guards.hold(<PyObject *>args, <PyObject *>kwargs):
+                    continue
+                self.left -= 1
+                if self.left < 0 < self.every:
+                    self.left = self.every
+                    return self.checked(program, args, kwargs)
+                result = program.it.play(guards.sources.data(), guards.sources.size())
+                if result is NULL:
+                    return self.without_room(program, args, kwargs)
+                self.replays += 1
+                answer = <object>result
+                Py_DECREF(answer)
+                return answer
+        return self.missed(args, kwargs)
+
+    def earned(self):
+        """How many calls were replayed since this was asked last."""
+        replays, self.replays = self.replays, 0
+        return replays
+
+    def missed(self, tuple args, dict kwargs):
+        """A call for which there is no program."""
+        return self.fn(*args, **kwargs)
+
+    def checked(self, program, tuple args, dict kwargs):
+        """A call that is recorded again, and compared."""
+        return self.fn(*args, **kwargs)
+
+    def without_room(self, program, tuple args, dict kwargs):
+        """A call that a program stands for, but which still runs or whose results are all held."""
+        return self.fn(*args, **kwargs)
+
+
+def may_record() -> bool:
+    """Whether nothing watches this thread that a recording would not hear of."""
+    return fl_thread.queue == NULL and fl_thread.watchers == 0 and not fl_any_capture_scope() \
+        and fl_default_device == 0 and _scope_readers == 0
+
+
+def configure_replay(size_t leaf_state):
+    """Set what tells of a leaf's hooks and gradient: the address of a function."""
+    global fl_leaf_state
+    fl_leaf_state = <int (*)(fl_tensor *, PyObject **) noexcept>leaf_state

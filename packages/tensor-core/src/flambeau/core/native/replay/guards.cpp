@@ -1,0 +1,328 @@
+/* Checking guards: a few nanoseconds each, since every call that is replayed passes them. */
+#include "replay/guards.h"
+#include "dispatch/captures.h"
+#include <algorithm>
+
+int (*fl_leaf_state)(fl_tensor *, PyObject **) = nullptr;
+
+static bool same_items(PyObject *a, PyObject *b) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
+        if (!fl_same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i)))
+            return false;
+    return true;
+}
+
+static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+bool fl_same_value(PyObject *a, PyObject *b) {
+    if (a == b)
+        return true;
+    if (!a || !b || Py_TYPE(a) != Py_TYPE(b))
+        return false;
+    if (PyFloat_CheckExact(a))
+        return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+    if (PyComplex_CheckExact(a)) {
+        Py_complex x = PyComplex_AsCComplex(a), y = PyComplex_AsCComplex(b);
+        return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
+    }
+    if (PyTuple_CheckExact(a))
+        return same_items(a, b);
+    if (!PyLong_CheckExact(a) && !PyUnicode_CheckExact(a) && !PyBytes_CheckExact(a))
+        return false;
+    int same = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (same < 0)
+        PyErr_Clear();
+    return same == 1;
+}
+
+static fl_geometry geometry_of(const fl_tensor *t) {
+    return {t->data, t->storage, t->flags, t->dtype, t->device_type, t->device_index,
+            std::vector<int64_t>(t->shape, t->shape + t->ndim),
+            std::vector<int64_t>(t->strides, t->strides + t->ndim)};
+}
+
+static bool fits_geometry(const fl_geometry &g, const fl_tensor *t) {
+    size_t n = g.shape.size(), bytes = n * sizeof(int64_t);
+    return t->dtype == g.dtype && t->flags == g.flags && (size_t)t->ndim == n &&
+           t->device_type == g.device_type && t->device_index == g.device_index &&
+           memcmp(t->shape, g.shape.data(), bytes) == 0 &&
+           memcmp(t->strides, g.strides.data(), bytes) == 0;
+}
+
+static PyObject *grad_of(fl_tensor *t, int *state) {
+    PyObject *grad = nullptr;
+    *state = fl_leaf_state ? fl_leaf_state(t, &grad) : 0;
+    return grad == Py_None ? nullptr : grad;
+}
+
+static bool same_list(PyObject *list, PyObject *items) {
+    if (PyList_GET_SIZE(list) != PyTuple_GET_SIZE(items))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
+        if (!fl_same_value(PyList_GET_ITEM(list, i), PyTuple_GET_ITEM(items, i)))
+            return false;
+    return true;
+}
+
+static bool same_dict(PyObject *dict, PyObject *keys, PyObject *values) {
+    if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys))
+        return false;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; PyDict_Next(dict, &at, &key, &value); i++)
+        if (!fl_same_value(key, PyTuple_GET_ITEM(keys, i)) ||
+            !fl_same_value(value, PyTuple_GET_ITEM(values, i)))
+            return false;
+    return true;
+}
+
+static bool same_item(PyObject *dict, PyObject *key, PyObject *value) {
+    PyObject *now = PyDict_GetItemWithError(dict, key);
+    if (!now && PyErr_Occurred())
+        PyErr_Clear();
+    return value ? now && fl_same_value(now, value) : !now;
+}
+
+static bool same_attribute(const fl_guard &g) {
+    PyObject *dict = PyObject_GenericGetDict(g.of, nullptr);
+    if (!dict)
+        PyErr_Clear();
+    bool same = dict && same_item(dict, g.key, g.value);
+    Py_XDECREF(dict);
+    return same;
+}
+
+static bool has_tag(PyObject *type, uint32_t tag) {
+    PyTypeObject *t = (PyTypeObject *)type;
+    return (uint32_t)t->tp_version_tag == tag && (t->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG);
+}
+
+static bool guard_holds(const fl_guard &g) {
+    fl_tensor *t = (fl_tensor *)g.of;
+    int state = 0;
+    switch (g.kind) {
+    case FL_G_ITEM: return same_item(g.of, g.key, g.value);
+    case FL_G_CELL: return fl_same_value(PyCell_GET(g.of), g.value);
+    case FL_G_LIST: return same_list(g.of, g.value);
+    case FL_G_DICT: return same_dict(g.of, g.key, g.value);
+    case FL_G_ATTRIBUTE: return same_attribute(g);
+    case FL_G_TYPE: return (PyObject *)Py_TYPE(g.of) == g.value;
+    case FL_G_CLASS: return has_tag(g.of, g.tag);
+    case FL_G_TENSOR:
+        return t->data == g.geometry.data && t->storage == g.geometry.storage &&
+               fits_geometry(g.geometry, t);
+    case FL_G_HOOKS: grad_of(t, &state); return state == 0;
+    case FL_G_LEAF: return grad_of(t, &state) == g.value && state == 0;
+    }
+    return false;
+}
+
+fl_guards::~fl_guards() {
+    for (fl_guard &g : list) {
+        Py_XDECREF(g.of);
+        Py_XDECREF(g.key);
+        Py_XDECREF(g.value);
+    }
+    std::vector<fl_argument *> parts{&args, &kwargs};
+    while (!parts.empty()) {
+        fl_argument *part = parts.back();
+        parts.pop_back();
+        Py_XDECREF(part->object);
+        for (fl_argument &p : part->parts)
+            parts.push_back(&p);
+    }
+    Py_XDECREF(failed);
+}
+
+/* Arguments may not share this memory, which is held. */
+void fl_guards::keep_apart(const PyObject *storage) {
+    storages.push_back(storage);
+    std::sort(storages.begin(), storages.end());
+}
+
+void fl_guards::keep_apart_all(const fl_recorder *r) {
+    auto is_source = [this](const PyObject *storage) {
+        for (const fl_tensor *t : sources)
+            if ((const PyObject *)fl_root_storage(t->storage) == storage)
+                return true;
+        return false;
+    };
+    for (const fl_memory &m : r->memories)
+        if (m.outside && !is_source((const PyObject *)m.outside))
+            keep_apart((const PyObject *)m.outside);
+}
+
+static const char *const NAMES[] = {"item", "cell", "list", "dict", "attribute", "type", "class",
+                                    "tensor", "hooks", "leaf"};
+
+/* (kind, object, key, value): keys and values may be missing, which NotImplemented says. */
+int fl_guards::add(PyObject *o) {
+    const char *name;
+    PyObject *of, *key, *value;
+    if (!PyArg_ParseTuple(o, "sOOO", &name, &of, &key, &value))
+        return -1;
+    fl_guard g;
+    int kind = 0;
+    while (kind < FL_G_LEAF && strcmp(NAMES[kind], name))
+        kind++;
+    g.kind = (fl_guard_kind)kind;
+    g.of = Py_NewRef(of);
+    g.key = key == Py_NotImplemented ? nullptr : Py_NewRef(key);
+    g.value = value == Py_NotImplemented ? nullptr : Py_NewRef(value);
+    if (g.kind == FL_G_CLASS) {
+        PyObject *text = PyObject_GetAttrString(of, "__doc__");     /* gives the class a tag */
+        Py_XDECREF(text);
+        PyErr_Clear();
+#if PY_VERSION_HEX >= 0x030C0000
+        PyUnstable_Type_AssignVersionTag((PyTypeObject *)of);
+#endif
+        g.tag = (uint32_t)((PyTypeObject *)of)->tp_version_tag;
+    } else if (g.kind == FL_G_TENSOR) {
+        g.geometry = geometry_of((fl_tensor *)of);
+        g.key = Py_NewRef((PyObject *)fl_root_storage(((fl_tensor *)of)->storage));
+        keep_apart(g.key);
+    }
+    list.push_back(std::move(g));
+    if (guard_holds(list.back()))
+        return 0;
+    PyErr_Format(PyExc_RuntimeError, "%s of %.200R changed while it was recorded", name, of);
+    return -1;
+}
+
+/* A tree of arguments; tensors become sources. */
+int fl_guards::note(PyObject *o, fl_argument &to) {
+    if (fl_tensor_check(o)) {
+        auto found = std::find(sources.begin(), sources.end(), (fl_tensor *)o);
+        to.kind = found == sources.end() ? FL_A_SOURCE : FL_A_AGAIN;
+        to.source = found - sources.begin();
+        to.geometry = geometry_of((fl_tensor *)o);
+        if (to.kind == FL_A_SOURCE)
+            sources.push_back((fl_tensor *)o);
+        to.object = Py_NewRef((PyObject *)Py_TYPE(o));
+        return 0;
+    }
+    bool tuple = PyTuple_CheckExact(o), is_list = PyList_CheckExact(o), dict = PyDict_CheckExact(o);
+    to.kind = tuple ? FL_A_TUPLE : is_list ? FL_A_LIST : dict ? FL_A_DICT : FL_A_OBJECT;
+    PyObject *parts = dict ? PyDict_Values(o) : tuple || is_list ? Py_NewRef(o) : nullptr;
+    if (dict) {
+        PyObject *keys = PyDict_Keys(o);
+        to.object = keys ? PyList_AsTuple(keys) : nullptr;
+        Py_XDECREF(keys);
+    }
+    Py_ssize_t n = parts ? PySequence_Fast_GET_SIZE(parts) : 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        to.parts.emplace_back();
+        if (note(PySequence_Fast_GET_ITEM(parts, i), to.parts.back()) < 0) {
+            Py_DECREF(parts);
+            return -1;
+        }
+    }
+    Py_XDECREF(parts);
+    if (to.kind == FL_A_OBJECT)
+        to.object = Py_NewRef(o);
+    return 0;
+}
+
+int fl_guards::take_arguments(PyObject *given, PyObject *named) {
+    mode = fl_thread.mode;
+    default_dtype = fl_default_dtype;
+    by_dtype = fl_promote_by_dtype;
+    return note(given, args) < 0 || note(named, kwargs) < 0 ? -1 : 0;
+}
+
+bool fl_guards::fits(const fl_argument &a, PyObject *o) {
+    switch (a.kind) {
+    case FL_A_SOURCE:
+        if ((PyObject *)Py_TYPE(o) != a.object || !fits_geometry(a.geometry, (fl_tensor *)o))
+            return false;
+        sources.push_back((fl_tensor *)o);
+        return true;
+    case FL_A_AGAIN: return (fl_tensor *)o == sources[(size_t)a.source];
+    case FL_A_OBJECT: return fl_same_value(o, a.object);
+    case FL_A_TUPLE: case FL_A_LIST: {
+        size_t n = a.parts.size();
+        bool of_type = a.kind == FL_A_TUPLE ? PyTuple_CheckExact(o) : PyList_CheckExact(o);
+        if (!of_type || (size_t)PySequence_Fast_GET_SIZE(o) != n)
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if (!fits(a.parts[i], PySequence_Fast_GET_ITEM(o, (Py_ssize_t)i)))
+                return false;
+        return true;
+    }
+    case FL_A_DICT: {
+        if (!PyDict_CheckExact(o) || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(a.object))
+            return false;
+        PyObject *key, *value;
+        Py_ssize_t at = 0;
+        for (size_t i = 0; PyDict_Next(o, &at, &key, &value); i++)
+            if (!fl_same_value(key, PyTuple_GET_ITEM(a.object, (Py_ssize_t)i)) ||
+                !fits(a.parts[i], value))
+                return false;
+        return true;
+    }
+    }
+    return false;
+}
+
+static bool may_overlap(const fl_storage *a, const fl_storage *b) {
+    if (a == b)
+        return true;
+    return a->kind == FL_S_FOREIGN && b->kind == FL_S_FOREIGN && a->ptr < b->ptr + b->nbytes &&
+           b->ptr < a->ptr + a->nbytes;
+}
+
+/* Arguments that share memory with each other, or with what a call reaches otherwise, would make
+ * other programs of it. */
+bool fl_guards::sources_apart(void) const {
+    for (size_t i = 0; i < sources.size(); i++) {
+        const fl_storage *s = fl_root_storage(sources[i]->storage);
+        for (size_t k = 0; k < i; k++)
+            if (may_overlap(s, fl_root_storage(sources[k]->storage)))
+                return false;
+        if (std::binary_search(storages.begin(), storages.end(), (const PyObject *)s))
+            return false;
+        for (size_t k = 0; s->kind == FL_S_FOREIGN && k < storages.size(); k++)
+            if (may_overlap(s, (const fl_storage *)storages[k]))
+                return false;
+    }
+    return true;
+}
+
+/* Whether nothing has changed since, gradients aside. */
+bool fl_guards::still_hold(void) {
+    for (const fl_guard &g : list)
+        if (g.kind != FL_G_LEAF && !guard_holds(g)) {
+            note_failure(g);
+            return false;
+        }
+    return sources_apart();
+}
+
+/* Whether the arguments are what they were. */
+bool fl_guards::take_again(PyObject *given, PyObject *named) {
+    sources.clear();
+    return fl_thread.mode == mode && fits(args, given) && fits(kwargs, named);
+}
+
+void fl_guards::note_failure(const fl_guard &g) {
+    Py_XSETREF(failed, Py_BuildValue("sOO", NAMES[g.kind], g.of,
+                                     g.key && g.kind != FL_G_TENSOR ? g.key : Py_None));
+}
+
+bool fl_guards::hold(PyObject *given, PyObject *named) {
+    sources.clear();
+    if (fl_thread.mode != mode || fl_thread.watchers || fl_thread.queue || fl_recording ||
+        fl_any_capture_scope() || fl_default_dtype != default_dtype ||
+        fl_promote_by_dtype != by_dtype)
+        return false;
+    if (!fits(args, given) || !fits(kwargs, named) || !sources_apart())
+        return false;
+    for (const fl_guard &g : list)
+        if (FL_UNLIKELY(!guard_holds(g))) {
+            note_failure(g);
+            return false;
+        }
+    return true;
+}

@@ -1,0 +1,74 @@
+/* What has to be as it was when a call was recorded, for the recording to stand for the call. */
+#pragma once
+#include "replay/recorder.h"
+#include <vector>
+
+enum fl_guard_kind {
+    FL_G_ITEM,          /* dict, key, value or NULL where there is none */
+    FL_G_CELL,          /* cell, contents */
+    FL_G_LIST,          /* list, tuple of its items */
+    FL_G_DICT,          /* dict, (keys, values) in order */
+    FL_G_ATTRIBUTE,     /* object, name, value in its own dict or NULL */
+    FL_G_TYPE,          /* object, its type */
+    FL_G_CLASS,         /* type: nothing was assigned to it or its bases */
+    FL_G_TENSOR,        /* tensor: memory, geometry and flags */
+    FL_G_HOOKS,         /* tensor: a leaf that has none */
+    FL_G_LEAF           /* the same, and its gradient or NULL */
+};
+
+struct fl_geometry {
+    char *data;
+    PyObject *storage;
+    uint32_t flags;
+    uint8_t dtype, device_type, device_index;
+    std::vector<int64_t> shape, strides;
+};
+
+struct fl_guard {
+    fl_guard_kind kind;
+    PyObject *of = nullptr, *key = nullptr, *value = nullptr;
+    uint32_t tag = 0;
+    fl_geometry geometry;
+};
+
+/* An argument: a tensor that is new at every call, an object, or a container of such. */
+enum fl_argument_kind { FL_A_SOURCE, FL_A_AGAIN, FL_A_OBJECT, FL_A_TUPLE, FL_A_LIST, FL_A_DICT };
+struct fl_argument {
+    fl_argument_kind kind;
+    int64_t source = 0;             /* AGAIN: the same tensor as that one */
+    PyObject *object = nullptr;     /* OBJECT; DICT: its keys, a tuple */
+    fl_geometry geometry;
+    std::vector<fl_argument> parts;
+};
+
+struct fl_guards {
+    std::vector<fl_guard> list;
+    fl_argument args, kwargs;
+    std::vector<fl_tensor *> sources;           /* of the last call that fitted: borrowed */
+    std::vector<const PyObject *> storages;     /* of tensors that are no arguments, sorted */
+    uint32_t mode = 0;
+    int default_dtype = 0;
+    bool by_dtype = false;
+    PyObject *failed = nullptr;                 /* what did not fit, for people */
+
+    ~fl_guards();
+    int add(PyObject *description);
+    int take_arguments(PyObject *args, PyObject *kwargs);
+    void keep_apart(const PyObject *storage);
+    void keep_apart_all(const fl_recorder *r);
+    bool still_hold(void);
+    bool take_again(PyObject *args, PyObject *kwargs);
+    bool hold(PyObject *args, PyObject *kwargs);
+
+  private:
+    bool fits(const fl_argument &a, PyObject *o);
+    bool sources_apart(void) const;
+    void note_failure(const fl_guard &g);
+    int note(PyObject *o, fl_argument &to);
+};
+
+/* Set by the autograd package: 0 for a plain leaf, 1 where it has hooks, 2 for a computed tensor;
+ * `grad` is borrowed. */
+extern int (*fl_leaf_state)(fl_tensor *t, PyObject **grad);
+/* Whether two objects are one, or values of one type that nobody can tell apart. */
+bool fl_same_value(PyObject *a, PyObject *b);

@@ -1,0 +1,201 @@
+/* Running a program. */
+#include "replay/program.h"
+#include "dispatch/core.h"
+
+/* One run: what it has made so far. */
+struct fl_running {
+    fl_program *program;
+    fl_tensor *const *sources;
+    std::vector<fl_storage *> fresh;
+    std::vector<PyObject *> results, nodes, held;
+
+    fl_running(fl_program *p, fl_tensor *const *given, size_t n)
+        : program(p), sources(given), fresh(p->later.size()), results(p->results.size()) {
+        p->is_running = true;
+        for (size_t i = 0; i < n; i++)      /* a call in between may let go of them */
+            held.push_back(Py_NewRef((PyObject *)given[i]));
+    }
+    ~fl_running() {
+        for (fl_storage *s : fresh)
+            Py_XDECREF(s);
+        for (PyObject *o : results)
+            Py_XDECREF(o);
+        for (PyObject *o : held)
+            Py_DECREF(o);
+        program->is_running = false;
+    }
+    char *address(uint32_t memory, int64_t start) const {
+        const fl_room &room = program->rooms[memory];
+        if (room.home == FL_H_SOURCE)
+            return sources[room.where]->data - room.before + start;
+        if (room.home == FL_H_FRESH)
+            return fresh[(size_t)room.where]->ptr + start;
+        return program->recorder->memories[memory].outside->ptr + start;
+    }
+    /* Memory that leaves the call, made when it is first written to: until then what the call
+     * before left there may still be needed, and gone afterwards. */
+    int make(size_t memory) {
+        size_t i = (size_t)program->rooms[memory].where;
+        fresh[i] = fl_storage_new((size_t)program->recorder->memories[memory].bytes, 0);
+        if (!fresh[i])
+            return -1;
+        for (const fl_patch &p : program->later[i])
+            *p.where = fresh[i]->ptr + p.start;
+        return 0;
+    }
+};
+
+namespace {
+
+int run_kernel(const fl_kernel_run &run, const fl_step &step) {
+    const fl_op *op = run.op;
+    int n = (int)run.values.size(), status;
+    if (step.work < FL_GRAIN)
+        return op->run_cpu(op, run.values.data(), n, step.outs.data()) < 0 ? fl_raise() : 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = op->run_cpu(op, run.values.data(), n, step.outs.data());
+    Py_END_ALLOW_THREADS
+    return status < 0 ? fl_raise() : 0;
+}
+
+void run_loop(fl_step &step) {
+    if (step.work <= FL_GRAIN) {
+        step.code(step.words.data(), 0, step.work);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    fl_parallel_for(step.work, FL_GRAIN, step.code, step.words.data());
+    Py_END_ALLOW_THREADS
+}
+
+int call(const fl_step &step) {
+    PyObject *result = PyObject_Call(step.object, step.args, nullptr);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+void set_flags(fl_tensor *t, uint32_t flags) {
+    t->flags = (t->flags & FL_CONTIGUOUS) | (flags & ~(uint32_t)FL_CONTIGUOUS);
+}
+
+}  // namespace
+
+int fl_program::run_step(fl_step &step, fl_running &now) {
+    switch (step.kind) {
+    case FL_STEP_RUN:
+        return run_kernel(recorder->runs[step.index], step);
+    case FL_STEP_LOOP:
+        run_loop(step);
+        return 0;
+    case FL_STEP_MAKE:
+        return now.make(step.index);
+    case FL_STEP_FIRST: {
+        const std::string &first = recorder->memories[step.index].first;
+        memcpy((char *)step.words[0], first.data(), first.size());
+        return 0;
+    }
+    case FL_STEP_GRAD: {
+        static PyObject *name = PyUnicode_InternFromString("grad");
+        PyObject *grad = step.result < 0 ? Py_None : (PyObject *)result((size_t)step.result, now);
+        return grad ? PyObject_SetAttr(step.object, name, grad) : -1;
+    }
+    case FL_STEP_CALL:
+        return call(step);
+    }
+    return 0;
+}
+
+int fl_program::run_steps(fl_running &now) {
+    for (fl_step &step : steps)
+        if (run_step(step, now) < 0)
+            return -1;
+    return 0;
+}
+
+/* A history that nobody else knows; NULL where results of other calls still have all of them. */
+PyObject *fl_program::pick_node(const fl_result &r) const {
+    for (PyObject *node : r.nodes)
+        if (Py_REFCNT(node) == 1)
+            return node;
+    return nullptr;
+}
+
+/* A tensor that leaves the call; borrowed. */
+fl_tensor *fl_program::result(size_t i, fl_running &now) {
+    if (now.results[i])
+        return (fl_tensor *)now.results[i];
+    const fl_result &r = results[i];
+    const fl_place &p = r.place;
+    const fl_room &room = rooms[p.memory];
+    int ndim = (int)p.shape.size();
+    fl_tensor *t, *base = r.base >= 0 ? result((size_t)r.base, now)
+                          : r.base_source >= 0 ? now.sources[r.base_source]
+                                               : (fl_tensor *)r.base_object;
+    if (base) {
+        t = fl_tensor_view(base, p.dtype, ndim, p.shape.data(), p.strides.data(),
+                           now.address(p.memory, p.start) - base->data);
+    } else if (r.base >= 0) {
+        return nullptr;
+    } else {
+        fl_storage *s = now.fresh[(size_t)room.where];
+        s->version = r.version;
+        t = fl_tensor_on(s, p.dtype, ndim, p.shape.data(), p.strides.data(), p.start);
+    }
+    if (!t)
+        return nullptr;
+    now.results[i] = (PyObject *)t;
+    set_flags(t, r.flags);
+    if (now.nodes[i]) {
+        t->autograd = Py_NewRef(now.nodes[i]);
+        t->output_nr = r.output_nr;
+    }
+    return t;
+}
+
+PyObject *fl_program::build(const fl_returned &r, fl_running &now) {
+    if (r.kind == FL_GIVES_RESULT)
+        return Py_XNewRef((PyObject *)result((size_t)r.index, now));
+    if (r.kind == FL_GIVES_SOURCE)
+        return Py_NewRef((PyObject *)now.sources[r.index]);
+    if (r.kind == FL_GIVES_OBJECT)
+        return Py_NewRef(r.object);
+    Py_ssize_t n = (Py_ssize_t)r.parts.size();
+    PyObject *whole = r.kind == FL_GIVES_TUPLE ? PyTuple_New(n)
+                      : r.kind == FL_GIVES_LIST ? PyList_New(n) : PyDict_New();
+    for (Py_ssize_t i = 0; whole && i < n; i++) {
+        PyObject *part = build(r.parts[(size_t)i], now);
+        if (!part) {
+            Py_CLEAR(whole);
+        } else if (r.kind == FL_GIVES_TUPLE) {
+            PyTuple_SET_ITEM(whole, i, part);
+        } else if (r.kind == FL_GIVES_LIST) {
+            PyList_SET_ITEM(whole, i, part);
+        } else {
+            if (PyDict_SetItem(whole, PyTuple_GET_ITEM(r.object, i), part) < 0)
+                Py_CLEAR(whole);
+            Py_DECREF(part);
+        }
+    }
+    return whole;
+}
+
+PyObject *fl_program::play(fl_tensor *const *sources, size_t n) {
+    if (is_running)
+        return nullptr;
+    fl_running now(this, sources, n);
+    for (const fl_result &r : results) {
+        now.nodes.push_back(r.nodes.empty() ? nullptr : pick_node(r));
+        if (!r.nodes.empty() && !now.nodes.back())
+            return nullptr;
+    }
+    for (const fl_patch &p : patches)
+        *p.where = now.address(p.memory, p.start);
+    int status = run_steps(now);
+    for (const fl_written &w : recorder->writes)
+        for (uint32_t k = 0; k < w.count; k++)
+            fl_count_write(nullptr, w.alias);
+    for (size_t i = 0; i < source_writes.size(); i++)
+        for (uint32_t k = 0; k < source_writes[i]; k++)
+            fl_count_write(nullptr, now.sources[i]);
+    return status < 0 ? nullptr : build(returned, now);
+}

@@ -1,0 +1,220 @@
+/* Reading the parts of a program that flambeau.jit has planned. */
+#include "replay/program.h"
+#include "dispatch/pointwise.h"
+
+fl_program::~fl_program() {
+    for (fl_step &s : steps) {
+        Py_XDECREF(s.object);
+        Py_XDECREF(s.args);
+    }
+    for (fl_tensor *t : tensors)
+        Py_XDECREF(t);
+    for (fl_result &r : results) {
+        Py_XDECREF(r.base_object);
+        for (PyObject *node : r.nodes)
+            Py_DECREF(node);
+    }
+    std::vector<fl_returned *> parts{&returned};
+    while (!parts.empty()) {
+        fl_returned *part = parts.back();
+        parts.pop_back();
+        Py_XDECREF(part->object);
+        for (fl_returned &p : part->parts)
+            parts.push_back(&p);
+    }
+    Py_XDECREF(arena);
+    delete recorder;
+}
+
+char *fl_program::address_of(uint32_t memory, int64_t start) const {
+    const fl_room &room = rooms[memory];
+    if (room.home == FL_H_STATIC)
+        return arena->ptr + room.where + start;
+    return recorder->memories[memory].outside->ptr + start;
+}
+
+/* Write an address, now or whenever the program runs. */
+void fl_program::point_to(char **where, uint32_t memory, int64_t start) {
+    fl_home home = rooms[memory].home;
+    if (home == FL_H_STATIC || home == FL_H_OUTSIDE)
+        *where = address_of(memory, start);
+    else if (home == FL_H_SOURCE)
+        patches.push_back({where, memory, start});
+    else
+        later[(size_t)rooms[memory].where].push_back({where, memory, start});
+}
+
+/* A tensor that kernels take; its address is patched where it is not known. */
+fl_tensor *fl_program::tensor_of(int64_t place) {
+    fl_tensor *&t = tensors[(size_t)place];
+    if (t)
+        return t;
+    const fl_place &p = recorder->places[(size_t)place];
+    fl_home home = rooms[p.memory].home;
+    fl_storage *s = home == FL_H_OUTSIDE ? recorder->memories[p.memory].outside : arena;
+    t = fl_tensor_on(s, p.dtype, (int)p.shape.size(), p.shape.data(), p.strides.data(), 0);
+    if (!t)
+        return nullptr;
+    t->flags &= FL_CONTIGUOUS;
+    point_to(&t->data, p.memory, p.start);
+    return t;
+}
+
+int fl_program::add_run(size_t index) {
+    fl_kernel_run &run = recorder->runs[index];
+    fl_step step;
+    step.kind = FL_STEP_RUN;
+    step.index = index;
+    for (fl_value &v : run.values) {
+        if (v.tag == FL_TENSOR) {
+            v.t = v.i < 0 ? nullptr : tensor_of(v.i);
+            step.work += v.t ? v.t->numel : 0;
+            if (PyErr_Occurred())
+                return -1;
+        }
+        for (uint32_t k = 0; v.tag == FL_TENSORS && k < v.len; k++)
+            if (!(v.ts[k] = v.is[k] < 0 ? nullptr : tensor_of(v.is[k])) && PyErr_Occurred())
+                return -1;
+    }
+    for (uint32_t place : run.outs) {
+        step.outs.push_back(tensor_of(place));
+        if (!step.outs.back())
+            return -1;
+        step.work += step.outs.back()->numel;
+    }
+    steps.push_back(std::move(step));
+    return 0;
+}
+
+static void put_number(std::vector<int64_t> &words, PyObject *o) {
+    double parts[2] = {0, 0};
+    int64_t bits[2] = {0, 0};
+    if (PyLong_Check(o)) {
+        bits[0] = PyLong_AsLongLong(o);
+    } else {
+        Py_complex c = PyComplex_AsCComplex(o);
+        parts[0] = c.real;
+        parts[1] = c.imag;
+        memcpy(bits, parts, sizeof bits);
+    }
+    words.insert(words.end(), bits, bits + 2);
+}
+
+/* ("loop", address, total, places, numbers, geometry) */
+int fl_program::add_loop(PyObject *o) {
+    PyObject *places = PyTuple_GET_ITEM(o, 3), *numbers = PyTuple_GET_ITEM(o, 4);
+    PyObject *geometry = PyTuple_GET_ITEM(o, 5);
+    steps.emplace_back();
+    fl_step &step = steps.back();
+    step.kind = FL_STEP_LOOP;
+    step.code = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 1));
+    step.work = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
+    Py_ssize_t n = PyTuple_GET_SIZE(places);
+    step.words.resize((size_t)n);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++)
+        put_number(step.words, PyTuple_GET_ITEM(numbers, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(geometry); i++)
+        step.words.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(geometry, i)));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const fl_place &p = recorder->places[PyLong_AsSize_t(PyTuple_GET_ITEM(places, i))];
+        point_to((char **)&step.words[(size_t)i], p.memory, p.start);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+int fl_program::add_step(PyObject *o) {
+    const char *kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(o, 0));
+    PyObject *first = PyTuple_GET_ITEM(o, 1);
+    if (!strcmp(kind, "run"))
+        return add_run(PyLong_AsSize_t(first));
+    if (!strcmp(kind, "loop"))
+        return add_loop(o);
+    fl_step step;
+    if (!strcmp(kind, "first")) {
+        step.kind = FL_STEP_FIRST;
+        step.index = PyLong_AsSize_t(first);
+        step.words.push_back(0);
+        point_to((char **)step.words.data(), (uint32_t)step.index, 0);
+    } else if (!strcmp(kind, "make")) {
+        step.kind = FL_STEP_MAKE;
+        step.index = PyLong_AsSize_t(first);
+    } else {
+        bool is_grad = !strcmp(kind, "grad");
+        step.kind = is_grad ? FL_STEP_GRAD : FL_STEP_CALL;
+        step.object = Py_NewRef(first);
+        if (is_grad)
+            step.result = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
+        else
+            step.args = Py_NewRef(PyTuple_GET_ITEM(o, 2));
+    }
+    steps.push_back(std::move(step));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* (place, flags, version, output number, number of the base, base, source, node) */
+int fl_program::add_result(PyObject *o) {
+    long long place, base, source;
+    unsigned int flags, version, output_nr;
+    PyObject *base_object, *node;
+    if (!PyArg_ParseTuple(o, "LIIILOLO", &place, &flags, &version, &output_nr, &base, &base_object,
+                          &source, &node))
+        return -1;
+    fl_result r{recorder->places[(size_t)place], flags, version, output_nr, base,
+                base_object == Py_None ? nullptr : Py_NewRef(base_object), source, {}};
+    if (node != Py_None)
+        r.nodes.push_back(Py_NewRef(node));
+    results.push_back(std::move(r));
+    return 0;
+}
+
+/* ("result", i), ("source", i), ("object", o), or a tuple, list or dict of such */
+int fl_program::add_returned(PyObject *o, fl_returned &to) {
+    const char *kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(o, 0));
+    PyObject *what = PyTuple_GET_ITEM(o, 1);
+    if (!strcmp(kind, "result") || !strcmp(kind, "source")) {
+        to.kind = kind[0] == 'r' ? FL_GIVES_RESULT : FL_GIVES_SOURCE;
+        to.index = PyLong_AsLongLong(what);
+        return 0;
+    }
+    if (!strcmp(kind, "object")) {
+        to.kind = FL_GIVES_OBJECT;
+        to.object = Py_NewRef(what);
+        return 0;
+    }
+    to.kind = kind[0] == 't' ? FL_GIVES_TUPLE : kind[0] == 'l' ? FL_GIVES_LIST : FL_GIVES_DICT;
+    if (to.kind == FL_GIVES_DICT)
+        to.object = Py_NewRef(PyTuple_GET_ITEM(o, 2));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(what); i++) {
+        to.parts.emplace_back();
+        if (add_returned(PyTuple_GET_ITEM(what, i), to.parts.back()) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int fl_program::prepare(PyObject *homes, int64_t arena_bytes, PyObject *plan, PyObject *leaving,
+                        PyObject *returns) {
+    arena = fl_storage_new((size_t)arena_bytes, 0);
+    if (!arena)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(homes); i++) {
+        int home;
+        long long where, before;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(homes, i), "iLL", &home, &where, &before))
+            return -1;
+        rooms.push_back({(fl_home)home, where, before});
+        if (home == FL_H_FRESH) {
+            rooms.back().where = (int64_t)later.size();
+            later.emplace_back();
+        }
+    }
+    tensors.resize(recorder->places.size());
+    steps.reserve((size_t)PyList_GET_SIZE(plan));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(plan); i++)
+        if (add_step(PyList_GET_ITEM(plan, i)) < 0)
+            return -1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(leaving); i++)
+        if (add_result(PyList_GET_ITEM(leaving, i)) < 0)
+            return -1;
+    return add_returned(returns, returned);
+}
