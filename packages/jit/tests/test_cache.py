@@ -291,3 +291,16 @@ def test_processes_at_once(tmp_path):
     found = {each.communicate()[0].splitlines()[0] for each in running}
     assert len(found) == 1
     assert all(each.returncode == 0 for each in running)
+
+
+def test_systems_whose_files_are_not_linked_compile_in_memory(stored, monkeypatch):
+    def unknown(data, function):
+        raise CannotLinkError("another format")
+
+    monkeypatch.setattr("flambeau.jit.llvm.engine.link", unknown)
+    wanted = [tensor.tolist() for tensor in block(X)]
+    for _ in range(2):
+        assert [tensor.tolist() for tensor in again(block, stored)] == wanted
+    assert all(stored.disk.get(name)[:1] != b"\x7f" for name in files(stored))
+    kernel = next(iter(stored._kernels.values()))
+    assert type(kernel.code).__name__ == "Engine"

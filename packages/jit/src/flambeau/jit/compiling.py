@@ -267,6 +267,6 @@ class Eager(_Wrapper, EagerCall):
         fn: the function.
     """
 
-    def explain(self) -> str:
-        """Why no loops ran."""
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Why no loops ran; nothing is called."""
         return "nothing waited: that was turned off for this function"
