@@ -279,3 +279,27 @@ def test_a_broken_pass_is_named():
     with pytest.raises(Exception) as error:
         run_passes(chain("exp"), [broken])
     assert "after the pass 'broken'" in error.value.__notes__
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_walks_that_end_at_a_cut_find_the_same_regions(seed, monkeypatch):
+    """Grouping looks back no further than needed: as far as looking at everything."""
+    import random
+    import sys
+
+    module = sys.modules["flambeau.jit.passes.fusion"]
+    draw = random.Random(seed)
+    x = value(4, 3)
+    values, nodes = [x], []
+    for _ in range(draw.choice([20, 150])):
+        near = values[-draw.choice([1, 3, 40]):]
+        out = value(4, 3)
+        one, other = draw.choice(near), draw.choice(near)
+        kind = draw.random()
+        nodes.append(node("softmax", one, 1, out=out) if kind < 0.2 else
+                     node("add", one, other, out=out) if kind < 0.6 else node("sin", one, out=out))
+        values.append(out)
+    graph = Graph(inputs=[x], nodes=nodes, outputs=values[-3:])
+    found = str(after(fusion, graph))
+    monkeypatch.setattr(module._Grouping, "cut_before", lambda self, number: 0)
+    assert str(fusion(graph)) == found

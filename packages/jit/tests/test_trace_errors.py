@@ -159,6 +159,41 @@ def test_sizes_that_decide_are_guards():
     refused(does_more, "Python did more for some sizes", offset=2, dynamic={0: {0: "N"}})
 
 
+@pytest.mark.parametrize(("decides", "first", "last"), [
+    (lambda n: n == 37, 1, 36),
+    (lambda n: 2 * n + 1 > 200_001, 1, 99_998),
+    (lambda n: n % 8 == 7, 1, 6),
+    (lambda n: n // 8 == 5, 1, 23),
+    (lambda n: n / 2 == 9, 1, 17),
+    (lambda n: int(n) == 18, 1, 17),
+    (lambda n: n in (1, 2, 50), 3, 49),
+    (lambda n: (n, 6) == (12, 6), 1, 11),
+    (lambda n: n * n > 200, 1, 14),
+])
+def test_what_sizes_are_compared_with_is_tried(decides, first, last):
+    """Also where no size nearby shows it: equality, remainders, far bounds."""
+    def fn(x):
+        return x.exp() if decides(x.shape[0]) else x.sin()
+
+    program = jit.trace(fn, X)
+    for rows in (1, 2, 3, 4, 6, 7, 11, 12, 14, 15, 18, 36, 37, 45, 49, 50):
+        x = flambeau.randn(rows, 6)
+        if first <= rows <= last:
+            assert flambeau.equal(program(x), fn(x)), rows
+        else:
+            outside(program, rows, f"for N from {first}")
+    assert f"N may be any size from {first} to {last}" in program.explain()
+
+
+def test_len_may_decide_as_well():
+    def fn(x):
+        return x.exp() if len(x) == 18 or x.numel() == 9 * 6 else x.sin()
+
+    outside(jit.trace(fn, X), 18, "for N from 1 to 8")
+    program = jit.trace(lambda x: x + len(x), X)
+    outside(program, 99, "for N from 1 to 23", "only sizes that were tried are known")
+
+
 def test_retrace_records_again(tmp_path):
     program = jit.trace(short, flambeau.randn(32, 6), retrace=True)
     for rows in (32, 4, 200, 5, 300, 50):

@@ -85,6 +85,11 @@ def from_literal(leaf: Any) -> Any:
     return [from_literal(item) for item in leaf] if isinstance(leaf, tuple | list) else leaf
 
 
+def size_of(sizes: Sequence[int]) -> Any:
+    """A shape of these very integers."""
+    return _core.Sizes.__new__(Size, sizes)
+
+
 def memory_address(tensor: Tensor) -> int:
     """A number that all tensors over the same memory share, also those made by ``.data``."""
     if not tensor.numel():

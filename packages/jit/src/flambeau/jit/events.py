@@ -12,6 +12,7 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Grad, Read, Value
 from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE
 from flambeau.jit.locations import caller
+from flambeau.jit.traced_sizes import Comparison, traced
 
 if TYPE_CHECKING:
     from flambeau.jit.recorder import Recorder
@@ -90,10 +91,31 @@ class Events:
 
     # ---- changes ----
 
-    def on_change(self, subject: Any, what: str, value: Any) -> bool:
+    def sizes(self, tensor: Tensor, what: str, found: Any) -> Any:
+        """Sizes that note what they are compared with; what ``len()`` gives cannot."""
+        memory = self.recorder.memory_of(tensor)
+        if memory is None or not (memory.where or memory.is_input):
+            return None
+        self.recorder.busy = True
+        try:
+            value, log = self.recorder.value_of(tensor), self.recorder.graph.compared
+        finally:
+            self.recorder.busy = False
+        if what == "shape":
+            return bridge.size_of(
+                [traced(size, log, ((value, d),)) for d, size in enumerate(found)])
+        every = tuple((value, d) for d in range(tensor.dim()))
+        if what == "numel":
+            return traced(found, log, every)
+        log.append(Comparison(0, 0, False, every[:1], caller()))
+        return None
+
+    def on_change(self, subject: Any, what: str, value: Any) -> Any:
         """Called before a tensor or generator changes; whether the change is recorded instead."""
         if self.recorder.busy:
             return False
+        if what in ("shape", "numel", "len"):
+            return self.sizes(subject, what, value)
         self.recorder.busy = True
         try:
             if what in ("manual_seed", "get_state", "set_state"):

@@ -152,6 +152,7 @@ class Graph:
         grads: the gradients that a run leaves behind.
         reads: what Python read while it was recorded; not saved.
         limits: for each symbol the sizes it may stand for.
+        compared: while recording, what sizes were compared with.
         fixed: why sizes that could vary do not; empty where they do.
         no_history: why a run cannot record history; empty where it can.
     """
@@ -168,6 +169,7 @@ class Graph:
     reads: list[Read] = field(default_factory=list)
     no_history: str = ""
     limits: dict[str, Limits] = field(default_factory=dict)
+    compared: list[Any] = field(default_factory=list)
     fixed: str = ""
 
     def __str__(self) -> str:

@@ -8,11 +8,14 @@ from typing import Any
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Graph, Limits
 from flambeau.jit.tree import Spec, text_of
-from flambeau.jit.unify import unify
+from flambeau.jit.unify import find_bounds, unify
 
 #: How much sizes grow: each alone, then all together. Where a size is near a bound, less or down.
 #: In this order no counter of calls passes for a multiple of a size.
 STEPS = ((3, 1), (2, 1), (-2, -1))
+
+#: How many sizes to each side are tried where each may be another case.
+AROUND = 16
 
 Record = Callable[[Mapping[str, int], Sequence[Any]], tuple[Graph, Spec]]
 
@@ -56,11 +59,37 @@ class Recordings:
         """Between which sizes of a symbol the function does the same."""
         known = [sizes[name] for sizes in self.samples]
         low, high = min(known), max(known)
-        down = sorted({low // 2, low // 4, 3, 2, 1} & set(range(1, low)), reverse=True)
-        up = [high << n for n in range(1, 13) if high << n <= most]
-        first, below = self.edge(name, low, down)
-        last, above = self.edge(name, high, up)
+        bounds = find_bounds([graph for graph, _ in self.recorded], self.samples)
+        if bounds.uncertain:
+            return self.each(name, low, high, bounds.uncertain)
+        places = bounds.places[name]
+        near = {size + by for size in places for by in (-1, 0, 1, 2)}
+        for size in sorted(near & set(range(low, high)) - set(known)):
+            why = self.differs(name, size)
+            if why:
+                raise TraceError(why)
+        down = {low // 2, low // 4, 3, 2, 1} | near
+        up = {high << n for n in range(1, 13) if high << n <= most} | {
+            size for size in near if size <= max(most, 2**16)}
+        first, below = self.edge(name, low, sorted(down & set(range(1, low)), reverse=True))
+        last, above = self.edge(name, high, sorted(size for size in up if size > high))
+        far = min((size for size in places if size > max(most, 2**16) - 3), default=None)
+        if far is not None and not above:
+            last, above = far - 2, f"{places[far]}: the size is compared here"
         return Limits(first, last if above else None, below, above)
+
+    def each(self, name: str, low: int, high: int, where: str) -> Limits:
+        """The limits where each size may be another case: those around that were all tried."""
+        inside = {sizes[name] for sizes in self.samples}
+        for size in set(range(low, high)) - inside:
+            why = self.differs(name, size)
+            if why:
+                raise TraceError(why)
+        first, below = self.edge(name, low, range(low - 1, max(low - AROUND, 1) - 1, -1))
+        last, above = self.edge(name, high, range(high + 1, high + AROUND + 1))
+        why = f"{where}: what is computed from the size by //, %, int(), len() or the like " \
+            "decides here, so that only sizes that were tried are known"
+        return Limits(first, last, below or why, above or why)
 
     def edge(self, name: str, good: int, probes: Sequence[int]) -> tuple[int, str]:
         """The last size towards the probes that gives the same, and why the next does not."""

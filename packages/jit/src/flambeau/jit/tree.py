@@ -8,6 +8,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
+from flambeau.jit.traced_sizes import plain
 
 Spec = dict[str, Any]
 #: How deep a structure in a file may be.
@@ -25,6 +26,7 @@ def flatten(tree: Any, tensors: list[Any]) -> Spec:
     if bridge.is_tensor(tree):
         tensors.append(tree)
         return {"tensor": len(tensors) - 1}
+    tree = plain(tree)
     kind = type(tree)
     if kind is dict or kind is OrderedDict:
         if not all(isinstance(key, str) for key in tree):

@@ -99,9 +99,34 @@ class Same:
     value: object
 
 
+def evaluate_at(side: Any, sizes: Sizes) -> float:
+    """A literal or ``Dim`` for given sizes."""
+    return side.evaluate(sizes) if isinstance(side, Dim) else side
+
+
 def unwrap(found: Same | Dim | None) -> Any:
     """The literal or ``Dim`` that ``Fit.number`` found."""
     return found.value if isinstance(found, Same) else found
+
+
+@dataclass
+class Bounds:
+    """Where Python may begin to do something else.
+
+    Args:
+        places: for each symbol the sizes at which a comparison turns, and the line.
+        uncertain: a line that compares what is no sum of multiples of sizes; empty: there is none.
+    """
+
+    places: dict[str, dict[int, str]]
+    uncertain: str = ""
+
+
+def find_bounds(graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> Bounds:
+    """What the comparisons in recordings that agree say of other sizes."""
+    unifier = _Unifier(graphs, sizes)
+    unifier.run()
+    return unifier.bounds()
 
 
 def unify(graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> Graph:
@@ -143,6 +168,42 @@ class _Unifier:
             no_history=first.no_history,
             symbols={name: tuple(s[name] for s in self.sizes) for name in self.sizes[0]},
         )
+
+    def bounds(self) -> Bounds:
+        found = Bounds({name: {} for name in self.sizes[0]})
+        logs = [graph.compared for graph in self.graphs]
+        if len({len(log) for log in logs}) > 1:
+            varied = [c for log in logs for c in log if self.varies(c, logs)]
+            found.uncertain = varied[0].where if varied else ""
+            return found
+        for column in zip(*logs, strict=True):
+            first = column[0]
+            if not self.varies(first, logs):
+                continue
+            left = self.fit.number([each.left for each in column])
+            right = self.fit.number([each.right for each in column])
+            if not first.is_linear or left is None or right is None:
+                found.uncertain = found.uncertain or first.where
+                continue
+            self.add_places(found, unwrap(left), unwrap(right), first.where)
+        return found
+
+    def varies(self, comparison: Any, logs: Sequence[Any]) -> bool:
+        """Whether a size went into it that is not the same in every run."""
+        for value, d in comparison.sources:
+            unified = next((new[value] for new in self.new if value in new), None)
+            if unified is None or isinstance(unified.shape[d], Dim):
+                return True
+        return False
+
+    def add_places(self, found: Bounds, left: Any, right: Any, where: str) -> None:
+        base = self.sizes[0]
+        for name in base:
+            at = [evaluate_at(side, {**base, name: size}) for size in (0, 1)
+                  for side in (left, right)]
+            offset, slope = at[0] - at[1], (at[2] - at[3]) - (at[0] - at[1])
+            if slope:
+                found.places[name].setdefault(int(-offset // slope), where)
 
     def columns(self, name: str) -> list[tuple[Any, ...]]:
         """The n-th part of every recording together, up to where one ends."""

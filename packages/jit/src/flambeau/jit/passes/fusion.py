@@ -37,10 +37,17 @@ class _Group:
 class _Grouping:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.producers = graph.producers()
         self.number = {node: i for i, node in enumerate(graph.nodes)}
         self.group: dict[Node, _Group] = {}
-        self.before = _random_order(graph)
+        producers = graph.producers()
+        self.inputs = {node: tuple(dict.fromkeys(node.inputs)) for node in graph.nodes}
+        self.producers = producers
+        before = _random_order(graph)
+        # The nodes that must run before each.
+        self.reads = {
+            node: [producers[value] for value in inputs if value in producers]
+            + ([before[node]] if node in before else [])
+            for node, inputs in self.inputs.items()}
 
     def add(self, node: Node) -> None:
         """Put a node into a group of its own, then merge it with those it reads from."""
@@ -49,7 +56,7 @@ class _Grouping:
         group = self.group[node] = _Group([node], shape)
         if not fits:
             return
-        for value in dict.fromkeys(node.inputs):
+        for value in self.inputs[node]:
             producer = self.producers.get(value)
             if producer is not None:
                 group = self.merge(self.group[producer], group)
@@ -67,29 +74,36 @@ class _Grouping:
 
     def is_allowed(self, nodes: list[Node]) -> bool:
         """Whether they may run as one: small enough, and no path leaves and comes back."""
-        inside = set(nodes)
-        operands = {v for n in nodes for v in n.inputs if self.producers.get(v) not in inside}
-        if len(nodes) > MAX_NODES or len(operands) > MAX_OPERANDS:
+        if len(nodes) > MAX_NODES:
             return False
-        stack = [n for node in nodes for n in self.reads(node) if n not in inside]
+        inside = set(nodes)
+        operands = {v for n in nodes for v in self.inputs[n] if self.producers.get(v) not in inside}
+        if len(operands) > MAX_OPERANDS:
+            return False
+        first = self.cut_before(self.number[nodes[0]])
+        stack = [n for node in nodes for n in self.reads[node] if n not in inside]
         seen: set[Node] = set()
         while stack:
             node = stack.pop()
             if node in inside:
                 return False
-            if node not in seen:
+            if node not in seen and self.number[node] >= first:
                 group = self.group[node].nodes
                 seen.update(group)
-                stack += [before for member in group for before in self.reads(member)]
+                stack += [before for member in group for before in self.reads[member]]
         return True
 
-    def reads(self, node: Node) -> Iterator[Node]:
-        """The nodes that must run before this one."""
-        for value in node.inputs:
-            if value in self.producers:
-                yield self.producers[value]
-        if node in self.before:
-            yield self.before[node]
+    def cut_before(self, number: int) -> int:
+        """The last place up to a node's that no group lies on both sides of.
+
+        No path leads from before it to behind it, so a walk back may end there.
+        """
+        nodes, end = self.graph.nodes, len(self.group)
+        while True:
+            first = min(self.number[self.group[node].nodes[0]] for node in nodes[number:end])
+            if first >= number:
+                return number
+            number, end = first, number
 
     def in_order(self) -> Iterator[_Group]:
         """Groups so that each comes after what it reads; ties as in the graph."""
@@ -97,7 +111,7 @@ class _Grouping:
         after: dict[_Group, set[_Group]] = {group: set() for group in groups}
         waits: dict[_Group, int] = {}
         for group in groups:
-            needs = {self.group[n] for node in group.nodes for n in self.reads(node)} - {group}
+            needs = {self.group[n] for node in group.nodes for n in self.reads[node]} - {group}
             waits[group] = len(needs)
             for need in needs:
                 after[need].add(group)

@@ -13,17 +13,18 @@ cdef dict _change_hooks = {}   # thread -> what its interposer wants to know bes
 change_hooks = _change_hooks    # for packages that ask before they tell
 
 
-def about_to_change(subject, what, value=None) -> bool:
-    """Tell who listens what is about to happen beside operators; whether it is done already.
+def about_to_change(subject, what, value=None):
+    """Tell who listens what is about to happen beside operators; true if it is done already.
 
     Args:
         subject: A tensor, a storage or a generator (``None``: the default one).
-        what: ``"data"``, ``"detach"``, ``"made"`` (from Python numbers), ``"hook"``, ``"grad"``, ``"requires_grad"``, ``"manual_seed"``,
+        what: ``"data"``, ``"detach"``, ``"made"`` (from Python numbers), ``"hook"``, ``"shape"`` and ``"numel"`` (the
+            answer takes its place), ``"len"``, ``"grad"``, ``"requires_grad"``, ``"manual_seed"``,
             ``"set_state"``, ``"get_state"``, or the call in words.
         value: What it becomes or gives.
     """
     hook = _change_hooks.get(PyThread_get_thread_ident()) if _change_hooks else None
-    return hook is not None and hook(subject, what, value)
+    return False if hook is None else hook(subject, what, value)
 
 
 cdef int _about_to_read(Tensor t, str what) except -1:
