@@ -90,6 +90,8 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = Kept.apply(A * 1)",
     )),
     "transform": (3, (
+        "N = flambeau.compiler.disable(lambda a: a.mul_(2) + 1)(A)",
+        "N = compiled(flambeau.compiler.disable(lambda a: a.exp() * B))(A)\nN.add_(1)",
         "N = func.vmap(lambda a: a * 2 + 1)(A)",
         "N = func.vmap(compiled(lambda a: a.exp() * 2))(A)",
         "N = compiled(func.vmap(lambda a, b: a * b, in_dims=(0, None)))(A, B)",

@@ -7,6 +7,7 @@ more of them.
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 from random_programs import WIDE, Program, differences, run, snapshot, world
@@ -16,8 +17,13 @@ from flambeau.jit import bridge, compiling
 from flambeau.jit.cache import disk, kernels, plans
 from flambeau.jit.llvm import launch
 
-COUNT = int(os.environ.get("RANDOM_PROGRAMS", "800"))
+COUNT = int(os.environ.get("RANDOM_PROGRAMS", "500"))
 BATCH = max(COUNT // 10, 1)
+LARGE_COUNT = COUNT // 25
+#: Lines that take seconds, or much memory, with thousands of rows.
+SLOW = re.compile(
+    r"@|outer|linear|unbind|jac|repeat|max\(|for k in|prod|unique|expand|unfold|tolist|str\(|repr|"
+    r"in_child|vmap|in \[|multinomial|A == B|float|stack")
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +82,19 @@ def test_programs_from_disk_and_measured(change, tmp_path, monkeypatch):
             assert not differences(*map(without_nodes, (wanted, found))), (
                 f"seed {seed}\n{program.source()}")
     compiler.reset()
+
+
+def test_large_tensors():
+    """Whose kernels wait as a rule, beside small ones that take ways of their own."""
+    bridge.configure_deferral(compiling.make_plan)
+    table = {kind: (often, tuple(line for line in lines if not SLOW.search(line)))
+             for kind, (often, lines) in WIDE.items() if kind != "product"}
+    for seed in range(LARGE_COUNT):
+        program = Program(seed, table=table)
+        wanted = snapshot(run(program.function(), world(seed, 8200)))
+        compiled = jit.compile(program.function(jit.compile))
+        found = snapshot(run(compiled, world(seed, 8200)))
+        assert not differences(wanted, found), f"seed {seed}\n{program.source()}"
 
 
 def test_differences_are_seen():

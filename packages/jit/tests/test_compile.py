@@ -203,6 +203,28 @@ def test_targets_of_other_dtypes(target):
     agrees(fn, X, flambeau.randn(4, 6, dtype=flambeau.float64))
 
 
+@pytest.mark.parametrize("write", [
+    lambda x: x.expand(2, 6).fill_(3), lambda x: x.unfold(0, 2, 1).fill_(2),
+    lambda x: x.expand(2, 6).add_(1), lambda x: x.unfold(0, 2, 1).mul_(2),
+    lambda x: x[1:].add_(x[:-1]), lambda x: x.as_strided((2, 2), (1, 1)).copy_(x[:2])])
+def test_elements_that_share_memory(write):
+    """They are filled or refused as in eager code, and what waited before is done."""
+    def outcome(run):
+        x = flambeau.arange(6.0)
+        try:
+            run(x)
+        except RuntimeError as error:
+            return str(error), x.tolist()
+        return x.tolist()
+
+    def fn(x):
+        x.mul_(2).add_(1)
+        write(x)
+        x.sub_(3)
+
+    assert outcome(jit.compile(fn)) == outcome(fn)
+
+
 def test_views_of_captured_memory():
     """Not recorded as one memory: such writes run as they stand."""
     whole = [flambeau.zeros(3, 4), flambeau.zeros(3, 4)]
