@@ -102,7 +102,7 @@ class Attributes:
         kind = type(obj)
         if kind is dict or (isinstance(obj, dict) and kind.__getitem__ is dict.__getitem__):
             return self.dict_item(obj, key)
-        if kind in (list, tuple) or isinstance(obj, (str, range, *trust.SIZES)):
+        if kind is list or isinstance(obj, (tuple, str, range)):
             self.reads.whole(obj)
             value = obj[key]
             return self.reads.made(value) if kind is list and isinstance(key, slice) else value

@@ -117,8 +117,8 @@ class Replayed(bridge.ReplayedCall):
 
 def _describe(failed: tuple[str, Any, Any]) -> str:
     kind, of, key = failed
-    text = repr(of) if not isinstance(of, dict) else "a dict"
-    return f"{kind} {key if key is not None else ''} of {text[:80]}"
+    what = of.__name__ if isinstance(of, type) else f"an object of class {type(of).__name__}"
+    return f"{kind} {key if isinstance(key, str) else ''} of {what}"
 
 
 def _difference(known: Recorded, recorded: Recorded) -> str:

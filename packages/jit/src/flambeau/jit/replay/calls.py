@@ -99,7 +99,7 @@ class Calls(Attributes):
         """What is iterated over."""
         if self.reads.is_refused or trust.is_tensor(obj):
             return self.reads.made(list(obj)) if trust.is_tensor(obj) else obj
-        if type(obj) in (list, tuple, dict):
+        if type(obj) in (list, dict) or isinstance(obj, tuple):
             return self.reads.whole(obj)
         if isinstance(obj, (str, range, *trust.SIZES)):
             return obj

@@ -36,14 +36,19 @@ class Steps:
         self.uses.append(uses)
 
 
+def is_place(value: Any) -> bool:
+    """Whether an argument is a place in memory; lists of numbers are tuples, too."""
+    return isinstance(value, tuple) and len(value) == 6 and isinstance(value[1], str)
+
+
 def places_of(run: Any) -> list[Any]:
     """The places that a kernel uses."""
     found = []
     for value in (*run[1], *run[2]):
-        if isinstance(value, tuple):
+        if is_place(value):
             found.append(value)
         elif isinstance(value, list):
-            found += [each for each in value if isinstance(each, tuple)]
+            found += [each for each in value if is_place(each)]
     return found
 
 
@@ -100,7 +105,7 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
         for side, of in zip(noted, (args, outs), strict=True):
             for value in of:
                 values.append(value)
-                if isinstance(value, tuple):
+                if is_place(value):
                     memory = numbers.setdefault(value[0], len(numbers))
                     value = (memory, *value[1:5])
                 side.append(value)

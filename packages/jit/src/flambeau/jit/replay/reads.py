@@ -50,7 +50,7 @@ class Reads:
 
     def made_deep(self, obj: Any) -> Any:
         """What an operator returned, with the containers in it."""
-        if type(obj) in (list, tuple, dict):
+        if type(obj) in (list, dict) or isinstance(obj, tuple):
             self.made(obj)
             for each in obj.values() if type(obj) is dict else obj:
                 self.made_deep(each)
@@ -171,8 +171,8 @@ class Reads:
     def whole(self, obj: Any) -> Any:
         """All of a container, where it was there before."""
         kind = type(obj)
-        if kind is tuple or self.is_inside(obj):
-            if kind is tuple and not self.is_inside(obj):
+        if isinstance(obj, tuple) or self.is_inside(obj):
+            if not self.is_inside(obj):
                 for each in obj:
                     self.read(each)
             return obj

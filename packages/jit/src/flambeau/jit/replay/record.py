@@ -205,8 +205,8 @@ class Recorder:
         if not self.reads.is_refused:
             try:
                 self._program(made, returned)
-            except RuntimeError as error:
-                self.reads.refuse(str(error))
+            except Exception as error:      # the call is over, and has its result
+                self.reads.refuse(f"{type(error).__name__}: {error}")
         made.refusal = self.recording.refusal if made.program is None else ""
         return made
 
@@ -272,7 +272,7 @@ def signature(runs: Any, recording: Any) -> list[Any]:
     first = recording.first_contents()
 
     def plain(value: Any) -> Any:
-        if isinstance(value, tuple):
+        if plan.is_place(value):
             number = numbers.setdefault(value[0], len(numbers))
             return (number, *value[1:5], first.get(value[0]))
         if isinstance(value, list):

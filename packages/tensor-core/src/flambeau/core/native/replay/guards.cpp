@@ -187,7 +187,8 @@ int fl_guards::add(PyObject *o) {
     list.push_back(std::move(g));
     if (guard_holds(list.back()))
         return 0;
-    PyErr_Format(PyExc_RuntimeError, "%s of %.200R changed while it was recorded", name, of);
+    PyErr_Format(PyExc_RuntimeError, "%s of an object of class %.100s changed meanwhile",
+                 name, Py_TYPE(of)->tp_name);
     return -1;
 }
 

@@ -57,7 +57,7 @@ void fl_record_foreign(const fl_storage *s) {
 
 void fl_record_escape(const char *why) {
     if (fl_recording)
-        fl_recording->refuse(std::string(why) + "() looks at values");
+        fl_recording->refuse(std::string(why) + " looks at values");
 }
 
 void fl_recorder::refuse(const std::string &why) {

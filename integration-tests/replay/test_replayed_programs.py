@@ -1,0 +1,90 @@
+"""Random programs that are called again and again over one world, replayed and as they are.
+
+Fails by seed; ``print(Program(seed, table=QUIET).source())`` shows the program.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import flambeau
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from random_programs import LINES, Program, differences, run, snapshot, world
+
+COUNT = int(os.environ.get("RANDOM_PROGRAMS", "800")) // 8
+BATCH = max(COUNT // 8, 1)
+#: Lines that may be replayed, most of them; a program with any other line hardly ever is.
+QUIET = {kind: LINES[kind] for kind in ("pointwise", "reduce", "movement", "product", "view",
+                                        "in place", "random", "dtype")}
+QUIET["autograd"] = (2, (
+    "(A * w.leaf).sum().backward()", "F.mse_loss(w.model(w.x), w.x[:, :2]).backward()",
+    "w.optimizer.step()", "w.optimizer.zero_grad()", "N = w.model(w.x).detach()",
+    "with flambeau.no_grad():\n    N = w.leaf * 2", "w.leaf.grad = None",
+    "with flambeau.no_grad():\n    w.leaf.sub_(0.1)"))
+QUIET["state"] = (1, ("N = A * w.p", "N = A[:w.count + 1]", "N = A + w.list[0] if w.list else A",
+                      "for k in range(2):\n    A[k] = k", "N = sum(A.unbind(0))"))
+
+
+def told(program: Program, number: int):
+    """The function, with its source where everybody finds it."""
+    name = f"<replayed program {number}>"
+    text = program.source()
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    names = program.function().__globals__ | {"__name__": "programs"}
+    exec(compile(text, name, "exec", dont_inherit=True), names)
+    return names["program"]
+
+
+def disturb(w, k: int) -> None:
+    """What happens between calls, the same in both worlds."""
+    if k == 3:
+        w.p = 0.75
+    elif k == 4:
+        w.x.data = w.x.data * 0.5
+    elif k == 5:
+        w.count = 1
+    elif k == 6:
+        w.model.eval()
+    elif k == 7:
+        w.y = w.y.clone()
+        w.list.append(w.y)
+    elif k == 8:
+        w.leaf.grad = flambeau.ones_like(w.leaf)
+
+
+def one_program(seed: int, table) -> int:
+    """How many calls of a program were replayed."""
+    program = Program(seed, lines=8, table=table)
+    function = told(program, seed)
+    replayed = flambeau.compile(function, replay=True, check_every=6)
+    plain_world, other_world = world(seed, 3), world(seed, 3)
+    states = [flambeau.get_rng_state()] * 2
+    for k in range(11):
+        shots = []
+        for n, (fn, w) in enumerate(((function, plain_world), (replayed, other_world))):
+            flambeau.set_rng_state(states[n])
+            disturb(w, k)
+            shots.append(snapshot(run(fn, w)))
+            states[n] = flambeau.get_rng_state()
+        assert not differences(*shots), (
+            f"seed {seed}, call {k}: {differences(*shots)}\n{program.source()}\n"
+            f"{replayed.explain()}")
+    return int(replayed.earned())
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_quiet_programs(first):
+    replays = sum(one_program(seed, QUIET) for seed in range(first, min(first + BATCH, COUNT)))
+    assert replays, "nothing was replayed"
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_all_programs(first):
+    for seed in range(first, min(first + BATCH, COUNT)):
+        one_program(seed, LINES)
