@@ -114,6 +114,9 @@ def test_copies_belong_to_their_own_module(pair):
     twin = copy.deepcopy(flambeau.compile(Net(), fullgraph=True))
     assert type(twin._compiled).__name__ == "WholeGraph"
     assert twin._orig_mod is twin._modules["_orig_mod"]
+    replayed = flambeau.compile(Net(), replay=True, check_every=7)
+    for twin in (copy.deepcopy(replayed), pickle.loads(pickle.dumps(replayed))):
+        assert twin._compiled.check_every == 7
 
 
 def test_inside_other_modules(pair):

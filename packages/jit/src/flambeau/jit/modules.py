@@ -24,7 +24,7 @@ def _rebuild(module: Any, make: Callable[[Any], Any]) -> Any:
 @cache
 def wrapping_class(base: type) -> type:
     """A module around another one, which it calls in its own way."""
-    own = {*vars(base()), "_orig_mod", "_compiled"}
+    own = {*vars(base()), "_orig_mod", "_compiled", "_make"}
 
     class CompiledModule(base):
         """What ``compile`` gives for a module, which is its child ``_orig_mod``.
@@ -38,7 +38,7 @@ def wrapping_class(base: type) -> type:
         """
 
         def __init__(self, module: Any, make: Callable[[Any], Any]) -> None:
-            self.__dict__["_compiled"] = make(module)
+            self.__dict__.update(_compiled=make(module), _make=make)
             super().__init__()
             super().__setattr__("_orig_mod", module)
 
@@ -96,6 +96,6 @@ def wrapping_class(base: type) -> type:
             return True
 
         def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-            return _rebuild, (self._orig_mod, type(self._compiled))
+            return _rebuild, (self._orig_mod, self._make)
 
     return CompiledModule
