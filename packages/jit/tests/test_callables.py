@@ -65,6 +65,47 @@ def test_callables(make):
     assert not compiler.is_compiling()
 
 
+@flambeau.compile(replay=True)
+def replayed(x):
+    return x * 2
+
+
+class Scaled:
+    scale = 2
+
+    @flambeau.compile(mode="reduce-overhead")
+    def method(self, x):
+        return x * self.scale
+
+    @flambeau.compile(replay=True)
+    @staticmethod
+    def outer(x):
+        return x + 2
+
+
+def test_replayed_callables():
+    scaled = Scaled()
+    for scale in (2, 2, 2, 3, 3):
+        scaled.scale = scale
+        assert scaled.method(ONE).item() == scale
+        assert Scaled().method(ONE).item() == 2
+        assert scaled.outer(ONE).item() == Scaled.outer(ONE).item() == 3
+        assert replayed(ONE).item() == 2
+    assert pickle.loads(pickle.dumps(replayed)) is replayed
+    assert [event.title for event in replayed.explain(ONE).events] == ["mul [1]"]
+    steps = jit.compile(lambda n: (yield from [ONE * k for k in range(n)]), replay=True)
+    assert [x.item() for x in steps(3)] == [0, 1, 2]
+
+
+def test_replayed_whole_graphs_end_nowhere():
+    whole = jit.compile(lambda x: x.sum().item(), fullgraph=True, replay=True)
+    for _ in range(4):
+        with pytest.raises(GraphBreakError):
+            whole(ONE)
+    fine = jit.compile(lambda x: x.sum(), fullgraph=True, replay=True)
+    assert [fine(ONE).item() for _ in range(4)] == [1.0] * 4
+
+
 def test_methods_are_bound():
     counter = Counter()
     assert counter.method(ONE, scale=2) == (0, (3.0, True))

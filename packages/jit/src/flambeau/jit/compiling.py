@@ -185,12 +185,16 @@ class _Wrapper:
         return f"<compiled {self.fn!r}>"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """A function that was decorated is found under its own name."""
-        path = getattr(self, "__qualname__", None)
-        found: Any = sys.modules.get(getattr(self, "__module__", ""))
-        for part in path.split(".") if path else ():
-            found = getattr(found, part, None)
-        return path if path and found is self else (type(self), (self.fn,))
+        return own_name(self) or (type(self), (self.fn,))
+
+
+def own_name(compiled: Any) -> str | None:
+    """The name under which a function's module has what the function was decorated to."""
+    path: str = getattr(compiled, "__qualname__", "")
+    found: Any = sys.modules.get(getattr(compiled, "__module__", ""))
+    for part in path.split(".") if path else ():
+        found = getattr(found, part, None)
+    return path if path and found is compiled else None
 
 
 class Compiled(_Wrapper, DeferredCall):
@@ -243,12 +247,21 @@ class Compiled(_Wrapper, DeferredCall):
         return measure(partial(self, *args, **kwargs), getattr(self, "__qualname__", repr(self)))
 
 
+    def guarded(self, run: Callable[[], Any]) -> Any:
+        """Run something that calls the function, under what this promises of calls."""
+        return run()
+
+
 class WholeGraph(Compiled):
     """The same, which refuses that values leave the tensors."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with hear_reads(_refuse):
             return super().__call__(*args, **kwargs)
+
+    def guarded(self, run: Callable[[], Any]) -> Any:
+        with hear_reads(_refuse):
+            return run()
 
 
 def _refuse(tensor: Any, what: str) -> None:

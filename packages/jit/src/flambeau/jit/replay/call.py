@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.compiling import Compiled
+from flambeau.jit.compiling import Compiled, own_name
 from flambeau.jit.errors import ReplayError
 
 from . import trust
@@ -67,7 +67,7 @@ class Replayed(bridge.ReplayedCall):
         return self.failures < MOST_FAILURES and self.budget > 0 and bridge.may_record()
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
-        return Recorder(args, kwargs).run(self.fn)
+        return self.ordinary.guarded(lambda: Recorder(args, kwargs).run(self.fn))
 
     def checked(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that a program stands for, recorded again."""
@@ -100,11 +100,18 @@ class Replayed(bridge.ReplayedCall):
     def __repr__(self) -> str:
         return f"<replayed {self.fn!r}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Replayed, (self.fn, self.check_every, type(self.ordinary))
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return own_name(self) or (
+            Replayed, (self.fn, self.check_every, type(self.ordinary)))
 
-    def explain(self) -> str:
-        """What is replayed, or why nothing is."""
+    def measure(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that runs Python, and what ran in it; see ``Compiled.measure``."""
+        return self.ordinary.measure(*args, **kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        """What is replayed, or why nothing is; with arguments what ``measure`` returns."""
+        if args or kwargs:
+            return self.measure(*args, **kwargs)
         if not self.programs:
             return f"not replayed: {self.refusal}\n{self.ordinary.explain()}"
         lines = []

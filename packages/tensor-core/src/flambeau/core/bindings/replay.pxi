@@ -249,6 +249,9 @@ cdef class ReplayedCall:
                 return answer
         return self.missed(args, kwargs)
 
+    def __get__(self, obj, cls):
+        return self if obj is None else PyMethod_New(self, obj)
+
     def earned(self):
         """How many calls were replayed since this was asked last."""
         replays, self.replays = self.replays, 0
