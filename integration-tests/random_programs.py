@@ -190,7 +190,7 @@ def describe(t: Any) -> tuple[Any, ...]:
 
 def without_version(described: tuple[Any, ...]) -> tuple[Any, ...]:
     """What ``describe`` gave, without the version."""
-    return (*described[:4], *described[5:])
+    return (*described[:4], None, *described[5:])
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

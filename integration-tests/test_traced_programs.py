@@ -28,11 +28,11 @@ def test_programs(first):
 
 def test_differences_are_seen(monkeypatch):
     """A program that forgets to write into what was captured is noticed."""
-    from flambeau.jit import interpreter
+    from flambeau.jit import interpreter, tracing
 
     def forget(op, args, outs=None, call=interpreter.bridge.call_ready):
         return call(op, args, outs and [out.clone() for out in outs])
 
-    monkeypatch.setattr("traced_programs.jit.tracing.verify", lambda *args, **options: None)
+    monkeypatch.setattr(tracing, "verify", lambda *args, **options: None)
     monkeypatch.setattr(interpreter.bridge, "call_ready", forget)
     assert any(compare(seed)[0] == "differs" for seed in range(40))
