@@ -20,7 +20,10 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = A.sum()", "N = A.sum(0)", "N = A.mean(-1, keepdim=True)", "N = A.max()",
         "N = A.amax(-1)", "N = A.argmax(-1)", "N = A.softmax(-1)", "N = A.var(-1)",
         "N = A.cumsum(0)", "N, k = A.sort(-1)", "N = A.prod(-1)", "N = A.any()", "N = A.norm()",
-        "N = A.logsumexp(-1)", "N = F.layer_norm(A, A.shape[-1:])")),
+        "N = A.logsumexp(-1)", "N = F.layer_norm(A, A.shape[-1:])",
+        "N = F.batch_norm(A, w.mean, w.spread)",
+        "N = F.batch_norm(A, w.mean, w.spread, training=True)",
+        "N = F.batch_norm(A, None, None, A[0], B[0], True)", "w.mean.add_(1)")),
     "movement": (3, (
         "N = flambeau.cat([A, B])", "N = flambeau.stack([A, B])", "N = A.clone()",
         "N = A.contiguous()", "N = A.flip(0)", "N = A.repeat(2, 1)", "N = A.index_select(0, w.i)",

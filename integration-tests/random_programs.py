@@ -43,6 +43,7 @@ def world(seed: int, rows: int, dtype: str = "float32") -> SimpleNamespace:
     w.over, w.under = flambeau.from_numpy(w.array), flambeau.from_numpy(w.array[:, 1:])
     w.leaf = flambeau.tensor(numbers.standard_normal((rows, 4)).astype(dtype),
                              requires_grad=True)
+    w.mean, w.spread = flambeau.zeros(4), flambeau.ones(4)
     w.g = flambeau.Generator().manual_seed(seed)
     w.model = flambeau.nn.Sequential(flambeau.nn.Linear(4, 3), flambeau.nn.Dropout(0.3),
                                      flambeau.nn.GELU(), flambeau.nn.Linear(3, 2))

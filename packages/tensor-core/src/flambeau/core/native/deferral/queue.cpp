@@ -3,6 +3,7 @@
 #include "deferral/queue.h"
 #include "deferral/batch_norm.h"
 #include "dispatch/pointwise.h"
+#include "op_index.h"
 #include "replay/replay.h"
 
 extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
@@ -136,11 +137,18 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
     return 0;
 }
 
+/* A gradient that is added to a sum: it was just computed, what follows is mostly the next one, and
+ * to keep them all until then would only take memory, and fetch them again. */
+static bool accumulates(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
+    return op->index == FL_OP_add && !(fl_thread.mode & FL_M_GRAD) && in[0].tag == FL_TENSOR &&
+           in[0].t == outs[0] && fl_t(in[1]) && !root_of(in[0].t)->queue && !root_of(in[1].t)->queue;
+}
+
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_queue *q = fl_thread.queue;
     if (q && fl_is_batch_norm(op))
         return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
-    if (!q || !fl_may_wait(op, in, n, outs))
+    if (!q || !fl_may_wait(op, in, n, outs) || accumulates(op, in, outs))
         return 0;
     for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
         const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];

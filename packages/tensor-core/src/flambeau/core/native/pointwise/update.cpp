@@ -8,6 +8,7 @@
 #include "deferral/deferral.h"
 #include "dispatch/captures.h"
 #include "dispatch/pointwise.h"
+#include "replay/replay.h"
 #include "runtime/pool.h"
 #include <algorithm>
 #include <unordered_map>
@@ -229,7 +230,7 @@ void choose_kernel(Job &job, const fl_value *values, int kind) {
 
 int fl_update_together(const fl_op *op, fl_value *values, fl_tensor *const *rows, int64_t count) {
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
-    bool watched = fl_thread.level < fl_thread.watchers || fl_any_capture_scope();
+    bool watched = fl_thread.level < fl_thread.watchers || fl_any_capture_scope() || fl_recording;
     if (count == 0 || watched || !is_plain_rule(op, pw))
         return 0;
     int dtype = rows[0]->dtype, kind = fl_kind_of_dtype[dtype];
