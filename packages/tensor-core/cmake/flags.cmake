@@ -113,9 +113,8 @@ endfunction()
 # Headers that most files of a kind read, and that take longest: read once per target. Each file
 # still includes what it uses.
 set(KERNEL_HEADERS <math.h> <stdint.h> <string.h> <utility>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND KERNEL_HEADERS <immintrin.h>)
-endif()
+set(KERNEL_HEADERS_v3 <immintrin.h>)
+set(KERNEL_HEADERS_v4 <immintrin.h>)
 set(BASE_HEADERS <algorithm> <math.h> ${CORE}/native/dispatch/core.h)
 
 # precompile(target headers...): -fpch-preprocess lets compiler caches see through it.

@@ -4,8 +4,10 @@
 #pragma once
 #include <stdint.h>
 #include <string.h>
-#if defined(__x86_64__)
+#if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__x86_64__)
+#include <emmintrin.h>
 #endif
 
 namespace {
