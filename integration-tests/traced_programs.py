@@ -64,7 +64,7 @@ def observe(w: SimpleNamespace, given: list[Any], results: Any, error: str) -> d
 
 def _values(description: tuple[Any, ...]) -> tuple[Any, ...]:
     """Without strides, offset, version and the kind of node."""
-    dtype, shape, _, _, _, requires, grad, values = description
+    dtype, shape, *_, requires, grad, values = description
     return dtype, shape, requires and grad is None, values
 
 

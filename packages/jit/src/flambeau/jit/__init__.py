@@ -1,14 +1,14 @@
 """Tracing and compiling: functions of tensors as graphs, run as fused machine code.
 
 ``trace``     a function or module as a ``Program`` that can be saved
-``load``      a saved program
+``save``      a program, or a function recorded for it, as a file; ``load`` reads it
+``freeze``    a program whose weights are constants
 ``compile``   a function that is recorded and run as fused loops at each call
 ``Graph``     the representation; ``print(program.graph)`` shows it
 """
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:   # the formula language and the operator table load with the first trace
@@ -17,6 +17,7 @@ if TYPE_CHECKING:   # the formula language and the operator table load with the 
     from flambeau.jit.archive import load
     from flambeau.jit.compiling import compile
     from flambeau.jit.errors import GraphBreakError, GraphError, ProgramError, TraceError
+    from flambeau.jit.freezing import freeze, optimize_for_inference, save
     from flambeau.jit.ir import Graph
     from flambeau.jit.program import Program
     from flambeau.jit.scripting import (
@@ -37,6 +38,7 @@ _HOMES = {
     "GraphError": "errors", "ProgramError": "errors",
     **dict.fromkeys(("Final", "annotate", "export", "ignore", "interface", "is_scripting",
                      "is_tracing", "script", "script_if_tracing", "unused"), "scripting"),
+    **dict.fromkeys(("freeze", "optimize_for_inference", "save"), "freezing"),
     "TraceError": "errors", "Graph": "ir", "Program": "program", "trace": "tracing",
 }
 
@@ -52,18 +54,9 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def save(program: Program, path: str | os.PathLike[str]) -> None:
-    """Write a program to a file; the same as ``program.save(path)``.
-
-    Args:
-        program: what ``trace`` gave.
-        path: where.
-    """
-    program.save(path)
-
-
 __all__ = [
     "Final", "Graph", "GraphBreakError", "GraphError", "Program", "ProgramError", "TraceError",
-    "annotate", "compile", "export", "ignore", "interface", "is_scripting", "is_tracing", "load",
-    "save", "script", "script_if_tracing", "trace", "unused",
+    "annotate", "compile", "export", "freeze", "ignore", "interface", "is_scripting",
+    "is_tracing", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
+    "trace", "unused",
 ]

@@ -36,6 +36,7 @@ class Events:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self.values: dict[int, Value] = {}
         self.replaced: set[int] = set()
         self.seen: set[int] = set()
         self.watched: list[Read] = []
@@ -157,8 +158,9 @@ class Events:
 
     # ---- gradients ----
 
-    def note_leaf(self, tensor: Tensor, value: Value | None = None) -> None:
-        """Remember what gradient a tensor from outside has."""
+    def note_leaf(self, tensor: Tensor, value: Value) -> None:
+        """Remember a tensor from outside, and what gradient it has."""
+        self.values[id(tensor)] = value
         if tensor.requires_grad and tensor.is_leaf:
             self.leaves.setdefault(id(tensor), (tensor, tensor.grad))
 
@@ -188,7 +190,9 @@ class Events:
                     continue
             value = None if after is None else recorder.value_of(after)
             needs = "" if touched else "none" if before is None else "same"
-            grad = Grad(recorder.value_of(leaf), value, needs, before, leaf)
+            if key not in self.values:
+                recorder.capture(leaf, recorder.memory_of(leaf))
+            grad = Grad(self.values[key], value, needs, before, leaf)
             recorder.graph.grads.append(grad)
 
     def exchange_grads(self, leaves: Sequence[Tensor]) -> None:
@@ -220,6 +224,8 @@ class Events:
                 self.refuse("a random state must be a tensor")
             recorder.emit(SET_STATE, (whose, recorder.value_of(value)), ())
             return True
+        captures = recorder.graph.captures
+        captures[:] = [c for c in captures if c.tensor is not value]    # it was made of numbers
         node = recorder.emit(GET_STATE, (whose,), [bridge.value_of(value)])
         recorder.add_memory(value, node[0], where=caller())
         return False

@@ -82,7 +82,7 @@ class Recorder:
         value = bridge.value_of(tensor)
         self.graph.inputs.append(value)
         self.graph.input_requires.append(tensor.requires_grad)
-        self.events.note_leaf(tensor)
+        self.events.note_leaf(tensor, value)
         self.add_memory(tensor, value).is_input = True
 
     def call(self, op: object, args: Sequence[Any], outs: Sequence[Tensor] | None) -> list[Tensor]:

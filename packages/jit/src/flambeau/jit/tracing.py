@@ -161,10 +161,11 @@ class _Session:
 
     def fixed(self, why: Exception) -> tuple[Graph, Spec]:
         """The graph for the example's sizes alone."""
-        self.marks = [{} for _ in self.marks]
+        marks, self.marks = self.marks, [{} for _ in self.marks]
         try:
             graph, gives = self.recordings([{}, {}]).joined()
         except Exception:
+            self.marks = marks
             raise why from None
         graph.fixed = str(why)
         return graph, gives
@@ -174,7 +175,7 @@ class _Session:
         rest = [tensor.numel() // max(tensor.shape[d], 1)
                 for tensor, dims in zip(self.examples, self.marks, strict=True)
                 for d, other in dims.items() if other == name]
-        return min(4096, 2**24 // max(*rest, 1))
+        return min(4096, 2**24 // max([1, *rest]))
 
     def mark_inputs(self, graph: Graph) -> Graph:
         """Check that the inputs got the symbols they were given."""
@@ -237,8 +238,9 @@ def _refuse_escapes(memories: list[Memory]) -> None:
     for memory in held:
         raise TraceError(
             f"{memory.where}: the tensor made here is still held after the call, in an "
-            "attribute, a list or a gradient, but it was never computed: return it "
-            "instead, or use flambeau.compile, which computes what Python keeps"
+            "attribute, a list or an optimizer's state, but it was never computed (it is NaN now): "
+            "return it instead; take an optimizer's first step before tracing; or use "
+            "flambeau.compile, which computes what Python keeps"
         )
 
 

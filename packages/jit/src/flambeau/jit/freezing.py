@@ -1,0 +1,97 @@
+"""``freeze`` and ``save``: programs without parameters, and programs as files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from flambeau.jit import bridge
+from flambeau.jit.errors import ProgramError
+from flambeau.jit.passes import optimized
+from flambeau.jit.program import Program
+
+
+def freeze(
+    program: Program, preserved_attrs: Any = None, optimize_numerics: bool = True
+) -> Program:
+    """A program whose weights are constants: a copy that no later training changes.
+
+    What depends on weights alone is computed now. Results require no grad.
+
+    Args:
+        program: what ``trace`` or ``load`` gave, of a module in eval mode.
+        preserved_attrs: accepted for compatibility: a program has no attributes to drop.
+        optimize_numerics: accepted for compatibility; results stay the same to the bit.
+
+    Returns:
+        The program.
+
+    Raises:
+        ProgramError: it is no program, was traced in training mode, or writes to its weights.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import jit
+        >>> weight = flambeau.tensor([2.0, 3.0])
+        >>> frozen = jit.freeze(jit.trace(lambda x: x * weight.exp().log(), flambeau.ones(2)))
+        >>> weight.zero_().tolist()
+        [0.0, 0.0]
+        >>> frozen(flambeau.ones(2)).round().tolist()
+        [2.0, 3.0]
+    """
+    if not isinstance(program, Program):
+        raise ProgramError(
+            f"freeze() takes what trace() gave, not {type(program).__name__}: "
+            "jit.freeze(jit.trace(model.eval(), example))")
+    if program.training:
+        raise ProgramError("freeze(): the module was traced in training mode; call model.eval() "
+                           "and trace it again")
+    graph = program.graph
+    if not graph.is_pure() or graph.writes:
+        raise ProgramError("freeze(): the program writes in place, and what it writes to may be "
+                           "its weights, which would be no constants")
+    captures = [replace(capture, tensor=bridge.clone(capture.tensor.detach()), constant=True)
+                for capture in graph.captures]
+    frozen = replace(graph, captures=captures, requires=[False] * len(graph.outputs))
+    return Program(optimized(frozen), program.takes, program.gives, program.training)
+
+
+def optimize_for_inference(program: Program, other_methods: Any = None) -> Program:
+    """The same as ``freeze``: programs have one code generator, which is always on.
+
+    Args:
+        program: what ``trace`` or ``load`` gave, of a module in eval mode.
+        other_methods: accepted for compatibility: a program has one method.
+
+    Returns:
+        The program.
+    """
+    return freeze(program)
+
+
+def save(
+    program: Any, f: str | os.PathLike[str], example_inputs: Any = None
+) -> None:
+    """Write a program to a file, which ``load`` reads without the Python that made it.
+
+    Args:
+        program: what ``trace`` gave; or, with ``example_inputs``, a function or module that
+            ``trace`` is to record first, such as what ``script`` gave.
+        f: where.
+        example_inputs: see ``trace``.
+
+    Raises:
+        ProgramError: it is no program, and there is no example to record it with.
+        TraceError: Python does what a program cannot hold; the message names the line.
+    """
+    if not isinstance(program, Program):
+        if example_inputs is None:
+            raise ProgramError(
+                f"save(): a {type(program).__name__} runs as Python, which a file does not hold; "
+                "give an example to record it with: jit.save(model, path, example_inputs=(x,)), or "
+                "save what jit.trace(model, x) gives")
+        from flambeau.jit.tracing import trace
+
+        program = trace(program, example_inputs)
+    program.save(f)

@@ -1,0 +1,55 @@
+"""``script``, ``freeze`` and ``save`` as PyTorch's programs use them."""
+
+import pytest
+from graphs import ops_of
+
+import flambeau
+from flambeau import jit
+
+X = flambeau.ones(4, 3)
+
+
+def test_frozen_weights_are_constants(tmp_path):
+    w = flambeau.full((3, 3), 2.0)
+    program = jit.trace(lambda x: x @ w.t().exp(), X)
+    frozen = jit.optimize_for_inference(program)
+    wanted = program(X)
+    w.zero_()
+    assert flambeau.equal(frozen(X), wanted)
+    assert not flambeau.equal(program(X), wanted)
+    assert ops_of(frozen.graph) == ["matmul"]
+    assert frozen.state_dict() == {}
+    frozen.save(tmp_path / "p")
+    assert flambeau.equal(jit.load(tmp_path / "p")(X[:2]), wanted[:2])
+
+
+def test_what_cannot_be_frozen():
+    count = flambeau.zeros(3)
+    with pytest.raises(jit.ProgramError, match="takes what trace"):
+        jit.freeze(lambda x: x)
+    with pytest.raises(jit.ProgramError, match="writes in place"):
+        jit.freeze(jit.trace(lambda x: count.add_(x.sum(0)), X))
+
+
+def decides(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+
+def test_script_keeps_python_or_says_what_to_write(tmp_path):
+    scripted = jit.script(decides)
+    assert flambeau.equal(scripted(-X), X)
+    with pytest.raises(jit.ProgramError, match="give an example"):
+        jit.save(scripted, tmp_path / "p")
+    with pytest.raises(jit.TraceError, match=r"bool\(\) reads a value.*where\(condition"):
+        jit.save(scripted, tmp_path / "p", example_inputs=(X,))
+    jit.save(lambda x: flambeau.where(x.sum() > 0, x, -x), tmp_path / "p", example_inputs=(X,))
+    assert flambeau.equal(jit.load(tmp_path / "p")(-X[:2]), X[:2])
+
+
+def test_script_with_an_example_records_again():
+    program = jit.script(lambda x: x[:2] * 2 if x.shape[0] > 5 else x, example_inputs=[(X,)])
+    assert isinstance(program, jit.Program)
+    assert program(flambeau.ones(9, 3)).tolist() == [[2.0] * 3] * 2
+    assert program(X).tolist() == X.tolist()
