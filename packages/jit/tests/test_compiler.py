@@ -112,6 +112,20 @@ def test_stances():
         compiler.set_stance("lazy")
 
 
+def test_replays_end_where_compiling_is_turned_off():
+    fn = jit.compile(lambda x: x + 1 if compiler.is_compiling() else x - 1, replay=True)
+    for _ in range(4):
+        assert fn(ONE).tolist() == [2.0] * 3
+    with compiler.set_stance("force_eager"):
+        for _ in range(3):
+            assert fn(ONE).tolist() == [0.0] * 3
+    assert fn(ONE).tolist() == [2.0] * 3
+    plain = compiler.disable(lambda x: fn(x))
+    for _ in range(3):
+        assert plain(ONE).tolist() == [0.0] * 3
+    assert fn(ONE).tolist() == [2.0] * 3
+
+
 def test_default_backend():
     assert compiler.get_default_backend() == "inductor"
     compiler.set_default_backend("eager")

@@ -132,6 +132,7 @@ cdef extern from "deferral/deferral.h":
     int fl_deferral_pause(bint) noexcept
     void fl_deferral_resume(int) noexcept
     void fl_deferral_turn(bint) noexcept
+    bint fl_deferral_is_on() noexcept
     bint fl_deferral_ran() noexcept
     object fl_deferral_report()
     void fl_deferral_configure(PyObject *, int64_t) noexcept

@@ -81,9 +81,17 @@ def defer_calls(bint on):
     fl_deferral_turn(on)
 
 
+cdef extern from *:
+    """
+    #include "replay/replay.h"
+    static bool fl_is_recording(void) { return fl_recording != nullptr; }
+    """
+    bint fl_is_recording() noexcept
+
+
 def is_deferring() -> bool:
-    """Whether this thread is inside such a call."""
-    return fl_thread.queue != NULL
+    """Whether this thread is inside such a call, or one that is recorded to be replayed."""
+    return fl_thread.queue != NULL or fl_is_recording()
 
 
 def settle(Tensor t not None):

@@ -230,7 +230,7 @@ cdef class ReplayedCall:
         cdef ReplayProgram program
         cdef fl_guards *guards
         cdef PyObject *result
-        if fl_default_device == 0 and _scope_readers == 0:
+        if fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on():
             for each in self.programs:
                 program = <ReplayProgram>each
                 guards = &program.guards.it
@@ -273,7 +273,7 @@ cdef class ReplayedCall:
 def may_record() -> bool:
     """Whether nothing watches this thread that a recording would not hear of."""
     return fl_thread.queue == NULL and fl_thread.watchers == 0 and not fl_any_capture_scope() \
-        and fl_default_device == 0 and _scope_readers == 0
+        and fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on()
 
 
 def configure_replay(size_t leaf_state):

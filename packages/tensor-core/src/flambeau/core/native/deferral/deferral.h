@@ -38,6 +38,7 @@ int fl_deferral_pause(bool recursive);
 void fl_deferral_resume(int before);
 /* Whether kernels wait in any compiled call that begins. */
 void fl_deferral_turn(bool on);
+bool fl_deferral_is_on(void);
 /* Whether the thread's last compiled call ran plans, and which: (plans, reasons), a new reference. */
 bool fl_deferral_ran(void);
 PyObject *fl_deferral_report(void);

@@ -363,6 +363,8 @@ void fl_deferral_resume(int before) {
 
 void fl_deferral_turn(bool on) { is_off = !on; }
 
+bool fl_deferral_is_on(void) { return !is_off && !is_off_here; }
+
 size_t fl_deferral_waiting(void) { return queue_of_thread ? queue_of_thread->calls.size() : 0; }
 
 void fl_deferral_forget(void) { plans.clear(); }
