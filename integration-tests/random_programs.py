@@ -37,6 +37,7 @@ def world(seed: int, rows: int, dtype: str = "float32") -> SimpleNamespace:
     w.ints = flambeau.tensor(numbers.integers(-4, 5, (rows, 4)))
     w.zero = flambeau.tensor(0)
     w.i = flambeau.tensor([0, 2])
+    w.labels = flambeau.tensor(numbers.integers(0, 4, (rows,)))
     w.flat = flambeau.tensor(numbers.standard_normal(rows * 4).astype(dtype))
     w.rows = w.flat.view(rows, 4)
     w.array = numbers.standard_normal((rows, 4)).astype(dtype)

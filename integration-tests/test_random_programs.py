@@ -15,6 +15,7 @@ from random_programs import WIDE, Program, differences, run, snapshot, world
 from flambeau import compiler, jit
 from flambeau.jit import bridge, compiling
 from flambeau.jit.cache import disk, kernels, plans
+from flambeau.jit.deferral import blocks, groups
 from flambeau.jit.llvm import launch
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "500"))
@@ -27,11 +28,24 @@ SLOW = re.compile(
 
 
 @pytest.fixture(autouse=True)
-def small_kernels_wait():
-    """As large ones do, so that a few elements show what goes wrong."""
-    bridge.configure_deferral(compiling.make_plan, 1)
+def small_kernels_wait(monkeypatch):
+    """As large ones do, so that a few elements show what goes wrong; blocks have a row or two."""
+    monkeypatch.setattr(groups, "FEWEST_ROWS", 2)
+    monkeypatch.setattr(blocks, "FEWEST_BLOCKS", 2)
+    monkeypatch.setattr(plans, "KERNELS", kernels.KernelCache(disk=disk.Disk(None)))
+    failures = []
+
+    def make_plan(calls, needed, key):
+        try:
+            return compiling.make_plan(calls, needed, key)
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    bridge.configure_deferral(make_plan, 1)
     yield
     bridge.configure_deferral(compiling.make_plan)
+    assert not failures
 
 
 def worlds(seed):

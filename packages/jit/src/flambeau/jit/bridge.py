@@ -406,6 +406,11 @@ def isa_level() -> str:
 
 
 @cache
+def cache_bytes() -> int:
+    """Size of the processor's last cache."""
+    return int(_core.cache_bytes())
+
+
 def parallel_for_address() -> int:
     """The address of the thread pool's ``fl_parallel_chunks``."""
     return int(_core.parallel_for_address())

@@ -268,6 +268,9 @@ cdef extern from "runtime/isa.h":
     int fl_isa_level() noexcept
     const char *fl_isa_name(int) noexcept
 
+cdef extern from "runtime/host.h":
+    int64_t fl_host_cache() noexcept
+
 cdef extern from "runtime/blas.h":
     void fl_blas_set_path(const char *) noexcept
 

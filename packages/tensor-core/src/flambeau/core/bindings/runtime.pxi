@@ -10,6 +10,11 @@ def isa_level() -> str:
     return fl_isa_name(fl_isa_level()).decode()
 
 
+def cache_bytes() -> int:
+    """Size of the last cache."""
+    return fl_host_cache()
+
+
 def get_num_threads() -> int:
     """Threads that take part in one operator."""
     return fl_get_num_threads()

@@ -21,6 +21,7 @@ _CORE_FLAGS = {
     "FL_O_DYNAMIC_SHAPE": lambda opdef: opdef.dynamic_shape,
     "FL_O_RAISES_ON_VALUES": lambda opdef: opdef.raises_on_values,
     "FL_O_DECOMPOSES": lambda opdef: opdef.decomposes,
+    "FL_O_ROWS": lambda opdef: opdef.rows != "",
 }
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}
 

@@ -61,6 +61,15 @@ BATCHING = {
     "composite": "that of the operators it calls",
 }
 
+#: Which of a result's elements need the same part of the arguments, and no more. Such kernels may
+#: run a few rows at a time (``native/deferral/``), to the same bits.
+ROWS = {
+    "": "all of them, or it is not said",
+    "elements": "those at one index",
+    "dim": "those of one index before the dimension, or the first of the dimensions, ``dim``",
+    "axes": "those of one index before the last ``axes`` dimensions; weights have no more",
+}
+
 #: Inputs in the memory that is written to. What is refused is as in PyTorch; all else is computed
 #: from a copy. Where a definition says nothing, operators batched as pointwise refuse parts.
 OVERLAP = {
@@ -129,6 +138,7 @@ class OpDef:
     jvp: str = ""           # one of JVP; most follow from the category
     linear: str = ""        # in which parameters, see JVP
     batching: str = ""      # one of BATCHING; most follow from the category
+    rows: str = ""          # one of ROWS
     overlap: str = ""       # one of OVERLAP
     dynamic_shape: bool = False     # the shape of a result depends on values
     raises_on_values: bool = False  # there are values, not only shapes and dtypes, it refuses
@@ -143,7 +153,7 @@ class OpDef:
         if self.batching == "pointwise":
             object.__setattr__(self, "overlap", self.overlap or "partial")
         for fact, known in (("autocast", AUTOCAST), ("jvp", JVP), ("batching", BATCHING),
-                            ("overlap", OVERLAP)):
+                            ("overlap", OVERLAP), ("rows", ROWS)):
             if getattr(self, fact) not in known:
                 raise ValueError(f"{self.key}: {fact}={getattr(self, fact)!r} is not one of "
                                  f"{', '.join(map(repr, known))}")

@@ -29,6 +29,9 @@ int fl_settle_for_good(const char *why, const fl_tensor *t);
 /* Whether nobody outside can read and write the memory. */
 bool fl_is_private(const fl_tensor *t);
 
+/* Memory that waiting kernels use is about to be freed: it is theirs from now on. */
+void fl_queue_keep(fl_storage *s);
+
 /* Enter and leave a compiled call on this thread; leaving the outermost one runs what waits. The
  * first says whether kernels waited before, which the second is told. */
 int fl_deferral_enter(void);

@@ -45,20 +45,45 @@ static bool is_number(const fl_value &v) {
     return v.tag == FL_INT || v.tag == FL_FLOAT || v.tag == FL_COMPLEX || v.tag == FL_BOOLEAN;
 }
 
+/* A kernel each of whose rows needs its own rows of the arguments alone. */
+static bool is_row_kernel(const fl_op *op) {
+    return op->flags & FL_O_ROWS && op->run_cpu &&
+           !(op->flags & (FL_O_RANDOM | FL_O_RAISES_ON_VALUES));
+}
+
+/* What a kernel of rows may be called with, besides tensors. */
+static bool is_plain(const fl_value &v) {
+    return is_number(v) || v.tag == FL_NONE || v.tag == FL_INTS || v.tag == FL_DTYPE;
+}
+
+static bool may_hold(const fl_tensor *t) {
+    return t->device_type == FL_CPU && t->numel > 0 && is_private(root_of(t));
+}
+
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
-    if (!fl_is_formula(op))
+    const fl_queue *q = fl_thread.queue;
+    const bool in_rows = is_row_kernel(op);
+    bool is_worth_it = false;
+    if (!q || (!in_rows && !fl_is_formula(op)))
         return false;
-    for (int i = 0; i < op->nouts; i++)
-        if (outs[i]->numel < least_elements || outs[i]->device_type != FL_CPU ||
-            !is_private(root_of(outs[i])))
+    for (int i = 0; i < op->nouts; i++) {
+        if (!may_hold(outs[i]))
             return false;
+        is_worth_it |= outs[i]->numel >= least_elements || root_of(outs[i])->queue == q;
+    }
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
-        if (t ? t->device_type != FL_CPU || !is_private(root_of(t)) : !is_number(in[i]))
+        if (t ? !may_hold(t) : !(in_rows ? is_plain(in[i]) : is_number(in[i])))
             return false;
+        if (t)
+            is_worth_it |= q->writes(root_of(t)) || (in_rows && t->numel >= least_elements);
     }
     /* Into a target of another dtype, numbers are computed in that of the operands. */
-    return outs[0]->dtype == fl_pw_result_dtype(op, in);
+    return is_worth_it && (in_rows || outs[0]->dtype == fl_pw_result_dtype(op, in));
+}
+
+bool fl_queue::writes(const fl_storage *s) const {
+    return s->queue == this && slots[s->slot].written;
 }
 
 uint32_t fl_queue::slot_of(fl_storage *s) {
@@ -66,16 +91,24 @@ uint32_t fl_queue::slot_of(fl_storage *s) {
         return s->slot;
     s->queue = this;
     s->slot = (uint32_t)slots.size();
-    slots.push_back({s, 0, false});
+    slots.push_back({s, false, false});
     return s->slot;
 }
 
-/* Remember a tensor; the reference becomes the queue's. */
+void fl_queue_keep(fl_storage *s) {
+    Py_SET_REFCNT((PyObject *)s, 1);
+    s->queue->keep(s);
+}
+
+void fl_queue::keep(fl_storage *s) { slots[s->slot].is_kept = true; }
+
+/* Remember a tensor; the reference becomes the queue's, that of the tensor to its storage nobody's.
+ */
 void fl_queue::add_tensor(fl_tensor *t, bool writes) {
     fl_storage *s = (fl_storage *)t->storage;
     uint32_t slot = slot_of(s);
-    slots[slot].holds++;
     slots[slot].written |= writes;
+    Py_DECREF(s);
     fl_value v;
     v.tag = FL_TENSOR;
     v.len = slot;
@@ -117,6 +150,20 @@ void fl_queue::add_literal(const fl_pointwise *pw, int param, const fl_value &v)
             key.append((const char *)&value, sizeof value);
 }
 
+/* All arguments but reals say what a kernel of rows does; lists are the queue's from here on. */
+void fl_queue::add_argument(const fl_value &v) {
+    values.push_back(v);
+    key.push_back((char)v.tag);
+    if (v.tag == FL_INTS) {
+        lists.emplace_back(v.is, v.is + v.len);
+        values.back().is = lists.back().data();
+        key.append((const char *)&v.len, sizeof v.len);
+        key.append((const char *)v.is, sizeof(int64_t) * v.len);
+    } else if (v.tag == FL_INT || v.tag == FL_BOOLEAN || v.tag == FL_DTYPE) {
+        key.append((const char *)&v.i, sizeof v.i);
+    }
+}
+
 int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_tensor *made[FL_MAX_PARAMS + FL_MAX_OUTS];
     if (make_aliases(in, n, outs, op->nouts, made) < 0)
@@ -128,6 +175,8 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
     for (int i = 0; i < n + op->nouts; i++) {
         if (made[i]) {
             add_tensor(made[i], i >= n);
+        } else if (op->category != FL_POINTWISE) {
+            add_argument(in[i]);
         } else {
             values.push_back(in[i]);
             key.push_back((char)in[i].tag);

@@ -2,13 +2,14 @@
 #pragma once
 #include "deferral/deferral.h"
 #include "runtime/mutex.h"
+#include <deque>
 #include <string>
 #include <vector>
 
 struct fl_queue {
     struct Slot {               /* memory that the waiting calls use */
-        fl_storage *storage;
-        uint32_t holds;         /* references of this queue */
+        fl_storage *storage;    /* no reference, so that all can see who else holds the memory */
+        bool is_kept;           /* nobody does: one reference, and no result in it is needed */
         bool written;
     };
     struct Call {
@@ -19,6 +20,7 @@ struct fl_queue {
     };
     std::vector<Call> calls;
     std::vector<fl_value> values;       /* of a tensor, len is its slot */
+    std::deque<std::vector<int64_t>> lists;     /* that values point to */
     std::vector<Slot> slots;
     std::string key;                    /* equal for calls that run by the same plan */
     std::vector<PyObject *> ran;        /* plans of the last compiled call */
@@ -30,14 +32,18 @@ struct fl_queue {
 
     int add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
     void clear(void);                   /* let go of everything that waits */
+    bool writes(const fl_storage *s) const;     /* what waits writes the memory */
+    void keep(fl_storage *s);           /* that nobody else holds any more */
 
   private:
     uint32_t slot_of(fl_storage *s);
     void add_tensor(fl_tensor *t, bool writes);
     void add_literal(const struct fl_pointwise *pw, int param, const fl_value &v);
+    void add_argument(const fl_value &v);
 };
 
-/* Whether a call is one of a formula over enough elements of memory that nobody else can reach. */
+/* Whether a call is one of a formula or in rows, over memory that nobody else can reach, and is large
+ * or would otherwise have the list run. */
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 extern PyObject *fl_deferral_planner;
 /* Run everything that waits in a queue, on this thread. */

@@ -1,5 +1,5 @@
 /* Running what waits: the plan for it is made by flambeau.jit when it is new. */
-#include "deferral/queue.h"
+#include "deferral/plan.h"
 #include "deferral/watch.h"
 #include "runtime/pool.h"
 #include <memory>
@@ -11,18 +11,8 @@ PyObject *fl_deferral_planner = nullptr;
 
 namespace {
 
-/* A call as it stands, or machine code over the operands of several. */
-struct Step {
-    fl_chunk_fn code = nullptr;             /* nullptr: a call */
-    size_t call = 0;
-    int64_t total = 0;
-    std::vector<int64_t> operands;          /* values whose addresses come first */
-    std::vector<std::pair<int64_t, int>> scalars;   /* values, and whether they are integers */
-    std::vector<int64_t> grid;
-};
-
 struct Plan {
-    std::vector<Step> steps;
+    std::vector<fl_step> steps;
     PyObject *object = nullptr;             /* keeps the code, and says what it is */
 
     Plan() = default;
@@ -35,32 +25,17 @@ static const size_t MAX_PLANS = 512;
 /* Never destroyed, as Python ends before static objects do. */
 auto &plans = *new std::unordered_map<std::string, std::shared_ptr<const Plan>>;
 
-int read_longs(PyObject *sequence, std::vector<int64_t> &to) {
-    Py_ssize_t n = PyTuple_Size(sequence);
-    for (Py_ssize_t i = 0; i < n; i++)
-        to.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, i)));
-    return n < 0 || PyErr_Occurred() ? -1 : 0;
-}
-
-/* (call,) or (address, total, operands, scalars, integers, grid) */
-int read_step(PyObject *o, Step &step) {
+/* (call,), code, or rows */
+int read_step(PyObject *o, fl_step &step) {
     if (!PyTuple_Check(o))
         return -1;
+    if (PyTuple_GET_SIZE(o) == 6)
+        return fl_read_code(o, step.code);
     if (PyTuple_GET_SIZE(o) == 1) {
         step.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
         return PyErr_Occurred() ? -1 : 0;
     }
-    std::vector<int64_t> scalars, integers;
-    step.code = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
-    step.total = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 1));
-    if (PyErr_Occurred() || read_longs(PyTuple_GET_ITEM(o, 2), step.operands) < 0 ||
-        read_longs(PyTuple_GET_ITEM(o, 3), scalars) < 0 ||
-        read_longs(PyTuple_GET_ITEM(o, 4), integers) < 0 ||
-        read_longs(PyTuple_GET_ITEM(o, 5), step.grid) < 0)
-        return -1;
-    for (size_t i = 0; i < scalars.size(); i++)
-        step.scalars.push_back({scalars[i], (int)integers[i]});
-    return 0;
+    return PyTuple_GET_SIZE(o) == 2 ? fl_read_rows(o, step) : -1;
 }
 
 PyObject *describe_tensor(const fl_value &v, const fl_queue *q) {
@@ -70,12 +45,13 @@ PyObject *describe_tensor(const fl_value &v, const fl_queue *q) {
         PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(t->shape[i]));
         PyTuple_SET_ITEM(strides, i, PyLong_FromLongLong(t->strides[i]));
     }
-    return Py_BuildValue("IsNNL", v.len, fl_dtype_name(t->dtype), shape, strides,
-                         (long long)(t->data - q->slots[v.len].storage->ptr));
+    return Py_BuildValue("IsNNLi", v.len, fl_dtype_name(t->dtype), shape, strides,
+                         (long long)(t->data - q->slots[v.len].storage->ptr),
+                         fl_itemsize(t->dtype));
 }
 
-/* [(key, arguments, results)]: tensors as (slot, dtype, shape, strides, bytes from the start),
- * numbers as they are. */
+/* [(key, arguments, results)]: tensors as (slot, dtype, shape, strides, bytes from the start, bytes
+ * of an element), all else as it is. */
 PyObject *describe_calls(const fl_queue *q) {
     PyObject *list = PyList_New(0);
     for (const fl_queue::Call &c : q->calls) {
@@ -104,7 +80,7 @@ PyObject *describe_calls(const fl_queue *q) {
 /* Whether the memory of each slot is needed by anyone but the queue; the end of the key. */
 void add_needed(fl_queue *q) {
     for (const fl_queue::Slot &s : q->slots)
-        q->key.push_back((char)(Py_REFCNT((PyObject *)s.storage) > (Py_ssize_t)s.holds));
+        q->key.push_back((char)!s.is_kept);
 }
 
 bool is_builtin(const fl_op *op) {
@@ -214,24 +190,29 @@ int run_call(const fl_queue *q, const fl_queue::Call &c) {
     return status < 0 ? fl_raise() : 0;
 }
 
-void load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
-    double parts[2] = {fl_as_double(v), v.tag == FL_COMPLEX ? v.c[1] : 0.0};
-    int64_t bits[2] = {fl_as_int(v), 0};
-    if (!is_integer)
-        memcpy(bits, parts, sizeof bits);
-    words.insert(words.end(), bits, bits + 2);
+int run_code(const fl_queue *q, const fl_code &code) {
+    std::vector<int64_t> words;
+    code.words(q, words);
+    Py_BEGIN_ALLOW_THREADS
+    fl_parallel_for(code.total, FL_GRAIN, code.run, words.data());
+    Py_END_ALLOW_THREADS
+    return 0;
 }
 
-void run_code(const fl_queue *q, const Step &step) {
-    std::vector<int64_t> words;
-    for (int64_t k : step.operands)
-        words.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
-    for (auto &each : step.scalars)
-        load_scalar(q->values[(size_t)each.first], each.second != 0, words);
-    words.insert(words.end(), step.grid.begin(), step.grid.end());
+int run_rows(const fl_queue *q, const fl_step &step) {
+    int status;
     Py_BEGIN_ALLOW_THREADS
-    fl_parallel_for(step.total, FL_GRAIN, step.code, words.data());
+    status = fl_run_rows(q, step);
     Py_END_ALLOW_THREADS
+    if (status < 0)
+        PyErr_NoMemory();
+    return status;
+}
+
+int run_step(const fl_queue *q, const fl_step &step) {
+    if (step.code.run)
+        return run_code(q, step.code);
+    return step.rows ? run_rows(q, step) : run_call(q, q->calls[step.call]);
 }
 
 int run_calls(const fl_queue *q) {
@@ -243,13 +224,10 @@ int run_calls(const fl_queue *q) {
 
 int run_plan(const fl_queue *q, const Plan &plan) {
     int status = 0;
-    for (const Step &step : plan.steps) {
+    for (const fl_step &step : plan.steps) {
         if (status < 0)
             break;
-        if (step.code)
-            run_code(q, step);
-        else
-            status = run_call(q, q->calls[step.call]);
+        status = run_step(q, step);
     }
     return status;
 }
@@ -270,17 +248,63 @@ int run_all(fl_queue *q, const char *why) {
     return status;
 }
 
+void load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
+    double parts[2] = {fl_as_double(v), v.tag == FL_COMPLEX ? v.c[1] : 0.0};
+    int64_t bits[2] = {fl_as_int(v), 0};
+    if (!is_integer)
+        memcpy(bits, parts, sizeof bits);
+    words.insert(words.end(), bits, bits + 2);
+}
+
 }  // namespace
+
+void fl_code::words(const fl_queue *q, std::vector<int64_t> &to) const {
+    for (int64_t k : operands)
+        to.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
+    for (auto &each : scalars)
+        load_scalar(q->values[(size_t)each.first], each.second != 0, to);
+    to.insert(to.end(), grid.begin(), grid.end());
+}
+
+int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to) {
+    Py_ssize_t n = PyTuple_Size(sequence);
+    for (Py_ssize_t i = 0; i < n; i++)
+        to.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, i)));
+    return n < 0 || PyErr_Occurred() ? -1 : 0;
+}
+
+/* (address, total, operands, scalars, integers, grid) */
+int fl_read_code(PyObject *o, fl_code &code) {
+    std::vector<int64_t> scalars, integers;
+    code.run = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
+    code.total = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 1));
+    if (PyErr_Occurred() || fl_read_longs(PyTuple_GET_ITEM(o, 2), code.operands) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 3), scalars) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 4), integers) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 5), code.grid) < 0)
+        return -1;
+    for (size_t i = 0; i < scalars.size(); i++)
+        code.scalars.push_back({scalars[i], (int)integers[i]});
+    return 0;
+}
 
 void fl_queue::clear(void) {
     std::vector<fl_value> old;
+    std::vector<Slot> used;
     old.swap(values);
-    for (Slot &s : slots)
-        s.storage->queue = nullptr;
-    slots.clear();
+    used.swap(slots);
     calls.clear();
+    lists.clear();
     key.clear();
+    for (fl_value &v : old)             /* its tensor's own reference again */
+        if (v.tag == FL_TENSOR)
+            Py_INCREF(v.t->storage);
+    for (Slot &s : used)
+        s.storage->queue = nullptr;
     __atomic_sub_fetch(&fl_waiting_queues, 1, __ATOMIC_RELAXED);
+    for (Slot &s : used)
+        if (s.is_kept)
+            Py_DECREF(s.storage);
     for (fl_value &v : old)
         if (v.tag == FL_TENSOR)
             Py_DECREF(v.t);

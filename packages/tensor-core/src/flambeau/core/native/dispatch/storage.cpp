@@ -1,4 +1,5 @@
 /* Storage objects: memory, its owner and its version counter. Small data lives in the object. */
+#include "deferral/deferral.h"
 #include "dispatch/captures.h"
 #include "replay/replay.h"
 
@@ -6,6 +7,10 @@ static WaitingObjects<fl_storage, 512> waiting;
 
 static void storage_dealloc(PyObject *self) {
     fl_storage *s = (fl_storage *)self;
+    if (FL_UNLIKELY(s->queue != nullptr)) {
+        fl_queue_keep(s);
+        return;
+    }
     if (s->kind == FL_S_HEAP)
         fl_free(s->ptr, s->nbytes);
     Py_CLEAR(s->owner);

@@ -8,7 +8,7 @@ OPDEFS = (
     helper("native_layer_norm(Tensor input, Int axes, Tensor? weight=None, Tensor? bias=None,"
            " Float eps=1e-05) -> (Tensor result, Tensor mean, Tensor rstd)",
            doc="Normalizes over the last ``axes`` dimensions.", autocast="float32 on gpu",
-           batching="rule", decomposes=True),
+           batching="rule", decomposes=True, rows="axes"),
     helper("layer_norm_grad(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight,"
            " Int axes) -> (Tensor input, Tensor weight, Tensor bias)",
            doc="Gradients of layer_norm.", batching="rule", decomposes=True),

@@ -7,7 +7,7 @@ from flambeau.core.opdefs.make import composite, kernel, reduction
 
 
 def _reduce(schema, option, **facts):
-    return reduction(schema, option=option, infer="reduction", run="reduction", **facts)
+    return reduction(schema, option=option, infer="reduction", run="reduction", rows="dim", **facts)
 
 
 OPDEFS = (
@@ -50,19 +50,19 @@ OPDEFS = (
           doc="``sum(|x|**p)**(1/p)`` over dimensions; a maximum or minimum for infinite p."),
     kernel("cumsum(Tensor self, Dim dim, *, DType? dtype=None)", inplace=True,
            doc="Running sum along a dimension.", autocast="float32 on gpu", linear="self",
-           batching="dims", overlap="partial"),
+           batching="dims", overlap="partial", rows="dim"),
     kernel("cumprod(Tensor self, Dim dim, *, DType? dtype=None)", inplace=True,
            doc="Running product along a dimension.", autocast="float32 on gpu", batching="dims",
-           overlap="partial"),
+           overlap="partial", rows="dim"),
     kernel("cummax(Tensor self, Dim dim) -> (Tensor values, Tensor indices)",
            doc="Running maximum along a dimension, and where it was last met.", exact_out=True,
-           jvp="rule", batching="dims"),
+           jvp="rule", batching="dims", rows="dim"),
     kernel("cummin(Tensor self, Dim dim) -> (Tensor values, Tensor indices)",
            doc="Running minimum along a dimension, and where it was last met.", exact_out=True,
-           jvp="rule", batching="dims"),
+           jvp="rule", batching="dims", rows="dim"),
     kernel("logcumsumexp(Tensor self, Dim dim)",
            doc="Running ``log(sum(exp(x)))`` along a dimension, without overflow.", exact_out=True,
-           batching="dims", overlap="partial"),
+           batching="dims", overlap="partial", rows="dim"),
     kernel("nanmedian(Tensor self)", out=False, infer="median",
            doc="The lower median of all elements that are not NaN.", batching="rule"),
     kernel("nanmedian[dim](Tensor self, Dim dim=-1, Bool keepdim=False)"
@@ -72,15 +72,16 @@ OPDEFS = (
     kernel("softmax(Tensor self, Dim dim, DType? dtype=None)",
            aliases=("special.softmax",), forms=("function", "method"),
            doc="``exp(x) / sum(exp(x))`` along a dimension.", autocast="float32 on gpu",
-           exact_out=True, jvp="rule", batching="dims", decomposes=True),
+           exact_out=True, jvp="rule", batching="dims", decomposes=True, rows="dim"),
     kernel("log_softmax(Tensor self, Dim dim, DType? dtype=None)",
            aliases=("special.log_softmax",), forms=("function", "method"),
            doc="``x - logsumexp(x)`` along a dimension.", autocast="float32 on gpu",
-           exact_out=True, jvp="rule", batching="dims", decomposes=True),
+           exact_out=True, jvp="rule", batching="dims", decomposes=True, rows="dim"),
     kernel("softmax_grad(Tensor grad, Tensor result, Dim dim)", forms=(),
-           doc="``result * (grad - sum(grad * result))``.", batching="dims", decomposes=True),
+           doc="``result * (grad - sum(grad * result))``.", batching="dims", decomposes=True,
+           rows="dim"),
     kernel("log_softmax_grad(Tensor grad, Tensor result, Dim dim)", forms=(),
-           doc="``grad - exp(result) * sum(grad)``.", batching="dims", decomposes=True),
+           doc="``grad - exp(result) * sum(grad)``.", batching="dims", decomposes=True, rows="dim"),
     composite("max(Tensor self)", call="max", doc="The greatest value.", overlap="partial"),
     composite("min(Tensor self)", call="min", doc="The least value.", overlap="partial"),
     composite("max[other](Tensor self, Tensor other)", call="max_other",

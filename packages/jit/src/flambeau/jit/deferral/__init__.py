@@ -1,0 +1,53 @@
+"""Plans for kernels that waited: which of them run together, and what they leave in memory.
+
+Inside a compiled call the core notes kernels instead of running them
+(``core/native/deferral/deferral.h``). When somebody needs what they compute, they arrive here, if
+calls of their structure were not met before. Each reads and writes pieces of memory (``pieces``),
+so a plan is right whatever views, aliases and writes in place there are: pointwise calls share a
+loop only where each element depends on elements of the same index alone (``loops``), and loops and
+kernels share blocks of rows only where each row depends on the same rows alone (``groups``,
+``rows``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.jit.deferral.emit import add_group
+from flambeau.jit.deferral.groups import Group, gather
+from flambeau.jit.deferral.pieces import calls_of
+from flambeau.jit.deferral.plan import Plan
+
+
+def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes) -> Plan:
+    """Plan for calls that waited.
+
+    Args:
+        noted: for each its key, arguments and results, from the core.
+        needed: a byte for each storage, not 0 where somebody holds it.
+
+    Returns:
+        The plan.
+    """
+    held = {number for number, byte in enumerate(needed) if byte}
+    planned: list[tuple[Group, set[int]]] = []
+    for group in reversed(gather(calls_of(noted))):
+        after = set(held)
+        if _keep_needed(group, held):
+            planned.append((group, after))
+    plan = Plan()
+    for group, after in reversed(planned):
+        add_group(plan, group, after)
+    return plan
+
+
+def _keep_needed(group: Group, needed: set[int]) -> bool:
+    """Drop the items whose results nobody needs; ``needed`` becomes what is before the group."""
+    kept = []
+    for item in reversed(group.items):
+        if any(piece.storage in needed for piece in item.writes):
+            kept.append(item)
+            needed |= {piece.storage for piece in item.reads}
+    group.items = kept[::-1]
+    return bool(kept)

@@ -1,0 +1,183 @@
+"""Groups as steps that run block by block of rows.
+
+What one item makes the next one finds in the cache, and what nobody else needs is never in memory
+at all. A short loop alone whose operands do not fit the last cache streams its results: they are
+made in pieces, and written past the caches, so that their lines are not read first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.jit import bridge
+from flambeau.jit.deferral.groups import Group, Kernel, parts_of
+from flambeau.jit.deferral.loops import Loop, code_of
+from flambeau.jit.deferral.pieces import Call, Piece
+from flambeau.jit.deferral.plan import Plan
+from flambeau.jit.deferral.rows import RowPart, counted_from_end
+
+#: Bytes that a block's rows take, of all pieces together: a part of the second-level cache.
+BLOCK_BYTES = 256 << 10
+#: Longer rows leave nothing of the cache to the next item.
+MOST_ROW_BYTES = 512 << 10
+#: Blocks, so that all threads have some.
+FEWEST_BLOCKS = 16
+#: Rows that a thread takes at once.
+MOST_CHUNK = 64
+#: Elements of a block of a loop alone, and how many results and calls one has that streams.
+LOOP_BLOCK = 32768
+MOST_STREAMED = 4
+MOST_STREAMED_CALLS = 3
+_PAGE = 4096
+
+_Parts = dict[Piece, RowPart | None]
+_Item = tuple[Any, ...]
+
+
+def _parts(item: Loop | Kernel, stored: Sequence[Piece], rows: int) -> _Parts:
+    """The rows of an item's pieces, but for results that stay in registers."""
+    parts = parts_of(item, rows) or {}
+    if isinstance(item, Kernel):
+        return parts
+    return {piece: parts[piece] for piece in (*item.loads, *stored)}
+
+
+def _block(group: Group, parts: Sequence[_Parts]) -> int:
+    """Rows of a block; 0 where rows are too long for it to be worth while."""
+    bytes_of: dict[Piece, int] = {}
+    for each in parts:
+        for piece, part in each.items():
+            bytes_of[piece] = part.extent(piece.size) if part and part.stride else 0
+    row = sum(bytes_of.values())
+    if row > MOST_ROW_BYTES:
+        return 0
+    return max(1, min(BLOCK_BYTES // max(row, 1), -(-group.rows // FEWEST_BLOCKS)))
+
+
+def _scratch(items: Sequence[Loop | Kernel], parts: Sequence[_Parts]) -> dict[int, tuple[int, int]]:
+    """The storages that are written before they are read: where a row starts, and its bytes."""
+    found: dict[int, tuple[int, int]] = {}
+    refused = set()
+    for item, each in zip(items, parts, strict=True):
+        for piece in item.reads:
+            if not _is_within(piece, each[piece], found):
+                refused.add(piece.storage)
+        for piece in item.writes:
+            part = each.get(piece)
+            if part is None:
+                continue
+            found.setdefault(piece.storage, (piece.start, part.stride))
+            if not part.stride or not _is_within(piece, part, found):
+                refused.add(piece.storage)
+    return {storage: place for storage, place in found.items() if storage not in refused}
+
+
+def _is_within(piece: Piece, part: RowPart | None, found: dict[int, tuple[int, int]]) -> bool:
+    """Whether a piece's rows lie within those that were written."""
+    if piece.storage not in found or part is None:
+        return False
+    start, stride = found[piece.storage]
+    return (part.stride == stride and piece.start >= start
+            and piece.start - start + part.extent(piece.size) <= stride)
+
+
+class _Rows:
+    """A step of rows.
+
+    Args:
+        items: what runs.
+        stored: for each item the results that others read.
+        parts: for each item the rows of its pieces.
+        rows: how many.
+        needed: the storages that are needed afterwards.
+    """
+
+    def __init__(self, items: Sequence[Loop | Kernel], stored: Sequence[Sequence[Piece]],
+                 parts: Sequence[_Parts], rows: int, needed: set[int]) -> None:
+        self.items, self.stored, self.parts, self.rows = items, stored, parts, rows
+        self.scratch = {storage: place for storage, place in _scratch(items, parts).items()
+                        if storage not in needed}
+        self.streamed: set[int] = set()
+
+    def add_to(self, plan: Plan, block: int, chunk: int) -> None:
+        """Append the step."""
+        self.offsets: dict[int, int] = {}
+        size = 0
+        for storage, (_, stride) in self.scratch.items():
+            self.offsets[storage] = size
+            size += (-(-stride * block // _PAGE) + 1) * _PAGE
+        made = [self.call(item.call, each) if isinstance(item, Kernel)
+                else self.code(plan, item, pieces, each)
+                for item, pieces, each in zip(self.items, self.stored, self.parts, strict=True)]
+        plan.steps.append(((self.rows, block, chunk, size), tuple(made)))
+        names = "; ".join(item.name for item in self.items)
+        plan.about.append(f"{self.rows} rows, {block} at a time: {names}")
+
+    def place(self, piece: Piece, part: RowPart | None) -> tuple[int, int]:
+        stride = part.stride if part else 0
+        if piece.storage not in self.scratch:
+            return (-1, stride)
+        return (self.offsets[piece.storage] + piece.start - self.scratch[piece.storage][0], stride)
+
+    def code(self, plan: Plan, loop: Loop, stored: Sequence[Piece], parts: _Parts) -> _Item:
+        code = code_of(loop, stored)
+        plan.kept.append(code.kernel)
+        address, total, *rest = code.step
+        places = tuple(self.place(piece, parts[piece]) for piece in code.pieces)
+        numbered = [(number, piece) for number, piece in enumerate(code.pieces)]
+        streamed = [pair for number, piece in numbered[len(loop.loads):]
+                    if piece.storage in self.streamed for pair in (number, piece.size)]
+        fetched = [pair for number, piece in numbered[: len(loop.loads)]
+                   if piece.shape == loop.shape and piece.is_contiguous
+                   for pair in (number, piece.size)]
+        return ((address, total // self.rows, *rest), places, tuple(streamed), tuple(fetched))
+
+    def call(self, call: Call, parts: _Parts) -> _Item:
+        values = []
+        for value in (*call.args, *call.outs):
+            part = parts[value] if isinstance(value, Piece) else None
+            values.append(part and (self.place(value, part), part.has_rows, part.shape,
+                                    part.strides))
+        return (call.number, tuple(values), counted_from_end(call))
+
+
+def add_rows(
+    plan: Plan, group: Group, stored: Sequence[Sequence[Piece]], needed: set[int]
+) -> bool:
+    """Append one step for all items of a group, unless its rows are too long."""
+    parts = [_parts(item, pieces, group.rows)
+             for item, pieces in zip(group.items, stored, strict=True)]
+    block = _block(group, parts)
+    if block:
+        chunk = max(1, min(MOST_CHUNK // block, -(-group.rows // (FEWEST_BLOCKS * block))))
+        _Rows(group.items, stored, parts, group.rows, needed).add_to(plan, block, chunk)
+    return block > 0
+
+
+def add_streamed(plan: Plan, loop: Loop, stored: Sequence[Piece]) -> bool:
+    """Append a loop whose results are streamed, if that is worth while."""
+    rows = math.prod(loop.shape)
+    if len(loop.calls) > MOST_STREAMED_CALLS or not _is_large(loop, stored):
+        return False
+    if len(stored) > MOST_STREAMED or parts_of(loop, rows) is None:
+        return False
+    needed = {piece.storage for piece in stored}
+    step = _Rows([loop], [stored], [_parts(loop, stored, rows)], rows, needed)
+    step.streamed = needed
+    step.add_to(plan, LOOP_BLOCK, 1)
+    return True
+
+
+def _is_large(loop: Loop, stored: Sequence[Piece]) -> bool:
+    """Whether a loop's operands do not fit the last cache, and its results are a good part of them.
+
+    Lines of an operand that is overwritten are read anyway.
+    """
+    read = {piece.storage: math.prod(piece.shape) * piece.size for piece in loop.loads}
+    written = {piece.storage: math.prod(piece.shape) * piece.size for piece in stored}
+    cache = bridge.cache_bytes()
+    return (not read.keys() & written.keys() and 4 * sum(written.values()) >= cache
+            and len(written) == len(stored)
+            and sum(read.values()) + sum(written.values()) > cache)

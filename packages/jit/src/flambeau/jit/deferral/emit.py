@@ -1,0 +1,41 @@
+"""Groups as the core's steps."""
+
+from __future__ import annotations
+
+from flambeau.jit.deferral.blocks import add_rows, add_streamed
+from flambeau.jit.deferral.groups import Group, Kernel
+from flambeau.jit.deferral.loops import code_of
+from flambeau.jit.deferral.pieces import Piece
+from flambeau.jit.deferral.plan import Plan
+
+
+def add_group(plan: Plan, group: Group, needed: set[int]) -> None:
+    """Append a group's steps.
+
+    Args:
+        plan: what they are appended to.
+        group: the group; each item has a result that is needed later.
+        needed: the storages that are, after the group.
+    """
+    stored = _stored(group, needed)
+    if group.rows and len(group.items) > 1 and add_rows(plan, group, stored, needed):
+        return
+    for item, pieces in zip(group.items, stored, strict=True):
+        if isinstance(item, Kernel):
+            plan.steps.append((item.call.number,))
+            plan.about.append(f"{item.name}: as it stands")
+        elif not add_streamed(plan, item, pieces):
+            code = code_of(item, pieces)
+            plan.steps.append(code.step)
+            plan.kept.append(code.kernel)
+            plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
+
+
+def _stored(group: Group, needed: set[int]) -> list[list[Piece]]:
+    """For each item the results that others read."""
+    later = set(needed)
+    found = []
+    for item in reversed(group.items):
+        found.append([piece for piece in item.writes if piece.storage in later])
+        later |= {piece.storage for piece in item.reads}
+    return found[::-1]

@@ -1,0 +1,230 @@
+"""Chains of calls: what runs over the same rows, in an order that keeps every result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from flambeau.jit.deferral.loops import Loop, is_loop
+from flambeau.jit.deferral.pieces import Call, Piece
+from flambeau.jit.deferral.rows import (
+    RowPart,
+    call_parts,
+    leading,
+    operand_part,
+    row_count,
+    row_lead,
+)
+
+#: How far back a call may move, over others that it has nothing to do with.
+REACH = 8
+#: Fewer rows do not make enough blocks for all threads.
+FEWEST_ROWS = 16
+
+
+@dataclass(eq=False)
+class Kernel:
+    """One call of the core's own kernel.
+
+    Args:
+        call: the call.
+    """
+
+    call: Call
+
+    @property
+    def is_in_rows(self) -> bool:
+        """Whether its definition says that it may run in rows."""
+        return bool(self.call.opdef.rows)
+
+    @property
+    def reads(self) -> Sequence[Piece]:
+        """What it reads."""
+        return self.call.reads
+
+    @property
+    def writes(self) -> Sequence[Piece]:
+        """What it writes."""
+        return self.call.outs
+
+    @property
+    def loads(self) -> dict[Piece, int]:
+        """Its tensors, and the number of the value of each."""
+        return {arg: number for number, arg in enumerate(self.call.args, self.call.first)
+                if isinstance(arg, Piece)}
+
+    @property
+    def made(self) -> dict[Piece, int]:
+        """Its results, and the number of the value of each."""
+        first = self.call.first + len(self.call.args)
+        return {piece: first + k for k, piece in enumerate(self.call.outs)}
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self.call.op
+
+
+@dataclass(eq=False)
+class Group:
+    """Loops and kernels in order.
+
+    Args:
+        rows: how many rows they share; 0 while there is only one item.
+        items: the loops and kernels.
+        is_open: whether others may join.
+    """
+
+    rows: int = 0
+    items: list[Loop | Kernel] = field(default_factory=list)
+    is_open: bool = True
+
+    @property
+    def reads(self) -> list[Piece]:
+        """What they read."""
+        return [piece for item in self.items for piece in item.reads]
+
+    @property
+    def writes(self) -> list[Piece]:
+        """What they write."""
+        return [piece for item in self.items for piece in item.writes]
+
+    def takes(self, item: Loop | Kernel) -> bool:
+        """Join a call if it may: as part of the last loop, or as an item of the same rows."""
+        if not self.is_open:
+            return False
+        if isinstance(item, Loop):
+            return self._joins_loop(item) or (self.rows > 0 and self._appends(item, self.rows))
+        return item.is_in_rows and self._appends(item, self.rows or _rows_of(item.call))
+
+    def _joins_loop(self, item: Loop) -> bool:
+        call = item.calls[0]
+        for own in reversed(self.items):
+            if isinstance(own, Loop) and own.takes(call):
+                if self.rows and not self._fits(item, self.rows):
+                    return False
+                own.add(call)
+                return True
+            if call.meets(own.reads, own.writes):
+                break
+        return False
+
+    def _appends(self, item: Loop | Kernel, rows: int) -> bool:
+        if not self._fits(item, rows):
+            return False
+        self.rows = rows
+        self.items.append(item)
+        return True
+
+    def precedes_with(self, other: Group) -> bool:
+        """Take the items of the group that stands before, if all of them may run in these rows."""
+        if other.rows not in (0, self.rows) or not all(item.is_in_rows for item in other.items):
+            return False
+        if not all(self._fits(item, self.rows) for item in other.items):
+            return False
+        self.items[:0] = other.items
+        return True
+
+    def _fits(self, item: Loop | Kernel, rows: int) -> bool:
+        """Whether an item may run block by block of the rows, after all others."""
+        if rows < FEWEST_ROWS:
+            return False
+        own = parts_of(item, rows)
+        if own is None:
+            return False
+        for each in (*self.items, item):
+            parts = parts_of(each, rows)
+            if parts is None or not _keep_apart(own, item.writes, parts, each.writes):
+                return False
+        return True
+
+
+def _rows_of(call: Call) -> int:
+    return row_count(call) if row_lead(call) else 0
+
+
+def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | None:
+    """The rows of an item's pieces: ``None`` for what is read in some other order.
+
+    ``None`` altogether where the item cannot run in rows; results have to lie row after row.
+    """
+    if not all(piece.is_contiguous for piece in item.writes):
+        return None
+    if isinstance(item, Kernel):
+        if not item.is_in_rows or (item.call.opdef.rows != "elements"
+                                   and _rows_of(item.call) != rows):
+            return None
+        parts = call_parts(item.call, rows)
+        if parts is None:
+            return None
+        pieces = (*item.call.args, *item.call.outs)
+        return {piece: part for piece, part in zip(pieces, parts, strict=True)
+                if isinstance(piece, Piece)}
+    lead = leading(item.shape, rows)
+    if lead is None:
+        return None
+    return {piece: operand_part(piece, item.shape, lead) for piece in (*item.loads, *item.made)}
+
+
+def _keep_apart(one: dict[Piece, RowPart | None], one_writes: Sequence[Piece],
+                other: dict[Piece, RowPart | None], other_writes: Sequence[Piece]) -> bool:
+    """Whether the rows of one item meet only the same rows of another."""
+    return (all(_same_rows(piece, part, written, other[written])
+                for written in other_writes for piece, part in one.items())
+            and all(_same_rows(piece, part, written, one[written])
+                    for written in one_writes for piece, part in other.items()))
+
+
+def _same_rows(a: Piece, a_part: RowPart | None, b: Piece, b_part: RowPart | None) -> bool:
+    """Whether what two pieces share of each row belongs to that row in both."""
+    if not a.overlaps(b):
+        return True
+    if a_part is None or b_part is None or a_part.stride != b_part.stride or not a_part.stride:
+        return False
+    first = min(a.start, b.start)
+    return max(piece.start - first + part.extent(piece.size)
+               for piece, part in ((a, a_part), (b, b_part))) <= a_part.stride
+
+
+def gather(calls: Sequence[Call]) -> list[Group]:
+    """Groups in an order in which each comes after what it depends on."""
+    groups: list[Group] = []
+    for call in calls:
+        item = _item_of(call)
+        for group in reversed(groups[-REACH:]):
+            if group.takes(item):
+                break
+            if call.meets(group.reads, group.writes):
+                groups.append(_group_of(item))
+                break
+        else:
+            groups.append(_group_of(item))
+    return _joined(groups)
+
+
+def _joined(groups: Sequence[Group]) -> list[Group]:
+    """Groups, in which what stands right before one with rows belongs to it, if it may."""
+    found: list[Group] = []
+    for group in reversed(groups):
+        if not (found and found[-1].rows and found[-1].precedes_with(group)):
+            found.append(group)
+    return found[::-1]
+
+
+def _item_of(call: Call) -> Loop | Kernel:
+    if not is_loop(call):
+        return Kernel(call)
+    loop = Loop(call.outs[0].shape)
+    loop.add(call)
+    return loop
+
+
+def _group_of(item: Loop | Kernel) -> Group:
+    if isinstance(item, Loop):
+        return Group(items=[item])
+    group = Group(is_open=False)
+    rows = _rows_of(item.call) if item.call.opdef.rows else 0
+    group.is_open = group._appends(item, rows)
+    if not group.is_open:
+        group.items.append(item)
+    return group

@@ -1,0 +1,159 @@
+"""Pointwise calls that run as one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flambeau.jit.cache.kernels import Kernel
+from flambeau.jit.deferral.pieces import Call, Piece
+from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.literals import Slot
+from flambeau.jit.llvm.fused import region_key
+from flambeau.jit.llvm.grid import broadcast_strides, make_grid
+from flambeau.jit.llvm.launch import RegionCode
+from flambeau.jit.region import can_lower, flatten
+
+#: Formulas and operands of one loop; more would not fit a processor's registers.
+MAX_CALLS = 64
+MAX_OPERANDS = 24
+
+
+@dataclass(eq=False)
+class Loop:
+    """Calls that run as one loop over a shape.
+
+    Args:
+        shape: what is looped over.
+        calls: the calls, in order.
+        loads: pieces that are read from memory, and the number of a value that lies there.
+        made: pieces that hold results, and the number of a value that lies there.
+    """
+
+    shape: tuple[int, ...]
+    calls: list[Call] = field(default_factory=list)
+    loads: dict[Piece, int] = field(default_factory=dict)
+    made: dict[Piece, int] = field(default_factory=dict)
+
+    @property
+    def is_in_rows(self) -> bool:
+        """Formulas always may."""
+        return True
+
+    @property
+    def reads(self) -> Sequence[Piece]:
+        """What it reads that it did not compute."""
+        return list(self.loads)
+
+    @property
+    def writes(self) -> Sequence[Piece]:
+        """What holds results."""
+        return list(self.made)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{list(self.shape)}: {' '.join(call.op for call in self.calls)}"
+
+    def takes(self, call: Call) -> bool:
+        """Whether a call may join: it meets memory of this loop only element by element."""
+        if call.outs[0].shape != self.shape or len(self.calls) >= MAX_CALLS:
+            return False
+        if len(self.loads) + len(self.made) + len(call.args) + len(call.outs) > MAX_OPERANDS:
+            return False
+        for piece in call.reads:
+            if piece not in self.made and any(piece.overlaps(made) for made in self.made):
+                return False
+        used = [*self.loads, *self.made, *(p for p in call.reads if p not in self.made)]
+        return not any(out.overlaps(piece) and not _same_elements(out, piece, self.shape)
+                       for out in call.outs for piece in used)
+
+    def add(self, call: Call) -> None:
+        """Join a call."""
+        self.calls.append(call)
+        for number, arg in enumerate(call.args, call.first):
+            if isinstance(arg, Piece) and arg not in self.made:
+                self.loads.setdefault(arg, number)
+        for number, out in enumerate(call.outs, call.first + len(call.args)):
+            self.made[out] = number
+
+
+def _same_elements(out: Piece, piece: Piece, shape: tuple[int, ...]) -> bool:
+    """Whether a piece has the elements of a result at the same indices."""
+    return piece == out and piece.shape == shape
+
+
+def is_loop(call: Call) -> bool:
+    """Whether a call can be part of a loop."""
+    return call.opdef.category == "pointwise" and can_lower(_node(call, {}))
+
+
+def _node(call: Call, values: dict[Piece, Value]) -> Node:
+    """A call in the graph's terms; scalars are known by the number of their value."""
+    args: list[Any] = []
+    for number, (arg, param) in enumerate(
+        zip(call.args, call.opdef.params, strict=True), call.first
+    ):
+        if isinstance(arg, Piece):
+            args.append(values.get(arg) or Value(arg.shape, arg.dtype))
+        elif arg in call.opdef.literals.get(param.name, ()):
+            args.append(arg)
+        else:
+            args.append(Slot(number, type(arg).__name__))
+    return Node(call.op, tuple(args), tuple(Value(p.shape, p.dtype) for p in call.outs))
+
+
+def _body(loop: Loop, stored: Sequence[Piece]) -> Graph:
+    """The loop as a graph of values: every write in place is a new one."""
+    values = {piece: Value(piece.shape, piece.dtype) for piece in loop.loads}
+    body = Graph(inputs=[values[piece] for piece in loop.loads])
+    for call in loop.calls:
+        node = _node(call, values)
+        body.nodes.append(node)
+        values.update(zip(call.outs, node.outputs, strict=True))
+    body.outputs = [values[piece] for piece in stored]
+    return body
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Machine code for a loop.
+
+    Args:
+        kernel: what keeps it in memory.
+        pieces: its operands.
+        step: the core's form of it: address, elements, operands, scalars, which of them are
+            integers, the walk over the operands.
+    """
+
+    kernel: Kernel
+    pieces: Sequence[Piece]
+    step: tuple[Any, ...]
+
+
+def code_of(loop: Loop, stored: Sequence[Piece]) -> Code:
+    """Machine code for a loop.
+
+    Args:
+        loop: the loop.
+        stored: which results are written to memory; a walk follows the last one's.
+    """
+    region = flatten(_body(loop, stored))
+    pieces = [*loop.loads, *stored]
+    sizes = [piece.size for piece in pieces]
+    strides = [broadcast_strides(loop.shape, piece.shape, piece.strides, piece.size)
+               for piece in pieces]
+    grid = make_grid(loop.shape, strides, sizes)
+    loads = list(loop.loads)
+    overwrites = tuple(loads.index(piece) if piece in loop.loads else -1 for piece in stored)
+    kernel = RegionCode(region, region_key(region)).kernel(
+        grid.steps, overwrites if max(overwrites) >= 0 else ())
+    words = [*grid.step_bytes, grid.inner, len(grid.outer)]
+    for size, steps in grid.outer:
+        words += (size, *steps)
+    operands = (*loop.loads.values(), *(loop.made[piece] for piece in stored))
+    scalars = tuple(leaf.index for leaf, _ in region.scalars if isinstance(leaf, Slot))
+    integers = tuple(int(kind in ("i64", "bool")) for _, kind in region.scalars)
+    return Code(kernel, pieces,
+                (kernel.address, grid.total, operands, scalars, integers, tuple(words)))

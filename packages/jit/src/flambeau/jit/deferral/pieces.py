@@ -1,0 +1,109 @@
+"""Calls that wait, as formulas and kernels over pieces of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flambeau.core.opdefs import OpDef
+from flambeau.jit.opset import find_opdef
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Elements in memory: a storage by number, and how they lie in it.
+
+    Args:
+        storage: its number.
+        dtype: name of the dtype.
+        shape: sizes.
+        strides: in elements.
+        start: bytes before the first element.
+        size: bytes of an element.
+    """
+
+    storage: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    start: int
+    size: int
+
+    @cached_property
+    def end(self) -> int:
+        """The first byte after the last element."""
+        pairs = zip(self.shape, self.strides, strict=True)
+        last = sum((size - 1) * stride for size, stride in pairs)
+        return self.start + (last + 1) * self.size
+
+    def overlaps(self, other: Piece) -> bool:
+        """Whether they may share memory."""
+        return (self.storage == other.storage and self.start < other.end
+                and other.start < self.end)
+
+    @cached_property
+    def is_contiguous(self) -> bool:
+        """Whether it lies in C order, without gaps."""
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != step:
+                return False
+            step *= size
+        return True
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel that waits.
+
+    Args:
+        number: its place in the order of calls.
+        op: key of the definition.
+        args: pieces, numbers and what else the definition takes.
+        outs: pieces.
+        first: number of its first value; arguments come first, then results.
+    """
+
+    number: int
+    op: str
+    args: tuple[Any, ...]
+    outs: tuple[Piece, ...]
+    first: int
+
+    @cached_property
+    def opdef(self) -> OpDef:
+        """The definition."""
+        opdef = find_opdef(self.op)
+        assert opdef is not None
+        return opdef
+
+    @cached_property
+    def reads(self) -> tuple[Piece, ...]:
+        """The pieces among the arguments."""
+        return tuple(arg for arg in self.args if isinstance(arg, Piece))
+
+    def argument(self, name: str) -> Any:
+        """The argument of a name."""
+        return next(arg for arg, param in zip(self.args, self.opdef.params, strict=True)
+                    if param.name == name)
+
+    def meets(self, reads: Sequence[Piece], writes: Sequence[Piece]) -> bool:
+        """Whether it has to stay after, or before, others that read and write these."""
+        return (any(out.overlaps(piece) for out in self.outs for piece in (*reads, *writes))
+                or any(read.overlaps(piece) for read in self.reads for piece in writes))
+
+
+def calls_of(noted: Sequence[tuple[str, list[Any], list[Any]]]) -> list[Call]:
+    """What the core noted: for each call its key, arguments and results."""
+    calls, first = [], 0
+    for number, (op, args, outs) in enumerate(noted):
+        made = tuple(Piece(*arg) if _is_piece(arg) else arg for arg in args)
+        calls.append(Call(number, op, made, tuple(Piece(*out) for out in outs), first))
+        first += len(args) + len(outs)
+    return calls
+
+
+def _is_piece(arg: object) -> bool:
+    return isinstance(arg, tuple) and len(arg) == 6 and isinstance(arg[1], str)

@@ -1,0 +1,22 @@
+"""What the core runs in place of calls that waited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(eq=False)
+class Plan:
+    """What runs in place of calls that waited.
+
+    Args:
+        steps: for the core: ``(call,)``, code with the numbers of its operands and scalars, or
+            items that run block by block of rows.
+        about: for people, a line for each step.
+        kept: what the steps point to.
+    """
+
+    steps: list[tuple[Any, ...]] = field(default_factory=list)
+    about: list[str] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)

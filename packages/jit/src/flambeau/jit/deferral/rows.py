@@ -1,0 +1,146 @@
+"""Which part of a piece belongs to each row of a chain.
+
+A chain runs block by block of its rows: the elements of one index of the leading dimensions. A
+piece takes part where those dimensions are one row stride, or where all rows share it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flambeau.jit.deferral.pieces import Call, Piece
+from flambeau.jit.llvm.grid import broadcast_strides
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """One row of a piece.
+
+    Args:
+        stride: bytes from row to row; 0 where all rows share the piece.
+        shape: sizes of a row.
+        strides: in elements.
+        has_rows: whether a kernel is given rows of it, and not the piece itself.
+    """
+
+    stride: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    has_rows: bool = True
+
+    def extent(self, size: int) -> int:
+        """Bytes from a row's first to after its last element, of ``size`` bytes."""
+        pairs = zip(self.shape, self.strides, strict=True)
+        return (sum((n - 1) * stride for n, stride in pairs) + 1) * size
+
+
+def leading(shape: Sequence[int], rows: int) -> int | None:
+    """How many leading dimensions are so many rows."""
+    count = 1
+    for number, size in enumerate(shape):
+        if count == rows:
+            return number
+        count *= size
+    return len(shape) if count == rows else None
+
+
+def part_of(piece: Piece, lead: int) -> RowPart | None:
+    """A piece cut after some leading dimensions; ``None`` where no single stride leads to rows."""
+    stride = _merged(piece.shape[:lead], piece.strides[:lead])
+    if stride is None:
+        return None
+    return RowPart(stride * piece.size, piece.shape[lead:], piece.strides[lead:])
+
+
+def operand_part(piece: Piece, shape: Sequence[int], lead: int) -> RowPart | None:
+    """The same for a piece that broadcasts to a shape."""
+    full = broadcast_strides(shape, piece.shape, piece.strides, 1)
+    stride = _merged(shape[:lead], full[:lead])
+    if stride is None:
+        return None
+    return RowPart(stride * piece.size, tuple(shape[lead:]), full[lead:])
+
+
+def _merged(shape: Sequence[int], strides: Sequence[int]) -> int | None:
+    """The one stride of dimensions that are stepped through as one."""
+    dims = [(size, stride) for size, stride in zip(shape, strides, strict=True) if size != 1]
+    if not dims:
+        return 0
+    for (_, stride), (inner, step) in zip(dims, dims[1:], strict=False):
+        if stride != step * inner:
+            return None
+    return dims[-1][1]
+
+
+def row_lead(call: Call) -> int:
+    """After how many dimensions of the first argument a kernel's rows begin; 0: it has none."""
+    if not call.reads:
+        return 0
+    ndim = len(call.reads[0].shape)
+    if call.opdef.rows == "axes":
+        return int(ndim - call.argument("axes"))
+    dim = call.argument("dim") if call.opdef.rows == "dim" else None
+    dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    sizes = [call.reads[0].shape[d] for d in dims] if ndim else []
+    if math.prod(sizes) == 1:       # kernels may not see such dimensions
+        return 0
+    return min(((d + ndim) % ndim for d in dims), default=0)
+
+
+def row_count(call: Call) -> int:
+    """How many rows a kernel has."""
+    return math.prod(call.reads[0].shape[: row_lead(call)])
+
+
+def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
+    """The rows of a kernel's pieces, arguments first; an entry is ``None`` for what is no tensor.
+
+    ``None`` where one of them cannot be cut.
+    """
+    lead = row_lead(call)
+    parts: list[RowPart | None] = []
+    for value in (*call.args, *call.outs):
+        part = None
+        if isinstance(value, Piece):
+            part = _kernel_part(call, value, lead, rows)
+            if part is None:
+                return None
+        parts.append(part)
+    return parts
+
+
+def _kernel_part(call: Call, piece: Piece, lead: int, rows: int) -> RowPart | None:
+    if call.opdef.rows == "elements":
+        shape = call.outs[0].shape
+        found = leading(shape, rows)
+        return None if found is None else operand_part(piece, shape, found)
+    if call.opdef.rows == "axes" and len(piece.shape) == len(call.reads[0].shape) - lead:
+        return RowPart(0, piece.shape, piece.strides, has_rows=False)
+    part = part_of(piece, lead)
+    return part if part is not None and _is_dense(part, piece.size) else None
+
+
+def _is_dense(part: RowPart, size: int) -> bool:
+    """Whether a row's elements lie side by side, apart from other rows.
+
+    Then the core's kernels take the same path, to the same bits, however many rows there are.
+    """
+    step = 1
+    for n, stride in zip(reversed(part.shape), reversed(part.strides), strict=True):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return part.stride >= step * size
+
+
+def counted_from_end(call: Call) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The arguments that number dimensions, in a way that fewer leading ones do not change."""
+    if call.opdef.rows != "dim":
+        return ()
+    ndim = len(call.reads[0].shape)
+    position = next(k for k, p in enumerate(call.opdef.params) if p.name == "dim")
+    dim = call.args[position]
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    return ((position, tuple((d + ndim) % ndim - ndim for d in dims)),)

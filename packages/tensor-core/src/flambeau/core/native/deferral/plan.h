@@ -1,0 +1,55 @@
+/* The steps that run in place of calls that waited. */
+#pragma once
+#include "deferral/queue.h"
+
+/* Machine code over the operands of several calls. */
+struct fl_code {
+    fl_chunk_fn run = nullptr;
+    int64_t total = 0;                          /* elements; of one row where it runs in rows */
+    std::vector<int64_t> operands;              /* values whose addresses come first */
+    std::vector<std::pair<int64_t, int>> scalars;   /* values, and whether they are integers */
+    std::vector<int64_t> grid;
+    void words(const fl_queue *q, std::vector<int64_t> &to) const;
+};
+
+/* Where a value's rows lie: in its own memory, or in that of the thread that runs them. */
+struct fl_place {
+    int64_t scratch = -1;       /* bytes from the start of the thread's memory, or -1 */
+    int64_t row_bytes = 0;      /* from row to row; 0: all rows share it */
+};
+
+/* A tensor argument or result of a kernel, some rows of it. */
+struct fl_part {
+    fl_place place;
+    bool is_tensor = false, has_rows = false;
+    std::vector<int64_t> shape, strides;        /* of one row */
+};
+
+/* Code or a kernel that runs a few rows at a time. */
+struct fl_row_item {
+    fl_code code;                               /* without one: the call */
+    std::vector<fl_place> places;               /* of the code's operands */
+    /* Operands that lie element after element, and the bytes of one: results that are made in pieces
+     * and streamed to memory, and what is read from memory meanwhile. */
+    std::vector<std::pair<int64_t, int64_t>> streamed, fetched;
+    size_t call = 0;
+    std::vector<fl_part> parts;                 /* of the call's values */
+    std::vector<std::pair<int64_t, std::vector<int64_t>>> dims;     /* arguments, counted from the end */
+};
+
+/* A call as it stands, code, or items that run in turn over block after block of rows. */
+struct fl_step {
+    size_t call = 0;
+    fl_code code;
+    int64_t rows = 0, block = 0;                /* rows of a block */
+    int64_t chunk = 0;                          /* blocks that a thread takes at once */
+    int64_t scratch = 0;                        /* bytes of a thread's memory */
+    std::vector<fl_row_item> items;
+};
+
+/* Read what the planner made: 0, or -1 with or without an exception. */
+int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to);
+int fl_read_code(PyObject *o, fl_code &code);
+int fl_read_rows(PyObject *o, fl_step &step);
+/* Run a step of rows in the thread pool; 0, or -1 when there is no memory. NOGIL. */
+int fl_run_rows(const fl_queue *q, const fl_step &step);

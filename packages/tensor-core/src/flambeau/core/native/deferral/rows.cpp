@@ -1,0 +1,293 @@
+/* Chains of kernels and machine code over blocks of rows: what one makes, the next finds in the
+ * cache, and what nobody else holds is never in memory at all. The kernels are those that run
+ * uncompiled, over tensors of fewer rows, so that the bits are theirs. */
+#include "common/kernels/blocks.h"
+#include "common/raw.h"
+#include "deferral/plan.h"
+#include <atomic>
+#include <memory>
+
+namespace {
+
+const int64_t PAGE = 4096;
+const int64_t PIECE = 256;              /* elements made before they are streamed */
+const size_t MOST_STREAMED = 4;         /* results of one loop */
+
+/* A tensor of some rows, whose object is no Python object; kernels look at no more than this. */
+struct RowTensor {
+    fl_tensor t;
+    const fl_part *part;
+    char *start;                /* of row 0 */
+    int64_t shape[FL_MAX_DIMS + 1], strides[FL_MAX_DIMS + 1];
+
+    void set(const fl_tensor *whole, const fl_part &of, int64_t rows) {
+        memcpy(&t, whole, sizeof t);
+        part = &of;
+        start = whole->data;
+        t.ndim = 0;
+        if (of.has_rows)
+            strides[t.ndim++] = of.place.row_bytes / fl_itemsize(whole->dtype);
+        for (size_t d = 0; d < of.shape.size(); d++) {
+            shape[t.ndim] = of.shape[d];
+            strides[t.ndim++] = of.strides[d];
+        }
+        t.shape = shape;
+        t.strides = strides;
+        set_rows(rows);
+    }
+
+    void set_rows(int64_t rows) {
+        if (part->has_rows)
+            shape[0] = rows;
+        t.numel = 1;
+        bool dense = true;
+        for (int d = t.ndim - 1; d >= 0; d--) {
+            dense &= shape[d] == 1 || strides[d] == t.numel;
+            t.numel *= shape[d];
+        }
+        t.flags = (t.flags & ~(uint32_t)FL_CONTIGUOUS) | (dense ? (uint32_t)FL_CONTIGUOUS : 0u);
+    }
+};
+
+/* An item as a thread runs it: the words of its code, or its call's arguments and results. */
+struct Run {
+    const fl_row_item *item;
+    std::vector<int64_t> words;
+    std::unique_ptr<RowTensor[]> tensors;
+    size_t count = 0;
+    fl_value in[FL_MAX_PARAMS];
+    fl_tensor *outs[FL_MAX_OUTS];
+
+    void prepare(const fl_queue *q, const fl_row_item &of, int64_t rows) {
+        item = &of;
+        if (of.code.run) {
+            of.code.words(q, words);
+            return;
+        }
+        const fl_queue::Call &c = q->calls[of.call];
+        tensors.reset(new RowTensor[of.parts.size()]);
+        for (int i = 0; i < c.n + c.nouts; i++) {
+            const fl_value &v = q->values[c.first + (size_t)i];
+            RowTensor *made = nullptr;
+            if (of.parts[(size_t)i].is_tensor) {
+                made = &tensors[count++];
+                made->set(v.t, of.parts[(size_t)i], rows);
+            }
+            if (i >= c.n)
+                outs[i - c.n] = &made->t;
+            else
+                in[i] = v;
+            if (i < c.n && made)
+                in[i].t = &made->t;
+        }
+        for (const auto &each : of.dims) {
+            fl_value &v = in[each.first];
+            if (v.tag == FL_INTS)
+                v.is = (int64_t *)each.second.data();
+            else
+                v.i = each.second[0];
+        }
+    }
+};
+
+/* The rows that a thread runs, and its memory. */
+struct Block {
+    const fl_queue *q;
+    int64_t first, count;
+    char *scratch;
+    bool has_other_count;       /* than the block before */
+
+    /* In scratch memory a row lies as far from a page's start as it would in memory of its own: a
+     * processor takes a load for one of a store just made when both end in the same 12 bits. */
+    char *in_scratch(const fl_place &place) const {
+        return scratch + place.scratch + (first * place.row_bytes) % PAGE;
+    }
+
+    /* Code finds a row by its number among all. */
+    void run_code(Run &run) const {
+        const fl_row_item &item = *run.item;
+        const int64_t begin = first * item.code.total, end = begin + count * item.code.total;
+        for (size_t i = 0; i < item.places.size(); i++)
+            if (item.places[i].scratch >= 0)
+                run.words[i] = (int64_t)(uintptr_t)in_scratch(item.places[i]) -
+                               first * item.places[i].row_bytes;
+        if (item.streamed.empty())
+            item.code.run(run.words.data(), begin, end);
+        else
+            run_pieces(item, run.words, begin, end);
+    }
+
+    /* The stores of one piece leave while the next is made. */
+    void run_pieces(const fl_row_item &item, std::vector<int64_t> &words, int64_t begin,
+                    int64_t end) const {
+        static const fl_block_kernels *kernels = FL_PICK(fl_block_kernels);
+        alignas(64) char room[MOST_STREAMED][PIECE * 16];
+        for (int64_t at = begin; at < end; at += PIECE) {
+            const int64_t n = end - at < PIECE ? end - at : PIECE;
+            for (size_t k = 0; k < item.streamed.size(); k++)
+                words[(size_t)item.streamed[k].first] =
+                    (int64_t)(uintptr_t)room[k] - at * item.streamed[k].second;
+            item.code.run(words.data(), at, at + n);
+            for (auto &each : item.fetched)
+                for (int64_t i = n * each.second; i < 2 * n * each.second; i += 64)
+                    __builtin_prefetch((char *)words[(size_t)each.first] + at * each.second + i);
+            for (size_t k = 0; k < item.streamed.size(); k++) {
+                const auto [operand, size] = item.streamed[k];
+                const fl_value &v = q->values[(size_t)item.code.operands[(size_t)operand]];
+                kernels->stream(v.t->data + at * size, room[k], n * size);
+            }
+        }
+    }
+
+    int run_call(Run &run) const {
+        const fl_queue::Call &c = q->calls[run.item->call];
+        for (size_t i = 0; i < run.count; i++) {
+            RowTensor &each = run.tensors[i];
+            const fl_place &place = each.part->place;
+            each.t.data = place.scratch < 0 ? each.start + first * place.row_bytes
+                                            : in_scratch(place);
+            if (has_other_count)
+                each.set_rows(count);
+        }
+        return c.op->run_cpu(c.op, run.in, c.n, run.outs);
+    }
+
+    int run(std::vector<Run> &runs) const {
+        for (Run &each : runs) {
+            if (each.item->code.run)
+                run_code(each);
+            else if (run_call(each) < 0)
+                return -1;
+        }
+        return 0;
+    }
+};
+
+struct Rows {
+    const fl_queue *q;
+    const fl_step *step;
+    std::atomic<int> status{0};
+};
+
+void run_blocks(void *context, int64_t begin, int64_t end) {
+    Rows *rows = (Rows *)context;
+    const fl_step *step = rows->step;
+    Scratch memory((size_t)(step->scratch + PAGE));
+    if (!memory.ok())
+        rows->status = -1;
+    char *pages = memory.as<char>() + (-(uintptr_t)memory.as<char>() & (PAGE - 1));
+    std::vector<Run> runs(step->items.size());
+    for (size_t i = 0; i < runs.size(); i++)
+        runs[i].prepare(rows->q, step->items[i], step->block);
+    Block block = {rows->q, 0, step->block, pages, false};
+    for (int64_t number = begin; number < end && rows->status == 0; number++) {
+        block.first = number * step->block;
+        int64_t left = step->rows - block.first;
+        block.has_other_count = left < block.count;
+        block.count = left < block.count ? left : block.count;
+        if (block.run(runs) < 0)
+            rows->status = -1;
+    }
+    fl_stream_end();
+}
+
+/* (scratch, row_bytes) */
+int read_place(PyObject *o, fl_place &place) {
+    std::vector<int64_t> two;
+    if (fl_read_longs(o, two) < 0 || two.size() != 2)
+        return -1;
+    place.scratch = two[0];
+    place.row_bytes = two[1];
+    return 0;
+}
+
+/* None, or (place, has_rows, shape, strides) */
+int read_part(PyObject *o, fl_part &part) {
+    if (o == Py_None)
+        return 0;
+    if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != 4)
+        return -1;
+    part.is_tensor = true;
+    part.has_rows = PyObject_IsTrue(PyTuple_GET_ITEM(o, 1)) == 1;
+    return read_place(PyTuple_GET_ITEM(o, 0), part.place) < 0 ||
+                   fl_read_longs(PyTuple_GET_ITEM(o, 2), part.shape) < 0 ||
+                   fl_read_longs(PyTuple_GET_ITEM(o, 3), part.strides) < 0
+               ? -1 : 0;
+}
+
+int read_pairs(PyObject *o, std::vector<std::pair<int64_t, int64_t>> &to) {
+    std::vector<int64_t> flat;
+    if (fl_read_longs(o, flat) < 0 || flat.size() % 2)
+        return -1;
+    for (size_t i = 0; i < flat.size(); i += 2)
+        to.push_back({flat[i], flat[i + 1]});
+    return 0;
+}
+
+/* (code, places, streamed, fetched): of the last two each operand, then its bytes */
+int read_code_item(PyObject *o, fl_row_item &item) {
+    PyObject *places = PyTuple_GET_ITEM(o, 1);
+    if (fl_read_code(PyTuple_GET_ITEM(o, 0), item.code) < 0 || !PyTuple_Check(places) ||
+        read_pairs(PyTuple_GET_ITEM(o, 2), item.streamed) < 0 ||
+        read_pairs(PyTuple_GET_ITEM(o, 3), item.fetched) < 0 ||
+        item.streamed.size() > MOST_STREAMED)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
+        item.places.emplace_back();
+        if (read_place(PyTuple_GET_ITEM(places, i), item.places.back()) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* (call, parts, ((argument, dims), ...)) */
+int read_call_item(PyObject *o, fl_row_item &item) {
+    PyObject *parts = PyTuple_GET_ITEM(o, 1), *dims = PyTuple_GET_ITEM(o, 2);
+    item.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
+    if (PyErr_Occurred() || !PyTuple_Check(parts) || !PyTuple_Check(dims))
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); i++) {
+        item.parts.emplace_back();
+        if (read_part(PyTuple_GET_ITEM(parts, i), item.parts.back()) < 0)
+            return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dims); i++) {
+        PyObject *each = PyTuple_GET_ITEM(dims, i);
+        item.dims.push_back({PyLong_AsLongLong(PyTuple_GET_ITEM(each, 0)), {}});
+        if (fl_read_longs(PyTuple_GET_ITEM(each, 1), item.dims.back().second) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+/* ((rows, block, chunk, scratch), items) */
+int fl_read_rows(PyObject *o, fl_step &step) {
+    std::vector<int64_t> sizes;
+    PyObject *items = PyTuple_GET_ITEM(o, 1);
+    if (fl_read_longs(PyTuple_GET_ITEM(o, 0), sizes) < 0 || sizes.size() != 4 ||
+        !PyTuple_Check(items))
+        return -1;
+    step.rows = sizes[0];
+    step.block = sizes[1];
+    step.chunk = sizes[2];
+    step.scratch = sizes[3];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        PyObject *each = PyTuple_GET_ITEM(items, i);
+        step.items.emplace_back();
+        int status = PyTuple_GET_SIZE(each) == 4 ? read_code_item(each, step.items.back())
+                                                 : read_call_item(each, step.items.back());
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int fl_run_rows(const fl_queue *q, const fl_step &step) {
+    Rows rows;
+    rows.q = q;
+    rows.step = &step;
+    fl_parallel_for((step.rows + step.block - 1) / step.block, step.chunk, run_blocks, &rows);
+    return rows.status;
+}
