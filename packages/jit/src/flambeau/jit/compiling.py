@@ -235,7 +235,7 @@ class Compiled(_Wrapper, DeferredCall):
 
         Example:
             >>> import flambeau
-            >>> fn = flambeau.compile(lambda x: (x * 2 + 1).sum())
+            >>> fn = flambeau.compile(lambda x: (x * 2 + 1) @ x)
             >>> found = fn.measure(flambeau.ones(100_000))
             >>> [event.is_loop for event in found.events], found.result
             ([True, False], tensor(300000.))

@@ -189,7 +189,7 @@ def why_not(key: str, outs: list[Any]) -> str:
         return ""
     if opdef.random:
         return "it draws random numbers"
-    if opdef.category != "pointwise":
+    if opdef.category != "pointwise" and not opdef.rows:
         return "it is not computed element by element"
     if outs and outs[0].numel() < _core.least_waiting():
         return f"fewer than {_core.least_waiting()} elements: running it at once is faster"
