@@ -120,7 +120,7 @@ def deferring(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"], requires=["build"])
 def programs(session: nox.Session) -> None:
-    """100,000 random programs, compiled and as they are."""
+    """100,000 random programs, compiled and as they are: about five hours on one core."""
     install_all(session, "integration")
     session.env["RANDOM_PROGRAMS"] = os.environ.get("RANDOM_PROGRAMS", "100000")
     tests = ROOT / "integration-tests" / "test_random_programs.py"
