@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -390,3 +391,44 @@ def test_the_watchdog_names_what_differs(monkeypatch):
         for _ in range(6):
             run(x)
     assert run(x).tolist() == [12.0] * 3
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly")
+def test_modes_of_autograd_are_heard():
+    def fn(x):
+        y = (x * WEIGHT).sum()
+        y.backward()
+        return y.detach()
+
+    run = flambeau.compile(fn, replay=True)
+    x = flambeau.ones(3)
+    for _ in range(4):
+        WEIGHT.grad = None
+        run(x)
+    packed = []
+    with flambeau.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        WEIGHT.grad = None
+        run(x)
+    assert packed
+    with flambeau.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="nan"):
+        WEIGHT.grad = None
+        run(x * float("nan"))
+
+
+def test_threads_call_the_same_function():
+    def fn(x, y):
+        for _ in range(3):
+            x = (x @ y).tanh() + x
+        return x
+
+    run = flambeau.compile(fn, replay=True)
+    inputs = [(flambeau.randn(192, 192), flambeau.randn(192, 192)) for _ in range(4)]
+    wanted = [fn(*pair).tolist() for pair in inputs]
+    for _ in range(3):
+        run(*inputs[0])
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            assert [y.tolist() for y in pool.map(lambda pair: run(*pair), inputs)] == wanted
+
+
+WEIGHT = flambeau.ones(3, requires_grad=True)

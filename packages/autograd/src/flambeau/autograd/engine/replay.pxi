@@ -1,9 +1,12 @@
 # What replayed calls (flambeau.jit) need to know of leaves and of graphs.
 
 cdef int leaf_state(fl_tensor *t, PyObject **grad) noexcept:
-    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor; its gradient, borrowed."""
+    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor; its gradient, borrowed.
+    Of no tensor: whether anybody watches what is recorded or packs what is saved."""
     cdef AccumulateGrad leaf
     grad[0] = NULL
+    if t is NULL:
+        return _noting != 0 or _packing != 0
     if is_node(t.autograd):
         return 2
     if not is_leaf_record(t.autograd):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
@@ -64,7 +65,8 @@ class Replayed(bridge.ReplayedCall):
 
     def _may_record(self) -> bool:
         self.budget = min(self.budget + self.earned() // REPLAYS_FOR_RECORDING, 2 * MOST_PROGRAMS)
-        return self.failures < MOST_FAILURES and self.budget > 0 and bridge.may_record()
+        return self.failures < MOST_FAILURES and self.budget > 0 and bridge.may_record() \
+            and getattr(sys, "_is_gil_enabled", lambda: True)()
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
         return self.ordinary.guarded(lambda: Recorder(args, kwargs).run(self.fn))

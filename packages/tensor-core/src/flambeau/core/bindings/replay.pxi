@@ -47,6 +47,7 @@ cdef extern from "replay/guards.h":
         bint still_hold()
         bint hold(PyObject *, PyObject *)
     int (*fl_leaf_state)(fl_tensor *, PyObject **)
+    bint fl_is_unwatched() noexcept
 
 
 @cython.final
@@ -272,8 +273,8 @@ cdef class ReplayedCall:
 
 def may_record() -> bool:
     """Whether nothing watches this thread that a recording would not hear of."""
-    return fl_thread.queue == NULL and fl_thread.watchers == 0 and not fl_any_capture_scope() \
-        and fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on()
+    return fl_is_unwatched() and fl_default_device == 0 and _scope_readers == 0 \
+        and fl_deferral_is_on()
 
 
 def configure_replay(size_t leaf_state):

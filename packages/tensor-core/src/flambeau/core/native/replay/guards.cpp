@@ -5,6 +5,12 @@
 
 int (*fl_leaf_state)(fl_tensor *, PyObject **) = nullptr;
 
+bool fl_is_unwatched(void) {
+    PyObject *grad;
+    return !fl_thread.watchers && !fl_thread.queue && !fl_recording && !fl_any_capture_scope() &&
+           !(fl_leaf_state && fl_leaf_state(nullptr, &grad));
+}
+
 static bool same_items(PyObject *a, PyObject *b) {
     if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b))
         return false;
@@ -96,7 +102,7 @@ static bool same_attribute(const fl_guard &g) {
 
 static bool has_tag(PyObject *type, uint32_t tag) {
     PyTypeObject *t = (PyTypeObject *)type;
-    return (uint32_t)t->tp_version_tag == tag && (t->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG);
+    return tag && (uint32_t)t->tp_version_tag == tag;       /* 0 once anything was assigned */
 }
 
 static bool guard_holds(const fl_guard &g) {
@@ -314,8 +320,7 @@ void fl_guards::note_failure(const fl_guard &g) {
 
 bool fl_guards::hold(PyObject *given, PyObject *named) {
     sources.clear();
-    if (fl_thread.mode != mode || fl_thread.watchers || fl_thread.queue || fl_recording ||
-        fl_any_capture_scope() || fl_default_dtype != default_dtype ||
+    if (fl_thread.mode != mode || !fl_is_unwatched() || fl_default_dtype != default_dtype ||
         fl_promote_by_dtype != by_dtype)
         return false;
     if (!fits(args, given) || !fits(kwargs, named) || !sources_apart())

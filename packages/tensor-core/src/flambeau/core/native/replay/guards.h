@@ -68,7 +68,9 @@ struct fl_guards {
 };
 
 /* Set by the autograd package: 0 for a plain leaf, 1 where it has hooks, 2 for a computed tensor;
- * `grad` is borrowed. */
+ * `grad` is borrowed. Of NULL: whether a mode of autograd is on that replays know nothing of. */
 extern int (*fl_leaf_state)(fl_tensor *t, PyObject **grad);
 /* Whether two objects are one, or values of one type that nobody can tell apart. */
 bool fl_same_value(PyObject *a, PyObject *b);
+/* Whether nothing watches this thread. */
+bool fl_is_unwatched(void);

@@ -10,10 +10,11 @@ struct fl_running {
     std::vector<PyObject *> results, nodes, held;
 
     fl_running(fl_program *p, fl_tensor *const *given, size_t n)
-        : program(p), sources(given), fresh(p->later.size()), results(p->results.size()) {
+        : program(p), fresh(p->later.size()), results(p->results.size()) {
         p->is_running = true;
-        for (size_t i = 0; i < n; i++)      /* a call in between may let go of them */
+        for (size_t i = 0; i < n; i++)      /* other calls may let go of them, and of the list */
             held.push_back(Py_NewRef((PyObject *)given[i]));
+        sources = (fl_tensor *const *)held.data();
     }
     ~fl_running() {
         for (fl_storage *s : fresh)
