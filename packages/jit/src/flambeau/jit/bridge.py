@@ -383,6 +383,11 @@ def is_grad_enabled() -> bool:
     return bool(_core._get_mode() & _GRAD)
 
 
+def defaults() -> str:
+    """The default dtype and device."""
+    return f"{_core.get_default_dtype().name} on {_core.get_default_device()}"
+
+
 def is_inference_mode() -> bool:
     """Whether results are inference tensors."""
     return bool(_core.is_inference_mode_enabled())

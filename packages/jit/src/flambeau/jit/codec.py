@@ -33,6 +33,7 @@ def encode_graph(graph: Graph) -> dict[str, Any]:
         "no_history": graph.no_history,
         "limits": {name: vars(limits) for name, limits in graph.limits.items()},
         "fixed": graph.fixed,
+        "defaults": graph.defaults,
     }
 
 
@@ -128,6 +129,7 @@ class _Decoder:
             no_history=_text(data.get("no_history", "")),
             limits={_text(n): self.limits(item) for n, item in data.get("limits", {}).items()},
             fixed=_text(data.get("fixed", "")),
+            defaults=_text(data.get("defaults", "")),
         )
 
     def limits(self, item: Any) -> Limits:

@@ -37,11 +37,19 @@ class Guards:
         Raises:
             ProgramError: something is not as it was.
         """
+        self.check_defaults()
         self.check_layout(tensors)
         self.check_captures()
         self.check_reads()
         self.check_grads(tensors)
         return self.check_history(tensors)
+
+    def check_defaults(self) -> None:
+        wanted = self.graph.defaults
+        if wanted and wanted != bridge.defaults():
+            raise ProgramError(
+                f"by default tensors are {bridge.defaults()} now, and were {wanted} when the "
+                "function was traced; trace it again")
 
     def check_layout(self, tensors: list[Tensor]) -> None:
         """Inputs were recorded in C order; elsewhere views may be copies, and copies views."""

@@ -152,6 +152,7 @@ class Graph:
         grads: the gradients that a run leaves behind.
         reads: what Python read while it was recorded; not saved.
         limits: for each symbol the sizes it may stand for.
+        defaults: the default dtype and device, on which operators' results depend.
         compared: while recording, what sizes were compared with.
         fixed: why sizes that could vary do not; empty where they do.
         no_history: why a run cannot record history; empty where it can.
@@ -171,6 +172,7 @@ class Graph:
     limits: dict[str, Limits] = field(default_factory=dict)
     compared: list[Any] = field(default_factory=list)
     fixed: str = ""
+    defaults: str = ""
 
     def __str__(self) -> str:
         from flambeau.jit.printing import show_graph

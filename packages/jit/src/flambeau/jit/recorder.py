@@ -67,7 +67,7 @@ class Recorder:
     def __init__(self, names: Mapping[int, str] | None = None, compute: bool = False) -> None:
         self.names = names or {}
         self.compute = compute
-        self.graph = Graph()
+        self.graph = Graph(defaults=bridge.defaults())
         self.memories: dict[int, Memory] = {}
         self.born: dict[int, weakref.ref[Tensor]] = {}
         self.saved: list[tuple[Tensor, Tensor]] = []
@@ -200,7 +200,6 @@ class Recorder:
                 self.add_memory(tensor, value, where=caller())
             else:
                 memory.values[geometry(tensor)] = value
-                self.note_object(tensor)
         return list(outs)
 
     def emit(self, key: str, args: tuple[Arg, ...], types: Sequence[Value],

@@ -166,6 +166,7 @@ class _Unifier:
             grads=grads,
             reads=first.reads,
             no_history=first.no_history,
+            defaults=first.defaults,
             symbols={name: tuple(s[name] for s in self.sizes) for name in self.sizes[0]},
         )
 
