@@ -1,5 +1,7 @@
 """Optimizers' steps in compiled calls are what they are outside, bit for bit."""
 
+import sys
+
 import pytest
 
 import flambeau
@@ -65,3 +67,28 @@ def test_gradients_that_wait_are_computed_first():
         return [step() for _ in range(3)] + [p]
     for one, other in zip(train_on(lambda f: f), train_on(jit.compile), strict=True):
         assert flambeau.equal(bits(one), bits(other))
+
+
+def test_code_is_made_however_deep_the_stack(monkeypatch):
+    """Machine code is made where Python's stack is empty."""
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    p = flambeau.ones(5, dtype=flambeau.float64, requires_grad=True)
+    p.grad = flambeau.ones(5, dtype=flambeau.float64)
+    optimizer = optim.Adamax([p], maximize=True, weight_decay=0.5)
+    optimizer.step()
+    step = jit.compile(optimizer.step)
+
+    def deep():
+        """Call the step where 20 calls more are one too many."""
+        try:
+            probe(20)
+        except RecursionError:
+            return False
+        return deep() or step() is None
+
+    def probe(calls):
+        return calls and probe(calls - 1)
+    assert deep()
+    assert not lost
+    assert optimizer.state[p]["step"] == 2

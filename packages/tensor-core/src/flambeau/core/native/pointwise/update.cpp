@@ -5,6 +5,7 @@
  * is computed as in a call of its own, so the bits do not depend on the company. Inside compiled
  * calls the loop is machine code, elsewhere the interpreter of formulas. */
 #include "pointwise/update.h"
+#include "deferral/apart.h"
 #include "deferral/deferral.h"
 #include "dispatch/captures.h"
 #include "dispatch/pointwise.h"
@@ -43,19 +44,27 @@ bool read_code(PyObject *made, Code &code) {
     return !PyErr_Occurred();
 }
 
+Code make_code(const fl_op *op, int dtype) {
+    Code code;
+    PyObject *made = PyObject_CallFunction(maker, "ss", op->name, fl_dtype_name(dtype));
+    if (!made || (made != Py_None && !read_code(made, code))) {
+        PyErr_WriteUnraisable(maker);
+        code.run = nullptr;
+    }
+    Py_XDECREF(made);
+    return code;
+}
+
 /* Made once; without any, or after a failure, which is shown, the interpreter goes on. */
 const Code *find_code(const fl_op *op, int dtype) {
     auto &known = codes[dtype == FL_F64];
     auto found = known.find(op);
-    if (found != known.end())
-        return found->second.run ? &found->second : nullptr;
-    Code code;
-    PyObject *made = PyObject_CallFunction(maker, "ss", op->name, fl_dtype_name(dtype));
-    if (!made || (made != Py_None && !read_code(made, code)))
-        PyErr_WriteUnraisable(maker);
-    Py_XDECREF(made);
-    const Code &kept = known.emplace(op, code).first->second;   /* another thread may be first */
-    return kept.run ? &kept : nullptr;
+    if (found == known.end()) {
+        Code code;
+        fl_call_apart([&] { code = make_code(op, dtype); });
+        found = known.emplace(op, code).first;      /* another thread may be first */
+    }
+    return found->second.run ? &found->second : nullptr;
 }
 
 struct Row {
