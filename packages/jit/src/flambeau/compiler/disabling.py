@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from flambeau.core._core import defer_calls
 from flambeau.jit.choices import BACKENDS, check_backend
 from flambeau.jit.compiling import Eager, EagerCall, wrap
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Whether kernels wait, by stance. There is nothing that a call would have to be compiled anew for.
 STANCES = {"default": True, "force_eager": False, "eager_on_recompile": True,
            "fail_on_recompile": True, "eager_then_compile": True, "aot_eager_then_compile": True}
 
 
+@overload
+def disable(fn: None = None, recursive: bool = ..., *,
+            reason: str | None = ...) -> Callable[[_F], _F]: ...
+@overload
+def disable(fn: _F, recursive: bool = ..., *, reason: str | None = ...) -> _F: ...
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Run a function as if no compiled function had called it: its kernels do not wait.
 
