@@ -98,9 +98,9 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = func.grad(lambda a: (a * a).sum())(A) + 0",
         "N = func.grad(compiled(lambda a: (a.tanh() * B).sum()))(A) * 2",
         "N = compiled(func.grad(lambda a: (a.exp() * a).sum()))(A) + 0",
-        "N, M = func.jvp(lambda a: a.sin() * a, (A,), (B,))",
-        "N, M = func.jvp(compiled(lambda a: a.sin() * a), (A,), (B,))",
-        "N, pull = func.vjp(lambda a: a.exp() * 2, A)\nM, = pull(B)",
+        "N, M = func.jvp(lambda a: a.sin() * a, (A,), (B,))\nM = M + 0",
+        "N, M = func.jvp(compiled(lambda a: a.sin() * a), (A,), (B,))\nM = M + 0",
+        "N, pull = func.vjp(lambda a: a.exp() * 2, A)\nM, = pull(B)\nM = M + 0",
         "N = func.vmap(func.grad(lambda a: (a * a * 2).sum()))(A)",
         "N = func.vmap(lambda a: F.dropout(a, 0.5), randomness='different')(A)",
         "N = func.functional_call(w.model, dict(w.model.named_parameters()), (w.x,))",
@@ -108,7 +108,8 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = func.jacrev(lambda a: (a * a).sum(-1))(A)",
         "N = func.jacfwd(lambda a: a.tanh())(A[0])",
         "with forward_ad.dual_level():\n    dual = forward_ad.make_dual(A, B)\n"
-        "    dual = (dual * 2).exp() + dual\n    N, M = forward_ad.unpack_dual(dual)",
+        "    dual = (dual * 2).exp() + dual\n    N, M = forward_ad.unpack_dual(dual)\n"
+        "    M = M + 0",
         "N = func.vmap(lambda a: A.add_(1).sum() + a)(B)",
         "N = func.grad(lambda a: (w.x.mul_(2).sum() * a).sum())(A)",
     )),
