@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.jit.deferral import make_plan
+from flambeau.jit.llvm.memory import SIZE
 
 STATIC, OUTSIDE, SOURCE, FRESH, UNUSED = range(5)
 _ALIGNMENT = 64
@@ -107,11 +108,15 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
                 values.append(value)
                 if is_place(value):
                     memory = numbers.setdefault(value[0], len(numbers))
-                    value = (memory, *value[1:5])
+                    value = (memory, *value[1:5], SIZE.get(value[1], 16))
                 side.append(value)
         calls.append((key, *noted))
     needed = bytes(memory in held or last[memory] >= stop for memory in numbers)
     plan = make_plan(calls, needed)
+    if any(len(step) not in (1, 6) for step in plan.steps):     # blocks of rows: one by one
+        for k in range(start, stop):
+            made.add(("run", k), {place[0] for place in places_of(runs[k])})
+        return
     made.kept.append(plan)
     made.about += plan.about
     for step in plan.steps:
