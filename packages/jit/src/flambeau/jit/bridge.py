@@ -348,12 +348,6 @@ def without_autocast() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def same_mode() -> Iterator[None]:
-    """As it is."""
-    yield
-
-
 def random_state_now() -> list[int]:
     """The default generator's seed and position."""
     return list(_core.get_rng_state().tolist())

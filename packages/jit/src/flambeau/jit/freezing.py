@@ -22,7 +22,7 @@ def freeze(
     Args:
         program: what ``trace`` or ``load`` gave, of a module in eval mode.
         preserved_attrs: accepted for compatibility: a program has no attributes to drop.
-        optimize_numerics: accepted for compatibility; results stay the same to the bit.
+        optimize_numerics: accepted for compatibility; results stay equal bit for bit.
 
     Returns:
         The program.

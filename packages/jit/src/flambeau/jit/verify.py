@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from flambeau.jit import bridge
@@ -100,7 +101,7 @@ class _Run:
             grads = [(t, t.grad, None if t.grad is None else bridge.clone(t.grad))
                      for t in captured if t.is_leaf]
         generators = [(g, g.get_state()) for g in graph.generators()]
-        mode = bridge.no_grad() if graph.no_history else bridge.same_mode()
+        mode = bridge.no_grad() if graph.no_history else nullcontext()
         outputs: list[Tensor] = []
         self.seen: dict[str, Any] = {}
         try:
