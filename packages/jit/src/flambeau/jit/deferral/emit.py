@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from flambeau.core._core import least_waiting
 from flambeau.jit.deferral.blocks import add_rows, add_streamed
 from flambeau.jit.deferral.groups import Group, Kernel
 from flambeau.jit.deferral.loops import code_of
@@ -24,6 +27,9 @@ def add_group(plan: Plan, group: Group, needed: set[int]) -> None:
         if isinstance(item, Kernel):
             plan.steps.append((item.call.number,))
             plan.about.append(f"{item.name}: as it stands")
+        elif math.prod(item.shape) < least_waiting():   # not worth code of its own
+            plan.steps += [(call.number,) for call in item.calls]
+            plan.about += [f"{call.op}: as it stands" for call in item.calls]
         elif not add_streamed(plan, item, pieces):
             code = code_of(item, pieces)
             plan.steps.append(code.step)
