@@ -130,7 +130,7 @@ def programs(session: nox.Session) -> None:
 @nox.session(tags=["nightly"], requires=["build"])
 def guide(session: nox.Session) -> None:
     """What the guide says of adding an operator, a layer and so on, to the letter, in a copy."""
-    install_all(session, "oracle")
+    install_all(session, "oracle", *(need for each in PACKAGES for need in each.test_requires))
     copy = Path(session.create_tmp()).resolve() / "tree"
     shutil.rmtree(copy, ignore_errors=True)
     leave = shutil.ignore_patterns("build", "dist", "_build", ".*", "*.so", "__pycache__")
