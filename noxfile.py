@@ -123,7 +123,7 @@ def programs(session: nox.Session) -> None:
     """100,000 random programs, compiled and as they are: about five hours on one core."""
     install_all(session, "integration")
     session.env["RANDOM_PROGRAMS"] = os.environ.get("RANDOM_PROGRAMS", "100000")
-    tests = ROOT / "integration-tests" / "test_random_programs.py"
+    tests = ROOT / "integration-tests" / "compiled" / "test_random_programs.py"
     steps.run_pytest(session, tests, "programs")
 
 

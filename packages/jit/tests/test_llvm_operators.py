@@ -8,6 +8,7 @@ import pytest
 import flambeau
 from flambeau.core.opdefs import OPDEFS
 from flambeau.jit import bridge
+from flambeau.jit.inference import infer_values
 from flambeau.jit.interpreter import Scalars, run_graph
 from flambeau.jit.ir import Graph, Node
 from flambeau.jit.llvm.fused import FusedRunner
@@ -60,7 +61,7 @@ def region_of(opdef, args, inputs):
     indices = iter(values)
     full = tuple(next(indices) if bridge.is_tensor(a) else a for a in args)
     try:
-        outputs = tuple(bridge.infer_values(opdef.key, full))
+        outputs = tuple(infer_values(opdef.key, full))
     except (RuntimeError, TypeError, NotImplementedError):
         return None
     node = Node(opdef.key, full, outputs)

@@ -47,6 +47,6 @@ def test_files_of_earlier_versions(path):
 
 
 def test_every_format_has_a_file():
-    from flambeau.jit.archive import VERSION
+    from flambeau.jit.programs.archive import VERSION
 
     assert [path.stem for path in FILES] == [f"version_{n}" for n in range(1, VERSION + 1)]

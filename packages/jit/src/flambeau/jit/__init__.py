@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:   # the formula language and the operator table load with the first trace
     from typing import Final
 
-    from flambeau.jit.archive import load
     from flambeau.jit.compiling import compile
     from flambeau.jit.errors import GraphBreakError, GraphError, ProgramError, TraceError
-    from flambeau.jit.freezing import freeze, optimize_for_inference, save
     from flambeau.jit.ir import Graph
-    from flambeau.jit.program import Program
+    from flambeau.jit.programs.archive import load
+    from flambeau.jit.programs.freezing import freeze, optimize_for_inference, save
+    from flambeau.jit.programs.program import Program
+    from flambeau.jit.recording.tracing import trace
     from flambeau.jit.scripting import (
         annotate,
         export,
@@ -31,15 +32,15 @@ if TYPE_CHECKING:   # the formula language and the operator table load with the 
         script_if_tracing,
         unused,
     )
-    from flambeau.jit.tracing import trace
 
 _HOMES = {
-    "load": "archive", "compile": "compiling", "GraphBreakError": "errors",
+    "load": "programs.archive", "compile": "compiling", "GraphBreakError": "errors",
     "GraphError": "errors", "ProgramError": "errors",
     **dict.fromkeys(("Final", "annotate", "export", "ignore", "interface", "is_scripting",
                      "is_tracing", "script", "script_if_tracing", "unused"), "scripting"),
-    **dict.fromkeys(("freeze", "optimize_for_inference", "save"), "freezing"),
-    "TraceError": "errors", "Graph": "ir", "Program": "program", "trace": "tracing",
+    **dict.fromkeys(("freeze", "optimize_for_inference", "save"), "programs.freezing"),
+    "TraceError": "errors", "Graph": "ir", "Program": "programs.program",
+    "trace": "recording.tracing",
 }
 
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -25,14 +24,13 @@ from flambeau.core._core import (
     may_record,
 )
 from flambeau.jit.ir import Value
-from flambeau.jit.literals import GET_STATE, SET_SEED, Device, DType, Opaque, Slot
+from flambeau.jit.literals import GET_STATE, SET_SEED, Device, DType, Opaque
 
 __all__ = ["DeferredCall", "Guards", "Recording", "ReplayProgram", "ReplayedCall",
            "configure_deferral", "is_deferring", "may_record"]
 Tensor = Any
 Size: type = flambeau.Size
 _PLAIN = frozenset({bool, int, float, complex, str})
-_NUMBERS = {"int": 2, "float": 2.0, "bool": True, "complex": 2j}
 
 
 # ---- objects ------------------------------------------------------------------------------
@@ -70,14 +68,15 @@ def to_literal(obj: Any) -> Any:
 
 
 @cache
-def _dtype(name: str) -> Any:
+def dtype_named(name: str) -> Any:
+    """The core's dtype of this name."""
     return _core._dtype_named(name)
 
 
 def from_literal(leaf: Any) -> Any:
     """A literal as the core takes it."""
     if isinstance(leaf, DType):
-        return _dtype(leaf.name)
+        return dtype_named(leaf.name)
     if isinstance(leaf, Device):
         return _core.device(leaf.name)
     if isinstance(leaf, Opaque):
@@ -135,7 +134,7 @@ def clone(tensor: Tensor) -> Tensor:
 
 def empty(shape: Sequence[int], strides: Sequence[int], dtype: str) -> Tensor:
     """Memory on the CPU, not filled."""
-    return _core.call("empty_strided", [list(shape), list(strides), _dtype(dtype)])
+    return _core.call("empty_strided", [list(shape), list(strides), dtype_named(dtype)])
 
 
 def poison(tensor: Tensor) -> None:
@@ -144,14 +143,24 @@ def poison(tensor: Tensor) -> None:
         _core.call("fill", [tensor, float("nan")], [tensor])
 
 
-def empty_on(shape: Sequence[int], dtype: str, device: str) -> Tensor:
-    """The same on any device, in C order."""
-    return _core.call("empty", [list(shape), _dtype(dtype), _core.device(device)])
+def empty_on(shape: Sequence[int], dtype: str, device: str,
+             strides: Sequence[int] | None = None) -> Tensor:
+    """Memory that is not filled, on a device."""
+    what = [list(shape), dtype_named(dtype), _core.device(device)]
+    if strides is None:
+        return _core.call("empty", what)
+    return _core.call("empty_strided", [what[0], list(strides), *what[1:]])
+
+
+def infer(op: str, args: Sequence[Any]) -> Any:
+    """Shape, dtype, device and layout of each result, without computing."""
+    return _core.infer(op, args)
 
 
 def take(tensor: Tensor, dim: int, order: Sequence[int]) -> Tensor:
     """Slices of a tensor in an order."""
-    return call("index_select", [tensor, dim, _core.tensor(list(order), dtype=_dtype("int64"))])[0]
+    index = _core.tensor(list(order), dtype=dtype_named("int64"))
+    return call("index_select", [tensor, dim, index])[0]
 
 
 def copy_into(target: Tensor, source: Tensor) -> None:
@@ -256,59 +265,6 @@ def registered_opdef(key: str) -> Any:
         return core.row(key)
     except KeyError:
         return None
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What ``infer`` says of one result."""
-
-    value: Value
-    strides: tuple[int, ...] | None
-
-    def allocate(self) -> Tensor:
-        """Memory for it, not filled."""
-        shape, dtype = list(self.value.shape), _dtype(self.value.dtype)
-        device = _core.device(self.value.device)
-        if self.strides is None:
-            return _core.call("empty", [shape, dtype, device])
-        return _core.call("empty_strided", [shape, list(self.strides), dtype, device])
-
-
-def infer_specs(op: str, args: Sequence[Any]) -> list[Spec]:
-    """Types and layouts of a definition's results, without computing."""
-    specs = []
-    for shape, dtype, device, layout in _core.infer(op, args):
-        plain = layout is None or layout[:1] == ("alias",)
-        value = Value(tuple(shape), dtype_name(dtype), str(device))
-        specs.append(Spec(value, None if plain else layout))
-    return specs
-
-
-def infer_values(op: str, args: Sequence[Any]) -> list[Value]:
-    """The same for arguments with a ``Value`` of known sizes for each tensor."""
-    specs = infer_specs(op, [_stand_in(arg) for arg in args])
-    devices = {value.device for value in _values(args)}
-    if len(devices) != 1:
-        return [spec.value for spec in specs]
-    (device,) = devices
-    return [Value(s.value.shape, s.value.dtype, device) for s in specs]
-
-
-def _values(args: Sequence[Any]) -> Iterator[Value]:
-    for arg in args:
-        if isinstance(arg, Value):
-            yield arg
-        elif isinstance(arg, tuple | list):
-            yield from _values(arg)
-
-
-def _stand_in(arg: Any) -> Any:
-    """A tensor without memory for a value, a number for a run-time scalar."""
-    if isinstance(arg, Slot):
-        return _NUMBERS[arg.kind]
-    if isinstance(arg, Value):
-        return _core.call("empty", [list(arg.shape), _dtype(arg.dtype), _core.device("meta")])
-    return [_stand_in(item) for item in arg] if isinstance(arg, tuple) else from_literal(arg)
 
 
 # ---- modes and hooks ----------------------------------------------------------------------

@@ -141,7 +141,7 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     ordinary = WholeGraph if fullgraph else Compiled
     if not replay and mode != "reduce-overhead":
         return wrap(model, ordinary)
-    from flambeau.jit.replay import Replayed
+    from flambeau.jit.replay.call import Replayed
 
     return wrap(model, partial(Replayed, every=check_every, ordinary=ordinary))
 

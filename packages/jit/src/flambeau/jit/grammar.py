@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from flambeau.core.opdefs import OpDef, Param
-from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, shape_for, symbol
 from flambeau.jit.errors import GraphError
+from flambeau.jit.inference import infer_values
 from flambeau.jit.ir import Graph, Node, Value, map_args, values_in
 from flambeau.jit.literals import (
     GET_STATE,
@@ -41,7 +41,7 @@ def check(graph: Graph, infer: Infer | None = None) -> None:
     Raises:
         GraphError: a rule is broken; the message shows the node and the rule.
     """
-    checker = _Checker(graph, infer or bridge.infer_values)
+    checker = _Checker(graph, infer or infer_values)
     checker.check_outside()
     checker.run()
 

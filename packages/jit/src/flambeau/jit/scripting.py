@@ -69,7 +69,7 @@ def script(obj: Any, optimize: Any = None, *, example_inputs: Any = None, **opti
     """
     if example_inputs is None:
         return _marks["script"](obj, **options)
-    from flambeau.jit.tracing import trace
+    from flambeau.jit.recording.tracing import trace
 
     if isinstance(example_inputs, list) and len(example_inputs) == 1 \
             and isinstance(example_inputs[0], tuple):

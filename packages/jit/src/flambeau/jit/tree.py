@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.traced_sizes import plain
+from flambeau.jit.recording.traced_sizes import plain
 
 Spec = dict[str, Any]
 #: How deep a structure in a file may be.

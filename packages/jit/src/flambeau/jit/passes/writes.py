@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flambeau.jit import bridge
 from flambeau.jit.grammar import concrete
+from flambeau.jit.inference import infer_values
 from flambeau.jit.ir import Graph, Node, Value, map_args
 from flambeau.jit.literals import DType
 from flambeau.jit.opset import has_effects, is_view
@@ -75,7 +75,7 @@ class _Memories:
 def _new_tensors(node: Node, sizes: dict[str, int]) -> list[Node]:
     """The node with results of its own, cast to what they were written into."""
     args = map_args(node.args, lambda leaf: concrete(leaf, sizes))
-    types = bridge.infer_values(node.op, args)
+    types = infer_values(node.op, args)
     results, casts = [], []
     for value, dtype in zip(node.outputs, (found.dtype for found in types), strict=True):
         if dtype == value.dtype:

@@ -3,7 +3,3 @@
 A call is recorded twice at once: the core notes which kernels run over which memory, and the
 function is run in a form that tells everything it reads, which becomes guards.
 """
-
-from .call import Replayed
-
-__all__ = ["Replayed"]

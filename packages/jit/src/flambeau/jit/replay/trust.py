@@ -7,7 +7,6 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-import flambeau
 from flambeau.core import _core
 from flambeau.core.composites import methods
 from flambeau.core.size import Size
@@ -164,7 +163,8 @@ def steps(obj: Any, name: str) -> bool:
     cls = type(obj)
     if not cls.__module__.startswith("flambeau.optim.") or name in getattr(obj, "__dict__", ()):
         return False
+    is_optimizer = isinstance(obj, sys.modules["flambeau.optim"].Optimizer)
     if name == "zero_grad":
-        return isinstance(obj, flambeau.optim.Optimizer)
-    return name == "step" and (isinstance(obj, flambeau.optim.Optimizer)
+        return is_optimizer
+    return name == "step" and (is_optimizer
                                or cls.__module__.startswith("flambeau.optim.lr_scheduler"))

@@ -12,7 +12,7 @@ import numpy as np
 import flambeau
 from flambeau import nn
 
-_TESTS = Path(__file__).parents[1] / "packages" / "nn" / "tests"
+_TESTS = Path(__file__).parents[2] / "packages" / "nn" / "tests"
 sys.path[:0] = [str(_TESTS / "kit"), str(_TESTS / "layers")]
 from modules_kit import Given, Row, row  # noqa: E402
 

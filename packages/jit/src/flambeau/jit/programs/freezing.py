@@ -9,7 +9,7 @@ from typing import Any
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
 from flambeau.jit.passes import optimized
-from flambeau.jit.program import Program
+from flambeau.jit.programs.program import Program
 
 
 def freeze(
@@ -91,7 +91,7 @@ def save(
                 f"save(): a {type(program).__name__} runs as Python, which a file does not hold; "
                 "give an example to record it with: jit.save(model, path, example_inputs=(x,)), or "
                 "save what jit.trace(model, x) gives")
-        from flambeau.jit.tracing import trace
+        from flambeau.jit.recording.tracing import trace
 
         program = trace(program, example_inputs)
     program.save(f)

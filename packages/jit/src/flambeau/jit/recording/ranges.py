@@ -7,8 +7,8 @@ from typing import Any
 
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Graph, Limits
+from flambeau.jit.recording.unify import find_bounds, unify
 from flambeau.jit.tree import Spec, text_of
-from flambeau.jit.unify import find_bounds, unify
 
 #: How much sizes grow: each alone, then all together. Where a size is near a bound, less or down.
 #: In this order no counter of calls passes for a multiple of a size.

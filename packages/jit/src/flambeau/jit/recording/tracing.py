@@ -13,12 +13,12 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Graph
 from flambeau.jit.locations import location
 from flambeau.jit.passes import optimized
-from flambeau.jit.program import Program, pack, unpack
-from flambeau.jit.ranges import STEPS, Recordings
-from flambeau.jit.recorder import Memory, Recorder
+from flambeau.jit.programs.program import Program, pack, unpack
+from flambeau.jit.recording.ranges import STEPS, Recordings
+from flambeau.jit.recording.recorder import Memory, Recorder
+from flambeau.jit.recording.verify import verify
 from flambeau.jit.sizes import Marks, choose_sizes, mark_sizes, resize
 from flambeau.jit.tree import Spec, flatten, unflatten
-from flambeau.jit.verify import verify
 
 Tensor = Any
 Dynamic = bool | Mapping[int, Mapping[int, str]]

@@ -12,10 +12,10 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Grad, Read, Value
 from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE
 from flambeau.jit.locations import caller
-from flambeau.jit.traced_sizes import Comparison, traced
+from flambeau.jit.recording.traced_sizes import Comparison, traced
 
 if TYPE_CHECKING:
-    from flambeau.jit.recorder import Recorder
+    from flambeau.jit.recording.recorder import Recorder
 
 Tensor = Any
 ADVICE = (

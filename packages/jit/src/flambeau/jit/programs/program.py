@@ -9,11 +9,11 @@ from typing import Any
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, evaluate
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.guards import Guards
 from flambeau.jit.interpreter import Executor, Scalars, Values
 from flambeau.jit.ir import Graph, Value
 from flambeau.jit.printing import show_type
-from flambeau.jit.state import State
+from flambeau.jit.programs.state import State
+from flambeau.jit.recording.guards import Guards
 from flambeau.jit.tree import Spec, flatten, text_of, unflatten
 
 Tensor = Any
@@ -192,7 +192,7 @@ class Program(State):
         Raises:
             ProgramError: the graph holds an object that exists in this process only.
         """
-        from flambeau.jit.archive import save_program
+        from flambeau.jit.programs.archive import save_program
 
         save_program(self, path)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import TraceError
-from flambeau.jit.program import Program, unpack
+from flambeau.jit.programs.program import Program, unpack
 from flambeau.jit.sizes import Marks
 from flambeau.jit.tree import flatten, unflatten
 

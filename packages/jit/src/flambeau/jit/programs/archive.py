@@ -14,12 +14,12 @@ import zipfile
 from typing import Any, BinaryIO
 
 from flambeau.jit import bridge
-from flambeau.jit.codec import decode_graph, encode_graph
 from flambeau.jit.errors import GraphError, ProgramError
 from flambeau.jit.grammar import check
-from flambeau.jit.program import Program
+from flambeau.jit.programs.codec import decode_graph, encode_graph
+from flambeau.jit.programs.program import Program
+from flambeau.jit.programs.weights import fill_captures, place_captures
 from flambeau.jit.tree import check_spec
-from flambeau.jit.weights import fill_captures, place_captures
 
 FORMAT = "flambeau-program"
 VERSION = 2     # 1 had no writes into tensors: what was written was a new value

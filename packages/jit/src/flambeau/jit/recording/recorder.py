@@ -20,11 +20,12 @@ from typing import Any
 from flambeau.core.opdefs import OpDef
 from flambeau.jit import bridge
 from flambeau.jit.errors import TraceError
-from flambeau.jit.events import Events
+from flambeau.jit.inference import infer_specs
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import Opaque
 from flambeau.jit.locations import caller
 from flambeau.jit.opset import find_opdef, written_params
+from flambeau.jit.recording.events import Events
 
 Tensor = Any
 Geometry = tuple[int, tuple[int, ...], tuple[int, ...], str]
@@ -157,7 +158,7 @@ class Recorder:
         self, opdef: OpDef, args: Sequence[Any], outs: Sequence[Tensor] | None
     ) -> list[Tensor]:
         """Any other operator: its results are new tensors, or are written to targets."""
-        specs = bridge.infer_specs(opdef.key, args)
+        specs = infer_specs(opdef.key, args)
         if outs is not None:
             return self.write(opdef, args, outs)
         written = [args[i] for i in written_params(opdef.key) if args[i] is not None]

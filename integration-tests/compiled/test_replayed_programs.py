@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import linecache
 import os
-import sys
-from pathlib import Path
 
 import pytest
+from random_programs import LINES, Program, differences, run, snapshot, world
 
 import flambeau
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from random_programs import LINES, Program, differences, run, snapshot, world
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "800")) // 8
 BATCH = max(COUNT // 8, 1)

@@ -1,0 +1,1 @@
+"""Programs: a graph with weights and state, and their files."""
