@@ -355,3 +355,23 @@ def test_empty_slices_have_no_memory():
         for made in (flambeau.from_numpy(empty), flambeau.from_dlpack(empty)):
             assert made.untyped_storage().nbytes() == 0
             assert flambeau.zeros(0).set_(made.untyped_storage()).shape == (0,)
+
+
+@pytest.mark.parametrize("change", [
+    lambda x: setattr(x, "data", flambeau.zeros(3)), lambda x: x.set_(flambeau.zeros(3)),
+    lambda x: x.resize_(1 << 20)], ids=["data", "set_", "resize_"])
+@pytest.mark.parametrize("share", [
+    lambda x: x.numpy(), flambeau.from_dlpack, numpy.from_dlpack, numpy.asarray, memoryview])
+def test_memory_outlives_the_tensor_that_leaves_it(share, change):
+    x = flambeau.full((5000,), 7.0)
+    shared = share(x)
+    change(x)
+    others = [flambeau.zeros(5000) for _ in range(50)]
+    assert others and shared[0] == shared[4999] == 7
+
+
+def test_a_capsule_keeps_its_shape_when_the_tensor_gets_another():
+    x = flambeau.arange(6).reshape(2, 3)
+    capsule = x.__dlpack__()
+    x.t_()
+    assert flambeau.from_dlpack(capsule).tolist() == [[0, 1, 2], [3, 4, 5]]

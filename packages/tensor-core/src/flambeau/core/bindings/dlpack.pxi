@@ -41,6 +41,16 @@ cdef dict _dl_of_code = {
 cdef dict _code_of_dl = {v: k for k, v in _dl_of_code.items()}
 
 
+cdef Tensor _pinned(Tensor t):
+    """A tensor that nobody else has over the same elements: ``t`` may get another shape, or other
+    memory, while the capsule lives."""
+    cdef fl_storage *s = <fl_storage *>t._storage
+    cdef Tensor pinned = fl_steal(fl_tensor_on(s, t._dtype, t._ndim, t._shape, t._strides,
+                                               t._data - s.ptr))
+    pinned._flags |= t._flags & FL_READONLY
+    return pinned
+
+
 cdef int _describe(Tensor t, fl_dl_tensor *d) except -1:
     d.data = t._data
     d.device.device_type, d.device.device_id = _dlpack_device(t)
@@ -112,6 +122,7 @@ def _to_dlpack(Tensor t not None, stream=None, max_version=None, dl_device=None,
         raise BufferError("this tensor is read-only, which DLPack before version 1 cannot say; "
                           "export x.clone()")
     copied = copy or moved
+    t = _pinned(t)
     if versioned:
         v = <fl_dl_versioned *>PyMem_Malloc(sizeof(fl_dl_versioned))
         if v == NULL:

@@ -240,11 +240,11 @@ def raw_bytes(Tensor t not None):
 
 
 class _Shared:
-    """Carries an array interface and keeps the tensor alive."""
+    """Carries an array interface and keeps the memory alive: the tensor may get other memory."""
 
-    def __init__(self, owner):
-        self.owner = owner
-        self.__array_interface__ = _array_interface(owner)
+    def __init__(self, Tensor t not None):
+        self.__array_interface__ = _array_interface(t)
+        self.storage = <object>t._storage
 
 
 def _to_numpy(Tensor t not None):
