@@ -311,12 +311,14 @@ def random_state_now() -> list[int]:
 
 @contextmanager
 def same_random_numbers() -> Iterator[None]:
-    """Leave the default generator where it was."""
-    before = _core.get_rng_state()
-    try:
+    """Leave the default generator where it is: this thread draws what it would from a copy.
+
+    So numbers that other threads draw meanwhile are neither seen nor drawn again.
+    """
+    copy = _core.Generator()
+    copy.set_state(_core.get_rng_state())
+    with flambeau.random.use_generator(copy):
         yield
-    finally:
-        _core.set_rng_state(before)
 
 
 def interpose(

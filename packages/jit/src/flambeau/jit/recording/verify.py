@@ -38,14 +38,9 @@ def verify(
         inputs = [_rows(t, dims, sizes, shift) for t, dims in zip(examples, marks, strict=True)]
         if any(size not in program.graph.range_of(name) for name, size in sizes.items()):
             continue
-        wanted = _Run(fn, program, inputs)
-        try:
-            found = _Run(program, program, inputs)
-        except Exception as error:
-            raise TraceError(
-                f"the program fails where the function does not, for {sizes or 'the example'}: "
-                f"{type(error).__name__}: {error}; an error that is caught inside what is traced "
-                "cannot be recorded") from error
+        with bridge.same_random_numbers():      # whatever other threads draw between the runs
+            wanted = _Run(fn, program, inputs)
+            found = _found(program, inputs, sizes)
         for what, one in wanted.seen.items():
             if not _same(one, found.seen.get(what)):
                 raise TraceError(
@@ -53,6 +48,17 @@ def verify(
                     f"{sizes or 'the example'}: it depends on something a trace does not see, such "
                     "as the time, a global, another thread or memory shared with NumPy"
                 )
+
+
+def _found(program: Program, inputs: Sequence[Tensor], sizes: Mapping[str, int]) -> _Run:
+    """The run of the program, which must not fail where the function does not."""
+    try:
+        return _Run(program, program, inputs)
+    except Exception as error:
+        raise TraceError(
+            f"the program fails where the function does not, for {sizes or 'the example'}: "
+            f"{type(error).__name__}: {error}; an error that is caught inside what is traced "
+            "cannot be recorded") from error
 
 
 def _sizes(

@@ -101,6 +101,14 @@ static int call_named(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return status;
 }
 
+/* Those above the tape first. What one below it calls has passed the tape: it is recorded once. */
+static int past_watchers(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_thread_state &T = fl_thread;
+    bool is_below = T.level > 0 && T.stack[T.level - 1].kind > FL_I_TAPE;
+    bool shows = T.level < T.watchers && T.stack[T.level].kind < FL_I_TAPE;
+    return is_below || shows ? below_tape(op, in, n, out) : through_tape(op, in, n, out);
+}
+
 /* Whether a composite is shown as a whole to the watcher that is next: autocast has a policy for
  * some. */
 static inline bool autocasts(const fl_thread_state &T, const fl_op *op) {
@@ -120,12 +128,7 @@ int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_thread_state &T = fl_thread;
     if (op->category == FL_COMPOSITE && FL_LIKELY(!autocasts(T, op)))
         return call_named(op, in, n, out);
-    if (FL_UNLIKELY(T.level < T.watchers && T.stack[T.level].kind < FL_I_TAPE)) {
-        int level = T.level++;
-        const fl_interposer &w = T.stack[level];
-        int status = w.call(w.ctx, op, in, n, out);
-        fl_thread.level = level;
-        return status;
-    }
+    if (FL_UNLIKELY(T.watchers))
+        return past_watchers(op, in, n, out);
     return through_tape(op, in, n, out);
 }
