@@ -87,7 +87,7 @@ def test_programs_from_disk_and_measured(change, tmp_path, monkeypatch):
     for home in (kernels, plans, launch):
         monkeypatch.setattr(home, "KERNELS", store)
     for seed in range(COUNT // 20):
-        program = Program(seed)
+        program = Program(seed, table=WIDE)
         function = program.function()
         compiled = jit.compile(function)
         for _ in range(2):

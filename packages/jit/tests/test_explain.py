@@ -110,6 +110,26 @@ def test_writes_are_done_once():
         assert (result[0, 0].item(), result[1, 0].item()) == (1.0, 5.0)
 
 
+@pytest.mark.parametrize("shape", [(3,), (20, 30)])     # calls as they stand, and loops
+def test_history_is_recorded_once(shape):
+    graph = pytest.importorskip("flambeau.autograd.graph", reason="needs flambeau-autograd")
+    x = flambeau.ones(shape, requires_grad=True)
+    packed = []
+
+    def fn(x):
+        with graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+            y = x.exp().square()
+            return flambeau.cat([y, y.t() if y.ndim == 1 else y]).mul_(x.sum())
+
+    fn(x).sum().backward()
+    wanted, count = x.grad, len(packed)
+    x.grad = None
+    packed.clear()
+    jit.compile(fn).measure(x).result.sum().backward()
+    assert len(packed) == count > 2
+    assert flambeau.equal(x.grad, wanted)
+
+
 def test_pictures():
     made, _ = run(jit.compile(model).explain)
     drawn = ElementTree.fromstring(made.svg())

@@ -96,6 +96,29 @@ def test_other_threads_are_noticed():
         jit.trace(fn, flambeau.randn(3, 2), dynamic=False)
 
 
+def test_what_other_threads_draw_is_theirs():
+    """Neither compared with what the function draws, nor drawn a second time."""
+    drawn = []
+
+    def fn(x):
+        if not jit.is_tracing():
+            thread = threading.Thread(target=lambda: drawn.append(flambeau.rand(4).tolist()))
+            thread.start()
+            thread.join()
+        return x + flambeau.rand(3, 2)
+
+    start = flambeau.get_rng_state()
+    program = jit.trace(fn, flambeau.zeros(3, 2), dynamic=False)
+    after = flambeau.rand(4).tolist()
+    flambeau.set_rng_state(start)
+    assert [*drawn, after] == [flambeau.rand(4).tolist() for _ in range(len(drawn) + 1)]
+    assert drawn
+    flambeau.set_rng_state(start)
+    found = program(flambeau.zeros(3, 2))
+    flambeau.set_rng_state(start)
+    assert flambeau.equal(found, flambeau.rand(3, 2))
+
+
 def runs_alike(fn, *inputs, runs=2):
     """Trace, then compare runs on fresh inputs and the state they leave, with eager's."""
     program = jit.trace(fn, [x.clone() for x in inputs])

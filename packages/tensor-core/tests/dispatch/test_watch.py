@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 import flambeau
 from flambeau.core import _core
 
@@ -58,3 +60,36 @@ def test_nested_hooks_come_back():
             flambeau.ones(()).item()
         flambeau.ones(()).item()
     assert (len(outer), len(inner)) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", ["profiler", "trace"])     # above the tape, and below it
+@pytest.mark.parametrize("depth", [1, 2])
+def test_calls_that_are_passed_on_are_recorded_once(kind, depth):
+    graph = pytest.importorskip("flambeau.autograd.graph", reason="needs flambeau-autograd")
+    x = flambeau.ones(2, 3, requires_grad=True)
+    packed, watches = [], [_core.interpose(kind, pass_on) for _ in range(depth)]
+    with graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        for watch in watches:
+            watch.__enter__()
+        y = x.sin()
+        y.t().square_()
+        for watch in watches[::-1]:
+            watch.__exit__()
+    assert len(packed) == 2
+    y.sum().backward()
+    assert flambeau.allclose(x.grad, 2 * x.detach().sin() * x.detach().cos())
+
+
+def test_what_is_below_the_tape_has_no_history():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    seen = []
+
+    def watch(op, args, outs):
+        result = _core.call(op, args, outs)
+        seen.append(result.requires_grad)
+        return result
+
+    x = flambeau.ones(3, requires_grad=True)
+    with _core.interpose("trace", watch):
+        y = x.exp()
+    assert (seen, y.requires_grad) == ([False], True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flambeau.jit import bridge
+from flambeau.jit.dims import shape_for
 from flambeau.jit.ir import Value
 from flambeau.jit.literals import Slot
 
@@ -23,7 +24,8 @@ class Spec:
 
     def allocate(self) -> Tensor:
         """Memory for it, not filled."""
-        shape, dtype, device = self.value.shape, self.value.dtype, self.value.device
+        shape, dtype = shape_for(self.value.shape, {}), self.value.dtype
+        device = self.value.device
         if self.strides is None:
             return bridge.empty_on(shape, dtype, device)
         return bridge.empty_on(shape, dtype, device, self.strides)
@@ -62,5 +64,5 @@ def _stand_in(arg: Any) -> Any:
     if isinstance(arg, Slot):
         return _NUMBERS[arg.kind]
     if isinstance(arg, Value):
-        return bridge.empty_on(arg.shape, arg.dtype, "meta")
+        return bridge.empty_on(shape_for(arg.shape, {}), arg.dtype, "meta")
     return [_stand_in(item) for item in arg] if isinstance(arg, tuple) else bridge.from_literal(arg)
