@@ -28,7 +28,8 @@ def test_programs(first):
 
 def test_differences_are_seen(monkeypatch):
     """A program that forgets to write into what was captured is noticed."""
-    from flambeau.jit import interpreter, tracing
+    from flambeau.jit import interpreter
+    from flambeau.jit.recording import tracing
 
     def forget(op, args, outs=None, call=interpreter.bridge.call_ready):
         return call(op, args, outs and [out.clone() for out in outs])
