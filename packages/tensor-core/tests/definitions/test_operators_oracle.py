@@ -37,6 +37,7 @@ _NAMES = {
         (y - 1) * (-x).log1p().clamp(min=-100) - y * x.log().clamp(min=-100)),
     "huber_terms": lambda x, y: torch.nn.functional.huber_loss(x, y, reduction="none"),
     "relu_grad": lambda g, r: torch.where(r > 0, g, 0),
+    "channel_affine": lambda x, scale, shift: x * scale + shift,
     "trigamma": lambda x: torch.polygamma(1, x), "logit_of": torch.logit,
     "angle_of": torch.angle, "angle_of_complex": torch.angle,
     "nextafter_wide": torch.nextafter,

@@ -31,6 +31,7 @@ FLOAT = {
     "square": np.square, "maximum": np.maximum, "minimum": np.minimum,
     "fmax": np.fmax, "fmin": np.fmin,
     "clamp_min": np.maximum, "clamp_max": np.minimum,
+    "channel_affine": lambda a, b, c: a * b + c,
     "addcmul": lambda a, b, c: a + b * c, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "round": np.rint, "frac": lambda x: x - np.trunc(x), "conj": np.conj,
     "where": np.where, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,

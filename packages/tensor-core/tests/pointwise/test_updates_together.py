@@ -102,6 +102,11 @@ def test_what_cannot_be_written_is_refused(rule):
     given[1][0] = flambeau.randn(1).expand(4)
     with pytest.raises(RuntimeError, match="single memory location"):
         together(rule, given)
+
+
+def test_inference_tensors_are_refused(rule):
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    given = rows([(3,), (4,)])
     with flambeau.inference_mode():
         given[1][0] = flambeau.randn(4)
     with pytest.raises(RuntimeError, match="nference"):

@@ -103,5 +103,5 @@ def _requiring(tensor: Tensor, capture: Capture) -> Tensor:
         return leaf
     except RuntimeError as error:
         raise ProgramError(f"{capture.name}: {error}") from None
-    except AttributeError:
+    except ImportError:
         return tensor

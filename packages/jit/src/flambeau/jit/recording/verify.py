@@ -125,7 +125,8 @@ class _Run:
                     if not bridge.equal(tensor.detach(), old):
                         bridge.copy_into(tensor.detach(), old)
                 for tensor, grad, old in grads:
-                    tensor.grad = grad
+                    if tensor.grad is not grad:
+                        tensor.grad = grad
                     if grad is not None and not bridge.equal(grad, old):
                         bridge.copy_into(grad, old)
 

@@ -18,9 +18,10 @@ def about_to_change(subject, what, value=None):
 
     Args:
         subject: A tensor, a storage or a generator (``None``: the default one).
-        what: ``"data"``, ``"detach"``, ``"made"`` (from Python numbers), ``"hook"``, ``"shape"`` and ``"numel"`` (the
-            answer takes its place), ``"len"``, ``"grad"``, ``"requires_grad"``, ``"manual_seed"``,
-            ``"set_state"``, ``"get_state"``, or the call in words.
+        what: ``"data"``, ``"detach"``, ``"made"`` (from Python numbers), ``"hook"``, ``"shape"``
+            and ``"numel"`` (the answer takes its place), ``"len"``, ``"grad"``,
+            ``"requires_grad"``, ``"manual_seed"``, ``"set_state"``, ``"get_state"``, or the call
+            in words.
         value: What it becomes or gives.
     """
     hook = _change_hooks.get(PyThread_get_thread_ident()) if _change_hooks else None

@@ -87,7 +87,7 @@ OPDEFS = (
               "self + value * tensor1 * tensor2", inplace=True,
               doc="``self + value * tensor1 * tensor2``."),
     pointwise("channel_affine(Tensor self, Tensor scale, Tensor shift)",
-              float="self * scale + shift", forms=(), derive=False,
+              float="self * scale + shift", forms=(), differentiable=False,
               doc="What batch_norm does to each element once its statistics are there."),
     pointwise("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
               float="self + value * tensor1 / tensor2", complex="self + value * tensor1 / tensor2",
