@@ -61,8 +61,8 @@ FLOAT = {
 FLOAT |= references_special.FLOAT
 
 #: Rows whose result cancels: an error of the operands' size is expected, not of the result's.
-CANCELLING = {"add", "sub", "rsub", "addcmul", "gelu_tanh", "gelu_exact", "silu", "expm1",
-              "logsigmoid"} | references_special.ROUGH
+CANCELLING = {"add", "sub", "rsub", "addcmul", "channel_affine", "gelu_tanh", "gelu_exact",
+              "silu", "expm1", "logsigmoid"} | references_special.ROUGH
 
 #: Rows defined for integers; the operands wrap around as NumPy's do.
 INT = {
