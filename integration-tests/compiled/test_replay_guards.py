@@ -432,3 +432,28 @@ def test_threads_call_the_same_function():
 
 
 WEIGHT = flambeau.ones(3, requires_grad=True)
+
+
+def test_comparisons_become_rarer_while_they_find_nothing():
+    run, x = flambeau.compile(lambda x: x * 2 + 1, replay=True), flambeau.ones(3)
+    for _ in range(4):
+        run(x)
+    run.left = 0
+    run(x)
+    assert run.every == run.left == 2000
+
+
+def test_the_source_of_a_lambda_in_a_lambda():
+    x = flambeau.ones(3)
+    outer = lambda by: lambda x: x * by     # noqa: E731
+    run = flambeau.compile(outer(3), replay=True)
+    for _ in range(4):
+        assert run(x).tolist() == [3, 3, 3]
+    assert "not replayed" not in run.explain()
+
+
+def test_what_is_never_replayed_is_called_at_once():
+    run = flambeau.compile(lambda x: x.sum().item(), replay=True)
+    for _ in range(8):
+        assert run(flambeau.ones(3)) == 3
+    assert run.instead is run.ordinary and "not replayed" in run.explain()

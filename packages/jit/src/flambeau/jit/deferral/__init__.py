@@ -20,12 +20,15 @@ from flambeau.jit.deferral.pieces import calls_of
 from flambeau.jit.deferral.plan import Plan
 
 
-def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes) -> Plan:
+def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
+              apart: bool = False) -> Plan:
     """Plan for calls that waited.
 
     Args:
         noted: for each its key, arguments and results, from the core.
         needed: a byte for each storage, not 0 where somebody holds it.
+        apart: whether each step is a call, or code over all elements of a loop, as replays want
+            them, which save the calls and not only the passes over memory.
 
     Returns:
         The plan.
@@ -38,7 +41,7 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes) 
             planned.append((group, after))
     plan = Plan()
     for group, after in reversed(planned):
-        add_group(plan, group, after)
+        add_group(plan, group, after, apart)
     return plan
 
 

@@ -12,25 +12,26 @@ from flambeau.jit.deferral.pieces import Piece
 from flambeau.jit.deferral.plan import Plan
 
 
-def add_group(plan: Plan, group: Group, needed: set[int]) -> None:
+def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -> None:
     """Append a group's steps.
 
     Args:
         plan: what they are appended to.
         group: the group; each item has a result that is needed later.
         needed: the storages that are, after the group.
+        apart: whether each loop is code over all its elements, however few they are.
     """
     stored = _stored(group, needed)
-    if group.rows and len(group.items) > 1 and add_rows(plan, group, stored, needed):
+    if not apart and group.rows and len(group.items) > 1 and add_rows(plan, group, stored, needed):
         return
     for item, pieces in zip(group.items, stored, strict=True):
         if isinstance(item, Kernel):
             plan.steps.append((item.call.number,))
             plan.about.append(f"{item.name}: as it stands")
-        elif math.prod(item.shape) < least_waiting():   # not worth code of its own
+        elif not apart and math.prod(item.shape) < least_waiting():     # not worth code of its own
             plan.steps += [(call.number,) for call in item.calls]
             plan.about += [f"{call.op}: as it stands" for call in item.calls]
-        elif not add_streamed(plan, item, pieces):
+        elif apart or not add_streamed(plan, item, pieces):
             code = code_of(item, pieces)
             plan.steps.append(code.step)
             plan.kept.append(code.kernel)

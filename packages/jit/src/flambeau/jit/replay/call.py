@@ -18,6 +18,8 @@ from .record import Recorded, Recorder
 MOST_PROGRAMS = 8
 MOST_FAILURES = 4
 REPLAYS_FOR_RECORDING = 8
+#: Replays until a call is compared with Python, unless its number is given: at first, and at most.
+FIRST_CHECK, LAST_CHECK = 1000, 64_000
 #: Results with a history that may be held at once.
 MOST_NODES = 64
 
@@ -27,12 +29,14 @@ class Replayed(bridge.ReplayedCall):
 
     Args:
         fn: the function.
-        every: replays of a program until a call is recorded again and compared; 0 for never.
+        every: replays until a call is recorded again and compared; 0 for never, ``None`` for ever
+            more.
         ordinary: makes the compiled function that runs Python.
     """
 
-    def __init__(self, fn: Any, every: int, ordinary: Callable[[Any], Any] = Compiled) -> None:
-        super().__init__(fn, every)
+    def __init__(self, fn: Any, every: int | None,
+                 ordinary: Callable[[Any], Any] = Compiled) -> None:
+        super().__init__(fn, FIRST_CHECK if every is None else every)
         update_wrapper(self, fn, updated=())
         self.ordinary = ordinary(fn)
         self.check_every = every
@@ -54,6 +58,8 @@ class Replayed(bridge.ReplayedCall):
         if recorded.program is None:
             self.failures += 1
             self.refusal = recorded.refusal
+            if self.failures == MOST_FAILURES and not self.programs:
+                self.instead = self.ordinary
             return recorded.result
         self.failures = 0
         self.programs.insert(0, recorded.program)
@@ -81,6 +87,8 @@ class Replayed(bridge.ReplayedCall):
             raise ReplayError(f"{getattr(self.fn, '__qualname__', self.fn)}: a replay would not "
                               f"have done what Python did: {difference}. Read what changes from "
                               "an argument, or compile without replay=True")
+        if self.check_every is None:
+            self.every = self.left = min(2 * self.every, LAST_CHECK)
         return recorded.result
 
     def without_room(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

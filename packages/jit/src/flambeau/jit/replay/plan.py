@@ -112,11 +112,7 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
                 side.append(value)
         calls.append((key, *noted))
     needed = bytes(memory in held or last[memory] >= stop for memory in numbers)
-    plan = make_plan(calls, needed)
-    if any(len(step) not in (1, 6) for step in plan.steps):     # blocks of rows: one by one
-        for k in range(start, stop):
-            made.add(("run", k), {place[0] for place in places_of(runs[k])})
-        return
+    plan = make_plan(calls, needed, apart=True)
     made.kept.append(plan)
     made.about += plan.about
     for step in plan.steps:

@@ -70,7 +70,11 @@ def _is_of(node: Any, code: CodeType) -> bool:
         return node.name == code.co_name and first == code.co_firstlineno
     if code.co_name != "<lambda>" or node.lineno != code.co_firstlineno:
         return False
-    end = max((p for p in code.co_positions() if None not in p),
-              key=lambda p: (p[1], p[3]), default=None)
+    spans = [(line, start, last, end) for line, last, start, end in code.co_positions()
+             if None not in (line, start, last, end) and (line, start) != (last, end)]
+    if not spans:
+        return False
+    # A lambda that is the body of another ends where that one ends, but begins later.
     body = node.body
-    return end is not None and (body.end_lineno, body.end_col_offset) == (end[1], end[3])
+    return (min(s[:2] for s in spans), max(s[2:] for s in spans)) == (
+        (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset))

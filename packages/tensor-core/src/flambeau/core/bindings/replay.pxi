@@ -220,7 +220,9 @@ cdef class ReplayedCall:
     """
     cdef readonly object fn
     cdef public list programs
-    cdef int64_t every, left, replays
+    cdef public object instead      # what is called where recording was given up
+    cdef public int64_t every, left
+    cdef int64_t replays
 
     def __init__(self, fn, int64_t every):
         self.fn = fn
@@ -231,6 +233,8 @@ cdef class ReplayedCall:
         cdef ReplayProgram program
         cdef fl_guards *guards
         cdef PyObject *result
+        if self.instead is not None:
+            return self.instead(*args, **kwargs)
         if fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on():
             for each in self.programs:
                 program = <ReplayProgram>each
