@@ -29,8 +29,8 @@ class Replayed(bridge.ReplayedCall):
 
     Args:
         fn: the function.
-        every: replays until a call is recorded again and compared; 0 for never, ``None`` for ever
-            more.
+        every: replays until a call is recorded again and compared; 0 for never, ``None`` for a
+            number that grows.
         ordinary: makes the compiled function that runs Python.
     """
 
