@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -61,3 +62,19 @@ def test_the_map_names_every_folder():
                if path.is_dir() and list(path.glob("**/*.*")) and path.name != "__pycache__"]
     assert [name for name in folders if f"`{name}/" not in page] == []
     assert [name for name in FAMILIES if f"`{name}`" not in page] == []
+
+
+def public_types(text):
+    """The types that a C++ file defines outside of its anonymous namespaces."""
+    shared = re.sub(r"(?ms)^namespace \{$.*?^\} +// namespace$", "", text)
+    return re.findall(r"^(?:template <.+> )?(?:struct|class|enum|union) (\w+)[^;{]*\{", shared,
+                      re.MULTILINE)
+
+
+def test_no_two_types_of_the_native_code_have_one_name():
+    """A linker joins the functions of two such types, and one of them runs over the other's."""
+    homes = {}
+    for path in (CORE / "native").glob("**/*.*"):
+        for name in public_types(path.read_text()) if path.suffix in (".h", ".cpp") else ():
+            homes.setdefault(name, set()).add(path.name)
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

@@ -78,6 +78,7 @@ def test_modules(row):
     check(row, "float32")
 
 
+@pytest.mark.filterwarnings("ignore:kl_div:UserWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64", *HALF])
 @pytest.mark.parametrize("row", ROWS, ids=str)

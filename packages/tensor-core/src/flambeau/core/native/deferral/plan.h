@@ -13,14 +13,14 @@ struct fl_code {
 };
 
 /* Where a value's rows lie: in its own memory, or in that of the thread that runs them. */
-struct fl_place {
+struct fl_row_memory {
     int64_t scratch = -1;       /* bytes from the start of the thread's memory, or -1 */
     int64_t row_bytes = 0;      /* from row to row; 0: all rows share it */
 };
 
 /* A tensor argument or result of a kernel, some rows of it. */
 struct fl_part {
-    fl_place place;
+    fl_row_memory place;
     bool is_tensor = false, has_rows = false;
     std::vector<int64_t> shape, strides;        /* of one row */
 };
@@ -28,7 +28,7 @@ struct fl_part {
 /* Code or a kernel that runs a few rows at a time. */
 struct fl_row_item {
     fl_code code;                               /* without one: the call */
-    std::vector<fl_place> places;               /* of the code's operands */
+    std::vector<fl_row_memory> places;          /* of the code's operands */
     /* Operands that lie element after element, and the bytes of one: results that are made in pieces
      * and streamed to memory, and what is read from memory meanwhile. */
     std::vector<std::pair<int64_t, int64_t>> streamed, fetched;
@@ -47,6 +47,9 @@ struct fl_step {
     std::vector<fl_row_item> items;
 };
 
+/* Append a number as machine code takes it: two words, as an integer or as a real and an imaginary
+ * part. */
+void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words);
 /* Read what the planner made: 0, or -1 with or without an exception. */
 int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to);
 int fl_read_code(PyObject *o, fl_code &code);

@@ -99,7 +99,7 @@ struct Block {
 
     /* In scratch memory a row lies as far from a page's start as it would in memory of its own: a
      * processor takes a load for one of a store just made when both end in the same 12 bits. */
-    char *in_scratch(const fl_place &place) const {
+    char *in_scratch(const fl_row_memory &place) const {
         return scratch + place.scratch + (first * place.row_bytes) % PAGE;
     }
 
@@ -143,7 +143,7 @@ struct Block {
         const fl_queue::Call &c = q->calls[run.item->call];
         for (size_t i = 0; i < run.count; i++) {
             RowTensor &each = run.tensors[i];
-            const fl_place &place = each.part->place;
+            const fl_row_memory &place = each.part->place;
             each.t.data = place.scratch < 0 ? each.start + first * place.row_bytes
                                             : in_scratch(place);
             if (has_other_count)
@@ -192,7 +192,7 @@ void run_blocks(void *context, int64_t begin, int64_t end) {
 }
 
 /* (scratch, row_bytes) */
-int read_place(PyObject *o, fl_place &place) {
+int read_place(PyObject *o, fl_row_memory &place) {
     std::vector<int64_t> two;
     if (fl_read_longs(o, two) < 0 || two.size() != 2)
         return -1;

@@ -1,10 +1,9 @@
 /* Running what waits: the plan for it is made by flambeau.jit when it is new. */
+#include "deferral/apart.h"
 #include "deferral/plan.h"
 #include "deferral/watch.h"
 #include "runtime/pool.h"
 #include <memory>
-#include <system_error>
-#include <thread>
 #include <unordered_map>
 
 PyObject *fl_deferral_planner = nullptr;
@@ -126,44 +125,6 @@ int make_plan(const fl_queue *q, Plan &plan) {
     return status;
 }
 
-bool is_finalizing(void) {
-#if PY_VERSION_HEX >= 0x030D0000
-    return Py_IsFinalizing();
-#else
-    return _Py_IsFinalizing();
-#endif
-}
-
-int make_plan_or_tell(const fl_queue *q, Plan &plan) {
-    int status = make_plan(q, plan);
-    if (status < 0 && PyErr_Occurred())
-        PyErr_WriteUnraisable(fl_deferral_planner);
-    return status;
-}
-
-/* On a thread of its own, where no handler of signals, debugger or profiler runs, which might want
- * what is not computed yet or leave with an error that is none of the plan's, and where Python's
- * stack is empty. */
-int make_plan_apart(const fl_queue *q, Plan &plan) {
-    int status = -1;
-    std::thread worker;
-    try {
-        if (!is_finalizing())
-            worker = std::thread([&] {
-                PyGILState_STATE state = PyGILState_Ensure();
-                status = make_plan_or_tell(q, plan);
-                PyGILState_Release(state);
-            });
-    } catch (const std::system_error &) {   /* there are too many */
-    }
-    if (!worker.joinable())
-        return make_plan_or_tell(q, plan);
-    Py_BEGIN_ALLOW_THREADS
-    worker.join();
-    Py_END_ALLOW_THREADS
-    return status;
-}
-
 /* The plan for what waits; none when it cannot be made. */
 std::shared_ptr<const Plan> find_plan(fl_queue *q) {
     add_needed(q);
@@ -171,7 +132,13 @@ std::shared_ptr<const Plan> find_plan(fl_queue *q) {
     if (found != plans.end())
         return found->second;
     auto plan = std::make_shared<Plan>();
-    if (make_plan_apart(q, *plan) < 0)
+    int status = -1;
+    fl_call_apart([&] {
+        status = make_plan(q, *plan);
+        if (status < 0 && PyErr_Occurred())
+            PyErr_WriteUnraisable(fl_deferral_planner);
+    });
+    if (status < 0)
         return nullptr;
     if (plans.size() >= MAX_PLANS)
         plans.clear();
@@ -248,7 +215,9 @@ int run_all(fl_queue *q, const char *why) {
     return status;
 }
 
-void load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
+}  // namespace
+
+void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
     double parts[2] = {fl_as_double(v), v.tag == FL_COMPLEX ? v.c[1] : 0.0};
     int64_t bits[2] = {fl_as_int(v), 0};
     if (!is_integer)
@@ -256,13 +225,11 @@ void load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words
     words.insert(words.end(), bits, bits + 2);
 }
 
-}  // namespace
-
 void fl_code::words(const fl_queue *q, std::vector<int64_t> &to) const {
     for (int64_t k : operands)
         to.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
     for (auto &each : scalars)
-        load_scalar(q->values[(size_t)each.first], each.second != 0, to);
+        fl_load_scalar(q->values[(size_t)each.first], each.second != 0, to);
     to.insert(to.end(), grid.begin(), grid.end());
 }
 

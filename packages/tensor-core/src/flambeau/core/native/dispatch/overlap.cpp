@@ -18,12 +18,7 @@ int fl_dims_by_stride(const fl_tensor *t, int *order) {
     return nd;
 }
 
-namespace {
-
-enum Overlap { NONE, PARTIAL, FULL };
-
-/* Whether the elements fill a piece of memory, in whatever order. */
-bool is_dense(const fl_tensor *t) {
+bool fl_is_dense(const fl_tensor *t) {
     int order[FL_MAX_DIMS], nd = fl_dims_by_stride(t, order);
     int64_t step = 1;
     for (int i = 0; i < nd; i++) {
@@ -34,11 +29,15 @@ bool is_dense(const fl_tensor *t) {
     return true;
 }
 
+namespace {
+
+enum Overlap { NONE, PARTIAL, FULL };
+
 /* Of tensors with gaps it is not known: they are computed apart. */
 Overlap overlap_of(const fl_tensor *a, const fl_tensor *b) {
     if (a == b)
         return FULL;
-    if (!is_dense(a) || !is_dense(b))
+    if (!fl_is_dense(a) || !fl_is_dense(b))
         return NONE;
     const char *a_end = a->data + a->numel * fl_itemsize(a->dtype);
     const char *b_end = b->data + b->numel * fl_itemsize(b->dtype);

@@ -4,6 +4,8 @@
 
 /* Dimensions of more than one element, sorted by stride; how many there are. */
 int fl_dims_by_stride(const fl_tensor *t, int *order);
+/* Whether the elements fill a piece of memory, in whatever order. */
+bool fl_is_dense(const fl_tensor *t);
 
 /* An input that shares memory with the tensor written to: -1 where that is refused, 0 where the
  * result is to be computed apart. `is_self`: the input is the operator's first. */

@@ -9,8 +9,8 @@
 namespace {
 
 template <class T>
-void gather_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
-                  int64_t e) {
+void gather_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+                  int64_t b, int64_t e) {
     int64_t step = w.at[w.ndim - 1];
     for (int64_t line = b; line < e; line++) {
         int64_t at, by;
@@ -29,8 +29,8 @@ void gather_lines(const fl_walk &w, const int64_t *index, const char *from, char
 
 /* Call write(target, x) for each element and what it is to be written to. */
 template <class T, class Write>
-void write_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
-                 int64_t e, const Write &write) {
+void write_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+                 int64_t b, int64_t e, const Write &write) {
     int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
     for (int64_t line = b; line < e; line++) {
         int64_t at, by;
@@ -44,14 +44,14 @@ void write_lines(const fl_walk &w, const int64_t *index, const char *from, char 
 }
 
 template <class T>
-void scatter_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
-                   int64_t e) {
+void scatter_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+                   int64_t b, int64_t e) {
     write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = x; });
 }
 
 template <class T>
-void add_lines(const fl_walk &w, const int64_t *index, const char *from, char *to, int64_t b,
-               int64_t e) {
+void add_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+               int64_t b, int64_t e) {
     write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = fl_plus(target, x); });
 }
 
@@ -94,7 +94,7 @@ extern "C" int fl_run_gather(const fl_op *op, const fl_value *in, int, fl_tensor
     RawOut out(outs[0], self->dtype);
     if (!out.ok() || fl_check_positions(op, positions, index, self, dim) < 0)
         return -1;
-    fl_walk w = fl_walk_of(self, nullptr, index, dim);
+    fl_gather_walk w = fl_walk_of(self, nullptr, index, dim);
     fl_parallel(w.lines, fl_row_grain(w.length), [&](int64_t b, int64_t e) {
         FL_BY_SIZE(fl_itemsize(self->dtype), gather_lines, w, positions.as<int64_t>(), self->data,
                    out.data(), b, e)
@@ -129,7 +129,7 @@ static int run_scatter(const fl_op *op, const fl_value *in, fl_tensor *out, cons
     fl_start_from(out, in[0].t);
     if (index->numel == 0)
         return 0;
-    fl_walk w = fl_walk_of(out, src, index, dim);
+    fl_gather_walk w = fl_walk_of(out, src, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
         FL_BY_SIZE(fl_itemsize(out->dtype), scatter_lines, w, positions.as<int64_t>(), from,
                    out->data, b, e)
@@ -224,7 +224,7 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
         return -1;
     if (index->numel == 0)
         return 0;
-    fl_walk w = fl_dense_walk_of(outs[0], src, index, dim);
+    fl_gather_walk w = fl_dense_walk_of(outs[0], src, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
         FL_BY_KIND(kind, add_lines, w, positions.as<int64_t>(), from.as<char>(), out.as<char>(), b,
                    e)

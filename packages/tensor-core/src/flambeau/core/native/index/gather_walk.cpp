@@ -21,9 +21,9 @@ int fl_check_aligned(const fl_op *op, const fl_tensor *self, const fl_tensor *in
     return 0;
 }
 
-fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
-                   int dim) {
-    fl_walk w;
+fl_gather_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned,
+                          const fl_tensor *index, int dim) {
+    fl_gather_walk w;
     w.ndim = index->ndim;
     w.dim = dim;
     w.at_dim = pointed->ndim ? pointed->strides[dim] : 0;
@@ -42,8 +42,8 @@ fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_
     return w;
 }
 
-fl_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
-                         int dim) {
+fl_gather_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned,
+                                const fl_tensor *index, int dim) {
     int64_t strides[2][FL_MAX_DIMS];
     fl_tensor dense[] = {*pointed, *aligned};
     for (int i = 0; i < 2; i++) {
@@ -53,7 +53,7 @@ fl_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, con
     return fl_walk_of(&dense[0], &dense[1], index, dim);
 }
 
-void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by) {
+void fl_walk_start(const fl_gather_walk &w, int64_t line, int64_t *at, int64_t *by) {
     *at = *by = 0;
     for (int d = w.ndim - 2; d >= 0; d--) {
         int64_t i = line % w.shape[d];

@@ -4,26 +4,26 @@
 
 /* A walk over the index, line by line along its last dimension. The strides belong to the tensor
  * that the positions point into, and to the other one, whose elements line up with the index. */
-struct fl_walk {
+struct fl_gather_walk {
     int ndim, dim;
     int64_t shape[FL_MAX_DIMS], at[FL_MAX_DIMS], by[FL_MAX_DIMS];
     int64_t lines, length;
     int64_t at_dim;                     /* stride of the dimension that positions count */
 };
 
-fl_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
-                   int dim);
+fl_gather_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned,
+                          const fl_tensor *index, int dim);
 
 /* The same for tensors that were copied into C order. */
-fl_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned, const fl_tensor *index,
-                         int dim);
+fl_gather_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *aligned,
+                                const fl_tensor *index, int dim);
 
 /* Offsets of a line's first element in both tensors. */
-void fl_walk_start(const fl_walk &w, int64_t line, int64_t *at, int64_t *by);
+void fl_walk_start(const fl_gather_walk &w, int64_t line, int64_t *at, int64_t *by);
 
 /* Writers may run side by side only where no two of them meet: along the first dimension, unless
  * positions count that one. Every line belongs to one chunk, so order within it is fixed. */
-template <class Body> void fl_walk_writers(const fl_walk &w, const Body &body) {
+template <class Body> void fl_walk_writers(const fl_gather_walk &w, const Body &body) {
     bool apart = w.ndim > 1 && w.dim != 0;
     if (!apart || w.lines == 0) {
         body(0, w.lines);

@@ -75,7 +75,7 @@ fl_pair32 divided(fl_pair32 a, int64_t n) { return pair_divided(a, (float)n); }
 fl_pair64 divided(fl_pair64 a, int64_t n) { return pair_divided(a, (double)n); }
 
 struct Job {
-    fl_walk w;
+    fl_gather_walk w;
     const int64_t *index;
     const char *from;
     char *to;
@@ -85,7 +85,7 @@ struct Job {
 
 /* `visit(position, source)` in element offsets, over the lines b .. e. */
 template <class Visit> void each_pair(const Job &j, int64_t b, int64_t e, const Visit &visit) {
-    const fl_walk &w = j.w;
+    const fl_gather_walk &w = j.w;
     int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
     for (int64_t line = b; line < e; line++) {
         int64_t at, by;

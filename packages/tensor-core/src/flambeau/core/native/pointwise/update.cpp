@@ -7,6 +7,7 @@
 #include "pointwise/update.h"
 #include "deferral/apart.h"
 #include "deferral/deferral.h"
+#include "deferral/plan.h"
 #include "dispatch/captures.h"
 #include "dispatch/pointwise.h"
 #include "replay/replay.h"
@@ -165,12 +166,8 @@ void fill_words(Job &job, const fl_value *values) {
             job.words.push_back((int64_t)(uintptr_t)t[k]->data);
         for (int k = 0; k < pw->n_out; k++)
             job.words.push_back((int64_t)(uintptr_t)t[pw->writes[k]]->data);
-        for (int number : job.code->numbers) {
-            double parts[2] = {fl_as_double(values[number]), 0.0};
-            int64_t bits[2];
-            memcpy(bits, parts, sizeof bits);
-            job.words.insert(job.words.end(), bits, bits + 2);
-        }
+        for (int number : job.code->numbers)
+            fl_load_scalar(values[number], false, job.words);
         job.words.insert(job.words.end(), (size_t)(pw->n_in + pw->n_out), job.size);
         job.words.push_back(t[0]->numel);       /* the innermost dimension, */
         job.words.push_back(0);                 /* and no others */

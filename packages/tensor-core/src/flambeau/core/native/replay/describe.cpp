@@ -13,7 +13,7 @@ static PyObject *tuple_of(const std::vector<int64_t> &numbers) {
 static PyObject *describe_place(const fl_recorder *r, int64_t place) {
     if (place < 0)
         Py_RETURN_NONE;
-    const fl_place &p = r->places[(size_t)place];
+    const fl_extent &p = r->places[(size_t)place];
     return Py_BuildValue("IsNNLL", p.memory, fl_dtype_name(p.dtype), tuple_of(p.shape),
                          tuple_of(p.strides), (long long)p.start, (long long)place);
 }

@@ -48,7 +48,7 @@ struct fl_running {
 
 namespace {
 
-int run_kernel(const fl_kernel_run &run, const fl_step &step) {
+int run_kernel(const fl_kernel_run &run, const fl_program_step &step) {
     const fl_op *op = run.op;
     int n = (int)run.values.size(), status;
     if (step.work < FL_GRAIN)
@@ -59,7 +59,7 @@ int run_kernel(const fl_kernel_run &run, const fl_step &step) {
     return status < 0 ? fl_raise() : 0;
 }
 
-void run_loop(fl_step &step) {
+void run_loop(fl_program_step &step) {
     if (step.work <= FL_GRAIN) {
         step.code(step.words.data(), 0, step.work);
         return;
@@ -69,7 +69,7 @@ void run_loop(fl_step &step) {
     Py_END_ALLOW_THREADS
 }
 
-int call(const fl_step &step) {
+int call(const fl_program_step &step) {
     PyObject *result = PyObject_Call(step.object, step.args, nullptr);
     Py_XDECREF(result);
     return result ? 0 : -1;
@@ -81,7 +81,7 @@ void set_flags(fl_tensor *t, uint32_t flags) {
 
 }  // namespace
 
-int fl_program::run_step(fl_step &step, fl_running &now) {
+int fl_program::run_step(fl_program_step &step, fl_running &now) {
     switch (step.kind) {
     case FL_STEP_RUN:
         return run_kernel(recorder->runs[step.index], step);
@@ -107,7 +107,7 @@ int fl_program::run_step(fl_step &step, fl_running &now) {
 }
 
 int fl_program::run_steps(fl_running &now) {
-    for (fl_step &step : steps)
+    for (fl_program_step &step : steps)
         if (run_step(step, now) < 0)
             return -1;
     return 0;
@@ -126,7 +126,7 @@ fl_tensor *fl_program::result(size_t i, fl_running &now) {
     if (now.results[i])
         return (fl_tensor *)now.results[i];
     const fl_result &r = results[i];
-    const fl_place &p = r.place;
+    const fl_extent &p = r.place;
     const fl_room &room = rooms[p.memory];
     int ndim = (int)p.shape.size();
     fl_tensor *t, *base = r.base >= 0 ? result((size_t)r.base, now)

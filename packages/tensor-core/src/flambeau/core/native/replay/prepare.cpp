@@ -3,7 +3,7 @@
 #include "dispatch/pointwise.h"
 
 fl_program::~fl_program() {
-    for (fl_step &s : steps) {
+    for (fl_program_step &s : steps) {
         Py_XDECREF(s.object);
         Py_XDECREF(s.args);
     }
@@ -49,7 +49,7 @@ fl_tensor *fl_program::tensor_of(int64_t place) {
     fl_tensor *&t = tensors[(size_t)place];
     if (t)
         return t;
-    const fl_place &p = recorder->places[(size_t)place];
+    const fl_extent &p = recorder->places[(size_t)place];
     fl_home home = rooms[p.memory].home;
     fl_storage *s = home == FL_H_OUTSIDE ? recorder->memories[p.memory].outside : arena;
     t = fl_tensor_on(s, p.dtype, (int)p.shape.size(), p.shape.data(), p.strides.data(), 0);
@@ -62,7 +62,7 @@ fl_tensor *fl_program::tensor_of(int64_t place) {
 
 int fl_program::add_run(size_t index) {
     fl_kernel_run &run = recorder->runs[index];
-    fl_step step;
+    fl_program_step step;
     step.kind = FL_STEP_RUN;
     step.index = index;
     for (fl_value &v : run.values) {
@@ -105,7 +105,7 @@ int fl_program::add_loop(PyObject *o) {
     PyObject *places = PyTuple_GET_ITEM(o, 3), *numbers = PyTuple_GET_ITEM(o, 4);
     PyObject *geometry = PyTuple_GET_ITEM(o, 5);
     steps.emplace_back();
-    fl_step &step = steps.back();
+    fl_program_step &step = steps.back();
     step.kind = FL_STEP_LOOP;
     step.code = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 1));
     step.work = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
@@ -116,7 +116,7 @@ int fl_program::add_loop(PyObject *o) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(geometry); i++)
         step.words.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(geometry, i)));
     for (Py_ssize_t i = 0; i < n; i++) {
-        const fl_place &p = recorder->places[PyLong_AsSize_t(PyTuple_GET_ITEM(places, i))];
+        const fl_extent &p = recorder->places[PyLong_AsSize_t(PyTuple_GET_ITEM(places, i))];
         point_to((char **)&step.words[(size_t)i], p.memory, p.start);
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -129,7 +129,7 @@ int fl_program::add_step(PyObject *o) {
         return add_run(PyLong_AsSize_t(first));
     if (!strcmp(kind, "loop"))
         return add_loop(o);
-    fl_step step;
+    fl_program_step step;
     if (!strcmp(kind, "first")) {
         step.kind = FL_STEP_FIRST;
         step.index = PyLong_AsSize_t(first);

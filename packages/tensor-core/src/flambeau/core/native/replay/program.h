@@ -15,7 +15,7 @@ struct fl_room {
 enum fl_step_kind { FL_STEP_RUN, FL_STEP_LOOP, FL_STEP_FIRST, FL_STEP_MAKE, FL_STEP_GRAD,
                     FL_STEP_CALL };
 
-struct fl_step {
+struct fl_program_step {
     fl_step_kind kind;
     size_t index = 0;               /* RUN: the kernel; FIRST, MAKE: the memory */
     int64_t work = 0;
@@ -36,7 +36,7 @@ struct fl_patch {
 
 /* A tensor that leaves the call. */
 struct fl_result {
-    fl_place place;
+    fl_extent place;
     uint32_t flags, version, output_nr;
     int64_t base;                   /* of the results; -1: none */
     PyObject *base_object;          /* a tensor that was there before, or NULL */
@@ -56,7 +56,7 @@ struct fl_returned {
 struct fl_program {
     fl_recorder *recorder = nullptr;
     std::vector<fl_room> rooms;
-    std::vector<fl_step> steps;
+    std::vector<fl_program_step> steps;
     std::vector<fl_tensor *> tensors;       /* of the places, NULL where no kernel takes it */
     std::vector<fl_patch> patches;          /* of arguments */
     std::vector<std::vector<fl_patch>> later;   /* of each memory that is made anew */
@@ -83,7 +83,7 @@ struct fl_program {
     int add_returned(PyObject *o, fl_returned &to);
     fl_tensor *tensor_of(int64_t place);
     int run_steps(struct fl_running &now);
-    int run_step(fl_step &step, struct fl_running &now);
+    int run_step(fl_program_step &step, struct fl_running &now);
     fl_tensor *result(size_t i, struct fl_running &now);
     PyObject *pick_node(const fl_result &r) const;
     char *address_of(uint32_t memory, int64_t start) const;

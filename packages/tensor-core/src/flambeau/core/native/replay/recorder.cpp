@@ -3,6 +3,7 @@
 #include "replay/recorder.h"
 #include "deferral/deferral.h"
 #include "dispatch/captures.h"
+#include "dispatch/overlap.h"
 
 __thread fl_recorder *fl_recording __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -104,23 +105,9 @@ int64_t fl_recorder::memory_of(const fl_tensor *t) {
     return (int64_t)memories.size() - 1;
 }
 
-/* Whether the elements lie side by side, in any order. */
-static bool is_dense(const fl_tensor *t) {
-    int64_t step = 1;
-    for (int d = 0; d < t->ndim; d++) {
-        int found = 0;
-        while (found < t->ndim && (t->shape[found] == 1 || t->strides[found] != step))
-            found++;
-        if (found == t->ndim)
-            break;
-        step *= t->shape[found];
-    }
-    return step == t->numel;
-}
-
 static bool fills_memory(const fl_tensor *t, const fl_memory &m) {
     return t->data == m.at && (uint64_t)(t->numel * fl_itemsize(t->dtype)) == m.bytes &&
-           is_dense(t);
+           fl_is_dense(t);
 }
 
 /* A number for a tensor; `fills`: its kernel writes all of it and reads nothing of it. */
@@ -137,7 +124,7 @@ int64_t fl_recorder::place(const fl_tensor *t, bool fills) {
     if (!m.is_used && !(fills && fills_memory(t, m)))
         m.first.assign(m.at ? m.at : "", m.at ? (size_t)m.bytes : 0);
     m.is_used = true;
-    fl_place p;
+    fl_extent p;
     p.memory = (uint32_t)k;
     p.dtype = t->dtype;
     p.start = t->data - m.at;

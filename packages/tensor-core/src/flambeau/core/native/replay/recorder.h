@@ -8,7 +8,7 @@
 #include <vector>
 
 /* Elements in memory: which memory, and how they lie in it; `start` counts bytes. */
-struct fl_place {
+struct fl_extent {
     uint32_t memory;
     uint8_t dtype;
     int64_t start;
@@ -38,7 +38,7 @@ struct fl_written {
 
 struct fl_recorder {
     std::vector<fl_memory> memories;
-    std::vector<fl_place> places;
+    std::vector<fl_extent> places;
     std::vector<fl_kernel_run> runs;
     std::deque<std::vector<int64_t>> words;     /* lists among the values */
     std::deque<std::string> strings;
