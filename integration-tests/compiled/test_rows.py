@@ -12,7 +12,7 @@ import flambeau
 from flambeau import jit
 from flambeau.core.opdefs import OPDEFS
 from flambeau.jit import bridge, compiling, deferral
-from flambeau.jit.deferral import blocks, groups
+from flambeau.jit.deferral import blocks, emit, groups
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "uint8", "bool", "complex64")
 SHAPES = ((5, 7), (3, 4, 130), (6, 5, 3), (4, 1, 9), (3, 1), (2, 5000), (3, 20, 200))
@@ -24,6 +24,7 @@ def blocks_of_a_row(monkeypatch):
     """Everything waits, and blocks have as few rows as possible."""
     monkeypatch.setattr(groups, "FEWEST_ROWS", 2)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(emit, "add_fused", lambda *args: False)     # see test_fused_rows.py
     failures = []
 
     def make_plan(calls, needed, key):

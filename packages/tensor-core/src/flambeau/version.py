@@ -9,14 +9,13 @@ from importlib import metadata
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
 
 
-def own_version() -> str:
-    """The version of the installed package."""
+def _installed() -> str:
     try:
         return metadata.version("flambeau-tensor-core")
     except metadata.PackageNotFoundError:  # imported from a source tree
         return "0.0.0"
 
 
-__version__ = own_version()
+__version__ = _installed()
 debug = False
 cuda = hip = xpu = git_version = None

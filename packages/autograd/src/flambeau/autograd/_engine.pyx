@@ -1,5 +1,4 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, binding=True
-# cython: auto_pickle=False
 """The tape and the backward pass, in parts (engine/*.pxi):
 
 plan       a rule, compiled to numbers

@@ -109,10 +109,16 @@ def flatten(body: Graph) -> Region:
     Returns:
         The program and what it is called with.
     """
-    return _Flattener(body).region()
+    return Flattener(body).region()
 
 
-class _Flattener:
+class Flattener:
+    """Appends the programs of nodes to one.
+
+    Args:
+        body: the nodes.
+    """
+
     def __init__(self, body: Graph) -> None:
         self.body = body
         self.out = Program()

@@ -6,6 +6,7 @@ import math
 
 from flambeau.core._core import least_waiting
 from flambeau.jit.deferral.blocks import add_rows, add_streamed
+from flambeau.jit.deferral.fused import add_fused
 from flambeau.jit.deferral.groups import Group, Kernel
 from flambeau.jit.deferral.loops import code_of
 from flambeau.jit.deferral.pieces import Piece
@@ -22,6 +23,8 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         apart: whether each loop is code over all its elements, however few they are.
     """
     stored = _stored(group, needed)
+    if not apart and group.rows and len(group.items) > 1 and add_fused(plan, group, needed):
+        return
     if not apart and group.rows and len(group.items) > 1 and add_rows(plan, group, stored, needed):
         return
     for item, pieces in zip(group.items, stored, strict=True):

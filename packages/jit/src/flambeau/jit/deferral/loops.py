@@ -86,10 +86,10 @@ def _same_elements(out: Piece, piece: Piece, shape: tuple[int, ...]) -> bool:
 
 def is_loop(call: Call) -> bool:
     """Whether a call can be part of a loop."""
-    return call.opdef.category == "pointwise" and can_lower(_node(call, {}))
+    return call.opdef.category == "pointwise" and can_lower(node_of(call, {}))
 
 
-def _node(call: Call, values: dict[Piece, Value]) -> Node:
+def node_of(call: Call, values: dict[Piece, Value]) -> Node:
     """A call in the graph's terms; scalars are known by the number of their value."""
     args: list[Any] = []
     for number, (arg, param) in enumerate(
@@ -109,7 +109,7 @@ def _body(loop: Loop, stored: Sequence[Piece]) -> Graph:
     values = {piece: Value(piece.shape, piece.dtype) for piece in loop.loads}
     body = Graph(inputs=[values[piece] for piece in loop.loads])
     for call in loop.calls:
-        node = _node(call, values)
+        node = node_of(call, values)
         body.nodes.append(node)
         values.update(zip(call.outs, node.outputs, strict=True))
     body.outputs = [values[piece] for piece in stored]

@@ -63,6 +63,8 @@ done:
 class Emitter:
     """Collects the lines of one function, and what it calls; names are numbered.
 
+    While ``width`` is not 0, instructions are those of vectors of so many elements.
+
     Args:
         has_fma: whether the machine multiplies and adds in one rounding; without it ``fma``
             rounds twice, as the core's kernels for such machines do.
@@ -73,6 +75,15 @@ class Emitter:
         self.declared: set[str] = set()
         self.has_fma = has_fma
         self.count = 0
+        self.width = 0
+
+    def type(self, kind: str) -> str:
+        """LLVM's type of a value of a type of the language."""
+        return f"<{self.width} x {TYPES[kind]}>" if self.width else TYPES[kind]
+
+    def number(self, kind: str, text: str) -> str:
+        """A constant, in all elements."""
+        return splat(TYPES[kind], text, self.width) if self.width else text
 
     def add(self, text: str) -> str:
         """Append an instruction that gives a value; its name."""
@@ -103,7 +114,7 @@ class Emitter:
             The name or constant of its value.
         """
         if instr.op == "const":
-            return constant(int(str(instr.value)), instr.type)
+            return self.number(instr.type, constant(int(str(instr.value)), instr.type))
         kind = kinds[-1]
         if instr.op == "extern":
             return self.extern(str(instr.value), kind, args)
@@ -111,7 +122,7 @@ class Emitter:
             return self.compare(instr.op, kind, args)
         if instr.op in _PLAIN:
             name = _PLAIN[instr.op][kind in ("i32", "i64", "b")]
-            return self.add(f"{name} {TYPES[kind]} {args[0]}, {args[1]}")
+            return self.add(f"{name} {self.type(kind)} {args[0]}, {args[1]}")
         if instr.op in _INTRINSICS and kind in ("f32", "f64"):
             return self.intrinsic(_INTRINSICS[instr.op], kind, args)
         if instr.op in ("i32", "i64", "f32", "f64", "bool"):
@@ -122,32 +133,33 @@ class Emitter:
     def compare(self, op: str, kind: str, args: Sequence[str]) -> str:
         on_floats, on_integers = _COMPARE[op]
         test = f"fcmp {on_floats}" if kind in ("f32", "f64") else f"icmp {on_integers}"
-        return self.add(f"{test} {TYPES[kind]} {args[0]}, {args[1]}")
+        return self.add(f"{test} {self.type(kind)} {args[0]}, {args[1]}")
 
     def intrinsic(self, name: str, kind: str, args: Sequence[str]) -> str:
-        types = [TYPES[kind]] * len(args)
-        return self.call(f"llvm.{name}.{kind}", TYPES[kind], types, args)
+        types = [self.type(kind)] * len(args)
+        suffix = f"v{self.width}{kind}" if self.width else kind
+        return self.call(f"llvm.{name}.{suffix}", self.type(kind), types, args)
 
     def extern(self, name: str, kind: str, args: Sequence[str]) -> str:
         function = name + ("f" if kind == "f32" else "")
-        return self.call(function, TYPES[kind], [TYPES[kind]] * len(args), args)
+        return self.call(function, self.type(kind), [self.type(kind)] * len(args), args)
 
     def op_neg(self, kind: str, a: str) -> str:
         if kind in ("f32", "f64"):
-            return self.add(f"fneg {TYPES[kind]} {a}")
-        return self.add(f"sub {TYPES[kind]} 0, {a}")
+            return self.add(f"fneg {self.type(kind)} {a}")
+        return self.add(f"sub {self.type(kind)} {self.number(kind, '0')}, {a}")
 
     def op_abs(self, kind: str, a: str) -> str:
-        negative = self.add(f"icmp slt {TYPES[kind]} {a}, 0")
+        negative = self.add(f"icmp slt {self.type(kind)} {a}, {self.number(kind, '0')}")
         return self.op_select(kind, negative, self.op_neg(kind, a), a)
 
     def op_not(self, kind: str, a: str) -> str:
-        ones = "true" if kind == "b" else "-1"
-        return self.add(f"xor {TYPES[kind]} {a}, {ones}")
+        ones = self.number(kind, "true" if kind == "b" else "-1")
+        return self.add(f"xor {self.type(kind)} {a}, {ones}")
 
     def op_select(self, kind: str, condition: str, a: str, b: str) -> str:
-        t = TYPES[kind]
-        return self.add(f"select i1 {condition}, {t} {a}, {t} {b}")
+        t = self.type(kind)
+        return self.add(f"select {self.type('b')} {condition}, {t} {a}, {t} {b}")
 
     op_rare = op_select
 
@@ -161,18 +173,18 @@ class Emitter:
         """The second where it is beyond the first or NaN; the first of two that are equal."""
         second = self.compare(order, kind, (b, a))
         if kind in ("f32", "f64"):
-            nan = self.add(f"fcmp uno {TYPES[kind]} {b}, {b}")
-            second = self.add(f"or i1 {second}, {nan}")
+            nan = self.add(f"fcmp uno {self.type(kind)} {b}, {b}")
+            second = self.add(f"or {self.type('b')} {second}, {nan}")
         return self.op_select(kind, second, b, a)
 
     def op_fma(self, kind: str, a: str, b: str, c: str) -> str:
         if self.has_fma:
             return self.intrinsic("fma", kind, (a, b, c))
-        product = self.add(f"fmul {TYPES[kind]} {a}, {b}")
-        return self.add(f"fadd {TYPES[kind]} {product}, {c}")
+        product = self.add(f"fmul {self.type(kind)} {a}, {b}")
+        return self.add(f"fadd {self.type(kind)} {product}, {c}")
 
     def op_mul_err(self, kind: str, a: str, b: str) -> str:
-        product = self.add(f"fmul {TYPES[kind]} {a}, {b}")
+        product = self.add(f"fmul {self.type(kind)} {a}, {b}")
         if self.has_fma:
             return self.intrinsic("fma", kind, (a, b, self.op_neg(kind, product)))
         if kind == "f32":
@@ -200,42 +212,44 @@ class Emitter:
         return high, self.add(f"fsub double {a}, {high}")
 
     def op_truncdiv(self, kind: str, a: str, b: str) -> str:
-        t = TYPES[kind]
+        t = self.type(kind)
         safe, zero, minus = self._safe_divisor(kind, b)
         quotient = self.add(f"sdiv {t} {a}, {safe}")
         quotient = self.op_select(kind, minus, self.op_neg(kind, a), quotient)
-        return self.op_select(kind, zero, "0", quotient)
+        return self.op_select(kind, zero, self.number(kind, "0"), quotient)
 
     def op_rem(self, kind: str, a: str, b: str) -> str:
-        return self.add(f"srem {TYPES[kind]} {a}, {self._safe_divisor(kind, b)[0]}")
+        return self.add(f"srem {self.type(kind)} {a}, {self._safe_divisor(kind, b)[0]}")
 
     def _safe_divisor(self, kind: str, b: str) -> tuple[str, str, str]:
-        t = TYPES[kind]
-        zero = self.add(f"icmp eq {t} {b}, 0")
-        minus = self.add(f"icmp eq {t} {b}, -1")
-        either = self.add(f"or i1 {zero}, {minus}")
-        return self.op_select(kind, either, "1", b), zero, minus
+        t = self.type(kind)
+        zero = self.add(f"icmp eq {t} {b}, {self.number(kind, '0')}")
+        minus = self.add(f"icmp eq {t} {b}, {self.number(kind, '-1')}")
+        either = self.add(f"or {self.type('b')} {zero}, {minus}")
+        return self.op_select(kind, either, self.number(kind, "1"), b), zero, minus
 
     def op_floordiv(self, kind: str, a: str, b: str) -> str:
         remainder = self.op_rem(kind, a, b)
         quotient = self.op_truncdiv(kind, a, b)
-        less = self.add(f"sub {TYPES[kind]} {quotient}, 1")
+        less = self.add(f"sub {self.type(kind)} {quotient}, {self.number(kind, '1')}")
         return self.op_select(kind, self._crosses(kind, remainder, b), less, quotient)
 
     def op_mod(self, kind: str, a: str, b: str) -> str:
         remainder = self.op_rem(kind, a, b)
-        moved = self.add(f"add {TYPES[kind]} {remainder}, {b}")
+        moved = self.add(f"add {self.type(kind)} {remainder}, {b}")
         return self.op_select(kind, self._crosses(kind, remainder, b), moved, remainder)
 
     def _crosses(self, kind: str, remainder: str, b: str) -> str:
         """Whether rounding down differs from rounding towards zero."""
-        t = TYPES[kind]
-        some = self.add(f"icmp ne {t} {remainder}, 0")
+        t = self.type(kind)
+        zero = self.number(kind, "0")
+        some = self.add(f"icmp ne {t} {remainder}, {zero}")
         mixed = self.add(f"xor {t} {remainder}, {b}")
-        return self.add(f"and i1 {some}, {self.add(f'icmp slt {t} {mixed}, 0')}")
+        negative = self.add(f"icmp slt {t} {mixed}, {zero}")
+        return self.add(f"and {self.type('b')} {some}, {negative}")
 
     def op_ipow(self, kind: str, a: str, b: str) -> str:
-        t = TYPES[kind]
+        t = self.type(kind)
         self.declared.add(IPOW.replace("WIDE", t))
         return self.add(f"call {t} @ipow.{t}({t} {a}, {t} {b})")
 
@@ -246,31 +260,32 @@ class Emitter:
         return self._logical_shift("lshr", kind, a, b)
 
     def _logical_shift(self, name: str, kind: str, a: str, b: str) -> str:
-        t, top = TYPES[kind], WIDTHS[kind] - 1
+        t, top = self.type(kind), self.number(kind, str(WIDTHS[kind] - 1))
         near = self.add(f"{name} {t} {a}, {self.add(f'and {t} {b}, {top}')}")
         far = self.add(f"icmp ugt {t} {b}, {top}")
-        return self.op_select(kind, far, "0", near)
+        return self.op_select(kind, far, self.number(kind, "0"), near)
 
     def op_shr(self, kind: str, a: str, b: str) -> str:
-        t, top = TYPES[kind], WIDTHS[kind] - 1
+        t, top = self.type(kind), self.number(kind, str(WIDTHS[kind] - 1))
         far = self.add(f"icmp ugt {t} {b}, {top}")
-        return self.add(f"ashr {t} {a}, {self.op_select(kind, far, str(top), b)}")
+        return self.add(f"ashr {t} {a}, {self.op_select(kind, far, top, b)}")
 
     def op_bits(self, kind: str, a: str) -> str:
-        return self.add(f"bitcast {TYPES[kind]} {a} to {TYPES[_INTEGER_TWIN[kind]]}")
+        return self.add(f"bitcast {self.type(kind)} {a} to {self.type(_INTEGER_TWIN[kind])}")
 
     def op_frombits(self, kind: str, a: str) -> str:
-        return self.add(f"bitcast {TYPES[kind]} {a} to {TYPES[_FLOAT_TWIN[kind]]}")
+        return self.add(f"bitcast {self.type(kind)} {a} to {self.type(_FLOAT_TWIN[kind])}")
 
     def convert(self, source: str, target: str, a: str) -> str:
         """Between any two types."""
         if source == target:
             return a
-        s, t = TYPES[source], TYPES[target]
+        s, t = self.type(source), self.type(target)
         if target == "b":
-            return self.compare("ne", source, (a, constant(0, source)))
+            return self.compare("ne", source, (a, self.number(source, constant(0, source))))
         if source == "b":
-            return self.add(f"uitofp i1 {a} to {t}" if target[0] == "f" else f"zext i1 {a} to {t}")
+            name = "uitofp" if target[0] == "f" else "zext"
+            return self.add(f"{name} {s} {a} to {t}")
         if source[0] == "f" and target[0] == "i":
             return self._to_integer(source, target, a)
         if source[0] == "i":
@@ -281,13 +296,19 @@ class Emitter:
 
     def _to_integer(self, source: str, target: str, a: str) -> str:
         """Out of range and NaN give the least integer; what LLVM leaves open is not chosen."""
-        s, t = TYPES[source], TYPES[target]
+        s, t = self.type(source), self.type(target)
         order, low, high = _LIMIT[source, target]
-        above = self.add(f"fcmp {order} {s} {a}, {constant_float(low)}")
-        below = self.add(f"fcmp olt {s} {a}, {constant_float(high)}")
-        fits = self.add(f"and i1 {above}, {below}")
+        above = self.add(f"fcmp {order} {s} {a}, {self.number(source, constant_float(low))}")
+        below = self.add(f"fcmp olt {s} {a}, {self.number(source, constant_float(high))}")
+        fits = self.add(f"and {self.type('b')} {above}, {below}")
         value = self.add(f"fptosi {s} {a} to {t}")
-        return self.op_select(target, fits, value, str(-(1 << (WIDTHS[target] - 1))))
+        least = self.number(target, str(-(1 << (WIDTHS[target] - 1))))
+        return self.op_select(target, fits, value, least)
+
+
+def splat(kind: str, text: str, width: int) -> str:
+    """A vector whose elements are all the same constant of an LLVM type."""
+    return f"<{', '.join([f'{kind} {text}'] * width)}>"
 
 
 def constant(code: int, kind: str) -> str:

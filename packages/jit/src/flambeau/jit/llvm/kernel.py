@@ -245,10 +245,10 @@ def _driver(segment: _Segment) -> str:
     """The entry point: finds where each stretch begins and runs it."""
     layout = Layout(len(segment.dtypes), len(segment.region.scalars))
     out = Emitter()
-    bases = [_word(out, k, "ptr") for k in range(layout.operands)]
-    scalars = _load_scalars(out, segment, layout)
-    steps = [_word(out, layout.step + k) for k in range(layout.operands)]
-    inner, dims = _word(out, layout.inner), _word(out, layout.inner + 1)
+    bases = [word(out, k, "ptr") for k in range(layout.operands)]
+    scalars = load_scalars(out, [kind for _, kind in segment.region.scalars], layout)
+    steps = [word(out, layout.step + k) for k in range(layout.operands)]
+    inner, dims = word(out, layout.inner), word(out, layout.inner + 1)
     out.line("br label %head")
     out.line("head:")
     out.line("%i = phi i64 [%begin, %entry], [%i.next, %run]")
@@ -291,21 +291,21 @@ def _offsets(out: Emitter, layout: Layout, dims: str) -> list[str]:
     out.line("br i1 %inside, label %axis, label %run")
     out.line("axis:")
     start = out.add(f"add i64 {out.add(f'mul i64 %d, {layout.record}')}, {layout.outer}")
-    size = _word(out, start)
+    size = word(out, start)
     out.line(f"%r.next = udiv i64 %r, {size}")
     position = out.add(f"sub i64 %r, {out.add(f'mul i64 %r.next, {size}')}")
     for k, name in enumerate(names):
-        stride = _word(out, out.add(f"add i64 {start}, {k + 1}"))
+        stride = word(out, out.add(f"add i64 {start}, {k + 1}"))
         out.line(f"{name}.next = add i64 {name}, {out.add(f'mul i64 {position}, {stride}')}")
     out.line("%d.next = add i64 %d, 1")
     out.line("br label %dim")
     return names
 
 
-def _load_scalars(out: Emitter, segment: _Segment, layout: Layout) -> list[str]:
+def load_scalars(out: Emitter, kinds: Sequence[str], layout: Layout) -> list[str]:
     """Each scalar's registers, as arguments: stored as doubles, integers or bools."""
     arguments = []
-    for number, (_, kind) in enumerate(segment.region.scalars):
+    for number, kind in enumerate(kinds):
         parts = 2 if kind in ("c64", "c128") else 1
         for part in range(parts):
             position = layout.scalar + 2 * number + part
@@ -315,14 +315,15 @@ def _load_scalars(out: Emitter, segment: _Segment, layout: Layout) -> list[str]:
 
 def _scalar(out: Emitter, kind: str, position: int) -> str:
     if kind in ("i64", "bool"):
-        word = _word(out, position)
-        return f"i64 {word}" if kind == "i64" else f"i1 {out.add(f'icmp ne i64 {word}, 0')}"
-    wide = _word(out, position, "double")
+        bits = word(out, position)
+        return f"i64 {bits}" if kind == "i64" else f"i1 {out.add(f'icmp ne i64 {bits}, 0')}"
+    wide = word(out, position, "double")
     if kind in ("f64", "c128"):
         return f"double {wide}"
     return f"float {out.convert('f64', 'f32', wide)}"
 
 
-def _word(out: Emitter, position: int | str, kind: str = "i64") -> str:
+def word(out: Emitter, position: int | str, kind: str = "i64") -> str:
+    """One of ``words``."""
     address = out.add(f"getelementptr i64, ptr %words, i64 {position}")
     return out.add(f"load {kind}, ptr {address}")

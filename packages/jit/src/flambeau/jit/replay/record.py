@@ -10,8 +10,7 @@ from flambeau.jit import bridge
 
 from . import plan, trust
 from .calls import Calls
-from .reads import MISSING, Reads
-from .trust import VALUES
+from .reads import MISSING, VALUES, Reads
 
 
 @dataclass(eq=False)

@@ -1,0 +1,155 @@
+"""The core's kernels over rows as formulas around reductions, step by step as they compute.
+
+``reduce`` instructions hold the name of an order (``orders``); ``length`` is the number of
+elements of a row. What counts beyond a row's end may be given with a reduction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.core.formula.literal import encode
+from flambeau.jit.opset import find_opdef
+from flambeau.jit.region import Flattener, lower_opdef
+from flambeau.jit.rowcode.orders import PIECE_ELEMENTS
+
+#: Longer rows the core's kernels reduce in pieces, in other orders.
+MOST_ELEMENTS = 8192
+
+
+@dataclass
+class Maker:
+    """Appends a kernel's instructions.
+
+    Args:
+        out: where to.
+        kind: ``f32`` or ``f64``: what the kernel computes in.
+        elements: of a row.
+    """
+
+    out: Flattener
+    kind: str
+    elements: int
+
+    def __call__(self, op: str, *args: int, kind: str = "") -> int:
+        """An instruction on values of one type."""
+        return self.out.emit(op, kind or self.out.out.instrs[args[0]].type, args)
+
+    def const(self, value: float, kind: str = "") -> int:
+        """A number."""
+        kind = kind or self.kind
+        return self.out.emit("const", kind, (), encode(value, kind))
+
+    def wide(self, number: int) -> int:
+        """A value in double precision."""
+        return number if self.type(number) == "f64" else self("f64", number, kind="f64")
+
+    def own(self, number: int) -> int:
+        """A value in the kernel's precision."""
+        return number if self.type(number) == self.kind else self(self.kind, number,
+                                                                  kind=self.kind)
+
+    def type(self, number: int) -> str:
+        return self.out.out.instrs[number].type
+
+    def reduce(self, order: str, x: int, rest: int | None = None) -> int:
+        """A reduction of a row."""
+        kind = "f64" if order.endswith("_of_pieces") else self.type(x)
+        args = (x,) if rest is None else (x, rest)
+        return self.out.emit("reduce", kind, args, order)
+
+    def length(self, kind: str) -> int:
+        """How many elements a row has."""
+        return self.out.emit("length", kind)
+
+    def exp(self, x: int) -> int:
+        """As the kernels around exp compute it, which is as its formula does."""
+        opdef = find_opdef("exp")
+        assert opdef is not None
+        return self.out.splice(lower_opdef(opdef, self.kind), {"self": x})[0][0]
+
+    def log(self, x: int) -> int:
+        """The C library's, in double precision."""
+        return self.out.emit("extern", "f64", (self.wide(x),), "log")
+
+
+def total(make: Maker, x: int) -> list[int]:
+    return [make.reduce("sum", x)]
+
+
+def mean(make: Maker, x: int) -> list[int]:
+    return [make("div", make.reduce("sum", x), make.length(make.kind))]
+
+
+def softmax(make: Maker, x: int) -> list[int]:
+    powers = make.exp(make("sub", x, make.reduce("largest", x)))
+    scale = make("div", make.const(1.0), make.reduce("sum_exp", powers))
+    return [make("mul", powers, scale)]
+
+
+def log_softmax(make: Maker, x: int) -> list[int]:
+    below = make("sub", x, make.reduce("largest", x))
+    rest = make.own(make.log(make.reduce("sum_exp", make.exp(below))))
+    return [make("sub", below, rest)]
+
+
+def logsumexp(make: Maker, x: int) -> list[int]:
+    top, zero = make.reduce("largest", x), make.const(0.0)
+    is_finite = make("eq", make("sub", top, top), zero, kind="b")
+    shift = make("select", is_finite, top, zero, kind=make.kind)
+    powers = make.wide(make.reduce("sum_exp", make.exp(make("sub", x, shift))))
+    none = make.const(0.0, "f64")
+    is_empty = make("eq", powers, none, kind="b")
+    shift = make("select", is_empty, none, make.wide(shift), kind="f64")
+    return [make.own(make("add", make.log(powers), shift))]
+
+
+def softmax_grad(make: Maker, grad: int, result: int) -> list[int]:
+    sum_ = make.reduce("sum_exp", make("mul", grad, result))
+    return [make("mul", result, make("sub", grad, sum_))]
+
+
+def log_softmax_grad(make: Maker, grad: int, result: int) -> list[int]:
+    sum_ = make.reduce("sum_exp", grad)
+    return [make("sub", grad, make("mul", make.exp(result), sum_))]
+
+
+def variance(make: Maker, x: int, correction: int) -> list[int]:
+    """``statistics/kernels/moments.cpp`` and ``statistics/var.cpp``."""
+    middle = make("div", make.reduce("moment", x), make.length(make.kind))
+    gap, rest = make("sub", x, middle), make("sub", middle, middle)
+    first = make.wide(make.reduce("deviations", gap, rest))
+    second = make.wide(make.reduce("deviations", make("mul", gap, gap), make("mul", rest, rest)))
+    count, zero = make.length("f64"), make.const(0.0, "f64")
+    off = make("div", first, count)
+    second = make("sub", second, make("mul", first, off))
+    second = make("select", make("lt", second, zero, kind="b"), zero, second, kind="f64")
+    delta = make("add", make.wide(middle), off)
+    join = make("div", make("mul", make("mul", make("mul", delta, delta), zero), count), count)
+    second = make("add", second, join)
+    divisor = make("sub", count, correction)
+    divisor = make("select", make("gt", divisor, zero, kind="b"), divisor, zero, kind="f64")
+    return [make.own(make("div", second, divisor))]
+
+
+def deviation(make: Maker, x: int, correction: int) -> list[int]:
+    spread = make.wide(variance(make, x, correction)[0])
+    return [make.own(make("sqrt", spread))]
+
+
+def layer_norm(make: Maker, x: int, weight: int | None, bias: int | None, eps: int) -> list[int]:
+    """``norm/kernels/norm.cpp``."""
+    pieces = "_of_pieces" if make.elements > PIECE_ELEMENTS else ""
+    sum_ = make.reduce("moment" + pieces, x)
+    middle = make.own(make("div", sum_, make.length(make.type(sum_))))
+    gap, rest = make("sub", x, middle), make("sub", middle, middle)
+    sum_ = make.reduce("deviations" + pieces, make("mul", gap, gap), make("mul", rest, rest))
+    spread = make.wide(make.own(make("div", sum_, make.length(make.type(sum_)))))
+    root = make("sqrt", make("add", spread, eps))
+    scale = make.own(make("div", make.const(1.0, "f64"), root))
+    result = make("mul", gap, scale)
+    if weight is not None:
+        result = make("mul", result, weight)
+    if bias is not None:
+        result = make("add", result, bias)
+    return [result, middle, scale]
