@@ -14,7 +14,7 @@ from random_programs import LINES, Program, differences, run, snapshot, world
 import flambeau
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "800")) // 8
-BATCH = max(COUNT // 8, 1)
+BATCH = -(-COUNT // 5)
 #: Lines that may be replayed, most of them; a program with any other line hardly ever is.
 QUIET = {kind: LINES[kind] for kind in ("pointwise", "reduce", "movement", "product", "view",
                                         "in place", "random", "dtype")}

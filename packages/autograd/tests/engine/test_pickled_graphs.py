@@ -71,3 +71,15 @@ def test_copies_inside_functions_that_are_differentiated(copied):
     with pytest.raises(NotImplementedError, match="inside vmap, grad, jvp"):
         flambeau.func.vjp(lambda x: (copied(x * 2), x)[1], x)
     flambeau.func.grad(lambda x: (copied(constant), copied(x.detach()), x.sum())[2])(x)
+
+
+def test_modes_and_handles_can_be_pickled_and_what_nodes_hold_cannot():
+    x = flambeau.ones(2, requires_grad=True)
+    with pickle.loads(pickle.dumps(flambeau.no_grad())):
+        assert not (x * 2).requires_grad
+    handle = copy.deepcopy(x.register_hook(_double))
+    handle.remove()
+    node = (x * 2).sum().grad_fn.next_functions[0][0]
+    for held in (node, node._raw_saved_self):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pickle.dumps(held)

@@ -124,7 +124,7 @@ def test_distributed_shares(size):
     assert list(sampler) == first
     sampler.set_epoch(1)
     assert list(sampler) != first
-    with pytest.raises(ValueError, match="num_replicas and rank"):
+    with pytest.raises(ValueError, match="init_process_group"):
         data.DistributedSampler(range(3))
     with pytest.raises(ValueError, match="between 0 and 1, not 2"):
         data.DistributedSampler(range(3), 2, 2)

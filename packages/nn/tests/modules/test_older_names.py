@@ -69,8 +69,20 @@ def test_data_parallel_is_the_network():
 def test_several_gpus_are_refused():
     with pytest.raises(ValueError, match=r"device_ids=\[0, 1\] asks for 2"):
         nn.DataParallel(nn.Linear(1, 1), [0, 1])
-    with pytest.raises(RuntimeError, match="train the network itself in one process"):
-        nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+
+
+def test_distributed_training_of_one_process_is_that_of_the_network():
+    net = nn.Linear(2, 3)
+    with pytest.raises(ValueError, match="call init_process_group"):
+        nn.parallel.DistributedDataParallel(net)
+    flambeau.distributed.init_process_group("gloo", world_size=1, rank=0)
+    try:
+        wrapped = nn.parallel.DistributedDataParallel(net, device_ids=[0], static_graph=True)
+    finally:
+        flambeau.distributed.destroy_process_group()
+    with wrapped.no_sync():
+        assert flambeau.equal(wrapped(flambeau.ones(4, 2)), net(flambeau.ones(4, 2)))
+    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
 
 
 def test_initializations_without_an_underscore_warn():

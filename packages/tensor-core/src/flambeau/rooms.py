@@ -25,6 +25,9 @@ OWN_MODULES = ("__config__", "accelerator", "amp", "array_api", "backends", "cpu
                "serialization", "signal", "special", "storage", "testing", "types", "utils",
                "version")
 
+# Modules of the core that change what a process does and are therefore imported by name alone.
+IMPORTED_BY_NAME = ("as_torch",)
+
 # Module below `flambeau` -> distribution that ships it.
 ROOMS = {
     "autograd": "flambeau-autograd",
@@ -222,6 +225,8 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
             if storage_type is not None:
                 return storage_type
         hint = f"; {RESERVED[key]}" if key in RESERVED else ""
+        if key in IMPORTED_BY_NAME:
+            hint = f"; write import flambeau.{key}, before anything imports torch"
         raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name,
                              obj=sys.modules[package])
 

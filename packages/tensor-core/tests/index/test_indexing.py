@@ -212,3 +212,15 @@ def test_gather_takes_sparse_grad():
     for sparse in (True, False):
         assert x.gather(1, index, sparse_grad=sparse).tolist() == [[2, 1]]
         assert flambeau.gather(x, dim=0, index=index, sparse_grad=sparse).tolist() == [[3, 2]]
+
+
+def test_integers_of_other_classes_are_indices():
+    class Second:
+        def __index__(self):
+            return 1
+
+    x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x[Second()].tolist() == [3.0, 4.0]
+    assert x[:, Second()].tolist() == [2.0, 4.0]
+    x[Second()] = 0.0
+    assert x.tolist() == [[1.0, 2.0], [0.0, 0.0]]

@@ -208,12 +208,6 @@ def test_versions_are_strings_or_none():
     assert flambeau.version.cuda is None
 
 
-def test_what_is_asked_before_training_on_several_machines():
-    assert not flambeau.distributed.is_available()
-    with pytest.raises(AttributeError, match="no training on several machines"):
-        flambeau.distributed.init_process_group  # noqa: B018
-
-
 def test_without_the_cuda_package_questions_have_answers(monkeypatch):
     monkeypatch.setattr(rooms, "installed", lambda room: False)
     monkeypatch.delitem(vars(flambeau), "cuda", raising=False)

@@ -18,7 +18,7 @@ ROWS = [(home, row) for home in HOMES for row in home.rows if row.is_public]
 IDS = [modules.public_name(home.name, row) for home, row in ROWS]
 CALLS = [(home, row) for home, row in ROWS if not row.is_variable]
 WARNING = [(home, row) for home, row in ROWS if row.asks]
-HERE = ("backends.", "core.", "cpu", "distributed", "multiprocessing")
+HERE = ("backends.", "core.", "cpu", "multiprocessing")
 
 
 def _names(home):

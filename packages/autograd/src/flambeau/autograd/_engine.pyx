@@ -1,4 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, binding=True
+# cython: auto_pickle=False
 """The tape and the backward pass, in parts (engine/*.pxi):
 
 plan       a rule, compiled to numbers

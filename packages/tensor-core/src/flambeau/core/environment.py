@@ -18,6 +18,7 @@ VARIABLES: dict[str, tuple[str, ...] | str] = {
     "FLAMBEAU_COMPILE": ("0", "1"),
     "FLAMBEAU_CACHE_DIR": "a directory, or nothing",
     "FLAMBEAU_BACKENDS": "names of device types with commas between",
+    "FLAMBEAU_AS_TORCH": ("0", "1"),
 }
 
 #: What this library's own tests read.

@@ -3,6 +3,7 @@
 cdef uint64_t _next_hook = 0
 
 
+@cython.auto_pickle(True)
 @cython.final
 cdef class RemovableHandle:
     """What registering a hook gives back; ``remove()`` takes the hook away again."""

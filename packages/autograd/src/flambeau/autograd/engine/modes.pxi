@@ -4,6 +4,7 @@
 cdef uint64_t _switches = 0             # calls of set_grad_enabled() that began no block
 
 
+@cython.auto_pickle(True)  # as in PyTorch; of other types, Cython need write no code for it
 @cython.final
 @cython.freelist(16)
 cdef class Mode:

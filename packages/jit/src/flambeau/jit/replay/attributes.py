@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import operator
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from . import modules, trust
-from .reads import MISSING, VALUES, Reads
+from .reads import MISSING, Reads
+from .trust import VALUES
 
 CONTAINERS = (list, dict, set, tuple)
 _METADATA = frozenset({"shape", "ndim", "itemsize", "nbytes", "dtype", "device", "is_cpu",
                        "is_cuda", "is_meta", "requires_grad", "is_leaf", "layout", "is_sparse",
                        "is_quantized", "is_nested", "T", "mT", "H", "mH", "real", "imag", "grad",
                        "data"})
+
+
+_PLAIN = {base.__getattribute__ for base in (object, SimpleNamespace, dict, list, tuple, int, float,
+                                             str)}
 
 
 class Attributes:
@@ -23,6 +28,7 @@ class Attributes:
     refuse: Any         # there will be no replay
     native: Any         # call what reads nothing but its arguments
     argument: Any       # what is handed to code that is not followed
+    iterated: Any       # what is iterated over
     call: Any           # call anything
 
     def attribute(self, obj: Any, name: str) -> Any:
@@ -35,11 +41,12 @@ class Attributes:
             return self.of_module(obj, name)
         if isinstance(obj, type):
             return self.of_class(obj, name)
-        if isinstance(obj, (*VALUES, *CONTAINERS, super, FunctionType, MethodType)) \
-                or trust.is_constant(obj):
-            if isinstance(obj, FunctionType):
-                self.refuse("an attribute of a function is read")
-            return self.reads.read(getattr(obj, name))
+        if type(obj) in (*VALUES, *CONTAINERS) or trust.is_constant(obj) \
+                or trust.is_fixed_attribute(obj, name):
+            value = getattr(obj, name)
+            return value if self.reads.is_inside(obj) else self.reads.read(value)
+        if isinstance(obj, super):
+            return self.of_super(obj, name)
         if not is_ordinary(type(obj)):
             self.refuse(f"{type(obj).__name__}.{name} cannot be guarded")
             return getattr(obj, name)
@@ -64,6 +71,7 @@ class Attributes:
     def of_module(self, module: ModuleType, name: str) -> Any:
         names = module.__dict__
         if name not in names:
+            self.reads.guard("item", names, name)
             value = getattr(module, name)
             if name not in names:
                 if not module.__name__.startswith("flambeau"):
@@ -71,10 +79,23 @@ class Attributes:
                 return value
         return self.reads.item(names, name)
 
+    def of_super(self, obj: Any, name: str) -> Any:
+        """An attribute of ``super()``, whose class is guarded."""
+        classes = obj.__self_class__.__mro__
+        below = classes[classes.index(obj.__thisclass__) + 1:]
+        raw = next((each.__dict__[name] for each in below if name in each.__dict__), MISSING)
+        if isinstance(raw, property):
+            return self.call(raw.fget, (obj.__self__,), {})
+        if raw is not MISSING and trust.computes(raw):
+            self.refuse(f"super().{name} is a descriptor")
+        return self.reads.read(getattr(obj, name))
+
     def of_class(self, cls: type, name: str) -> Any:
         if name in ("__name__", "__class__", "__mro__"):
             return getattr(cls, name)
-        if self.reads.in_class(cls, name) is MISSING:
+        raw = self.reads.in_class(cls, name)
+        by_metaclass = type(cls) is not type and self.reads.in_class(type(cls), name) is not MISSING
+        if raw is MISSING or by_metaclass or trust.computes(raw):
             self.refuse(f"{cls.__name__}.{name} is no plain attribute")
         return self.reads.read(getattr(cls, name))
 
@@ -86,10 +107,13 @@ class Attributes:
                     self.refuse("a gradient is set of a tensor that is not of outside")
             else:
                 self.refuse(f"Tensor.{name} is written to")
-        elif not self.reads.is_inside(obj) or not _sets_plainly(type(obj)):
-            now = getattr(obj, "__dict__", {}).get(name, MISSING)
-            if now is not value or not _sets_plainly(type(obj)):
+        elif not _sets_plainly(type(obj)) \
+                or hasattr(type(self.reads.in_class(type(obj), name)), "__set__"):
+            self.refuse(f"{type(obj).__name__}.{name} is written to")
+        elif not self.reads.is_inside(obj):
+            if getattr(obj, "__dict__", {}).get(name, MISSING) is not value:
                 self.refuse(f"{type(obj).__name__}.{name} is written to")
+            self.reads.guard("attribute", obj, name, value)     # what it is already need not be set
         setattr(obj, name, value)
 
     # ---- items -----------------------------------------------------------------------------------
@@ -102,7 +126,8 @@ class Attributes:
         kind = type(obj)
         if kind is dict or (isinstance(obj, dict) and kind.__getitem__ is dict.__getitem__):
             return self.dict_item(obj, key)
-        if kind is list or isinstance(obj, (tuple, str, range)):
+        if kind is list or trust.is_sequence(obj):
+            self.argument(key, operator.getitem)
             self.reads.whole(obj)
             value = obj[key]
             return self.reads.made(value) if kind is list and isinstance(key, slice) else value
@@ -115,6 +140,7 @@ class Attributes:
         return obj[key]
 
     def dict_item(self, obj: Any, key: Any) -> Any:
+        self.key(key)
         if self.reads.is_inside(obj):
             return obj[key]
         if not isinstance(key, (str, int, float, type(None))) and not trust.is_tensor(key):
@@ -132,7 +158,14 @@ class Attributes:
             return
         if not self.reads.is_inside(obj) or type(obj) not in (list, dict):
             self.refuse(f"an item of a {type(obj).__name__} is written to")
-        obj[key] = value
+        self.key(key) if type(obj) is dict else self.argument(key, operator.setitem)
+        obj[key] = self.iterated(value) if type(key) is slice else value
+
+    def key(self, key: Any) -> None:
+        """What a dict or a set is asked for, or is given."""
+        if not trust.hashes_plainly(key):
+            self.refuse(f"an object of class {type(key).__name__}, which has a hash of its own, is "
+                        "a key")
 
     def contains(self, obj: Any, value: Any) -> Any:
         """``value in obj``."""
@@ -149,7 +182,7 @@ class Attributes:
 
 def is_ordinary(cls: type) -> bool:
     """Whether instances find their attributes as objects do."""
-    return cls.__getattribute__ is object.__getattribute__ or cls.__name__ == "SimpleNamespace"
+    return cls.__getattribute__ in _PLAIN
 
 
 def _sets_plainly(cls: type) -> bool:

@@ -13,11 +13,14 @@ from typing import Any
 from . import modules, trust
 from .attributes import CONTAINERS, Attributes, is_ordinary
 from .context import _ITERATORS, Context
-from .reads import MISSING, VALUES, Reads
+from .reads import MISSING, Reads
 from .rewrite import TELLING, telling_code
 
 _READERS = {"get", "keys", "values", "items", "copy", "index", "count", "issubset", "union",
             "intersection", "difference", "isdisjoint", "issuperset"}
+#: Methods of containers that compare what is in them, and those that put in what they are given.
+_COMPARING = ("index", "count", "remove", "sort")
+_STORING = ("append", "insert", "setdefault", "get", "pop", "clear", "keys", "values", "items")
 _PURE = frozenset({
     len, isinstance, issubclass, range, zip, enumerate, min, max, sum, abs, round, int, float,
     bool, str, tuple, list, dict, set, frozenset, sorted, reversed, any, all, type, slice, divmod,
@@ -27,6 +30,14 @@ _PURE = frozenset({
     *(getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "neg", "matmul",
                                            "floordiv", "mod", "pow")),
 })
+
+
+_ABOUT_CLASSES = (isinstance, issubclass, type, callable)
+#: Those that iterate over an argument and look at each item, or only pass it on.
+_LOOKING = (sorted, sum, min, max, any, all, set, frozenset)
+_PASSING = (zip, enumerate, list, tuple, reversed, iter)
+#: Those that make an object which can be changed; what is in it may be of outside.
+_MAKING = (zip, enumerate, list, dict, sorted, reversed, set, iter)
 
 
 class Calls(Attributes):
@@ -70,7 +81,10 @@ class Calls(Attributes):
         elif type(obj) in (set, *_ITERATORS):
             if not self.reads.is_inside(obj):
                 self.refuse(f"a {type(obj).__name__} of outside is used up")
-        elif not isinstance(obj, (*VALUES, type)) and not trust.is_constant(obj):
+        elif type(obj) in (slice, frozenset):
+            for each in obj if type(obj) is frozenset else (obj.start, obj.stop, obj.step):
+                self.argument(each, fn)
+        elif not trust.is_value(obj) and not isinstance(obj, type) and not trust.is_constant(obj):
             name = getattr(fn, "__name__", str(fn))
             self.refuse(f"{name}() is handed an object of class {type(obj).__name__}")
 
@@ -83,7 +97,7 @@ class Calls(Attributes):
 
     def tested(self, value: Any) -> Any:
         """A value whose truth is asked for."""
-        if isinstance(value, VALUES) or self.reads.is_refused:
+        if trust.is_value(value) or self.reads.is_refused:
             return value
         if trust.is_tensor(value):
             return value            # its values are looked at, which the core tells
@@ -95,14 +109,12 @@ class Calls(Attributes):
             self.refuse(f"the truth of an object of class {cls.__name__} is asked for")
         return value
 
-    def iterated(self, obj: Any) -> Any:
+    def iterated(self, obj: Any, fn: Any = None) -> Any:
         """What is iterated over."""
         if self.reads.is_refused or trust.is_tensor(obj):
             return self.reads.made(list(obj)) if trust.is_tensor(obj) else obj
-        if type(obj) in (list, dict) or isinstance(obj, tuple):
+        if type(obj) in (list, dict) or trust.is_sequence(obj):
             return self.reads.whole(obj)
-        if isinstance(obj, (str, range, *trust.SIZES)):
-            return obj
         if isinstance(obj, _ITERATORS) or type(obj) is set:
             if not self.reads.is_inside(obj):
                 self.refuse(f"a {type(obj).__name__} of outside is used up")
@@ -144,27 +156,42 @@ class Calls(Attributes):
         return fn(*args, **kwargs)
 
     def pure(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if fn is isinstance or fn is type or fn is callable:
-            if args and not self.reads.is_inside(args[0]):
-                self.reads.guard("type", args[0], MISSING, type(args[0]))
-            return fn(*args, **kwargs)
+        """A builtin function, which reads its arguments, what is in them, or neither."""
+        if fn in _ABOUT_CLASSES and args:
+            return self.about_class(fn, args, kwargs)
         if fn is len and trust.is_module(args[0]):
             return len(modules.members(self, args[0]))
         if kwargs.get("key") is not None or fn in (next, iter) and len(args) > 1 \
                 and callable(args[0]):
             self.refuse(f"{fn.__name__}() calls a function")
-        if fn in (zip, enumerate, list, tuple, sorted, reversed, sum, min, max, any, all, set,
-                  iter):
-            given = len(args) if fn is zip else 1 if fn not in (min, max) or len(args) == 1 else 0
-            for each in args[given:]:
-                self.argument(each, fn)
-            args = (*map(self.iterated, args[:given]), *args[given:])
-        elif fn is type and len(args) != 1:
+        if fn is type:
             self.refuse("a class is made")
+        if fn in _PASSING or fn in _LOOKING:
+            given = len(args) if fn is zip else 0 if fn in (min, max) and len(args) > 1 else 1
+            look = self.each_argument if fn in _LOOKING else self.iterated
+            args = (*(look(each, fn) for each in args[:given]), *args[given:])
         else:
-            for each in args:
-                self.argument(each, fn)
-        return self.reads.made_deep(fn(*args, **kwargs))
+            given = 0
+        for each in (*args[given:], *(kwargs.values() if fn is not dict else ())):
+            self.argument(each, fn)
+        result = fn(*args, **kwargs)
+        return self.reads.made(result) if fn in _MAKING else result
+
+    def about_class(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``isinstance(...)`` and the like."""
+        cls = args[0] if fn is issubclass else type(args[0])
+        if fn is type and len(args) > 1 or len(args) > 1 and not trust.asks_plainly(args[1]):
+            self.refuse(f"{fn.__name__}() asks a class that has rules of its own")
+        if fn is not issubclass and not self.reads.is_inside(args[0]):
+            self.reads.guard("type", args[0], MISSING, cls)
+        self.reads.guard("class", cls)
+        return fn(*args, **kwargs)
+
+    def each_argument(self, obj: Any, fn: Any) -> Any:
+        """What is iterated over by code that looks at each item."""
+        for each in self.iterated(obj):
+            self.argument(each, fn)
+            yield each
 
     def by_name(self, fn: Any, args: tuple[Any, ...]) -> Any:
         try:
@@ -186,8 +213,7 @@ class Calls(Attributes):
             self.refuse(code)
             return fn(*args, **kwargs)
         closure = tuple(CellType(Context(self, fn)) for _ in code.co_freevars)
-        for each in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
-            self.reads.read(each)
+        self.reads.function(fn)
         telling = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
         telling.__kwdefaults__ = fn.__kwdefaults__
         return telling(*args, **kwargs)
@@ -215,7 +241,7 @@ class Calls(Attributes):
             return getattr(obj, name)(*args, **kwargs)
         if trust.is_tensor(obj):
             return self.tensor_method(obj, name, args, kwargs)
-        if type(obj) in (list, dict, set, tuple) or isinstance(obj, (str, bytes)):
+        if type(obj) in (list, dict, set, tuple, str, bytes):
             return self.container_method(obj, name, args, kwargs)
         if trust.steps(obj, name):
             return self.step(obj, name, args) if not kwargs else self.unstepped(obj, name, kwargs)
@@ -251,6 +277,13 @@ class Calls(Attributes):
                 self.refuse(f"a {type(obj).__name__} that was there before is changed")
         if kwargs.get("key") is not None:
             self.refuse(f"{name}() calls a function")
+        if name in _COMPARING:
+            self.argument(obj, getattr(obj, name))
+        if args and (name == "extend" or name == "update" and type(obj) is type(args[0]) is dict):
+            args = (self.iterated(args[0]), *args[1:])
+        elif name not in _STORING or type(obj) not in (list, dict):
+            for each in (*args, *kwargs.values()):
+                self.argument(each, getattr(obj, name))
         result = getattr(obj, name)(*args, **kwargs)
         if name in ("keys", "values", "items", "copy", "union", "intersection", "difference",
                     "split"):

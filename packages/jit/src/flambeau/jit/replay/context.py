@@ -8,7 +8,6 @@ from types import FunctionType, GeneratorType
 from typing import Any
 
 from . import trust
-from .reads import VALUES
 
 _BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
            "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
@@ -121,13 +120,16 @@ class Context:
 
     def fm(self, value: Any) -> Any:
         """A value that is formatted."""
-        if not isinstance(value, (*VALUES, type)) and not trust.is_constant(value):
+        if not trust.is_value(value) and not isinstance(value, type) \
+                and not trust.is_constant(value):
             self.reads.refuse(f"an object of class {type(value).__name__} is formatted")
         return value
 
     # ---- containers ------------------------------------------------------------------------
     def n(self, obj: Any) -> Any:
         """A container that was just made."""
+        for each in obj if type(obj) in (dict, set) else ():
+            self.calls.key(each)
         return self.reads.made(obj)
 
     def it(self, obj: Any) -> Any:

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from . import trust
-from .reads import MISSING, VALUES
+from .reads import MISSING
 
 _LISTS = ("parameters", "buffers", "children", "modules", "named_parameters", "named_buffers",
           "named_children", "named_modules")
@@ -51,7 +51,7 @@ def _is_data(calls: Any, value: Any) -> bool:
         return all(_is_data(calls, each) for each in value.values())
     if trust.is_module(value):
         return trust.calls_plainly(value) and is_own_tree(calls, value)
-    return isinstance(value, VALUES) or trust.is_constant(value) or trust.is_trusted(value)
+    return trust.is_value(value) or trust.is_constant(value) or trust.is_trusted(value)
 
 
 def guard_tree(calls: Any, module: Any) -> None:

@@ -7,11 +7,9 @@ from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptor
 from typing import Any
 
 from . import trust
+from .trust import VALUES
 
 MISSING = NotImplemented
-#: Objects that cannot change.
-VALUES = (int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range,
-          slice, frozenset)
 
 
 class Reads:
@@ -115,6 +113,15 @@ class Reads:
         self.guard("cell", cell, MISSING, value)
         return self.read(value)
 
+    def function(self, fn: FunctionType) -> None:
+        """A function's code, and its defaults."""
+        self.guard("function", fn, MISSING, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+        if fn.__kwdefaults__:
+            self.guard("dict", fn.__kwdefaults__, tuple(fn.__kwdefaults__),
+                       tuple(fn.__kwdefaults__.values()))
+        for each in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
+            self.read(each)
+
     # ---- attributes ------------------------------------------------------------------------
     def in_class(self, cls: type, name: str) -> Any:
         """What a class has under a name, raw."""
@@ -155,8 +162,7 @@ class Reads:
         if isinstance(raw, FunctionType):
             return "method", raw
         if raw is not MISSING:
-            if hasattr(type(raw), "__get__") and not isinstance(raw, (classmethod, staticmethod,
-                                                                      type)):
+            if trust.computes(raw):
                 self.refuse(f"{cls.__name__}.{name} is a descriptor")
             return "value", self.read(getattr(obj, name))
         hook = self.in_class(cls, "__getattr__")

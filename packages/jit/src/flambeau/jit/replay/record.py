@@ -10,7 +10,8 @@ from flambeau.jit import bridge
 
 from . import plan, trust
 from .calls import Calls
-from .reads import MISSING, VALUES, Reads
+from .reads import MISSING, Reads
+from .trust import VALUES
 
 
 @dataclass(eq=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from enum import Enum
 from functools import cache
-from types import FunctionType
+from types import FunctionType, MethodType, UnionType
 from typing import Any
 
 from flambeau.core import _core
@@ -12,7 +13,6 @@ from flambeau.core.composites import methods
 from flambeau.core.size import Size
 
 COMPILED = (_core.DeferredCall, _core.ReplayedCall)
-SIZES = (Size,)
 _CONSTANTS = {"dtype", "device", "layout", "memory_format", "Generator", "finfo", "iinfo"}
 _CYTHON = type(methods.to)
 _NATIVE = frozenset({"tensor", "as_tensor", "is_tensor", "promote_types", "result_type", "can_cast",
@@ -31,6 +31,11 @@ _METHODS = frozenset({
 })
 
 
+#: Objects that cannot change.
+VALUES = (int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range,
+          slice, frozenset)
+
+
 def is_tensor(obj: object) -> bool:
     """Whether an object is a tensor."""
     return isinstance(obj, _core.Tensor)
@@ -42,10 +47,58 @@ def is_plain_tensor(obj: Any) -> bool:
     return cls is _core.Tensor or cls.__module__ == "flambeau.nn.parameter"
 
 
+def is_value(obj: Any) -> bool:
+    """Whether an object cannot change, and has no methods that could look at something else."""
+    return type(obj) in VALUES or isinstance(obj, VALUES) and (
+        isinstance(obj, Enum) or type(obj).__module__ == "numpy")
+
+
+def is_sequence(obj: Any) -> bool:
+    """Whether an object is a tuple, text or range, or one of a class that indexes as they do."""
+    kind = type(obj)
+    return kind in (tuple, str, bytes, range, Size) or isinstance(obj, tuple) \
+        and kind.__iter__ is tuple.__iter__ and kind.__getitem__ is tuple.__getitem__
+
+
+def hashes_plainly(key: Any) -> bool:
+    """Whether looking for an object in a dict or a set calls no function of Python."""
+    if type(key) is tuple:
+        return all(map(hashes_plainly, key))
+    kind: Any = type(key)
+    return is_value(key) or not isinstance(kind.__hash__, FunctionType) \
+        and not isinstance(kind.__eq__, FunctionType)
+
+
 def is_constant(obj: Any) -> bool:
     """Whether an object of Flambeau cannot change, or only by what operators do."""
     return type(obj).__name__ in _CONSTANTS and type(obj).__module__.startswith("flambeau") \
         or isinstance(obj, Size)
+
+
+def is_fixed_attribute(obj: Any, name: str) -> bool:
+    """Whether an attribute of an object that cannot change is a part of it."""
+    if isinstance(obj, MethodType):
+        return name in ("__self__", "__func__", "__name__")
+    if isinstance(obj, Enum):
+        return name in ("name", "value")
+    homes = [cls.__dict__ for cls in type(obj).__mro__ if name in cls.__dict__]
+    return isinstance(obj, tuple) and bool(homes) and name in homes[0].get("_fields", ())
+
+
+def computes(raw: Any) -> bool:
+    """Whether what a class holds under a name runs code of its own when it is asked for."""
+    return hasattr(type(raw), "__get__") and not isinstance(
+        raw, FunctionType | classmethod | staticmethod | type)
+
+
+def asks_plainly(cls: Any) -> bool:
+    """Whether being an instance or subclass of a class, or of several, is a matter of bases."""
+    if isinstance(cls, tuple):
+        return all(map(asks_plainly, cls))
+    if isinstance(cls, UnionType):
+        return asks_plainly(cls.__args__)
+    return type(cls) is type or getattr(cls, "__module__", "").startswith(
+        ("flambeau", "collections.abc", "numbers", "enum"))
 
 
 def is_mode(obj: Any) -> bool:
@@ -60,6 +113,8 @@ def is_trusted(fn: Any) -> bool:
     if not isinstance(fn, (FunctionType, _CYTHON, type(len))):
         return False
     module, name = getattr(fn, "__module__", None) or "", fn.__name__
+    if isinstance(fn, FunctionType) and not fn.__globals__["__name__"].startswith("flambeau"):
+        return False        # somebody's wrapper, which took over names
     if module == "flambeau.core._core":
         return name in _NATIVE
     if module.startswith("flambeau.autograd"):

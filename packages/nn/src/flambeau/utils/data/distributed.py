@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sized
 from typing import Any
 
 import flambeau
+from flambeau import distributed
 
 from .sampler import Sampler
 
@@ -20,14 +21,14 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: Anything with a length.
-        num_replicas: How many processes there are.
-        rank: Which of them this is, from 0.
+        num_replicas: How many processes there are; else those of the process group.
+        rank: Which of them this is, from 0; else its number in the process group.
         shuffle: Whether the order is random.
         seed: The same in all processes.
         drop_last: Leave out samples rather than repeat some.
 
     Raises:
-        ValueError: ``num_replicas`` or ``rank`` is missing or out of range.
+        ValueError: ``rank`` is out of range, or one is left out and there is no process group.
 
     Example:
         >>> from flambeau.utils.data import DistributedSampler
@@ -44,11 +45,10 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        if num_replicas is None or rank is None:
-            raise ValueError(
-                "DistributedSampler() needs num_replicas and rank: there are no process groups "
-                "to ask"
-            )
+        if num_replicas is None:
+            num_replicas = distributed.get_world_size()
+        if rank is None:
+            rank = distributed.get_rank()
         if not 0 <= rank < num_replicas:
             raise ValueError(f"rank lies between 0 and {num_replicas - 1}, not {rank}")
         self.dataset = dataset

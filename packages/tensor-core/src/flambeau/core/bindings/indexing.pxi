@@ -35,7 +35,7 @@ cdef object _slice_view(Tensor t, int dim, object s):
 
 
 cdef object _integer_view(Tensor t, int dim, object i):
-    cdef int64_t index = i
+    cdef int64_t index = i if type(i) is int else PyNumber_Index(i)
     if t._ndim == 0:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim "
                          "tensor to a number")

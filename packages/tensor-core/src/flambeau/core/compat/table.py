@@ -214,9 +214,6 @@ HOMES = (
             "max_memory_reserved")),
         *(_row(f"{name}(*arguments: Any) -> None", None, "nothing: there is no GPU")
           for name in ("manual_seed", "manual_seed_all", "empty_cache")))),
-    Home("distributed", "What programs ask before they train on several machines.", (
-        _row("is_available() -> bool", False, "False: processes cannot be coupled"),
-        _row("is_initialized() -> bool", False, "False: processes are not coupled"))),
     Home("multiprocessing", "How tensors are sent to other processes: as bytes.", (
         _row("get_all_sharing_strategies() -> set[str]",
              lambda state, given: set(_STRATEGIES), "the names that can be set"),

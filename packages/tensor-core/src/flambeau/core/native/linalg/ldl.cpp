@@ -15,7 +15,7 @@ using Sytrs = void (*)(const char *, const int *, const int *, const T *, const 
 /* The routines' search for pivots does not end inside a matrix with NaN: the result is NaN. */
 template <class T> int give_nan(T *a, int64_t n, int32_t *pivots) {
     using real = typename fl_number<T>::real;
-    std::fill((real *)a, (real *)(a + n * n), std::numeric_limits<real>::quiet_NaN());
+    std::fill((real *)a, (real *)(a + n * n), (real)NAN);
     for (int64_t i = 0; i < n; i++)
         pivots[i] = (int32_t)(i + 1);
     return 0;

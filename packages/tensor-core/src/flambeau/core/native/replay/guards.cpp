@@ -105,6 +105,15 @@ static bool has_tag(PyObject *type, uint32_t tag) {
     return tag && (uint32_t)t->tp_version_tag == tag;       /* 0 once anything was assigned */
 }
 
+/* Code, defaults and those of keywords, None where there are none. */
+static bool same_function(PyObject *fn, PyObject *parts) {
+    auto is = [parts](PyObject *now, Py_ssize_t i) {
+        return (now ? now : Py_None) == PyTuple_GET_ITEM(parts, i);
+    };
+    return is(PyFunction_GET_CODE(fn), 0) && is(PyFunction_GET_DEFAULTS(fn), 1) &&
+           is(PyFunction_GET_KW_DEFAULTS(fn), 2);
+}
+
 static bool guard_holds(const fl_guard &g) {
     fl_tensor *t = (fl_tensor *)g.of;
     int state = 0;
@@ -115,6 +124,7 @@ static bool guard_holds(const fl_guard &g) {
     case FL_G_DICT: return same_dict(g.of, g.key, g.value);
     case FL_G_ATTRIBUTE: return same_attribute(g);
     case FL_G_TYPE: return (PyObject *)Py_TYPE(g.of) == g.value;
+    case FL_G_FUNCTION: return same_function(g.of, g.value);
     case FL_G_CLASS: return has_tag(g.of, g.tag);
     case FL_G_TENSOR:
         return t->data == g.geometry.data && t->storage == g.geometry.storage &&
@@ -161,7 +171,7 @@ void fl_guards::keep_apart_all(const fl_recorder *r) {
 }
 
 static const char *const NAMES[] = {"item", "cell", "list", "dict", "attribute", "type", "class",
-                                    "tensor", "hooks", "leaf"};
+                                    "function", "tensor", "hooks", "leaf"};
 
 /* (kind, object, key, value): keys and values may be missing, which NotImplemented says. */
 int fl_guards::add(PyObject *o) {
@@ -273,25 +283,18 @@ bool fl_guards::fits(const fl_argument &a, PyObject *o) {
     return false;
 }
 
-static bool may_overlap(const fl_storage *a, const fl_storage *b) {
-    if (a == b)
-        return true;
-    return a->kind == FL_S_FOREIGN && b->kind == FL_S_FOREIGN && a->ptr < b->ptr + b->nbytes &&
-           b->ptr < a->ptr + a->nbytes;
-}
-
 /* Arguments that share memory with each other, or with what a call reaches otherwise, would make
  * other programs of it. */
 bool fl_guards::sources_apart(void) const {
     for (size_t i = 0; i < sources.size(); i++) {
         const fl_storage *s = fl_root_storage(sources[i]->storage);
         for (size_t k = 0; k < i; k++)
-            if (may_overlap(s, fl_root_storage(sources[k]->storage)))
+            if (fl_may_overlap(s, fl_root_storage(sources[k]->storage)))
                 return false;
         if (std::binary_search(storages.begin(), storages.end(), (const PyObject *)s))
             return false;
         for (size_t k = 0; s->kind == FL_S_FOREIGN && k < storages.size(); k++)
-            if (may_overlap(s, (const fl_storage *)storages[k]))
+            if (fl_may_overlap(s, (const fl_storage *)storages[k]))
                 return false;
     }
     return true;

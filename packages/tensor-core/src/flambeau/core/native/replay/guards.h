@@ -11,6 +11,7 @@ enum fl_guard_kind {
     FL_G_ATTRIBUTE,     /* object, name, value in its own dict or NULL */
     FL_G_TYPE,          /* object, its type */
     FL_G_CLASS,         /* type: nothing was assigned to it or its bases */
+    FL_G_FUNCTION,      /* function, its code and defaults */
     FL_G_TENSOR,        /* tensor: memory, geometry and flags */
     FL_G_HOOKS,         /* tensor: a leaf that has none */
     FL_G_LEAF           /* the same, and its gradient or NULL */

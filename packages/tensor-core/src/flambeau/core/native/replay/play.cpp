@@ -108,9 +108,34 @@ int fl_program::run_step(fl_program_step &step, fl_running &now) {
 
 int fl_program::run_steps(fl_running &now) {
     for (fl_program_step &step : steps)
-        if (run_step(step, now) < 0)
+        if (run_step(step, now) < 0) {
+            count_writes_before(step, now);
             return -1;
+        }
+    count_writes(now);
     return 0;
+}
+
+void fl_program::count_writes(const fl_running &now) {
+    for (const fl_written &w : recorder->writes)
+        for (uint32_t k = 0; k < w.count; k++)
+            fl_count_write(nullptr, w.alias);
+    for (size_t i = 0; i < source_writes.size(); i++)
+        for (uint32_t k = 0; k < source_writes[i]; k++)
+            fl_count_write(nullptr, now.sources[i]);
+}
+
+/* An error counts the writes of the kernels before it, which have all run; loops have no errors. */
+void fl_program::count_writes_before(const fl_program_step &failed, const fl_running &now) {
+    if (failed.kind != FL_STEP_RUN) {
+        count_writes(now);
+        return;
+    }
+    for (size_t k = 0; k < failed.index; k++)
+        for (uint32_t i : recorder->runs[k].writes) {
+            const fl_written &w = recorder->writes[i];
+            fl_count_write(nullptr, w.source < 0 ? w.alias : now.sources[w.source]);
+        }
 }
 
 /* A history that nobody else knows; NULL where results of other calls still have all of them. */
@@ -191,12 +216,5 @@ PyObject *fl_program::play(fl_tensor *const *sources, size_t n) {
     }
     for (const fl_patch &p : patches)
         *p.where = now.address(p.memory, p.start);
-    int status = run_steps(now);
-    for (const fl_written &w : recorder->writes)
-        for (uint32_t k = 0; k < w.count; k++)
-            fl_count_write(nullptr, w.alias);
-    for (size_t i = 0; i < source_writes.size(); i++)
-        for (uint32_t k = 0; k < source_writes[i]; k++)
-            fl_count_write(nullptr, now.sources[i]);
-    return status < 0 ? nullptr : build(returned, now);
+    return run_steps(now) < 0 ? nullptr : build(returned, now);
 }

@@ -84,6 +84,8 @@ struct fl_program {
     fl_tensor *tensor_of(int64_t place);
     int run_steps(struct fl_running &now);
     int run_step(fl_program_step &step, struct fl_running &now);
+    void count_writes(const struct fl_running &now);
+    void count_writes_before(const fl_program_step &failed, const struct fl_running &now);
     fl_tensor *result(size_t i, struct fl_running &now);
     PyObject *pick_node(const fl_result &r) const;
     char *address_of(uint32_t memory, int64_t start) const;

@@ -75,6 +75,21 @@ fl_recorder::~fl_recorder() {
         Py_DECREF(o);
 }
 
+/* Storages of others, such as two over one array, may have bytes in common. */
+bool fl_may_overlap(const fl_storage *a, const fl_storage *b) {
+    if (a == b)
+        return true;
+    return a->kind == FL_S_FOREIGN && b->kind == FL_S_FOREIGN && a->ptr < b->ptr + b->nbytes &&
+           b->ptr < a->ptr + a->nbytes;
+}
+
+/* Loops are planned as if memories lay apart, which those that are only read need not. */
+void fl_recorder::note_write(fl_memory &m, bool is_written) {
+    m.is_written |= is_written;
+    if (m.is_shared && m.is_written)
+        refuse("an array is written to over which another tensor lies, too");
+}
+
 int64_t fl_recorder::memory_of(const fl_tensor *t) {
     fl_storage *s = fl_root_storage(t->storage);
     if (BirthMark *mark = mark_of(s, this)) {
@@ -95,9 +110,14 @@ int64_t fl_recorder::memory_of(const fl_tensor *t) {
     auto found = outside.find(s);
     if (found != outside.end())
         return found->second;
-    outside[s] = (uint32_t)memories.size();
     memories.emplace_back();
     fl_memory &m = memories.back();
+    for (auto &other : outside)
+        if (fl_may_overlap(other.first, s)) {
+            m.is_shared = memories[other.second].is_shared = true;
+            note_write(memories[other.second], false);
+        }
+    outside[s] = (uint32_t)memories.size() - 1;
     m.outside = (fl_storage *)Py_NewRef((PyObject *)s);
     m.at = s->ptr;
     m.bytes = s->nbytes;
@@ -189,9 +209,11 @@ int fl_recorder::watch_writes(fl_tensor *t) {
 
 uint32_t fl_recorder::take_writes(const fl_tensor *t) {
     auto found = counters.find(t->version);
+    int64_t source = sources_taken++;
     if (found == counters.end())
         return 0;
     fl_written &w = writes[found->second];
+    w.source = source;
     uint32_t now = *w.alias->version & ~FL_VERSION_SAVED, count = w.count + now - w.version;
     w.version = now;
     w.count = 0;
@@ -221,7 +243,13 @@ int fl_recorder::record(const fl_op *op, const fl_value *in, int n, fl_tensor *c
             is_input |= in[k].tag == FL_TENSOR && in[k].t == outs[i];
         if (watch_writes(outs[i]) < 0)
             return -1;
+        auto counter = counters.find(outs[i]->version);
+        if (counter != counters.end())
+            run.writes.push_back((uint32_t)counter->second);
         run.outs.push_back((uint32_t)place(outs[i], !is_input));
+        if (!refusal.empty())
+            return 0;
+        note_write(memories[places[run.outs.back()].memory], true);
     }
     runs.push_back(std::move(run));
     return 0;

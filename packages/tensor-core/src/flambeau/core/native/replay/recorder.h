@@ -20,11 +20,14 @@ struct fl_kernel_run {
     const fl_op *op;
     std::vector<fl_value> values;
     std::vector<uint32_t> outs;
+    std::vector<uint32_t> writes;       /* which counters of tensors that were there count it */
 };
 
 struct fl_memory {
     fl_storage *outside = nullptr;      /* memory that was there before: a reference */
     bool is_born = false, is_alive = true, is_used = false;
+    bool is_shared = false;             /* with another storage, over the same array */
+    bool is_written = false;
     char *at = nullptr;
     uint64_t bytes = 0;
     std::string first;                  /* what somebody who is no kernel wrote there */
@@ -34,6 +37,7 @@ struct fl_memory {
 struct fl_written {
     fl_tensor *alias;                   /* a reference to a tensor with this counter */
     uint32_t version, count;
+    int64_t source = -1;                /* the argument that it is, whose number is another one */
 };
 
 struct fl_recorder {
@@ -47,12 +51,14 @@ struct fl_recorder {
     std::unordered_set<const fl_storage *> foreign;     /* made inside, over memory of others */
     std::vector<fl_written> writes;
     std::unordered_map<const uint32_t *, size_t> counters;
+    int64_t sources_taken = 0;
     std::string refusal;
 
     ~fl_recorder();
     void refuse(const std::string &why);
     int64_t memory_of(const fl_tensor *t);      /* -1: refused */
     int64_t place(const fl_tensor *t, bool fills);
+    void note_write(fl_memory &m, bool is_written);
     int watch_writes(fl_tensor *t);
     uint32_t take_writes(const fl_tensor *t);   /* counted so far, and no longer by this */
     void count_writes(bool again);              /* up to now; `again`: from now on, too */
@@ -62,6 +68,7 @@ struct fl_recorder {
     fl_value keep(const fl_value &v);
 };
 
+bool fl_may_overlap(const fl_storage *a, const fl_storage *b);
 void fl_record_begin(fl_recorder *r);
 void fl_record_end(fl_recorder *r);
 void fl_record_pause(fl_recorder *r);

@@ -1,0 +1,110 @@
+"""Modules with two names: `torch.x` is the very module `flambeau.x`."""
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+import flambeau
+from flambeau import rooms
+from flambeau.as_torch import names, placeholders, programs
+
+#: What importlib writes to a module that it has loaded under a second name: module -> its own spec.
+_own_specs: dict[str, ModuleSpec | None] = {}
+
+
+def own_name(name: str) -> str:
+    """Flambeau's name of a module: ``flambeau.nn`` for ``torch.nn``."""
+    return "flambeau" + name.removeprefix("torch")
+
+
+def _exists(name: str) -> bool:
+    """Say whether Flambeau has a module, or will say which package has it."""
+    if name.removeprefix(rooms.PREFIX) in rooms.RESERVED:
+        return False
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        return error.name in (f"flambeau.{room}" for room in rooms.ROOMS)
+    except ValueError:      # a module without a spec
+        return name in sys.modules
+
+
+def spec_of(name: str, loader: Any) -> ModuleSpec | None:
+    """What `find_spec` says of ``torch.x``; None where PyTorch has no such module."""
+    if not _exists(own_name(name)) and not names.has_module(name.removeprefix("torch.")):
+        return None
+    return ModuleSpec(name, loader, origin="flambeau", is_package=True)
+
+
+def load(spec: ModuleSpec) -> ModuleType:
+    """Flambeau's module of that name, else a placeholder."""
+    name = own_name(spec.name)
+    if spec.name == "torch":
+        module: ModuleType = flambeau
+        programs.prepare()
+    elif _exists(name):
+        module = rooms.import_module(name)
+    else:
+        module = placeholders.PlaceholderModule(spec.name)
+        module.__doc__ = f"Stands for {spec.name}, which Flambeau has not."
+        return module
+    _own_specs[spec.name] = module.__spec__
+    adopt()
+    return module
+
+
+def restore(module: ModuleType) -> None:
+    """Undo what importlib writes to a module before it is executed."""
+    spec = module.__spec__
+    if spec is not None and spec.name in _own_specs:
+        module.__spec__ = _own_specs.pop(spec.name)
+        adopt()
+
+
+def adopt() -> None:
+    """Give each module of Flambeau that is loaded its second name, and PyTorch's other names."""
+    for name, module in list(sys.modules.items()):
+        below = name.removeprefix("flambeau").removeprefix(".")
+        if name != "flambeau" and not name.startswith(rooms.PREFIX):
+            continue
+        if below and not names.has_module(below):
+            continue
+        if isinstance(module, ModuleType) and f"torch.{below}" not in _own_specs:
+            sys.modules.setdefault(f"torch.{below}".rstrip("."), module)
+            vars(module).setdefault("__path__", [])     # what PyTorch has below it is importable
+            _extend(module, below)
+
+
+def _extend(module: ModuleType, below: str) -> None:
+    """Let a module answer for names that PyTorch has in it and Flambeau has not."""
+    former = getattr(type(module), "__getattr__", None)
+    if former is not None:
+        former = former.__get__(module)
+    else:
+        former = vars(module).get("__getattr__")
+    if getattr(former, "as_torch", False):
+        return
+
+    def __getattr__(name: str) -> Any:
+        found = programs.answer(below, name)
+        if found is not None:
+            return found
+        try:
+            if former is None:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}",
+                                     name=name, obj=module)
+            found = former(name)
+        except AttributeError:
+            found = placeholders.look_up(below, name)
+            if found is None:
+                raise
+        if isinstance(found, ModuleType):
+            adopt()
+        return found
+
+    __getattr__.as_torch = True  # type: ignore[attr-defined]
+    vars(module)["__getattr__"] = __getattr__
+    programs.loaded(module, below)

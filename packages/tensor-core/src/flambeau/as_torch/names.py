@@ -1,0 +1,53 @@
+"""The table of what PyTorch has and Flambeau has not; `tools/pytorch_names.py` makes it."""
+from __future__ import annotations
+
+import functools
+import os
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_names.txt")
+ANY = "*"
+
+
+@functools.cache
+def _lines() -> dict[str, str]:
+    with open(FILE, encoding="ascii") as file:
+        pairs = (line.rstrip("\n").partition(":") for line in file)
+        return {name: rest for name, _, rest in pairs}
+
+
+@functools.cache
+def _private() -> frozenset[str]:
+    return frozenset(_lines()["private"].split())
+
+
+@functools.cache
+def _names(module: str) -> frozenset[str]:
+    return frozenset(_lines().get(module, "").split())
+
+
+def _is_private(module: str) -> bool:
+    """Say whether PyTorch has a private module of this name, or above it."""
+    words = module.split(".")
+    first = next((i for i, word in enumerate(words) if word.startswith("_")), None)
+    return first is not None and ".".join(words[:first + 1]) in _private()
+
+
+def has_module(module: str) -> bool:
+    """Say whether PyTorch has ``torch.module``."""
+    return module in _lines() or _is_private(module)
+
+
+def is_listed(module: str) -> bool:
+    """Say whether the table has a module, rather than a private package above it."""
+    return module in _lines() or module in _private()
+
+
+def has_name(module: str, name: str) -> bool:
+    """Say whether PyTorch has a name in a module, as far as Flambeau lacks it."""
+    names = _names(module)
+    return name in names or ANY in names or _is_private(module)
+
+
+def is_inherited(module: str, name: str) -> bool:
+    """Say whether a name is the same object as in a package above the module."""
+    return f"^{name}" in _names(module)

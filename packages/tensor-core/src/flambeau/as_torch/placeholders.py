@@ -1,0 +1,143 @@
+"""What stands for a name that PyTorch has and Flambeau has not.
+
+A placeholder may be imported, subclassed and asked about with `isinstance`, as libraries do while
+they are imported. Using it raises, and says what to write instead.
+"""
+from __future__ import annotations
+
+import abc
+import functools
+import sys
+from types import ModuleType
+from typing import Any
+
+from flambeau import rooms
+from flambeau.as_torch import names
+
+#: What is asked about parts that are not made, by the last word of the question.
+ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "device_count": 0,
+           "is_compiling": False, "is_tracing": False, "is_exporting": False, "is_enabled": False}
+
+
+def hint(name: str) -> str:
+    """What to write instead of a name, where a table says so."""
+    while name:
+        if name in rooms.RESERVED:
+            return f": {rooms.RESERVED[name]}"
+        name = name.rpartition(".")[0]
+    return ""
+
+
+def _error(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"torch.{name} is not part of Flambeau, which this program runs with{hint(name)}")
+
+
+class _PlaceholderType(abc.ABCMeta):
+    """The type of placeholders, and of what is derived from them, abstract classes included."""
+
+    _stands_for = ""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise _error(cls._stands_for)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return placeholder(f"{cls._stands_for}.{name}")
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return cls in getattr(subclass, "__mro__", ())
+
+    def __repr__(cls) -> str:
+        return f"<torch.{cls._stands_for}, which Flambeau has not>"
+
+    def __bool__(cls) -> bool:
+        return False
+
+    def __iter__(cls) -> Any:
+        raise _error(cls._stands_for)
+
+    def __or__(cls, other: Any) -> Any:
+        return cls
+
+    __ror__ = __or__
+
+    def __getitem__(cls, item: object) -> Any:
+        """An annotation such as ``SequentialBackend[int]``."""
+        return cls
+
+    def __enter__(cls) -> Any:
+        raise _error(cls._stands_for)
+
+    def __exit__(cls, *error: object) -> None:
+        """Never entered."""
+
+
+@functools.cache
+def placeholder(name: str) -> Any:
+    """The placeholder of ``torch.name``; always the same object.
+
+    Args:
+        name: A dotted name without ``torch``.
+    """
+    home, _, last = name.rpartition(".")
+    if last in ANSWERS:
+        return _answer(name, ANSWERS[last])
+    made = _PlaceholderType(last, (), {"__module__": f"torch.{home}".rstrip("."),
+                                       "_stands_for": name})
+    made.__doc__ = f"Stands for torch.{name}, which Flambeau has not{hint(name)}."
+    return made
+
+
+def _answer(name: str, value: object) -> Any:
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    ask.__name__ = ask.__qualname__ = name.rpartition(".")[2]
+    ask.__doc__ = f"{value!r}: Flambeau has no torch.{name.rpartition('.')[0]}."
+    return ask
+
+
+class PlaceholderModule(ModuleType):
+    """A module that PyTorch has and Flambeau has not."""
+
+    __path__: list[str] = []        # whatever is below it may be imported, too
+
+    def __getattr__(self, name: str) -> Any:
+        found = look_up(self.__name__.removeprefix("torch.").removeprefix("flambeau."), name)
+        if found is not None:
+            return found
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name,
+                             obj=self)
+
+
+def look_up(module: str, name: str) -> Any:
+    """What a module of PyTorch's has under a name that Flambeau's has not; None: neither has it.
+
+    Args:
+        module: A dotted name without ``torch``, empty for ``torch`` itself.
+        name: The name in it.
+    """
+    if name.startswith("__"):
+        return None
+    full = f"{module}.{name}".removeprefix(".")
+    if names.is_inherited(module, name):
+        return _inherited(module, name)
+    if names.is_listed(full):
+        return rooms.import_module(f"torch.{full}")
+    return placeholder(full) if names.has_name(module, name) else None
+
+
+def _inherited(module: str, name: str) -> Any:
+    """The object of a package above."""
+    while module:
+        module = module.rpartition(".")[0]
+        package = sys.modules.get(f"flambeau.{module}".rstrip("."))
+        if package is not None and not isinstance(package, PlaceholderModule):
+            if hasattr(package, name):
+                return getattr(package, name)
+    return None

@@ -1,0 +1,32 @@
+"""What PyTorch's programs rely on and Flambeau's do not: said and done under the alias alone."""
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+
+def prepare() -> None:
+    """Make Flambeau what programs expect of PyTorch, when `torch` is first imported."""
+
+
+def answer(module: str, name: str) -> Any:
+    """What a name of Flambeau's is for programs of PyTorch's; None where it is the same.
+
+    Args:
+        module: A dotted name without ``torch``, empty for ``torch`` itself.
+        name: The name in it.
+    """
+    if (module, name) == ("", "__version__"):
+        import flambeau.version
+
+        loaded(flambeau.version, "version")
+        return flambeau.version.__version__
+    return None
+
+
+def loaded(module: ModuleType, below: str) -> None:
+    """Change a module of Flambeau's that was just loaded."""
+    if below == "version":
+        from flambeau.as_torch.versions import VERSION
+
+        vars(module)["__version__"] = VERSION

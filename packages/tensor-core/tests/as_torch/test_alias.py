@@ -1,0 +1,150 @@
+"""Programs that import torch and get this library: each runs in a process of its own."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "flambeau.as_torch"]
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def lines(code, *arguments):
+    """What a program prints that is run under the alias."""
+    return run([*PROGRAM, "-c", textwrap.dedent(code), *arguments]).splitlines()
+
+
+def test_each_module_is_one_object_under_two_names():
+    assert lines("""
+        import importlib.util, pickle, sys
+        import torch, torch.linalg as linalg
+        from torch.fft import rfft
+        import flambeau, flambeau.linalg
+        print(torch is flambeau is sys.modules["torch"], linalg is flambeau.linalg)
+        print(rfft is flambeau.fft.rfft, sys.modules["torch.linalg"] is torch.linalg)
+        print(flambeau.linalg.__spec__.name, importlib.util.find_spec("torch.linalg") is not None)
+        print(importlib.util.find_spec("torch.not_there"), hasattr(torch, "not_there"))
+        print(pickle.loads(pickle.dumps(torch.float32)) is torch.float32)
+    """) == ["True True", "True True", "flambeau.linalg True", "None False", "True"]
+
+
+def test_versions_pass_what_programs_ask():
+    assert lines("""
+        import importlib.metadata, torch
+        found = importlib.metadata.version("torch")
+        print(found == torch.__version__ == torch.version.__version__, "+flambeau." in found)
+        print(torch.__version__ >= "2.0", torch.__version__ >= (1, 13), torch.__version__ < "2.9")
+        print(torch.__version__ >= "2.13", torch.__version__ == (2, 13), torch.__version__ > "10")
+        print("torch" in importlib.metadata.packages_distributions()["torch"])
+    """) == ["True True", "True True False", "True True False", "True"]
+
+
+def test_what_is_not_made_may_be_imported_and_raises_at_use():
+    assert lines("""
+        import abc
+        import torch, torch._dynamo, torch.distributed.fsdp
+        from torch.fx import Interpreter, Node
+        from torch.distributions import *
+        print(isinstance(3, Node), isinstance(3, (str, Node, int)), Node is torch.fx.Node)
+        class Mine(Interpreter, abc.ABC):
+            pass
+        print(issubclass(Mine, Interpreter), issubclass(int, Interpreter))
+        for use in (Mine, torch.sparse_coo_tensor, torch._dynamo.optimize):
+            try:
+                use()
+            except NotImplementedError as error:
+                print(str(error).replace("torch.", "", 1))
+        print(torch.xpu.is_available(), torch.mtia.device_count())
+    """) == [
+        "False True True", "True False",
+        "fx.Interpreter is not part of Flambeau, which this program runs with: use "
+        "flambeau.jit.trace",
+        "sparse_coo_tensor is not part of Flambeau, which this program runs with: there are no "
+        "sparse tensors: use dense ones with index_add or scatter_add",
+        "_dynamo.optimize is not part of Flambeau, which this program runs with", "False 0"]
+
+
+def test_names_of_modules_that_are_absent_are_those_above():
+    assert lines("""
+        import torch
+        from torch.functional import einsum
+        from torch.storage import UntypedStorage
+        print(einsum is torch.einsum, UntypedStorage is torch.UntypedStorage)
+    """) == ["True True"]
+
+
+def test_unknown_modules_and_names_are_refused_as_ever():
+    assert lines("""
+        import torch
+        for what in ("import torch.not_there", "from torch import not_there", "torch.not_there"):
+            try:
+                exec(what)
+            except (ImportError, AttributeError) as error:
+                print(type(error).__name__)
+    """) == ["ModuleNotFoundError", "ImportError", "AttributeError"]
+
+
+@pytest.mark.parametrize("how", ["spawn", "forkserver", "fork"])
+def test_worker_processes_have_it_too(how, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent("""
+        import multiprocessing, sys
+
+        def work(queue):
+            import torch
+            queue.put(torch.__version__)
+
+        if __name__ == "__main__":
+            context = multiprocessing.get_context(sys.argv[1])
+            queue = context.Queue()
+            child = context.Process(target=work, args=(queue,))
+            child.start()
+            print("flambeau" in queue.get(), sys.path[0] == sys.argv[0].rpartition("/")[0])
+            child.join()
+    """))
+    assert run([*PROGRAM, str(program), how]) == "True True\n"
+
+
+def test_other_programs_have_it_and_can_do_without(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.hidden = 'seen'\n")
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True)"
+    show = "import sys; print(hidden, 'children' in ''.join(sys.path)); import torch"
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+    child = show + "; print('flambeau' in torch.__version__)"
+    printed = run([*PROGRAM, "-c", code, child], env=environment).split("\n")
+    assert printed[:2] == ["seen False", "True"]
+    without = "import sys; print([type(f).__name__ for f in sys.meta_path if 'as_torch' in " \
+              "type(f).__module__])"
+    off = code.replace("check=True", "check=True, env=dict(os.environ, FLAMBEAU_AS_TORCH='0')")
+    assert run([*PROGRAM, "-c", "import os; " + off, without], env=environment) == "[]\n"
+
+
+def test_modules_run_by_name(tmp_path):
+    package = tmp_path / "program"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(
+        "import sys, torch; print(__name__, __spec__.name, torch.ones(2).tolist(), sys.argv[1:])")
+    assert run([*PROGRAM, "-m", "program", "--x"], cwd=tmp_path) == (
+        "__main__ program.__main__ [1.0, 1.0] ['--x']\n")
+
+
+def test_pytorch_that_is_imported_already_is_an_error():
+    code = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')\n"
+    done = subprocess.run([sys.executable, "-c", code + "import flambeau.as_torch"],
+                          capture_output=True, text=True, check=False)
+    assert "PyTorch itself is imported already" in done.stderr
+
+
+def test_without_the_alias_nothing_changes():
+    code = ("import flambeau, sys; print(any('as_torch' in name for name in sys.modules), "
+            "'torch' in sys.modules, flambeau.__version__.startswith('2.'))")
+    assert run([sys.executable, "-c", code]) == "False False False\n"

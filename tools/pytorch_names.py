@@ -1,0 +1,118 @@
+"""Make the table of what PyTorch has and Flambeau has not, which `flambeau.as_torch` reads.
+
+`python tools/pytorch_names.py > packages/tensor-core/src/flambeau/as_torch/pytorch_names.txt`, in
+an environment with both. A line per public module: `fx.node: Argument Node ^Target`. Names that
+Flambeau has in the module of that name are left out; `^` marks one that is the same object as in
+a package above (`nn.modules.linear.Linear` is `nn.Linear`). Of private modules only the topmost
+are listed, in the first line. `*` stands for any name, deep in what Flambeau does not have.
+"""
+
+from __future__ import annotations
+
+import importlib
+import types
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+NOTHING = object()
+LISTED_LEVELS = 2  # of absent modules; deeper ones have `*`, any name
+SKIPPED = ("test", "lib", "include", "bin", "share")
+
+
+def modules(root: Path) -> Iterator[str]:
+    """Yield the dotted names of the modules in a package's folder, without the package's own."""
+    for path in sorted(root.rglob("*.py")):
+        inner = path.relative_to(root).with_suffix("").parts
+        words = inner[:-1] if inner[-1] == "__init__" else inner
+        if words and words[0] not in SKIPPED and all(word.isidentifier() for word in words):
+            yield ".".join(words)
+
+
+def topmost_private(names: list[str]) -> list[str]:
+    """Return private modules that are in no private package."""
+    found = set()
+    for name in names:
+        words = name.split(".")
+        private = [i for i, word in enumerate(words) if word.startswith("_")]
+        if private:
+            found.add(".".join(words[: private[0] + 1]))
+    return sorted(found)
+
+
+def imported(name: str) -> types.ModuleType | None:
+    """Import a module, or return None where that takes what is not installed."""
+    try:
+        return importlib.import_module(name)
+    except Exception:  # whatever an optional part of PyTorch raises
+        return None
+
+
+def belongs(module: types.ModuleType, name: str, value: Any) -> bool:
+    """Say whether programs may take a name from a module of PyTorch's."""
+    if name.startswith("__") or isinstance(value, types.ModuleType):
+        return False
+    if name in getattr(module, "__all__", ()):
+        return True
+    home = getattr(value, "__module__", None)
+    if name.startswith("_") or not hasattr(module, "__path__"):
+        return home == module.__name__ and isinstance(value, types.FunctionType | type)
+    return (isinstance(home, str) and home.startswith("torch")) or type(value).__module__ == "torch"
+
+
+def above(module: str) -> Iterator[str]:
+    """Yield the packages that a module is in, the nearest first."""
+    while module:
+        module = module.rpartition(".")[0]
+        yield module
+
+
+def inherited(module: str, name: str, value: Any) -> bool:
+    """Say whether a package above has the same object, in PyTorch and in Flambeau."""
+    for package in above(module):
+        theirs = imported(f"torch.{package}".rstrip("."))
+        if getattr(theirs, name, NOTHING) is value:
+            return has(package, name)
+    return False
+
+
+def has(module: str, name: str) -> bool:
+    """Say whether Flambeau has a name."""
+    ours = imported(f"flambeau.{module}".rstrip("."))
+    try:
+        return ours is not None and hasattr(ours, name)
+    except ImportError:
+        return False
+
+
+def line(module: str) -> str:
+    """Return what PyTorch has in a module and Flambeau has not."""
+    theirs = imported(f"torch.{module}".rstrip("."))
+    absent = imported(f"flambeau.{module}".rstrip(".")) is None
+    names = ["*"] if absent and module.count(".") >= LISTED_LEVELS else []
+    if theirs is None:
+        return f"{module}: *"
+    for name, value in sorted(vars(theirs).items()):
+        if belongs(theirs, name, value) and not has(module, name):
+            if inherited(module, name, value):
+                names.append(f"^{name}")
+            elif "*" not in names and not (absent and name.startswith("_")):
+                names.append(name)
+    return f"{module}: {' '.join(names)}".rstrip()
+
+
+def main() -> None:
+    """Print the table."""
+    warnings.simplefilter("ignore")
+    torch = importlib.import_module("torch")
+    names = list(modules(Path(torch.__path__[0])))
+    private = topmost_private(names)
+    print(f"private: _C {' '.join(private)}")
+    for name in ["", *names]:
+        if not any(word.startswith("_") for word in name.split(".")):
+            print(line(name))
+
+
+if __name__ == "__main__":
+    main()
