@@ -182,7 +182,7 @@ def describe(t: Any) -> tuple[Any, ...]:
         numbers = flambeau.zeros(0)
     if t.dtype == flambeau.bfloat16:
         numbers = numbers.float()
-    array = np.array(numbers.numpy())
+    array = np.array(numbers.clone().numpy())       # whose memory stays its own
     if array.dtype.kind in "fc":
         array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
     grad = type(t.grad_fn).__name__ if t.grad_fn is not None else None

@@ -30,6 +30,8 @@ nan        who made the first NaN
 autocast   inputs in a lower precision
 profile    what ran, and how long
 mutation   who is about to write to memory
+replay     what replayed calls ask of leaves and graphs
+copies     graphs made again for replayed calls
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
@@ -81,6 +83,7 @@ include "engine/autocast.pxi"
 include "engine/profile.pxi"
 include "engine/mutation.pxi"
 include "engine/replay.pxi"
+include "engine/copies.pxi"
 
 cdef fl_tape _tape
 
@@ -94,4 +97,4 @@ def install_tape():
     _tape.commit = commit
     _tape.wrote = wrote
     FL.set_tape(&_tape)
-    _core.configure_replay(<size_t>&leaf_state)
+    _core.configure_replay(<size_t>&leaf_state, <size_t>&remake_graph)

@@ -63,6 +63,8 @@ class Attributes:
         """An attribute of a tensor: its metadata, or an operator."""
         if name not in _METADATA and not callable(getattr(type(obj), name, None)):
             self.refuse(f"Tensor.{name} is read")
+        if name == "grad":
+            self.reads.use_grads()
         value = getattr(obj, name)
         if name == "grad" and id(obj) in self.reads.sources:
             self.refuse("the gradient of an argument is read")
@@ -102,6 +104,7 @@ class Attributes:
     def set_attribute(self, obj: Any, name: str, value: Any) -> None:
         """``obj.name = value``."""
         if trust.is_tensor(obj):
+            self.reads.use_grads()
             if name == "grad" and (value is None or trust.is_tensor(value)):
                 if id(obj) not in self.reads.tensors:
                     self.refuse("a gradient is set of a tensor that is not of outside")

@@ -134,6 +134,8 @@ class Calls(Attributes):
         if fn is getattr or fn is hasattr:
             return self.by_name(fn, args)
         if trust.is_trusted(fn):
+            if trust.goes_back(fn):
+                self.reads.go_back()
             return self.native(fn, args, kwargs)
         if isinstance(fn, MethodType):
             return self.call(fn.__func__, (fn.__self__, *args), kwargs)
@@ -260,6 +262,8 @@ class Calls(Attributes):
             self.refuse("requires_grad_() of a tensor of outside")
         elif not trust.is_tensor_method(name):
             self.refuse(f"Tensor.{name}() is not followed")
+        if name == "backward":
+            self.reads.go_back()
         return self.native(getattr(type(obj), name), (obj, *args), kwargs)
 
     def container_method(self, obj: Any, name: str, args: tuple[Any, ...],

@@ -30,6 +30,8 @@ class Reads:
         self.sources: dict[int, Any] = {}       # those that are arguments
         self.grads: dict[int, Any] = {}         # the gradient of each as last seen
         self.cleared: set[int] = set()          # whose gradient is taken away before it is read
+        self.waiting: list[Any] | None = []     # tensors whose gradients nobody has used so far
+        self.goes_back = False                  # a backward pass has run
         self.stepped = False                    # an optimizer's step has changed its state
 
     def refuse(self, why: str) -> None:
@@ -94,11 +96,34 @@ class Reads:
         grad = tensor.grad if tensor.is_leaf else None
         self.grads[id(tensor)] = grad
         if id(tensor) not in self.cleared:
-            self.guard("leaf", tensor, MISSING, MISSING if grad is None else grad)
-            if grad is not None:
-                self.tensor(grad)
+            if self.waiting is not None:
+                self.waiting.append(tensor)
+            else:
+                self._guard_grad(tensor)
         elif tensor.is_leaf:
             self.guard("hooks", tensor)
+
+    def _guard_grad(self, tensor: Any) -> None:
+        grad = self.grads[id(tensor)]
+        self.guard("leaf", tensor, MISSING, MISSING if grad is None else grad)
+        if grad is not None:
+            self.tensor(grad)
+
+    def use_grads(self) -> None:
+        """Gradients are about to be read or changed: they have to be there as they are."""
+        waiting, self.waiting = self.waiting, None
+        for each in waiting or ():
+            self._guard_grad(each)
+
+    def go_back(self) -> None:
+        """A backward pass is about to run."""
+        self.goes_back = True
+        self.use_grads()
+
+    def end(self) -> None:
+        """Of the call: gradients that nobody used may be any."""
+        for each in self.waiting or ():
+            self.guard("hooks", each)
 
     # ---- names -----------------------------------------------------------------------------
     def item(self, namespace: dict[Any, Any], key: Any) -> Any:

@@ -51,6 +51,7 @@ class Recorder:
         self.numbers: dict[int, int] = {}       # of results, by address
         self.leaving: list[Any] = []
         self.spent: list[tuple[int, tuple[Any, ...]]] = []
+        self.wants_graph = False                # a result's graph is walked after the call
         self.args, self.kwargs = args, kwargs
 
     def run(self, fn: Any) -> Recorded:
@@ -58,6 +59,7 @@ class Recorder:
         self.guards.take_arguments(self.args, self.kwargs)
         self.sources = self.guards.sources()
         self.reads.sources = {id(each): each for each in self.sources}
+        self.first = trust.graph_start()
         self.recording.begin()
         try:
             self._look_at_sources()
@@ -69,10 +71,10 @@ class Recorder:
 
     def _look_at_sources(self) -> None:
         for source in self.sources:
-            if not trust.is_plain_tensor(source) or source.requires_grad:
-                self.reads.refuse("an argument requires grad" if source.requires_grad else
-                                  f"an argument is of class {type(source).__name__}")
+            if not trust.is_plain_tensor(source):
+                self.reads.refuse(f"an argument is of class {type(source).__name__}")
             self.recording.watch_writes(source)
+        self.histories = [trust.history_key(each) for each in self.sources]
         self.origins = [self.recording.result(each) for each in self.sources]
 
     # ---- steps that are taken anew ----------------------------------------------------------
@@ -85,6 +87,7 @@ class Recorder:
         self.reads.guard("class", type(obj))
         if hasattr(obj, "param_groups"):
             self._look_at_optimizer(obj)
+        self.reads.use_grads()
         self.note_grads()
         params = self._params(obj) if name == "zero_grad" else []
         for param in params:
@@ -152,8 +155,9 @@ class Recorder:
         node = None
         if tensor.requires_grad:
             node = trust.spent_node(tensor)
-            if node is None:
-                self.reads.refuse("a result requires grad, and its graph is still wanted")
+            self.wants_graph |= node is None
+            if tensor.is_leaf:
+                self.reads.refuse("a result is a leaf that the call made")
         base_number, base_object, base_source = -1, None, -1
         if base is not None:
             base_source = self._source(base)
@@ -201,6 +205,7 @@ class Recorder:
         if not self.reads.is_refused:
             self.note_grads()
             returned = self.returned(result)
+            self._keep_graph()
         self.reads.inside.clear()
         self._check_end()
         if not self.reads.is_refused:
@@ -211,18 +216,44 @@ class Recorder:
         made.refusal = self.recording.refusal if made.program is None else ""
         return made
 
+    def _keep_graph(self) -> None:
+        """What the graph keeps leaves the call, where a backward pass may walk it later."""
+        done = 0
+        while self.wants_graph and done < len(self.leaving) and not self.reads.is_refused:
+            new, done = self.leaving[done:], len(self.leaving)
+            try:
+                kept = trust.kept_tensors(new, self.first)
+            except ValueError as error:
+                return self.reads.refuse(str(error))
+            for each in kept:
+                if id(each) not in self.reads.tensors and self._source(each) < 0:
+                    self.result(each)
+
+    def _graph(self) -> Any:
+        if not self.wants_graph:
+            return None
+        self.results = [(*each[:-1], None) for each in self.results]
+        self.spent = []
+        return trust.copy_graph(self.leaving, self.sources, list(self.reads.tensors.values()),
+                                self.first)
+
     def _check_end(self) -> None:
         if self.reads.is_refused:
             return
+        if self.reads.goes_back and any(each.requires_grad for each in self.sources):
+            self.reads.refuse("a backward pass inside may reach an argument that requires grad")
         leaving = {self.recording.memory_at(each[0]) for each in self.results}
         if self._left(leaving):
             gc.collect()
         if self._left(leaving):
             self.reads.refuse("a tensor that the call made is still held by somebody")
+        self.reads.end()
         if not self.guards.still_hold():
             self.reads.refuse(f"{self.guards.failed} changed during the call")
         if not self.guards.take_again(self.args, self.kwargs):
             self.reads.refuse("an argument was changed otherwise than by operators")
+        if [trust.history_key(each) for each in self.sources] != self.histories:
+            self.reads.refuse("an argument has another history after the call")
         held: dict[int, int] = {}
         for each in self.leaving:
             held[trust.storage_id(each)] = held.get(trust.storage_id(each), 0) + 1
@@ -259,11 +290,12 @@ class Recorder:
                 homes.append((plan.STATIC, offsets[k], 0) if k in offsets
                              else (plan.UNUSED, 0, 0))
         made.runs = signature(runs, self.recording)
+        graph = self._graph()
         writes = [self.recording.take_writes(each) for each in self.sources]
         self.recording.end()
         made.guards = self.guards.count
         made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total, steps.steps,
-                                            self.results, returned, writes)
+                                            self.results, returned, writes, graph)
         made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
 
 
@@ -278,6 +310,8 @@ def signature(runs: Any, recording: Any) -> list[Any]:
             return (number, *value[1:5], first.get(value[0]))
         if isinstance(value, list):
             return [plain(each) for each in value]
+        if type(value).__name__ == "Generator":      # which says how far it is
+            return f"generator {id(value)}"
         return repr(value)
 
     return [(key, [plain(v) for v in args], [plain(v) for v in outs])

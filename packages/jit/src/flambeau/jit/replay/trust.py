@@ -125,6 +125,13 @@ def is_trusted(fn: Any) -> bool:
         and "." not in fn.__qualname__
 
 
+def goes_back(fn: Any) -> bool:
+    """Whether a trusted function runs a backward pass, or looks at gradients."""
+    module = getattr(fn, "__module__", None) or ""
+    return module.startswith("flambeau.nn.utils") \
+        or (module.startswith("flambeau.autograd") and fn.__name__ == "grad")
+
+
 def _is_at_home(fn: Any, module: str) -> bool:
     home = sys.modules.get(module)
     names = getattr(fn, "__globals__", None)
@@ -149,6 +156,38 @@ def spent_node(tensor: Any) -> Any:
     from flambeau.autograd import _engine
 
     return _engine.spent_node(tensor)
+
+
+def graph_start() -> int:
+    """A number between the nodes of graphs that are there and those to come."""
+    if "flambeau.autograd" not in sys.modules:
+        return 0
+    from flambeau.autograd import _engine
+
+    return _engine.graph_start()
+
+
+def history_key(tensor: Any) -> Any:
+    """Where a tensor came from: equal for equal places in the graph."""
+    if not tensor.requires_grad or tensor.is_leaf:
+        return None
+    from flambeau.autograd import _engine
+
+    return _engine.history_key(tensor)
+
+
+def kept_tensors(tensors: list[Any], first: int) -> list[Any]:
+    """The tensors that the graph made since ``first`` keeps; ``ValueError``: it has no copies."""
+    from flambeau.autograd import _engine
+
+    return _engine.kept_tensors(tensors, first)
+
+
+def copy_graph(results: list[Any], sources: list[Any], outside: list[Any], first: int) -> Any:
+    """What makes a graph again over other tensors; ``ValueError``: it has no copies."""
+    from flambeau.autograd import _engine
+
+    return _engine.GraphCopy(results, sources, outside, first)
 
 
 def storage_id(tensor: Any) -> int:

@@ -20,8 +20,10 @@ cdef extern from "replay/program.h":
         fl_recorder *recorder
         vector[uint32_t] source_writes
         int prepare(PyObject *, int64_t, PyObject *, PyObject *, PyObject *) except -1
+        void take_graph(PyObject *)
         PyObject *play(fl_tensor **, size_t) except? NULL
         void add_node(size_t, PyObject *)
+    int (*fl_remake_graph)(PyObject *, fl_tensor **, fl_tensor **)
     void fl_record_begin(fl_recorder *)
     void fl_record_end(fl_recorder *)
     void fl_record_pause(fl_recorder *)
@@ -186,6 +188,7 @@ cdef class ReplayProgram:
         results: The tensors that leave the call.
         returned: How they are returned.
         source_writes: How often each argument is written to.
+        graph: What makes the results' histories, or None (flambeau.autograd's ``GraphCopy``).
     """
     cdef fl_program it
     cdef readonly Guards guards
@@ -193,7 +196,7 @@ cdef class ReplayProgram:
 
     def __init__(self, Recording recording not None, Guards guards not None, list homes not None,
                  int64_t arena, list steps not None, list results not None,
-                 tuple returned not None, list source_writes not None):
+                 tuple returned not None, list source_writes not None, graph=None):
         if recording.it is NULL:
             raise RuntimeError("a recording makes one program")
         self.guards = guards
@@ -204,6 +207,8 @@ cdef class ReplayProgram:
             self.it.source_writes.push_back(count)
         self.it.prepare(<PyObject *>homes, arena, <PyObject *>steps, <PyObject *>results,
                         <PyObject *>returned)
+        if graph is not None:
+            self.it.take_graph(<PyObject *>graph)
 
     def add_node(self, size_t result, node):
         """One more history for a result that requires grad."""
@@ -281,7 +286,9 @@ def may_record() -> bool:
         and fl_deferral_is_on()
 
 
-def configure_replay(size_t leaf_state):
-    """Set what tells of a leaf's hooks and gradient: the address of a function."""
-    global fl_leaf_state
+def configure_replay(size_t leaf_state, size_t remake_graph):
+    """Set what tells of a leaf's hooks and gradient, and what makes the graph of a replayed call:
+    addresses of functions."""
+    global fl_leaf_state, fl_remake_graph
+    fl_remake_graph = <int (*)(PyObject *, fl_tensor **, fl_tensor **) noexcept>remake_graph
     fl_leaf_state = <int (*)(fl_tensor *, PyObject **) noexcept>leaf_state

@@ -15,6 +15,10 @@ static inline bool fl_any_waiting(void) {
 
 /* Note a call whose results exist; 1 when it waits now, 0 when it has to be run, -1 on failure. */
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
+/* Whether a call is one of a formula or in rows; `in_private`: over memory that nobody else can
+ * reach. */
+bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
+                   bool in_private);
 /* A plain formula, whose results go nowhere else. */
 bool fl_is_formula(const fl_op *op);
 /* Run what waits and writes memory that this call reads, or uses memory that it writes; its kernel

@@ -56,30 +56,40 @@ static bool is_plain(const fl_value &v) {
     return is_number(v) || v.tag == FL_NONE || v.tag == FL_INTS || v.tag == FL_DTYPE;
 }
 
-static bool may_hold(const fl_tensor *t) {
-    return t->device_type == FL_CPU && t->numel > 0 && is_private(root_of(t));
+static bool may_hold(const fl_tensor *t, bool in_private) {
+    return t->device_type == FL_CPU && t->numel > 0 && (!in_private || is_private(root_of(t)));
+}
+
+bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
+                   bool in_private) {
+    const bool in_rows = is_row_kernel(op);
+    if (!in_rows && !fl_is_formula(op))
+        return false;
+    for (int i = 0; i < op->nouts; i++)
+        if (!may_hold(outs[i], in_private))
+            return false;
+    for (int i = 0; i < n; i++) {
+        const fl_tensor *t = fl_t(in[i]);
+        if (t ? !may_hold(t, in_private) : !(in_rows ? is_plain(in[i]) : is_number(in[i])))
+            return false;
+    }
+    /* Into a target of another dtype, numbers are computed in that of the operands. */
+    return in_rows || outs[0]->dtype == fl_pw_result_dtype(op, in);
 }
 
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     const fl_queue *q = fl_thread.queue;
-    const bool in_rows = is_row_kernel(op);
-    bool is_worth_it = false;
-    if (!q || (!in_rows && !fl_is_formula(op)))
+    if (!q || !fl_is_fusible(op, in, n, outs, true))
         return false;
-    for (int i = 0; i < op->nouts; i++) {
-        if (!may_hold(outs[i]))
-            return false;
-        is_worth_it |= outs[i]->numel >= least_elements || root_of(outs[i])->queue == q;
-    }
+    for (int i = 0; i < op->nouts; i++)
+        if (outs[i]->numel >= least_elements || root_of(outs[i])->queue == q)
+            return true;
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
-        if (t ? !may_hold(t) : !(in_rows ? is_plain(in[i]) : is_number(in[i])))
-            return false;
-        if (t)
-            is_worth_it |= q->writes(root_of(t)) || (in_rows && t->numel >= least_elements);
+        if (t && (q->writes(root_of(t)) || (is_row_kernel(op) && t->numel >= least_elements)))
+            return true;
     }
-    /* Into a target of another dtype, numbers are computed in that of the operands. */
-    return is_worth_it && (in_rows || outs[0]->dtype == fl_pw_result_dtype(op, in));
+    return false;
 }
 
 bool fl_queue::writes(const fl_storage *s) const {

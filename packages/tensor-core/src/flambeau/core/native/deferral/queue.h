@@ -42,8 +42,7 @@ struct fl_queue {
     void add_argument(const fl_value &v);
 };
 
-/* Whether a call is one of a formula or in rows, over memory that nobody else can reach, and is large
- * or would otherwise have the list run. */
+/* Whether a call is fusible, and is large or would otherwise have the list run. */
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 extern PyObject *fl_deferral_planner;
 /* Run everything that waits in a queue, on this thread. */

@@ -32,14 +32,11 @@ static PyObject *describe_value(const fl_recorder *r, const fl_value &v) {
 static PyObject *describe_run(const fl_recorder *r, const fl_kernel_run &run) {
     const fl_op *op = run.op;
     PyObject *args = PyList_New(0), *outs = PyList_New(0);
-    bool is_formula = fl_is_formula(op);
     for (const fl_value &v : run.values) {
         PyObject *o = describe_value(r, v);
         if (!o || PyList_Append(args, o) < 0)
             return nullptr;
         Py_DECREF(o);
-        is_formula &= v.tag == FL_TENSOR || v.tag == FL_INT || v.tag == FL_FLOAT ||
-                      v.tag == FL_COMPLEX || v.tag == FL_BOOLEAN;
     }
     for (uint32_t place : run.outs) {
         PyObject *o = describe_place(r, place);
@@ -48,7 +45,7 @@ static PyObject *describe_run(const fl_recorder *r, const fl_kernel_run &run) {
     }
     PyObject *name = op->overload[0] ? PyUnicode_FromFormat("%s.%s", op->name, op->overload)
                                      : PyUnicode_FromString(op->name);
-    return Py_BuildValue("NNNN", name, args, outs, PyBool_FromLong(is_formula));
+    return Py_BuildValue("NNNN", name, args, outs, PyBool_FromLong(run.is_fusible));
 }
 
 PyObject *fl_record_runs(const fl_recorder *r) {

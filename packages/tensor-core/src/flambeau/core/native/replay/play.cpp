@@ -2,6 +2,8 @@
 #include "replay/program.h"
 #include "dispatch/core.h"
 
+int (*fl_remake_graph)(PyObject *, fl_tensor **, fl_tensor **) = nullptr;
+
 /* One run: what it has made so far. */
 struct fl_running {
     fl_program *program;
@@ -178,6 +180,15 @@ fl_tensor *fl_program::result(size_t i, fl_running &now) {
     return t;
 }
 
+/* What a backward pass outside walks: all that it keeps leaves the call. */
+int fl_program::make_graph(fl_running &now) {
+    for (size_t i = 0; graph && i < results.size(); i++)
+        if (!result(i, now))
+            return -1;
+    return graph ? fl_remake_graph(graph, (fl_tensor **)now.results.data(),
+                                   (fl_tensor **)now.held.data()) : 0;
+}
+
 PyObject *fl_program::build(const fl_returned &r, fl_running &now) {
     if (r.kind == FL_GIVES_RESULT)
         return Py_XNewRef((PyObject *)result((size_t)r.index, now));
@@ -216,5 +227,5 @@ PyObject *fl_program::play(fl_tensor *const *sources, size_t n) {
     }
     for (const fl_patch &p : patches)
         *p.where = now.address(p.memory, p.start);
-    return run_steps(now) < 0 ? nullptr : build(returned, now);
+    return run_steps(now) < 0 || make_graph(now) < 0 ? nullptr : build(returned, now);
 }

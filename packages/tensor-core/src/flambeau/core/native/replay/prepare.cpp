@@ -23,6 +23,7 @@ fl_program::~fl_program() {
             parts.push_back(&p);
     }
     Py_XDECREF(arena);
+    Py_XDECREF(graph);
     delete recorder;
 }
 

@@ -64,6 +64,7 @@ struct fl_program {
     std::vector<uint32_t> source_writes;
     fl_returned returned;
     fl_storage *arena = nullptr;
+    PyObject *graph = nullptr;              /* makes the results' histories */
     bool is_running = false;
 
     ~fl_program();
@@ -71,6 +72,7 @@ struct fl_program {
                 PyObject *returned);
     /* A new reference; NULL with an exception, or without one where the call must run as ever. */
     PyObject *play(fl_tensor *const *sources, size_t n);
+    void take_graph(PyObject *o) { graph = Py_NewRef(o); }
     void add_node(size_t result, PyObject *node) {
         results[result].nodes.push_back(Py_NewRef(node));
     }
@@ -87,8 +89,12 @@ struct fl_program {
     void count_writes(const struct fl_running &now);
     void count_writes_before(const fl_program_step &failed, const struct fl_running &now);
     fl_tensor *result(size_t i, struct fl_running &now);
+    int make_graph(struct fl_running &now);
     PyObject *pick_node(const fl_result &r) const;
     char *address_of(uint32_t memory, int64_t start) const;
     void point_to(char **where, uint32_t memory, int64_t start);
     PyObject *build(const fl_returned &r, struct fl_running &now);
 };
+
+/* Set by the autograd package: makes the graph of a call over its results and arguments. */
+extern int (*fl_remake_graph)(PyObject *graph, fl_tensor **results, fl_tensor **sources);

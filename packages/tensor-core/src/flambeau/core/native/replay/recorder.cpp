@@ -75,12 +75,9 @@ fl_recorder::~fl_recorder() {
         Py_DECREF(o);
 }
 
-/* Storages of others, such as two over one array, may have bytes in common. */
+/* Storages over one array, or over memory that another storage owns, have bytes in common. */
 bool fl_may_overlap(const fl_storage *a, const fl_storage *b) {
-    if (a == b)
-        return true;
-    return a->kind == FL_S_FOREIGN && b->kind == FL_S_FOREIGN && a->ptr < b->ptr + b->nbytes &&
-           b->ptr < a->ptr + a->nbytes;
+    return a == b || (a->ptr < b->ptr + b->nbytes && b->ptr < a->ptr + a->nbytes);
 }
 
 /* Loops are planned as if memories lay apart, which those that are only read need not. */
@@ -235,6 +232,7 @@ int fl_recorder::record(const fl_op *op, const fl_value *in, int n, fl_tensor *c
         return 0;
     fl_kernel_run run;
     run.op = op;
+    run.is_fusible = fl_is_formula(op) && fl_is_fusible(op, in, n, outs, false);
     for (int i = 0; i < n; i++)
         run.values.push_back(keep(in[i]));
     for (int i = 0; i < op->nouts; i++) {

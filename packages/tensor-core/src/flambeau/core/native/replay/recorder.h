@@ -21,6 +21,7 @@ struct fl_kernel_run {
     std::vector<fl_value> values;
     std::vector<uint32_t> outs;
     std::vector<uint32_t> writes;       /* which counters of tensors that were there count it */
+    bool is_fusible;                    /* may be planned together with others */
 };
 
 struct fl_memory {
