@@ -1,0 +1,119 @@
+"""Calls of replayed functions: errors, threads, calls within calls, comparisons with Python."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import flambeau
+from flambeau.jit.errors import ReplayError
+
+FACTOR = 2.0
+WEIGHT = flambeau.ones(3, requires_grad=True)
+
+
+def test_errors_come_as_ever():
+    def fn(x, k):
+        return x.index_select(0, k) * 2
+
+    run = flambeau.compile(fn, replay=True)
+    x = flambeau.randn(3)
+    for _ in range(4):
+        run(x, flambeau.tensor([1, 2]))
+    with pytest.raises(IndexError):
+        run(x, flambeau.tensor([1, 7]))
+    assert run(x, flambeau.tensor([0, 2])).tolist() == fn(x, flambeau.tensor([0, 2])).tolist()
+
+
+def test_a_call_within_the_same_replay():
+    def fn(x, again):
+        y = x * 2 + 1
+        return y if not again else run(y, False)
+
+    run = flambeau.compile(fn, replay=True)
+    x = flambeau.ones(3)
+    for _ in range(5):
+        assert run(x, True).tolist() == [7.0] * 3
+        assert run(x, False).tolist() == [3.0] * 3
+
+
+def test_the_watchdog_names_what_differs(monkeypatch):
+    from flambeau.jit.replay import reads
+
+    def fn(x):
+        return x * FACTOR + 1
+
+    monkeypatch.setattr(reads.Reads, "guard", lambda *_: None)     # as if reads were not seen
+    run = flambeau.compile(fn, replay=True, check_every=3)
+    x = flambeau.ones(3)
+    for _ in range(3):
+        run(x)
+    monkeypatch.setitem(globals(), "FACTOR", 11.0)
+    with pytest.raises(ReplayError, match=r"test_replay_calls\.py:\d+: kernel 0 was mul"):
+        for _ in range(6):
+            run(x)
+    assert run(x).tolist() == [12.0] * 3
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly")
+def test_modes_of_autograd_are_heard():
+    def fn(x):
+        y = (x * WEIGHT).sum()
+        y.backward()
+        return y.detach()
+
+    run = flambeau.compile(fn, replay=True)
+    x = flambeau.ones(3)
+    for _ in range(4):
+        WEIGHT.grad = None
+        run(x)
+    packed = []
+    with flambeau.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        WEIGHT.grad = None
+        run(x)
+    assert packed
+    with flambeau.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="nan"):
+        WEIGHT.grad = None
+        run(x * float("nan"))
+
+
+def test_threads_call_the_same_function():
+    def fn(x, y):
+        for _ in range(3):
+            x = (x @ y).tanh() + x
+        return x
+
+    run = flambeau.compile(fn, replay=True)
+    inputs = [(flambeau.randn(192, 192), flambeau.randn(192, 192)) for _ in range(4)]
+    wanted = [fn(*pair).tolist() for pair in inputs]
+    for _ in range(3):
+        run(*inputs[0])
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            assert [y.tolist() for y in pool.map(lambda pair: run(*pair), inputs)] == wanted
+
+
+def test_comparisons_become_rarer_while_they_find_nothing():
+    run, x = flambeau.compile(lambda x: x * 2 + 1, replay=True), flambeau.ones(3)
+    for _ in range(4):
+        run(x)
+    run.left = 0
+    run(x)
+    assert run.every == run.left == 2000
+
+
+def test_the_source_of_a_lambda_in_a_lambda():
+    x = flambeau.ones(3)
+    outer = lambda by: lambda x: x * by     # noqa: E731
+    run = flambeau.compile(outer(3), replay=True)
+    for _ in range(4):
+        assert run(x).tolist() == [3, 3, 3]
+    assert "not replayed" not in run.explain()
+
+
+def test_what_is_never_replayed_is_called_at_once():
+    run = flambeau.compile(lambda x: x.sum().item(), replay=True)
+    for _ in range(8):
+        assert run(flambeau.ones(3)) == 3
+    assert run.instead is run.ordinary and "not replayed" in run.explain()
