@@ -73,9 +73,63 @@ def test_numbers_that_an_optimizer_counts_are_refused():
         model(x).sum().backward()
         optimizer.step()
 
-    step(X)
-    with pytest.raises(jit.TraceError, match="minus_step"):
+    with pytest.raises(jit.TraceError, match="first step of Adam makes its state"):
         jit.trace(step, X)
+    assert not any(optimizer.state.values()), "tracing leaves nothing"
+    step(X)
+    before = optimizer.state_dict()
+    with pytest.raises(jit.TraceError, match="Adam computes .* from its count of steps"):
+        jit.trace(step, X)
+    assert repr(optimizer.state_dict()) == repr(before)
+
+
+def trained(kind, **options):
+    """A parameter, its optimizer after a step, and a function that takes another."""
+    w = nn.Parameter(flambeau.ones(4))
+    optimizer = kind([w], **options)
+
+    def step(x):
+        optimizer.zero_grad()
+        (w * x).square().sum().backward()
+        optimizer.step()
+
+    step(X)
+    return w, optimizer, step
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.RMSprop, optim.Adagrad, optim.Adadelta,
+                                  optim.Rprop])
+def test_steps_are_counted_as_the_optimizer_counts(kind):
+    options = {"momentum": 0.9} if kind is optim.SGD else {}
+    (w, traced, step), (other, plain, same) = trained(kind, **options), trained(kind, **options)
+    program = jit.trace(step, X, dynamic=False)
+    assert repr(traced.state_dict()) == repr(plain.state_dict()), "tracing leaves nothing"
+    for k in range(3):
+        program(X * k)
+        same(X * k)
+    assert flambeau.equal(w, other)
+    assert repr(traced.state_dict()) == repr(plain.state_dict())
+    assert traced._step_count == plain._step_count
+
+
+def test_options_and_state_of_an_optimizer_are_guarded():
+    _, optimizer, step = trained(optim.SGD, lr=0.1, momentum=0.9)
+    program = jit.trace(step, X, dynamic=False)
+    optimizer.param_groups[0]["lr"] = 0.5
+    with pytest.raises(jit.ProgramError, match="options of SGD, such as its learning rate"):
+        program(X)
+    optimizer.param_groups[0]["lr"] = 0.1
+    program(X)
+    optimizer.load_state_dict(optimizer.state_dict())
+    with pytest.raises(jit.ProgramError, match="the state of SGD was replaced"):
+        program(X)
+
+
+def test_schedules_are_refused():
+    _, optimizer, step = trained(optim.SGD, lr=0.1)
+    schedule = optim.lr_scheduler.StepLR(optimizer, 30)
+    with pytest.raises(jit.TraceError, match="learning rate schedule cannot be part"):
+        jit.trace(lambda x: (step(x), schedule.step())[0], X)
 
 
 def test_history_is_that_of_the_function():

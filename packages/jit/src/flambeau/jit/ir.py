@@ -151,6 +151,7 @@ class Graph:
         input_requires: the same for each input.
         grads: the gradients that a run leaves behind.
         reads: what Python read while it was recorded; not saved.
+        steps: the optimizers that took steps while it was recorded; not saved.
         limits: for each symbol the sizes it may stand for.
         defaults: the default dtype and device, on which operators' results depend.
         compared: while recording, what sizes were compared with.
@@ -168,6 +169,7 @@ class Graph:
     input_requires: list[bool] = field(default_factory=list)
     grads: list[Grad] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
+    steps: list[Any] = field(default_factory=list)
     no_history: str = ""
     limits: dict[str, Limits] = field(default_factory=dict)
     compared: list[Any] = field(default_factory=list)

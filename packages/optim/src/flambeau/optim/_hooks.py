@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.core._core import about_to_change
+
 Hook = Callable[..., Any]
 Table = dict[int, Hook]
 
@@ -116,6 +118,7 @@ def hooked(step: Hook) -> Hook:
     @functools.wraps(step)
     def counted(*args: Any, **kwargs: Any) -> Any:
         optimizer = args[0]
+        about_to_change(optimizer, "step")
         hooks = optimizer._hooks
         watched = hooks.watch_steps()
         result = _watched(step, hooks, args, kwargs) if watched else step(*args, **kwargs)

@@ -85,6 +85,8 @@ class Program(State):
             else:
                 values = bridge.without_history(executor.run, tensors, captures, Scalars(sizes))
         self._leave_grads(values)
+        for step in self.graph.steps:
+            step.count()
         return unflatten(self.gives, self._results(values, history))
 
     def _tensors(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Tensor]:

@@ -12,6 +12,7 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Grad, Read, Value
 from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE
 from flambeau.jit.locations import caller
+from flambeau.jit.recording.optimizers import Stepped
 from flambeau.jit.recording.traced_sizes import Comparison, traced
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Events:
         self.heard: dict[str, Callable[[Any, Any, str], None]] = {
             "detach": self._detach, "made": self._made, "hook": self._hook, "data": self._data,
             "requires_grad": self._requires_grad, "grad": self._grad,
-            "grad_read": self._grad_read}
+            "grad_read": self._grad_read, "step": self._step}
 
     def refuse(self, why: str) -> NoReturn:
         raise TraceError(f"{caller()}: {why}")
@@ -156,6 +157,11 @@ class Events:
         if not self.recorder.is_born(subject) and not (memory and memory.where):
             self.refuse("changes requires_grad of a tensor from outside; do it before tracing")
 
+    def _step(self, subject: Any, value: None, what: str) -> None:
+        steps = self.recorder.graph.steps
+        if not any(each.optimizer is subject for each in steps):
+            steps.append(Stepped(subject, caller()))
+
     # ---- gradients ----
 
     def note_leaf(self, tensor: Tensor, value: Value) -> None:
@@ -179,6 +185,8 @@ class Events:
         """Note the gradients that are others than before, or on which what was done may depend."""
         self.check_watched()
         recorder = self.recorder
+        for step in recorder.graph.steps:
+            step.finish()
         order = {id(c.tensor): number for number, c in enumerate(recorder.graph.captures)}
         leaves = sorted(self.leaves.items(), key=lambda item: order.get(item[0], len(order)))
         for key, (leaf, before) in leaves:

@@ -42,6 +42,8 @@ class Guards:
         self.check_captures()
         self.check_reads()
         self.check_grads(tensors)
+        for step in self.graph.steps:
+            step.check()
         return self.check_history(tensors)
 
     def check_defaults(self) -> None:

@@ -14,6 +14,7 @@ from flambeau.jit.ir import Graph
 from flambeau.jit.locations import location
 from flambeau.jit.passes import optimized
 from flambeau.jit.programs.program import Program, pack, unpack
+from flambeau.jit.recording.optimizers import Stepped
 from flambeau.jit.recording.ranges import STEPS, Recordings
 from flambeau.jit.recording.recorder import Memory, Recorder
 from flambeau.jit.recording.verify import verify
@@ -85,12 +86,15 @@ def trace(
         )
     session = _Session(fn, takes, examples, marks, allow_reads)
     session.is_named = isinstance(dynamic, Mapping)
-    graph, gives = session.graph(base)
-    training = getattr(fn, "training", None)
-    again = partial(_trace_again, fn, dynamic=dynamic, check=check) if retrace else None
-    program = Program(optimized(graph), takes, gives, training, again)
-    base = {} if graph.fixed else base
-    verify(fn, program, examples, session.marks, base, thorough=check)
+    try:
+        graph, gives = session.graph(base)
+        training = getattr(fn, "training", None)
+        again = partial(_trace_again, fn, dynamic=dynamic, check=check) if retrace else None
+        program = Program(optimized(graph), takes, gives, training, again)
+        base = {} if graph.fixed else base
+        verify(fn, program, examples, session.marks, base, thorough=check)
+    finally:
+        session.restore()
     return program
 
 
@@ -114,6 +118,7 @@ class _Session:
         self.compute = compute
         self.is_named = False
         self.leaves: list[Tensor] = []
+        self.steps: list[Stepped] = []
         self.names = tensor_names(fn)
 
     def graph(self, base: dict[str, int]) -> tuple[Graph, Spec]:
@@ -206,11 +211,18 @@ class _Session:
         finally:
             recorder.busy = True
             recorder.restore()
+            self.steps += recorder.graph.steps
         memories = [memory for memory in recorder.memories.values() if memory.where]
         del outputs, inputs, packed, events
         recorder.events.leaves.clear()
         _refuse_escapes(memories)
         return graph, gives
+
+    def restore(self) -> None:
+        """Set optimizers back to where they were; their counts differ from recording to recording,
+        so that what depends on them shows."""
+        for step in reversed(self.steps):
+            step.restore()
 
     def copy(self, example: Tensor) -> Tensor:
         copy = bridge.clone(example.detach())

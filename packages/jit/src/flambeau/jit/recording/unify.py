@@ -165,6 +165,7 @@ class _Unifier:
             input_requires=first.input_requires,
             grads=grads,
             reads=first.reads,
+            steps=self.steps(),
             no_history=first.no_history,
             defaults=first.defaults,
             symbols={name: tuple(s[name] for s in self.sizes) for name in self.sizes[0]},
@@ -264,6 +265,15 @@ class _Unifier:
         return Grad(leaves.pop(), values.pop(), needs.pop() if len(needs) == 1 else "",
                     column[0].before)
 
+    def steps(self) -> list[Any]:
+        """The optimizers that took steps, in the same way each time."""
+        for column in self.columns("steps"):
+            first = column[0]
+            if any((each.optimizer, each.grown, each.options) != (
+                    first.optimizer, first.grown, first.options) for each in column):
+                self.fail(first.where, f"{first.kind} does not count the same for all recordings")
+        return self.graphs[0].steps
+
     def first_use(self, capture: Capture) -> str:
         users = (n.where for n in self.graphs[0].nodes if capture.value in n.inputs)
         return next(users, "")
@@ -313,6 +323,13 @@ class _Unifier:
         opdef = find_opdef(node.op)
         name = opdef.params[number].name if opdef is not None else f"number {number}"
         values = ", ".join(map(show, column))
+        steps = [step for step in self.graphs[0].steps if node.op.startswith("optim_")]
+        if steps:
+            kind = next((step.kind for step in steps if step.where == node.where), steps[0].kind)
+            self.fail(node.where, f"{kind} computes the argument {name!r} of {node.op}() from its "
+                      f"count of steps in Python, so that it changes from call to call ({values}), "
+                      "which a program cannot hold; call optimizer.step() outside what is traced, "
+                      "or use flambeau.compile")
         self.fail(
             node.where,
             f"the argument {name!r} of {node.op}() is {values}: only sums of multiples of a size, "

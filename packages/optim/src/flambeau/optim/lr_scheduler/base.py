@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from flambeau import Tensor
+from flambeau.core._core import about_to_change
 
 from ..optimizer import Optimizer
 
@@ -136,6 +137,7 @@ class LRScheduler:
         return self.get_lr()
 
     def _set_rates(self, rates: list[Any]) -> None:
+        about_to_change(self, "step() of a learning rate schedule")
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_option(group, "lr", rate)
         self._last_lr = rates_of(self.optimizer)

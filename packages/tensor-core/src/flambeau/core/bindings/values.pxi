@@ -17,11 +17,11 @@ def about_to_change(subject, what, value=None):
     """Tell who listens what is about to happen beside operators; true if it is done already.
 
     Args:
-        subject: A tensor, a storage or a generator (``None``: the default one).
+        subject: A tensor, a storage, an optimizer or a generator (``None``: the default one).
         what: ``"data"``, ``"detach"``, ``"made"`` (from Python numbers), ``"hook"``, ``"shape"``
             and ``"numel"`` (the answer takes its place), ``"len"``, ``"grad"``,
-            ``"requires_grad"``, ``"manual_seed"``, ``"set_state"``, ``"get_state"``, or the call
-            in words.
+            ``"requires_grad"``, ``"manual_seed"``, ``"set_state"``, ``"get_state"``, ``"step"``,
+            or the call in words.
         value: What it becomes or gives.
     """
     hook = _change_hooks.get(PyThread_get_thread_ident()) if _change_hooks else None
