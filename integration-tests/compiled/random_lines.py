@@ -74,7 +74,9 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "flambeau.set_rng_state(w.state)", "N = flambeau.bernoulli(A.sigmoid())", "A.normal_()",
         "N = flambeau.randperm(4)", "A.uniform_()", "N = flambeau.rand(3, generator=w.g)",
         "w.g.manual_seed(5)", "N = flambeau.randint(0, 9, (3,))", "N = F.dropout(A, w.p)",
-        "N = flambeau.multinomial(A.abs() + 0.1, 1)")),
+        "N = flambeau.multinomial(A.abs() + 0.1, 1)", "N = F.dropout(A * 2, 0.3) + B",
+        "N = (A + flambeau.randn_like(A)).softmax(-1)", "A.mul_(flambeau.rand_like(A))",
+        "N = A.new_empty(A.shape).random_(0, 9) * 2", "N = F.dropout(A.float(), 0.5).exp()")),
     "escape": (4, (
         "notes.append(A.sum().item())", "notes.append(A.tolist())", "N = copy.deepcopy(A)",
         "N = pickle.loads(pickle.dumps(A))", "notes.append(A.numpy().copy())",

@@ -118,6 +118,37 @@ def test_layer_norm(dtype):
         assert "at a time" in compiled.explain()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_random_numbers(dtype):
+    """Drawn from the middle of a Philox block on they are the same, and generators move at once."""
+    kinds = {"bernoulli_": [0.3], "random_": [0, 2]}
+    if dtype not in ("int64", "uint8", "bool"):
+        kinds |= {"uniform_": [0.0, 2.0], "normal_": [1.0, 2.0]}
+    for key, args in kinds.items():
+        for shape in ((), (1,), (7,), (3, 21), (4, 1, 257)):
+            def run(x, key=key, args=args):
+                made = flambeau.empty_like(x)
+                other = flambeau.Generator().manual_seed(1)
+                getattr(made, key)(*args)
+                states = [flambeau.get_rng_state()]
+                total = made + x
+                getattr(x[..., :1], key)(*args, generator=other)
+                return [total, made, *states, other.get_state(), flambeau.rand(3)]
+
+            compiled = jit.compile(run)
+            x = _numbers(shape or (1,), dtype).reshape(shape or ())
+            results = []
+            for each in (run, compiled):
+                flambeau.manual_seed(7)
+                try:
+                    results.append(each(x.clone()[None]))
+                except RuntimeError as error:
+                    results.append([flambeau.tensor(list(str(error).encode()))])
+            assert all(map(_same, *results)), (key, shape)
+            if shape == (3, 21) and dtype not in ("complex64", "float16"):
+                assert "63 rows, 1 at a time" in compiled.explain()
+
+
 def test_what_rows_share_is_seen():
     """Rows that meet in memory, or that one operand crosses, are not run apart."""
     def shifted(x):

@@ -81,8 +81,8 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     inside.
 
     Arguments are checked when an operator is called, as ever. Operators whose kernels can fail on
-    values (an index that is out of bounds), and those that draw random numbers, do not wait: errors
-    come at their line, and generators move in order. ``explain()`` tells which loops ran.
+    values (an index that is out of bounds) do not wait: errors come at their line. Random numbers
+    are taken from the generator at once and drawn later. ``explain()`` tells which loops ran.
 
     With ``replay=True`` Python is skipped as well: the second call is recorded, and later ones run
     the recorded kernels as long as nothing has changed that Python read: arguments, globals,

@@ -187,7 +187,7 @@ def why_not(key: str, outs: list[Any]) -> str:
         return "an operator of the program's own"
     if opdef.category == "view":
         return ""
-    if opdef.random:
+    if opdef.random and not opdef.rows:
         return "it draws random numbers"
     if opdef.category != "pointwise" and not opdef.rows:
         return "it is not computed element by element"

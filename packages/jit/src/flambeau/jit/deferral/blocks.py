@@ -31,6 +31,8 @@ LOOP_BLOCK = 32768
 MOST_STREAMED = 4
 MOST_STREAMED_CALLS = 3
 _PAGE = 4096
+#: Blocks of more elements are multiples of this, for random numbers are drawn so many at a time.
+_EVEN = 1024
 
 _Parts = dict[Piece, RowPart | None]
 _Item = tuple[Any, ...]
@@ -53,7 +55,8 @@ def _block(group: Group, parts: Sequence[_Parts]) -> int:
     row = sum(bytes_of.values())
     if row > MOST_ROW_BYTES:
         return 0
-    return max(1, min(BLOCK_BYTES // max(row, 1), -(-group.rows // FEWEST_BLOCKS)))
+    block = max(1, min(BLOCK_BYTES // max(row, 1), -(-group.rows // FEWEST_BLOCKS)))
+    return block - block % _EVEN if block > _EVEN else block
 
 
 def _scratch(items: Sequence[Loop | Kernel], parts: Sequence[_Parts]) -> dict[int, tuple[int, int]]:

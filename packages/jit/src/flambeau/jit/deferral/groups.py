@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,6 @@ from flambeau.jit.deferral.rows import (
     leading,
     operand_part,
     row_count,
-    row_lead,
 )
 
 #: How far back a call may move, over others that it has nothing to do with.
@@ -94,8 +94,28 @@ class Group:
         if not self.is_open:
             return False
         if isinstance(item, Loop):
-            return self._joins_loop(item) or (self.rows > 0 and self._appends(item, self.rows))
-        return item.is_in_rows and self._appends(item, self.rows or _rows_of(item.call))
+            return self._joins_loop(item) or (self.rows > 0 and self._concerns(item)
+                                              and self._appends(item, self.rows))
+        own = row_count(item.call) if item.is_in_rows else 0
+        if not own or (item.call.is_by_element and not self._concerns(item)):
+            return False
+        return (self._appends(item, self.rows or own)
+                or (self.is_by_element and self._appends(item, own)))
+
+    def _concerns(self, item: Loop | Kernel) -> bool:
+        """Whether an item is better off here: not with other elements, of other memory."""
+        sizes = {math.prod(piece.shape) for piece in (*self.writes, *item.writes)}
+        return not self.is_by_element or len(sizes) == 1 or self._shares(item)
+
+    def _shares(self, other: Loop | Group) -> bool:
+        """Whether both use some memory."""
+        own = {piece.storage for piece in (*self.reads, *self.writes)}
+        return any(piece.storage in own for piece in (*other.reads, *other.writes))
+
+    @property
+    def is_by_element(self) -> bool:
+        """Whether the rows are elements, and may as well be longer."""
+        return all(isinstance(item, Loop) or item.call.is_by_element for item in self.items)
 
     def _joins_loop(self, item: Loop) -> bool:
         call = item.calls[0]
@@ -113,12 +133,17 @@ class Group:
         if not self._fits(item, rows):
             return False
         self.rows = rows
-        self.items.append(item)
+        apart = not item.reads and not any(
+            one.overlaps(other) for one in item.writes for other in (*self.reads, *self.writes))
+        self.items.insert(0 if apart else len(self.items), item)     # loops after it stay together
         return True
 
     def precedes_with(self, other: Group) -> bool:
         """Take the items of the group that stands before, if all of them may run in these rows."""
-        if other.rows not in (0, self.rows) or not all(item.is_in_rows for item in other.items):
+        if other.rows not in (0, self.rows) and not (other.is_by_element
+                                                     and self._shares(other)):
+            return False
+        if not all(item.is_in_rows for item in other.items):
             return False
         if not all(self._fits(item, self.rows) for item in other.items):
             return False
@@ -139,10 +164,6 @@ class Group:
         return True
 
 
-def _rows_of(call: Call) -> int:
-    return row_count(call) if row_lead(call) else 0
-
-
 def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | None:
     """The rows of an item's pieces: ``None`` for what is read in some other order.
 
@@ -151,8 +172,8 @@ def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | No
     if not all(piece.is_contiguous for piece in item.writes):
         return None
     if isinstance(item, Kernel):
-        if not item.is_in_rows or (item.call.opdef.rows != "elements"
-                                   and _rows_of(item.call) != rows):
+        if not item.is_in_rows or not (item.call.is_by_element
+                                       or row_count(item.call) == rows):
             return None
         parts = call_parts(item.call, rows)
         if parts is None:
@@ -223,7 +244,7 @@ def _group_of(item: Loop | Kernel) -> Group:
     if isinstance(item, Loop):
         return Group(items=[item])
     group = Group(is_open=False)
-    rows = _rows_of(item.call) if item.call.opdef.rows else 0
+    rows = row_count(item.call) if item.is_in_rows else 0
     group.is_open = group._appends(item, rows)
     if not group.is_open:
         group.items.append(item)

@@ -81,8 +81,15 @@ class Call:
 
     @cached_property
     def reads(self) -> tuple[Piece, ...]:
-        """The pieces among the arguments."""
+        """The pieces among the arguments; of what random numbers replace nothing is read."""
+        if self.opdef.rows == "drawn":
+            return ()
         return tuple(arg for arg in self.args if isinstance(arg, Piece))
+
+    @property
+    def is_by_element(self) -> bool:
+        """Whether it is a kernel whose elements need no more than their index."""
+        return self.opdef.rows in ("elements", "drawn")
 
     def argument(self, name: str) -> Any:
         """The argument of a name."""

@@ -90,8 +90,11 @@ def row_lead(call: Call) -> int:
 
 
 def row_count(call: Call) -> int:
-    """How many rows a kernel has."""
-    return math.prod(call.reads[0].shape[: row_lead(call)])
+    """How many rows a kernel has; 0: none."""
+    if call.is_by_element:
+        return math.prod(call.outs[0].shape)
+    lead = row_lead(call)
+    return math.prod(call.reads[0].shape[:lead]) if lead else 0
 
 
 def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
@@ -112,7 +115,7 @@ def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
 
 
 def _kernel_part(call: Call, piece: Piece, lead: int, rows: int) -> RowPart | None:
-    if call.opdef.rows == "elements":
+    if call.is_by_element:
         shape = call.outs[0].shape
         found = leading(shape, rows)
         return None if found is None else operand_part(piece, shape, found)

@@ -66,6 +66,7 @@ BATCHING = {
 ROWS = {
     "": "all of them, or it is not said",
     "elements": "those at one index",
+    "drawn": "none: random numbers that depend on the index",
     "dim": "those of one index before the dimension, or the first of the dimensions, ``dim``",
     "axes": "those of one index before the last ``axes`` dimensions; weights have no more",
 }

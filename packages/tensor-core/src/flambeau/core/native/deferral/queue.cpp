@@ -4,6 +4,7 @@
 #include "deferral/batch_norm.h"
 #include "dispatch/pointwise.h"
 #include "op_index.h"
+#include "random/taken.h"
 #include "replay/replay.h"
 
 extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
@@ -45,15 +46,17 @@ static bool is_number(const fl_value &v) {
     return v.tag == FL_INT || v.tag == FL_FLOAT || v.tag == FL_COMPLEX || v.tag == FL_BOOLEAN;
 }
 
-/* A kernel each of whose rows needs its own rows of the arguments alone. */
+/* A kernel each of whose rows needs its own rows of the arguments alone; random numbers only what
+ * it takes from the generator at once. */
 static bool is_row_kernel(const fl_op *op) {
-    return op->flags & FL_O_ROWS && op->run_cpu &&
-           !(op->flags & (FL_O_RANDOM | FL_O_RAISES_ON_VALUES));
+    return op->flags & FL_O_ROWS && op->run_cpu && !(op->flags & FL_O_RAISES_ON_VALUES) &&
+           (!(op->flags & FL_O_RANDOM) || fl_draws_by_element(op));
 }
 
 /* What a kernel of rows may be called with, besides tensors. */
 static bool is_plain(const fl_value &v) {
-    return is_number(v) || v.tag == FL_NONE || v.tag == FL_INTS || v.tag == FL_DTYPE;
+    return is_number(v) || v.tag == FL_NONE || v.tag == FL_INTS || v.tag == FL_DTYPE ||
+           v.tag == FL_GENERATOR;
 }
 
 static bool may_hold(const fl_tensor *t, bool in_private) {
@@ -64,6 +67,8 @@ bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
                    bool in_private) {
     const bool in_rows = is_row_kernel(op);
     if (!in_rows && !fl_is_formula(op))
+        return false;
+    if (op->flags & FL_O_RANDOM && (!in_private || fl_is_complex(outs[0]->dtype)))
         return false;
     for (int i = 0; i < op->nouts; i++)
         if (!may_hold(outs[i], in_private))
@@ -217,7 +222,12 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
     }
     if (q->is_running || (q->calls.size() >= MAX_CALLS && fl_run_queue(q, "a full queue") < 0))
         return q->is_running ? 0 : -1;
-    return q->add(op, in, n, outs) < 0 ? -1 : 1;
+    if (!(op->flags & FL_O_RANDOM))
+        return q->add(op, in, n, outs) < 0 ? -1 : 1;
+    fl_value taken[FL_MAX_PARAMS];
+    memcpy(taken, in, sizeof(fl_value) * (size_t)n);
+    taken[fl_generator_param(op)] = fl_take_numbers(op, in, outs[0]);
+    return q->add(op, taken, n, outs) < 0 ? -1 : 1;
 }
 
 static int settle(const char *why, const fl_storage *s, bool only_reads) {

@@ -4,6 +4,7 @@
 #include "common/kernels/blocks.h"
 #include "common/raw.h"
 #include "deferral/plan.h"
+#include "random/taken.h"
 #include <atomic>
 #include <memory>
 
@@ -57,6 +58,8 @@ struct Run {
     size_t count = 0;
     fl_value in[FL_MAX_PARAMS];
     fl_tensor *outs[FL_MAX_OUTS];
+    const fl_op *draws = nullptr;       /* random numbers: what it was called with, whole */
+    const fl_value *taken = nullptr;
 
     void prepare(const fl_queue *q, const fl_row_item &of, int64_t rows) {
         item = &of;
@@ -79,6 +82,10 @@ struct Run {
                 in[i] = v;
             if (i < c.n && made)
                 in[i].t = &made->t;
+        }
+        if (c.op->flags & FL_O_RANDOM) {
+            draws = c.op;
+            taken = &q->values[c.first + (size_t)fl_generator_param(c.op)];
         }
         for (const auto &each : of.dims) {
             fl_value &v = in[each.first];
@@ -148,6 +155,10 @@ struct Block {
                                             : in_scratch(place);
             if (has_other_count)
                 each.set_rows(count);
+        }
+        if (run.draws) {
+            fl_value &left = run.in[fl_generator_param(run.draws)] = *run.taken;
+            fl_leave_out(run.draws, &left, run.outs[0], first * (run.outs[0]->numel / count));
         }
         return c.op->run_cpu(c.op, run.in, c.n, run.outs);
     }

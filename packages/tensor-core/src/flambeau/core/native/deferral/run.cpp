@@ -2,6 +2,7 @@
 #include "deferral/apart.h"
 #include "deferral/plan.h"
 #include "deferral/watch.h"
+#include "random/taken.h"
 #include "runtime/pool.h"
 #include <memory>
 #include <unordered_map>
@@ -57,7 +58,9 @@ PyObject *describe_calls(const fl_queue *q) {
         PyObject *parts[2] = {PyList_New(0), PyList_New(0)};
         for (int i = 0; i < c.n + c.nouts; i++) {
             const fl_value &v = q->values[c.first + (size_t)i];
-            PyObject *o = v.tag == FL_TENSOR ? describe_tensor(v, q) : fl_box(&v);
+            PyObject *o = v.tag == FL_TENSOR  ? describe_tensor(v, q)
+                          : v.tag == FL_TAKEN ? Py_NewRef(Py_None)
+                                              : fl_box(&v);
             if (!o || PyList_Append(parts[i >= c.n], o) < 0) {
                 Py_XDECREF(o);
                 Py_DECREF(parts[0]);

@@ -4,6 +4,7 @@
 #include "random/kernels/random.h"
 #include "dispatch/core.h"
 #include "random/generator.h"
+#include "random/taken.h"
 #include "common/args.h"
 #include "common/complex_parts.h"
 #include <float.h>
@@ -14,16 +15,35 @@ namespace {
 const fl_random_kernels *const kernels = FL_PICK(fl_random_kernels);
 const int64_t GRAIN_ELEMENTS = 8192;     /* elements of one piece of work; whole tiles of blocks */
 
-fl_stream take(const fl_value &generator, int64_t n, int per_block) {
+/* Elements from the middle of a block on, `skip` of them left out. */
+struct Stream : fl_stream {
+    int skip;
+};
+
+Stream take(const fl_value &generator, int64_t n, int per_block) {
+    if (generator.tag == FL_TAKEN) {
+        Stream s;
+        memcpy((fl_stream *)&s, generator.c, sizeof(fl_stream));
+        s.skip = (int)generator.len;
+        return s;
+    }
     void *object = generator.tag == FL_GENERATOR ? generator.o : nullptr;
     uint64_t blocks = (uint64_t)((n + per_block - 1) / per_block);
-    return fl_stream{fl_generator_state_of(object)->seed,
-                     fl_generator_reserve(object, blocks)};
+    return {{fl_generator_state_of(object)->seed, fl_generator_reserve(object, blocks)}, 0};
 }
 
 /* Call fill(out, n, stream) for pieces of n elements. */
 template <class T, class Fill>
-void in_pieces(T *out, int64_t n, fl_stream s, int per_block, const Fill &fill) {
+void in_pieces(T *out, int64_t n, Stream s, int per_block, const Fill &fill) {
+    if (s.skip) {
+        T block[4];
+        const int64_t count = n < per_block - s.skip ? n : per_block - s.skip;
+        fill(block, per_block, s);
+        memcpy(out, block + s.skip, (size_t)count * sizeof(T));
+        out += count;
+        n -= count;
+        s.block++;
+    }
     fl_parallel(n, GRAIN_ELEMENTS, [&](int64_t begin, int64_t end) {
         fill(out + begin, end - begin,
              fl_stream{s.seed, s.block + (uint64_t)(begin / per_block)});
@@ -83,13 +103,13 @@ void integer_limits(int dtype, int64_t *low, int64_t *last) {
 
 /* Run a kernel of one element type over all pieces. */
 template <class T, class... Args>
-void run_kernel(Out &out, int64_t n, fl_stream s, int per_block,
+void run_kernel(Out &out, int64_t n, Stream s, int per_block,
                 void (*kernel)(T *, int64_t, fl_stream, Args...), Args... args) {
     in_pieces(out.as<T>(), n, s, per_block,
               [=](T *p, int64_t count, fl_stream from) { kernel(p, count, from, args...); });
 }
 
-void run_integers(Out &out, int kind, int64_t n, fl_stream s, int64_t low, uint64_t range) {
+void run_integers(Out &out, int kind, int64_t n, Stream s, int64_t low, uint64_t range) {
     switch (kind) {
     case FL_K_F32: return run_kernel(out, n, s, 2, kernels->integers_f32, low, range);
     case FL_K_F64: return run_kernel(out, n, s, 2, kernels->integers_f64, low, range);
@@ -98,7 +118,7 @@ void run_integers(Out &out, int kind, int64_t n, fl_stream s, int64_t low, uint6
     }
 }
 
-void run_bernoulli(Out &out, int kind, int64_t n, fl_stream s, uint64_t threshold) {
+void run_bernoulli(Out &out, int kind, int64_t n, Stream s, uint64_t threshold) {
     switch (kind) {
     case FL_K_F32: return run_kernel(out, n, s, 4, kernels->bernoulli_f32, threshold);
     case FL_K_F64: return run_kernel(out, n, s, 4, kernels->bernoulli_f64, threshold);
@@ -150,7 +170,7 @@ extern "C" int fl_run_random_uniform(const fl_op *op, const fl_value *in, int n_
     if (!out.ok())
         return -1;
     int per_block = kind == FL_K_F64 ? 2 : 4;
-    fl_stream s = take(in[3], n, per_block);
+    Stream s = take(in[3], n, per_block);
     if (kind == FL_K_F64)
         run_kernel(out, n, s, 2, kernels->uniform_f64, low, high);
     else
@@ -193,7 +213,7 @@ extern "C" int fl_run_random_normal(const fl_op *op, const fl_value *in, int n_i
     if (!out.ok())
         return -1;
     int per_block = kind == FL_K_F64 ? 2 : 4;
-    fl_stream s = take(in[3], n, per_block);
+    Stream s = take(in[3], n, per_block);
     if (kind == FL_K_F64)
         run_kernel(out, n, s, 2, kernels->normal_f64, mean, std);
     else
@@ -226,7 +246,7 @@ extern "C" int fl_run_random_integers(const fl_op *, const fl_value *in, int,
     Out out(outs[0], kind);
     if (!out.ok())
         return -1;
-    fl_stream s = take(in[3], outs[0]->numel, 2);
+    Stream s = take(in[3], outs[0]->numel, 2);
     run_integers(out, kind, outs[0]->numel, s, in[1].i, (uint64_t)in[2].i - (uint64_t)in[1].i);
     out.commit();
     return 0;
@@ -250,7 +270,7 @@ extern "C" int fl_run_random_bernoulli(const fl_op *, const fl_value *in, int,
     Out out(outs[0], kind);
     if (!out.ok())
         return -1;
-    fl_stream s = take(in[2], outs[0]->numel, 4);
+    Stream s = take(in[2], outs[0]->numel, 4);
     run_bernoulli(out, kind, outs[0]->numel, s, (uint64_t)(fl_as_double(in[1]) * 0x1p32));
     out.commit();
     return 0;

@@ -22,13 +22,15 @@ def _drop(name, training, doc, forms=_FUNCTION_AND_NN, call=""):
 
 OPDEFS = (
     _draw("random_uniform(Tensor self, Float low=0.0, Float high=1.0, *,"
-          " Generator? generator=None)", forms=(), inplace=True, doc="Uniform numbers."),
+          " Generator? generator=None)", forms=(), inplace=True, doc="Uniform numbers.",
+          rows="drawn"),
     _draw("random_normal(Tensor self, Float mean=0.0, Float std=1.0, *,"
-          " Generator? generator=None)", forms=(), inplace=True, doc="Normal numbers."),
+          " Generator? generator=None)", forms=(), inplace=True, doc="Normal numbers.",
+          rows="drawn"),
     _draw("random_integers(Tensor self, Int low, Int high, *, Generator? generator=None)",
-          forms=(), inplace=True, doc="Integers from low to high, high excluded."),
+          forms=(), inplace=True, doc="Integers from low to high, high excluded.", rows="drawn"),
     _draw("random_bernoulli(Tensor self, Float p=0.5, *, Generator? generator=None)",
-          forms=(), inplace=True, doc="Ones with probability p, else zeros."),
+          forms=(), inplace=True, doc="Ones with probability p, else zeros.", rows="drawn"),
     _draw("random_permutation(Int n, *, Generator? generator=None)", forms=(),
           doc="A random order of the numbers 0 to n - 1."),
     # ---- parameters that are tensors
