@@ -107,7 +107,10 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "A.register_hook(lambda g: g * 2)", "with flambeau.inference_mode():\n    N = A * 2",
         "notes.append(A.requires_grad)", "notes.append(A.is_leaf)")),
     "dtype": (3, (*(f"N = A.to(flambeau.{dtype})" for dtype in _DTYPES), "N = A.type_as(B)",
-                  "N = A.half()",
+                  "N = A.half()", "N = (A * 2).half().float() + B", "N = A.half() * B.half() + 1",
+                  "N = (A + 1).to(B.dtype) * B", "A.copy_((A * 3).to(flambeau.int32))",
+                  "N = (A.to(flambeau.uint64) + 3) > B.to(flambeau.uint64)",
+                  "N = (A.t().contiguous() * 2).clone()",
                   "with flambeau.autocast('cpu', flambeau.bfloat16):\n    N = A @ B.T",
                   "N = flambeau.ones(3, 4, dtype=A.dtype)", "N = A.new_zeros(A.shape)")),
     "error": (2, (

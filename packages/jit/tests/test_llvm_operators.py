@@ -21,8 +21,8 @@ FLOATS = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, -1e-40, 1.
 INTEGERS = [0, 1, -1, 2, -2, 3, 7, 10, -10, 63, 64, 65, -64, 127, -128, 255, 2**31 - 1, -(2**31),
             2**62, -(2**63), 2**63 - 1]
 #: int8 and uint8 wrap, bfloat16 rounds, int64 becomes floating where the definition says so.
-DTYPES = ("float32", "float64", "bfloat16", "int64", "int32", "int8", "uint8", "bool", "complex64",
-          "complex128")
+DTYPES = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int8", "uint8", "uint64",
+          "bool", "complex64", "complex128")
 POINTWISE = [opdef for opdef in OPDEFS if opdef.category == "pointwise"]
 
 

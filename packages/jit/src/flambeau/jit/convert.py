@@ -16,8 +16,8 @@ Registers = tuple[int, ...]
 
 KIND_OF_DTYPE = {
     "bool": "bool", "uint8": "i64", "int8": "i64", "int16": "i64", "int32": "i64", "int64": "i64",
-    "uint16": "i64", "uint32": "i64", "bfloat16": "f32", "float32": "f32", "float64": "f64",
-    "complex64": "c64", "complex128": "c128",
+    "uint16": "i64", "uint32": "i64", "uint64": "i64", "bfloat16": "f32", "float16": "f32",
+    "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
 }
 REGISTER_OF_KIND = {
     "bool": "b", "i64": "i64", "f32": "f32", "f64": "f64", "c64": "f32", "c128": "f64",
@@ -32,9 +32,37 @@ _RANK = {"bool": 0, "i64": 1, "f32": 2, "f64": 2, "c64": 3, "c128": 3}
 
 
 def can_convert(dtype: str, kind: str) -> bool:
-    """Whether values of a dtype can be operands of this compute type."""
+    """Whether values of a dtype can be operands of this compute type.
+
+    Registers have signs, so that uint64 becomes no other kind of number.
+    """
     source = KIND_OF_DTYPE.get(dtype)
+    if dtype == "uint64":
+        return kind == "i64"
     return source is not None and _RANK[source] <= _RANK[kind]
+
+
+def can_cast(source: str, target: str) -> bool:
+    """Whether ``cast`` converts a dtype to another, with the core's bits.
+
+    Bytes of bools may be others than 0 and 1, which copies keep.
+    """
+    if source not in KIND_OF_DTYPE or target not in KIND_OF_DTYPE or source == target == "bool":
+        return False
+    if "uint64" in (source, target):
+        return all(KIND_OF_DTYPE[dtype] in ("i64", "bool") for dtype in (source, target))
+    return _RANK[KIND_OF_DTYPE[source]] < 3 or _RANK[KIND_OF_DTYPE[target]] == 3
+
+
+def cast(emit: Emit, registers: Registers, source: str, target: str) -> Registers:
+    """A value of a dtype in another that it can be cast to."""
+    if source == target:
+        return registers
+    if target == "int32" and REGISTER[source] in ("f32", "f64"):   # its own least number
+        registers = tuple(emit("i32", "i32", (number,)) for number in registers)
+        return (emit("i64", "i64", registers),)
+    moved = convert(emit, registers, source, KIND_OF_DTYPE[target])
+    return narrow(emit, moved, target)
 
 
 def convert(emit: Emit, registers: Registers, dtype: str, kind: str) -> Registers:
@@ -58,6 +86,8 @@ def narrow(emit: Emit, registers: Registers, dtype: str) -> Registers:
         return (_wrap(emit, registers[0], dtype),)
     if dtype == "bfloat16":
         return (_round_bfloat16(emit, registers[0]),)
+    if dtype == "float16":
+        return (emit("half", "f32", registers),)
     return registers
 
 

@@ -23,7 +23,9 @@ from flambeau.jit.convert import (
     PARTS,
     REGISTER,
     REGISTER_OF_KIND,
+    can_cast,
     can_convert,
+    cast,
     convert,
     narrow,
 )
@@ -78,6 +80,15 @@ def can_lower(node: Node) -> bool:
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
 
 
+#: Kernels that give each element of their argument, in a dtype.
+COPIES = ("cast", "clone", "contiguous_copy")
+
+
+def can_copy(node: Node) -> bool:
+    """Whether a node is a copy that can be part of a region."""
+    return node.op in COPIES and can_cast(node.inputs[0].dtype, node.outputs[0].dtype)
+
+
 def _is_open(opdef: OpDef, node: Node) -> bool:
     """Whether a number that may have a formula of its own is known only when the graph runs."""
     return any(param.name in opdef.literals and isinstance(arg, Slot | Dim)
@@ -96,6 +107,8 @@ def compute_kind(opdef: OpDef, node: Node) -> str | None:
     dtype = dtypes.pop()
     numbers = [arg for arg in operands if not isinstance(arg, Value)]
     if any(_family_of_number(arg) > _family(dtype) for arg in numbers):
+        return None
+    if dtype == "uint64" and numbers:       # negative ones are compared as floating ones
         return None
     return KIND_OF_DTYPE.get(dtype)
 
@@ -141,6 +154,9 @@ class Flattener:
         return tuple(self.emit("param", register, (), name + part) for part in PARTS[dtype])
 
     def node(self, node: Node) -> list[Registers]:
+        if node.op in COPIES:
+            source, result = node.inputs[0], node.outputs[0]
+            return [cast(self.emit, self.made[source], source.dtype, result.dtype)]
         opdef = find_opdef(node.op)
         assert opdef is not None
         kind = compute_kind(opdef, node)
@@ -148,7 +164,9 @@ class Flattener:
         args: Sequence[Any] = node.args
         if kind in _INEXACT_KINDS:
             opdef, args = at_literal(opdef, args)
-        results = self.splice(lower_opdef(opdef, kind), self.leaves(opdef, args, kind))
+        is_unsigned = any(value.dtype == "uint64" for value in (*node.inputs, *node.outputs))
+        program = lower_opdef(opdef, kind, is_unsigned)
+        results = self.splice(program, self.leaves(opdef, args, kind))
         return [
             narrow(self.emit, registers, value.dtype)
             for registers, value in zip(results, node.outputs, strict=True)
@@ -203,10 +221,18 @@ class Flattener:
         return number
 
 
-def lower_opdef(opdef: OpDef, kind: str) -> Program:
-    """A definition's formula in one compute type, as the core's kernels have it."""
+def lower_opdef(opdef: OpDef, kind: str, is_unsigned: bool = False) -> Program:
+    """A definition's formula in one compute type, as the core's kernels have it.
+
+    Args:
+        opdef: the definition.
+        kind: the compute type.
+        is_unsigned: whether integers are those of uint64.
+    """
     result = {"bool": "bool", "real": _REAL.get(kind, kind)}.get(opdef.rule, kind)
     formula = opdef.formulas[FORMULA_OF_KIND[kind]]
+    if is_unsigned:
+        formula = opdef.formulas.get("unsigned", formula)
     return _lower(formula, _operand_kinds(opdef), _scalar_names(opdef), kind, result)
 
 

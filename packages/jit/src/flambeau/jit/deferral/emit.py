@@ -31,7 +31,7 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         if isinstance(item, Kernel):
             plan.steps.append((item.call.number,))
             plan.about.append(f"{item.name}: as it stands")
-        elif not apart and math.prod(item.shape) < least_waiting():     # not worth code of its own
+        elif item.is_copy or (not apart and math.prod(item.shape) < least_waiting()):
             plan.steps += [(call.number,) for call in item.calls]
             plan.about += [f"{call.op}: as it stands" for call in item.calls]
         elif apart or not add_streamed(plan, item, pieces):

@@ -13,7 +13,7 @@ from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.fused import region_key
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid
 from flambeau.jit.llvm.launch import RegionCode
-from flambeau.jit.region import can_lower, flatten
+from flambeau.jit.region import COPIES, can_copy, can_lower, flatten
 
 #: Formulas and operands of one loop; more would not fit a processor's registers.
 MAX_CALLS = 64
@@ -40,6 +40,11 @@ class Loop:
     def is_in_rows(self) -> bool:
         """Formulas always may."""
         return True
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is no more than a copy, for which the core's kernel is made."""
+        return len(self.calls) == 1 and self.calls[0].op in COPIES
 
     @property
     def reads(self) -> Sequence[Piece]:
@@ -86,12 +91,18 @@ def _same_elements(out: Piece, piece: Piece, shape: tuple[int, ...]) -> bool:
 
 def is_loop(call: Call) -> bool:
     """Whether a call can be part of a loop."""
+    if call.op in COPIES:
+        return can_copy(node_of(call, {}))
     return call.opdef.category == "pointwise" and can_lower(node_of(call, {}))
 
 
 def node_of(call: Call, values: dict[Piece, Value]) -> Node:
     """A call in the graph's terms; scalars are known by the number of their value."""
     args: list[Any] = []
+    made = tuple(Value(p.shape, p.dtype) for p in call.outs)
+    if call.op in COPIES:
+        return Node(call.op, (values.get(call.args[0]) or Value(call.args[0].shape,
+                                                                call.args[0].dtype),), made)
     for number, (arg, param) in enumerate(
         zip(call.args, call.opdef.params, strict=True), call.first
     ):
@@ -101,7 +112,7 @@ def node_of(call: Call, values: dict[Piece, Value]) -> Node:
             args.append(arg)
         else:
             args.append(Slot(number, type(arg).__name__))
-    return Node(call.op, tuple(args), tuple(Value(p.shape, p.dtype) for p in call.outs))
+    return Node(call.op, tuple(args), made)
 
 
 def _body(loop: Loop, stored: Sequence[Piece]) -> Graph:

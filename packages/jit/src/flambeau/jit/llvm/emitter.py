@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from flambeau.core.formula.literal import decode
 from flambeau.core.formula.program import Instr
+from flambeau.jit.llvm import half
 
 TYPES = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64", "b": "i1"}
 WIDTHS = {"i32": 32, "i64": 64, "f32": 32, "f64": 64}
@@ -269,6 +270,10 @@ class Emitter:
         t, top = self.type(kind), self.number(kind, str(WIDTHS[kind] - 1))
         far = self.add(f"icmp ugt {t} {b}, {top}")
         return self.add(f"ashr {t} {a}, {self.op_select(kind, far, top, b)}")
+
+    def op_half(self, kind: str, a: str) -> str:
+        """Rounded to half precision."""
+        return half.widen(self, half.narrow(self, a))
 
     def op_bits(self, kind: str, a: str) -> str:
         return self.add(f"bitcast {self.type(kind)} {a} to {self.type(_INTEGER_TWIN[kind])}")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from flambeau.jit.convert import PARTS, REGISTER
+from flambeau.jit.llvm import half
 from flambeau.jit.llvm.emitter import TYPES, Emitter
 
 SIZE = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
-    "int64": 8, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+    "int64": 8, "uint64": 8, "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8,
+    "complex64": 8, "complex128": 16,
 }
+_HALVES = ("bfloat16", "float16")
 
 
 def load(out: Emitter, dtype: str, pointer: str) -> tuple[str, ...]:
     """The element at an address: one register, or two for a complex number."""
     register = REGISTER[dtype]
-    if register in ("f32", "f64") and dtype != "bfloat16":
+    if register in ("f32", "f64") and dtype not in _HALVES:
         return tuple(
             out.add(f"load {TYPES[register]}, ptr {part}, align 1")
             for part in _parts(out, dtype, pointer)
@@ -26,6 +29,8 @@ def load(out: Emitter, dtype: str, pointer: str) -> tuple[str, ...]:
     if dtype == "bfloat16":
         upper = out.add(f"shl i32 {out.add(f'zext i16 {raw} to i32')}, 16")
         return (out.add(f"bitcast i32 {upper} to float"),)
+    if dtype == "float16":
+        return (half.widen(out, raw),)
     if bits == 64:
         return (raw,)
     extend = "zext" if dtype.startswith("u") else "sext"
@@ -35,7 +40,7 @@ def load(out: Emitter, dtype: str, pointer: str) -> tuple[str, ...]:
 def store(out: Emitter, dtype: str, pointer: str, registers: tuple[str, ...]) -> None:
     """Write an element that ``convert.narrow`` has rounded to this dtype."""
     register = REGISTER[dtype]
-    if register in ("f32", "f64") and dtype != "bfloat16":
+    if register in ("f32", "f64") and dtype not in _HALVES:
         for part, value in zip(_parts(out, dtype, pointer), registers, strict=True):
             out.line(f"store {TYPES[register]} {value}, ptr {part}, align 1")
         return
@@ -45,6 +50,8 @@ def store(out: Emitter, dtype: str, pointer: str, registers: tuple[str, ...]) ->
     elif dtype == "bfloat16":
         whole = out.add(f"bitcast float {value} to i32")
         value = out.add(f"trunc i32 {out.add(f'lshr i32 {whole}, 16')} to i16")
+    elif dtype == "float16":
+        value = half.narrow(out, value)
     elif bits < 64:
         value = out.add(f"trunc i64 {value} to i{bits}")
     out.line(f"store i{bits} {value}, ptr {pointer}, align 1")
