@@ -27,6 +27,7 @@ _OF_ONE = {"sum": formulas.total, "mean": formulas.mean, "softmax": formulas.sof
 _OF_TWO = {"softmax_grad": formulas.softmax_grad, "log_softmax_grad": formulas.log_softmax_grad}
 _COPIES = ("clone", "contiguous_copy", "cast")
 _FLOATS = ("bfloat16", "float32", "float64")
+_DTYPES = {dtype for dtype in KIND_OF_DTYPE if dtype not in ("float16", "complex64", "complex128")}
 
 
 class CannotFuseError(Exception):
@@ -106,10 +107,16 @@ def program_of(group: Group, needed: set[int]) -> RowProgram:
     return builder.program(needed)
 
 
+def _kernels(group: Group) -> list[Call]:
+    return [item.call for item in group.items if isinstance(item, Kernel)]
+
+
 def _elements(group: Group) -> int:
     """Elements of a row that all kernels reduce."""
-    counts = {math.prod(item.call.reads[0].shape) // group.rows for item in group.items
-              if isinstance(item, Kernel) and item.call.opdef.rows != "elements"}
+    if any(call.opdef.rows == "drawn" for call in _kernels(group)):
+        raise CannotFuseError("random numbers")
+    counts = {math.prod(call.reads[0].shape) // group.rows for call in _kernels(group)
+              if not call.is_by_element}
     if len(counts) != 1:
         raise CannotFuseError("rows of several lengths")
     return counts.pop()
@@ -125,7 +132,7 @@ class _Builder:
 
     def home(self, piece: Piece, part: RowPart | None) -> Home:
         """Where a piece's rows lie."""
-        if part is None or piece.dtype not in KIND_OF_DTYPE or "complex" in piece.dtype:
+        if part is None or piece.dtype not in _DTYPES:
             raise CannotFuseError("a piece in some other order")
         count, step, is_dense = 1, 1, True
         for size, stride in zip(reversed(part.shape), reversed(part.strides), strict=True):
