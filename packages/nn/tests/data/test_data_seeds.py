@@ -76,7 +76,7 @@ def test_a_seed_set_in_the_beginning_holds(kind):
 def test_seeds_of_python_and_numpy_hold():
     plain, python, numpy = epoch(), epoch(seed_python), epoch(seed_numpy)
     flambeau.manual_seed(3)
-    first = int(flambeau.randint(0, 1 << 62, ()).item())
+    first = int(flambeau.empty((), dtype=flambeau.int64).random_().item())
     for worker in range(2):
         seed = (first + worker) % 2**32
         own = random.Random(seed)

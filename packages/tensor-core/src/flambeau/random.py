@@ -8,10 +8,12 @@ from flambeau.core import (
     Generator,
     default_generator,
     exchange_own_generator,
+    get_algorithm,
     get_rng_state,
     initial_seed,
     manual_seed,
     seed,
+    set_algorithm,
     set_rng_state,
 )
 
@@ -65,5 +67,5 @@ def use_generator(generator: Generator) -> Iterator[None]:
         exchange_own_generator(former)
 
 
-__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
-           "set_rng_state", "use_generator"]
+__all__ = ["default_generator", "fork_rng", "get_algorithm", "get_rng_state", "initial_seed",
+           "manual_seed", "seed", "set_algorithm", "set_rng_state", "use_generator"]

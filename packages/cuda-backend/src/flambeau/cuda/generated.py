@@ -19,7 +19,7 @@ _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64
         "c128": "complex128"}
 _INEXACT = ("f32", "f64", "c64", "c128")
 _RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
-           "random_permutation")
+           "random_permutation", "random_distribution")
 #: Partial results kept in flight by a reduction.
 _LANES = 1 << 16
 

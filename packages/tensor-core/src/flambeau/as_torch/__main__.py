@@ -6,6 +6,7 @@ import os
 import runpy
 import sys
 from types import CodeType, ModuleType
+from typing import Any
 
 import flambeau.as_torch  # noqa: F401  # installs it
 
@@ -29,11 +30,11 @@ def run_module(name: str) -> None:
     spec = importlib.util.find_spec(name)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(name + ".__main__")
-    loader = spec.loader if spec is not None else None
+    loader: Any = spec.loader if spec is not None else None
     code = loader.get_code(spec.name) if spec is not None and hasattr(loader, "get_code") else None
-    if code is None:
+    if spec is None or code is None:
         sys.exit(f"{sys.executable}: no module named {name}, or it cannot be run")
-    start(spec.name, code, spec.origin, spec)  # type: ignore[union-attr]
+    start(spec.name, code, spec.origin, spec)
 
 
 def run_file(path: str) -> None:

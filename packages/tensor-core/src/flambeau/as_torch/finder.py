@@ -37,7 +37,8 @@ class Finder:
         from importlib.machinery import ModuleSpec
 
         if name == "torch":
-            return ModuleSpec(name, Loader(), origin="flambeau", is_package=True)
+            return ModuleSpec(name, Loader(), origin="flambeau",  # type: ignore[arg-type]
+                              is_package=True)
         from flambeau.as_torch import modules
 
         return modules.spec_of(name, Loader())
@@ -82,7 +83,7 @@ def install() -> None:
             "imported; write import flambeau.as_torch before that, or start the program with "
             "python -m flambeau.as_torch")
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, Finder())
     os.environ[VARIABLE] = "1"
     paths = os.environ.get("PYTHONPATH", "")
     if CHILDREN not in paths.split(os.pathsep):

@@ -27,7 +27,7 @@ def _exists(name: str) -> bool:
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError as error:
-        return error.name in (f"flambeau.{room}" for room in rooms.ROOMS)
+        return str(error.name).removeprefix(rooms.PREFIX) in rooms.ROOMS
     except ValueError:      # a module without a spec
         return name in sys.modules
 

@@ -11,6 +11,7 @@ from flambeau.core._core import (
     can_cast,
     default_generator,
     device,
+    draws_like_pytorch,
     dtype,
     empty_cache,
     exchange_own_generator,
@@ -18,6 +19,7 @@ from flambeau.core._core import (
     from_dlpack,
     from_numpy,
     frombuffer,
+    get_algorithm,
     get_default_device,
     get_default_dtype,
     get_num_threads,
@@ -43,6 +45,7 @@ from flambeau.core._core import (
     scope_path,
     scopes_wanted,
     seed,
+    set_algorithm,
     set_default_device,
     set_default_dtype,
     set_num_threads,
@@ -144,8 +147,8 @@ def row(key: str) -> Any:
 
 __all__ = [
     "Generator", "Operator", "Size", "Tensor", "as_tensor", "call", "can_cast",
-    "default_generator", "device", "dtype", "dtypes", "empty_cache",
-    "exchange_own_generator", "find_op", "finfo",
+    "default_generator", "device", "draws_like_pytorch", "dtype", "dtypes", "empty_cache",
+    "exchange_own_generator", "find_op", "finfo", "get_algorithm",
     "from_dlpack", "from_numpy", "frombuffer", "functions", "get_default_device",
     "get_default_dtype", "get_include",
     "get_num_threads", "get_promotion", "get_rng_state", "iinfo", "infer", "initial_seed",
@@ -155,7 +158,7 @@ __all__ = [
     "over_buffer", "parallel_for_address", "promote_types", "register_op",
     "reset_peak_memory_stats",
     "result_type", "row", "save", "save_training_state",
-    "scope", "scope_path", "scopes_wanted", "seed",
+    "scope", "scope_path", "scopes_wanted", "seed", "set_algorithm",
     "set_default_device", "set_default_dtype", "set_num_threads", "set_printoptions",
     "set_promotion", "set_rng_state", "storage_id", "tensor", "update", "want_scopes",
 ]

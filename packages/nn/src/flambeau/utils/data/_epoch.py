@@ -19,7 +19,7 @@ _DONE = object()
 
 def draw_seed(generator: Any) -> int:
     """A seed for an epoch, from the loader's generator."""
-    return int(flambeau.randint(0, (1 << 62), (), generator=generator).item())
+    return int(flambeau.empty((), dtype=flambeau.int64).random_(generator=generator).item())
 
 
 class Streams:

@@ -11,12 +11,13 @@ import traceback
 from typing import Any
 
 import flambeau
+from flambeau.core import draws_like_pytorch
 
 from ._channel import Channel
 from ._fetch import Job
 from ._info import WorkerInfo, set_worker_info
 from ._pool import Abandoned, Failure, Setup
-from ._seeding import Streams
+from ._seeding import SeededStreams, Streams
 from ._shared import Packed, make_file, map_file
 from ._worker_seeds import initialize, start_process
 
@@ -77,13 +78,17 @@ class _Worker:
         setup = self.setup
         seed = setup.seed + self.worker
         flambeau.set_num_threads(1)
-        start_process(seed, setup.init)
+        start_process(seed, self.worker, setup.init)
         dataset = setup.fetcher.dataset
         set_worker_info(WorkerInfo(self.worker, setup.told_count, seed, dataset, "process"))
         self.tick(-1)
+        if draws_like_pytorch():
+            streams.leave(SeededStreams(True, True, True))
         if setup.init is not None:
             try:
-                streams.leave(initialize(setup.init, self.worker, everywhere=True))
+                seeded = initialize(setup.init, self.worker, everywhere=True)
+                if not draws_like_pytorch():
+                    streams.leave(seeded)
             except Exception as error:
                 self.failure = self._failure(error)
 

@@ -4,6 +4,9 @@ The default generator is seeded for every sample, from the seed of the epoch and
 position in it (number of the batch, position in the batch), so that a sample that is drawn twice is
 augmented in two ways. Python's and NumPy's global streams, which take longer to seed, are seeded
 for every batch. A stream that ``worker_init_fn`` has seeded is left to the user.
+
+With generators that draw PyTorch's numbers (``flambeau.random.set_algorithm("mt19937")``) streams
+are seeded where PyTorch seeds them: once, in worker processes.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import sys
 from typing import Any, NamedTuple
 
 import flambeau
-from flambeau.core import exchange_own_generator
+from flambeau.core import draws_like_pytorch, exchange_own_generator
 
 from ._python_stream import PythonStream
 
@@ -50,7 +53,9 @@ class Streams:
 
     def __init__(self, everywhere: bool, restore: bool, generator: Any = None) -> None:
         self._generator = flambeau.Generator() if generator is None else generator
+        self._here = everywhere and restore
         self._left = SeededStreams(False, False, False)
+        self._shared = False
         self._everywhere = everywhere
         self._restore = everywhere and restore
         self._former: Any = None
@@ -60,6 +65,9 @@ class Streams:
         self._first = 0
 
     def __enter__(self) -> Streams:
+        self._shared = self._here and draws_like_pytorch()  # the program's own streams
+        if self._shared:
+            return self
         self._former = exchange_own_generator(self._generator)
         if self._restore:
             self._python.save()
@@ -67,6 +75,8 @@ class Streams:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._shared:
+            return
         exchange_own_generator(self._former)
         if self._restore:
             self._python.restore()
@@ -75,6 +85,8 @@ class Streams:
 
     def start(self, seed: int, number: int) -> None:
         """Start the streams of a batch in the epoch of this seed."""
+        if self._shared:
+            return
         self._first = mix(seed, number)
         if self._everywhere and not self._left.python:
             random.seed(self._first)
@@ -83,7 +95,7 @@ class Streams:
 
     def position(self, position: int) -> None:
         """Start the stream of a sample in this batch."""
-        if not self._left.generator:
+        if not self._left.generator and not self._shared:
             self._generator.manual_seed((self._first + position) & _SEED_MASK)
 
     def leave(self, seeded: SeededStreams) -> None:

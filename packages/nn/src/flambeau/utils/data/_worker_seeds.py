@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
+from flambeau.core import draws_like_pytorch
 
 from ._seeding import SeededStreams, mix
 
@@ -17,22 +18,30 @@ _WORDS = 624
 _ROUNDS = 64  # of all words; who draws more than this has seeded, for all we can tell
 
 
-def start_process(seed: int, init: Callable[[int], Any] | None) -> None:
+def start_process(seed: int, worker: int, init: Callable[[int], Any] | None) -> None:
     """Seed all global streams of a worker process.
 
-    Python's and NumPy's get another seed than the default generator, so that a function that
-    seeds them with ``initial_seed()`` is seen to do so.
+    Python's and NumPy's get another seed than the default generator, as long as that does not draw
+    PyTorch's numbers, so that a function that seeds them with ``initial_seed()`` is seen to do so.
     """
     if init is not None and importlib.util.find_spec("numpy") is not None:
         importlib.import_module("numpy")  # which the function may import, to seed it
     flambeau.manual_seed(seed)
-    random.seed(mix(seed, 0))
+    alike = draws_like_pytorch()
+    random.seed(seed if alike else mix(seed, 0))
     if "numpy" in sys.modules:
         stream = sys.modules["numpy"].random
         # Its lock may have been held by another thread when this process was forked, and nobody
         # would open it here: a new generator has a new lock.
         stream.set_bit_generator(stream.MT19937(0))
-        stream.seed(mix(seed, 0) & 0xFFFFFFFF)
+        stream.seed(_numpy_seed(seed, worker) if alike else mix(seed, 0) & 0xFFFFFFFF)
+
+
+def _numpy_seed(seed: int, worker: int) -> Any:
+    """The seed of NumPy's stream in PyTorch's workers."""
+    base = seed - worker
+    words = [worker, base & 0xFFFFFFFF, base >> 32, 0]
+    return sys.modules["numpy"].random.SeedSequence(words).generate_state(4)
 
 
 def initialize(init: Callable[[int], Any], worker: int, everywhere: bool) -> SeededStreams:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import draws_like_pytorch
 
 from ._checks import check_count, check_switch
 
@@ -76,6 +77,12 @@ class SequentialSampler(_Ordered):
         return len(self.data_source)
 
 
+def _seeded_from(generator: Any) -> Any:
+    """A new generator, seeded by a number of another one."""
+    seed = flambeau.empty((), dtype=flambeau.int64).random_(generator=generator)
+    return flambeau.Generator().manual_seed(int(seed))
+
+
 class RandomSampler(_Ordered):
     """The samples in a random order.
 
@@ -124,10 +131,17 @@ class RandomSampler(_Ordered):
         if not self.is_long:
             yield from super().__iter__()
             return
-        own = flambeau.Generator()
-        own.manual_seed(int(flambeau.randint(1 << 62, (), generator=self.generator)))
-        for piece in self._pieces(own):
+        source = self._as_in_pytorch()
+        if source is None:
+            source = _seeded_from(self.generator)
+        for piece in self._pieces(source):
             yield from piece.tolist()
+
+    def _as_in_pytorch(self) -> Any:
+        """The generator that PyTorch would draw from; None where the stream is not its own."""
+        if not draws_like_pytorch(self.generator):
+            return None
+        return _seeded_from(None) if self.generator is None else self.generator
 
     def _pieces(self, generator: Any) -> Iterator[Tensor]:
         """The order, a piece at a time."""
@@ -143,13 +157,15 @@ class RandomSampler(_Ordered):
     def order(self) -> Tensor:
         """A new random order."""
         size, wanted = len(self.data_source), self.num_samples
+        source = self._as_in_pytorch()
+        # PyTorch draws an order that nobody sees, where as many samples are wanted as there are.
+        spare = source is not None and size > 0 and wanted % size == 0
+        source = self.generator if source is None else source
         if self.replacement:
-            return flambeau.randint(size, (wanted,), generator=self.generator)
-        if wanted <= size:
-            return flambeau.randperm(size, generator=self.generator)[:wanted]
-        rounds = -(-wanted // size)
-        parts = [flambeau.randperm(size, generator=self.generator) for _ in range(rounds)]
-        return flambeau.cat(parts)[:wanted]
+            return flambeau.randint(size, (wanted,), generator=source)
+        rounds = -(-wanted // max(size, 1)) + spare or 1
+        parts = [flambeau.randperm(size, generator=source) for _ in range(rounds)]
+        return (parts[0] if rounds == 1 else flambeau.cat(parts))[:wanted]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -220,6 +236,12 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
+        if draws_like_pytorch(self.generator):
+            weights = flambeau.tensor(self.weights, dtype=flambeau.float64)
+            yield from flambeau.multinomial(
+                weights, self.num_samples, self.replacement, generator=self.generator
+            ).tolist()
+            return
         yield from self._with_replacement() if self.replacement else self._without()
 
     def __len__(self) -> int:

@@ -277,8 +277,18 @@ cdef extern from "runtime/blas.h":
     void fl_blas_set_path(const char *) noexcept
 
 cdef extern from "random/generator.h":
+    ctypedef struct fl_mersenne:
+        pass
     ctypedef struct fl_generator_state:
         uint64_t seed, offset
+        fl_mersenne *mersenne
+    int FL_MERSENNE_BYTES
+    fl_mersenne *fl_mersenne_new() noexcept
+    void fl_mersenne_free(fl_mersenne *m) noexcept
+    void fl_mersenne_seed(fl_mersenne *m, uint64_t seed) noexcept
+    void fl_mersenne_save(const fl_mersenne *m, uint64_t seed, char *bytes) noexcept
+    int fl_mersenne_load(fl_mersenne *m, uint64_t *seed, const char *bytes) noexcept
+    void fl_mersenne_copy(fl_mersenne *to, const fl_mersenne *source) noexcept
     fl_generator_state *fl_default_generator_state() noexcept
     void fl_set_default_generator(void *generator) noexcept
     void *fl_exchange_own_generator(void *generator) noexcept

@@ -189,7 +189,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal random numbers; ``std`` of complex ones is that of both parts together."""
     if not self.is_complex():
         return _op["random_normal_"](self, mean, std, generator=generator)
-    _op["random_normal_"](_op["view_as_real"](self), 0.0, std * 0.5 ** 0.5, generator=generator)
+    _op["random_normal_"](_op["view_as_real"](self), 0.0, std / 2 ** 0.5, generator=generator)
     return _op["add_"](self, mean) if mean else self
 
 
@@ -207,6 +207,8 @@ def random_(self, *bounds, low=0, to=None, generator=None):
                         f"{len(bounds)} were given")
     if bounds:
         low, to = bounds if len(bounds) == 2 else (low, bounds[0])
+    if to is None and (low == 0 or not self.dtype.is_floating_point):
+        return _op["random_integers_"](self, low, generator=generator)
     if to is None:
         to = EXACT_INTEGERS_BELOW.get(self.dtype.name, (1 << 63) - 1)
     elif self.dtype.is_floating_point:

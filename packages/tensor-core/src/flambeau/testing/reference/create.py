@@ -85,5 +85,5 @@ def random_on_cpu(key: str):
 
 
 for _key in ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
-             "random_permutation"):
+             "random_permutation", "random_distribution"):
     raw_kernel(_key)(random_on_cpu(_key))

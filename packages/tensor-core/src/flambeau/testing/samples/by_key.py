@@ -263,7 +263,7 @@ BY_KEY = {
     "view_as_complex": lambda m: [(m.array(3, 2),)] if m.dtype in ("float32", "float64") else [],
     "random_uniform": _random(-1.0, 2.0), "random_normal": _random(1.0, 2.0),
     "random_integers": _random(-3, 9), "random_bernoulli": _random(0.3),
-    "random_permutation": lambda m: [],
+    "random_permutation": lambda m: [], "random_distribution": lambda m: [],
     **WINDOWS,
 }
 BY_KEY |= fourier.BY_KEY

@@ -80,10 +80,25 @@ def _uniform(x, generator):
     return _op["random_uniform_"](_room(x), _TINY, 1.0, generator=generator)
 
 
+def _one_by_one(kind, x, generator, *parameters):
+    """The numbers of a Mersenne Twister, whose order is PyTorch's; None for another stream.
+
+    Args:
+        kind: Its number in ``native/random/mersenne_rates.cpp``.
+    """
+    if not _core.draws_like_pytorch(generator) or x.device.type == "meta" or _core.level_of(x):
+        return None
+    return _op["random_distribution_"](_op["empty_like"](x), kind, *map(float, parameters),
+                                       generator=generator)
+
+
 def exponential(x, lambd, generator):
     _expect_floating("exponential", x)
     if not lambd > 0:
         raise RuntimeError(f"exponential_(): expects lambd > 0.0, but found lambd={lambd}")
+    drawn = _one_by_one(0, x, generator, lambd)
+    if drawn is not None:
+        return drawn
     return _op["mul_"](_op["log_"](_uniform(x, generator)), -1.0 / lambd)
 
 
@@ -91,6 +106,9 @@ def cauchy(x, median, sigma, generator):
     _expect_floating("cauchy", x)
     if not sigma > 0:
         raise RuntimeError(f"cauchy_(): expects sigma > 0.0, but found sigma={sigma}")
+    drawn = _one_by_one(1, x, generator, median, sigma)
+    if drawn is not None:
+        return drawn
     angle = _op["mul_"](_op["sub_"](_uniform(x, generator), 0.5), pi)
     return _op["add_"](_op["mul_"](_op["tan_"](angle), sigma), median)
 
@@ -99,12 +117,18 @@ def log_normal(x, mean, std, generator):
     _expect_floating("log_normal", x)
     if not std > 0:
         raise RuntimeError(f"log_normal_(): expects std > 0.0, but found std={std}")
+    drawn = _one_by_one(2, x, generator, mean, std)
+    if drawn is not None:
+        return drawn
     return _op["exp_"](_op["random_normal_"](_room(x), mean, std, generator=generator))
 
 
 def geometric(x, p, generator):
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_(): expects p to be in (0, 1), but got p={p}")
+    drawn = _one_by_one(3, x, generator, p)
+    if drawn is not None:
+        return drawn
     tries = _op["mul_"](_op["log_"](_uniform(x, generator)), 1.0 / log1p(-p))
     tries = _op["clamp_min_"](_op["ceil_"](tries), 1.0)
     return tries if x.is_floating_point() else _op["cast"](tries, x.dtype)

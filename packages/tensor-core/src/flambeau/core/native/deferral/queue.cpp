@@ -68,7 +68,8 @@ bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
     const bool in_rows = is_row_kernel(op);
     if (!in_rows && !fl_is_formula(op))
         return false;
-    if (op->flags & FL_O_RANDOM && (!in_private || fl_is_complex(outs[0]->dtype)))
+    if (op->flags & FL_O_RANDOM && (!in_private || fl_is_complex(outs[0]->dtype) ||
+                                    !fl_can_take_numbers(op, in)))
         return false;
     for (int i = 0; i < op->nouts; i++)
         if (!may_hold(outs[i], in_private))

@@ -1,9 +1,22 @@
 /* Dropout: products with random masks. */
 #include "common/compose.h"
+#include "random/generator.h"
+
+/* Memory for a mask. A Mersenne Twister fills it in the order of the memory, which is that of x
+ * where the shape is. */
+static fl_tensor *blank(const fl_tensor *x, const fl_value &shape) {
+    fl_value dtype = fl_dtype_value(x->dtype), device = fl_device_value(x);
+    int64_t strides[FL_MAX_DIMS];
+    if (shape.is != x->shape || x->flags & FL_CONTIGUOUS ||
+        !fl_default_generator_state()->mersenne ||
+        fl_format_strides(x, "preserve_format", strides) <= 0)
+        return fl_compose(FL_OP_empty, shape, dtype, device);
+    return fl_compose_blank(x, shape, fl_ints_value(strides, x->ndim), dtype, device);
+}
 
 /* 1 / (1 - p) with probability 1 - p, zero elsewhere. */
 static fl_tensor *make_mask(const fl_tensor *x, const fl_value &shape, double p) {
-    Made mask(fl_compose(FL_OP_empty, shape, fl_dtype_value(x->dtype), fl_device_value(x)));
+    Made mask(blank(x, shape));
     if (!mask || fl_compose_into(FL_OP_random_bernoulli, mask.get(), fl_float_value(1.0 - p)) < 0)
         return nullptr;
     if (p < 1.0 && fl_compose_into(FL_OP_mul, mask.get(), fl_float_value(1.0 / (1.0 - p))) < 0)

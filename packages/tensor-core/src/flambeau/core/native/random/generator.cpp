@@ -1,7 +1,7 @@
 /* Generator states: see generator.h. */
 #include "random/generator.h"
 
-static fl_generator_state first_state = {67280421310721ull, 0};
+static fl_generator_state first_state = {67280421310721ull, 0, nullptr};
 static fl_generator_state *default_state = &first_state;
 
 /* What this thread uses instead of the default generator; it holds a reference. */

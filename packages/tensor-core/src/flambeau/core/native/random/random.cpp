@@ -3,7 +3,7 @@
  * four elements of 32 bits, or for two elements of 64 bits. */
 #include "random/kernels/random.h"
 #include "dispatch/core.h"
-#include "random/generator.h"
+#include "random/mersenne.h"
 #include "random/taken.h"
 #include "common/args.h"
 #include "common/complex_parts.h"
@@ -101,6 +101,19 @@ void integer_limits(int dtype, int64_t *low, int64_t *last) {
     *low = dtype == FL_F16 ? -*last : INT64_MIN;
 }
 
+/* One past the greatest integer up to which a dtype holds all of them, as far as int64 goes. */
+int64_t first_gap(int dtype) {
+    switch (dtype) {
+    case FL_F16: return (1 << 11) + 1;
+    case FL_BF16: return (1 << 8) + 1;
+    case FL_F32: return (1 << 24) + 1;
+    case FL_F64: return ((int64_t)1 << 53) + 1;
+    }
+    int64_t low, last;
+    integer_limits(dtype, &low, &last);
+    return last == INT64_MAX ? last : last + 1;
+}
+
 /* Run a kernel of one element type over all pieces. */
 template <class T, class... Args>
 void run_kernel(Out &out, int64_t n, Stream s, int per_block,
@@ -166,6 +179,8 @@ extern "C" int fl_run_random_uniform(const fl_op *op, const fl_value *in, int n_
     int kind = fl_kind_of_dtype[outs[0]->dtype], bits = uniform_bits(outs[0]->dtype);
     int64_t n = outs[0]->numel;
     double low = fl_as_double(in[1]), high = fl_as_double(in[2]);
+    if (fl_mersenne *m = fl_mersenne_of(in[3]))
+        return fl_mersenne_uniform(m, outs[0], low, high);
     Out out(outs[0], kind);
     if (!out.ok())
         return -1;
@@ -196,7 +211,7 @@ static int complex_normal(const fl_op *op, const fl_value *in, int n, fl_tensor 
     fl_value args[FL_MAX_PARAMS];
     memcpy(args, in, sizeof(fl_value) * (size_t)n);
     args[2].tag = FL_FLOAT;
-    args[2].d = fl_as_double(in[2]) * M_SQRT1_2;
+    args[2].d = fl_as_double(in[2]) / M_SQRT2;
     PairView parts(out);
     fl_tensor *target = &parts.tensor;
     return fl_run_random_normal(op, args, n, &target);
@@ -209,6 +224,8 @@ extern "C" int fl_run_random_normal(const fl_op *op, const fl_value *in, int n_i
     int kind = fl_kind_of_dtype[outs[0]->dtype];
     int64_t n = outs[0]->numel;
     double mean = fl_as_double(in[1]), std = fl_as_double(in[2]);
+    if (fl_mersenne *m = fl_mersenne_of(in[3]))
+        return fl_mersenne_normal(m, outs[0], mean, std);
     Out out(outs[0], kind);
     if (!out.ok())
         return -1;
@@ -226,11 +243,14 @@ extern "C" int fl_infer_random_integers(const fl_op *op, const fl_value *in, int
     const fl_tensor *self = in[0].t;
     if (fl_expect_dtype(op, "self", self, not_complex, "bool, integer or floating") < 0)
         return -1;
-    int64_t low = in[1].i, high = in[2].i, least, last;
+    int64_t low = in[1].i, high, least, last;
+    integer_limits(self->dtype, &least, &last);
+    if (in[2].tag == FL_NONE)
+        return fl_spec_like(outs, self), 0;
+    high = in[2].i;
     if (low >= high)
         return fl_error(FL_RUNTIME_ERROR, "%s: low=%lld must be less than high=%lld, which is "
                         "excluded", fl_op_title(op), (long long)low, (long long)high);
-    integer_limits(self->dtype, &least, &last);
     if (low < least || high - 1 > last)
         return fl_error(FL_RUNTIME_ERROR, "%s: low=%lld to high=%lld (excluded) goes out of bounds "
                         "for %s, which holds %lld to %lld", fl_op_title(op), (long long)low,
@@ -243,11 +263,16 @@ extern "C" int fl_infer_random_integers(const fl_op *op, const fl_value *in, int
 extern "C" int fl_run_random_integers(const fl_op *, const fl_value *in, int,
                                       fl_tensor *const *outs) {
     int kind = fl_kind_of_dtype[outs[0]->dtype];
+    bool all = in[2].tag == FL_NONE;
+    int64_t low = in[1].i, high = all ? first_gap(outs[0]->dtype) : in[2].i;
+    uint64_t range = (uint64_t)high - (uint64_t)low;
+    if (fl_mersenne *m = fl_mersenne_of(in[3]))
+        return fl_mersenne_integers(m, outs[0], low, range, all);
     Out out(outs[0], kind);
     if (!out.ok())
         return -1;
     Stream s = take(in[3], outs[0]->numel, 2);
-    run_integers(out, kind, outs[0]->numel, s, in[1].i, (uint64_t)in[2].i - (uint64_t)in[1].i);
+    run_integers(out, kind, outs[0]->numel, s, low, range);
     out.commit();
     return 0;
 }
@@ -267,6 +292,8 @@ extern "C" int fl_infer_random_bernoulli(const fl_op *op, const fl_value *in, in
 extern "C" int fl_run_random_bernoulli(const fl_op *, const fl_value *in, int,
                                        fl_tensor *const *outs) {
     int kind = fl_kind_of_dtype[outs[0]->dtype];
+    if (fl_mersenne *m = fl_mersenne_of(in[2]))
+        return fl_mersenne_bernoulli(m, outs[0], fl_as_double(in[1]));
     Out out(outs[0], kind);
     if (!out.ok())
         return -1;
@@ -288,6 +315,8 @@ extern "C" int fl_infer_random_permutation(const fl_op *op, const fl_value *in, 
 extern "C" int fl_run_random_permutation(const fl_op *, const fl_value *in, int,
                                          fl_tensor *const *outs) {
     int64_t n = in[0].i, *order = (int64_t *)outs[0]->data;
+    if (fl_mersenne *m = fl_mersenne_of(in[1]))
+        return fl_mersenne_permutation(m, order, n);
     for (int64_t i = 0; i < n; i++)
         order[i] = i;
     shuffle(order, n, take(in[1], n, 2));

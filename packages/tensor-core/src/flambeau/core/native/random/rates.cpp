@@ -2,7 +2,7 @@
  *
  * Element i of poisson and binomial draws from blocks of its own: the Philox counter is (offset +
  * i, draw), so how often other elements draw does not matter. */
-#include "random/generator.h"
+#include "random/mersenne.h"
 #include "random/kernels/random.h"
 #include "common/args.h"
 #include "common/raw.h"
@@ -18,11 +18,14 @@ fl_stream take(const fl_value &generator, uint64_t blocks) {
     return fl_stream{fl_generator_state_of(object)->seed, fl_generator_reserve(object, blocks)};
 }
 
-/* Uniform numbers in (0, 1), one block after the other. */
+/* Uniform numbers: in (0, 1), one block after the other; in [0, 1), those of a twister. */
 class Draws {
   public:
     Draws(uint64_t seed, uint64_t block) : seed_(seed), block_(block) {}
+    explicit Draws(fl_mersenne *twister) : twister_(twister) {}
     double next() {
+        if (twister_)
+            return twister_->uniform();
         if (used_ == 2)
             refill();
         uint64_t bits = words_[used_++] >> 11;
@@ -46,7 +49,8 @@ class Draws {
         words_[1] = (uint64_t)c[3] << 32 | c[2];
         used_ = 0;
     }
-    uint64_t seed_, block_, words_[2];
+    fl_mersenne *twister_ = nullptr;
+    uint64_t seed_ = 0, block_ = 0, words_[2];
     uint32_t draw_ = 0;
     int used_ = 2;
 };
@@ -86,9 +90,9 @@ double poisson(double rate, Draws &draws) {
 
 /* Failures between successes are geometric: add them up until the tries are used. */
 double binomial_by_gaps(double count, double p, Draws &draws) {
-    double scale = 1 / log1p(-p), tries = 0, hits = 0;
+    double scale = log1p(-p), tries = 0, hits = 0;
     for (;;) {
-        tries += ceil(log(draws.next()) * scale);
+        tries += ceil(log(draws.next()) / scale);
         if (tries > count)
             return hits;
         hits++;
@@ -135,6 +139,25 @@ double binomial(double count, double p, Draws &draws) {
     return p <= 0.5 ? hits : count - hits;
 }
 
+/* Call draw(element, draws) for all n elements: a twister's one after the other. */
+template <class Draw>
+void draw_each(const fl_value &generator, int64_t n, const Draw &draw) {
+    if (fl_mersenne *m = fl_mersenne_of(generator)) {
+        std::lock_guard<std::mutex> held(m->lock);
+        Draws draws(m);
+        for (int64_t i = 0; i < n; i++)
+            draw(i, draws);
+        return;
+    }
+    fl_stream s = take(generator, (uint64_t)n);
+    fl_parallel(n, 1024, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++) {
+            Draws draws(s.seed, s.block + (uint64_t)i);
+            draw(i, draws);
+        }
+    });
+}
+
 void put(Out &out, int kind, int64_t i, double value) {
     if (kind == FL_K_F32)
         out.as<float>()[i] = (float)value;
@@ -157,6 +180,18 @@ int expect_range(const fl_op *op, const char *name, const double *x, int64_t n, 
 }
 
 const double *doubles(const RawIn &x) { return (const double *)x.data(); }
+
+/* bernoulli with a twister. */
+int toss(fl_mersenne *m, const double *p, Out &out, int kind, int64_t n, int dtype) {
+    Scratch tosses((size_t)n * 8);
+    if (!tosses.ok())
+        return -1;
+    fl_mersenne_tosses(m, p, tosses.as<double>(), n, dtype == FL_F64);
+    for (int64_t i = 0; i < n; i++)
+        put(out, kind, i, tosses.as<double>()[i]);
+    out.commit();
+    return 0;
+}
 
 /* ---- multinomial ------------------------------------------------------------------------------- */
 
@@ -230,6 +265,8 @@ int fl_run_bernoulli(const fl_op *op, const fl_value *in, int, fl_tensor *const 
     const double *p = doubles(given);
     if (!given.ok() || !out.ok() || expect_range(op, "p", p, n, 0, 1) < 0)
         return -1;
+    if (fl_mersenne *m = fl_mersenne_of(in[1]))
+        return toss(m, p, out, kind, n, in[0].t->dtype);
     int per_block = kind == FL_K_F64 ? 2 : 4;
     fl_stream s = take(in[1], (uint64_t)((n + per_block - 1) / per_block));
     fl_parallel(n, 8192, [&](int64_t b, int64_t e) {
@@ -262,12 +299,8 @@ int fl_run_poisson(const fl_op *op, const fl_value *in, int, fl_tensor *const *o
     const double *rate = doubles(given);
     if (!given.ok() || !out.ok() || expect_range(op, "rate", rate, n, 0, 1e300) < 0)
         return -1;
-    fl_stream s = take(in[1], (uint64_t)n);
-    fl_parallel(n, 1024, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; i++) {
-            Draws draws(s.seed, s.block + (uint64_t)i);
-            put(out, kind, i, poisson(rate[i], draws));
-        }
+    draw_each(in[1], n, [&](int64_t i, Draws &draws) {
+        put(out, kind, i, poisson(rate[i], draws));
     });
     out.commit();
     return 0;
@@ -298,12 +331,8 @@ int fl_run_binomial(const fl_op *op, const fl_value *in, int, fl_tensor *const *
         expect_range(op, "count", count, n, 0, 1e300) < 0 ||
         expect_range(op, "prob", prob, n, 0, 1) < 0)
         return -1;
-    fl_stream s = take(in[2], (uint64_t)n);
-    fl_parallel(n, 1024, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; i++) {
-            Draws draws(s.seed, s.block + (uint64_t)i);
-            put(out, kind, i, binomial(floor(count[i]), prob[i], draws));
-        }
+    draw_each(in[2], n, [&](int64_t i, Draws &draws) {
+        put(out, kind, i, binomial(floor(count[i]), prob[i], draws));
     });
     out.commit();
     return 0;
@@ -339,18 +368,22 @@ int fl_run_multinomial(const fl_op *, const fl_value *in, int, fl_tensor *const 
     int64_t draws = again ? count : n;
     RawIn given(self, FL_F64);
     Out out(outs[0], FL_K_I64);
-    Scratch uniform((size_t)(rows * draws) * 8), running((size_t)n * 8);
+    fl_mersenne *m = fl_mersenne_of(in[3]);
+    Scratch uniform(m ? 8 : (size_t)(rows * draws) * 8), running((size_t)n * (m ? 16 : 8));
     Scratch room(again ? 8 : (size_t)n * sizeof(Weighted));
     if (!given.ok() || !out.ok() || !uniform.ok() || !running.ok() || !room.ok())
         return -1;
     double *u = uniform.as<double>();
-    kernels->uniform_f64(u, rows * draws, take(in[3], (uint64_t)(rows * draws + 1) / 2), 0.0, 1.0);
+    if (!m)
+        kernels->uniform_f64(u, rows * draws, take(in[3], (uint64_t)(rows * draws + 1) / 2), 0, 1);
     for (int64_t r = 0; r < rows; r++) {
         const double *weights = doubles(given) + r * n;
         int64_t *to = out.as<int64_t>() + r * count;
         if (weigh(weights, n, running.as<double>(), again ? 1 : count) < 0)
             return -1;
-        if (again)
+        if (m)
+            fl_mersenne_choices(m, weights, n, self->dtype, again, count, running.as<double>(), to);
+        else if (again)
             draw_again(running.as<double>(), n, u + r * draws, count, to);
         else
             draw_once(weights, n, u + r * draws, room.as<Weighted>(), count, to);

@@ -1,6 +1,6 @@
 /* Numbers taken from a generator before they are drawn. */
 #include "random/taken.h"
-#include "random/generator.h"
+#include "random/mersenne.h"
 #include "dispatch/python.h"
 #include "op_index.h"
 
@@ -19,6 +19,10 @@ bool fl_draws_by_element(const fl_op *op) {
 }
 
 int fl_generator_param(const fl_op *op) { return op->nparams - 1; }
+
+bool fl_can_take_numbers(const fl_op *op, const fl_value *in) {
+    return !fl_mersenne_of(in[fl_generator_param(op)]);
+}
 
 fl_value fl_take_numbers(const fl_op *op, const fl_value *in, const fl_tensor *out) {
     const fl_value &generator = in[fl_generator_param(op)];

@@ -8,6 +8,8 @@ enum { FL_TAKEN = 64 };
 
 /* An operator of random numbers whose elements depend on their number alone. */
 bool fl_draws_by_element(const fl_op *op);
+/* Whether a call of one can take its numbers: a Mersenne Twister draws them at once. */
+bool fl_can_take_numbers(const fl_op *op, const fl_value *in);
 /* Take what a call of one draws; in[fl_generator_param(op)] is its generator. */
 int fl_generator_param(const fl_op *op);
 fl_value fl_take_numbers(const fl_op *op, const fl_value *in, const fl_tensor *out);

@@ -27,8 +27,12 @@ OPDEFS = (
     _draw("random_normal(Tensor self, Float mean=0.0, Float std=1.0, *,"
           " Generator? generator=None)", forms=(), inplace=True, doc="Normal numbers.",
           rows="drawn"),
-    _draw("random_integers(Tensor self, Int low, Int high, *, Generator? generator=None)",
-          forms=(), inplace=True, doc="Integers from low to high, high excluded.", rows="drawn"),
+    _draw("random_integers(Tensor self, Int low=0, Int? high=None, *, Generator? generator=None)",
+          forms=(), inplace=True, doc="Integers from low to high, high excluded; without it"
+          " as far as the dtype holds all of them.", rows="drawn"),
+    _draw("random_distribution(Tensor self, Int kind, Float a, Float b=0.0, *,"
+          " Generator? generator=None)", forms=(), inplace=True,
+          doc="Numbers of a distribution, one by one as PyTorch draws them (mt19937 alone)."),
     _draw("random_bernoulli(Tensor self, Float p=0.5, *, Generator? generator=None)",
           forms=(), inplace=True, doc="Ones with probability p, else zeros.", rows="drawn"),
     _draw("random_permutation(Int n, *, Generator? generator=None)", forms=(),
