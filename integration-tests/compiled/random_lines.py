@@ -44,6 +44,19 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = A[w.i]", "N = A[A > 0]", "N = A.gather(0, A.argsort(0))", "N = A.roll(1)",
         "N = F.pad(A, (1, 0))", "N = A.tril()", "N = A.nonzero()", "N = A.unique()")),
     "product": (1, ("N = A @ B.T", "N = A @ B", "N = F.linear(A, B)", "N = flambeau.outer(A, B)")),
+    "epilogue": (3, (
+        "N = (A @ B.T).relu()", "N = F.gelu(F.linear(A, B)) + (A @ B.T)", "A.add_(A @ (B.T @ B))",
+        "N = A + A @ (B.T @ A)", "N = (A @ B.T).mul_(2).relu_()", "N = F.linear(A, B, B[:, 0]) * 2",
+        "M = A @ B.T\nN = M + M.T", "M = A @ B.T\nN = M * 2", "N = A @ B.T\nB.zero_()\nN = N + 1",
+        "flambeau.matmul(A, B.T @ B, out=B)", "flambeau.exp(A @ (B.T @ A), out=B)",
+        "A.copy_(A @ (B.T @ B) + A)", "N = (A @ B.T).view(-1) * 2", "N = (A @ B.T)[1:] * 2",
+        "N = (A @ B.T).to(flambeau.float64) + 1", "N = A * 2 @ B.T - 1",
+        "N = F.conv2d(A[None, None], B[None, None, :2, :3], padding=1).mul_(2) + 1",
+        "N = F.relu(F.conv2d(A.T[None, :, None], B[:, :, None, None])) * A.sum()",
+        "N = F.batch_norm(F.conv2d(A.T[None, :, None], w.rows[:, :, None, None]), w.flat[:len(A)], "
+        "w.flat[:len(A)].exp()).relu()",
+        "N = (A @ w.leaf.T).relu()", "N = flambeau.where(A @ B.T > 0, A @ B.T, A.sum())",
+        "N = (A @ B.T * 2).softmax(-1)", "N = (A.double() @ B.double().T).exp()")),
     "view": (6, (
         "N = A.view(-1)", "N = A[1:]", "N = A[0]", "N = A[:, 1]", "N = A.t()", "N = A.T",
         "N = A.unsqueeze(0)", "N = A.squeeze()", "N = A.expand(2, *A.shape)", "N = A.reshape(-1)",

@@ -15,7 +15,7 @@ from random_programs import WIDE, Program, differences, run, snapshot, world
 from flambeau import compiler, jit
 from flambeau.jit import bridge, compiling
 from flambeau.jit.cache import disk, kernels, plans
-from flambeau.jit.deferral import blocks, groups
+from flambeau.jit.deferral import blocks, epilogues, groups
 from flambeau.jit.llvm import launch
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "500"))
@@ -32,6 +32,7 @@ def small_kernels_wait(monkeypatch):
     """As large ones do, so that a few elements show what goes wrong; blocks have a row or two."""
     monkeypatch.setattr(groups, "FEWEST_ROWS", 2)
     monkeypatch.setattr(blocks, "FEWEST_BLOCKS", 2)
+    monkeypatch.setattr(epilogues, "LEAST_CACHES", 0)
     monkeypatch.setattr(plans, "KERNELS", kernels.KernelCache(disk=disk.Disk(None)))
     failures = []
 

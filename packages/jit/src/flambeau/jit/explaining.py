@@ -189,6 +189,8 @@ def why_not(key: str, outs: list[Any]) -> str:
         return ""
     if opdef.random and not opdef.rows:
         return "it draws random numbers"
+    if opdef.epilogue:
+        return "only products of floats that are too large for the caches wait"
     if opdef.category != "pointwise" and not opdef.rows:
         return "it is not computed element by element"
     if outs and outs[0].numel() < _core.least_waiting():

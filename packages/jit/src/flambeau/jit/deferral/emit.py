@@ -6,9 +6,10 @@ import math
 
 from flambeau.core._core import least_waiting
 from flambeau.jit.deferral.blocks import add_rows, add_streamed
+from flambeau.jit.deferral.epilogues import place_of
 from flambeau.jit.deferral.fused import add_fused
-from flambeau.jit.deferral.groups import Group, Kernel
-from flambeau.jit.deferral.loops import code_of
+from flambeau.jit.deferral.groups import Group, Kernel, ProductGroup
+from flambeau.jit.deferral.loops import Loop, code_of
 from flambeau.jit.deferral.pieces import Piece
 from flambeau.jit.deferral.plan import Plan
 
@@ -23,6 +24,8 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         apart: whether each loop is code over all its elements, however few they are.
     """
     stored = _stored(group, needed)
+    if not apart and isinstance(group, ProductGroup) and _add_product(plan, group, stored, needed):
+        return
     if not apart and group.rows and len(group.items) > 1 and add_fused(plan, group, needed):
         return
     if not apart and group.rows and len(group.items) > 1 and add_rows(plan, group, stored, needed):
@@ -39,6 +42,24 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
             plan.steps.append(code.step)
             plan.kept.append(code.kernel)
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
+
+
+def _add_product(plan: Plan, group: ProductGroup, stored: list[list[Piece]],
+                 needed: set[int]) -> bool:
+    """Append a product and its loop as one step, if it has one and that is worth while."""
+    if len(group.items) == 1:
+        return False
+    product, loop = group.items
+    assert isinstance(product, Kernel) and isinstance(loop, Loop)
+    place = place_of(product.call, loop, stored[1], needed)
+    if place is None:
+        return False
+    read, written = place
+    code = code_of(loop, stored[1], {written: read})
+    plan.steps.append((product.call.number, code.step, loop.made[written]))
+    plan.kept.append(code.kernel)
+    plan.about.append(f"{product.name}, and over what it makes {loop.name}")
+    return True
 
 
 def _stored(group: Group, needed: set[int]) -> list[list[Piece]]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from flambeau.jit.deferral.epilogues import may_follow
 from flambeau.jit.deferral.loops import Loop, is_loop
 from flambeau.jit.deferral.pieces import Call, Piece
 from flambeau.jit.deferral.rows import (
@@ -164,6 +165,25 @@ class Group:
         return True
 
 
+@dataclass(eq=False)
+class ProductGroup(Group):
+    """A product or convolution, and the loop that runs over its result while that is made."""
+
+    def takes(self, item: Loop | Kernel) -> bool:
+        """Join a call if it may be part of that loop."""
+        if isinstance(item, Kernel) or not self._may_follow(item):
+            return False
+        if len(self.items) > 1:
+            return self._joins_loop(item)
+        self.items.append(item)
+        return True
+
+    def _may_follow(self, item: Loop) -> bool:
+        product = self.items[0]
+        assert isinstance(product, Kernel)
+        return may_follow(product.call, item, reads=len(self.items) == 1)
+
+
 def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | None:
     """The rows of an item's pieces: ``None`` for what is read in some other order.
 
@@ -243,6 +263,8 @@ def _item_of(call: Call) -> Loop | Kernel:
 def _group_of(item: Loop | Kernel) -> Group:
     if isinstance(item, Loop):
         return Group(items=[item])
+    if item.call.opdef.epilogue:
+        return ProductGroup(items=[item])
     group = Group(is_open=False)
     rows = row_count(item.call) if item.is_in_rows else 0
     group.is_open = group._appends(item, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,13 +143,19 @@ class Code:
     step: tuple[Any, ...]
 
 
-def code_of(loop: Loop, stored: Sequence[Piece]) -> Code:
+def code_of(
+    loop: Loop, stored: Sequence[Piece], inputs: Mapping[Piece, Piece] | None = None
+) -> Code:
     """Machine code for a loop.
 
     Args:
         loop: the loop.
         stored: which results are written to memory; a walk follows the last one's.
+        inputs: for results the pieces that lie in their memory instead of their own, and are read
+            before those are written.
     """
+    inputs = inputs or {}
+    lying = {read: written for written, read in inputs.items()}
     region = flatten(_body(loop, stored))
     pieces = [*loop.loads, *stored]
     sizes = [piece.size for piece in pieces]
@@ -157,13 +163,15 @@ def code_of(loop: Loop, stored: Sequence[Piece]) -> Code:
                for piece in pieces]
     grid = make_grid(loop.shape, strides, sizes)
     loads = list(loop.loads)
-    overwrites = tuple(loads.index(piece) if piece in loop.loads else -1 for piece in stored)
+    sources = [inputs.get(piece, piece) for piece in stored]
+    overwrites = tuple(loads.index(piece) if piece in loop.loads else -1 for piece in sources)
     kernel = RegionCode(region, region_key(region)).kernel(
         grid.steps, overwrites if max(overwrites) >= 0 else ())
     words = [*grid.step_bytes, grid.inner, len(grid.outer)]
     for size, steps in grid.outer:
         words += (size, *steps)
-    operands = (*loop.loads.values(), *(loop.made[piece] for piece in stored))
+    operands = (*(loop.made[lying[piece]] if piece in lying else number
+                  for piece, number in loop.loads.items()), *(loop.made[piece] for piece in stored))
     scalars = tuple(leaf.index for leaf, _ in region.scalars if isinstance(leaf, Slot))
     integers = tuple(int(kind in ("i64", "bool")) for _, kind in region.scalars)
     return Code(kernel, pieces,

@@ -11,8 +11,9 @@ class Plan:
     """What runs in place of calls that waited.
 
     Args:
-        steps: for the core: ``(call,)``, code with the numbers of its operands and scalars, or
-            items that run block by block of rows.
+        steps: for the core: ``(call,)``, code with the numbers of its operands and scalars,
+            ``(call, code)`` where the code is over the call's result, or items that run block by
+            block of rows.
         about: for people, a line for each step.
         kept: what the steps point to.
     """

@@ -140,6 +140,7 @@ class OpDef:
     linear: str = ""        # in which parameters, see JVP
     batching: str = ""      # one of BATCHING; most follow from the category
     rows: str = ""          # one of ROWS
+    epilogue: bool = False  # may run a loop over its result while it makes it: runtime/epilogue.h
     overlap: str = ""       # one of OVERLAP
     dynamic_shape: bool = False     # the shape of a result depends on values
     raises_on_values: bool = False  # there are values, not only shapes and dtypes, it refuses

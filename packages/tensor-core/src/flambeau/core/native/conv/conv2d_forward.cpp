@@ -1,5 +1,6 @@
 /* A convolution of contiguous operands, cut into blocks whose size follows from the shapes. */
 #include "conv/conv2d.h"
+#include "runtime/epilogue.h"
 
 namespace {
 
@@ -119,8 +120,21 @@ struct Job {
     Cut cut;
     Operands at;
     const fl_conv_dtype *kernels;
+    const fl_epilogue *epilogue;
     int64_t pixel_parts() const { return cut.image_parts * p.groups * cut.row_parts; }
 };
+
+/* The block is final: all its channels of an image at once, or channel by channel. */
+void finish(const fl_epilogue &epilogue, const fl_conv_block &b) {
+    const fl_conv &p = *b.p;
+    int64_t pixels = fl_conv_pixels(p), runs = b.rows == p.oh ? 1 : b.o1 - b.o0;
+    int64_t length = (b.o1 - b.o0) / runs * b.rows * p.ow;
+    for (int64_t image = 0; image < b.images; image++)
+        for (int64_t i = 0; i < runs; i++) {
+            int64_t at = image * b.output_step + (b.o0 + i) * pixels + b.y0 * p.ow;
+            epilogue.finish(static_cast<const char *>(b.out) + at * epilogue.size, length);
+        }
+}
 
 /* Run `count` pieces of work; prepare(i, block) says what piece i is. */
 template <class Prepare>
@@ -138,6 +152,8 @@ bool run_blocks(const Job &job, int64_t count, int64_t work, const Prepare &prep
             prepare(i, &b);
             b.scratch = scratch.as<char>();
             job.kernels->block(&b);
+            if (job.epilogue && (b.steps & FL_CONV_MULTIPLY))
+                finish(*job.epilogue, b);
         }
     });
     return !failed;
@@ -207,7 +223,10 @@ int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_con
     const fl_conv_dtype *kernels = fl_conv_kernels_of(dtype);
     Operands at = {input, bias, weight, out, fl_itemsize(dtype), kernels->slabs(&p),
                    depth};
-    if (run_job(Job{p, cut_of(p), at, kernels}))
+    const fl_epilogue *epilogue = nullptr;
+    if (!depth)
+        epilogue = fl_take_epilogue(out, p.n * p.groups * p.o * fl_conv_pixels(p), at.size);
+    if (run_job(Job{p, cut_of(p), at, kernels, epilogue}))
         return 0;
     return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch");
 }

@@ -37,10 +37,12 @@ struct fl_row_item {
     std::vector<std::pair<int64_t, std::vector<int64_t>>> dims;     /* arguments, counted from the end */
 };
 
-/* A call as it stands, code, or items that run in turn over block after block of rows. */
+/* A call as it stands, code, a call with code over its result, or items that run in turn over block
+ * after block of rows. */
 struct fl_step {
     size_t call = 0;
     fl_code code;
+    int64_t made = -1;                          /* of a call with code: in whose place it is made */
     int64_t rows = 0, block = 0;                /* rows of a block */
     int64_t chunk = 0;                          /* blocks that a thread takes at once */
     int64_t scratch = 0;                        /* bytes of a thread's memory */

@@ -6,11 +6,15 @@
 #include "op_index.h"
 #include "random/taken.h"
 #include "replay/replay.h"
+#include "runtime/host.h"
 
 extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
 
 int fl_waiting_queues = 0;
 static int64_t least_elements = FL_GRAIN + 1;
+/* Products wait where their result is a good part of the last cache: a loop over smaller ones finds
+ * them there. */
+static const int64_t LEAST_PRODUCT_PART = 4;
 static const size_t MAX_CALLS = 256;            /* that wait at once */
 
 /* Small calls have ways around the queue, which are closed as long as something waits. */
@@ -53,6 +57,9 @@ static bool is_row_kernel(const fl_op *op) {
            (!(op->flags & FL_O_RANDOM) || fl_draws_by_element(op));
 }
 
+/* A product or convolution, which may run a formula over its result while it makes it. */
+static bool takes_epilogue(const fl_op *op) { return op->flags & FL_O_EPILOGUE && op->run_cpu; }
+
 /* What a kernel of rows may be called with, besides tensors. */
 static bool is_plain(const fl_value &v) {
     return is_number(v) || v.tag == FL_NONE || v.tag == FL_INTS || v.tag == FL_DTYPE ||
@@ -83,8 +90,26 @@ bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
     return in_rows || outs[0]->dtype == fl_pw_result_dtype(op, in);
 }
 
+static bool is_large_product(const fl_tensor *out) {
+    static const int64_t bytes = fl_host_cache() / LEAST_PRODUCT_PART;
+    return out->numel * fl_itemsize(out->dtype) >= (least_elements <= FL_GRAIN ? 0 : bytes);
+}
+
+/* A large one, whose kernel writes to the result's own memory. */
+static bool may_product_wait(const fl_value *in, int n, const fl_tensor *out) {
+    if ((out->dtype != FL_F32 && out->dtype != FL_F64) || !is_large_product(out) ||
+        !fl_is_contiguous(out) || !may_hold(out, true))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (fl_t(in[i]) ? in[i].t->dtype != out->dtype || !may_hold(in[i].t, true) : !is_plain(in[i]))
+            return false;
+    return true;
+}
+
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     const fl_queue *q = fl_thread.queue;
+    if (q && takes_epilogue(op))
+        return may_product_wait(in, n, outs[0]);
     if (!q || !fl_is_fusible(op, in, n, outs, true))
         return false;
     for (int i = 0; i < op->nouts; i++)
@@ -223,6 +248,10 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
     }
     if (q->is_running || (q->calls.size() >= MAX_CALLS && fl_run_queue(q, "a full queue") < 0))
         return q->is_running ? 0 : -1;
+    /* One at a time, so that the next has the memory of the one before while it is in the caches. */
+    if (takes_epilogue(op) && q->has_product && fl_run_queue(q, op->name) < 0)
+        return -1;
+    q->has_product |= takes_epilogue(op);
     if (!(op->flags & FL_O_RANDOM))
         return q->add(op, in, n, outs) < 0 ? -1 : 1;
     fl_value taken[FL_MAX_PARAMS];

@@ -26,6 +26,7 @@ struct fl_queue {
     std::vector<PyObject *> ran;        /* plans of the last compiled call */
     std::vector<const char *> reasons;
     Mutex mutex;
+    bool has_product = false;           /* one of the calls is a product or convolution */
     int depth = 0;
     bool is_running = false;
     unsigned long runner = 0;           /* the thread that runs it */

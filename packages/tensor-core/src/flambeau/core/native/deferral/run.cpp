@@ -3,6 +3,7 @@
 #include "deferral/plan.h"
 #include "deferral/watch.h"
 #include "random/taken.h"
+#include "runtime/epilogue.h"
 #include "runtime/pool.h"
 #include <memory>
 #include <unordered_map>
@@ -25,14 +26,16 @@ static const size_t MAX_PLANS = 512;
 /* Never destroyed, as Python ends before static objects do. */
 auto &plans = *new std::unordered_map<std::string, std::shared_ptr<const Plan>>;
 
-/* (call,), code, or rows */
+/* (call,), (call, code, value), code, or rows */
 int read_step(PyObject *o, fl_step &step) {
     if (!PyTuple_Check(o))
         return -1;
     if (PyTuple_GET_SIZE(o) == 6)
         return fl_read_code(o, step.code);
-    if (PyTuple_GET_SIZE(o) == 1) {
+    if (PyLong_Check(PyTuple_GET_ITEM(o, 0))) {
         step.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
+        if (PyTuple_GET_SIZE(o) == 3 && fl_read_code(PyTuple_GET_ITEM(o, 1), step.code) == 0)
+            step.made = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
         return PyErr_Occurred() ? -1 : 0;
     }
     return PyTuple_GET_SIZE(o) == 2 ? fl_read_rows(o, step) : -1;
@@ -149,15 +152,19 @@ std::shared_ptr<const Plan> find_plan(fl_queue *q) {
     return plan;
 }
 
-int run_call(const fl_queue *q, const fl_queue::Call &c) {
-    fl_tensor *outs[FL_MAX_OUTS];
-    for (int i = 0; i < c.nouts; i++)
-        outs[i] = q->values[c.first + c.n + (size_t)i].t;
+int run_kernel(const fl_queue *q, const fl_queue::Call &c, fl_tensor *const *outs) {
     int status;
     Py_BEGIN_ALLOW_THREADS
     status = c.op->run_cpu(c.op, &q->values[c.first], c.n, outs);
     Py_END_ALLOW_THREADS
     return status < 0 ? fl_raise() : 0;
+}
+
+int run_call(const fl_queue *q, const fl_queue::Call &c) {
+    fl_tensor *outs[FL_MAX_OUTS];
+    for (int i = 0; i < c.nouts; i++)
+        outs[i] = q->values[c.first + c.n + (size_t)i].t;
+    return run_kernel(q, c, outs);
 }
 
 int run_code(const fl_queue *q, const fl_code &code) {
@@ -167,6 +174,23 @@ int run_code(const fl_queue *q, const fl_code &code) {
     fl_parallel_for(code.total, FL_GRAIN, code.run, words.data());
     Py_END_ALLOW_THREADS
     return 0;
+}
+
+/* A call whose result is made in the memory of another value, and code over it: as the kernel makes
+ * it, or afterwards where it does not. */
+int run_product(const fl_queue *q, const fl_step &step) {
+    const fl_queue::Call &c = q->calls[step.call];
+    fl_tensor made = *q->values[c.first + c.n].t;
+    fl_tensor *outs[1] = {&made};
+    made.data = q->values[(size_t)step.made].t->data;
+    std::vector<int64_t> words;
+    step.code.words(q, words);
+    fl_epilogue epilogue = {step.code.run, words.data(), made.data, made.numel,
+                            fl_itemsize(made.dtype)};
+    fl_offer_epilogue(&epilogue);
+    int status = run_kernel(q, c, outs);
+    bool was_taken = fl_offer_epilogue(nullptr);
+    return was_taken || status < 0 ? status : run_code(q, step.code);
 }
 
 int run_rows(const fl_queue *q, const fl_step &step) {
@@ -180,6 +204,8 @@ int run_rows(const fl_queue *q, const fl_step &step) {
 }
 
 int run_step(const fl_queue *q, const fl_step &step) {
+    if (step.made >= 0)
+        return run_product(q, step);
     if (step.code.run)
         return run_code(q, step.code);
     return step.rows ? run_rows(q, step) : run_call(q, q->calls[step.call]);
@@ -204,6 +230,8 @@ int run_plan(const fl_queue *q, const Plan &plan) {
 
 /* Without a plan the calls run one by one, which is always right; why there is none is shown. */
 int run_all(fl_queue *q, const char *why) {
+    if (q->calls.size() == 1 && q->has_product && !fl_is_watched())
+        return run_calls(q);                /* nothing follows it */
     std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
     if (fl_deferral_planner)
         plan = find_plan(q);
@@ -264,6 +292,7 @@ void fl_queue::clear(void) {
     old.swap(values);
     used.swap(slots);
     calls.clear();
+    has_product = false;
     lists.clear();
     key.clear();
     for (fl_value &v : old)             /* its tensor's own reference again */

@@ -4,6 +4,7 @@
 #include "runtime/blas_private.h"
 
 #include "runtime/alloc.h"
+#include "runtime/epilogue.h"
 #include "runtime/error.h"
 #include "matmul/kernels/gemm.h"
 #include "runtime/pool.h"
@@ -165,11 +166,11 @@ class Panels {
 
 class OwnJob {
   public:
-    OwnJob(const fl_gemm_args &g, const fl_gemm_block &block, bool swapped,
+    OwnJob(const fl_gemm_args &g, const fl_gemm_block &block, bool sides_swapped,
            const fl_gemm_dtype &table, const Grid &cut)
-        : whole(block), kernels(table), grid(cut), itemsize(fl_itemsize(g.dtype)),
+        : whole(block), swapped(sides_swapped), kernels(table), grid(cut), itemsize(fl_itemsize(g.dtype)),
           stride_a(swapped ? g.stride_b : g.stride_a), stride_b(swapped ? g.stride_a : g.stride_b),
-          stride_c(g.stride_c) {
+          stride_c(g.stride_c), epilogue(epilogue_of(g)) {
         fl_gemm_block tile = whole;
         tile.m = std::min(whole.m, grid.tile_m);
         scratch_bytes = static_cast<size_t>(kernels.scratch_bytes(&tile));
@@ -216,12 +217,32 @@ class OwnJob {
             tile.panels = const_cast<char *>(at(whole.panels, i * kernels.panel_stride));
         tile.scratch = scratch;
         kernels.block(&tile);
+        if (epilogue)
+            finish(tile);
+    }
+
+    /* The epilogue for C, where it is all of a result. */
+    static const fl_epilogue *epilogue_of(const fl_gemm_args &g) {
+        bool dense = g.ldc == g.n && (g.batch == 1 || g.stride_c == g.m * g.n);
+        return dense ? fl_take_epilogue(g.c, g.batch * g.m * g.n, fl_itemsize(g.dtype)) : nullptr;
+    }
+
+    /* The tile is final: whole rows of C at once, or row by row. */
+    void finish(const fl_gemm_block &tile) const {
+        int64_t rows = swapped ? tile.n : tile.m, cols = swapped ? tile.m : tile.n;
+        int64_t step = swapped ? whole.c_col : whole.c_row;
+        if (cols == step)
+            return epilogue->finish(tile.c, rows * cols);
+        for (int64_t i = 0; i < rows; i++)
+            epilogue->finish(at(tile.c, i * step), cols);
     }
 
     const fl_gemm_block whole;
+    const bool swapped;
     const fl_gemm_dtype &kernels;
     const Grid grid;
     const int64_t itemsize, stride_a, stride_b, stride_c;
+    const fl_epilogue *const epilogue;
     size_t scratch_bytes;
     std::atomic<bool> out_of_memory{false};
 };

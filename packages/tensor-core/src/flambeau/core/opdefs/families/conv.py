@@ -26,7 +26,7 @@ def _convolutions(n):
 OPDEFS = (
     helper(f"conv2d(Tensor input, Tensor weight, Tensor? bias=None, {_CONV})", forms=_BOTH,
            doc="Two-dimensional cross-correlation.", autocast="lower",
-           linear="input * weight + bias", batching="rule"),
+           linear="input * weight + bias", batching="rule", epilogue=True),
     helper(f"conv2d_input_grad(Tensor grad, Tensor weight, Shape input_size, {_CONV})",
            doc="Gradient of conv2d for its input.", linear="grad * weight", batching="rule"),
     helper(f"conv2d_weight_grad(Tensor grad, Tensor input, Shape weight_size, {_CONV})",

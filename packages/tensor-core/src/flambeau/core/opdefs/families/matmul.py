@@ -12,10 +12,10 @@ def _add(schema, doc, call, **facts):
 OPDEFS = (
     kernel("matmul(Tensor self, Tensor other)", dunder="matmul", aliases=("linalg.matmul",),
            doc="Matrix product, with batch dimensions broadcast.", autocast="lower",
-           exact_out=True, linear="self * other", batching="rule"),
+           exact_out=True, linear="self * other", batching="rule", epilogue=True),
     kernel("linear(Tensor input, Tensor weight, Tensor? bias=None)", forms=("nn",), out=False,
            doc="``input @ weight.T + bias`` in one pass.", autocast="lower", exact_out=True,
-           linear="input * weight + bias", batching="rule", decomposes=True),
+           linear="input * weight + bias", batching="rule", decomposes=True, epilogue=True),
     composite("mm(Tensor self, Tensor mat2)", out=True, call="mm", doc="Product of two matrices.",
               autocast="lower", exact_out=True),
     composite("bmm(Tensor self, Tensor mat2)", out=True,
