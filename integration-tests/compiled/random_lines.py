@@ -48,7 +48,7 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = (A @ B.T).relu()", "N = F.gelu(F.linear(A, B)) + (A @ B.T)", "A.add_(A @ (B.T @ B))",
         "N = A + A @ (B.T @ A)", "N = (A @ B.T).mul_(2).relu_()", "N = F.linear(A, B, B[:, 0]) * 2",
         "M = A @ B.T\nN = M + M.T", "M = A @ B.T\nN = M * 2", "N = A @ B.T\nB.zero_()\nN = N + 1",
-        "flambeau.matmul(A, B.T @ B, out=B)", "flambeau.exp(A @ (B.T @ A), out=B)",
+        "flambeau.matmul(A, B.T @ B, out=B)", "flambeau.exp(A @ (B.T @ A), out=A)",
         "A.copy_(A @ (B.T @ B) + A)", "N = (A @ B.T).view(-1) * 2", "N = (A @ B.T)[1:] * 2",
         "N = (A @ B.T).to(flambeau.float64) + 1", "N = A * 2 @ B.T - 1",
         "N = F.conv2d(A[None, None], B[None, None, :2, :3], padding=1).mul_(2) + 1",

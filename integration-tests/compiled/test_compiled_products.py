@@ -162,15 +162,29 @@ def test_loops_that_need_more_run_afterwards():
     def writes_operand(a):
         return a.add_(a @ W)
 
+    def overwrites_operand(a):
+        return flambeau.exp(a @ W, out=a)
+
+    def overwrites_part_of_operand(a):
+        return flambeau.exp(a[:3] @ W, out=a[1:])
+
     def reads_row(a):
         y = a @ W
         return y + y[0]
+
+    def reads_one_row(a):
+        return B + (a @ W)[:1]
+
+    def reads_as_two(a):
+        y = a[:1] @ W
+        return y.relu() + y.as_strided((1, 5), (99, 1))
 
     def holds(a):
         y = a @ W
         return y, y * 2
 
-    for function in (writes_operand, reads_row, holds):
+    for function in (writes_operand, overwrites_operand, overwrites_part_of_operand,
+                     reads_row, reads_one_row, reads_as_two, holds):
         wanted = function(A.clone())
         assert not any("over what it makes" in line for line in lines(function, A.clone()))
         found = jit.compile(function)(A.clone())
