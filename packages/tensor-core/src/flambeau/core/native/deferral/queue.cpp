@@ -100,9 +100,11 @@ static bool may_product_wait(const fl_value *in, int n, const fl_tensor *out) {
     if ((out->dtype != FL_F32 && out->dtype != FL_F64) || !is_large_product(out) ||
         !fl_is_contiguous(out) || !may_hold(out, true))
         return false;
-    for (int i = 0; i < n; i++)
-        if (fl_t(in[i]) ? in[i].t->dtype != out->dtype || !may_hold(in[i].t, true) : !is_plain(in[i]))
+    for (int i = 0; i < n; i++) {
+        const fl_tensor *t = fl_t(in[i]);
+        if (t ? t->dtype != out->dtype || !may_hold(t, true) : !is_plain(in[i]))
             return false;
+    }
     return true;
 }
 
