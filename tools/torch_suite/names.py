@@ -71,6 +71,9 @@ NAMES: dict[str, Any] = {
     "torch.autograd.forward_ad._current_level": Made(stand_ins.forward_level),
     "torch.autograd.torch": Made(lambda: importlib.import_module("torch")),
     "torch.autograd.kineto_available": stand_ins.no,
+    "torch.distributions.dirichlet._Dirichlet_backward": stand_ins.dirichlet_backward,
+    "torch.distributions.kl._kl_expfamily_expfamily":
+        Path("flambeau.distributions.kl.multivariate.exponential_family"),
     "torch.save": Made(stand_ins.save),
     "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,

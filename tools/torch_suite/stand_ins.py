@@ -96,6 +96,14 @@ def element_size(dtype: Any) -> int:
     return int(dtype.itemsize)
 
 
+def dirichlet_backward(sample: Any, concentration: Any, grad: Any) -> Any:
+    """`torch.distributions.dirichlet._Dirichlet_backward`."""
+    ops = importlib.import_module("flambeau").core.ops
+    total = concentration.sum(-1, True).expand_as(concentration)
+    slope = ops.dirichlet_grad(sample, concentration, total)
+    return slope * (grad - (sample * grad).sum(-1, True))
+
+
 def forward_level() -> int:
     """`forward_ad._current_level`: there is one level, 0, or none, -1."""
     module = importlib.import_module("flambeau.autograd.forward_ad")

@@ -38,6 +38,7 @@ ROOMS = {
     "amp.grad_scaler": "flambeau-optim",
     "nn": "flambeau-nn",
     "utils.data": "flambeau-nn",
+    "distributions": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
     "optim": "flambeau-optim",
     "jit": "flambeau-jit",
@@ -102,8 +103,6 @@ RESERVED = {
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
     "hub": "no weights are downloaded: use flambeau.load on a safetensors file",
-    "distributions": "there are no distribution objects: use flambeau.multinomial, bernoulli, "
-                     "normal and the formula of the log probability",
     **dict.fromkeys(("export", "fx"), "use flambeau.jit.trace"),
     **dict.fromkeys(("nested", "masked"),
                     "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),

@@ -370,6 +370,8 @@ ELSEWHERE = calls_linalg.ELSEWHERE | {
     "rand_like": "test_random.py",
     "randn_like": "test_random.py",
     "bernoulli": "test_distributions.py", "bernoulli.p": "test_distributions.py",
+    "standard_gamma": "test_gammas.py", "standard_gamma_grad": "test_gammas.py",
+    "sample_dirichlet": "test_gammas.py", "dirichlet_grad": "test_gammas.py",
     "poisson": "test_distributions.py", "binomial": "test_distributions.py",
     "multinomial": "test_distributions.py", "normal": "test_distributions.py",
     "normal.std": "test_distributions.py", "normal.size": "test_distributions.py",

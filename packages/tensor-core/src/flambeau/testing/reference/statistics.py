@@ -156,5 +156,6 @@ def _drawn_on_cpu(key: str):
     return run
 
 
-for _key in ("bernoulli", "poisson", "binomial", "multinomial"):
+for _key in ("bernoulli", "poisson", "binomial", "multinomial", "standard_gamma",
+             "sample_dirichlet"):
     raw_kernel(_key)(_drawn_on_cpu(_key))

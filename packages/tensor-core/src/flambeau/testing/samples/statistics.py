@@ -64,6 +64,12 @@ BY_KEY = {
     "poisson": lambda m: [(_rates(m, 3, 5) * 9, None)] if _floats(m) else [],
     "binomial": lambda m: [(np.round(_rates(m, 3, 5) * 9), _chances(m, 5), None)]
     if _floats(m) else [],
+    "standard_gamma": lambda m: [(_rates(m, 3, 5) * 3 + 1, None)] if _floats(m) else [],
+    "sample_dirichlet": lambda m: [(_rates(m, 3, 5) + 1, None)] if _floats(m) else [],
+    "standard_gamma_grad": lambda m: [(_rates(m, 3, 5) * 3 + 1, _rates(m, 5) + 1)]
+    if _floats(m) else [],
+    "dirichlet_grad": lambda m: [(_chances(m, 3, 5), _rates(m, 5) + 1, _rates(m, 3, 1) * 9 + 9)]
+    if _floats(m) else [],
     "multinomial": lambda m: [(_chances(m, 3, 5), 2, again, None) for again in (False, True)]
     if _floats(m) else [],
 }

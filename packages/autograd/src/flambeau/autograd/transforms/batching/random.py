@@ -31,7 +31,8 @@ def _same(level, op, args, flags):
     """The first sample's draw; one whose rates differ between samples has to differ too."""
     if not any(flags):
         return (call(op, args),), False
-    if op.key in ("bernoulli", "poisson", "binomial", "multinomial"):
+    if op.key in ("bernoulli", "poisson", "binomial", "multinomial", "standard_gamma",
+                  "sample_dirichlet"):
         refuse_same(op.name)
     first = [call("select", (a, 0, 0)) if f else a for a, f in zip(args, flags, strict=True)]
     return (call(op, first),), False

@@ -131,7 +131,7 @@ def _filled(op, primals, tangents, results):
 
 def _still(op, primals, tangents, results):
     """What is drawn does not move with its parameters."""
-    return (None,) * len(results)
+    return tuple([ops.zeros_like(result) for result in results])
 
 
 OWN = dict.fromkeys(("max.dim", "min.dim", "sort", "topk", "kthvalue", "mode", "median.dim",

@@ -6,7 +6,7 @@ from flambeau.core import _core
 _op = _core.operators()
 
 #: The least uniform number that distributions made of a logarithm are given.
-_TINY = 2.0 ** -25
+_TINY, _TINY_WIDE = 2.0 ** -25, 2.0 ** -54
 
 
 def _room(x):
@@ -50,10 +50,20 @@ def _expect_deviations(std):
                            f"{_op['amin'](std).item()}; give std.abs(), or std.clamp(min=0)")
 
 
+def _fixed(x):
+    """A parameter's values: samples do not move with them, and their derivative is zero."""
+    values = x.detach()
+    if x.requires_grad or _core.level_of(x):
+        return _op["add"](values, _op["mul"](_op["sign"](x), 0))
+    return values
+
+
 def normal(mean, std, generator):
     _check_levels(mean, std)
+    mean = _fixed(mean)
     if isinstance(std, _core.Tensor):
         _expect_deviations(std)
+        std = _fixed(std)
         shape = _op["add"](_op["expand"](_op["empty"](()), mean.shape),
                            _op["expand"](_op["empty"](()), std.shape)).shape
         return _op["add"](_op["mul"](_standard(shape, std, generator), std), mean)
@@ -65,6 +75,7 @@ def normal(mean, std, generator):
 def normal__std(mean, std, generator):
     _check_levels(std)
     _expect_deviations(std)
+    std = _fixed(std)
     return _op["add"](_op["mul"](_standard(std.shape, std, generator), std), mean)
 
 
@@ -77,7 +88,9 @@ def normal__size(mean, std, size, generator, dtype, device, layout, pin_memory, 
 # ---- distributions -----------------------------------------------------------------------------
 def _uniform(x, generator):
     """Uniform numbers above 0 and below 1."""
-    return _op["random_uniform_"](_room(x), _TINY, 1.0, generator=generator)
+    room = _room(x)
+    low = _TINY if room.dtype.name == "float32" else _TINY_WIDE
+    return _op["random_uniform_"](room, low, 1.0, generator=generator)
 
 
 def _one_by_one(kind, x, generator, *parameters):

@@ -2,7 +2,7 @@
  *
  * Element i of poisson and binomial draws from blocks of its own: the Philox counter is (offset +
  * i, draw), so how often other elements draw does not matter. */
-#include "random/mersenne.h"
+#include "random/draws.h"
 #include "random/kernels/random.h"
 #include "common/args.h"
 #include "common/raw.h"
@@ -12,48 +12,6 @@
 namespace {
 
 const fl_random_kernels *const kernels = FL_PICK(fl_random_kernels);
-
-fl_stream take(const fl_value &generator, uint64_t blocks) {
-    void *object = generator.tag == FL_GENERATOR ? generator.o : nullptr;
-    return fl_stream{fl_generator_state_of(object)->seed, fl_generator_reserve(object, blocks)};
-}
-
-/* Uniform numbers: in (0, 1), one block after the other; in [0, 1), those of a twister. */
-class Draws {
-  public:
-    Draws(uint64_t seed, uint64_t block) : seed_(seed), block_(block) {}
-    explicit Draws(fl_mersenne *twister) : twister_(twister) {}
-    double next() {
-        if (twister_)
-            return twister_->uniform();
-        if (used_ == 2)
-            refill();
-        uint64_t bits = words_[used_++] >> 11;
-        return ((double)(int64_t)bits + 0.5) * 0x1p-53;
-    }
-
-  private:
-    void refill() {
-        uint32_t c[4] = {(uint32_t)block_, (uint32_t)(block_ >> 32), draw_++, 0x5eed};
-        uint32_t k0 = (uint32_t)seed_, k1 = (uint32_t)(seed_ >> 32);
-        for (int round = 0; round < 10; round++) {
-            uint64_t p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
-            c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k0;
-            c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
-            c[1] = (uint32_t)p1;
-            c[3] = (uint32_t)p0;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
-        words_[0] = (uint64_t)c[1] << 32 | c[0];
-        words_[1] = (uint64_t)c[3] << 32 | c[2];
-        used_ = 0;
-    }
-    fl_mersenne *twister_ = nullptr;
-    uint64_t seed_ = 0, block_ = 0, words_[2];
-    uint32_t draw_ = 0;
-    int used_ = 2;
-};
 
 /* Multiply uniform numbers until the product falls below exp(-rate). */
 double poisson_by_product(double rate, Draws &draws) {
@@ -137,25 +95,6 @@ double binomial(double count, double p, Draws &draws) {
     double hits = count * less >= 10 ? binomial_by_rejection(count, less, draws)
                                      : binomial_by_gaps(count, less, draws);
     return p <= 0.5 ? hits : count - hits;
-}
-
-/* Call draw(element, draws) for all n elements: a twister's one after the other. */
-template <class Draw>
-void draw_each(const fl_value &generator, int64_t n, const Draw &draw) {
-    if (fl_mersenne *m = fl_mersenne_of(generator)) {
-        std::lock_guard<std::mutex> held(m->lock);
-        Draws draws(m);
-        for (int64_t i = 0; i < n; i++)
-            draw(i, draws);
-        return;
-    }
-    fl_stream s = take(generator, (uint64_t)n);
-    fl_parallel(n, 1024, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; i++) {
-            Draws draws(s.seed, s.block + (uint64_t)i);
-            draw(i, draws);
-        }
-    });
 }
 
 void put(Out &out, int kind, int64_t i, double value) {
