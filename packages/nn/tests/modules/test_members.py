@@ -204,3 +204,15 @@ def test_bad_values(kind):
 def test_dir_lists_members_but_no_numbers():
     assert "first" in dir(Net())
     assert "0" not in dir(nn.Sequential(nn.ReLU()))
+
+
+def test_members_are_read_backwards_and_copied():
+    net = Net()
+    members = [("first", net.first), ("second", net.second)]
+    assert list(reversed(net._modules)) == ["second", "first"]
+    assert list(reversed(net._modules.items())) == members[::-1]
+    assert list(reversed(net._modules.values())) == [net.second, net.first]
+    assert list(net._modules.items()) == members
+    copied = net._modules.copy()
+    del net.first
+    assert list(copied.items()) == members

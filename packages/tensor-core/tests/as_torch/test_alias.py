@@ -72,6 +72,29 @@ def test_what_is_not_made_may_be_imported_and_raises_at_use():
         "_dynamo.optimize is not part of Flambeau, which this program runs with", "False 0"]
 
 
+def test_marks_for_compilers_leave_functions_as_they_are():
+    assert lines("""
+        import torch, torch._dynamo
+
+        @torch.fx.wrap
+        @torch._dynamo.disable
+        @torch._dynamo.disable()
+        def double(x):
+            return x * 2
+
+        torch.fx.wrap("len")
+        print(double(3))
+    """) == ["6"]
+
+
+def test_seeds_give_the_numbers_of_pytorch():
+    assert lines("""
+        import torch
+        _ = torch.manual_seed(0)
+        print(torch.rand(2), torch.Generator().algorithm)
+    """) == ["tensor([0.4963, 0.7682]) mt19937"]
+
+
 def test_names_of_modules_that_are_absent_are_those_above():
     assert lines("""
         import torch

@@ -43,7 +43,8 @@ def test_registered_class():
     class Box:
         def __init__(self, inside):
             self.inside = inside
-    register_pytree_node(Box, lambda b: ([b.inside], None), lambda children, _: Box(*children))
+    register_pytree_node(Box, lambda b: ([b.inside], None), lambda children, _: Box(*children),
+                         serialized_type_name="Box")
     assert tree_map(lambda x: x + 1, Box([1])).inside == [2]
     with pytest.raises(ValueError, match="registered already"):
         register_pytree_node(Box, lambda b: ([], None), lambda children, _: None)

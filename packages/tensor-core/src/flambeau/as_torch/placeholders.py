@@ -18,6 +18,13 @@ from flambeau.as_torch import names
 ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "device_count": 0,
            "is_compiling": False, "is_tracing": False, "is_exporting": False, "is_enabled": False}
 
+#: What marks functions for compilers of PyTorch's, which are not there: they stay what they are.
+MARKS = frozenset((
+    "fx.wrap", "_dynamo.allow_in_graph", "_dynamo.disable", "_dynamo.disallow_in_graph",
+    "_dynamo.forbid_in_graph", "_dynamo.mark_dynamic", "_dynamo.mark_static",
+    "_dynamo.mark_static_address", "_dynamo.nonstrict_trace", "_jit_internal.ignore",
+    "_jit_internal.export", "_jit_internal.unused", "jit._overload_method", "jit._overload"))
+
 
 def hint(name: str) -> str:
     """What to write instead of a name, where a table says so."""
@@ -85,12 +92,19 @@ def placeholder(name: str) -> Any:
         name: A dotted name without ``torch``.
     """
     home, _, last = name.rpartition(".")
+    if name in MARKS:
+        return _mark
     if last in ANSWERS:
         return _answer(name, ANSWERS[last])
     made = _PlaceholderType(last, (), {"__module__": f"torch.{home}".rstrip("."),
                                        "_stands_for": name})
     made.__doc__ = f"Stands for torch.{name}, which Flambeau has not{hint(name)}."
     return made
+
+
+def _mark(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """What is marked, as it is; without it, a decorator."""
+    return _mark if function is None or isinstance(function, str) else function
 
 
 def _answer(name: str, value: object) -> Any:

@@ -45,13 +45,21 @@ _NODES: dict[Callable, tuple[Callable, Callable]] = {
 }
 
 
-def register_pytree_node(cls: type, flatten: Callable, unflatten: Callable) -> None:
+def register_pytree_node(cls: type, flatten: Callable, unflatten: Callable, *,
+                         serialized_type_name: str | None = None,
+                         to_dumpable_context: Callable | None = None,
+                         from_dumpable_context: Callable | None = None,
+                         flatten_with_keys_fn: Callable | None = None) -> None:
     """Let a class be a node of trees.
 
     Args:
         cls: the class.
         flatten: from an instance to ``(children, context)``.
         unflatten: from ``(children, context)`` to an instance.
+        serialized_type_name: Accepted for compatibility: trees are not written to files.
+        to_dumpable_context: Accepted for compatibility.
+        from_dumpable_context: Accepted for compatibility.
+        flatten_with_keys_fn: Accepted for compatibility.
 
     Raises:
         ValueError: the class is registered already.

@@ -8,7 +8,7 @@ nothing is stored twice, and copying, pickling, deleting and tying members need 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, MutableMapping, ValuesView
 from typing import Any
 
 from flambeau import Tensor
@@ -206,6 +206,20 @@ class Attributes:
         self._non_persistent_buffers_set.discard(name)
 
 
+class _Items(ItemsView[str, Any]):
+    """Names and members, also from the last to the first, as of a dictionary."""
+
+    def __reversed__(self) -> Iterator[tuple[str, Any]]:
+        return reversed(list(self))
+
+
+class _Values(ValuesView[Any]):
+    """Members, also from the last to the first."""
+
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(list(self))
+
+
 class Members(MutableMapping[str, Any]):
     """A live, ordered view of a module's members of one kind."""
 
@@ -232,6 +246,21 @@ class Members(MutableMapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names)
+
+    def items(self) -> ItemsView[str, Any]:
+        """Names and members, in order."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[Any]:
+        """Members, in order."""
+        return _Values(self)
+
+    def copy(self) -> dict[str, Any]:
+        """A dictionary of the members there are now."""
+        return dict(self)
 
     def _check_free(self, name: str) -> None:
         """Raise if a member of another kind has the name: there is one value per name."""
