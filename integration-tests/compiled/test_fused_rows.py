@@ -153,6 +153,37 @@ def test_gradients():
 
 
 @needs_fma()
+@pytest.mark.parametrize("scores", ["x * 1.5", "x.exp()", "x + p", "F.gelu(x) * w + y"])
+@pytest.mark.parametrize("more", ["", "weight=w", "ignore_index=3", "reduction='none'",
+                                  "weight=w, reduction='sum', ignore_index=5",
+                                  "label_smoothing=0.1"])
+def test_cross_entropy(scores, more):
+    for dtype in DTYPES:
+        for n in (16, 100, 1000):
+            args = arguments(n, dtype, n, odd=n == 16)
+            target = fl.tensor(np.random.default_rng(n).integers(0, n, ROWS))
+            run = function([f"return [F.cross_entropy({scores}, R, {more})]"])
+            compiled = jit.compile(run)
+            args[-1] = target
+            assert all(map(same, run(*args), compiled(*args))), compiled.explain()
+            assert FUSED in compiled.explain()
+            kept = args[0].clone().requires_grad_()
+            assert same(run(kept, *args[1:])[0].detach(), run(*args)[0])
+
+
+@needs_fma()
+def test_classes_out_of_range():
+    run = function(["return [F.cross_entropy(x * 2, R)]"])
+    args = arguments(64, "float32", 1, odd=False)
+    for wrong in (-1, 64, 1 << 40):
+        args[-1] = fl.full((ROWS,), 5, dtype=fl.int64)
+        args[-1][7] = wrong
+        for each in (run, jit.compile(run)):
+            with pytest.raises(IndexError, match=rf"Target {wrong} \(element 7\)"):
+                each(*args)
+
+
+@needs_fma()
 @pytest.mark.parametrize("line", [
     "return [(x.exp().double() + 1).sum(-1), x + 1]", "return [x.exp().sum(-1, dtype=fl.float64)]",
     "return [x.double().exp().float().softmax(-1)]", "return [x.bfloat16().exp().softmax(-1)]",

@@ -356,3 +356,37 @@ def test_probabilities_of_a_batch_that_is_vectorized():
     func = pytest.importorskip("flambeau.func")
     out = func.vmap(nn.BCELoss())(flambeau.tensor([[0.5], [2.0]]), flambeau.ones(2, 1))
     assert out.isnan().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("reduction", REDUCE)
+@pytest.mark.parametrize("weighs", [False, True])
+def test_cross_entropy_with_and_without_gradients(reduction, weighs):
+    x = np.random.default_rng(0).standard_normal((5, 4)) * 3
+    x[3] = (-np.inf, 1, 2, 3)
+    target, weight = np.array([2, 0, 1, 0, 3]), np.array([0.5, 1.0, 2.0, 0.0])
+    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
+    shares = (weight if weighs else np.ones(4))[target] * (target != 1)
+    with np.errstate(invalid="ignore"):
+        each = np.where(target == 1, 0, -logs[range(5), target] * shares)
+        wanted = {"none": each, "sum": each.sum(), "mean": each.sum() / shares.sum()}[reduction]
+    for needs in (False, True):
+        scores = flambeau.tensor(x, dtype=flambeau.float64, requires_grad=needs)
+        found = F.cross_entropy(scores, flambeau.tensor(target), ignore_index=1,
+                                weight=flambeau.tensor(weight) if weighs else None,
+                                reduction=reduction)
+        np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_cross_entropy_names_targets_out_of_bounds(wrong):
+    target = flambeau.tensor([0, wrong, 1])
+    for scores in (flambeau.zeros(3, 4), flambeau.zeros(3, 4, requires_grad=True)):
+        with pytest.raises(IndexError, match=rf"Target {wrong} \(element 1\).*4 classes"):
+            F.cross_entropy(scores, target)
+
+
+def test_negative_likelihood_of_scores_that_classes_share():
+    for dtype in (flambeau.float32, flambeau.bfloat16):
+        shared = flambeau.tensor([[1.0], [2.0], [3.0]], dtype=dtype).expand(3, 4)
+        found = F.nll_loss(shared, flambeau.tensor([3, 0, 2]), reduction="none")
+        assert found.tolist() == [-1, -2, -3]

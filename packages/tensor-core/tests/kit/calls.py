@@ -354,6 +354,7 @@ ELSEWHERE = calls_linalg.ELSEWHERE | {
     "layer_norm_grad": "autograd's gradcheck", "native_batch_norm": "batch_norm",
     "batch_norm_grad": "autograd's gradcheck", "embedding_lookup": "embedding",
     "embedding_grad": "autograd's gradcheck", "nll_loss_rows": "nll_loss",
+    "log_softmax_at": "cross_entropy",
     "amp_unscale": "test_unscale.py",
     "one_hot_rows": "one_hot",
     "native_group_norm": "group_norm", "group_norm_grad": "autograd's gradcheck",

@@ -13,7 +13,8 @@ from flambeau.core.formula import Instr
 from flambeau.jit.llvm.emitter import TYPES, Emitter
 from flambeau.jit.llvm.kernel import Layout, load_scalars, word
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import load, store
+from flambeau.jit.llvm.memory import SIZE, load, store
+from flambeau.jit.rowcode import vectors
 from flambeau.jit.rowcode.orders import ORDERS, ROUNDS, SETS
 from flambeau.jit.rowcode.schedule import Schedule
 from flambeau.jit.rowcode.walk import Walk
@@ -147,9 +148,33 @@ class Writer:
         if instr.op == "scalar":
             return self.scalars[int(str(instr.value)[1:])]
         if instr.op == "length":
-            return out.add(f"sitofp i64 {self.n} to {TYPES[instr.type]}")
+            return self.n if instr.type == "i64" else \
+                out.add(f"sitofp i64 {self.n} to {TYPES[instr.type]}")
+        if instr.op == "at":
+            return self.element(instr.args[0], self.values[instr.args[1]], {})
         kinds = [self.instrs[arg].type for arg in instr.args]
         return out.instruction(instr, kinds, [self.values[arg] for arg in instr.args])
+
+    def element(self, number: int, index: str, known: dict[int, str]) -> str:
+        """A value of vectors at one index, computed for it alone."""
+        instr = self.instrs[number]
+        if not self.schedule.is_vector[number]:
+            return self.values[number]
+        if number not in known and instr.op == "param":
+            k = int(str(instr.value)[1:])
+            dtype = self.code.inputs[k][0]
+            known[number] = load(self.out, dtype, self.address(k, dtype, index))[0]
+        elif number not in known:
+            args = [self.element(arg, index, known) for arg in instr.args]
+            kinds = [self.instrs[arg].type for arg in instr.args]
+            known[number] = self.out.instruction(instr, kinds, args) if instr.op != "scalef" \
+                else vectors.scale_one(self.out, instr.type, args, self.code.width)
+        return known[number]
+
+    def address(self, k: int, dtype: str, index: str) -> str:
+        """Where an element of an operand lies."""
+        return self.out.add(
+            f"getelementptr inbounds [{SIZE[dtype]} x i8], ptr {self.pointers[k]}, i64 {index}")
 
     def label(self, name: str) -> str:
         """A name for a block."""

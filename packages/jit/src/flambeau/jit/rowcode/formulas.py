@@ -1,7 +1,8 @@
 """The core's kernels over rows as formulas around reductions, step by step as they compute.
 
 ``reduce`` instructions hold the name of an order (``orders``); ``length`` is the number of
-elements of a row. What counts beyond a row's end may be given with a reduction.
+elements of a row, ``at`` the element of a row at an index. What counts beyond a row's end may be
+given with a reduction.
 """
 
 from __future__ import annotations
@@ -91,6 +92,17 @@ def log_softmax(make: Maker, x: int) -> list[int]:
     below = make("sub", x, make.reduce("largest", x))
     rest = make.own(make.log(make.reduce("sum_exp", make.exp(below))))
     return [make("sub", below, rest)]
+
+
+def log_softmax_at(make: Maker, x: int, index: int) -> list[int]:
+    zero, nothing = make.const(0, "i64"), make.const(0.0)
+    inside = make("and", make("ge", index, zero, kind="b"),
+                  make("lt", index, make.length("i64"), kind="b"), kind="b")
+    own = make("at", x, make("select", inside, index, zero, kind="i64"), kind=make.type(x))
+    top = make.reduce("largest", x)
+    rest = make.own(make.log(make.reduce("sum_exp", make.exp(make("sub", x, top)))))
+    return [make("select", inside, make("sub", make("sub", own, top), rest), nothing,
+                 kind=make.kind)]
 
 
 def logsumexp(make: Maker, x: int) -> list[int]:

@@ -202,11 +202,14 @@ class _Builder:
 
     def results(self, call: Call, registers: dict[str, tuple[int, str]]) -> Sequence[int]:
         """A kernel's results, in the precision it computes in."""
-        source, target = call.reads[0].dtype, call.outs[0].dtype
+        target = call.outs[0].dtype
         if call.op in _COPIES:
             return [self.copied(*next(iter(registers.values())), target)]
+        if call.opdef.rows == "elements":
+            raise CannotFuseError(call.op)
+        index = registers.pop("index", (0, ""))[0]
         if target not in _FLOATS or any(dtype not in _FLOATS for _, dtype in registers.values()):
-            raise CannotFuseError(f"{call.op} of {source}")
+            raise CannotFuseError(f"{call.op} of {call.reads[0].dtype}")
         if not self.reduces_all(call):
             raise CannotFuseError("a kernel that reduces parts of a row")
         kind = KIND_OF_DTYPE[target]
@@ -217,6 +220,8 @@ class _Builder:
             return _OF_ONE[call.op](make, taken["self"])
         if call.op in _OF_TWO:
             return _OF_TWO[call.op](make, taken["grad"], taken["result"])
+        if call.op == "log_softmax_at":
+            return formulas.log_softmax_at(make, taken["self"], index)
         if call.op in ("var", "std"):
             formula = formulas.variance if call.op == "var" else formulas.deviation
             return formula(make, taken["self"], self.scalar(call, "correction", 1))

@@ -50,7 +50,8 @@ class Schedule:
                 self.stage[number] = max(self.stage[arg] for arg in instr.args) + 1
             elif instr.args:
                 self.stage[number] = max(self.stage[arg] for arg in instr.args)
-                self.is_vector[number] = any(self.is_vector[arg] for arg in instr.args)
+                self.is_vector[number] = instr.op != "at" and any(self.is_vector[arg]
+                                                                  for arg in instr.args)
             self.is_vector[number] |= number in vectors
         needed = self._used(results)
         self.scalars: list[list[int]] = []

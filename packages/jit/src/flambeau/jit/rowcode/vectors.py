@@ -132,3 +132,12 @@ def scale_power(out: Emitter, kind: str, args: Sequence[str]) -> str:
     _declare(out, f"{t} @{name}({t}, {t}, {t}, {mask}, i32)")
     return out.add(f"call {t} @{name}({t} {args[0]}, {t} {args[1]}, {t} zeroinitializer, "
                    f"{mask} -1, i32 4)")
+
+
+def scale_one(out: Emitter, kind: str, args: Sequence[str], width: int) -> str:
+    """``scale_power`` of scalars."""
+    out.width = width
+    value = scale_power(out, kind, [spread(out, kind, arg) for arg in args])
+    value = out.add(f"extractelement {out.type(kind)} {value}, i64 0")
+    out.width = 0
+    return value

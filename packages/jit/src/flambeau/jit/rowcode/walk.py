@@ -158,12 +158,12 @@ class Walk:
         instr = self.instrs[number]
         if self.is_kept(number):
             dtype = _DTYPE[instr.type]
-            pointer = self.address(self.writer.kept[number], dtype, index)
+            pointer = self.writer.address(self.writer.kept[number], dtype, index)
             return vectors.load(self.out, dtype, pointer, mask)
         if instr.op == "param":
             k = int(str(instr.value)[1:])
             dtype = self.code.inputs[k][0]
-            return vectors.load(self.out, dtype, self.address(k, dtype, index), mask)
+            return vectors.load(self.out, dtype, self.writer.address(k, dtype, index), mask)
         args = [values[arg] for arg in instr.args]
         if instr.op == "scalef":
             return vectors.scale_power(self.out, instr.type, args)
@@ -173,11 +173,11 @@ class Walk:
         """Write results, and what later passes need."""
         for number in self.own.saves:
             dtype = _DTYPE[self.instrs[number].type]
-            pointer = self.address(self.writer.kept[number], dtype, index)
+            pointer = self.writer.address(self.writer.kept[number], dtype, index)
             vectors.store(self.out, dtype, pointer, values[number], mask)
         for k in self.own.stores:
             dtype = self.code.outputs[k][0]
-            pointer = self.address(len(self.code.inputs) + k, dtype, index)
+            pointer = self.writer.address(len(self.code.inputs) + k, dtype, index)
             vectors.store(self.out, dtype, pointer, values[self.code.results[k]], mask,
                           k in self.code.streamed)
 
@@ -187,12 +187,6 @@ class Walk:
         out.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         for k, (dtype, is_row) in enumerate(self.code.inputs):
             for index in at[:: max(1, _LINE // (SIZE[dtype] * self.code.width))] if is_row else ():
-                pointer = self.address(k, dtype, index)
+                pointer = self.writer.address(k, dtype, index)
                 later = out.add(f"getelementptr i8, ptr {pointer}, i64 {self.writer.strides[k]}")
                 out.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")
-
-    def address(self, k: int, dtype: str, index: str) -> str:
-        """Where an element of an operand lies."""
-        kind = f"[{SIZE[dtype]} x i8]"
-        return self.out.add(
-            f"getelementptr inbounds {kind}, ptr {self.writer.pointers[k]}, i64 {index}")

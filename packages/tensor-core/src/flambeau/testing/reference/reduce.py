@@ -138,6 +138,13 @@ def log_softmax(x, dim, dtype):
     return x - logsumexp(x, dim, True)
 
 
+@kernel("log_softmax_at")
+def log_softmax_at(x, dim, index):
+    inside = (index >= 0) & (index < x.shape[dim])
+    where = np.where(inside, index, 0)[..., None]
+    return np.where(inside[..., None], np.take_along_axis(log_softmax(x, dim, None), where, -1), 0)
+
+
 @kernel("softmax_grad")
 def softmax_grad(grad, result, dim):
     grad, result = _wide(grad), _wide(result)

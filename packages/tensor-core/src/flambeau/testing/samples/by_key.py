@@ -19,6 +19,10 @@ def _softmax(m):
             for d in (0, -1)]
 
 
+def _log_softmax_at(m):
+    return [(m.array(3, 5), 1, m.index(5, 3)), (m.array(2, 3, 4), -1, m.index(4, 2, 3))]
+
+
 def _softmax_grad(m):
     return [(m.array(3, 5), m.array(3, 5), d) for d in (0, 1)]
 
@@ -181,7 +185,8 @@ _POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shi
 
 #: Definitions that only take real floating tensors; the internal ones among them do not check it.
 FLOATING = set((
-    "softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad avg_pool2d_grad "
+    "log_softmax_at softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad "
+    "avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
     "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
     "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
@@ -190,6 +195,7 @@ FLOATING |= {"amp_unscale", "cdist_of", *_POLYNOMIALS}
 BY_KEY = {
     "cumsum": lambda m: [(m.array(3, 5), d, None) for d in (0, 1)] + [(m.array(0, 3), 0, None)],
     "softmax": _softmax, "log_softmax": _softmax,
+    "log_softmax_at": _log_softmax_at,
     "softmax_grad": _softmax_grad, "log_softmax_grad": _softmax_grad,
     "matmul": _matmul,
     "linear": lambda m: [(m.array(3, 4), m.array(5, 4), b) for b in (m.array(5), None)]

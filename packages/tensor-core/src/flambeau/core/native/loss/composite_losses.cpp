@@ -101,9 +101,34 @@ int fl_call_nll_loss(const fl_op *op, const fl_value *in, int n, fl_value *out) 
     return fl_compose_result(op, in, n, out, of_rows(in[0], in, read_reduction(in[6])));
 }
 
+/* Whether no gradient is asked for, and nobody watches: then of the log-probabilities only those of
+ * the targets are computed. */
+static bool needs_targets_alone(const fl_value *in) {
+    const fl_tensor *x = in[0].t, *target = in[1].t, *all[] = {x, target, fl_t(in[2])};
+    const fl_thread_state &T = fl_thread;
+    if (x->ndim != 2 || x->numel == 0 || !fl_is_float(x->dtype) || target->ndim != 1 ||
+        target->numel != x->shape[0] || T.level < T.watchers)
+        return false;
+    for (const fl_tensor *t : all)
+        if (t && (t->device_type != FL_CPU || t->flags >> FL_LEVEL_SHIFT ||
+                  ((T.mode & FL_M_GRAD) && fl_requires_grad(t))))
+            return false;
+    return true;
+}
+
+static fl_tensor *of_targets(const fl_value *in) {
+    const fl_tensor *x = in[0].t;
+    Made picked(fl_compose(FL_OP_log_softmax_at, in[0], fl_int_value(1), in[1]));
+    Made all(picked ? fl_compose(FL_OP_expand, fl_tensor_value(picked), fl_ints_value(x->shape, 2))
+                    : nullptr);
+    return all ? of_rows(fl_tensor_value(all), in, read_reduction(in[6])) : nullptr;
+}
+
 int fl_call_cross_entropy(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (!fl_is_short(out, has_rows(in) && in[7].d == 0))
         return fl_call_composite(op, in, n, out);
+    if (needs_targets_alone(in))
+        return fl_compose_result(op, in, n, out, of_targets(in));
     Made scores(fl_compose(FL_OP_log_softmax, in[0], fl_int_value(in[0].t->ndim - 1)));
     if (!scores)
         return -1;

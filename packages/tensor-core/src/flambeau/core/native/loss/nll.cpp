@@ -68,6 +68,7 @@ struct Loss {
     const int64_t *target;
     int64_t ignore;
     int reduction;
+    int64_t columns;            /* of the input: as many as classes, or one that all of them share */
 };
 
 /* Call body(i, target, index in the input) for all targets, where -1 stands for those ignored. */
@@ -76,7 +77,7 @@ template <class Body> void each_target(const Loss &l, const Body &body) {
     for (int64_t n = 0, i = 0; n < l.r.n; n++)
         for (int64_t j = 0; j < l.r.inner; j++, i++) {
             int64_t t = target[i] == l.ignore ? -1 : target[i];
-            body(i, t, (n * l.r.classes + t) * l.r.inner + j);
+            body(i, t, (n * l.columns + (l.columns == 1 ? 0 : t)) * l.r.inner + j);
         }
 }
 
@@ -138,16 +139,32 @@ extern "C" int fl_infer_nll_loss_rows(const fl_op *op, const fl_value *in, int n
     return 0;
 }
 
+/* One column where all classes are the same memory. */
+static fl_tensor first_column(const fl_tensor *self, int64_t *shape) {
+    fl_tensor t;
+    memcpy(&t, self, sizeof t);
+    memcpy(shape, self->shape, sizeof(int64_t) * (size_t)self->ndim);
+    if (self->ndim > 1 && self->strides[1] == 0 && self->numel) {
+        t.numel /= shape[1];
+        shape[1] = 1;
+        t.flags &= ~(uint32_t)FL_CONTIGUOUS;
+    }
+    t.shape = shape;
+    return t;
+}
+
 extern "C" int fl_run_nll_loss_rows(const fl_op *op, const fl_value *in, int,
                                     fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
     int kind = fl_kind_of_dtype[self->dtype];
-    In x(self, kind), target(in[1].t, FL_K_I64);
+    int64_t shape[FL_MAX_DIMS];
+    const fl_tensor input = first_column(self, shape);
+    In x(&input, kind), target(in[1].t, FL_K_I64);
     OptionalIn weight(in[2], kind);
     Out out(outs[0], kind), total(outs[1], kind);
     if (!x.ok() || !target.ok() || !weight.ok() || !out.ok() || !total.ok())
         return -1;
-    Loss l = {rows_of(self), target.as<int64_t>(), in[4].i, (int)in[3].i};
+    Loss l = {rows_of(self), target.as<int64_t>(), in[4].i, (int)in[3].i, rows_of(&input).classes};
     if (check_classes(op, l.target, l.r, l.ignore) < 0)
         return -1;
     if (kind == FL_K_F32)
@@ -183,7 +200,8 @@ extern "C" int fl_run_nll_loss_grad(const fl_op *op, const fl_value *in, int,
     Out out(outs[0], kind);
     if (!grad.ok() || !target.ok() || !total.ok() || !weight.ok() || !out.ok())
         return -1;
-    Loss l = {rows_of(self), target.as<int64_t>(), in[5].i, (int)in[4].i};
+    Rows r = rows_of(self);
+    Loss l = {r, target.as<int64_t>(), in[5].i, (int)in[4].i, r.classes};
     if (check_classes(op, l.target, l.r, l.ignore) < 0)
         return -1;
     memset(out.as<char>(), 0, (size_t)(self->numel * fl_kind_size[kind]));

@@ -130,6 +130,43 @@ int run_grad(const fl_op *op, const fl_value *in, fl_tensor *out, int logs) {
 
 }  // namespace
 
+extern "C" int fl_infer_log_softmax_at(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    const fl_tensor *self = in[0].t, *index = in[2].t;
+    int dim;
+    if (fl_same_device(op, in, n) < 0 ||
+        fl_expect_dtype(op, "self", self, fl_floating, "floating point") < 0 ||
+        fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0 || fl_expect_index(op, "index", index) < 0)
+        return -1;
+    if (self->ndim == 0 || dim != self->ndim - 1)
+        return fl_error(FL_RUNTIME_ERROR, "log_softmax_at(): dim is %d of an input of shape %s; it "
+                        "must be the last", dim, fl_shape_text(self->shape, self->ndim));
+    if (fl_expect_shape(op, "index", index, dim, self->shape) < 0)
+        return -1;
+    fl_spec_like(outs, self);
+    outs->shape[dim] = 1;
+    return 0;
+}
+
+extern "C" int fl_run_log_softmax_at(const fl_op *, const fl_value *in, int,
+                                     fl_tensor *const *outs) {
+    const fl_tensor *self = in[0].t;
+    int kind = fl_kind_of_dtype[self->dtype];
+    int64_t n = self->shape[self->ndim - 1], size = fl_kind_size[kind];
+    In x(self, kind), index(in[2].t, FL_K_I64);
+    Out y(outs[0], kind);
+    if (!x.ok() || !index.ok() || !y.ok())
+        return -1;
+    if (n > 0)
+        fl_parallel(outs[0]->numel, fl_row_grain(n), [&](int64_t b, int64_t e) {
+            kernels->log_softmax_at[kind](x.as<char>() + b * n * size, index.as<int64_t>() + b,
+                                          y.as<char>() + b * size, e - b, n);
+        });
+    else
+        memset(y.as<char>(), 0, (size_t)(outs[0]->numel * size));
+    y.commit();
+    return 0;
+}
+
 #define SOFTMAX(name, logs)                                                                      \
     extern "C" int fl_infer_##name(const fl_op *op, const fl_value *in, int, fl_spec *outs) {    \
         return infer_softmax(op, in, outs);                                                      \

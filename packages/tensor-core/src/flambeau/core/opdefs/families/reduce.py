@@ -77,6 +77,10 @@ OPDEFS = (
            aliases=("special.log_softmax",), forms=("function", "method"),
            doc="``x - logsumexp(x)`` along a dimension.", autocast="float32 on gpu",
            exact_out=True, jvp="rule", batching="dims", decomposes=True, rows="dim"),
+    kernel("log_softmax_at(Tensor self, Dim dim, Tensor index)", forms=(), out=False,
+           differentiable=False, rows="dim", batching="loop",
+           doc="The element of ``log_softmax`` at an index of the last dimension, or 0 where there"
+               " is none."),
     kernel("softmax_grad(Tensor grad, Tensor result, Dim dim)", forms=(),
            doc="``result * (grad - sum(grad * result))``.", batching="dims", decomposes=True,
            rows="dim"),

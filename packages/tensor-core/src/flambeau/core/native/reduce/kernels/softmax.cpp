@@ -84,6 +84,17 @@ template <bool logs, class T> void softmax_rows(const void *x, void *y, int64_t 
     }
 }
 
+template <class T>
+void log_softmax_at(const void *x, const int64_t *index, void *y, int64_t rows, int64_t n) {
+    const T *p = (const T *)x;
+    T *out = (T *)y;
+    for (int64_t r = 0; r < rows; r++, p += n) {
+        const T max = largest(p, n);
+        const T rest = (T)log((double)sum_exp<false, T>(p, nullptr, n, max));
+        out[r] = index[r] >= 0 && index[r] < n ? p[index[r]] - max - rest : 0;
+    }
+}
+
 template <class T> void lse_row(const void *x, int64_t n, double *shift, double *sum) {
     const T *p = (const T *)x;
     const T m = largest(p, n), finite = m - m == 0 ? m : 0;
@@ -123,5 +134,6 @@ void grad_rows(const void *gx, const void *yx, void *out, int64_t rows, int64_t 
 #define BOTH(f) {{f<false, float>, f<false, double>}, {f<true, float>, f<true, double>}}
 extern const fl_softmax_kernels FL_LEVEL(fl_softmax_kernels) = {
     BOTH(softmax_rows), BOTH(softmax_columns),
+    {log_softmax_at<float>, log_softmax_at<double>},
     {lse_row<float>, lse_row<double>}, {lse_columns<float>, lse_columns<double>},
     BOTH(grad_rows), BOTH(grad_columns)};
