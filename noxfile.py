@@ -39,7 +39,8 @@ def build(session: nox.Session) -> None:
     In one environment with the tools of all; `asan`, `compat` and `freethreaded` build isolated,
     where a tool that a package forgot to declare is missed.
     """
-    session.install(*steps.group("build"), *steps.group("core-build"))
+    tools = {tool for package in PACKAGES for tool in package.build_tools}
+    session.install(*steps.group("build"), *steps.group("core-build"), *sorted(tools))
     steps.build_wheels(session, PACKAGES, DIST, isolated=False)
 
 

@@ -49,10 +49,10 @@ def build_wheels(
         options: more words for `python -m build`.
         siblings: packages that are needed to build these, and have their wheels in dist/.
         isolated: build each in an environment with what it declares and nothing else, as pip
-            does; else in the session's, which saves making two environments per package.
+            does; else in the session's, which has their build tools: that saves making two
+            environments per package.
     """
     if not isolated:
-        session.install(*{tool for package in packages for tool in package.build_tools})
         options = ("--no-isolation", "--skip-dependency-check", *options)
     dist.mkdir(parents=True, exist_ok=True)
 
