@@ -59,10 +59,8 @@ def _as_it_is(function: Any) -> Any:
 class Program:
     """Lines over names; as source it is a function of a world."""
 
-    def __init__(self, seed: int, lines: int = 12, without: tuple[str, ...] = (),
-                 table: Lines = LINES) -> None:
+    def __init__(self, seed: int, lines: int = 12, table: Lines = LINES) -> None:
         self.seed = seed
-        self.without = without          # beginnings of lines that are not drawn
         self.table = table
         self.kinds = [kind for kind, (often, _) in table.items() for _ in range(often)]
         self.random = random.Random(seed)
@@ -110,8 +108,6 @@ class Program:
     def _draw(self) -> str:
         kind = self.random.choice(self.kinds)
         line = self.random.choice(self.table[kind][1])
-        if self.without and line.startswith(self.without):
-            return self._draw()
         return _in_try(line) if kind == "error" else line
 
     def _add(self, line: str) -> None:

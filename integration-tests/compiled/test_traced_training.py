@@ -241,3 +241,16 @@ def test_keyword_arguments_and_results_with_names():
     for wrong in ({"scale": 2, "table": {"a": X}}, {"scale": 3.0, "table": {"a": X}}, {}):
         with pytest.raises(jit.ProgramError, match="not built like"):
             program(X, **wrong)
+
+
+def test_functions_that_need_the_history_a_program_cannot_have():
+    """A hook is called by Python; without history there is nothing to hook."""
+    w = flambeau.ones(3, requires_grad=True)
+
+    def fn(x):
+        made = w * x
+        made.register_hook(lambda grad: grad * 2)
+        return made
+
+    with pytest.raises(jit.TraceError, match="a hook is called by Python.*no_grad"):
+        jit.trace(fn, flambeau.ones(3))

@@ -243,3 +243,38 @@ def test_default_dtype_belongs_to_the_recording():
             program(X)
     finally:
         flambeau.set_default_dtype(flambeau.float32)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool", "complex64"])
+def test_writes_by_numpy_before_memory_is_captured(dtype):
+    """The function leaves what it finds, so that no run shows that it writes."""
+    array = np.ones((3, 4), dtype)
+    tensor, part = flambeau.from_numpy(array), flambeau.from_numpy(array[:, 1:])
+
+    def fn(x):
+        array[0] = 1
+        return x * tensor.to(flambeau.bool), part
+
+    with pytest.raises(jit.TraceError, match="written through NumPy"):
+        jit.trace(fn, flambeau.ones(3, 4))
+    assert (array == 1).all() and tensor._version == 0
+    program = jit.trace(lambda x: (x * tensor.to(flambeau.bool), part), flambeau.ones(3, 4))
+    assert (array == 1).all() and tensor._version == 0
+    assert program(flambeau.ones(3, 4))[0].tolist() == [[1.0] * 4] * 3
+
+
+def test_arrays_for_reading_only_are_captured():
+    array = np.ones(3, "float32")
+    array.flags.writeable = False
+    with pytest.warns(UserWarning):
+        tensor = flambeau.from_numpy(array)
+    assert jit.trace(lambda x: x * tensor, flambeau.ones(3))(flambeau.ones(3)).tolist() == [1, 1, 1]
+
+
+def test_results_that_are_inputs_or_captured():
+    """Not a view of the same elements that was made before."""
+    w = flambeau.ones(3)
+    program = jit.trace(lambda x: (w.squeeze() * x, w, x.view(-1) * 1, x), flambeau.ones(3))
+    given = flambeau.ones(3)
+    results = program(given)
+    assert results[1] is w and results[3] is given

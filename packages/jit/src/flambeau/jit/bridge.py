@@ -168,6 +168,32 @@ def copy_into(target: Tensor, source: Tensor) -> None:
     _core.call("copy", [target, source], [target])
 
 
+def is_writable(tensor: Tensor) -> bool:
+    """Whether operators may write to the memory: arrays may be for reading only."""
+    try:
+        copy_into(tensor.data, clone(tensor.detach()))
+    except RuntimeError:
+        return False
+    return True
+
+
+def copy_all(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
+    """Overwrite tensors, some of which may lie over others."""
+    with no_grad():
+        for target, source in zip(targets, sources, strict=True):
+            copy_into(target, source)
+
+
+def flipped(tensor: Tensor) -> Tensor:
+    """A copy in which each element has another bit pattern."""
+    copy = clone(tensor)
+    bits = _core.call("view_as_real", [copy]) if copy.is_complex() else copy
+    same_size = dtype_named({1: "uint8", 2: "int16", 4: "int32", 8: "int64"}[bits.element_size()])
+    bits = _core.call("view.dtype", [bits, same_size])
+    _core.call("bitwise_xor", [bits, 1], [bits])
+    return copy
+
+
 def check_write(op: str, args: Sequence[Any], targets: Sequence[Tensor]) -> list[bool]:
     """Raise what writing results into targets would raise; which of them were resized for it."""
     before = [tensor.shape for tensor in targets]

@@ -102,7 +102,7 @@ class Recorder:
         self.busy = True
         met: list[Tensor] = []
         for tensor in outputs:
-            value = self.value_of(tensor)
+            value = self.result(tensor)
             # What is another tensor over the same elements stays another one.
             if not any(tensor is other for other in met) and (
                     value in self.graph.outputs or self.is_another(tensor, value)):
@@ -116,6 +116,16 @@ class Recorder:
             self.check_history(tensor, value)
         self.events.finish()
         return self.graph
+
+    def result(self, tensor: Tensor) -> Value:
+        """What a result is: where it is an input or captured itself, not a view of the same."""
+        value = self.value_of(tensor)
+        memory = self.memory_of(tensor)
+        if self.is_born(tensor) or memory is None or memory.is_written:
+            return value
+        if memory.is_input and geometry(memory.root) == geometry(tensor):
+            return memory.value
+        return next((c.value for c in self.graph.captures if c.tensor is tensor), value)
 
     def restore(self) -> None:
         """Undo what running the operators wrote into captured tensors."""

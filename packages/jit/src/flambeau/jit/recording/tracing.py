@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -88,6 +89,7 @@ def trace(
     session.is_named = isinstance(dynamic, Mapping)
     try:
         graph, gives = session.graph(base)
+        session.check_arrays(graph, {} if graph.fixed else base)
         training = getattr(fn, "training", None)
         again = partial(_trace_again, fn, dynamic=dynamic, check=check) if retrace else None
         program = Program(optimized(graph), takes, gives, training, again)
@@ -217,6 +219,31 @@ class _Session:
         recorder.events.leaves.clear()
         _refuse_escapes(memories)
         return graph, gives
+
+    def check_arrays(self, graph: Graph, sizes: Mapping[str, int]) -> None:
+        """Refuse a function that writes to captured memory through NumPy or a buffer.
+
+        It computes nothing while it is recorded: what changes in memory was changed by Python.
+        """
+        shared = [capture.tensor.data for capture in graph.captures
+                  if not capture.constant and not bridge.is_private(capture.tensor)
+                  and bridge.is_writable(capture.tensor)]
+        if self.compute or not shared:
+            return
+        before = [bridge.clone(tensor) for tensor in shared]
+        other = [bridge.flipped(tensor) for tensor in shared]
+        bridge.copy_all(shared, other)
+        try:
+            with suppress(Exception):       # Python may have read it
+                self.record(sizes)
+            written = [not bridge.same_bits(*pair) for pair in zip(shared, other, strict=True)]
+        finally:
+            bridge.copy_all(shared, before)
+        if any(written):
+            raise TraceError(
+                f"{location(self.fn)}: memory of a captured tensor is written through NumPy or a "
+                "buffer, which a program does not repeat; write with operators, or outside what is "
+                "traced")
 
     def restore(self) -> None:
         """Set optimizers back to where they were; their counts differ from recording to recording,

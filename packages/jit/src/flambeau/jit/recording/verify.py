@@ -39,7 +39,7 @@ def verify(
         if any(size not in program.graph.range_of(name) for name, size in sizes.items()):
             continue
         with bridge.same_random_numbers():      # whatever other threads draw between the runs
-            wanted = _Run(fn, program, inputs)
+            wanted = _wanted(fn, program, inputs)
             found = _found(program, inputs, sizes)
         for what, one in wanted.seen.items():
             if not _same(one, found.seen.get(what)):
@@ -48,6 +48,17 @@ def verify(
                     f"{sizes or 'the example'}: it depends on something a trace does not see, such "
                     "as the time, a global, another thread or memory shared with NumPy"
                 )
+
+
+def _wanted(fn: Callable[..., Any], program: Program, inputs: Sequence[Tensor]) -> _Run:
+    """The run of the function: without history where the program can have none."""
+    try:
+        return _Run(fn, program, inputs)
+    except Exception as error:
+        why = program.graph.no_history
+        if not why or isinstance(error, TraceError):
+            raise
+        raise TraceError(f"{why}, and under no_grad() the function fails: {error}") from error
 
 
 def _found(program: Program, inputs: Sequence[Tensor], sizes: Mapping[str, int]) -> _Run:
