@@ -27,8 +27,8 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
     Args:
         noted: for each its key, arguments and results, from the core.
         needed: a byte for each storage, not 0 where somebody holds it.
-        apart: whether each step is a call, or code over all elements of a loop, as replays want
-            them, which save the calls and not only the passes over memory.
+        apart: whether small loops are code of their own, too, as replays want them, which save
+            the calls and not only the passes over memory.
 
     Returns:
         The plan.

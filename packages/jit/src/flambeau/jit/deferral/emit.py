@@ -21,14 +21,13 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         plan: what they are appended to.
         group: the group; each item has a result that is needed later.
         needed: the storages that are, after the group.
-        apart: whether each loop is code over all its elements, however few they are.
+        apart: whether small loops are code of their own, and run apart from their rows.
     """
     stored = _stored(group, needed)
     if not apart and isinstance(group, ProductGroup) and _add_product(plan, group, stored, needed):
         return
-    if not apart and group.rows and len(group.items) > 1 and add_fused(plan, group, needed):
-        return
-    if not apart and group.rows and len(group.items) > 1 and add_rows(plan, group, stored, needed):
+    in_rows = group.rows and len(group.items) > 1 and not (apart and _is_small(group))
+    if in_rows and (add_fused(plan, group, needed) or add_rows(plan, group, stored, needed)):
         return
     for item, pieces in zip(group.items, stored, strict=True):
         if isinstance(item, Kernel):
@@ -37,11 +36,15 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         elif item.is_copy or (not apart and math.prod(item.shape) < least_waiting()):
             plan.steps += [(call.number,) for call in item.calls]
             plan.about += [f"{call.op}: as it stands" for call in item.calls]
-        elif apart or not add_streamed(plan, item, pieces):
+        elif not add_streamed(plan, item, pieces):
             code = code_of(item, pieces)
             plan.steps.append(code.step)
             plan.kept.append(code.kernel)
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
+
+
+def _is_small(group: Group) -> bool:
+    return all(math.prod(piece.shape) < least_waiting() for piece in (*group.reads, *group.writes))
 
 
 def _add_product(plan: Plan, group: ProductGroup, stored: list[list[Piece]],

@@ -120,11 +120,28 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
             made.add(("run", start + step[0]),
                      {place[0] for place in places_of(runs[start + step[0]])})
             continue
+        if len(step) == 2:
+            made.add(("rows", start, stop, step), _used_by_rows(step, runs[start:stop], values))
+            continue
         address, total, operands, scalars, integers, words = step
         chosen = [values[k] for k in operands]
         given = [_number(values[k], whole) for k, whole in zip(scalars, integers, strict=True)]
         made.add(("loop", address, total, tuple(place[5] for place in chosen), tuple(given), words),
                  {place[0] for place in chosen})
+
+
+def _used_by_rows(step: tuple[Any, ...], runs: Sequence[Any], values: list[Any]) -> set[int]:
+    """The memories of a step of rows, but for those that threads have of their own."""
+    used: set[int] = set()
+    for item in step[1]:
+        if len(item) == 4:                      # code
+            given = [values[k] for k in item[0][2]]
+            in_memory = [scratch < 0 for scratch, _ in item[1]]
+        else:                                   # a call
+            given = [*runs[item[0]][1], *runs[item[0]][2]]
+            in_memory = [part is not None and part[0][0] < 0 for part in item[1]]
+        used |= {value[0] for value, is_there in zip(given, in_memory, strict=True) if is_there}
+    return used
 
 
 def _number(value: Any, is_integer: int) -> Any:

@@ -71,6 +71,16 @@ void run_loop(fl_program_step &step) {
     Py_END_ALLOW_THREADS
 }
 
+int run_rows(const fl_program_step &step) {
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = fl_run_rows(step.calls.get(), step.rows);
+    Py_END_ALLOW_THREADS
+    if (status < 0)
+        PyErr_NoMemory();
+    return status;
+}
+
 int call(const fl_program_step &step) {
     PyObject *result = PyObject_Call(step.object, step.args, nullptr);
     Py_XDECREF(result);
@@ -90,6 +100,8 @@ int fl_program::run_step(fl_program_step &step, fl_running &now) {
     case FL_STEP_LOOP:
         run_loop(step);
         return 0;
+    case FL_STEP_ROWS:
+        return run_rows(step);
     case FL_STEP_MAKE:
         return now.make(step.index);
     case FL_STEP_FIRST: {

@@ -57,12 +57,14 @@ fl_tensor *fl_program::tensor_of(int64_t place) {
     if (!t)
         return nullptr;
     t->flags &= FL_CONTIGUOUS;
-    point_to(&t->data, p.memory, p.start);
+    if (home != FL_H_UNUSED)            /* otherwise threads have their own */
+        point_to(&t->data, p.memory, p.start);
     return t;
 }
 
 int fl_program::add_run(size_t index) {
     fl_kernel_run &run = recorder->runs[index];
+    run.has_tensors = true;
     fl_program_step step;
     step.kind = FL_STEP_RUN;
     step.index = index;
@@ -123,6 +125,48 @@ int fl_program::add_loop(PyObject *o) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
+int fl_program::add_call(fl_queue &calls, const fl_kernel_run &run) {
+    const size_t n = run.values.size();
+    calls.calls.push_back({run.op, (uint32_t)calls.values.size(), (uint16_t)n,
+                           (uint16_t)run.outs.size(), 0});
+    for (size_t i = 0; i < n + run.outs.size(); i++) {
+        fl_value v{};
+        v.tag = FL_TENSOR;
+        if (i < n)
+            v = run.values[i];
+        if (v.tag == FL_TENSOR && !(i < n && run.has_tensors)) {
+            int64_t place = i < n ? v.i : (int64_t)run.outs[i - n];
+            v.t = place < 0 ? nullptr : tensor_of(place);
+            if (!v.t && place >= 0)
+                return -1;
+        }
+        calls.values.push_back(v);
+    }
+    return 0;
+}
+
+/* ("rows", first kernel, after the last, step) */
+int fl_program::add_rows(PyObject *o) {
+    size_t start = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 1));
+    size_t stop = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 2));
+    fl_program_step step;
+    step.kind = FL_STEP_ROWS;
+    step.index = start;
+    for (const fl_program_step &s : steps)      /* planned together */
+        if (s.kind == FL_STEP_ROWS && s.index == start)
+            step.calls = s.calls;
+    if (!step.calls) {
+        step.calls = std::make_shared<fl_queue>();
+        for (size_t i = start; i < stop; i++)
+            if (add_call(*step.calls, recorder->runs[i]) < 0)
+                return -1;
+    }
+    if (fl_read_rows(PyTuple_GET_ITEM(o, 3), step.rows) < 0)
+        return -1;
+    steps.push_back(std::move(step));
+    return 0;
+}
+
 int fl_program::add_step(PyObject *o) {
     const char *kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(o, 0));
     PyObject *first = PyTuple_GET_ITEM(o, 1);
@@ -130,6 +174,8 @@ int fl_program::add_step(PyObject *o) {
         return add_run(PyLong_AsSize_t(first));
     if (!strcmp(kind, "loop"))
         return add_loop(o);
+    if (!strcmp(kind, "rows"))
+        return add_rows(o);
     fl_program_step step;
     if (!strcmp(kind, "first")) {
         step.kind = FL_STEP_FIRST;

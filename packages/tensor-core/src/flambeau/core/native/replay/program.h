@@ -1,7 +1,9 @@
 /* A recording made ready to run again: steps over memory whose place is known or patched. */
 #pragma once
+#include "deferral/plan.h"
 #include "replay/recorder.h"
 #include "runtime/pool.h"
+#include <memory>
 
 enum fl_home { FL_H_STATIC, FL_H_OUTSIDE, FL_H_SOURCE, FL_H_FRESH, FL_H_UNUSED };
 
@@ -12,7 +14,7 @@ struct fl_room {
     int64_t before;                 /* SOURCE: bytes of the memory before the tensor's first */
 };
 
-enum fl_step_kind { FL_STEP_RUN, FL_STEP_LOOP, FL_STEP_FIRST, FL_STEP_MAKE, FL_STEP_GRAD,
+enum fl_step_kind { FL_STEP_RUN, FL_STEP_LOOP, FL_STEP_ROWS, FL_STEP_FIRST, FL_STEP_MAKE, FL_STEP_GRAD,
                     FL_STEP_CALL };
 
 struct fl_program_step {
@@ -22,6 +24,8 @@ struct fl_program_step {
     std::vector<fl_tensor *> outs;
     fl_chunk_fn code = nullptr;
     std::vector<int64_t> words;     /* LOOP: addresses, numbers, geometry */
+    fl_step rows;                   /* ROWS: what runs over the calls of a queue of its own */
+    std::shared_ptr<fl_queue> calls;
     PyObject *object = nullptr;     /* GRAD: the leaf; CALL: the function */
     PyObject *args = nullptr;
     int64_t result = -1;            /* GRAD: -1 for None */
@@ -81,6 +85,8 @@ struct fl_program {
     int add_step(PyObject *step);
     int add_run(size_t index);
     int add_loop(PyObject *step);
+    int add_rows(PyObject *step);
+    int add_call(fl_queue &calls, const fl_kernel_run &run);
     int add_result(PyObject *o);
     int add_returned(PyObject *o, fl_returned &to);
     fl_tensor *tensor_of(int64_t place);

@@ -232,7 +232,7 @@ int fl_recorder::record(const fl_op *op, const fl_value *in, int n, fl_tensor *c
         return 0;
     fl_kernel_run run;
     run.op = op;
-    run.is_fusible = fl_is_formula(op) && fl_is_fusible(op, in, n, outs, false);
+    run.is_fusible = fl_is_fusible(op, in, n, outs, false);
     for (int i = 0; i < n; i++)
         run.values.push_back(keep(in[i]));
     for (int i = 0; i < op->nouts; i++) {

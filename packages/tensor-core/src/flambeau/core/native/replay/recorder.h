@@ -22,6 +22,7 @@ struct fl_kernel_run {
     std::vector<uint32_t> outs;
     std::vector<uint32_t> writes;       /* which counters of tensors that were there count it */
     bool is_fusible;                    /* may be planned together with others */
+    bool has_tensors = false;           /* among the values, no longer numbers of places */
 };
 
 struct fl_memory {
