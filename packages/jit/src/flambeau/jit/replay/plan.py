@@ -13,6 +13,8 @@ STATIC, OUTSIDE, SOURCE, FRESH, UNUSED = range(5)
 _ALIGNMENT = 64
 #: Formulas that are planned together.
 _MOST = 256
+#: Bytes of memory that the allocator lends for as long as it is needed.
+LEAST_BORROWED = 1 << 16
 
 
 @dataclass
@@ -151,6 +153,30 @@ def _number(value: Any, is_integer: int) -> Any:
     return complex(value)
 
 
+def lifetimes(uses: Sequence[set[int]]) -> tuple[dict[int, int], dict[int, int]]:
+    """By memory the first and the last step that uses it."""
+    begin: dict[int, int] = {}
+    end: dict[int, int] = {}
+    for k, memories in enumerate(uses):
+        for memory in memories:
+            begin.setdefault(memory, k)
+            end[memory] = k
+    return begin, end
+
+
+def with_borrowed(steps: Sequence[tuple[Any, ...]], uses: Sequence[set[int]],
+                  borrowed: set[int]) -> list[tuple[Any, ...]]:
+    """Steps that take memory from the allocator before its first use, and give it back at once."""
+    begin, end = lifetimes(uses)
+    made: list[tuple[Any, ...]] = []
+    for k, step in enumerate(steps):
+        here = sorted(uses[k] & borrowed)
+        made += [("make", memory) for memory in here if begin[memory] == k]
+        made.append(step)
+        made += [("drop", memory) for memory in reversed(here) if end[memory] == k]
+    return made
+
+
 def lay_out(uses: Sequence[set[int]], sizes: dict[int, int]) -> tuple[dict[int, int], int]:
     """Offsets in one block for memories, such that those in use at once lie apart.
 
@@ -161,12 +187,7 @@ def lay_out(uses: Sequence[set[int]], sizes: dict[int, int]) -> tuple[dict[int, 
     Returns:
         The offsets, and the block's bytes.
     """
-    begin: dict[int, int] = {}
-    end: dict[int, int] = {}
-    for k, memories in enumerate(uses):
-        for memory in memories:
-            begin.setdefault(memory, k)
-            end[memory] = k
+    begin, end = lifetimes(uses)
     offsets: dict[int, int] = {}
     total = 0
     for memory in sorted((m for m in begin if m in sizes), key=lambda m: (-sizes[m], m)):

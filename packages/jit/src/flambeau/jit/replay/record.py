@@ -276,7 +276,10 @@ class Recorder:
         steps = plan.make_steps(runs, self.events, fresh | outside, first, fresh)
         sizes = {k: each[1] for k, each in enumerate(memories)
                  if k not in fresh and k not in outside}
-        offsets, total = plan.lay_out(steps.uses, sizes)
+        borrowed = {k for k, size in sizes.items() if size >= plan.LEAST_BORROWED}
+        offsets, total = plan.lay_out(steps.uses, {k: size for k, size in sizes.items()
+                                                   if k not in borrowed})
+        used = set().union(*steps.uses)
         homes = []
         for k in range(len(memories)):
             if k in origin:
@@ -284,7 +287,7 @@ class Recorder:
                 homes.append((plan.SOURCE, origin[k], before))
             elif k in outside:
                 homes.append((plan.OUTSIDE, 0, 0))
-            elif k in fresh:
+            elif k in fresh or k in borrowed & used:
                 homes.append((plan.FRESH, 0, 0))
             else:
                 homes.append((plan.STATIC, offsets[k], 0) if k in offsets
@@ -294,7 +297,8 @@ class Recorder:
         writes = [self.recording.take_writes(each) for each in self.sources]
         self.recording.end()
         made.guards = self.guards.count
-        made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total, steps.steps,
+        made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total,
+                                            plan.with_borrowed(steps.steps, steps.uses, borrowed),
                                             self.results, returned, writes, graph)
         made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
 

@@ -104,6 +104,9 @@ int fl_program::run_step(fl_program_step &step, fl_running &now) {
         return run_rows(step);
     case FL_STEP_MAKE:
         return now.make(step.index);
+    case FL_STEP_DROP:
+        Py_CLEAR(now.fresh[(size_t)rooms[step.index].where]);
+        return 0;
     case FL_STEP_FIRST: {
         const std::string &first = recorder->memories[step.index].first;
         memcpy((char *)step.words[0], first.data(), first.size());

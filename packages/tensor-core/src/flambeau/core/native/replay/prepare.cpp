@@ -64,18 +64,20 @@ fl_tensor *fl_program::tensor_of(int64_t place) {
 
 int fl_program::add_run(size_t index) {
     fl_kernel_run &run = recorder->runs[index];
+    const bool is_new = !run.has_tensors;       /* kernels may run twice */
     run.has_tensors = true;
     fl_program_step step;
     step.kind = FL_STEP_RUN;
     step.index = index;
     for (fl_value &v : run.values) {
         if (v.tag == FL_TENSOR) {
-            v.t = v.i < 0 ? nullptr : tensor_of(v.i);
+            if (is_new)
+                v.t = v.i < 0 ? nullptr : tensor_of(v.i);
             step.work += v.t ? v.t->numel : 0;
             if (PyErr_Occurred())
                 return -1;
         }
-        for (uint32_t k = 0; v.tag == FL_TENSORS && k < v.len; k++)
+        for (uint32_t k = 0; is_new && v.tag == FL_TENSORS && k < v.len; k++)
             if (!(v.ts[k] = v.is[k] < 0 ? nullptr : tensor_of(v.is[k])) && PyErr_Occurred())
                 return -1;
     }
@@ -182,8 +184,8 @@ int fl_program::add_step(PyObject *o) {
         step.index = PyLong_AsSize_t(first);
         step.words.push_back(0);
         point_to((char **)step.words.data(), (uint32_t)step.index, 0);
-    } else if (!strcmp(kind, "make")) {
-        step.kind = FL_STEP_MAKE;
+    } else if (!strcmp(kind, "make") || !strcmp(kind, "drop")) {
+        step.kind = kind[0] == 'm' ? FL_STEP_MAKE : FL_STEP_DROP;
         step.index = PyLong_AsSize_t(first);
     } else {
         bool is_grad = !strcmp(kind, "grad");

@@ -14,12 +14,12 @@ struct fl_room {
     int64_t before;                 /* SOURCE: bytes of the memory before the tensor's first */
 };
 
-enum fl_step_kind { FL_STEP_RUN, FL_STEP_LOOP, FL_STEP_ROWS, FL_STEP_FIRST, FL_STEP_MAKE, FL_STEP_GRAD,
-                    FL_STEP_CALL };
+enum fl_step_kind { FL_STEP_RUN, FL_STEP_LOOP, FL_STEP_ROWS, FL_STEP_FIRST, FL_STEP_MAKE, FL_STEP_DROP,
+                    FL_STEP_GRAD, FL_STEP_CALL };
 
 struct fl_program_step {
     fl_step_kind kind;
-    size_t index = 0;               /* RUN: the kernel; FIRST, MAKE: the memory */
+    size_t index = 0;               /* RUN: the kernel; FIRST, MAKE, DROP: the memory */
     int64_t work = 0;
     std::vector<fl_tensor *> outs;
     fl_chunk_fn code = nullptr;
