@@ -10,7 +10,8 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-from . import constraints, transforms
+import flambeau.distributions.constraints as constraints
+import flambeau.distributions.transforms as transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 

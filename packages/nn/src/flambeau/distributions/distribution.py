@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from . import constraints
 from .utils import lazy_property
 
 __all__ = ["Distribution"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..discrete.categorical import Categorical
 from ..distribution import Distribution
 

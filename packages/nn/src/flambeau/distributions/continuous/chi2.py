@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from .gamma import Gamma
 
 __all__ = ["Chi2"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..exp_family import ExponentialFamily
 from ..utils import broadcast_all
 

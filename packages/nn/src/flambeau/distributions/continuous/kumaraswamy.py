@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..combined.transformed_distribution import TransformedDistribution
 from ..transforms import AffineTransform, PowerTransform
 from ..utils import broadcast_all, euler_constant

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..combined.transformed_distribution import TransformedDistribution
 from ..transforms import ExpTransform
 from .normal import Normal

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..distribution import Distribution
 from ..odds import one_of
 from ..utils import lazy_property, logits_to_probs, probs_to_logits

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..continuous.beta import Beta
 from ..distribution import Distribution
 from ..utils import broadcast_all

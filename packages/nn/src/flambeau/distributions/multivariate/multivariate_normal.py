@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..distribution import Distribution
 from ..utils import lazy_property, standard_normal
 from .triangular import factor_of_precision, inverse_of_product, log_diagonal, mahalanobis

@@ -8,9 +8,9 @@ from numbers import Number
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..continuous.chi2 import Chi2
 from ..exp_family import ExponentialFamily
 from ..utils import lazy_property

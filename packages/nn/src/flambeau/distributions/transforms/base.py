@@ -5,9 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
-
-from .. import constraints
 
 __all__ = ["Transform"]
 

@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..utils import broadcast_all
 from .base import Transform
 

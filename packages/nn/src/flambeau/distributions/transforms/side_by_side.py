@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..utils import sum_rightmost
 from .base import Transform
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import flambeau
+import flambeau.distributions.constraints as constraints
 from flambeau import Tensor
 
-from .. import constraints
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
 from .base import Transform
 from .scalars import _softplus
