@@ -18,6 +18,7 @@ from typing import Any
 
 NOTHING = object()
 LISTED_LEVELS = 2  # of absent modules; deeper ones have `*`, any name
+NOT_FILES = ("classes", "ops")  # modules of `torch` that are objects made at import
 SKIPPED = ("test", "lib", "include", "bin", "share")
 
 
@@ -51,6 +52,8 @@ def imported(name: str) -> types.ModuleType | None:
 
 def belongs(module: types.ModuleType, name: str, value: Any) -> bool:
     """Say whether programs may take a name from a module of PyTorch's."""
+    if name in NOT_FILES and module.__name__ == "torch":
+        return True
     if name.startswith("__") or isinstance(value, types.ModuleType):
         return False
     if name in getattr(module, "__all__", ()):

@@ -77,8 +77,11 @@ Group = ProcessGroup | None
 
 
 def is_available() -> bool:
-    """Say whether the functions here can be called: they can, with one process."""
-    return True
+    """Say whether processes can be coupled: they cannot.
+
+    Programs that ask do without; the functions here are for those that do not ask.
+    """
+    return False
 
 
 def is_initialized() -> bool:

@@ -84,7 +84,20 @@ def test_marks_for_compilers_leave_functions_as_they_are():
 
         torch.fx.wrap("len")
         print(double(3))
-    """) == ["6"]
+
+        @torch.library.custom_op("mine::thrice", mutates_args=())
+        def thrice(x):
+            return x * 3
+
+        @thrice.register_fake
+        def fake(x):
+            return x
+
+        try:
+            thrice(torch.ones(2))
+        except NotImplementedError as error:
+            print(fake(4), error)
+    """) == ["6", "4 torch.library.custom_op is not part of Flambeau, which this program runs with"]
 
 
 def test_seeds_give_the_numbers_of_pytorch():

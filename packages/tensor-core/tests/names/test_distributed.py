@@ -15,7 +15,7 @@ def world():
 
 
 def test_without_a_world_functions_say_so():
-    assert dist.is_available()
+    assert not dist.is_available()      # who asks, does without
     assert not dist.is_initialized()
     with pytest.raises(ValueError, match="call init_process_group"):
         dist.get_rank()
