@@ -36,6 +36,8 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = (A * A).mean(-1).unsqueeze(-1) + B", "N = (A > B).any(-1)", "N = A.clone() * B",
         "A.mul_(A.sum(-1, keepdim=True))", "A.copy_((A * 2).softmax(-1))", "A.add_(B.amax(-1)[0])",
         "N = F.cross_entropy(A * 2, w.labels)", "N = F.rms_norm(A + B, A.shape[-1:])",
+        "N = ((A - B) ** 2).mean()", "N = (A * B).sum() + B", "N = (A + 1).amax()",
+        "N = F.dropout(A * 2, 0.5).sum()", "A.sub_(A.mean())",
         "N = (A * 2).argmax(-1)", "flambeau.sum(A * 2, -1, out=B[:, 0])", "N = (A + 1).half() * 2",
         "N = (A.double().var(-1, keepdim=True) + 1).rsqrt() * A")),
     "movement": (3, (

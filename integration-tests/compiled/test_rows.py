@@ -162,6 +162,31 @@ def test_targets_of_log_softmax(dtype):
         assert "at a time" in compiled.explain()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
+@pytest.mark.parametrize("key", ["sum", "mean", "amax", "amin", "prod"])
+def test_totals(key, dtype):
+    """Reductions of all elements are computed piece by piece, as the core cuts them."""
+    def run(x, y):
+        product = x * y
+        total = getattr(product, key)()
+        over = getattr(x.view(-1) + 1, key)(0, keepdim=True)
+        x.add_(y)
+        crossed = getattr(x.transpose(0, -1), key)()
+        return [total, over, getattr(x, key)() + y, crossed, product[..., :2]]
+
+    for shape in ((8192,), (8193,), (3, 5001), (4, 4096), (2, 1, 40000)):
+        x, y = _numbers(shape, dtype), _numbers(shape, dtype, 1)
+        x.view(-1)[::17] += 1
+        if key == "mean" and dtype == "int64":
+            return
+        if shape == (3, 5001):
+            flambeau.nan_to_num_(x)
+        compiled = jit.compile(run)
+        assert all(map(_same, run(x.clone(), y), compiled(x.clone(), y))), shape
+        if x.numel() > 8192 and dtype != "bfloat16":
+            assert f"add; {key}" in compiled.explain()
+
+
 def test_what_rows_share_is_seen():
     """Rows that meet in memory, or that one operand crosses, are not run apart."""
     def shifted(x):

@@ -14,7 +14,7 @@ from typing import Any
 from flambeau.jit import bridge
 from flambeau.jit.deferral.groups import Group, Kernel, parts_of
 from flambeau.jit.deferral.loops import Loop, code_of
-from flambeau.jit.deferral.pieces import Call, Piece
+from flambeau.jit.deferral.pieces import TOTAL_PIECE, Call, Piece
 from flambeau.jit.deferral.plan import Plan
 from flambeau.jit.deferral.rows import RowPart, counted_from_end
 
@@ -56,6 +56,8 @@ def _block(group: Group, parts: Sequence[_Parts]) -> int:
     if row > MOST_ROW_BYTES:
         return 0
     block = max(1, min(BLOCK_BYTES // max(row, 1), -(-group.rows // FEWEST_BLOCKS)))
+    if any(isinstance(item, Kernel) and item.call.is_total for item in group.items):
+        return max(1, block // TOTAL_PIECE) * TOTAL_PIECE
     return block - block % _EVEN if block > _EVEN else block
 
 
@@ -138,6 +140,8 @@ class _Rows:
         return ((address, total // self.rows, *rest), places, tuple(streamed), tuple(fetched))
 
     def call(self, call: Call, parts: _Parts) -> _Item:
+        if call.is_total:
+            return (call.number, self.place(call.reads[0], parts[call.reads[0]]))
         values = []
         for value in (*call.args, *call.outs):
             part = parts[value] if isinstance(value, Piece) else None

@@ -98,7 +98,7 @@ class Group:
             return self._joins_loop(item) or (self.rows > 0 and self._concerns(item)
                                               and self._appends(item, self.rows))
         own = row_count(item.call) if item.is_in_rows else 0
-        if not own or (item.call.is_by_element and not self._concerns(item)):
+        if not own or (_is_by_element(item) and not self._concerns(item)):
             return False
         return (self._appends(item, self.rows or own)
                 or (self.is_by_element and self._appends(item, own)))
@@ -116,7 +116,7 @@ class Group:
     @property
     def is_by_element(self) -> bool:
         """Whether the rows are elements, and may as well be longer."""
-        return all(isinstance(item, Loop) or item.call.is_by_element for item in self.items)
+        return all(map(_is_by_element, self.items))
 
     def _joins_loop(self, item: Loop) -> bool:
         call = item.calls[0]
@@ -158,7 +158,8 @@ class Group:
         own = parts_of(item, rows)
         if own is None:
             return False
-        for each in (*self.items, item):
+        is_total = isinstance(item, Kernel) and item.call.is_total      # whose result is no row
+        for each in self.items if is_total else (*self.items, item):
             parts = parts_of(each, rows)
             if parts is None or not _keep_apart(own, item.writes, parts, each.writes):
                 return False
@@ -182,6 +183,11 @@ class ProductGroup(Group):
         product = self.items[0]
         assert isinstance(product, Kernel)
         return may_follow(product.call, item, reads=len(self.items) == 1)
+
+
+def _is_by_element(item: Loop | Kernel) -> bool:
+    """Whether an item may run whatever elements it is given."""
+    return isinstance(item, Loop) or item.call.is_by_element or item.call.is_total
 
 
 def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,10 @@ from typing import Any
 
 from flambeau.core.opdefs import OpDef
 from flambeau.jit.opset import find_opdef
+
+#: Elements that the core's reductions take at once of long rows (``FL_REDUCE_PIECE``).
+TOTAL_PIECE = 8192
+_TOTALS = ("sum", "prod", "mean", "amax", "amin")
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,17 @@ class Call:
     def is_by_element(self) -> bool:
         """Whether it is a kernel whose elements need no more than their index."""
         return self.opdef.rows in ("elements", "drawn")
+
+    @cached_property
+    def is_total(self) -> bool:
+        """Whether it reduces all elements, and may do so in pieces of ``TOTAL_PIECE``."""
+        if self.op not in _TOTALS:
+            return False
+        source, dim = self.reads[0], self.argument("dim")
+        dims = range(len(source.shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return (len(set(dims)) == len(source.shape) and source.is_contiguous
+                and math.prod(source.shape) > TOTAL_PIECE and source.dtype == self.outs[0].dtype
+                and source.dtype in ("float32", "float64", "int64"))
 
     def argument(self, name: str) -> Any:
         """The argument of a name."""

@@ -93,6 +93,8 @@ def row_count(call: Call) -> int:
     """How many rows a kernel has; 0: none."""
     if call.is_by_element:
         return math.prod(call.outs[0].shape)
+    if call.is_total:
+        return math.prod(call.reads[0].shape)
     lead = row_lead(call)
     return math.prod(call.reads[0].shape[:lead]) if lead else 0
 
@@ -102,6 +104,9 @@ def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
 
     ``None`` where one of them cannot be cut.
     """
+    if call.is_total:
+        size = call.reads[0].size
+        return [RowPart(size, (), ()), *(None for _ in (*call.args[1:], *call.outs))]
     lead = row_lead(call)
     parts: list[RowPart | None] = []
     for value in (*call.args, *call.outs):

@@ -25,8 +25,10 @@ struct fl_part {
     std::vector<int64_t> shape, strides;        /* of one row */
 };
 
-/* Code or a kernel that runs a few rows at a time. */
+/* Code or a kernel that runs a few rows at a time, or a reduction of all elements, which are the
+ * rows: in pieces, whose results are reduced at the end. */
 struct fl_row_item {
+    bool is_total = false;                      /* it reads places[0] */
     fl_code code;                               /* without one: the call */
     std::vector<fl_row_memory> places;          /* of the code's operands */
     /* Operands that lie element after element, and the bytes of one: results that are made in pieces

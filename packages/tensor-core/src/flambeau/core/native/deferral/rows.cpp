@@ -5,6 +5,7 @@
 #include "common/raw.h"
 #include "deferral/plan.h"
 #include "random/taken.h"
+#include "reduce/reduce.h"
 #include <atomic>
 #include <memory>
 
@@ -53,6 +54,7 @@ struct RowTensor {
 /* An item as a thread runs it: the words of its code, or its call's arguments and results. */
 struct Run {
     const fl_row_item *item;
+    char *parts = nullptr;              /* of a reduction: the results of all pieces */
     std::vector<int64_t> words;
     std::unique_ptr<RowTensor[]> tensors;
     size_t count = 0;
@@ -67,6 +69,8 @@ struct Run {
             of.code.words(q, words);
             return;
         }
+        if (of.is_total)
+            return;
         const fl_queue::Call &c = q->calls[of.call];
         tensors.reset(new RowTensor[of.parts.size()]);
         for (int i = 0; i < c.n + c.nouts; i++) {
@@ -163,10 +167,21 @@ struct Block {
         return c.op->run_cpu(c.op, run.in, c.n, run.outs);
     }
 
+    void run_total(const Run &run) const {
+        const fl_queue::Call &c = q->calls[run.item->call];
+        const fl_tensor *self = q->values[c.first].t;
+        const fl_row_memory &place = run.item->places[0];
+        const char *x = place.scratch < 0 ? self->data + first * place.row_bytes : in_scratch(place);
+        fl_reduce_some(c.op, self, x, count,
+                       run.parts + first / FL_REDUCE_PIECE * fl_itemsize(self->dtype));
+    }
+
     int run(std::vector<Run> &runs) const {
         for (Run &each : runs) {
             if (each.item->code.run)
                 run_code(each);
+            else if (each.item->is_total)
+                run_total(each);
             else if (run_call(each) < 0)
                 return -1;
         }
@@ -177,7 +192,25 @@ struct Block {
 struct Rows {
     const fl_queue *q;
     const fl_step *step;
+    std::vector<std::vector<char>> parts;       /* of each item that reduces all elements */
     std::atomic<int> status{0};
+
+    /* With room for results of the widest numbers. */
+    void prepare(void) {
+        parts.resize(step->items.size());
+        for (size_t i = 0; i < parts.size(); i++)
+            if (step->items[i].is_total)
+                parts[i].resize((size_t)(step->rows / FL_REDUCE_PIECE + 1) * sizeof(double));
+    }
+
+    void finish(void) {
+        for (size_t i = 0; i < parts.size() && status == 0; i++) {
+            const fl_queue::Call &c = q->calls[step->items[i].call];
+            if (step->items[i].is_total)
+                status = fl_reduce_parts(c.op, q->values[c.first].t, parts[i].data(),
+                                         q->values[c.first + c.n].t);
+        }
+    }
 };
 
 void run_blocks(void *context, int64_t begin, int64_t end) {
@@ -188,8 +221,10 @@ void run_blocks(void *context, int64_t begin, int64_t end) {
         rows->status = -1;
     char *pages = memory.as<char>() + (-(uintptr_t)memory.as<char>() & (PAGE - 1));
     std::vector<Run> runs(step->items.size());
-    for (size_t i = 0; i < runs.size(); i++)
+    for (size_t i = 0; i < runs.size(); i++) {
         runs[i].prepare(rows->q, step->items[i], step->block);
+        runs[i].parts = rows->parts[i].data();
+    }
     Block block = {rows->q, 0, step->block, pages, false};
     for (int64_t number = begin; number < end && rows->status == 0; number++) {
         block.first = number * step->block;
@@ -251,6 +286,14 @@ int read_code_item(PyObject *o, fl_row_item &item) {
     return 0;
 }
 
+/* (call, place) */
+int read_total_item(PyObject *o, fl_row_item &item) {
+    item.is_total = true;
+    item.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
+    item.places.emplace_back();
+    return PyErr_Occurred() ? -1 : read_place(PyTuple_GET_ITEM(o, 1), item.places[0]);
+}
+
 /* (call, parts, ((argument, dims), ...)) */
 int read_call_item(PyObject *o, fl_row_item &item) {
     PyObject *parts = PyTuple_GET_ITEM(o, 1), *dims = PyTuple_GET_ITEM(o, 2);
@@ -287,8 +330,10 @@ int fl_read_rows(PyObject *o, fl_step &step) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
         PyObject *each = PyTuple_GET_ITEM(items, i);
         step.items.emplace_back();
-        int status = PyTuple_GET_SIZE(each) == 4 ? read_code_item(each, step.items.back())
-                                                 : read_call_item(each, step.items.back());
+        auto read = PyTuple_GET_SIZE(each) == 4   ? read_code_item
+                    : PyTuple_GET_SIZE(each) == 2 ? read_total_item
+                                                  : read_call_item;
+        int status = read(each, step.items.back());
         if (status < 0)
             return -1;
     }
@@ -299,6 +344,8 @@ int fl_run_rows(const fl_queue *q, const fl_step &step) {
     Rows rows;
     rows.q = q;
     rows.step = &step;
+    rows.prepare();
     fl_parallel_for((step.rows + step.block - 1) / step.block, step.chunk, run_blocks, &rows);
+    rows.finish();
     return rows.status;
 }

@@ -281,6 +281,27 @@ int fl_reduce_all(const fl_reduce_source &s, int reduce, void *out) {
     return reduce_source(s, reduce, out);
 }
 
+void fl_reduce_some(const fl_op *op, const fl_tensor *self, const void *x, int64_t n, char *parts) {
+    const int kind = fl_kind_of_dtype[self->dtype], size = fl_kind_size[kind];
+    auto reduce = kernels->row[kernel_of_reduction(fl_reduction_of(op))][kind];
+    for (int64_t at = 0; at < n; at += FL_REDUCE_PIECE, parts += size)
+        reduce((const char *)x + at * size, n - at < FL_REDUCE_PIECE ? n - at : FL_REDUCE_PIECE,
+               parts);
+}
+
+int fl_reduce_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out) {
+    const int kind = fl_kind_of_dtype[self->dtype];
+    Out result(out, kind);
+    if (!result.ok())
+        return -1;
+    kernels->row[kernel_of_reduction(fl_reduction_of(op))][kind](
+        parts, fl_chunk_count(self->numel, FL_REDUCE_PIECE), result.as<void>());
+    if (fl_reduction_of(op) == FL_RED_MEAN)
+        divide_all(kind, result.as<void>(), 1, self->numel);
+    result.commit();
+    return 0;
+}
+
 int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out) {
     const fl_tensor *self = in[0].t;
     int reduction = fl_reduction_of(op), reduce = kernel_of_reduction(reduction);

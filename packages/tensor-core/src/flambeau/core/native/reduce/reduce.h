@@ -84,6 +84,12 @@ const void *fl_reduce_load(const fl_reduce_plan &p, int64_t at, int64_t n, void 
  * order. A buffer of this many 8-byte numbers holds one converted piece. */
 static const int64_t FL_REDUCE_PIECE = 8192;
 
+/* A reduction of all elements, in C order and of the dtype it is computed in, a few pieces at a time:
+ * n elements from a multiple of FL_REDUCE_PIECE on into a result for each piece, `pieces` results
+ * into the tensor. Of sum, prod, mean, amax and amin, real numbers or int64. */
+void fl_reduce_some(const fl_op *op, const fl_tensor *self, const void *x, int64_t n, char *parts);
+int fl_reduce_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out);
+
 /* The runs of the options. */
 int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs);
