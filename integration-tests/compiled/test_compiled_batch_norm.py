@@ -4,15 +4,9 @@ import pytest
 
 import flambeau
 from flambeau import jit, nn
-from flambeau.jit import compiling
 from flambeau.nn import functional as F
 
-
-@pytest.fixture(autouse=True)
-def small_kernels_wait():
-    compiling.configure_deferral(compiling.make_plan, 1)
-    yield
-    compiling.configure_deferral(compiling.make_plan)
+pytestmark = pytest.mark.usefixtures("small_kernels_wait")
 
 
 def bits(tensor):

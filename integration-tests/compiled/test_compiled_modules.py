@@ -15,12 +15,7 @@ FIRST = [each for number, each in enumerate(ROWS) if each.name != ROWS[number - 
 HALF = ("float16", "bfloat16")
 
 
-@pytest.fixture(autouse=True)
-def small_kernels_wait():
-    """As large ones do."""
-    bridge.configure_deferral(compiling.make_plan, 1)
-    yield
-    bridge.configure_deferral(compiling.make_plan)
+pytestmark = pytest.mark.usefixtures("small_kernels_wait")
 
 
 def flat(outputs):

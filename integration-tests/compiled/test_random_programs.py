@@ -28,25 +28,12 @@ SLOW = re.compile(
 
 
 @pytest.fixture(autouse=True)
-def small_kernels_wait(monkeypatch):
-    """As large ones do, so that a few elements show what goes wrong; blocks have a row or two."""
+def blocks_of_a_row_or_two(small_kernels_wait, monkeypatch):
+    """Plans for small kernels are made anew."""
     monkeypatch.setattr(groups, "FEWEST_ROWS", 2)
     monkeypatch.setattr(blocks, "FEWEST_BLOCKS", 2)
     monkeypatch.setattr(epilogues, "LEAST_CACHES", 0)
     monkeypatch.setattr(plans, "KERNELS", kernels.KernelCache(disk=disk.Disk(None)))
-    failures = []
-
-    def make_plan(calls, needed, key):
-        try:
-            return compiling.make_plan(calls, needed, key)
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    bridge.configure_deferral(make_plan, 1)
-    yield
-    bridge.configure_deferral(compiling.make_plan)
-    assert not failures
 
 
 def worlds(seed):
