@@ -16,7 +16,8 @@ SAMPLES = SAMPLES | samples_indices.SAMPLES
 ELSEWHERE = {"to_device",
              "nextafter_narrow",     # of float16 alone; the rule of nextafter_wide
              "recurrent_grad",       # refuses: recurrent's rule is made of operators where need be
-             "standard_gamma", "sample_dirichlet",      # of test_gamma_rules.py
+             # of test_gamma_rules.py
+             "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad",
              # of test_refused_derivatives.py
              "bernoulli", "poisson", "binomial", "geqrf", "linalg_ldl_factor_ex",
              "linalg_ldl_solve", "floor_divide"}

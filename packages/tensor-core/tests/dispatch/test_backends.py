@@ -21,7 +21,7 @@ from flambeau.testing.samples import samples
 
 #: Rows that are not run on sample inputs: the creation check or the core covers them.
 NOT_SAMPLED = {"to_device", "empty", "empty_strided", "full_of", "filled_like", "arange_of",
-               "linspace", "eye_of", "random_permutation"}
+               "linspace", "eye_of", "random_permutation", "random_distribution"}
 
 
 def test_ref_passes_the_contract():

@@ -101,7 +101,7 @@ def is_private(tensor: Tensor) -> bool:
     return bool(_core.is_private(tensor))
 
 
-def place(tensor: Tensor) -> tuple[Any, ...]:
+def extent(tensor: Tensor) -> tuple[Any, ...]:
     """Where a tensor lies and how: equal for two objects that are the same elements."""
     return memory_address(tensor), tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
 

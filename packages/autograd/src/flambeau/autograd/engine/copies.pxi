@@ -1,4 +1,4 @@
-# Copies of graphs: a replayed call (flambeau.jit) leaves behind what a backward pass outside wants.
+# Copies of graphs: what a replayed call (flambeau.jit) leaves for a backward pass outside it.
 #
 # The nodes that a recorded call made are copied without the tensors that they keep. Those are known
 # by number: the tensors that leave the call, then its arguments, then others that were there before.

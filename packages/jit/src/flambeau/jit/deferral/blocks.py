@@ -76,7 +76,7 @@ def _scratch(items: Sequence[Loop | Kernel], parts: Sequence[_Parts]) -> dict[in
             found.setdefault(piece.storage, (piece.start, part.stride))
             if not part.stride or not _is_within(piece, part, found):
                 refused.add(piece.storage)
-    return {storage: place for storage, place in found.items() if storage not in refused}
+    return {storage: offset for storage, offset in found.items() if storage not in refused}
 
 
 def _is_within(piece: Piece, part: RowPart | None, found: dict[int, tuple[int, int]]) -> bool:
@@ -102,7 +102,7 @@ class _Rows:
     def __init__(self, items: Sequence[Loop | Kernel], stored: Sequence[Sequence[Piece]],
                  parts: Sequence[_Parts], rows: int, needed: set[int]) -> None:
         self.items, self.stored, self.parts, self.rows = items, stored, parts, rows
-        self.scratch = {storage: place for storage, place in _scratch(items, parts).items()
+        self.scratch = {storage: offset for storage, offset in _scratch(items, parts).items()
                         if storage not in needed}
         self.streamed: set[int] = set()
 
@@ -120,7 +120,7 @@ class _Rows:
         names = "; ".join(item.name for item in self.items)
         plan.about.append(f"{self.rows} rows, {block} at a time: {names}")
 
-    def place(self, piece: Piece, part: RowPart | None) -> tuple[int, int]:
+    def memory(self, piece: Piece, part: RowPart | None) -> tuple[int, int]:
         stride = part.stride if part else 0
         if piece.storage not in self.scratch:
             return (-1, stride)
@@ -130,22 +130,22 @@ class _Rows:
         code = code_of(loop, stored)
         plan.kept.append(code.kernel)
         address, total, *rest = code.step
-        places = tuple(self.place(piece, parts[piece]) for piece in code.pieces)
+        memories = tuple(self.memory(piece, parts[piece]) for piece in code.pieces)
         numbered = [(number, piece) for number, piece in enumerate(code.pieces)]
         streamed = [pair for number, piece in numbered[len(loop.loads):]
                     if piece.storage in self.streamed for pair in (number, piece.size)]
         fetched = [pair for number, piece in numbered[: len(loop.loads)]
                    if piece.shape == loop.shape and piece.is_contiguous
                    for pair in (number, piece.size)]
-        return ((address, total // self.rows, *rest), places, tuple(streamed), tuple(fetched))
+        return ((address, total // self.rows, *rest), memories, tuple(streamed), tuple(fetched))
 
     def call(self, call: Call, parts: _Parts) -> _Item:
         if call.is_total:
-            return (call.number, self.place(call.reads[0], parts[call.reads[0]]))
+            return (call.number, self.memory(call.reads[0], parts[call.reads[0]]))
         values = []
         for value in (*call.args, *call.outs):
             part = parts[value] if isinstance(value, Piece) else None
-            values.append(part and (self.place(value, part), part.has_rows, part.shape,
+            values.append(part and (self.memory(value, part), part.has_rows, part.shape,
                                     part.strides))
         return (call.number, tuple(values), counted_from_end(call))
 

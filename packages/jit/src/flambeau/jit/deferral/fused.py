@@ -101,7 +101,7 @@ def _streamed(program: RowProgram) -> tuple[int, ...]:
 
 
 class _Step:
-    """The function's place in a plan."""
+    """The item of a plan that runs the function."""
 
     def __init__(self, program: RowProgram, code: RowCode, rows: int) -> None:
         self.program, self.code, self.rows = program, code, rows
@@ -112,11 +112,11 @@ class _Step:
         kernel = KERNELS.get(("rows", code), lambda: code.text(machine()))
         plan.kept.append(kernel)
         operands = [*program.inputs, *program.outputs]
-        places = [(-1, 0)] * len(operands)
+        memories = [(-1, 0)] * len(operands)
         numbers = [each.number for each in operands]
         size = 0
         for number in sorted(self.schedule.saved):
-            places.append((size, 0))
+            memories.append((size, 0))
             numbers.append(numbers[0])
             wide = 8 if code.instrs[number].type == "f64" else 4
             size += (program.elements * wide // _LINE + 3) * _LINE
@@ -124,7 +124,7 @@ class _Step:
         values = tuple(leaf.index for leaf, _ in scalars if isinstance(leaf, Slot))
         integers = tuple(int(kind in ("i64", "bool")) for _, kind in scalars)
         words = (program.elements, *(each.home.stride for each in operands))
-        item = ((kernel.address, 1, tuple(numbers), values, integers, words), tuple(places),
+        item = ((kernel.address, 1, tuple(numbers), values, integers, words), tuple(memories),
                 (), ())
         plan.steps.append(((self.rows, self.block(operands), 1, size), (item,)))
         names = "; ".join(each.name for each in group.items)

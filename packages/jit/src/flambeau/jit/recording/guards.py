@@ -88,10 +88,10 @@ class Guards:
         for grad in self.graph.grads:
             if not grad.needs:
                 continue
-            place = [*self.graph.inputs, *(c.value for c in self.graph.captures)].index(grad.leaf)
+            number = [*self.graph.inputs, *(c.value for c in self.graph.captures)].index(grad.leaf)
             leaves = [*tensors, *(capture.tensor for capture in self.graph.captures)]
             wanted = grad.before if grad.needs == "same" else None
-            if leaves[place].grad is not wanted:
+            if leaves[number].grad is not wanted:
                 raise ProgramError(
                     "the program adds to gradients as they were when it was traced, "
                     f"{'none' if wanted is None else 'tensors that were there'}, and now there are "

@@ -62,8 +62,8 @@ class Recordings:
         bounds = find_bounds([graph for graph, _ in self.recorded], self.samples)
         if bounds.uncertain:
             return self.each(name, low, high, bounds.uncertain)
-        places = bounds.places[name]
-        near = {size + by for size in places for by in (-1, 0, 1, 2)}
+        lines = bounds.lines[name]
+        near = {size + by for size in lines for by in (-1, 0, 1, 2)}
         for size in sorted(near & set(range(low, high)) - set(known)):
             why = self.differs(name, size)
             if why:
@@ -73,9 +73,9 @@ class Recordings:
             size for size in near if size <= max(most, 2**16)}
         first, below = self.edge(name, low, sorted(down & set(range(1, low)), reverse=True))
         last, above = self.edge(name, high, sorted(size for size in up if size > high))
-        far = min((size for size in places if size > max(most, 2**16) - 3), default=None)
+        far = min((size for size in lines if size > max(most, 2**16) - 3), default=None)
         if far is not None and not above:
-            last, above = far - 2, f"{places[far]}: the size is compared here"
+            last, above = far - 2, f"{lines[far]}: the size is compared here"
         return Limits(first, last if above else None, below, above)
 
     def each(self, name: str, low: int, high: int, where: str) -> Limits:

@@ -281,8 +281,8 @@ class Recorder:
                 f"{caller()}: a view of another dtype was made in a way that is not recorded; use "
                 "view(dtype) or view_as_real()"
             )
-        place = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
-        value = self.emit("as_strided", (memory.value, *place), [bridge.value_of(tensor)])[0]
+        strided = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
+        value = self.emit("as_strided", (memory.value, *strided), [bridge.value_of(tensor)])[0]
         self.add_view(memory, tensor, value)
         return value
 

@@ -114,11 +114,11 @@ class Bounds:
     """Where Python may begin to do something else.
 
     Args:
-        places: for each symbol the sizes at which a comparison turns, and the line.
+        lines: for each symbol the sizes at which a comparison turns, and the line.
         uncertain: a line that compares what is no sum of multiples of sizes; empty: there is none.
     """
 
-    places: dict[str, dict[int, str]]
+    lines: dict[str, dict[int, str]]
     uncertain: str = ""
 
 
@@ -205,7 +205,7 @@ class _Unifier:
                   for side in (left, right)]
             offset, slope = at[0] - at[1], (at[2] - at[3]) - (at[0] - at[1])
             if slope:
-                found.places[name].setdefault(int(-offset // slope), where)
+                found.lines[name].setdefault(int(-offset // slope), where)
 
     def columns(self, name: str) -> list[tuple[Any, ...]]:
         """The n-th part of every recording together, up to where one ends."""
@@ -241,7 +241,7 @@ class _Unifier:
     def capture(self, column: Sequence[Capture]) -> Capture:
         first = column[0]
         value = self.value([c.value for c in column], f"the captured tensor {first.name!r}")
-        if not first.constant and len({bridge.place(c.tensor) for c in column}) == 1:
+        if not first.constant and len({bridge.extent(c.tensor) for c in column}) == 1:
             return replace(first, value=value)
         where = self.first_use(first)
         if any(isinstance(size, Dim) for size in value.shape) or not all(

@@ -146,7 +146,7 @@ class _Run:
         grads: Sequence[Any],
     ) -> None:
         seen = self.seen
-        places: dict[int, str] = {}
+        names: dict[int, str] = {}
         for kind, tensors in (("input", inputs), ("captured tensor", captured),
                               ("result", outputs)):
             for number, tensor in enumerate(tensors):
@@ -154,7 +154,7 @@ class _Run:
                 seen[name] = bridge.clone(tensor.detach())
                 if not tensor.numel():
                     continue
-                first = places.setdefault(bridge.memory_address(tensor), name)
+                first = names.setdefault(bridge.memory_address(tensor), name)
                 if kind == "result":
                     seen[f"the memory of {name}"] = (first, tensor.storage_offset()) \
                         if first != name else None

@@ -159,5 +159,5 @@ def _first_difference(old: Any, new: Any) -> str:
 
 def _where(recorded: Recorded, k: int) -> str:
     """The line at which a kernel was run."""
-    before = [place for place in recorded.places if place[0] <= k]
+    before = [line for line in recorded.source_lines if line[0] <= k]
     return f"{before[-1][1]}:{before[-1][2]}" if before else "at the start"

@@ -51,7 +51,7 @@ class Calls(Attributes):
     def __init__(self, reads: Reads, step: Callable[[Any, Any, tuple[Any, ...]], None]) -> None:
         self.reads = reads
         self.step = step
-        self.places: list[tuple[int, str, int]] = []    # kernels before, file, line
+        self.source_lines: list[tuple[int, str, int]] = []    # kernels before, file, line
         self.trees: dict[int, bool] = {}
 
     # ---- helpers -----------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class Calls(Attributes):
     def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call what reads nothing but its arguments."""
         if not self.reads.is_refused:
-            self.places.append((self.reads.recording.count, *here()))
+            self.source_lines.append((self.reads.recording.count, *here()))
             for each in (*args, *kwargs.values()):
                 self.argument(each, fn)
         return self.reads.made_deep(fn(*args, **kwargs))

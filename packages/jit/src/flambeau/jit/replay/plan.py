@@ -1,4 +1,4 @@
-"""From a recording to the steps of a program: loops instead of formulas, and a place for memory."""
+"""From a recording to the steps of a program: loops instead of formulas, and room for memory."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class Steps:
         self.uses.append(uses)
 
 
-def is_place(value: Any) -> bool:
-    """Whether an argument is a place in memory; lists of numbers are tuples, too."""
+def is_extent(value: Any) -> bool:
+    """Whether an argument is an extent of memory; lists of numbers are tuples, too."""
     return isinstance(value, tuple) and len(value) == 6 and isinstance(value[1], str)
 
 
-def places_of(run: Any) -> list[Any]:
-    """The places that a kernel uses."""
+def extents_of(run: Any) -> list[Any]:
+    """The extents that a kernel uses."""
     found = []
     for value in (*run[1], *run[2]):
-        if is_place(value):
+        if is_extent(value):
             found.append(value)
         elif isinstance(value, list):
-            found += [each for each in value if is_place(each)]
+            found += [each for each in value if is_extent(each)]
     return found
 
 
@@ -67,7 +67,7 @@ def make_steps(runs: Sequence[Any], events: Sequence[Any], held: set[int], first
         fresh: memories that leave the call.
     """
     made = Steps()
-    last = {place[0]: k for k, run in enumerate(runs) for place in places_of(run)}
+    last = {extent[0]: k for k, run in enumerate(runs) for extent in extents_of(run)}
     cuts = sorted({0, len(runs), *(count for count, _ in events)})
     begun: set[int] = set()
     todo = list(events)
@@ -80,7 +80,7 @@ def make_steps(runs: Sequence[Any], events: Sequence[Any], held: set[int], first
             while stop < end and runs[stop][3] and stop - k < _MOST:
                 stop += 1
             stop = max(stop, k + 1)
-            new = {p[0] for run in runs[k:stop] for p in places_of(run)} - begun
+            new = {p[0] for run in runs[k:stop] for p in extents_of(run)} - begun
             _begin(made, new, first, fresh)
             begun |= new
             _add_runs(made, runs, k, stop, held, last)
@@ -99,7 +99,7 @@ def _begin(made: Steps, new: set[int], first: set[int], fresh: set[int]) -> None
 def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set[int],
               last: dict[int, int]) -> None:
     if not runs[start][3]:
-        made.add(("run", start), {place[0] for place in places_of(runs[start])})
+        made.add(("run", start), {extent[0] for extent in extents_of(runs[start])})
         return
     numbers: dict[int, int] = {}
     calls, values = [], []
@@ -108,7 +108,7 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
         for side, of in zip(noted, (args, outs), strict=True):
             for value in of:
                 values.append(value)
-                if is_place(value):
+                if is_extent(value):
                     memory = numbers.setdefault(value[0], len(numbers))
                     value = (memory, *value[1:5], SIZE.get(value[1], 16))
                 side.append(value)
@@ -120,7 +120,7 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
     for step in plan.steps:
         if len(step) == 1:
             made.add(("run", start + step[0]),
-                     {place[0] for place in places_of(runs[start + step[0]])})
+                     {extent[0] for extent in extents_of(runs[start + step[0]])})
             continue
         if len(step) == 2:
             made.add(("rows", start, stop, step), _used_by_rows(step, runs[start:stop], values))
@@ -128,8 +128,9 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
         address, total, operands, scalars, integers, words = step
         chosen = [values[k] for k in operands]
         given = [_number(values[k], whole) for k, whole in zip(scalars, integers, strict=True)]
-        made.add(("loop", address, total, tuple(place[5] for place in chosen), tuple(given), words),
-                 {place[0] for place in chosen})
+        numbered = tuple(extent[5] for extent in chosen)
+        made.add(("loop", address, total, numbered, tuple(given), words),
+                 {extent[0] for extent in chosen})
 
 
 def _used_by_rows(step: tuple[Any, ...], runs: Sequence[Any], values: list[Any]) -> set[int]:

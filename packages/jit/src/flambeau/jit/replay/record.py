@@ -23,7 +23,7 @@ class Recorded:
         program: the core's, or ``None``.
         refusal: why there is none.
         runs: the kernels, for comparison: see ``signature``.
-        places: where they stand: ``(kernels before, file, line)``.
+        source_lines: where they stand: ``(kernels before, file, line)``.
         about: for people, a line for each loop.
         spent: the results that have a history: their numbers, and where in what is returned.
     """
@@ -32,7 +32,7 @@ class Recorded:
     program: Any = None
     refusal: str = ""
     runs: list[Any] = field(default_factory=list)
-    places: list[tuple[int, str, int]] = field(default_factory=list)
+    source_lines: list[tuple[int, str, int]] = field(default_factory=list)
     about: list[str] = field(default_factory=list)
     kept: Any = None
     guards: int = 0
@@ -149,7 +149,7 @@ class Recorder:
         found = self.recording.result(tensor)
         if found is None:
             return -1
-        memory, place, flags, version, output_nr, base, own_counter = found
+        memory, extent, flags, version, output_nr, base, own_counter = found
         if not own_counter or not trust.is_plain_tensor(tensor):
             self.reads.refuse("a result shares memory in a way that is not followed")
         node = None
@@ -169,7 +169,7 @@ class Recorder:
             self.reads.refuse("a result shares memory with a tensor of outside")
         number = self.numbers[id(tensor)] = len(self.results)
         self.leaving.append(tensor)
-        self.results.append((place, flags, version, output_nr, base_number, base_object,
+        self.results.append((extent, flags, version, output_nr, base_number, base_object,
                              base_source, node))
         return number
 
@@ -200,7 +200,7 @@ class Recorder:
 
     # ---- the end ---------------------------------------------------------------------------
     def _finish(self, result: Any) -> Recorded:
-        made = Recorded(result, places=self.calls.places)
+        made = Recorded(result, source_lines=self.calls.source_lines)
         returned = ("object", None)
         if not self.reads.is_refused:
             self.note_grads()
@@ -309,7 +309,7 @@ def signature(runs: Any, recording: Any) -> list[Any]:
     first = recording.first_contents()
 
     def plain(value: Any) -> Any:
-        if plan.is_place(value):
+        if plan.is_extent(value):
             number = numbers.setdefault(value[0], len(numbers))
             return (number, *value[1:5], first.get(value[0]))
         if isinstance(value, list):

@@ -5,7 +5,7 @@ from libcpp.string cimport string
 cdef extern from "replay/program.h":
     cdef cppclass fl_kernel_run:
         pass
-    cdef cppclass fl_place:
+    cdef cppclass fl_extent:
         uint32_t memory
         int64_t start
     cdef cppclass fl_recorder:
@@ -15,7 +15,7 @@ cdef extern from "replay/program.h":
         uint32_t take_writes(const fl_tensor *)
         void count_writes(bint)
         vector[fl_kernel_run] runs
-        vector[fl_place] places
+        vector[fl_extent] extents
     cdef cppclass fl_program:
         fl_recorder *recorder
         vector[uint32_t] source_writes
@@ -110,13 +110,13 @@ cdef class Recording:
         """How many kernels ran."""
         return self.it.runs.size()
 
-    def memory_at(self, size_t place):
-        """The memory of a place, by number."""
-        return self.it.places[place].memory
+    def memory_at(self, size_t extent):
+        """The memory of an extent, by number."""
+        return self.it.extents[extent].memory
 
-    def start_of(self, size_t place):
-        """How many bytes after the start of its memory a place begins."""
-        return self.it.places[place].start
+    def start_of(self, size_t extent):
+        """How many bytes after the start of its memory an extent begins."""
+        return self.it.extents[extent].start
 
     def first_contents(self):
         """By memory a number that tells with which contents it began."""

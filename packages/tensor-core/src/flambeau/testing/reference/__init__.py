@@ -21,6 +21,7 @@ from flambeau.testing.reference import (  # they register kernels
     bessel,
     create,
     fourier,
+    gammas,
     images,
     indexing,
     linalg,
@@ -73,6 +74,6 @@ class ReferenceBackend(Backend):
             arrays.store(out, result)
 
 
-__all__ = ["KERNELS", "ReferenceBackend", "bessel", "create", "fourier", "images", "indexing",
-           "kernel", "linalg", "matrix", "movement", "network", "numbers", "pool", "raw_kernel",
-           "recurrent", "reduce", "statistics", "windows"]
+__all__ = ["KERNELS", "ReferenceBackend", "bessel", "create", "fourier", "gammas", "images",
+           "indexing", "kernel", "linalg", "matrix", "movement", "network", "numbers", "pool",
+           "raw_kernel", "recurrent", "reduce", "statistics", "windows"]

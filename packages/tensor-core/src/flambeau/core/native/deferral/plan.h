@@ -20,7 +20,7 @@ struct fl_row_memory {
 
 /* A tensor argument or result of a kernel, some rows of it. */
 struct fl_part {
-    fl_row_memory place;
+    fl_row_memory memory;
     bool is_tensor = false, has_rows = false;
     std::vector<int64_t> shape, strides;        /* of one row */
 };
@@ -28,9 +28,9 @@ struct fl_part {
 /* Code or a kernel that runs a few rows at a time, or a reduction of all elements, which are the
  * rows: in pieces, whose results are reduced at the end. */
 struct fl_row_item {
-    bool is_total = false;                      /* it reads places[0] */
+    bool is_total = false;                      /* it reads memories[0] */
     fl_code code;                               /* without one: the call */
-    std::vector<fl_row_memory> places;          /* of the code's operands */
+    std::vector<fl_row_memory> memories;        /* of the code's operands */
     /* Operands that lie element after element, and the bytes of one: results that are made in pieces
      * and streamed to memory, and what is read from memory meanwhile. */
     std::vector<std::pair<int64_t, int64_t>> streamed, fetched;

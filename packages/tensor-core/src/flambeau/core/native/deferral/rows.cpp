@@ -28,7 +28,7 @@ struct RowTensor {
         start = whole->data;
         t.ndim = 0;
         if (of.has_rows)
-            strides[t.ndim++] = of.place.row_bytes / fl_itemsize(whole->dtype);
+            strides[t.ndim++] = of.memory.row_bytes / fl_itemsize(whole->dtype);
         for (size_t d = 0; d < of.shape.size(); d++) {
             shape[t.ndim] = of.shape[d];
             strides[t.ndim++] = of.strides[d];
@@ -110,18 +110,18 @@ struct Block {
 
     /* In scratch memory a row lies as far from a page's start as it would in memory of its own: a
      * processor takes a load for one of a store just made when both end in the same 12 bits. */
-    char *in_scratch(const fl_row_memory &place) const {
-        return scratch + place.scratch + (first * place.row_bytes) % PAGE;
+    char *in_scratch(const fl_row_memory &memory) const {
+        return scratch + memory.scratch + (first * memory.row_bytes) % PAGE;
     }
 
     /* Code finds a row by its number among all. */
     void run_code(Run &run) const {
         const fl_row_item &item = *run.item;
         const int64_t begin = first * item.code.total, end = begin + count * item.code.total;
-        for (size_t i = 0; i < item.places.size(); i++)
-            if (item.places[i].scratch >= 0)
-                run.words[i] = (int64_t)(uintptr_t)in_scratch(item.places[i]) -
-                               first * item.places[i].row_bytes;
+        for (size_t i = 0; i < item.memories.size(); i++)
+            if (item.memories[i].scratch >= 0)
+                run.words[i] = (int64_t)(uintptr_t)in_scratch(item.memories[i]) -
+                               first * item.memories[i].row_bytes;
         if (item.streamed.empty())
             item.code.run(run.words.data(), begin, end);
         else
@@ -154,9 +154,9 @@ struct Block {
         const fl_queue::Call &c = q->calls[run.item->call];
         for (size_t i = 0; i < run.count; i++) {
             RowTensor &each = run.tensors[i];
-            const fl_row_memory &place = each.part->place;
-            each.t.data = place.scratch < 0 ? each.start + first * place.row_bytes
-                                            : in_scratch(place);
+            const fl_row_memory &memory = each.part->memory;
+            each.t.data = memory.scratch < 0 ? each.start + first * memory.row_bytes
+                                            : in_scratch(memory);
             if (has_other_count)
                 each.set_rows(count);
         }
@@ -170,8 +170,9 @@ struct Block {
     void run_total(const Run &run) const {
         const fl_queue::Call &c = q->calls[run.item->call];
         const fl_tensor *self = q->values[c.first].t;
-        const fl_row_memory &place = run.item->places[0];
-        const char *x = place.scratch < 0 ? self->data + first * place.row_bytes : in_scratch(place);
+        const fl_row_memory &memory = run.item->memories[0];
+        const char *x = memory.scratch < 0 ? self->data + first * memory.row_bytes
+                                           : in_scratch(memory);
         fl_reduce_some(c.op, self, x, count,
                        run.parts + first / FL_REDUCE_PIECE * fl_itemsize(self->dtype));
     }
@@ -238,16 +239,16 @@ void run_blocks(void *context, int64_t begin, int64_t end) {
 }
 
 /* (scratch, row_bytes) */
-int read_place(PyObject *o, fl_row_memory &place) {
+int read_memory(PyObject *o, fl_row_memory &memory) {
     std::vector<int64_t> two;
     if (fl_read_longs(o, two) < 0 || two.size() != 2)
         return -1;
-    place.scratch = two[0];
-    place.row_bytes = two[1];
+    memory.scratch = two[0];
+    memory.row_bytes = two[1];
     return 0;
 }
 
-/* None, or (place, has_rows, shape, strides) */
+/* None, or (memory, has_rows, shape, strides) */
 int read_part(PyObject *o, fl_part &part) {
     if (o == Py_None)
         return 0;
@@ -255,7 +256,7 @@ int read_part(PyObject *o, fl_part &part) {
         return -1;
     part.is_tensor = true;
     part.has_rows = PyObject_IsTrue(PyTuple_GET_ITEM(o, 1)) == 1;
-    return read_place(PyTuple_GET_ITEM(o, 0), part.place) < 0 ||
+    return read_memory(PyTuple_GET_ITEM(o, 0), part.memory) < 0 ||
                    fl_read_longs(PyTuple_GET_ITEM(o, 2), part.shape) < 0 ||
                    fl_read_longs(PyTuple_GET_ITEM(o, 3), part.strides) < 0
                ? -1 : 0;
@@ -270,28 +271,28 @@ int read_pairs(PyObject *o, std::vector<std::pair<int64_t, int64_t>> &to) {
     return 0;
 }
 
-/* (code, places, streamed, fetched): of the last two each operand, then its bytes */
+/* (code, memories, streamed, fetched): of the last two each operand, then its bytes */
 int read_code_item(PyObject *o, fl_row_item &item) {
-    PyObject *places = PyTuple_GET_ITEM(o, 1);
-    if (fl_read_code(PyTuple_GET_ITEM(o, 0), item.code) < 0 || !PyTuple_Check(places) ||
+    PyObject *memories = PyTuple_GET_ITEM(o, 1);
+    if (fl_read_code(PyTuple_GET_ITEM(o, 0), item.code) < 0 || !PyTuple_Check(memories) ||
         read_pairs(PyTuple_GET_ITEM(o, 2), item.streamed) < 0 ||
         read_pairs(PyTuple_GET_ITEM(o, 3), item.fetched) < 0 ||
         item.streamed.size() > MOST_STREAMED)
         return -1;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
-        item.places.emplace_back();
-        if (read_place(PyTuple_GET_ITEM(places, i), item.places.back()) < 0)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(memories); i++) {
+        item.memories.emplace_back();
+        if (read_memory(PyTuple_GET_ITEM(memories, i), item.memories.back()) < 0)
             return -1;
     }
     return 0;
 }
 
-/* (call, place) */
+/* (call, memory) */
 int read_total_item(PyObject *o, fl_row_item &item) {
     item.is_total = true;
     item.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
-    item.places.emplace_back();
-    return PyErr_Occurred() ? -1 : read_place(PyTuple_GET_ITEM(o, 1), item.places[0]);
+    item.memories.emplace_back();
+    return PyErr_Occurred() ? -1 : read_memory(PyTuple_GET_ITEM(o, 1), item.memories[0]);
 }
 
 /* (call, parts, ((argument, dims), ...)) */

@@ -9,23 +9,23 @@ static PyObject *tuple_of(const std::vector<int64_t> &numbers) {
     return tuple;
 }
 
-/* (memory, dtype, shape, strides, bytes from its start, number of the place) */
-static PyObject *describe_place(const fl_recorder *r, int64_t place) {
-    if (place < 0)
+/* (memory, dtype, shape, strides, bytes from its start, number of the extent) */
+static PyObject *describe_extent(const fl_recorder *r, int64_t extent) {
+    if (extent < 0)
         Py_RETURN_NONE;
-    const fl_extent &p = r->places[(size_t)place];
+    const fl_extent &p = r->extents[(size_t)extent];
     return Py_BuildValue("IsNNLL", p.memory, fl_dtype_name(p.dtype), tuple_of(p.shape),
-                         tuple_of(p.strides), (long long)p.start, (long long)place);
+                         tuple_of(p.strides), (long long)p.start, (long long)extent);
 }
 
 static PyObject *describe_value(const fl_recorder *r, const fl_value &v) {
     if (v.tag == FL_TENSOR)
-        return describe_place(r, v.i);
+        return describe_extent(r, v.i);
     if (v.tag != FL_TENSORS)
         return fl_box(&v);
     PyObject *list = PyList_New(v.len);
     for (uint32_t k = 0; list && k < v.len; k++)
-        PyList_SET_ITEM(list, k, describe_place(r, v.is[k]));
+        PyList_SET_ITEM(list, k, describe_extent(r, v.is[k]));
     return list;
 }
 
@@ -38,8 +38,8 @@ static PyObject *describe_run(const fl_recorder *r, const fl_kernel_run &run) {
             return nullptr;
         Py_DECREF(o);
     }
-    for (uint32_t place : run.outs) {
-        PyObject *o = describe_place(r, place);
+    for (uint32_t extent : run.outs) {
+        PyObject *o = describe_extent(r, extent);
         PyList_Append(outs, o);
         Py_XDECREF(o);
     }
@@ -86,12 +86,12 @@ PyObject *fl_record_contents(const fl_recorder *r) {
     return dict;
 }
 
-/* (memory, place, flags, version, output number, base, whether the counter is the memory's own) */
+/* (memory, extent, flags, version, output number, base, whether the counter is the memory's own) */
 PyObject *fl_record_result(fl_recorder *r, fl_tensor *t) {
-    int64_t place = r->place(t, false);
-    if (place < 0)
+    int64_t extent = r->extent_of(t, false);
+    if (extent < 0)
         Py_RETURN_NONE;
-    return Py_BuildValue("ILIIIOi", r->places[(size_t)place].memory, (long long)place, t->flags,
+    return Py_BuildValue("ILIIIOi", r->extents[(size_t)extent].memory, (long long)extent, t->flags,
                          *t->version & ~FL_VERSION_SAVED, t->output_nr,
                          ((fl_tensor_full *)t)->base,
                          t->storage == (PyObject *)fl_root_storage(t->storage));

@@ -168,7 +168,7 @@ fl_tensor *fl_program::result(size_t i, fl_running &now) {
     if (now.results[i])
         return (fl_tensor *)now.results[i];
     const fl_result &r = results[i];
-    const fl_extent &p = r.place;
+    const fl_extent &p = r.extent;
     const fl_room &room = rooms[p.memory];
     int ndim = (int)p.shape.size();
     fl_tensor *t, *base = r.base >= 0 ? result((size_t)r.base, now)

@@ -46,11 +46,11 @@ void fl_program::point_to(char **where, uint32_t memory, int64_t start) {
 }
 
 /* A tensor that kernels take; its address is patched where it is not known. */
-fl_tensor *fl_program::tensor_of(int64_t place) {
-    fl_tensor *&t = tensors[(size_t)place];
+fl_tensor *fl_program::tensor_of(int64_t extent) {
+    fl_tensor *&t = tensors[(size_t)extent];
     if (t)
         return t;
-    const fl_extent &p = recorder->places[(size_t)place];
+    const fl_extent &p = recorder->extents[(size_t)extent];
     fl_home home = rooms[p.memory].home;
     fl_storage *s = home == FL_H_OUTSIDE ? recorder->memories[p.memory].outside : arena;
     t = fl_tensor_on(s, p.dtype, (int)p.shape.size(), p.shape.data(), p.strides.data(), 0);
@@ -81,8 +81,8 @@ int fl_program::add_run(size_t index) {
             if (!(v.ts[k] = v.is[k] < 0 ? nullptr : tensor_of(v.is[k])) && PyErr_Occurred())
                 return -1;
     }
-    for (uint32_t place : run.outs) {
-        step.outs.push_back(tensor_of(place));
+    for (uint32_t extent : run.outs) {
+        step.outs.push_back(tensor_of(extent));
         if (!step.outs.back())
             return -1;
         step.work += step.outs.back()->numel;
@@ -105,23 +105,23 @@ static void put_number(std::vector<int64_t> &words, PyObject *o) {
     words.insert(words.end(), bits, bits + 2);
 }
 
-/* ("loop", address, total, places, numbers, geometry) */
+/* ("loop", address, total, extents, numbers, geometry) */
 int fl_program::add_loop(PyObject *o) {
-    PyObject *places = PyTuple_GET_ITEM(o, 3), *numbers = PyTuple_GET_ITEM(o, 4);
+    PyObject *extents = PyTuple_GET_ITEM(o, 3), *numbers = PyTuple_GET_ITEM(o, 4);
     PyObject *geometry = PyTuple_GET_ITEM(o, 5);
     steps.emplace_back();
     fl_program_step &step = steps.back();
     step.kind = FL_STEP_LOOP;
     step.code = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 1));
     step.work = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
-    Py_ssize_t n = PyTuple_GET_SIZE(places);
+    Py_ssize_t n = PyTuple_GET_SIZE(extents);
     step.words.resize((size_t)n);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++)
         put_number(step.words, PyTuple_GET_ITEM(numbers, i));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(geometry); i++)
         step.words.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(geometry, i)));
     for (Py_ssize_t i = 0; i < n; i++) {
-        const fl_extent &p = recorder->places[PyLong_AsSize_t(PyTuple_GET_ITEM(places, i))];
+        const fl_extent &p = recorder->extents[PyLong_AsSize_t(PyTuple_GET_ITEM(extents, i))];
         point_to((char **)&step.words[(size_t)i], p.memory, p.start);
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -137,9 +137,9 @@ int fl_program::add_call(fl_queue &calls, const fl_kernel_run &run) {
         if (i < n)
             v = run.values[i];
         if (v.tag == FL_TENSOR && !(i < n && run.has_tensors)) {
-            int64_t place = i < n ? v.i : (int64_t)run.outs[i - n];
-            v.t = place < 0 ? nullptr : tensor_of(place);
-            if (!v.t && place >= 0)
+            int64_t extent = i < n ? v.i : (int64_t)run.outs[i - n];
+            v.t = extent < 0 ? nullptr : tensor_of(extent);
+            if (!v.t && extent >= 0)
                 return -1;
         }
         calls.values.push_back(v);
@@ -200,15 +200,15 @@ int fl_program::add_step(PyObject *o) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* (place, flags, version, output number, number of the base, base, source, node) */
+/* (extent, flags, version, output number, number of the base, base, source, node) */
 int fl_program::add_result(PyObject *o) {
-    long long place, base, source;
+    long long extent, base, source;
     unsigned int flags, version, output_nr;
     PyObject *base_object, *node;
-    if (!PyArg_ParseTuple(o, "LIIILOLO", &place, &flags, &version, &output_nr, &base, &base_object,
+    if (!PyArg_ParseTuple(o, "LIIILOLO", &extent, &flags, &version, &output_nr, &base, &base_object,
                           &source, &node))
         return -1;
-    fl_result r{recorder->places[(size_t)place], flags, version, output_nr, base,
+    fl_result r{recorder->extents[(size_t)extent], flags, version, output_nr, base,
                 base_object == Py_None ? nullptr : Py_NewRef(base_object), source, {}};
     if (node != Py_None)
         r.nodes.push_back(Py_NewRef(node));
@@ -257,7 +257,7 @@ int fl_program::prepare(PyObject *homes, int64_t arena_bytes, PyObject *plan, Py
             later.emplace_back();
         }
     }
-    tensors.resize(recorder->places.size());
+    tensors.resize(recorder->extents.size());
     steps.reserve((size_t)PyList_GET_SIZE(plan));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(plan); i++)
         if (add_step(PyList_GET_ITEM(plan, i)) < 0)

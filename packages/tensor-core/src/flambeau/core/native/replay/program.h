@@ -1,4 +1,4 @@
-/* A recording made ready to run again: steps over memory whose place is known or patched. */
+/* A recording made ready to run again: steps over memory whose address is known or patched. */
 #pragma once
 #include "deferral/plan.h"
 #include "replay/recorder.h"
@@ -40,7 +40,7 @@ struct fl_patch {
 
 /* A tensor that leaves the call. */
 struct fl_result {
-    fl_extent place;
+    fl_extent extent;
     uint32_t flags, version, output_nr;
     int64_t base;                   /* of the results; -1: none */
     PyObject *base_object;          /* a tensor that was there before, or NULL */
@@ -61,7 +61,7 @@ struct fl_program {
     fl_recorder *recorder = nullptr;
     std::vector<fl_room> rooms;
     std::vector<fl_program_step> steps;
-    std::vector<fl_tensor *> tensors;       /* of the places, NULL where no kernel takes it */
+    std::vector<fl_tensor *> tensors;       /* of the extents, NULL where no kernel takes it */
     std::vector<fl_patch> patches;          /* of arguments */
     std::vector<std::vector<fl_patch>> later;   /* of each memory that is made anew */
     std::vector<fl_result> results;
@@ -89,7 +89,7 @@ struct fl_program {
     int add_call(fl_queue &calls, const fl_kernel_run &run);
     int add_result(PyObject *o);
     int add_returned(PyObject *o, fl_returned &to);
-    fl_tensor *tensor_of(int64_t place);
+    fl_tensor *tensor_of(int64_t extent);
     int run_steps(struct fl_running &now);
     int run_step(fl_program_step &step, struct fl_running &now);
     void count_writes(const struct fl_running &now);

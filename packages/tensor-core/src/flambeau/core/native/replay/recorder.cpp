@@ -128,7 +128,7 @@ static bool fills_memory(const fl_tensor *t, const fl_memory &m) {
 }
 
 /* A number for a tensor; `fills`: its kernel writes all of it and reads nothing of it. */
-int64_t fl_recorder::place(const fl_tensor *t, bool fills) {
+int64_t fl_recorder::extent_of(const fl_tensor *t, bool fills) {
     if (t->device_type != FL_CPU || t->flags >> FL_LEVEL_SHIFT) {
         refuse(t->device_type != FL_CPU ? "a tensor on another device takes part"
                                         : "a transform is at work");
@@ -147,8 +147,8 @@ int64_t fl_recorder::place(const fl_tensor *t, bool fills) {
     p.start = t->data - m.at;
     p.shape.assign(t->shape, t->shape + t->ndim);
     p.strides.assign(t->strides, t->strides + t->ndim);
-    places.push_back(std::move(p));
-    return (int64_t)places.size() - 1;
+    extents.push_back(std::move(p));
+    return (int64_t)extents.size() - 1;
 }
 
 /* A copy that outlives the call. */
@@ -156,12 +156,12 @@ fl_value fl_recorder::keep(const fl_value &v) {
     fl_value kept = v;
     switch (v.tag) {
     case FL_TENSOR:
-        kept.i = v.t ? place(v.t, false) : -1;
+        kept.i = v.t ? extent_of(v.t, false) : -1;
         break;
     case FL_TENSORS:
         words.emplace_back();
         for (uint32_t k = 0; k < v.len; k++)
-            words.back().push_back(v.ts[k] ? place(v.ts[k], false) : -1);
+            words.back().push_back(v.ts[k] ? extent_of(v.ts[k], false) : -1);
         kept.is = words.back().data();
         break;
     case FL_INTS: case FL_BOOLS: case FL_FLOATS:
@@ -244,10 +244,10 @@ int fl_recorder::record(const fl_op *op, const fl_value *in, int n, fl_tensor *c
         auto counter = counters.find(outs[i]->version);
         if (counter != counters.end())
             run.writes.push_back((uint32_t)counter->second);
-        run.outs.push_back((uint32_t)place(outs[i], !is_input));
+        run.outs.push_back((uint32_t)extent_of(outs[i], !is_input));
         if (!refusal.empty())
             return 0;
-        note_write(memories[places[run.outs.back()].memory], true);
+        note_write(memories[extents[run.outs.back()].memory], true);
     }
     runs.push_back(std::move(run));
     return 0;

@@ -15,14 +15,14 @@ struct fl_extent {
     std::vector<int64_t> shape, strides;
 };
 
-/* One kernel. Tensors among the values are numbers of places, -1 for none. */
+/* One kernel. Tensors among the values are numbers of extents, -1 for none. */
 struct fl_kernel_run {
     const fl_op *op;
     std::vector<fl_value> values;
     std::vector<uint32_t> outs;
     std::vector<uint32_t> writes;       /* which counters of tensors that were there count it */
     bool is_fusible;                    /* may be planned together with others */
-    bool has_tensors = false;           /* among the values, no longer numbers of places */
+    bool has_tensors = false;           /* among the values, no longer numbers of extents */
 };
 
 struct fl_memory {
@@ -44,7 +44,7 @@ struct fl_written {
 
 struct fl_recorder {
     std::vector<fl_memory> memories;
-    std::vector<fl_extent> places;
+    std::vector<fl_extent> extents;
     std::vector<fl_kernel_run> runs;
     std::deque<std::vector<int64_t>> words;     /* lists among the values */
     std::deque<std::string> strings;
@@ -59,7 +59,7 @@ struct fl_recorder {
     ~fl_recorder();
     void refuse(const std::string &why);
     int64_t memory_of(const fl_tensor *t);      /* -1: refused */
-    int64_t place(const fl_tensor *t, bool fills);
+    int64_t extent_of(const fl_tensor *t, bool fills);
     void note_write(fl_memory &m, bool is_written);
     int watch_writes(fl_tensor *t);
     uint32_t take_writes(const fl_tensor *t);   /* counted so far, and no longer by this */
