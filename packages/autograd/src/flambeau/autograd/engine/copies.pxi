@@ -1,7 +1,7 @@
 # Copies of graphs: what a replayed call (flambeau.jit) leaves for a backward pass outside it.
 #
 # The nodes that a recorded call made are copied without the tensors that they keep. Those are known
-# by number: the tensors that leave the call, then its arguments, then others that were there before.
+# by number: the tensors that leave the call, then its arguments, then others of before.
 
 cdef struct saved_link:         # a tensor that a node keeps
     int node, slot, kind

@@ -108,7 +108,7 @@ class Group:
         sizes = {math.prod(piece.shape) for piece in (*self.writes, *item.writes)}
         return not self.is_by_element or len(sizes) == 1 or self._shares(item)
 
-    def _shares(self, other: Loop | Group) -> bool:
+    def _shares(self, other: Loop | Kernel | Group) -> bool:
         """Whether both use some memory."""
         own = {piece.storage for piece in (*self.reads, *self.writes)}
         return any(piece.storage in own for piece in (*other.reads, *other.writes))
