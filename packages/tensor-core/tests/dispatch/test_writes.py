@@ -356,3 +356,12 @@ def test_what_was_just_made_has_no_writes():
     ]
     assert [each._version for each in made] == [0] * len(made)
     assert flambeau.zeros(2).add_(1)._version == 1
+
+
+@pytest.mark.parametrize("bins", [1 << 62, 1 << 61, (1 << 63) - 1])
+def test_a_result_larger_than_memory_does_not_fit_its_target(bins):
+    """The bytes of the first overflow to none, which any memory has room for."""
+    out = flambeau.empty(0, 1, 2)
+    with pytest.raises(RuntimeError, match="overflowed|memory"):
+        flambeau.histc(flambeau.ones(60), bins, 0, 0, out=out)
+    assert out.shape == (0, 1, 2)

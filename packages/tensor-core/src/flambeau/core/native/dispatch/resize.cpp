@@ -1,15 +1,23 @@
 /* Giving the target of out= the shape of the result. */
 #include "dispatch/python.h"
 
-/* Bytes from the first element to the end of the last. */
+/* Bytes from the first element to the end of the last; more than there can be where that overflows,
+ * for which no memory has room and allocation has the error. */
 static uint64_t bytes_of(const fl_spec *s, const int64_t *strides) {
-    uint64_t itemsize = (uint64_t)fl_itemsize(s->dtype);
-    int64_t count = fl_spec_numel(s), last = 0;
-    if (!strides || count == 0)
-        return (uint64_t)count * itemsize;
-    for (int i = 0; i < s->ndim; i++)
-        last += (s->shape[i] - 1) * strides[i];
-    return (uint64_t)(last + 1) * itemsize;
+    int64_t count = 1, last = 0, bytes;
+    bool overflows = false;
+    for (int i = 0; i < s->ndim; i++) {
+        int64_t step = 0;
+        if (s->shape[i] == 0)
+            return 0;
+        overflows |= __builtin_mul_overflow(count, s->shape[i], &count);
+        overflows |= strides && __builtin_mul_overflow(s->shape[i] - 1, strides[i], &step);
+        overflows |= __builtin_add_overflow(last, step, &last);
+    }
+    if (strides)
+        overflows |= __builtin_add_overflow(last, 1, &count);
+    overflows |= __builtin_mul_overflow(count, (int64_t)fl_itemsize(s->dtype), &bytes);
+    return overflows ? UINT64_MAX : (uint64_t)bytes;
 }
 
 static bool has_room(const fl_tensor *t, uint64_t bytes) {
