@@ -26,14 +26,17 @@ OPDEFS = (pointwise("a_row_before_all_others(Tensor self)", float="self + 1", do
 '''
 #: file -> what to replace, once, by what.
 CHANGES = {
-    "__init__.py": [
+    "cmake/generate.cmake": [
+        ("GENERATED_KERNEL_NAMES\n", "GENERATED_KERNEL_NAMES pw_first.cpp\n"),
+    ],
+    FAMILIES / "__init__.py": [
         ("NAMES = (", 'NAMES = ("first", '),
     ],
-    "reduce.py": [
+    FAMILIES / "reduce.py": [
         ('"softmax(Tensor self, Dim dim, DType? dtype=None)"',
          '"softmax(Tensor self, Dim dim, DType? dtype=None, *, Bool halved=False)"'),
     ],
-    "pointwise/arithmetic.py": [
+    FAMILIES / "pointwise/arithmetic.py": [
         ('"mul(Operand self, Operand other)"', '"mul(Operand self, Operand other, *, Scalar c=1)"'),
     ],
 }
@@ -75,7 +78,7 @@ def alter(sources: Path) -> None:
     """Insert the row and the parameters."""
     (sources / FAMILIES / "first.py").write_text(FIRST_ROW)
     for name, changes in CHANGES.items():
-        path = sources / FAMILIES / name
+        path = sources / name
         text = path.read_text()
         for old, new in changes:
             assert text.count(old) == 1, f"{name} no longer has {old!r} once: adapt CHANGES"

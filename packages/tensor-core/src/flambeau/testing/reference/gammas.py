@@ -24,7 +24,8 @@ def _digamma(a):
 def standard_gamma_grad(a, x):
     """The sum over n of ``r_n (digamma(a + n + 1) - log x)``, ``r_n = x^(n+1) / (a)_(n+1)``."""
     a, x = np.asarray(a, np.float64), np.asarray(x, np.float64)
-    r, psi, total = x / a, _digamma(a + 1), 0.0
+    r, psi = x / a, _digamma(a + 1)
+    total = np.zeros(np.shape(r))
     for n in range(1, _MAX_TERMS):
         total = total + r * (psi - np.log(x))
         psi, r = psi + 1 / (a + n), r * x / (a + n)
@@ -36,7 +37,8 @@ def standard_gamma_grad(a, x):
 def _beta_series(x, a, both, weight):
     """The sum of ``c_n = x^n (both)_n / (a+1)_n``, and its derivative by ``both`` plus ``weight``
     times that by ``a``: ``I_x(a, both - a)`` is the sum times ``x^a (1-x)^b / (a B(a, b))``."""
-    c, growth, total, slope = np.ones(np.broadcast(x, a, both).shape), 0.0, 0.0, 0.0
+    c = np.ones(np.broadcast(x, a, both).shape)
+    growth = total = slope = np.zeros(c.shape)
     for n in range(1, _MAX_TERMS):
         total, slope = total + c, slope + c * growth
         growth = growth + 1 / (both + n - 1) - weight / (a + n)
