@@ -54,6 +54,9 @@ struct fl_step {
 /* Append a number as machine code takes it: two words, as an integer or as a real and an imaginary
  * part. */
 void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words);
+/* [(key, arguments, results)]: tensors as (slot, dtype, shape, strides, bytes from the start, bytes
+ * of an element), all else as it is. */
+PyObject *fl_describe_calls(const fl_queue *q);
 /* Read what the planner made: 0, or -1 with or without an exception. */
 int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to);
 int fl_read_code(PyObject *o, fl_code &code);
