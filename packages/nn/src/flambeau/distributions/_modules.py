@@ -23,7 +23,8 @@ def register_modules(package: str) -> None:
         True
     """
     prefix = package + "."
-    below = [name for name in sys.modules if name.startswith(prefix)]
+    # A copy made in one step: other threads may import modules meanwhile.
+    below = [name for name in list(sys.modules) if name.startswith(prefix)]
     for folder in ("continuous.", "discrete.", "multivariate.", "combined."):
         for name in below:
             inner = name.removeprefix(prefix)
