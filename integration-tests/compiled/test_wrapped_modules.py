@@ -112,7 +112,7 @@ def test_copies_belong_to_their_own_module(pair):
         assert not twin.training
         assert twin._orig_mod.compiles[-1]
     twin = copy.deepcopy(flambeau.compile(Net(), fullgraph=True))
-    assert type(twin._compiled).__name__ == "WholeGraph"
+    assert type(twin._compiled).__name__ == "CompiledWithin"
     assert twin._orig_mod is twin._modules["_orig_mod"]
     replayed = flambeau.compile(Net(), replay=True, check_every=7)
     for twin in (copy.deepcopy(replayed), pickle.loads(pickle.dumps(replayed))):

@@ -32,6 +32,7 @@ profile    what ran, and how long
 mutation   who is about to write to memory
 replay     what replayed calls ask of leaves and graphs
 copies     graphs made again for replayed calls
+recompute  results that are computed again instead of kept
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
@@ -50,7 +51,8 @@ from flambeau.core import _core, ops
 
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._edge import GradientEdge
-from flambeau.autograd._table import NAMES_BY_RANKS, PARTS, backward_name, find_rule, name_by_ranks
+from flambeau.autograd._table import (
+    CHEAP, NAMES_BY_RANKS, PARTS, backward_name, find_rule, name_by_ranks)
 
 include "engine/outside.pxi"
 include "engine/inside.pxi"
@@ -84,6 +86,7 @@ include "engine/profile.pxi"
 include "engine/mutation.pxi"
 include "engine/replay.pxi"
 include "engine/copies.pxi"
+include "engine/recompute.pxi"
 
 cdef fl_tape _tape
 

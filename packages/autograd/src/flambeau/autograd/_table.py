@@ -21,14 +21,18 @@ from collections.abc import Callable, Iterable
 from flambeau.autograd._names import backward_name
 from flambeau.core._core import OpHandle
 
-__all__ = ["NAMES_BY_RANKS", "NO_DERIVATIVE", "PARTS", "RULES", "backward_name", "find_rule",
-           "name_by_ranks", "no_derivative", "rule"]
+__all__ = ["CHEAP", "NAMES_BY_RANKS", "NO_DERIVATIVE", "PARTS", "RULES", "backward_name",
+           "find_rule", "name_by_ranks", "no_derivative", "rule"]
 
 Rule = Callable[..., object]
 RULES: dict[str, list[tuple[tuple[str, ...], Rule]]] = {}
 NO_DERIVATIVE: set[str] = set()
 #: Views of some of the elements: their gradients are added into one whole.
 PARTS: set[str] = set()
+#: Operators, besides pointwise ones, that cost little beside products and convolutions: under a
+#: budget their results are computed again instead of kept (engine/recompute.pxi).
+CHEAP = {"cast", "clone", "contiguous_copy", "log_softmax", "native_batch_norm",
+         "native_group_norm", "native_layer_norm", "softmax"}
 #: Operators that are several in PyTorch, which the ranks of the rule's inputs tell apart: ranks
 #: (None: no tensor, ...: any rank) -> the node's name. Where nothing fits, the operator's own.
 NAMES_BY_RANKS: dict[str, dict[tuple[object, ...], str]] = {}

@@ -8,6 +8,7 @@ from typing import Any
 #: Whether kernels wait, by backend. PyTorch's names, which programs pass.
 BACKENDS = {"inductor": True, "eager": False, "aot_eager": False}
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+BUDGET = "activation_memory_budget"
 _TUNES = ("max-autotune", "max-autotune-no-cudagraphs")
 _default_backend = "inductor"
 _told: set[str] = set()
@@ -19,7 +20,7 @@ def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None
     Raises:
         RuntimeError: both a mode and options are given.
         TypeError: the backend is a function.
-        ValueError: there is no such mode or backend.
+        ValueError: there is no such mode or backend, or a budget is not between 0 and 1.
     """
     if mode is not None and options:
         raise RuntimeError("jit.compile(): a mode stands for a set of options, so only one of the "
@@ -29,8 +30,20 @@ def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None
     if mode in _TUNES:
         _tell_once(f"mode {mode!r}", "code is not tuned by trying variants")
     for name in options or ():
-        _tell_once(f"option {name!r}", "it is one of PyTorch's code generator")
+        if name != BUDGET:
+            _tell_once(f"option {name!r}", "it is one of PyTorch's code generator")
     return _default_backend if backend is None else check_backend(backend)
+
+
+def check_budget(options: dict[str, Any] | None) -> float | None:
+    """The part of what is saved for backward that may be kept; ``None`` for all."""
+    part = (options or {}).get(BUDGET)
+    if part is None:
+        return None
+    if isinstance(part, bool) or not isinstance(part, int | float) or not 0 <= part <= 1:
+        raise ValueError(f"jit.compile(): option {BUDGET!r} is the part of what calls save for "
+                         f"backward that may be kept, a number from 0 to 1, not {part!r}")
+    return float(part)
 
 
 def check_backend(backend: Any) -> str:

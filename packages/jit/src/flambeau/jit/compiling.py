@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -16,7 +17,7 @@ from flambeau.core._core import (
     hear_reads,
     is_deferring,
 )
-from flambeau.jit.choices import BACKENDS, check_choices
+from flambeau.jit.choices import BACKENDS, check_budget, check_choices
 from flambeau.jit.errors import GraphBreakError
 
 if TYPE_CHECKING:
@@ -92,6 +93,11 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     an error is raised where Python would have done something else. Errors inside a replayed call
     do not name the line of Python.
 
+    With ``options={"activation_memory_budget": 0.8}`` calls keep at most that part of what they
+    save for backward, where they can: results that are cheap to compute from what is kept anyway
+    (activations, normalizations, sums, copies) are computed again in ``backward``, to the same
+    bits. What products and convolutions compute is always kept.
+
     Code is kept on disk for other processes, see the environment variable ``FLAMBEAU_CACHE_DIR``;
     ``FLAMBEAU_COMPILE=0`` has ``compile`` return functions as they are.
 
@@ -104,7 +110,8 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         backend: ``"inductor"``, or ``"eager"`` and ``"aot_eager"``: no kernel waits.
         mode: ``"default"``, or ``"reduce-overhead"``, which is ``replay=True``; the modes that
             tune warn that they do not.
-        options: those of PyTorch's code generator, which warn that they have no effect.
+        options: ``activation_memory_budget``, from 0 to 1; those of PyTorch's code generator warn
+            that they have no effect.
         disable: return ``model`` as it is.
         replay: skip Python where nothing changed that it read.
         check_every: how many replays until one is compared with Python; 0 for never. Without it,
@@ -117,7 +124,7 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     Raises:
         RuntimeError: both ``mode`` and ``options`` are given.
         TypeError: ``model`` cannot be called, or ``backend`` is a function.
-        ValueError: there is no such mode or backend.
+        ValueError: there is no such mode or backend, or the budget is not between 0 and 1.
 
     Example:
         >>> import flambeau
@@ -128,9 +135,9 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         >>> step(flambeau.tensor([1.0, -2.0]), 3.0)
         tensor([4., 0.])
     """
-    name = check_choices(backend, mode, options)
+    name, budget = check_choices(backend, mode, options), check_budget(options)
     if model is None:
-        return partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=name,
+        return partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=name, options=options,
                        mode=mode, disable=disable, replay=replay, check_every=check_every)
     if not callable(model) and not isinstance(model, classmethod):
         raise TypeError(f"jit.compile(): argument 'model' must be a function or a module, not "
@@ -139,7 +146,12 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         return model
     if not BACKENDS[name]:
         return wrap(model, Eager)
-    ordinary = WholeGraph if fullgraph else Compiled
+    blocks: list[Callable[[], AbstractContextManager[Any]]] = []
+    if fullgraph:
+        blocks.append(partial(hear_reads, _refuse))
+    if budget is not None and budget < 1:
+        blocks.append(partial(recompute_within, budget))
+    ordinary: Any = partial(CompiledWithin, blocks=blocks) if blocks else Compiled
     if not replay and mode != "reduce-overhead":
         return wrap(model, ordinary)
     from flambeau.jit.replay.call import Replayed
@@ -253,16 +265,43 @@ class Compiled(_Wrapper, DeferredCall):
         return run()
 
 
-class WholeGraph(Compiled):
-    """The same, which refuses that values leave the tensors."""
+class CompiledWithin(Compiled):
+    """The same, where each call runs inside ``with`` blocks.
+
+    Args:
+        fn: the function.
+        blocks: make the blocks.
+    """
+
+    def __init__(self, fn: Any, blocks: list[Callable[[], AbstractContextManager[Any]]]) -> None:
+        super().__init__(fn)
+        self.blocks = blocks
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with hear_reads(_refuse):
-            return super().__call__(*args, **kwargs)
+        return self.guarded(partial(super().__call__, *args, **kwargs))
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return own_name(self) or (CompiledWithin, (self.fn, self.blocks))
 
     def guarded(self, run: Callable[[], Any]) -> Any:
-        with hear_reads(_refuse):
+        with ExitStack() as stack:
+            for block in self.blocks:
+                stack.enter_context(block())
             return run()
+
+
+def recompute_within(budget: float) -> AbstractContextManager[Any]:
+    """A block that keeps at most a part of what is saved for backward.
+
+    Args:
+        budget: the part, from 0 to 1.
+    """
+    try:
+        from flambeau.autograd import _engine
+    except ImportError:                 # nothing is saved
+        return nullcontext()
+    block: AbstractContextManager[Any] = _engine.recompute_within(budget)
+    return block
 
 
 def _refuse(tensor: Any, what: str) -> None:

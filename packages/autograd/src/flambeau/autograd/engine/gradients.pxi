@@ -12,6 +12,7 @@ cdef struct known_ops:       # definitions the engine itself calls
     const fl_op *expand
     const fl_op *as_strided
     const fl_op *view_as_complex
+    const fl_op *batch_norm
 
 cdef known_ops OPS
 
@@ -27,6 +28,7 @@ cdef int find_known_ops() except -1:
     OPS.expand = FL.find_op(b"expand")
     OPS.as_strided = FL.find_op(b"as_strided")
     OPS.view_as_complex = FL.find_op(b"view_as_complex")
+    OPS.batch_norm = FL.find_op(b"native_batch_norm")
     return 0
 
 

@@ -46,7 +46,7 @@ cdef class SlotTensor(SavedTensor):
         if self.item >= 0:
             return self.pack_item(slot, hooks)
         if slot.kind == S_PACKED:
-            raise_has_hooks()
+            return pack_recomputed(self.node, slot, hooks)
         if slot.kind != S_INPUT and slot.kind != S_OUTPUT:
             raise_none_is_forbidden()
         check_version(self.node, slot)
@@ -68,6 +68,24 @@ cdef class SlotTensor(SavedTensor):
             raise_none_is_forbidden()
         (<SavedTensor>item).pack(hooks)
         return 0
+
+
+cdef int pack_recomputed(Node node, slot_t *slot, tuple hooks) except -1:
+    """Hand what is computed again (recompute.pxi) to hooks."""
+    cdef Packed packed = <Packed>slot.value.o
+    cdef uint32_t mode = FL.get_mode()
+    cdef PyObject *tensor
+    if packed.again is None:
+        raise_has_hooks()
+    FL.set_mode(mode | FL_M_GRAD)
+    try:
+        tensor = packed.unpack(node)
+    finally:
+        FL.set_mode(mode)
+    try:
+        return put_packed(slot, packed_with(hooks, <fl_tensor *>tensor, packed.output_nr))
+    finally:
+        Py_DECREF(tensor)
 
 
 cdef int put_packed(slot_t *slot, Packed packed) except -1:

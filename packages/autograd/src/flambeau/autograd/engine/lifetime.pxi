@@ -18,6 +18,9 @@ cdef void _give_up(Node node) noexcept:
         if node.edges[i].node is not NULL:
             _graveyard.push_back(node.edges[i].node)
             node.edges[i].node = NULL
+    if node.recipe is not NULL:
+        _graveyard.push_back(node.recipe)
+        node.recipe = NULL
     if node.extras is not None:
         Py_INCREF(<PyObject *>node.extras)
         _graveyard.push_back(<PyObject *>node.extras)
@@ -55,6 +58,10 @@ cdef int _traverse(PyObject *self, visit_t visit, void *arg) noexcept:
             stop = visit(edges[i].node, arg)
             if stop:
                 return stop
+    if (<Node>self).recipe is not NULL:
+        stop = visit((<Node>self).recipe, arg)
+        if stop:
+            return stop
     for i in range((<Node>self).nslots):
         if slots[i].kind >= S_INPUT:
             stop = visit(slots[i].value.o, arg)

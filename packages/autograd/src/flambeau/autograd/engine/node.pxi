@@ -94,6 +94,7 @@ cdef class Node:
     cdef uint32_t nedges
     cdef edge_t *edges
     cdef slot_t *slots
+    cdef PyObject *recipe               # Recipe, or NULL: see recompute.pxi
     cdef int64_t *shapes                # of reshaped inputs: [ndim, sizes...] each
     cdef edge_t edges_inside[INLINE_EDGES]
     cdef slot_t slots_inside[INLINE_SLOTS]

@@ -4,7 +4,8 @@
 # use no hooks.
 
 cdef int _packing = 0                   # blocks open, in all threads
-cdef dict _pack_blocks = {}             # thread -> list of (pack, unpack)
+cdef int _budgets = 0                   # of these recompute_within()
+cdef dict _pack_blocks = {}             # thread -> list of (pack, unpack), Budget, None
 cdef dict _pack_refusals = {}           # thread -> list of messages
 
 
@@ -13,6 +14,7 @@ cdef class Packed:
     """What a pack hook made of a saved tensor, and the history to give back to it."""
 
     cdef object value, unpack_hook
+    cdef Again again                    # instead of a hook: see recompute.pxi
     cdef object record                  # the input's node or leaf record, or None
     cdef uint32_t record_output
     cdef int output_nr                  # of an output of the node itself, else -1
@@ -25,7 +27,7 @@ cdef class Packed:
             result = tuple([None if kept is None else kept.unpack(node) for kept in self.items])
             Py_INCREF(<PyObject *>result)
             return <PyObject *>result
-        result = self.unpack_hook(self.value)
+        result = self.unpack_hook(self.value) if self.again is None else self.again.compute(node)
         if not is_tensor(<PyObject *>result):
             raise TypeError("saved_tensors_hooks(): the unpack hook must return a Tensor, not "
                             f"{type(result).__name__}")
@@ -54,6 +56,9 @@ cdef int attach_record(fl_tensor *t, PyObject *record, uint32_t output_nr) excep
 
 cdef bint pack(slot_t *slot, fl_tensor *t, int output_nr) except -1:
     """Hand a tensor to this thread's pack hook; false when it has none."""
+    budget = open_budget()
+    if budget is not None:
+        return output_nr < 0 and pack_input(budget, slot, t)
     packed = packed_by_hook(t, output_nr)
     if packed is None:
         return False
@@ -69,15 +74,12 @@ cdef Packed packed_by_hook(fl_tensor *t, int output_nr):
     if not blocks:
         return None
     hooks = blocks[len(blocks) - 1]
-    return None if hooks is None else packed_with(hooks, t, output_nr)
+    return None if hooks is None or type(hooks) is Budget else packed_with(hooks, t, output_nr)
 
 
-cdef Packed packed_with(tuple hooks, fl_tensor *t, int output_nr):
-    """What a pair of hooks makes of a tensor."""
-    cdef Packed packed
-    cdef fl_tensor *plain
-    cdef uint32_t mode
-    packed = Packed.__new__(Packed)
+cdef Packed new_packed(fl_tensor *t, int output_nr):
+    """One that knows the history to give back."""
+    cdef Packed packed = Packed.__new__(Packed)
     packed.output_nr = output_nr
     if output_nr < 0 and requires_grad(t):
         if is_linked_view(t):
@@ -86,6 +88,14 @@ cdef Packed packed_with(tuple hooks, fl_tensor *t, int output_nr):
             leaf_of(t)
         packed.record = <object>t.autograd
         packed.record_output = t.output_nr
+    return packed
+
+
+cdef Packed packed_with(tuple hooks, fl_tensor *t, int output_nr):
+    """What a pair of hooks makes of a tensor."""
+    cdef Packed packed = new_packed(t, output_nr)
+    cdef fl_tensor *plain
+    cdef uint32_t mode
     plain = FL.alias(t)
     tensor = <object><PyObject *>plain
     Py_DECREF(<PyObject *>plain)
@@ -135,7 +145,8 @@ def pop_saved_hooks():
 
 def has_saved_hooks():
     """Whether a block of hooks is open on this thread."""
-    return bool(_pack_blocks.get(PyThread_get_thread_ident()))
+    blocks = _pack_blocks.get(PyThread_get_thread_ident(), ())
+    return any([type(hooks) is not Budget for hooks in blocks])
 
 
 def refuse_saved_hooks(message, bint ours=True):
@@ -148,7 +159,7 @@ def refuse_saved_hooks(message, bint ours=True):
             del _pack_refusals[thread]
         return
     for hooks in _pack_blocks.get(thread, ()):
-        if ours or hooks is not None and not hooks[2]:
+        if type(hooks) is not Budget and (ours or hooks is not None and not hooks[2]):
             raise RuntimeError(message)
     _pack_refusals.setdefault(thread, []).append((message, ours))
 

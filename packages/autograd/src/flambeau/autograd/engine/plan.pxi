@@ -43,6 +43,7 @@ cdef struct rule_plan:
     PyObject *name           # "MulBackward0"
     uint8_t ninputs, nslots, ncalls
     uint8_t takes_list       # the only input is a list of tensors
+    uint8_t is_cheap         # computing the result again costs little: see recompute.pxi
     uint8_t broadcasts       # pointwise: gradients are summed to the input's shape
     uint8_t is_part          # a view of some elements: see parts.pxi
     uint8_t outputs          # outputs that may carry gradients: the first, or all
@@ -98,6 +99,7 @@ cdef int _fill_plan(rule_plan *plan, fl_op *op, str key, list calls) except -1:
     plan.name = <PyObject *>name
     plan.broadcasts = op.category == FL_POINTWISE
     plan.is_part = key in PARTS
+    plan.is_cheap = op.category == FL_POINTWISE and not op.flags & FL_O_RANDOM or key in CHEAP
     plan.named_by_ranks = key in NAMES_BY_RANKS
     plan.outputs = 1
     plan.variant_slot = 255

@@ -182,6 +182,8 @@ cdef int save_results(Node node, fl_value *out, int nout) except -1:
     for s in range(plan.nslots):
         if plan.slots[s].kind == SAVE_RESULT and plan.slots[s].users & node.needs:
             k = plan.slots[s].index
+            if k == 0 and node.recipe is not NULL and pack_result(&node.slots[s], node, out[0].t):
+                continue
             if k < nout and out[k].tag == FL_TENSOR:
                 save_output(&node.slots[s], out[k].t, k)
     return 0
@@ -252,6 +254,8 @@ cdef int record(const fl_op *op, const fl_value *values, int n, fl_value *out,
     if node is None:
         return 0
     save_arguments(node, op, values, n)
+    if _packing and nout > 0 and out[0].tag == FL_TENSOR:
+        note_recipe(node, op, values, n, out[0].t)
     save_results(node, out, nout)
     if plan.broadcasts:
         note_shapes(node, op, values, n, out[0].t)

@@ -6,7 +6,7 @@ cdef int leaf_state(fl_tensor *t, PyObject **grad) noexcept:
     cdef AccumulateGrad leaf
     grad[0] = NULL
     if t is NULL:
-        return _noting != 0 or _packing != 0
+        return _noting != 0 or _packing != _budgets
     if is_node(t.autograd):
         return 2
     if not is_leaf_record(t.autograd):

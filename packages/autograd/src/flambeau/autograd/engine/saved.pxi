@@ -219,6 +219,10 @@ cdef int release_saved(Node node) except -1:
             node.slots[s].kind = S_EMPTY
             node.flags |= N_FREED
             Py_DECREF(o)
+    if node.recipe is not NULL:
+        o = node.recipe
+        node.recipe = NULL
+        Py_DECREF(o)
     return 0
 
 

@@ -38,6 +38,7 @@ class Replayed(bridge.ReplayedCall):
                  ordinary: Callable[[Any], Any] = Compiled) -> None:
         super().__init__(fn, FIRST_CHECK if every is None else every)
         update_wrapper(self, fn, updated=())
+        self.make_ordinary = ordinary
         self.ordinary = ordinary(fn)
         self.check_every = every
         self.records: dict[int, Recorded] = {}
@@ -112,7 +113,7 @@ class Replayed(bridge.ReplayedCall):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return own_name(self) or (
-            Replayed, (self.fn, self.check_every, type(self.ordinary)))
+            Replayed, (self.fn, self.check_every, self.make_ordinary))
 
     def measure(self, *args: Any, **kwargs: Any) -> Any:
         """A call that runs Python, and what ran in it; see ``Compiled.measure``."""

@@ -150,6 +150,10 @@ cdef extern from "dispatch/python.h":
         uint32_t version
         uint8_t device_type, device_index, readonly, kind
         PyObject *owner
+        uint32_t is_shared
+    fl_storage *fl_root_storage(PyObject *) noexcept
+    enum:
+        FL_S_FOREIGN, FL_S_COUNTED_APART
     ctypedef struct fl_tensor_full:
         PyObject *base
         int64_t inline_geometry[16]

@@ -100,6 +100,13 @@ def settle(Tensor t not None):
         fl_settle("a look at values", <fl_tensor *><PyObject *>t, True)
 
 
+def is_exposed(Tensor t not None) -> bool:
+    """Whether a tensor's version may not tell of all writes to its memory: arrays and buffers look
+    at it, or tensors that count on their own, as ``t.data`` does."""
+    cdef fl_storage *s = fl_root_storage((<fl_tensor *><PyObject *>t).storage)
+    return s.kind == FL_S_FOREIGN or s.is_shared != 0
+
+
 def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
     """Set what makes plans.
 

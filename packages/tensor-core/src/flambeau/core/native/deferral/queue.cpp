@@ -29,7 +29,9 @@ void fl_deferral_configure(PyObject *planner, int64_t least) {
 static fl_storage *root_of(const fl_tensor *t) { return fl_root_storage(t->storage); }
 
 /* Memory that nobody else can reach. */
-static bool is_private(const fl_storage *s) { return s->kind != FL_S_FOREIGN && !s->is_shared; }
+static bool is_private(const fl_storage *s) {
+    return s->kind != FL_S_FOREIGN && !(s->is_shared & FL_S_WRITABLE_OUTSIDE);
+}
 
 bool fl_is_private(const fl_tensor *t) { return is_private(root_of(t)); }
 
@@ -293,6 +295,6 @@ int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
 }
 
 int fl_settle_for_good(const char *why, const fl_tensor *t) {
-    root_of(t)->is_shared = 1;
+    root_of(t)->is_shared |= FL_S_WRITABLE_OUTSIDE;
     return fl_any_waiting() ? fl_settle(why, t, false) : 0;
 }

@@ -32,10 +32,14 @@ struct fl_storage {
     PyObject *owner;                /* keeps foreign memory alive */
     struct fl_queue *queue;         /* kernels that wait and use the memory, or NULL */
     uint32_t slot;                  /* its number there */
-    uint32_t is_shared;             /* others may read and write the memory at any time */
+    uint32_t is_shared;             /* fl_storage_sharing */
     alignas(16) char small[FL_SMALL + FL_ALLOC_ALIGNMENT - 16];
 };
 enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
+enum fl_storage_sharing {
+    FL_S_WRITABLE_OUTSIDE = 1,      /* others may read and write the memory at any time */
+    FL_S_COUNTED_APART = 2          /* tensors with a version of their own were made of it */
+};
 extern PyTypeObject fl_storage_type;
 /* The storage that owns the memory, where another one only counts versions apart, as x.data does. */
 static inline fl_storage *fl_root_storage(PyObject *storage) {
@@ -187,10 +191,6 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
 /* The same with an argument `inplace` more, last or by name. */
 PyObject *fl_call_choosing(fl_op *const *overloads, int count, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames);
-/* What an argument with __torch_function__ makes of a call that failed, whose error is set; NULL
- * with that error where there is no such argument. */
-PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames);
 /* Operators of Python syntax: NotImplemented when an operand is neither tensor nor number. */
 PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace);
 PyObject *fl_unary(const fl_op *op, PyObject *a);

@@ -293,7 +293,7 @@ bool fl_guards::sources_apart(void) const {
                 return false;
         if (std::binary_search(storages.begin(), storages.end(), (const PyObject *)s))
             return false;
-        const bool is_shared = s->kind == FL_S_FOREIGN || s->is_shared;
+        const bool is_shared = s->kind == FL_S_FOREIGN || s->is_shared & FL_S_WRITABLE_OUTSIDE;
         for (size_t k = 0; is_shared && k < storages.size(); k++)
             if (fl_may_overlap(s, (const fl_storage *)storages[k]))
                 return false;

@@ -33,17 +33,15 @@ const double TWO_TASKS_WORK = 2e6;
 const double TASK_WORK = 8e6;
 const double BATCH_TASK_WORK = 1e6;
 const double MOST_TASKS = 32;
-const double MOST_TASKS_OF_THREAD = 8;
-
-/* Register tiles in a task's rows, at least, where there are columns left to cut: each part of the
- * rows reads all of B again. */
-const int64_t TILES_DOWN = 3;
 
 /* From here on A is packed once, by all threads, instead of once per column of tiles; earlier where
  * packing transposes so many elements more than once. */
 const double SHARED_PANELS_WORK = 2.5e8;
 const int64_t MIN_SHARED_TRANSPOSE_ELEMENTS = 1 << 17;
 const int64_t PANEL_GRAIN = 64;
+
+/* What is packed at once takes this much memory; a larger A is packed and multiplied in bands. */
+const int64_t BAND_BYTES = 1 << 21;
 
 /* Multiplications up to which a product is small. */
 const int64_t MAX_SMALL_MULTIPLICATIONS = 4096;
@@ -110,8 +108,8 @@ double work_of(const fl_gemm_args &g) {
 }
 
 int64_t tasks_wanted(double work, int64_t batch) {
-    double most = std::min(MOST_TASKS_OF_THREAD * fl_get_num_threads(), MOST_TASKS);
-    double tasks = std::max(std::min(work / TWO_TASKS_WORK, 2.0), std::min(work / TASK_WORK, most));
+    double tasks = std::max(std::min(work / TWO_TASKS_WORK, 2.0),
+                            std::min(work / TASK_WORK, MOST_TASKS));
     return ceil_div(std::max<int64_t>(static_cast<int64_t>(tasks), 1), batch);
 }
 
@@ -129,7 +127,7 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
     int64_t rows = 1, cols = 1;
     while (rows * cols * 2 <= wanted) {
         int64_t tall = g.m / rows, wide = g.n / cols;
-        if (!g.dot && tall >= wide && tall >= 2 * TILES_DOWN * kernels.rows)
+        if (!g.dot && tall >= wide && tall >= 2 * kernels.rows)
             rows *= 2;
         else if (wide >= 2 * unit_cols)
             cols *= 2;
@@ -142,32 +140,49 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
     return Grid(g.m, g.n, tile_m, part_of(g.n, cols, unit_cols, WIDEST_TILE));
 }
 
-/* A, packed once by all threads instead of once per column of tiles. Without the memory for it
- * the tiles pack for themselves. */
+/* Rows of A, packed once by all threads instead of once per column of tiles. Without the memory for
+ * them the tiles pack for themselves. */
 class Panels {
   public:
-    Panels(fl_gemm_block &whole, const fl_gemm_dtype &kernels, int64_t itemsize, bool share)
-        : bytes_(0), memory_(nullptr) {
+    Panels(fl_gemm_block &whole, const fl_gemm_dtype &kernels, int64_t itemsize, bool share,
+           int64_t most_rows)
+        : whole_(whole), kernels_(kernels), row_(kernels.panel_stride * itemsize), bytes_(0),
+          memory_(nullptr) {
         if (!share || whole.dot)
             return;
-        whole.panels_slab = whole.m * kernels.panel_stride;
-        bytes_ = static_cast<size_t>(ceil_div(whole.k, kernels.slab) * whole.panels_slab *
-                                     itemsize);
-        memory_ = whole.panels = fl_alloc(bytes_);
-        if (!memory_)
-            return;
-        fl_parallel(whole.m, PANEL_GRAIN, [&](int64_t begin, int64_t end) {
-            kernels.pack_a(&whole, begin, end);
-        });
+        whole.panels_slab = most_rows * kernels.panel_stride;
+        bytes_ = static_cast<size_t>(ceil_div(whole.k, kernels.slab) * most_rows * row_);
+        memory_ = fl_alloc(bytes_);
     }
     ~Panels() { fl_free(memory_, bytes_); }
     Panels(const Panels &) = delete;
     Panels &operator=(const Panels &) = delete;
 
+    /* `panels` of the block is where row 0 would lie. */
+    void pack(int64_t first, int64_t end) {
+        if (!memory_)
+            return;
+        whole_.panels = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory_) -
+                                                 static_cast<uintptr_t>(first * row_));
+        fl_parallel(end - first, PANEL_GRAIN, [&](int64_t a, int64_t b) {
+            kernels_.pack_a(&whole_, first + a, first + b);
+        });
+    }
+
   private:
+    fl_gemm_block &whole_;
+    const fl_gemm_dtype &kernels_;
+    const int64_t row_;
     size_t bytes_;
     void *memory_;
 };
+
+/* How many rows of tiles make a band. */
+int64_t band_of(const fl_gemm_block &g, const Grid &grid, int64_t itemsize, bool share) {
+    int64_t bytes = g.m * g.k * itemsize;
+    int64_t bands = share && !g.dot ? std::min(ceil_div(bytes, BAND_BYTES), grid.rows) : 1;
+    return ceil_div(grid.rows, std::max<int64_t>(bands, 1));
+}
 
 class OwnJob {
   public:
@@ -242,7 +257,7 @@ class OwnJob {
             epilogue->finish(at(tile.c, i * step), cols);
     }
 
-    const fl_gemm_block whole;
+    const fl_gemm_block &whole;
     const bool swapped;
     const fl_gemm_dtype &kernels;
     const Grid grid;
@@ -317,8 +332,17 @@ int fl_gemm_own(const fl_gemm_args &g) {
                  (work >= SHARED_PANELS_WORK ||
                   (whole.a_col != 1 &&
                    (grid.cols - 1) * whole.m * whole.k >= MIN_SHARED_TRANSPOSE_ELEMENTS));
-    Panels panels(whole, kernels, fl_itemsize(g.dtype), share);
+    int64_t band = band_of(whole, grid, fl_itemsize(g.dtype), share);
+    int64_t height = std::min(band * grid.tile_m, whole.m);
+    Panels panels(whole, kernels, fl_itemsize(g.dtype), share, height);
     OwnJob job(g, whole, swapped, kernels, grid);
-    fl_parallel(tasks, grain, [&](int64_t begin, int64_t end) { job.run_range(begin, end); });
+    int64_t step = share ? band * grid.cols : tasks;
+    for (int64_t first = 0; first < tasks; first += step) {
+        int64_t row = first / grid.cols * grid.tile_m;
+        panels.pack(row, std::min(row + height, whole.m));
+        fl_parallel(std::min(step, tasks - first), grain, [&](int64_t begin, int64_t end) {
+            job.run_range(first + begin, first + end);
+        });
+    }
     return job.report();
 }

@@ -1,0 +1,112 @@
+"""Training steps under ``activation_memory_budget``: less memory, the same bits."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import flambeau
+import flambeau.nn.functional as F
+from flambeau import nn, optim
+from flambeau.core import memory_stats, reset_peak_memory_stats
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm, self.out = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.out(x + self.down(F.dropout(F.gelu(self.up(self.norm(x))), 0.1)))
+
+
+def make_step():
+    flambeau.manual_seed(0)
+    model = nn.Sequential(*[Block(64) for _ in range(3)])
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    x = flambeau.randn(512, 64)
+
+    def step():
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), x)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, model
+
+
+def peak_of(step):
+    flambeau.manual_seed(1)
+    for _ in range(3):
+        step()
+    reset_peak_memory_stats()
+    before = memory_stats()["live_bytes"]
+    step()
+    return memory_stats()["peak_live_bytes"] - before
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_steps_keep_less_and_learn_the_same(replay):
+    plain, wanted = make_step()
+    step, found = make_step()
+    compiled = flambeau.compile(step, replay=replay, options={"activation_memory_budget": 0.0})
+    assert peak_of(compiled) < 0.85 * peak_of(plain)
+    for seed in range(2):
+        flambeau.manual_seed(seed)
+        loss = compiled()
+        flambeau.manual_seed(seed)
+        assert flambeau.equal(loss, plain())
+    for a, b in zip(wanted.parameters(), found.parameters(), strict=True):
+        assert np.array_equal(a.detach().numpy(), b.detach().numpy())
+    assert not replay or compiled.earned()
+
+
+def test_a_backward_pass_outside_the_call():
+    model = nn.Sequential(nn.Linear(8, 300), nn.GELU(), nn.Linear(300, 8))
+    x = flambeau.randn(200, 8)
+    compiled = flambeau.compile(model, options={"activation_memory_budget": 0})
+    model(x).sum().backward()
+    wanted = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    for _ in range(3):
+        model.zero_grad()
+        compiled(x).sum().backward()
+        assert all(flambeau.equal(p.grad, g)
+                   for p, g in zip(model.parameters(), wanted, strict=True))
+
+
+def test_replays_whose_backward_pass_is_outside():
+    model = nn.Sequential(nn.Linear(8, 300), nn.GELU(), nn.Linear(300, 8))
+    x = flambeau.randn(200, 8)
+    compiled = flambeau.compile(model, replay=True, options={"activation_memory_budget": 0.0})
+    for _ in range(4):
+        model.zero_grad()
+        model(x).sum().backward()
+        wanted = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        compiled(x).sum().backward()
+        assert all(flambeau.equal(p.grad, g)
+                   for p, g in zip(model.parameters(), wanted, strict=True))
+
+
+def named(x):
+    return (x * 2).exp()
+
+
+def test_options_survive_pickling_and_are_checked():
+    compiled = flambeau.compile(named, options={"activation_memory_budget": 0.5})
+    assert pickle.loads(pickle.dumps(compiled))(flambeau.zeros(2)).tolist() == [1, 1]
+    for wrong in (2, -0.1, "half", True):
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            flambeau.compile(named, options={"activation_memory_budget": wrong})
+
+
+def test_a_graph_may_not_break_under_a_budget():
+    compiled = flambeau.compile(lambda x: x.sum().item(), fullgraph=True,
+                                options={"activation_memory_budget": 0.5})
+    with pytest.raises(flambeau.jit.GraphBreakError):
+        compiled(flambeau.ones(3))
