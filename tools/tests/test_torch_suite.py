@@ -58,7 +58,7 @@ def test_counts():
         {"id": "T.b", "outcome": "skipped"},
         {"id": "T.c", "outcome": "failed", "type": "E", "message": "1"},
         {"id": "T.d", "outcome": "failed", "type": "E", "message": "2"},
-        {"id": "T.e", "outcome": "failed", "type": "U", "message": "Unsupported: torch.fx.X"},
+        {"id": "T.e", "outcome": "failed", "type": "U", "message": "Unsupported: torch.onnx.X"},
     ]
     passed, failed = {"outcome": "passed"}, {"outcome": "failed"}
     report.judge(records, {"T.c": passed, "T.d": failed})

@@ -26,10 +26,10 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"[Nn]amed_?[Tt]ensor|named_(?:inference|any)",
     ),
     (
-        "TorchScript, FX, export, dynamo and ONNX: Flambeau has its own tracer",
-        r"absent: torch\.(?:jit|fx|export|onnx|compile|package)\b"
-        r"|absent: (?:functorch|torch\.func)\.(?:\w+\.)?(?:functionalize|make_fx)\b",
-        r"torchscript|_script_|fx_proxy|dynamo",
+        "TorchScript, dynamo and ONNX: Flambeau has its own tracer",
+        r"absent: torch\.(?:jit|onnx|compile|package)\b"
+        r"|absent: (?:functorch|torch\.func)\.(?:\w+\.)?functionalize\b",
+        r"torchscript|_script_|dynamo",
     ),
     (
         "other devices: CUDA, MPS, XLA, lazy and user-made ones are not on the test machine",

@@ -34,6 +34,12 @@ class SparseInvariants:
     enable = disable = staticmethod(nothing)
 
 
+class ScriptState:
+    """What the set-up of tests that may use TorchScript puts back: there is nothing."""
+
+    ignore_lib_warnings = _clear_class_state = ConcreteTypeStore = staticmethod(nothing)
+
+
 class ExceptionWrapper:
     """An error of another process, as `torch._utils.ExceptionWrapper` carries it."""
 

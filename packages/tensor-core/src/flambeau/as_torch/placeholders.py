@@ -20,7 +20,7 @@ ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "d
 
 #: What marks functions for compilers of PyTorch's, which are not there: they stay what they are.
 MARKS = frozenset((
-    "fx.wrap", "_dynamo.allow_in_graph", "_dynamo.assume_constant_result", "_dynamo.disable",
+    "_dynamo.allow_in_graph", "_dynamo.assume_constant_result", "_dynamo.disable",
     "_dynamo.disallow_in_graph", "_dynamo.forbid_in_graph", "_dynamo.mark_dynamic",
     "_dynamo.mark_static", "_dynamo.mark_static_address", "_dynamo.nonstrict_trace",
     "_jit_internal.ignore", "_jit_internal.export", "_jit_internal.unused",

@@ -1,0 +1,1 @@
+"""Passes that may still change; each is imported by the name of its module."""

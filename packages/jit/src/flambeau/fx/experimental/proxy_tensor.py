@@ -1,0 +1,209 @@
+"""Functions recorded as graphs of operators, while they compute."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import flambeau
+from flambeau.core import pytree
+from flambeau.fx._symbolic_trace import Tracer
+from flambeau.fx.experimental import _operators
+from flambeau.fx.graph import Graph
+from flambeau.fx.graph_module import GraphModule
+from flambeau.fx.node import Node
+from flambeau.jit import bridge
+
+__all__ = ["make_fx"]
+
+Tensor = Any
+Place = tuple[Any, ...]
+
+
+def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode: str = "real",
+            _allow_non_fake_inputs: bool = False, *, pre_dispatch: bool = False,
+            record_module_stack: bool = False, **ignored: Any) -> Callable[..., GraphModule]:
+    """Record which operators a function calls, gradients included.
+
+    The function runs on real tensors. What it reads from them (``item()``, ``if x.sum() > 0``)
+    becomes part of the graph; random numbers are drawn anew in each run.
+
+    Args:
+        f: A function of tensors, numbers, and tuples, lists and dicts of them.
+        decomposition_table: Operator -> a function that is recorded in its place.
+        tracing_mode: ``"real"``; ``"fake"`` and ``"symbolic"`` record the same.
+        _allow_non_fake_inputs: Has no effect.
+        pre_dispatch: Has no effect.
+        record_module_stack: Has no effect.
+        ignored: What PyTorch takes besides.
+
+    Returns:
+        A function of example arguments that gives a module, whose ``graph`` is the recording.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau.fx.experimental.proxy_tensor import make_fx
+        >>> def slope(x):
+        ...     return flambeau.func.grad(lambda y: (y * y).sum())(x)
+        >>> module = make_fx(slope)(flambeau.tensor([1., 2.]))
+        >>> module(flambeau.tensor([3., 4.]))
+        tensor([6., 8.])
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise AssertionError(f"make_fx(): tracing_mode must be 'real', 'fake' or 'symbolic', not "
+                             f"{tracing_mode!r}")
+
+    def record(*args: Any) -> GraphModule:
+        leaves, spec = pytree.tree_flatten(tuple(args))
+        root = flambeau.nn.Module()
+        recorder = Recorder(root, dict(decomposition_table or {}))
+        given = [recorder.parameter(leaf, at) for at, leaf in enumerate(leaves)]
+        with recorder.running():
+            result = f(*pytree.tree_unflatten(given, spec))
+        recorder.finish(result)
+        return GraphModule(root, recorder.graph, getattr(f, "__name__", "recorded"))
+
+    return record
+
+
+class Recorder:
+    """The graph being recorded.
+
+    Args:
+        root: The module that gets constants.
+        table: Operator -> a function that is recorded in its place.
+        names: Names of attributes for tensors from outside, by ``id``.
+    """
+
+    def __init__(self, root: Any, table: dict[Any, Any], names: dict[int, str] | None = None
+                 ) -> None:
+        self.root = root
+        self.table = {_operators.key_of(op): function for op, function in table.items()}
+        self.names = names or {}
+        self.graph = Graph(tracer_cls=Tracer)
+        self.nodes: dict[Place, Node] = {}
+        self.made: dict[int, weakref.ref[Tensor]] = {}
+        self.kept: list[Tensor] = []
+        self.busy = False
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Record what is called within a ``with`` block."""
+        with bridge.interpose(self.call, self.read, self.change):
+            yield
+
+    def parameter(self, leaf: Any, at: int, name: str | None = None) -> Any:
+        """A parameter of the graph."""
+        node = self.graph.placeholder(name or f"arg{at}_1")
+        if bridge.is_tensor(leaf):
+            self.note(leaf, node)
+        return leaf
+
+    # ---- what the core calls -------------------------------------------------------------------
+
+    def call(self, op: object, args: Sequence[Any], outs: Sequence[Tensor] | None) -> list[Tensor]:
+        """Run an operator, and record it."""
+        key = bridge.key_of(op)
+        if self.busy:
+            return bridge.call_below(key, args, outs)
+        function = self.table.get(key) if outs is None else None
+        if function is not None:
+            del self.table[key]
+            try:
+                result = function(*args)
+            finally:
+                self.table[key] = function
+            return list(result) if isinstance(result, list | tuple) else [result]
+        self.busy = True
+        try:
+            target, given, named = _operators.call_of(key, args, outs)
+            node = self.graph.call_function(target, self.argument(given), self.argument(named))
+            results = bridge.call_below(key, args, outs)
+            self.note_results(node, key, results)
+            return results
+        finally:
+            self.busy = False
+
+    def read(self, tensor: Tensor, what: str) -> None:
+        """Called before Python reads values, which become part of the graph."""
+
+    def change(self, subject: Any, what: str, value: Any) -> Any:
+        """Called before a tensor or generator changes: it does."""
+        return False
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def note(self, tensor: Tensor, node: Node) -> None:
+        """Remember what a tensor is."""
+        before, self.busy = self.busy, True
+        self.nodes[place(tensor)] = node
+        self.kept.append(tensor.detach())       # so that nothing else is allocated there
+        node.meta.setdefault("val", self.kept[-1])
+        self.busy = before
+
+    def note_results(self, node: Node, key: str, results: Sequence[Tensor]) -> None:
+        """Remember what the results of a call are: itself, or items of it."""
+        if len(results) == 1 and not _operators.gives_list(key):
+            self.note(results[0], node)
+            return
+        import operator
+
+        for at, tensor in enumerate(results):
+            self.note(tensor, self.graph.call_function(operator.getitem, (node, at)))
+
+    def value(self, tensor: Tensor) -> Node:
+        """The node of a tensor; one from outside is a constant."""
+        found = self.nodes.get(place(tensor))
+        if found is not None:
+            return found
+        name = self.names.get(id(tensor)) or self.constant(tensor)
+        node = self.graph.get_attr(name)
+        self.note(tensor, node)
+        return node
+
+    def constant(self, tensor: Tensor) -> str:
+        """A new attribute of the module."""
+        at = 0
+        while hasattr(self.root, f"_tensor_constant{at}"):
+            at += 1
+        name = f"_tensor_constant{at}"
+        if isinstance(tensor, flambeau.nn.Parameter):
+            setattr(self.root, name, tensor)
+        else:
+            self.root.register_buffer(name, tensor)
+        return name
+
+    def argument(self, arg: Any) -> Any:
+        """An argument as it stands in a node."""
+        if bridge.is_tensor(arg):
+            return self.value(arg)
+        if isinstance(arg, dict):
+            return {key: self.argument(each) for key, each in arg.items()}
+        if isinstance(arg, tuple) and not isinstance(arg, flambeau.Size):
+            return tuple(self.argument(each) for each in arg)
+        return [self.argument(each) for each in arg] if isinstance(arg, list | tuple) else arg
+
+    def finish(self, result: Any) -> None:
+        """Give the graph its result; nothing that it does not need stays."""
+        before, self.busy = self.busy, True
+        self.graph.output(self.argument(_plain(result)))
+        self.busy = before
+        self.graph.eliminate_dead_code(_operators.is_needed)
+
+
+def _plain(tree: Any) -> Any:
+    if isinstance(tree, list):
+        return [_plain(each) for each in tree]
+    if isinstance(tree, dict):
+        return {key: _plain(each) for key, each in tree.items()}
+    if isinstance(tree, tuple):
+        items = [_plain(each) for each in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    return tree
+
+
+def place(tensor: Tensor) -> Place:
+    """Where a tensor lies and how: equal for two objects over the same elements."""
+    return (*bridge.extent(tensor), bridge.dtype_name(tensor.dtype))

@@ -1,0 +1,14 @@
+"""Passes over graphs; each is imported by the name of its module."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_MODULES = ("graph_drawer", "infra", "operator_support", "shape_prop", "split_module", "utils")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -1,0 +1,1 @@
+"""Passes over graphs; each is imported by the name of its module."""

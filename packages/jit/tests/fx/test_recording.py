@@ -1,0 +1,184 @@
+"""Programs recorded as graphs: what is in them, what they compute, what they print."""
+
+import copy
+import math
+import operator
+import pickle
+
+import pytest
+
+import flambeau
+from flambeau import fx
+
+nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+F = nn.functional
+
+
+def scaled(x, factor):
+    return x * factor
+
+
+fx.wrap("scaled")
+fx.wrap("len")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = nn.Linear(3, 4)
+        self.scale = nn.Parameter(flambeau.ones(4))
+        self.tail = nn.Sequential(nn.ReLU(), nn.Linear(4, 4))
+        self.register_buffer("shift", flambeau.arange(4.))
+
+    def forward(self, x):
+        y = self.tail(self.hidden(x) + self.scale * self.shift)
+        a, b = y.split(2, -1)
+        return {"joined": flambeau.cat([b, a], -1)[..., None, :3], "rows": x.shape[0]}
+
+
+def test_code_says_what_was_called():
+    module = fx.symbolic_trace(Net())
+    assert module.code == """
+
+
+def forward(self, x):
+    hidden = self.hidden(x)
+    scale = self.scale
+    shift = self.shift
+    mul = scale * shift;  scale = shift = None
+    add = hidden + mul;  hidden = mul = None
+    tail_0 = getattr(self.tail, "0")(add);  add = None
+    tail_1 = getattr(self.tail, "1")(tail_0);  tail_0 = None
+    split = tail_1.split(2, -1);  tail_1 = None
+    getitem = split[0]
+    getitem_1 = split[1];  split = None
+    cat = flambeau.cat([getitem_1, getitem], -1);  getitem_1 = getitem = None
+    getitem_2 = cat[(Ellipsis, None, slice(None, 3, None))];  cat = None
+    getattr_1 = x.shape;  x = None
+    getitem_3 = getattr_1[0];  getattr_1 = None
+    return {'joined': getitem_2, 'rows': getitem_3}
+    """
+
+
+def test_a_recorded_module_gives_the_same_and_trains():
+    net = Net()
+    module = fx.symbolic_trace(net)
+    x = flambeau.randn(5, 3)
+    wanted, found = net(x), module(x)
+    assert found["rows"] == 5
+    assert found["joined"].tolist() == wanted["joined"].tolist()
+    found["joined"].sum().backward()
+    grads = [p.grad.tolist() for p in net.parameters()]
+    net.zero_grad()
+    wanted["joined"].sum().backward()
+    assert grads == [p.grad.tolist() for p in net.parameters()]
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_are_modules_of_their_own(again):
+    module = fx.symbolic_trace(Net())
+    other = again(module)
+    assert other.code == module.code
+    x = flambeau.randn(2, 3)
+    assert other(x)["joined"].tolist() == module(x)["joined"].tolist()
+    assert other.hidden.weight is not module.hidden.weight
+    other.graph.lint()
+
+
+def test_wrapped_functions_are_nodes():
+    module = fx.symbolic_trace(lambda x: scaled(x, 2) + len(x) + math.sqrt(x.shape[0]))
+    names = [node.target for node in module.graph.nodes if node.op == "call_function"]
+    assert scaled in names and len in names and math.sqrt in names
+    assert module(flambeau.ones(4)).tolist() == [8., 8., 8., 8.]
+    assert scaled(3, 2) == 6
+
+
+def test_functions_of_the_library_are_nodes():
+    module = fx.symbolic_trace(lambda x: flambeau.einsum("ij->j", F.softmax(x, 1)) + F.relu(x)[0])
+    targets = [node.target for node in module.graph.nodes if node.op == "call_function"]
+    assert targets[:3] == [F.softmax, flambeau.einsum, F.relu]
+    relu = next(node for node in module.graph.nodes if node.target is F.relu)
+    assert relu.kwargs == {"inplace": False}
+    x = flambeau.randn(2, 3)
+    wanted = flambeau.einsum("ij->j", F.softmax(x, 1)) + F.relu(x)[0]
+    assert module(x).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: x if x.sum() > 0 else -x,
+    lambda x: sum(each * 2 for each in x),
+    lambda x: {**x},
+])
+def test_what_depends_on_values_is_refused(program):
+    with pytest.raises(fx.proxy.TraceError):
+        fx.symbolic_trace(program)
+    assert not hasattr(nn.Module.__call__, "__wrapped__")
+    assert "__getattribute__" not in vars(nn.Module)
+
+
+def test_length_and_unknown_objects_are_refused():
+    with pytest.raises(RuntimeError, match="wrap"):
+        fx.symbolic_trace(lambda x: x.__len__())
+    with pytest.raises(NotImplementedError, match="flambeau.fx.wrap"):
+        fx.symbolic_trace(lambda x: x + object())
+
+
+def test_arguments_that_are_constants():
+    def power(x, n, flag=True):
+        return x ** n if flag else x
+
+    module = fx.symbolic_trace(power, concrete_args={"n": 2, "flag": True})
+    assert module(flambeau.tensor([3.]), 2, True).tolist() == [9.]
+    with pytest.raises(AssertionError, match="specialized to have value 2"):
+        module(flambeau.tensor([3.]), 3, True)
+
+    def nested(d):
+        return d["a"] + d["b"][0]
+
+    module = fx.symbolic_trace(nested, concrete_args={"d": {"a": fx.PH, "b": [fx.PH, 1]}})
+    assert module({"a": flambeau.ones(1), "b": [flambeau.ones(1), 1]}).tolist() == [2.]
+
+
+def test_every_kind_of_parameter_is_a_placeholder():
+    module = fx.symbolic_trace(lambda x, *rest, k=2, **more: x + rest[0] * k + more["z"])
+    assert [node.target for node in module.graph.nodes if node.op == "placeholder"] == \
+        ["x", "k", "*rest", "**more"]
+    assert module(flambeau.ones(1), 3, flambeau.ones(1), z=1).tolist() == [5.]
+
+
+class Inside(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x).relu()
+
+
+def test_a_tracer_may_look_into_modules():
+    class Deep(fx.Tracer):
+        def is_leaf_module(self, m, module_qualified_name):
+            return False
+
+    tracer = Deep()
+    net = Inside()
+    graph = tracer.trace(net)
+    module = fx.GraphModule(net, graph)
+    assert "call_module" not in [node.op for node in graph.nodes]
+    x = flambeau.randn(3, 2)
+    assert module(x).tolist() == net(x).tolist()
+
+
+def test_errors_point_into_the_generated_code():
+    module = fx.symbolic_trace(lambda x, y: x @ y)
+    with pytest.raises(RuntimeError) as caught:
+        module(flambeau.ones(2, 3), flambeau.ones(2, 3))
+    text = "".join(str(entry) for entry in caught.traceback)
+    assert "matmul = x @ y" in text
+
+
+def test_reflected_operators_record():
+    module = fx.symbolic_trace(lambda x: 2 - flambeau.ones(2) * x @ flambeau.eye(2))
+    functions = [node.target for node in module.graph.nodes if node.op == "call_function"]
+    assert functions == [operator.mul, operator.matmul, operator.sub]
+    assert module(flambeau.tensor([1., 2.])).tolist() == [1., 0.]
