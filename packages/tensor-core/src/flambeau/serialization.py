@@ -2,18 +2,20 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from flambeau.core import load, save
+from flambeau.core.io import permission
 from flambeau.core.io.checkpoint import byte_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["LoadEndianness", "add_safe_globals", "get_default_load_endianness", "load",
-           "safe_globals", "save", "set_default_load_endianness"]
+__all__ = ["LoadEndianness", "add_safe_globals", "clear_safe_globals",
+           "get_default_load_endianness", "get_safe_globals", "load", "safe_globals", "save",
+           "set_default_load_endianness"]
 
 
 class LoadEndianness(Enum):
@@ -51,17 +53,45 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
-    """Do nothing: files hold containers, numbers, strings and tensors, and no other objects.
+    """Permit ``load`` to make objects of these classes, and to call these functions.
 
     Args:
-        safe_globals: Classes that PyTorch may make from a file.
+        safe_globals: Classes and functions, or pairs of one and the name that files give it.
+
+    Raises:
+        TypeError: Something else.
+
+    Example:
+        >>> import tempfile, os, argparse, flambeau
+        >>> path = os.path.join(tempfile.mkdtemp(), "x.pt")
+        >>> flambeau.save({"options": argparse.Namespace(lr=0.1)}, path)
+        >>> flambeau.serialization.add_safe_globals([argparse.Namespace])
+        >>> flambeau.load(path)
+        {'options': Namespace(lr=0.1)}
     """
+    permission.grant(list(safe_globals))
 
 
-def safe_globals(safe_globals: Sequence[Any]) -> nullcontext[None]:
+def get_safe_globals() -> list[Any]:
+    """Return what ``add_safe_globals`` permitted."""
+    return list(permission.granted().values())
+
+
+def clear_safe_globals() -> None:
+    """Take back all that ``add_safe_globals`` permitted."""
+    permission.restore({})
+
+
+@contextmanager
+def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
     """``add_safe_globals`` for a block.
 
     Args:
-        safe_globals: Classes that PyTorch may make from a file.
+        safe_globals: Classes and functions, or pairs of one and the name that files give it.
     """
-    return nullcontext()
+    before = permission.granted()
+    permission.grant(list(safe_globals))
+    try:
+        yield
+    finally:
+        permission.restore(before)

@@ -182,3 +182,10 @@ def test_without_the_alias_nothing_changes():
     code = ("import flambeau, sys; print(any('as_torch' in name for name in sys.modules), "
             "'torch' in sys.modules, flambeau.__version__.startswith('2.'))")
     assert run([sys.executable, "-c", code]) == "False False False\n"
+
+
+def test_files_are_those_of_pytorch(tmp_path):
+    path = tmp_path / "x.pt"
+    run([*PROGRAM, "-c", f"import torch; torch.save({{'a': torch.ones(2)}}, {str(path)!r}); "
+                         f"assert torch.load({str(path)!r})['a'].tolist() == [1, 1]"])
+    assert path.read_bytes().startswith(b"PK\3\4")

@@ -12,6 +12,8 @@ import struct
 import sys
 import tempfile
 import zipfile
+from collections import defaultdict
+from enum import Enum
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "kit"))
@@ -71,6 +73,10 @@ def _zipped(name: str, data: bytes, others: dict[str, bytes]) -> bytes:
     return target.getvalue()
 
 
+#: How files of PyTorch before version 1.6 begin: a mark, a version, facts about a machine.
+OLD = (b"\x80\2\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19." b"\x80\2M\xe9\3." b"\x80\2}.")
+_OLD_STORAGE = struct.pack("<q16f", 16, *range(16))
+
 #: What the first byte chooses: the name of the file, and what is put around the bytes.
 FORMS = [
     ("x.safetensors", lambda data: data),
@@ -81,6 +87,8 @@ FORMS = [
     ("x.npz", lambda data: _zipped("a.npy", data, {})),
     ("x.pt", lambda data: data),
     ("x.pt", lambda data: _zipped("x/data.pkl", data, {"x/data/0": bytes(64), "x/version": b"3"})),
+    ("x.pt", lambda data: OLD + data),
+    ("x.pt", lambda data: OLD + data + b"\x80\2](X\1\0\0\0" + b"0e." + _OLD_STORAGE),
 ]
 _FOLDER = tempfile.mkdtemp(prefix="flambeau-fuzz-")
 
@@ -95,7 +103,7 @@ def files(data: bytes) -> None:
         file.write(wrap(data[1:]))
     for mmap in (False, True):
         try:
-            loaded = flambeau.load(path, mmap=mmap)
+            loaded = flambeau.load(path, mmap=mmap, weights_only=not mmap)
         except REFUSED:
             continue
         _touch(loaded)
@@ -146,7 +154,8 @@ def _files() -> list[bytes]:
     arrays = [np.arange(6.0).reshape(2, 3), np.zeros((0, 2), ">i4"), np.asfortranarray([[1, 2]]),
               np.array(True), np.array([1 + 2j])]
     x = flambeau.arange(6.0).view(2, 3)
-    tensors = [{"a": x, "b": [x.t(), 3, None]}, {"bf": x.bfloat16(), "n": flambeau.zeros(0)}, x]
+    tensors = [{"a": x, "b": [x.t(), 3, None]}, {"bf": x.bfloat16(), "n": flambeau.zeros(0)}, x,
+               {"s": {1, 2}, "n": arrays[0], "d": defaultdict(list, a=[x]), "e": Color.RED}]
     made = []
     for raw in map(_saved, tensors):
         size = struct.unpack("<Q", raw[:8])[0]
@@ -161,7 +170,15 @@ def _files() -> list[bytes]:
         pickle = b"\x80\x02" + checkpoint_files.code(value) + b"."
         made += [b"\x07" + pickle,
                  b"\x06" + _zipped("x/data.pkl", pickle, {"x/data/0": bytes(64)})]
-    return made
+    old = ("storage", checkpoint_files.Name("torch", "FloatStorage"), "0", "cpu", 16, None)
+    storage = b"\x80\2" + checkpoint_files.code(old) + b"Q."
+    return [*made, b"\x09" + storage, b"\x08" + storage]
+
+
+class Color(Enum):
+    """A class whose members files may name."""
+
+    RED = 1
 
 
 def _checkpoints() -> list:

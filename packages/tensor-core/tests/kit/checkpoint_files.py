@@ -46,6 +46,8 @@ def code(value) -> bytes:
         return b"G" + struct.pack(">d", value)
     if isinstance(value, str):
         return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+    if isinstance(value, bytes):
+        return b"B" + struct.pack("<I", len(value)) + value
     if isinstance(value, tuple):
         return b"(" + b"".join(map(code, value)) + b"t"
     if isinstance(value, list):

@@ -7,9 +7,10 @@ from typing import Any
 
 def prepare() -> None:
     """Make Flambeau what programs expect of PyTorch, when `torch` is first imported."""
-    from flambeau.core import set_algorithm
+    from flambeau.core import default_save_format, set_algorithm
 
-    set_algorithm("mt19937")    # seeds give PyTorch's numbers
+    set_algorithm("mt19937")                # seeds give PyTorch's numbers
+    default_save_format["name"] = "torch"   # PyTorch reads what torch.save writes
 
 
 def answer(module: str, name: str) -> Any:

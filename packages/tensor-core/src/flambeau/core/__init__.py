@@ -88,6 +88,10 @@ def get_include() -> str:
     return str(Path(__file__).parent / "include")
 
 
+#: The format of files that ``save`` is given none for.
+default_save_format = {"name": "flambeau"}
+
+
 def save(obj: Any, f: Any, *args: Any, **options: Any) -> None:
     """Save tensors and the structure that holds them; see ``flambeau.core.io.save``."""
     from flambeau.core import io as tensor_io

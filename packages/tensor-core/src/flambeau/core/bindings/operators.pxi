@@ -14,13 +14,16 @@ cdef extern from *:
     static PyObject *fl_operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                             PyObject *kwnames) {
         struct fl_operator *o = (struct fl_operator *)self;
-        return fl_call_python(o->overloads, o->count, o->inplace, args, PyVectorcall_NARGS(nargsf),
-                              kwnames);
+        Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+        PyObject *result = fl_call_python(o->overloads, o->count, o->inplace, args, nargs, kwnames);
+        return result ? result : fl_ask_arguments(self, args, nargs, kwnames);
     }
     static PyObject *fl_operator_choosing(PyObject *self, PyObject *const *args, size_t nargsf,
                                           PyObject *kwnames) {
         struct fl_operator *o = (struct fl_operator *)self;
-        return fl_call_choosing(o->overloads, o->count, args, PyVectorcall_NARGS(nargsf), kwnames);
+        Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+        PyObject *result = fl_call_choosing(o->overloads, o->count, args, nargs, kwnames);
+        return result ? result : fl_ask_arguments(self, args, nargs, kwnames);
     }
     /* Calls reach the definition without a tuple, and `x.exp()` without a bound method. */
     static void fl_operator_type_setup(PyTypeObject *type) {

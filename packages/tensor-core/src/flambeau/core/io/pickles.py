@@ -1,19 +1,24 @@
-"""An interpreter of pickled data that can build data and nothing else.
+"""An interpreter of pickled data that executes nothing of it.
 
 A pickle is a program for a small stack machine, and Python's own machine calls whatever function
 the program names. This one knows the instructions that build containers, numbers and strings;
-what it finds by name comes from a table that its caller gives, and a name outside the table is an
-error. It neither imports nor looks up anything, keeps its own stack, and so does not recurse.
+what it finds by name comes from a table that its caller gives, and for other names, objects and
+calls it asks for permission. It keeps its own stack, and so does not recurse.
 """
 from __future__ import annotations
 
 import struct
-from typing import NoReturn
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from flambeau.core.io.errors import FileError, fail
+from flambeau.core.io.objects import member
+from flambeau.core.io.permission import Permission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MARK = object()
-_SCALARS = (str, int, float, bytes, type(None))
 _MAX_BYTES = 1 << 28
 
 
@@ -32,20 +37,34 @@ class Refused:
         self.text = text
 
 
-def run(program: bytes, names: dict[str, Named | Refused], persistent, attach) -> object:
-    """The object that ``program`` builds.
+class Setting(NamedTuple):
+    """What a program may name, and what happens to what it names.
 
-    Args:
-        program: The pickled data.
-        names: What the program may name, by "module.name".
+    Attributes:
+        names: What stands for names, by "module.name".
+        permission: What is asked for other names, for objects of classes and for calls.
         persistent: Called with the identity of an object that is stored outside the pickle.
-        attach: Called with an object and the attributes that the program sets on it.
+        attach: Called with an object and the state that the program gives it.
     """
+
+    names: dict[str, Any]
+    permission: Permission
+    persistent: Callable[[Any], object]
+    attach: Callable[[Any, Any], None]
+
+
+def run(program: bytes, setting: Setting) -> object:
+    """The object that ``program`` builds."""
+    return run_from(program, 0, setting)[0]
+
+
+def run_from(program: bytes, start: int, setting: Setting) -> tuple[Any, int]:
+    """The object that a program builds which begins at ``start``, and where the program ends."""
     if len(program) > _MAX_BYTES:
         fail(f"a pickle of {len(program)} bytes; {_MAX_BYTES} are the limit")
-    machine = _Machine(program, names, persistent, attach)
+    machine = _Machine(program, start, setting)
     try:
-        return machine.run()
+        return machine.run(), machine.at
     except (IndexError, struct.error):
         fail(f"the pickle is damaged or cut off at byte {machine.at}")
     except (TypeError, ValueError, KeyError, OverflowError, AttributeError,
@@ -62,15 +81,12 @@ def _pass_on(error: Exception, at: int) -> NoReturn:
 class _Machine:
     """Program, stack and memory. An instruction is a function in ``_INSTRUCTIONS``."""
 
-    def __init__(self, program: bytes, names: dict[str, Named | Refused], persistent,
-                 attach) -> None:
+    def __init__(self, program: bytes, start: int, setting: Setting) -> None:
         self.program = program
-        self.at = 0
+        self.at = start
         self.stack: list = []
         self.memo: dict[int, object] = {}
-        self.names = names
-        self.persistent = persistent
-        self.attach = attach
+        self.setting = setting
 
     def run(self):
         while True:
@@ -123,15 +139,6 @@ class _Machine:
         return value
 
 
-def plain_key(key):
-    """A key of a dict or member of a set: nothing whose hash could take long."""
-    parts = key if type(key) is tuple else (key,)
-    if all(isinstance(part, _SCALARS) for part in parts):
-        return key
-    fail(f"a dict key of type {type(key).__name__} in the pickle; keys are strings, numbers or "
-         "tuples of them")
-
-
 # ---- instructions --------------------------------------------------------------
 
 
@@ -143,11 +150,7 @@ def _proto(m):
 
 def _find(m, module: str, name: str) -> None:
     full = f"{module}.{name}"
-    if full not in m.names:
-        fail(f"the file asks for {full!r}, which is not data. Containers, numbers, strings and "
-             "tensors are read; in PyTorch write torch.save(model.state_dict(), path) instead of "
-             "saving objects")
-    found = m.names[full]
+    found = m.setting.names[full] if full in m.setting.names else m.setting.permission.find(full)
     if isinstance(found, Refused):
         fail(found.text)
     m.push(found)
@@ -162,31 +165,43 @@ def _stack_global(m):
 
 def _call(m):
     args, found = m.pop(), m.pop()
-    if type(args) is not tuple or not isinstance(found, Named):
-        raise TypeError("a call of what is not a function")
+    if type(args) is not tuple:
+        raise TypeError("a call without arguments")
+    if not isinstance(found, Named):
+        m.push(m.setting.permission.call(found, args))
+        return
     if found.build is None:
         fail(f"the file calls {found.name!r}, which is not a function here")
     m.push(found.build(*args))
 
 
+def _new_object(m):
+    args, found = m.pop(), m.pop()
+    if isinstance(found, Named):
+        m.stack += [found, args]
+        _call(m)
+    else:
+        m.push(m.setting.permission.blank(found, args))
+
+
 def _build(m):
     state = m.pop()
-    m.attach(m.top(object), state)
+    m.setting.attach(m.top(object), state)
 
 
 def _append(m):
     value = m.pop()
-    m.top(list).append(value)
+    m.top((list, deque)).append(value)
 
 
 def _appends(m):
     items = m.since_mark()
-    m.top(list).extend(items)
+    m.top((list, deque)).extend(items)
 
 
 def _set_item(m):
     value, key = m.pop(), m.pop()
-    m.top(dict)[plain_key(key)] = value
+    m.top(dict)[member(key)] = value
 
 
 def _set_items(m):
@@ -199,13 +214,13 @@ def _fill(target: dict, items: list) -> dict:
     if len(items) % 2:
         raise IndexError
     for position in range(0, len(items), 2):
-        target[plain_key(items[position])] = items[position + 1]
+        target[member(items[position])] = items[position + 1]
     return target
 
 
 def _add_items(m):
     items = m.since_mark()
-    m.top(set).update([plain_key(item) for item in items])
+    m.top(set).update([member(item) for item in items])
 
 
 def _tuple_of(count: int):
@@ -277,10 +292,11 @@ _INSTRUCTIONS = {ord(code): step for code, step in {
     "a": _append, "e": _appends, "s": _set_item, "u": _set_items, "\x90": _add_items,
     "l": lambda m: m.push(m.since_mark()), "t": lambda m: m.push(tuple(m.since_mark())),
     "d": lambda m: m.push(_fill({}, m.since_mark())),
-    "\x91": lambda m: m.push(frozenset([plain_key(item) for item in m.since_mark()])),
+    "\x91": lambda m: m.push(frozenset([member(item) for item in m.since_mark()])),
     "\x85": _tuple_of(1), "\x86": _tuple_of(2), "\x87": _tuple_of(3),
     "q": _put("<B"), "r": _put("<I"), "\x94": lambda m: _remember(m, len(m.memo)),
     "h": _get("<B"), "j": _get("<I"),
     "c": lambda m: _find(m, m.line(), m.line()), "\x93": _stack_global,
-    "R": _call, "\x81": _call, "b": _build, "Q": lambda m: m.push(m.persistent(m.pop())),
+    "R": _call, "\x81": _new_object, "b": _build,
+    "Q": lambda m: m.push(m.setting.persistent(m.pop())),
 }.items()}

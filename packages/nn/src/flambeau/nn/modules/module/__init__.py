@@ -26,6 +26,7 @@ from ._everywhere import (
     register_module_parameter_registration_hook,
 )
 from ._hook_table import RemovableHandle
+from ._pickling import Pickling
 from ._scopes import call_in_scope
 from ._show import show
 from ._state import State
@@ -47,7 +48,7 @@ __all__ = [
 Self = TypeVar("Self", bound="Module")
 
 
-class Module(Conversion, State):
+class Module(Conversion, State, Pickling):
     """A piece of a network: parameters, buffers, submodules, and how they compute.
 
     Subclasses call ``super().__init__()``, assign parameters and submodules as attributes, and

@@ -33,6 +33,11 @@ const double TWO_TASKS_WORK = 2e6;
 const double TASK_WORK = 8e6;
 const double BATCH_TASK_WORK = 1e6;
 const double MOST_TASKS = 32;
+const double MOST_TASKS_OF_THREAD = 8;
+
+/* Register tiles in a task's rows, at least, where there are columns left to cut: each part of the
+ * rows reads all of B again. */
+const int64_t TILES_DOWN = 3;
 
 /* From here on A is packed once, by all threads, instead of once per column of tiles; earlier where
  * packing transposes so many elements more than once. */
@@ -108,8 +113,8 @@ double work_of(const fl_gemm_args &g) {
 }
 
 int64_t tasks_wanted(double work, int64_t batch) {
-    double tasks = std::max(std::min(work / TWO_TASKS_WORK, 2.0),
-                            std::min(work / TASK_WORK, MOST_TASKS));
+    double most = std::min(MOST_TASKS_OF_THREAD * fl_get_num_threads(), MOST_TASKS);
+    double tasks = std::max(std::min(work / TWO_TASKS_WORK, 2.0), std::min(work / TASK_WORK, most));
     return ceil_div(std::max<int64_t>(static_cast<int64_t>(tasks), 1), batch);
 }
 
@@ -127,7 +132,7 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
     int64_t rows = 1, cols = 1;
     while (rows * cols * 2 <= wanted) {
         int64_t tall = g.m / rows, wide = g.n / cols;
-        if (!g.dot && tall >= wide && tall >= 2 * kernels.rows)
+        if (!g.dot && tall >= wide && tall >= 2 * TILES_DOWN * kernels.rows)
             rows *= 2;
         else if (wide >= 2 * unit_cols)
             cols *= 2;

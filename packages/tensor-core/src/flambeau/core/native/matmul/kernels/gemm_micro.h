@@ -25,6 +25,9 @@ const int TILE_VECTORS = 2;
 #endif
 const int MAX_VECTORS = 8;
 
+/* Rows of B fetched ahead while it is packed: no processor foresees rows that lie pages apart. */
+const int64_t FETCH_ROWS = 24;
+
 /* Width, in vectors, of tiles for products with few rows: B is read once, so wide runs of it. */
 constexpr int wide_vectors(int rows) {
     int fit = (REGISTERS - 8) / rows;
@@ -44,8 +47,10 @@ void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out
 #pragma GCC unroll 8
         for (int v = 0; v < VECTORS; v++) {
             row[v] = load(b + v * L);
-            if (PACK)
+            if (PACK) {
+                __builtin_prefetch(b + FETCH_ROWS * b_row + v * L, 0, 2);
                 store(packed + v * L, row[v]);
+            }
         }
 #pragma GCC unroll 16
         for (int i = 0; i < ROWS; i++) {

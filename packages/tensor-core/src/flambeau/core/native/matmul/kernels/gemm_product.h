@@ -213,7 +213,7 @@ template <class T> class Product {
                 finish.tile(c(i, j), zeros, 0, i, 1, j, min(L, g_.n - j));
     }
 
-    static const int64_t IN_PLACE_BYTES = 8192;
+    static const int64_t IN_PLACE_BYTES = 1024;
     static const int64_t LINE = 64 / sizeof(T);
 
     const fl_gemm_block &g_;

@@ -1,0 +1,126 @@
+"""Tensors of PyTorch's checkpoints: views of storages, which the two formats keep differently."""
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import rooms
+from flambeau.core import _core
+from flambeau.core.io import builders
+from flambeau.core.io.errors import fail
+from flambeau.core.io.permission import Permission
+from flambeau.core.io.pickles import Named, Setting
+
+STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
+             "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
+             "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
+_DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+           "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128")
+_UNTYPED = "uint8"
+
+
+
+class Storage:
+    """Memory of a checkpoint, and the dtype in which tensors see it."""
+
+    def __init__(self, flat, key: str) -> None:
+        self.flat = flat
+        self.key = key
+
+
+class StoredTensors:
+    """What a pickle may name, and its tensors.
+
+    Args:
+        permission: What the pickle may name beside data.
+    """
+
+    def __init__(self, permission: Permission) -> None:
+        self.permission = permission
+
+    def setting(self) -> Setting:
+        """For the interpreter of pickles."""
+        return Setting(self._names(), self.permission, self.stored, builders.attach)
+
+    def stored(self, identity) -> Any:
+        """The storage that a pickle names."""
+        raise NotImplementedError
+
+    def typed(self, storage: Storage, dtype_name: str) -> Storage:
+        """A storage seen as elements of another dtype."""
+        raise NotImplementedError
+
+    def _names(self) -> dict[str, Any]:
+        names = {f"torch.{name}Storage": dtype for name, dtype in STORAGES.items()}
+        names["torch.storage.UntypedStorage"] = _UNTYPED
+        table: dict[str, Any] = {name: Named(dtype) for name, dtype in names.items()}
+        table |= {f"torch.{name}": _core._dtype_named(name) for name in _DTYPES}
+        functions = {"torch._utils._rebuild_tensor": self._tensor,
+                     "torch._utils._rebuild_tensor_v2": self._tensor_v2,
+                     "torch._utils._rebuild_tensor_v3": self._tensor_v3,
+                     "torch._utils._rebuild_parameter": _parameter}
+        table |= {name: Named(name, build) for name, build in functions.items()}
+        return builders.NAMES | table
+
+    def _tensor(self, storage, offset, size, stride):
+        if not isinstance(storage, Storage):
+            fail("a tensor of the checkpoint has no storage; the file is damaged")
+        numbers = [offset, *_sizes(size), *_sizes(stride)]
+        if any(type(n) is not int or not 0 <= n < 1 << 62 for n in numbers) or \
+                len(size) != len(stride) or len(size) > 32:
+            fail(f"a tensor of size {size!r} and stride {stride!r} at {offset!r} in storage "
+                 f"{storage.key!r}; the file is damaged")
+        first = storage.flat.storage_offset() + offset
+        return storage.flat.as_strided(tuple(size), tuple(stride), first).detach()
+
+    def _tensor_v2(self, storage, offset, size, stride, requires_grad, hooks, metadata=None):
+        _refuse_hooks(hooks)
+        x = self._tensor(storage, offset, size, stride)
+        return _finished(x, storage, requires_grad, metadata)
+
+    def _tensor_v3(self, storage, offset, size, stride, requires_grad, hooks, dtype,
+                   metadata=None):
+        _refuse_hooks(hooks)
+        if not isinstance(storage, Storage) or not isinstance(dtype, _core.dtype):
+            fail("a tensor of the checkpoint has no storage or no dtype; the file is damaged")
+        typed = self.typed(storage, dtype.name)
+        x = self._tensor(typed, offset, size, stride)
+        return _finished(x, typed, requires_grad, metadata)
+
+
+def _sizes(value) -> tuple:
+    if not isinstance(value, tuple):
+        fail(f"a tensor of the checkpoint has the sizes {value!r}; the file is damaged")
+    return value
+
+
+def _refuse_hooks(hooks) -> None:
+    if hooks:
+        fail("a tensor of the checkpoint has backward hooks, which are code; save it detached")
+
+
+def _finished(x, storage: Storage, requires_grad, metadata):
+    """With the marks that PyTorch keeps beside a tensor."""
+    marks = metadata or {}
+    if not isinstance(marks, dict) or set(marks) - {"conj", "neg"}:
+        fail(f"a tensor of the checkpoint has the marks {marks!r}; known are conj and neg")
+    if any(marks.values()) and x.numel() > storage.flat.numel():
+        fail("a tensor that is conjugate or negative repeats its elements; save a clone of it")
+    if marks.get("conj"):
+        x = x.conj()
+    if marks.get("neg"):
+        x = -x
+    return _core.requiring(x, True) if requires_grad is True else x
+
+
+def _parameter(data, requires_grad, hooks):
+    _refuse_hooks(hooks)
+    if not isinstance(data, _core.Tensor):
+        fail("a parameter of the checkpoint is not a tensor; the file is damaged")
+    if rooms.installed("nn"):
+        return rooms.enter("nn").Parameter(data.detach(), requires_grad is True)
+    return _core.requiring(data.detach(), requires_grad is True)
+
+
+# ---- the other names that checkpoints use --------------------------------------------
+
+

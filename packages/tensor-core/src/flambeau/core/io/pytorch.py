@@ -1,0 +1,145 @@
+"""Writing files that ``torch.load`` of PyTorch reads: a zip archive around a pickle.
+
+Every storage is a member of the archive, whole, beginning at a multiple of 64 bytes so that it
+can be mapped; tensors that share memory share it again. Numbers, strings, containers and tensors
+need no permission there; objects are named by their classes.
+"""
+from __future__ import annotations
+
+import struct
+import sys
+import zipfile
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from flambeau import rooms
+from flambeau.core import _core
+from flambeau.core.io.checkpoint_tensors import STORAGES
+from flambeau.core.io.npy import elements
+from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
+from flambeau.core.size import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ALIGNMENT = 64
+_FOLDER = "archive"
+_LOCAL_HEADER = 30          # bytes, before the name and the extra field
+_ZIP64_FIELD = 20           # bytes, which zipfile adds when it is told that files may be large
+_KINDS = {name: kind for kind, name in STORAGES.items()}
+
+
+def writer(obj: Any) -> Callable[[Any], None]:
+    """What writes ``obj`` to an open file; an object that no file holds raises here."""
+    storages = _Storages()
+    program = PickleWriter(storages.replace, _global_of).write(obj)
+    members = [("data.pkl", program), ("byteorder", sys.byteorder.encode())]
+
+    def write(file: Any) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, content in members:
+                _write_member(archive, name, content)
+            for key, flat in enumerate(storages.flats):
+                _write_member(archive, f"data/{key}", elements(flat))
+            _write_member(archive, "version", b"3\n")
+
+    return write
+
+
+def _write_member(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+    info = zipfile.ZipInfo(f"{_FOLDER}/{name}")
+    assert archive.fp is not None
+    start = archive.fp.tell() + _LOCAL_HEADER + len(info.filename) + _ZIP64_FIELD + 4
+    filler = -start % _ALIGNMENT
+    info.extra = struct.pack("<2sH", b"FB", filler) + b"Z" * filler
+    with archive.open(info, "w", force_zip64=True) as member:
+        member.write(content)
+
+
+def _global_of(name: str) -> Global:
+    """What a class or function is called in PyTorch, or where it is the program's own."""
+    module, _, last = name.rpartition(".")
+    if module.startswith("builtins"):
+        return Global("__builtin__", last)
+    if f"{module}.".startswith(rooms.PREFIX):
+        module = "torch" + module.removeprefix(rooms.PREFIX.rstrip("."))
+    return Global(module, last)
+
+
+class _Storages:
+    """The memory of the tensors that a pickle has met."""
+
+    def __init__(self) -> None:
+        self.flats: list[Any] = []
+        self.keys: dict[tuple[int, str], str] = {}
+
+    def replace(self, obj: Any, path: str) -> Any:
+        """What stands for a tensor, and for other objects that pickles hold in their own way."""
+        if isinstance(obj, _core.Tensor):
+            return self._tensor(obj, path)
+        if isinstance(obj, _core.dtype):
+            return Global("torch", obj.name)
+        if isinstance(obj, _core.device):
+            index = () if obj.index is None else (obj.index,)
+            return Call(Global("torch", "device"), (obj.type, *index))
+        if isinstance(obj, Size):
+            return Call(Global("torch", "Size"), (tuple(obj),))
+        if _is_of_numpy(obj):
+            return _reduced(obj, path)
+        return None
+
+    def _tensor(self, x: Any, path: str) -> Any:
+        parameter = getattr(sys.modules.get(f"{rooms.PREFIX}nn"), "Parameter", ())
+        plain = isinstance(parameter, tuple) or not isinstance(x, parameter)
+        data = self._view(x, plain and x.requires_grad)
+        if plain:
+            return data
+        return Call(Global("torch._utils", "_rebuild_parameter"),
+                    (data, x.requires_grad, OrderedDict()))
+
+    def _view(self, x: Any, requires_grad: bool) -> Call:
+        x = x.detach().resolve_conj().resolve_neg()
+        if not x.is_cpu:
+            x = x.cpu()
+        kind = _KINDS.get(x.dtype.name)
+        key, count = self._key(x)
+        storage = Global("torch", f"{kind}Storage") if kind else \
+            Global("torch.storage", "UntypedStorage")
+        identity = Outside(("storage", storage, key, "cpu", count if kind else
+                            count * x.dtype.itemsize))
+        arguments: tuple[Any, ...] = (identity, x.storage_offset(), tuple(x.shape),
+                                      tuple(x.stride()), requires_grad, OrderedDict())
+        if kind:
+            return Call(Global("torch._utils", "_rebuild_tensor_v2"), arguments)
+        return Call(Global("torch._utils", "_rebuild_tensor_v3"),
+                    (*arguments, Global("torch", x.dtype.name)))
+
+    def _key(self, x: Any) -> tuple[str, int]:
+        """The member that holds a tensor's storage as elements of its dtype, and their number."""
+        identity = (_core.storage_id(x), x.dtype.name)
+        if identity not in self.keys:
+            bytes_of = x.untyped_storage()
+            count = bytes_of.nbytes() // x.dtype.itemsize
+            self.keys[identity] = str(len(self.flats))
+            self.flats.append(x.as_strided((count,), (1,), 0))
+        key = self.keys[identity]
+        return key, self.flats[int(key)].numel()
+
+
+def _is_of_numpy(obj: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and (
+        type(obj) is numpy.ndarray or isinstance(obj, numpy.generic | numpy.dtype))
+
+
+def _reduced(obj: Any, path: str) -> Call:
+    """An array, a number or a dtype of NumPy, as NumPy says it is pickled."""
+    if getattr(obj, "dtype", obj).hasobject:
+        raise TypeError(f"save(): cannot store {type(obj).__name__} at {path or 'the top'}: its "
+                        "elements are objects")
+    function, arguments, state = (*obj.__reduce__(), None)[:3]
+    name = function.__name__
+    if isinstance(function, type):
+        return Call(Global("numpy", name), arguments, state)
+    core = "numpy._core" if function.__module__.startswith("numpy._core") else "numpy.core"
+    return Call(Global(f"{core}.multiarray", name), arguments, state)
