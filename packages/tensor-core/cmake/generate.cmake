@@ -13,7 +13,7 @@ set(GENERATED_STUB_NAMES __init__.pyi fft.pyi linalg.pyi special.pyi amp/__init_
   signal/windows.pyi backends/cpu.pyi backends/cuda.pyi backends/cudnn.pyi backends/mkl.pyi
   backends/mkldnn.pyi backends/mps.pyi backends/openmp.pyi backends/opt_einsum.pyi
   core/compat/no_effect.pyi cpu/__init__.pyi
-  multiprocessing.pyi array_api/__init__.pyi array_api/fft.pyi
+  multiprocessing/__init__.pyi array_api/__init__.pyi array_api/fft.pyi
   return_types.pyi)    # .pyi files, installed into flambeau/
 
 set(GENERATED_BASE ${GENERATED_BASE_NAMES})

@@ -100,3 +100,26 @@ def test_hooks_of_pytorch_are_left_out_with_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert list(dict(module.named_children())) == ["a"] and module.size == 3
+
+
+def _train(module, steps):
+    for _ in range(steps):
+        with flambeau.no_grad():
+            module.weight += 1
+            module.count += 1
+
+
+@pytest.mark.parametrize("method", ("fork", "spawn"))
+def test_processes_train_one_module(method):
+    import flambeau.multiprocessing as mp
+
+    module = nn.Linear(2, 2)
+    module.register_buffer("count", flambeau.zeros(1))
+    nn.init.zeros_(module.weight)
+    assert module.share_memory() is module and module.weight.is_shared()
+    context = mp.get_context(method)
+    process = context.Process(target=_train, args=(module, 3))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert module.weight.tolist() == [[3, 3], [3, 3]] and module.count.item() == 3

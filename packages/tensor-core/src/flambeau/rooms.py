@@ -115,7 +115,6 @@ RESERVED = {
     "utils.cpp_extension": "use flambeau.core.register_op, or compile against the header in "
                            "flambeau.core.get_include()",
     "Tensor.to_sparse": "there are no sparse tensors: use dense ones",
-    "Tensor.share_memory_": "tensors are not shared between processes: they are pickled by value",
 }
 
 

@@ -2,7 +2,8 @@
 
 A pickle holds every storage once, and tensors as views of it: what shared memory shares it again,
 with the same strides and offsets. Tensors of other devices are pickled by their elements, and
-come back on the CPU; those of ``meta`` have no elements, and stay there.
+come back on the CPU; those of ``meta`` have no elements, and stay there. To other processes go
+storages that are shared by reference (``shared_memory``), and others as bytes.
 """
 from __future__ import annotations
 
@@ -25,6 +26,13 @@ def _new_storage(raw: bytes):
 
 def reduce_storage(storage):
     """What pickle and copy need of a storage (``Storage.__reduce__``)."""
+    import sys
+
+    sharing = sys.modules.get("flambeau.core.shared_memory")
+    if sharing is not None and _sends_to_process():
+        shared = sharing.reduce_shared(storage)
+        if shared is not None:
+            return shared
     return _new_storage, (_core._storage_bytes(storage),)
 
 

@@ -6,11 +6,15 @@ from flambeau.core.compat.table import HOMES, Home
 _HEAD = ("# Generated from core/compat/table.py; do not edit.\n"
          "from contextlib import AbstractContextManager\nfrom typing import Any\n\n")
 _STREAMS = ("Event", "Stream", "StreamContext", "current_stream", "stream")
+_PROCESSES = ("ProcessContext", "ProcessExitedException", "ProcessRaisedException",
+              "SpawnContext", "spawn", "start_processes")
 #: What modules have beside their rows.
 _ALSO = {"cpu": "from flambeau.core.compat.cpu_streams import (\n" +
                 "".join(f"    {name} as {name},\n" for name in _STREAMS) +
                 ")\nfrom flambeau.cpu import amp as amp\n\n",
-         "multiprocessing": "from multiprocessing import *\n\n"}
+         "multiprocessing": "from multiprocessing import *\n"
+                            "from flambeau.multiprocessing.spawn import (\n" +
+                            "".join(f"    {name} as {name},\n" for name in _PROCESSES) + ")\n\n"}
 #: These name their functions one by one.
 _ELSEWHERE = ("compiler", "cuda", "jit")
 
@@ -23,7 +27,7 @@ def files() -> dict[str, str]:
 
 def _path(home: Home) -> str:
     folder = home.name.replace(".", "/")
-    return f"{folder}/__init__.pyi" if home.name == "cpu" else f"{folder}.pyi"
+    return f"{folder}/__init__.pyi" if home.name in ("cpu", "multiprocessing") else f"{folder}.pyi"
 
 
 def _rows(home: Home) -> str:

@@ -214,7 +214,7 @@ HOMES = (
             "max_memory_reserved")),
         *(_row(f"{name}(*arguments: Any) -> None", None, "nothing: there is no GPU")
           for name in ("manual_seed", "manual_seed_all", "empty_cache")))),
-    Home("multiprocessing", "How tensors are sent to other processes: as bytes.", (
+    Home("multiprocessing", "How tensors are sent to other processes.", (
         _row("get_all_sharing_strategies() -> set[str]",
              lambda state, given: set(_STRATEGIES), "the names that can be set"),
         _row("get_sharing_strategy() -> str", _says("_strategy"), "what was set"),
@@ -222,7 +222,7 @@ HOMES = (
         _row("set_sharing_strategy(new_strategy: str) -> None",
              _keeps("_strategy", lambda value: value in _STRATEGIES, f"one of {_STRATEGIES}",
                     ValueError),
-             "nothing: tensors are sent as bytes, which needs no open files",
+             "nothing: shared memory is sent as an open file, and other tensors as bytes",
              example='set_sharing_strategy("file_system")'))),
     Home("compiler", "What programs say to PyTorch's compiler.", (
         _row("allow_in_graph(fn: Any) -> Any", _unchanged("fn"),

@@ -1,4 +1,6 @@
 """Questions about tensors, and functions of the same name as a method: ``flambeau.numel(x)``."""
+import sys
+
 from flambeau.core import _core
 from flambeau.core.layouts import strided
 
@@ -81,8 +83,32 @@ def is_pinned(self, device=None):
 
 
 def is_shared(self):
-    """Whether other processes share the memory: never."""
-    return False
+    """Whether other processes can share the memory, after ``share_memory_``."""
+    sharing = sys.modules.get("flambeau.core.shared_memory")
+    return sharing is not None and sharing.is_shared(self)
+
+
+def share_memory_(self):
+    """Move the memory to where processes can share it.
+
+    Processes that are forked, or to which the tensor is sent, then read and write the same
+    elements. Tensors that were not moved are sent as copies.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        RuntimeError: Another tensor or an array shares the memory, and would not move with it.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.ones(2).share_memory_().is_shared()
+        True
+    """
+    from flambeau.core import shared_memory
+
+    shared_memory.share(self)
+    return self
 
 
 #: What no tensor is here, and the layout that all have.
@@ -93,7 +119,8 @@ CONSTANTS = {  # type: dict[str, object]
 }
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
-    is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared)}
+    is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared,
+    share_memory_)}
 METHODS |= CONSTANTS
 FUNCTIONS = {name: _asked(name) for name in (  # type: dict[str, object]
     "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",

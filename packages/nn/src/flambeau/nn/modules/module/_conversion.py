@@ -89,15 +89,16 @@ class Conversion(Tree):
         return self._apply(lambda tensor: flambeau.empty_like(tensor, device=device), recurse)
 
     def share_memory(self: Self) -> Self:
-        """Only for the error: processes do not share the memory of tensors.
+        """Move parameters and buffers to memory that processes share.
 
-        Raises:
-            NotImplementedError: Always.
+        Processes that are forked, or to which the module is sent, then train the same parameters.
+
+        Returns:
+            The module itself.
         """
-        raise NotImplementedError(
-            "share_memory() has nothing to do here: threads share modules as they are, and "
-            "processes do not share the memory of tensors; send a state_dict() to each"
-        )
+        for tensor in (*self.parameters(), *self.buffers()):  # type: ignore[attr-defined]
+            tensor.share_memory_()
+        return self
 
     def _convert_floating(self: Self, dtype: Any) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)

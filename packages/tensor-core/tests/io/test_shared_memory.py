@@ -1,0 +1,136 @@
+"""Tensors in memory that processes share, and processes that are started together."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+
+import pytest
+
+import flambeau
+import flambeau.multiprocessing as mp
+from flambeau.core import shared_memory
+
+METHODS = pytest.mark.parametrize("method", ("fork", "spawn", "forkserver"))
+
+
+def write(index, x, row, copied, queue=None):
+    assert row.is_shared() and not copied.is_shared()
+    x[index] = 10.0 + index
+    row[-1] = 5.0
+    copied[0] = 3.0
+    if queue is not None:
+        queue.put((os.getpid(), x))
+        while x[0] != 99:
+            time.sleep(0.01)
+
+
+@METHODS
+def test_processes_write_what_all_read(method):
+    x = flambeau.zeros(3, 4).share_memory_()
+    copied = flambeau.zeros(2)
+    mp.start_processes(write, (x.view(-1), x[2], copied), nprocs=2, start_method=method)
+    assert x.view(-1).tolist() == [10, 11, *[0.0] * 9, 5]
+    assert copied.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("method", ("fork", "spawn"))
+def test_a_tensor_that_comes_back_is_the_same_memory(method):
+    x, queue = flambeau.zeros(4).share_memory_(), mp.get_context(method).Queue()
+    running = mp.start_processes(write, (x, x[1:], flambeau.ones(1), queue), join=False,
+                                 start_method=method)
+    _, back = queue.get()
+    assert back.is_shared() and back.tolist() == x.tolist()
+    back[0] = 99
+    assert x[0] == 99
+    while not running.join(10):
+        pass
+
+
+@pytest.mark.parametrize("dtype", ("float32", "bfloat16", "bool", "complex128", "uint8", "int64"))
+def test_moving_keeps_everything_but_the_address(dtype):
+    x = flambeau.arange(6).to(getattr(flambeau, dtype)).reshape(2, 3).t().clone(
+        memory_format=flambeau.preserve_format)
+    before, version = (x.tolist(), x.stride(), x.dtype, x.shape), x._version
+    assert x.share_memory_() is x and x.is_shared()
+    assert (x.tolist(), x.stride(), x.dtype, x.shape) == before and x._version == version
+    address = x.data_ptr()
+    assert x.share_memory_().data_ptr() == address
+    assert x[0].is_shared() and not (x == x).is_shared() and not x.clone().is_shared()
+
+
+def test_empty_and_other_tensors():
+    assert flambeau.ones(0).share_memory_().tolist() == []
+    assert flambeau.ones((), dtype=flambeau.int8).share_memory_().item() == 1
+    assert not flambeau.ones(2, device="meta").share_memory_().is_shared()
+
+
+def test_memory_that_others_show_is_refused():
+    for make in (lambda x: x[1:], lambda x: x.detach(), lambda x: x.untyped_storage(),
+                 lambda x: x.numpy()):
+        x = flambeau.ones(3)
+        other = make(x)
+        with pytest.raises(RuntimeError, match=r"shape \[3\].*before making views"):
+            x.share_memory_()
+        del other
+
+
+def test_gradients_of_shared_leaves():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    x = flambeau.ones(3, requires_grad=True).share_memory_()
+    (x * 2).sum().backward()
+    assert x.requires_grad and x.is_leaf and x.grad.tolist() == [2, 2, 2]
+
+
+def test_memory_and_descriptors_are_given_back():
+    def descriptors():
+        return len(os.listdir("/proc/self/fd"))
+
+    flambeau.ones(3).share_memory_()
+    gc.collect()
+    before = descriptors()
+    tensors = [flambeau.ones(3).share_memory_() for _ in range(20)]
+    assert descriptors() >= before + 20
+    views = [x[1:] for x in tensors]
+    del tensors
+    assert views[3].is_shared() and views[3].tolist() == [1, 1]
+    del views
+    gc.collect()
+    assert descriptors() == before
+    assert not shared_memory._by_file and not shared_memory._by_address
+
+
+# ---- processes that fail -------------------------------------------------------
+
+
+def fail(index, how):
+    if index == 0:
+        time.sleep(60)
+    if how == "raise":
+        raise ValueError("the reason")
+    if how == "exit":
+        os._exit(7)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", ("raise", "exit", "kill"))
+def test_a_failure_ends_the_others_and_is_told(how):
+    start = time.monotonic()
+    with pytest.raises(mp.spawn.__globals__["ProcessException"]) as caught:
+        mp.start_processes(fail, (how,), nprocs=2, start_method="fork")
+    assert time.monotonic() - start < 50 and caught.value.error_index == 1
+    if how == "raise":
+        assert isinstance(caught.value, mp.ProcessRaisedException)
+        assert "ValueError: the reason" in str(caught.value) and "Process 1" in str(caught.value)
+    else:
+        assert isinstance(caught.value, mp.ProcessExitedException)
+        assert (caught.value.exit_code, caught.value.signal_name) == (
+            (7, None) if how == "exit" else (-9, "SIGKILL"))
+
+
+def test_waiting_has_a_limit():
+    running = mp.start_processes(time.sleep, (), join=False, start_method="fork")
+    assert running.pids()[0] and len(running.processes) == 1
+    assert running.join(10) and running.join()
