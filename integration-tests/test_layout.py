@@ -19,7 +19,7 @@ MOST_FILES = 34
 #: Floor -> what else lies there, beside files and folders named by families.
 FLOORS = {
     CORE / "opdefs" / "families": set(),
-    CORE / "native": {"common", "deferral", "dispatch", "replay", "runtime"},
+    CORE / "native": {"common", "deferral", "dispatch", "overrides", "replay", "runtime"},
     CORE / "composites": {"functions", "methods", "refusals", "tensor_queries"},
     RULES: set(),
 }

@@ -22,7 +22,7 @@ from flambeau.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
-from flambeau.core import install_tensor_methods
+from flambeau.core import _core, install_tensor_methods
 
 
 def _source_folders() -> list[str]:
@@ -36,6 +36,7 @@ def _source_folders() -> list[str]:
 
 set_own_folders(_source_folders())
 install_tape()
+_core.cover_functions(globals(), ("backward", "grad"))
 install_tensor_methods(TENSOR_ATTRIBUTES)  # last: other threads may call these at once
 
 #: What is imported when it is first used -> the module it is in.

@@ -17,6 +17,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core._core import cover_functions
 
 from ._fans import _calculate_correct_fan, _calculate_fan_in_and_fan_out, expect_tensor
 
@@ -398,3 +399,6 @@ def _check_interval(mean: float, std: float, a: float, b: float) -> None:
             f"fewer than one in a thousand normal numbers of mean {mean} and deviation {std} lie "
             f"between {a} and {b}; use uniform_(tensor, {a}, {b})"
         )
+
+
+cover_functions(globals(), ("uniform_", "normal_", "constant_", "kaiming_uniform_"))

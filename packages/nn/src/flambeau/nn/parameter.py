@@ -13,6 +13,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core._core import no_override
 
 
 class Parameter(Tensor):
@@ -37,6 +38,8 @@ class Parameter(Tensor):
         >>> layer.scale.requires_grad
         True
     """
+
+    __torch_function__ = no_override
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         """Wrap ``data`` without copying it."""
@@ -76,6 +79,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
+    __torch_function__ = no_override
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         """Wrap ``data`` without copying it."""

@@ -16,7 +16,7 @@ class _Missing:
     """Stands in for one attribute until autograd is imported."""
 
     def __init__(self, name: str, absent: object = None, has_absent: bool = False) -> None:
-        self.name = name
+        self.__name__ = name
         self.absent = absent
         self.has_absent = has_absent
 
@@ -26,11 +26,11 @@ class _Missing:
         if self.has_absent:
             return self.absent
         _load()
-        return getattr(tensor, self.name)
+        return getattr(tensor, self.__name__)
 
     def __set__(self, tensor, value) -> None:
         _load()
-        setattr(tensor, self.name, value)
+        setattr(tensor, self.__name__, value)
 
 
 #: Without autograd nothing requires grad: these read as they would on a plain tensor.

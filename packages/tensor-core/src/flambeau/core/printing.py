@@ -149,13 +149,23 @@ def _suffixes(x, defaults: tuple[str, ...]) -> list[str]:
     return out
 
 
+def _head(x) -> str:
+    """``tensor(``, and the class of tensors that keep theirs in operators."""
+    from flambeau.core import _core
+
+    kind = type(x)
+    keeps = kind is not _core.Tensor and kind.__torch_function__ is not _core.no_override
+    return f"{kind.__name__}(" if keeps else "tensor("
+
+
 def tensor_text(x) -> str:
     """The text of ``repr(x)``."""
     from flambeau.core import _core
 
     default = _core.get_default_dtype()
-    plain = x.detach()
-    head = "tensor("
+    with _core.DisableTorchFunction():
+        plain = x.detach()
+    head = _head(x)
     if x.is_meta:
         body = "..."
         tail = _suffixes(x, (default.name,))

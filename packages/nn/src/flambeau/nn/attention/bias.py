@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core._core import no_override
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
@@ -45,6 +46,7 @@ class CausalBias(Tensor):
                 [1, 1, 1]], dtype=flambeau.int32)
     """
 
+    __torch_function__ = no_override
     variant: CausalVariant
     seq_len_q: int
     seq_len_kv: int

@@ -228,6 +228,18 @@ cdef extern from "dispatch/history.h":
     bint fl_requires_grad(const fl_tensor *) noexcept
 
 
+cdef extern from "overrides/override.h":
+    ctypedef struct fl_override_state:
+        int32_t classes_off, all_off, modes
+    fl_override_state fl_overrides
+    bint fl_overriding
+    PyObject *fl_no_override
+    PyObject *fl_show_call
+    PyObject *fl_show_syntax
+    PyObject *fl_show_named
+    PyObject *fl_class_override(PyTypeObject *)
+    bint fl_is_shown(PyObject *const *, Py_ssize_t) noexcept
+
 cdef extern from "dispatch/core.h":
     int64_t fl_itemsize(int) noexcept nogil
     const char *fl_dtype_name(int) noexcept nogil

@@ -3,6 +3,7 @@
 cdef extern from *:
     """
     #include <stddef.h>
+    #include "overrides/override.h"
     struct fl_operator_head { PyObject_HEAD vectorcallfunc vectorcall; };
     static PyObject *fl_operator_get(PyObject *self, PyObject *instance, PyObject *owner) {
         if (!instance || instance == Py_None) { Py_INCREF(self); return self; }
@@ -25,6 +26,21 @@ cdef extern from *:
         PyObject *result = fl_call_choosing(o->overloads, o->count, args, nargs, kwnames);
         return result ? result : fl_ask_arguments(self, args, nargs, kwnames);
     }
+    /* What takes their places once calls are shown (Note [covering]). */
+    static PyObject *fl_operator_showing(PyObject *self, PyObject *const *args, size_t nargsf,
+                                         PyObject *kwnames) {
+        Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+        if (fl_is_shown(args, fl_count_arguments(nargs, kwnames)))
+            return fl_shown(self, args, nargs, kwnames);
+        return fl_operator_vectorcall(self, args, nargsf, kwnames);
+    }
+    static PyObject *fl_choosing_showing(PyObject *self, PyObject *const *args, size_t nargsf,
+                                         PyObject *kwnames) {
+        Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+        if (fl_is_shown(args, fl_count_arguments(nargs, kwnames)))
+            return fl_shown(self, args, nargs, kwnames);
+        return fl_operator_choosing(self, args, nargsf, kwnames);
+    }
     /* Calls reach the definition without a tuple, and `x.exp()` without a bound method. */
     static void fl_operator_type_setup(PyTypeObject *type) {
         type->tp_vectorcall_offset = offsetof(struct fl_operator_head, vectorcall);
@@ -38,6 +54,8 @@ cdef extern from *:
     ctypedef void *vectorcallfunc
     vectorcallfunc fl_operator_vectorcall
     vectorcallfunc fl_operator_choosing
+    vectorcallfunc fl_operator_showing
+    vectorcallfunc fl_choosing_showing
 
 
 @cython.final
@@ -96,7 +114,7 @@ cdef class Operator:
 # Functions, not methods: a method would give the class a table before its members.
 cdef bint _chooses(Operator o):
     """Whether calls take an argument ``inplace``."""
-    return o.vectorcall == fl_operator_choosing
+    return o.vectorcall == fl_operator_choosing or o.vectorcall == fl_choosing_showing
 
 
 cdef str _full_signature(Operator o, int i, str name):
@@ -145,7 +163,7 @@ fl_operator_type_setup(<PyTypeObject *>Operator)
 
 cdef Operator _new_operator(str name, list ops, bint inplace, str space=""):
     cdef Operator o = Operator.__new__(Operator)
-    o.vectorcall = fl_operator_vectorcall
+    o.vectorcall = fl_operator_showing if fl_overriding else fl_operator_vectorcall
     o.count = len(ops)
     for i in range(o.count):
         o.overloads[i] = <fl_op *><uintptr_t>ops[i]
@@ -157,7 +175,7 @@ cdef Operator _new_operator(str name, list ops, bint inplace, str space=""):
 cdef Operator _new_choosing(str name, list ops):
     """The form of ``nn.functional``, with an argument ``inplace``."""
     cdef Operator o = _new_operator(name, ops, False, "nn.functional")
-    o.vectorcall = fl_operator_choosing
+    o.vectorcall = fl_choosing_showing if fl_overriding else fl_operator_choosing
     return o
 
 

@@ -14,7 +14,20 @@ cdef extern from *:
 def install_tensor_methods(dict attributes not None):
     """Set functions and properties on Tensor (for sibling packages)."""
     for name, value in attributes.items():
-        fl_type_set(<PyTypeObject *>Tensor, name, value)
+        if type(value) is property:
+            value = _named_property(name, value)
+        fl_type_set(<PyTypeObject *>Tensor, name,
+                    _covered(name, value) if fl_overriding else value)
+
+
+class NamedProperty(property):
+    """A property that knows what it is called, as those of compiled classes do."""
+
+
+cdef object _named_property(str name, value):
+    made = NamedProperty(value.fget, value.fset, value.fdel, value.__doc__)
+    made.__name__ = name
+    return made
 
 
 cdef int _check_prefix() except -1:

@@ -2,6 +2,7 @@
 #include "dispatch/caller.h"
 #include "dispatch/older_order.h"
 #include "dispatch/python.h"
+#include "overrides/override.h"
 #include "op_index.h"
 #include <cmath>
 
@@ -175,8 +176,10 @@ static PyObject *call_older(const fl_op *op, bool inplace, PyObject *const *args
 static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames) {
     Parsed call;
-    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
-        return call_older(op, inplace, args, nargs, kwnames);
+    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0) {
+        PyObject *result = call_older(op, inplace, args, nargs, kwnames);
+        return result ? result : fl_or_foreign(op, inplace, args, nargs, kwnames);
+    }
     return call_parsed(op, inplace, call);
 }
 
@@ -229,7 +232,8 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
     nearest.arena.choosing = true;
     fl_parse(fl_nearest_form(overloads, count, args, nargs, kwnames), args, nargs, kwnames,
              nearest.values, &nearest.arena, &nearest.out);
-    return none_fits(overloads, count);
+    none_fits(overloads, count);
+    return fl_or_foreign(overloads[0], inplace, args, nargs, kwnames);
 }
 
 static int operand(PyObject *o, const fl_op *op, int i, fl_value *v, fl_arena *arena) {
@@ -282,9 +286,13 @@ static PyObject *by_the_standard(const fl_op *op, PyObject *a, PyObject *b, bool
 PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
     fl_value values[FL_MAX_PARAMS], results[1];
     fl_arena arena;
+    if (FL_UNLIKELY(fl_overriding) && fl_is_shown_pair(a, b))
+        return fl_show_operator(op, a, b, inplace);
     int status = operand(a, op, 0, &values[0], &arena);
     if (status == 1)
         status = operand(b, op, 1, &values[1], &arena);
+    if (status == 0 && fl_is_shown_pair(a, b))
+        return fl_show_operator(op, a, b, inplace);
     if (status == 0)
         Py_RETURN_NOTIMPLEMENTED;
     if (status < 0)
@@ -303,6 +311,8 @@ PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
 
 PyObject *fl_unary(const fl_op *op, PyObject *a) {
     fl_value values[FL_MAX_PARAMS], results[1];
+    if (FL_UNLIKELY(fl_overriding) && fl_is_shown(&a, 1))
+        return fl_show_operator(op, a, nullptr, false);
     values[0].tag = FL_TENSOR;
     values[0].t = (fl_tensor *)a;
     for (int i = 1; i < op->nparams; i++)

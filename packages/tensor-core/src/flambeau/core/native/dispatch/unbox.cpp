@@ -1,5 +1,6 @@
 /* Python objects to values, and the errors about those that do not fit. */
 #include "dispatch/python.h"
+#include "overrides/override.h"
 
 const char *fl_role_name(int role) {
     static const char *const names[] = {
@@ -76,7 +77,7 @@ static int unbox_number(PyObject *o, fl_value *v) {
     if (fl_tensor_check(o) || PyList_Check(o) || PyTuple_Check(o) || o == Py_None)
         return 0;
     PyNumberMethods *m = Py_TYPE(o)->tp_as_number;
-    if (!m || PyObject_HasAttrString(o, "__len__"))
+    if (!m || PyObject_HasAttrString(o, "__len__") || fl_class_override(Py_TYPE(o)))
         return 0;
     if (m->nb_index) {
         PyObject *i = PyNumber_Index(o);
