@@ -49,13 +49,13 @@ from flambeau.core import (
     tensor,
 )
 from flambeau.core import dtypes as _dtypes
-from flambeau.core._core import cover_functions as _cover_functions
+from flambeau.core import _core
 from flambeau.core.layouts import FORMATS as _FORMATS
 from flambeau.core.layouts import strided as strided
 
 globals().update(functions)
 globals().update(_dtypes)
-_cover_functions(globals(), ("as_tensor", "from_numpy", "result_type", "tensor", *functions))
+_core.cover_functions(globals(), ("as_tensor", "from_numpy", "result_type", "tensor", *functions))
 rooms.explain_absent_rooms()
 __getattr__ = rooms.lazy_attributes(__name__)
 

@@ -21,9 +21,9 @@ PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
 OWN_MODULES = ("_C", "__config__", "accelerator", "amp", "array_api", "backends", "cpu",
-               "distributed", "fft", "linalg", "multiprocessing", "overrides", "quasirandom",
-               "random", "return_types", "serialization", "signal", "special", "storage",
-               "testing", "types", "utils", "version")
+               "distributed", "fft", "linalg", "library", "multiprocessing", "ops", "overrides",
+               "quasirandom", "random", "return_types", "serialization", "signal", "special",
+               "storage", "testing", "types", "utils", "version")
 
 # Modules of the core that change what a process does and are therefore imported by name alone.
 IMPORTED_BY_NAME = ("as_torch",)

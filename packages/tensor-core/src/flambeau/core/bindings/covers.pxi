@@ -107,13 +107,15 @@ cdef object _shown_function(str name, function):
 
 
 # Methods with two underscores that Python finds by name; others are slots, which look themselves.
-_FOUND_BY_NAME = {"__format__", "__reduce_ex__", "__deepcopy__", "__reversed__", "__complex__",
-                  "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__"}
+cdef set _FOUND_BY_NAME = {
+    "__format__", "__reduce_ex__", "__deepcopy__", "__reversed__", "__complex__", "__array__",
+    "__array_wrap__", "__dlpack__", "__dlpack_device__"}
 
 # What is asked of tensors by whoever handles their classes, and shown to nobody.
-_UNCOVERED = {"as_subclass", "_make_subclass", "_make_wrapper_subclass", "new", "stride",
-              "__torch_function__", "__torch_dispatch__", "__init_subclass__", "__dir__",
-              "__array_namespace__", "__new__", "__init__", "__class__"}
+cdef set _UNCOVERED = {
+    "as_subclass", "_make_subclass", "_make_wrapper_subclass", "new", "stride",
+    "__torch_function__", "__torch_dispatch__", "__init_subclass__", "__dir__",
+    "__array_namespace__", "__new__", "__init__", "__class__"}
 
 
 cdef object _covered(str name, value):
@@ -134,7 +136,8 @@ cdef object _covered(str name, value):
 
 
 # Functions that modes see and classes do not.
-_TO_MODES = {"tensor", "as_tensor", "asarray", "from_numpy", "range"}
+cdef set _TO_MODES = {
+    "tensor", "as_tensor", "asarray", "from_numpy", "range"}
 
 
 cdef object _shown_property(str name, value):

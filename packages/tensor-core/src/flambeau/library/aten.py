@@ -1,0 +1,104 @@
+"""``flambeau.ops.aten``: this library's functions under the names of PyTorch's operators."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import flambeau
+from flambeau.core import functional
+
+_FILE = Path(__file__).parent / "aten_names.txt"
+
+
+@functools.cache
+def _table() -> dict[str, list[str]]:
+    rows = (line.partition(":") for line in _FILE.read_text(encoding="ascii").splitlines())
+    return {name: rest.split() for name, _, rest in rows}
+
+
+def overloads(name: str) -> list[str]:
+    """Names of an operator's forms."""
+    return _table().get(name, ["default"])
+
+
+@functools.cache
+def knows(name: str) -> bool:
+    """Whether there is a function for an operator of PyTorch's."""
+    try:
+        function(name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+                 transposed: bool, output_padding: Any, groups: int) -> Any:
+    spatial = input.ndim - 2
+    if transposed:
+        return getattr(flambeau, f"conv_transpose{spatial}d")(
+            input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(flambeau, f"conv{spatial}d")(input, weight, bias, stride, padding, dilation,
+                                                groups)
+
+
+def _to_copy(x: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+             pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+    return x.to(dtype=dtype, device=device, copy=True, memory_format=memory_format)
+
+
+def _slice(x: Any, dim: int = 0, start: int | None = None, end: int | None = None,
+           step: int = 1) -> Any:
+    return x[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)]
+
+
+def _index(x: Any, indices: Any) -> Any:
+    return x[tuple(slice(None) if index is None else index for index in indices)]
+
+
+def _softmax(x: Any, dim: int, half_to_float: bool) -> Any:
+    return flambeau.softmax(x, dim, dtype=flambeau.float32 if half_to_float else None)
+
+
+def _log_softmax(x: Any, dim: int, half_to_float: bool) -> Any:
+    return flambeau.log_softmax(x, dim, dtype=flambeau.float32 if half_to_float else None)
+
+
+def _native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    dims = tuple(range(x.ndim - len(shape), x.ndim))
+    mean = x.mean(dims, keepdim=True)
+    rstd = (x.var(dims, correction=0, keepdim=True) + eps).rsqrt()
+    from flambeau.core.functional import layer_norm
+
+    return layer_norm(x, shape, weight, bias, eps), mean, rstd
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "convolution": _convolution, "_to_copy": _to_copy, "slice": _slice, "index": _index,
+    "_softmax": _softmax, "_log_softmax": _log_softmax, "native_layer_norm": _native_layer_norm,
+    "_unsafe_view": lambda x, size: x.reshape(size), "lift_fresh": lambda x: x,
+    "alias": lambda x: x.view(x.shape), "sym_size": lambda x, dim=None: x.size(dim),
+    "sym_stride": lambda x, dim=None: x.stride(dim), "sym_numel": lambda x: x.numel(),
+    "_local_scalar_dense": lambda x: x.item(), "lift": lambda x: x,
+}
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The function, method or kernel for an operator of PyTorch's.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    if name in _OWN:
+        return _OWN[name]
+    space, _, rest = name.partition("_")
+    if rest and space in ("linalg", "fft", "special"):
+        found = getattr(getattr(flambeau, space), rest, None)
+        if found is not None:
+            return found
+    for home in (flambeau, flambeau.Tensor, functional):
+        found = getattr(home, name, None)
+        if callable(found) and not isinstance(found, type):
+            return found
+    raise AttributeError(f"there is no operator aten::{name} here")

@@ -1,0 +1,208 @@
+"""Operators under PyTorch's names: ``ops.mylib.scale``, and its overloads ``.default``."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.core import _core
+from flambeau.library.schemas import FunctionSchema
+
+#: ``"mylib::scale.default"`` -> its definition.
+definitions: dict[str, Definition] = {}
+
+
+class Definition:
+    """What was registered for one overload of an operator."""
+
+    def __init__(self, schema: FunctionSchema, tags: Any = ()) -> None:
+        self.schema = schema
+        self.tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
+        self.kernels: dict[str, Callable[..., Any]] = {}    # "cpu", "" for all, "composite"
+        self.disabled: set[str] = set()
+        self.fake: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
+        self.setup_context: Callable[..., Any] | None = None
+        self.autograd: Callable[..., Any] | None = None     # a kernel for the key Autograd
+        self.vmap: Callable[..., Any] | None = None
+        self.torch_function: dict[type, Callable[..., Any]] = {}
+        self.function: Any = None                           # the autograd.Function, once made
+
+    @property
+    def name(self) -> str:
+        """``mylib::scale``."""
+        return self.schema.name
+
+
+class OpOverload:
+    """One form of an operator, callable."""
+
+    def __init__(self, packet: OpOverloadPacket, overload: str, schema: Any = None) -> None:
+        self._packet, self._overloadname = packet, overload
+        self._schema = schema
+        self.__name__ = f"{packet.__name__}.{overload}"
+        self.__qualname__ = self.__name__
+        self.__module__ = packet.__module__
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        return self._packet
+
+    @property
+    def namespace(self) -> str:
+        return self._packet._space
+
+    @property
+    def tags(self) -> list[Any]:
+        found = definitions.get(self._key)
+        return found.tags if found else []
+
+    @property
+    def _key(self) -> str:
+        return f"{self._packet._qualified_op_name}.{self._overloadname}"
+
+    @property
+    def is_view(self) -> bool:
+        return False
+
+    def name(self) -> str:
+        """``aten::add.Tensor``, and ``aten::mm`` for the overload ``default``."""
+        return self._key.removesuffix(".default")
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Whether something was registered for a key such as ``"CPU"``."""
+        found = definitions.get(self._key)
+        return found is not None and str(key).rpartition(".")[2].lower() in found.kernels
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if _core.any_shown(*args, *kwargs.values()):
+            return _core.show_call(self, args, kwargs)
+        found = definitions.get(self._key)
+        if found is not None:
+            from flambeau.library.calls import call
+
+            return call(found, args, kwargs)
+        return self._packet._function()(*args, **kwargs)
+
+    redispatch = __call__
+
+    def __str__(self) -> str:
+        return f"{self._packet}.{self._overloadname}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
+
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _overload_named, (self._packet._qualified_op_name, self._overloadname)
+
+
+def _overload_named(name: str, overload: str) -> Any:
+    space, _, short = name.partition("::")
+    return getattr(getattr(getattr(ops, space), short), overload)
+
+
+class OpOverloadPacket:
+    """All forms of an operator; calling it chooses one."""
+
+    def __init__(self, space: str, name: str) -> None:
+        self._space, self.__name__ = space, name
+        self.__module__ = f"flambeau.ops.{space}"
+        self._qualified_op_name = f"{space}::{name}"
+        self._made: dict[str, OpOverload] = {}
+
+    def overloads(self) -> list[str]:
+        """The names of the forms."""
+        start = self._qualified_op_name + "."
+        registered = [key[len(start):] for key in definitions if key.startswith(start)]
+        if registered:
+            return registered
+        from flambeau.library.aten import overloads
+
+        return overloads(self.__name__)
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._made:
+            known = self.overloads()
+            if name not in known:
+                raise AttributeError(f"The underlying op of '{self}' has no overload name "
+                                     f"'{name}'; it has {known}")
+            found = definitions.get(f"{self._qualified_op_name}.{name}")
+            self._made[name] = OpOverload(self, name, found.schema if found else None)
+        return self._made[name]
+
+    def _function(self) -> Callable[..., Any]:
+        from flambeau.library.aten import function
+
+        found: Callable[..., Any] = function(self.__name__)
+        return found
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        start = self._qualified_op_name + "."
+        forms = [found for key, found in definitions.items() if key.startswith(start)]
+        if not forms:
+            return self._function()(*args, **kwargs)
+        failure: Exception | None = None
+        for form in forms:
+            try:
+                form.schema.bind(args, kwargs)
+            except RuntimeError as error:
+                failure = failure or error
+                continue
+            return getattr(self, form.schema.overload_name or "default")(*args, **kwargs)
+        raise failure or RuntimeError(f"{self} has no form")
+
+    def __str__(self) -> str:
+        return f"{self._space}.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+
+class Namespace:
+    """The operators of a library."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not self._has(name):
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}': "
+                                 "no such operator was registered; see flambeau.library.custom_op")
+        packet = OpOverloadPacket(self._name, name)
+        self.__dict__[name] = packet
+        return packet
+
+    def _has(self, name: str) -> bool:
+        start = f"{self._name}::{name}."
+        if any(key.startswith(start) for key in definitions):
+            return True
+        if self._name != "aten":
+            return False
+        from flambeau.library.aten import knows
+
+        return knows(name)
+
+    def __repr__(self) -> str:
+        return f"<namespace {self._name} of flambeau.ops>"
+
+
+class Namespaces:
+    """What ``flambeau.ops`` looks names up in."""
+
+    def __getattr__(self, name: str) -> Namespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = self.__dict__[name] = Namespace(name)
+        return made
+
+
+ops = Namespaces()

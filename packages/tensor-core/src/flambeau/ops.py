@@ -1,0 +1,30 @@
+"""Operators under PyTorch's names: ``ops.aten.add.Tensor``, and those of ``flambeau.library``.
+
+Example:
+    >>> import flambeau
+    >>> flambeau.ops.aten.add.Tensor(flambeau.ones(1), 2)
+    tensor([3.])
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.library.operators import Namespace, OpOverload, OpOverloadPacket
+from flambeau.library.operators import ops as _namespaces
+
+__all__ = ["OpOverload", "OpOverloadPacket"]
+
+
+def __getattr__(name: str) -> Namespace:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    found: Namespace = getattr(_namespaces, name)
+    return found
+
+
+def load_library(path: Any) -> None:
+    """Refuse: libraries of PyTorch's C++ operators do not fit here."""
+    raise NotImplementedError(
+        f"load_library({str(path)!r}): operators compiled for PyTorch cannot be loaded; register "
+        "them with flambeau.library.custom_op, or compile against the header in "
+        "flambeau.core.get_include()")
