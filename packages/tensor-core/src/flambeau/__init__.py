@@ -12,6 +12,7 @@ from flambeau.core import (
     Generator,
     Size,
     Tensor,
+    _core,
     as_tensor,
     can_cast,
     default_generator,
@@ -49,7 +50,6 @@ from flambeau.core import (
     tensor,
 )
 from flambeau.core import dtypes as _dtypes
-from flambeau.core import _core
 from flambeau.core.layouts import FORMATS as _FORMATS
 from flambeau.core.layouts import strided as strided
 
