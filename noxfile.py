@@ -40,7 +40,9 @@ def build(session: nox.Session) -> None:
     where a tool that a package forgot to declare is missed.
     """
     tools = {tool for package in PACKAGES for tool in package.build_tools}
-    session.install(*steps.group("build"), *steps.group("core-build"), *sorted(tools))
+    # Most of what the tools bring is never run: Python compiles what is.
+    words = ("--no-compile", *steps.group("build"), *steps.group("core-build"))
+    session.install(*words, *sorted(tools))
     steps.build_wheels(session, PACKAGES, DIST, isolated=False)
 
 

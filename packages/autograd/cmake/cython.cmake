@@ -32,6 +32,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-stringop-overread -Wno-maybe-uninitialized)
 endif()
 set(COMPILE_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# What Cython writes is calls, and a jump after each for errors: these passes find little there.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND COMPILE_FLAGS -fno-tree-dominator-opts -fno-tree-loop-optimize
+    -fno-move-loop-invariants)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND COMPILE_FLAGS -march=x86-64-v2)
 endif()
@@ -52,7 +57,8 @@ function(target_of path result)
   set(${result} ${target} PARENT_SCOPE)
 endfunction()
 
-# flambeau_cythonize(paths...): C++ of modules below ROOM, by one process of Cython.
+# flambeau_cythonize(paths...): C++ of modules below ROOM, by one process of Cython. A
+# source that includes others must be the first.
 function(flambeau_cythonize)
   foreach(path IN LISTS ARGN)
     target_of(${path} target)
@@ -61,8 +67,9 @@ function(flambeau_cythonize)
     list(APPEND sources ${ROOM}/${path})
     list(APPEND words flambeau.autograd.${target} ${ROOM}/${path} ${cpp})
   endforeach()
-  if(ARGN MATCHES "\\.pyx$") # one that includes others, and stands alone
-    set(depfile DEPFILE ${outputs}.dep)
+  if(ARGN MATCHES "\\.pyx")
+    list(GET outputs 0 first)
+    set(depfile DEPFILE ${first}.dep)
   endif()
   set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/cythonize.py)
   add_custom_command(

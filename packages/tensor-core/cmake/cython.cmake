@@ -1,14 +1,15 @@
 # flambeau_cythonize(targets sources modules): C++ of these modules, by one process of Cython, as
-# `cython/<target>.cpp`. -P keeps the build folder off the path, where composites such as `random`
-# would hide Python's own modules.
+# `cython/<target>.cpp`. A source that includes others must be the first. -P keeps the build folder
+# off the path, where composites such as `random` would hide Python's own modules.
 function(flambeau_cythonize targets sources modules)
   foreach(target source module IN ZIP_LISTS targets sources modules)
     set(cpp ${CMAKE_CURRENT_BINARY_DIR}/cython/${target}.cpp)
     list(APPEND outputs ${cpp})
     list(APPEND words ${module} ${source} ${cpp})
   endforeach()
-  if(sources MATCHES "\\.pyx$") # one that includes others, and stands alone
-    set(depfile DEPFILE ${outputs}.dep)
+  if(sources MATCHES "\\.pyx")
+    list(GET outputs 0 first)
+    set(depfile DEPFILE ${first}.dep)
   endif()
   set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/cythonize.py)
   add_custom_command(

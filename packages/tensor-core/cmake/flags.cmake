@@ -19,6 +19,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
 set(CYTHON_FLAGS ${FLOAT_FLAGS})
+# What Cython writes is calls, and a jump after each for errors: these passes find little there.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND CYTHON_FLAGS -fno-tree-dominator-opts -fno-tree-loop-optimize
+    -fno-move-loop-invariants)
+endif()
 # -O3's vectors, without its many copies of loops.
 set(VECTOR_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
 # Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster, and
