@@ -52,6 +52,17 @@ def test_programs(first):
             assert not differences(wanted, found), f"seed {seed}, {rows} rows\n{program.source()}"
 
 
+def test_programs_again():
+    """Until calls that gained nothing have stopped waiting."""
+    for seed in range(COUNT // 10):
+        program = Program(seed, table=WIDE)
+        function, compiled = program.function(), jit.compile(program.function(jit.compile))
+        for time in range(5):
+            wanted = snapshot(run(function, world(seed, 3)))
+            found = snapshot(run(compiled, world(seed, 3)))
+            assert not differences(wanted, found), f"seed {seed}, {time}\n{program.source()}"
+
+
 def from_disk(compiled):
     """Called with nothing in memory but files."""
     compiler.reset()

@@ -239,10 +239,10 @@ def test_plans_with_what_only_this_process_has_stay_here(stored):
     kernel = stored.get("key", lambda: "define void @kernel(ptr %w, i64 %b, i64 %e) {\n"
                                        "  ret void\n}\n")
     step = (kernel.address, 10, (0, 1), (), (), (1, 2, 3))
-    plan = plans.StoredPlan([step, (0,)], ["a", "b"], [kernel])
+    plan = plans.StoredPlan([step, (0,)], ["a", "b"], [kernel], (0,))
     packed = plans.pack(plan)
     found = plans.unpack(packed, stored)
-    assert (found.steps, found.about) == (plan.steps, plan.about)
+    assert (found.steps, found.about, found.alone) == (plan.steps, plan.about, plan.alone)
     rows = ((step, (1, 2)), "softmax", None, 1.5)
     packed_rows = plans.pack(plans.StoredPlan([rows], [], [kernel]))
     assert plans.unpack(packed_rows, stored).steps == [rows]

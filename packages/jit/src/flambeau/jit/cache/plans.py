@@ -16,10 +16,12 @@ MAX_NUMBER = 1 << 40
 class StoredPlan:
     """A plan from disk; see ``flambeau.jit.deferral.Plan``."""
 
-    def __init__(self, steps: list[tuple[Any, ...]], about: list[str], kept: list[Any]) -> None:
+    def __init__(self, steps: list[tuple[Any, ...]], about: list[str], kept: list[Any],
+                 alone: tuple[int, ...] = ()) -> None:
         self.steps = steps
         self.about = about
         self.kept = kept
+        self.alone = alone
 
 
 def find_plan(key: bytes, make: Callable[[], Any]) -> Any:
@@ -47,7 +49,7 @@ def pack(plan: Any) -> bytes | None:
     """A plan as bytes; ``None`` where it has something that only this process has."""
     names = {kernel.address: kernel.name.encode() for kernel in plan.kept}
     try:
-        return marshal.dumps((_named(list(plan.steps), names), list(plan.about)))
+        return marshal.dumps((_named(list(plan.steps), names), list(plan.about), plan.alone))
     except TypeError:
         return None
 
@@ -70,7 +72,7 @@ def _named(item: Any, names: dict[int, bytes]) -> Any:
 
 def unpack(content: bytes, kernels: KernelCache) -> StoredPlan | None:
     """The plan, with the addresses of this process; ``None`` where code is missing."""
-    steps, about = marshal.loads(content)
+    steps, about, alone = marshal.loads(content)
     kept: list[Any] = []
 
     def addressed(item: Any) -> Any:
@@ -80,4 +82,4 @@ def unpack(content: bytes, kernels: KernelCache) -> StoredPlan | None:
         return type(item)(map(addressed, item)) if type(item) in (tuple, list) else item
 
     steps = addressed(steps)
-    return None if None in kept else StoredPlan(steps, about, kept)
+    return None if None in kept else StoredPlan(steps, about, kept, alone)

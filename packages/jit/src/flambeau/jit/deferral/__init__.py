@@ -42,6 +42,7 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
     plan = Plan()
     for group, after in reversed(planned):
         add_group(plan, group, after, apart)
+    plan.alone = tuple(sorted(plan.alone))
     return plan
 
 

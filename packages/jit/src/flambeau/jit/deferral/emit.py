@@ -13,6 +13,10 @@ from flambeau.jit.deferral.loops import Loop, code_of
 from flambeau.jit.deferral.pieces import Piece
 from flambeau.jit.deferral.plan import Plan
 
+#: Instructions of a formula that memory keeps waiting: code made for it alone is no faster than the
+#: core's kernel.
+MOST_CHEAP = 24
+
 
 def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -> None:
     """Append a group's steps.
@@ -33,13 +37,17 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         if isinstance(item, Kernel):
             plan.steps.append((item.call.number,))
             plan.about.append(f"{item.name}: as it stands")
+            plan.alone += (item.call.number,)
         elif item.is_copy or (not apart and math.prod(item.shape) < least_waiting()):
             plan.steps += [(call.number,) for call in item.calls]
             plan.about += [f"{call.op}: as it stands" for call in item.calls]
+            plan.alone += tuple(call.number for call in item.calls)
         elif not add_streamed(plan, item, pieces):
             code = code_of(item, pieces)
             plan.steps.append(code.step)
             plan.kept.append(code.kernel)
+            if len(item.calls) == 1 and code.length <= MOST_CHEAP:
+                plan.alone += (item.calls[0].number,)
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
 
 

@@ -136,11 +136,13 @@ class Code:
         pieces: its operands.
         step: the core's form of it: address, elements, operands, scalars, which of them are
             integers, the walk over the operands.
+        length: instructions for an element.
     """
 
     kernel: Kernel
     pieces: Sequence[Piece]
     step: tuple[Any, ...]
+    length: int
 
 
 def code_of(
@@ -175,4 +177,5 @@ def code_of(
     scalars = tuple(leaf.index for leaf, _ in region.scalars if isinstance(leaf, Slot))
     integers = tuple(int(kind in ("i64", "bool")) for _, kind in region.scalars)
     return Code(kernel, pieces,
-                (kernel.address, grid.total, operands, scalars, integers, tuple(words)))
+                (kernel.address, grid.total, operands, scalars, integers, tuple(words)),
+                len(region.program.instrs))

@@ -16,8 +16,11 @@ class Plan:
             block of rows.
         about: for people, a line for each step.
         kept: what the steps point to.
+        alone: calls that run by themselves, much as they would have done without waiting. In time
+            those do not wait any more.
     """
 
     steps: list[tuple[Any, ...]] = field(default_factory=list)
     about: list[str] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
+    alone: tuple[int, ...] = ()

@@ -129,7 +129,7 @@ cdef extern from "deferral/deferral.h":
     int fl_settle_storage(const char *, fl_storage *, bint) except -1
     bint fl_is_private(const fl_tensor *)
     int fl_settle_for_good(const char *, const fl_tensor *) except -1
-    int fl_deferral_enter() noexcept
+    int fl_deferral_enter(const void *) noexcept
     int fl_deferral_exit(int) except -1
     int fl_deferral_pause(bint) noexcept
     void fl_deferral_resume(int) noexcept

@@ -17,7 +17,7 @@ cdef class DeferredCall:
         self.fn = fn
 
     def __call__(self, *args, **kwargs):
-        cdef int before = fl_deferral_enter()
+        cdef int before = fl_deferral_enter(<PyObject *>self)
         try:
             return self.fn(*args, **kwargs)
         finally:
@@ -114,7 +114,8 @@ def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
         planner: ``planner(calls, needed, key)``: the calls that wait, a byte for each storage that
             says whether anyone else holds it, and bytes that are equal for calls and storages that
             run by one plan, in every process; empty where there are none, as a program registered
-            an operator. What it returns has a list ``steps``.
+            an operator. What it returns has a list ``steps``, and a tuple ``alone`` of the calls
+            that run as they would have done at once, in order.
         least: calls of fewer elements do not wait.
     """
     fl_deferral_configure(<PyObject *>planner, least)

@@ -2,6 +2,9 @@
 #include "deferral/deferral.h"
 #include "deferral/queue.h"
 #include "deferral/batch_norm.h"
+#include "deferral/watch.h"
+#include "common/args.h"
+#include "dispatch/core.h"
 #include "dispatch/pointwise.h"
 #include "op_index.h"
 #include "random/taken.h"
@@ -92,14 +95,14 @@ bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
     return in_rows || outs[0]->dtype == fl_pw_result_dtype(op, in);
 }
 
-static bool is_large_product(const fl_tensor *out) {
+static bool is_large_product(int64_t numel, int dtype) {
     static const int64_t bytes = fl_host_cache() / LEAST_PRODUCT_PART;
-    return out->numel * fl_itemsize(out->dtype) >= (least_elements <= FL_GRAIN ? 0 : bytes);
+    return numel * fl_itemsize(dtype) >= (least_elements <= FL_GRAIN ? 0 : bytes);
 }
 
 /* A large one, whose kernel writes to the result's own memory. */
 static bool may_product_wait(const fl_value *in, int n, const fl_tensor *out) {
-    if ((out->dtype != FL_F32 && out->dtype != FL_F64) || !is_large_product(out) ||
+    if ((out->dtype != FL_F32 && out->dtype != FL_F64) || !is_large_product(out->numel, out->dtype) ||
         !fl_is_contiguous(out) || !may_hold(out, true))
         return false;
     for (int i = 0; i < n; i++) {
@@ -129,6 +132,19 @@ bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
 
 bool fl_queue::writes(const fl_storage *s) const {
     return s->queue == this && slots[s->slot].written;
+}
+
+bool fl_queue::is_pointless(uint64_t at, const fl_value *in, int n, fl_tensor *const *outs,
+                            int nouts) const {
+    if (!habits.is_pointless(at) || fl_is_watched())
+        return false;
+    for (int i = 0; i < n; i++)
+        if (fl_t(in[i]) && writes(root_of(in[i].t)))
+            return false;
+    for (int i = 0; i < nouts; i++)
+        if (root_of(outs[i])->queue)
+            return false;
+    return true;
 }
 
 uint32_t fl_queue::slot_of(fl_storage *s) {
@@ -215,7 +231,8 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
         return -1;
     if (calls.empty())
         __atomic_add_fetch(&fl_waiting_queues, 1, __ATOMIC_RELAXED);
-    calls.push_back({op, (uint32_t)values.size(), (uint16_t)n, (uint16_t)op->nouts, key.size()});
+    calls.push_back({op, (uint32_t)values.size(), (uint16_t)n, (uint16_t)op->nouts, key.size(),
+                     nullptr});
     key.append((const char *)&op, sizeof op);
     for (int i = 0; i < n + op->nouts; i++) {
         if (made[i]) {
@@ -238,12 +255,23 @@ static bool accumulates(const fl_op *op, const fl_value *in, fl_tensor *const *o
            in[0].t == outs[0] && fl_t(in[1]) && !root_of(in[0].t)->queue && !root_of(in[1].t)->queue;
 }
 
+static int note(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (q->add(op, in, n, outs) < 0)
+        return -1;
+    q->calls.back().habit = q->habits.move(q->habits.next(op, outs[0]));
+    return 1;
+}
+
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_queue *q = fl_thread.queue;
     if (q && fl_is_batch_norm(op))
         return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
     if (!q || !fl_may_wait(op, in, n, outs) || accumulates(op, in, outs))
         return 0;
+    if (q->is_pointless(q->habits.next(op, outs[0]), in, n, outs, op->nouts)) {
+        q->habits.move(q->habits.next(op, outs[0]));
+        return 0;
+    }
     for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
         const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];
         fl_queue *other = t ? root_of(t)->queue : nullptr;
@@ -257,11 +285,11 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
         return -1;
     q->has_product |= takes_epilogue(op);
     if (!(op->flags & FL_O_RANDOM))
-        return q->add(op, in, n, outs) < 0 ? -1 : 1;
+        return note(q, op, in, n, outs);
     fl_value taken[FL_MAX_PARAMS];
     memcpy(taken, in, sizeof(fl_value) * (size_t)n);
     taken[fl_generator_param(op)] = fl_take_numbers(op, in, outs[0]);
-    return q->add(op, taken, n, outs) < 0 ? -1 : 1;
+    return note(q, op, taken, n, outs);
 }
 
 static int settle(const char *why, const fl_storage *s, bool only_reads) {
@@ -280,7 +308,7 @@ int fl_settle(const char *why, const fl_tensor *t, bool only_reads) {
     return fl_settle_storage(why, (fl_storage *)t->storage, only_reads);
 }
 
-int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+static int settle_reads(const fl_op *op, const fl_value *in, int n) {
     for (int i = 0; i < n; i++) {
         if (in[i].tag == FL_TENSOR && in[i].t && settle(op->name, root_of(in[i].t), true) < 0)
             return -1;
@@ -288,10 +316,31 @@ int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
             if (in[i].ts[k] && settle(op->name, root_of(in[i].ts[k]), true) < 0)
                 return -1;
     }
+    return 0;
+}
+
+int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (settle_reads(op, in, n) < 0)
+        return -1;
     for (int i = 0; i < op->nouts; i++)
         if (outs[i] && settle(op->name, root_of(outs[i]), false) < 0)
             return -1;
     return fl_record_kernel(op, in, n, outs);
+}
+
+/* Whether a call may turn out to wait; batch_norm takes its statistics at once. */
+static bool can_wait(const fl_op *op, const fl_value *in, const fl_spec *result) {
+    if (takes_epilogue(op))
+        return is_large_product(fl_spec_numel(result), result->dtype);
+    if (fl_is_batch_norm(op))
+        return !fl_value_true(in[5]);
+    return is_row_kernel(op) || fl_is_formula(op);
+}
+
+int fl_settle_ahead(const fl_op *op, const fl_value *in, int n, const fl_spec *specs) {
+    if (op->category == FL_VIEW_OP || (fl_thread.queue && can_wait(op, in, specs)))
+        return 0;
+    return settle_reads(op, in, n);
 }
 
 int fl_settle_for_good(const char *why, const fl_tensor *t) {

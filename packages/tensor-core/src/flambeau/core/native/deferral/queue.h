@@ -1,6 +1,7 @@
 /* What waits on one thread, and the plans by which it runs. */
 #pragma once
 #include "deferral/deferral.h"
+#include "deferral/habits.h"
 #include "runtime/mutex.h"
 #include <deque>
 #include <string>
@@ -17,12 +18,14 @@ struct fl_queue {
         uint32_t first;         /* of its values: n arguments, then nouts results */
         uint16_t n, nouts;
         size_t key_at;          /* where the key has the operator's address */
+        fl_habit *habit = nullptr;
     };
     std::vector<Call> calls;
     std::vector<fl_value> values;       /* of a tensor, len is its slot */
     std::deque<std::vector<int64_t>> lists;     /* that values point to */
     std::vector<Slot> slots;
     std::string key;                    /* equal for calls that run by the same plan */
+    fl_habits habits;                   /* no place is forgotten while a call waits */
     std::vector<PyObject *> ran;        /* plans of the last compiled call */
     std::vector<const char *> reasons;
     Mutex mutex;
@@ -34,6 +37,10 @@ struct fl_queue {
     int add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
     void clear(void);                   /* let go of everything that waits */
     bool writes(const fl_storage *s) const;     /* what waits writes the memory */
+    /* Whether a call may as well run at once: it gained nothing so far, and nothing has to run
+     * before it. */
+    bool is_pointless(uint64_t at, const fl_value *in, int n, fl_tensor *const *outs,
+                      int nouts) const;
     void keep(fl_storage *s);           /* that nobody else holds any more */
 
   private:

@@ -14,6 +14,7 @@ namespace {
 
 struct Plan {
     std::vector<fl_step> steps;
+    std::vector<int64_t> alone;             /* calls that run as they would have done at once */
     PyObject *object = nullptr;             /* keeps the code, and says what it is */
 
     Plan() = default;
@@ -86,6 +87,10 @@ int make_plan(const fl_queue *q, Plan &plan) {
         status = read_step(PyList_GET_ITEM(steps, i), plan.steps.back());
     }
     Py_XDECREF(steps);
+    PyObject *alone = status == 0 ? PyObject_GetAttrString(made, "alone") : nullptr;
+    if (!alone || fl_read_longs(alone, plan.alone) < 0)
+        status = -1;
+    Py_XDECREF(alone);
     plan.object = made;
     return status;
 }
@@ -187,15 +192,29 @@ int run_plan(const fl_queue *q, const Plan &plan) {
     return status;
 }
 
+/* What each call gained by waiting. */
+void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
+    size_t next = 0;
+    for (size_t i = 0; i < q->calls.size(); i++) {
+        const bool was_alone = next < alone.size() && alone[next] == (int64_t)i;
+        next += was_alone;
+        if (q->calls[i].habit)
+            q->calls[i].habit->note(was_alone);
+    }
+}
+
 /* Without a plan the calls run one by one, which is always right; why there is none is shown. */
 int run_all(fl_queue *q, const char *why) {
-    if (q->calls.size() == 1 && q->has_product && !fl_is_watched())
+    if (q->calls.size() == 1 && q->has_product && !fl_is_watched()) {
+        note_habits(q, {0});
         return run_calls(q);                /* nothing follows it */
+    }
     std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
     if (fl_deferral_planner)
         plan = find_plan(q);
     if (!plan)
         return run_calls(q);
+    note_habits(q, plan->alone);
     int status = !fl_is_watched()
                      ? run_plan(q, *plan)
                      : fl_watch_run(q, why, plan->object, [&] { return run_plan(q, *plan); },
@@ -312,12 +331,15 @@ static void forget_report(fl_queue *q) {
 static bool is_off = false;                 /* for all threads: compiled calls run as others do */
 static thread_local bool is_off_here = false;   /* inside fl_deferral_pause(true) */
 
-int fl_deferral_enter(void) {
+int fl_deferral_enter(const void *function) {
     fl_queue *q = queue_of_thread;
     if (!q)
         q = queue_of_thread = new fl_queue;     /* as long as the process: others may look at it */
-    if (q->depth++ == 0)
+    if (q->depth++ == 0) {
         forget_report(q);
+        if (q->calls.empty())
+            q->habits.enter(function);
+    }
     int before = fl_thread.queue != nullptr;
     if (!is_off && !is_off_here)
         fl_thread.queue = q;
@@ -349,7 +371,11 @@ bool fl_deferral_is_on(void) { return !is_off && !is_off_here; }
 
 size_t fl_deferral_waiting(void) { return queue_of_thread ? queue_of_thread->calls.size() : 0; }
 
-void fl_deferral_forget(void) { plans.clear(); }
+void fl_deferral_forget(void) {
+    plans.clear();
+    if (queue_of_thread && queue_of_thread->calls.empty())
+        queue_of_thread->habits.forget();
+}
 
 bool fl_deferral_ran(void) { return !queue_of_thread->ran.empty(); }
 

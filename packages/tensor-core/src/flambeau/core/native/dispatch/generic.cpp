@@ -176,6 +176,8 @@ static int call_making(const fl_op *op, const fl_value *in, int n, fl_value *out
                        const fl_spec *specs) {
     fl_tensor *outs[FL_MAX_OUTS];
     int made = 0;
+    if (FL_UNLIKELY(fl_any_waiting()) && fl_settle_ahead(op, in, n, specs) < 0)
+        return -1;
     while (made < op->nouts && (outs[made] = allocate(&specs[made], in)))
         made++;
     if (made < op->nouts || run_on(device, op, in, n, outs) < 0) {

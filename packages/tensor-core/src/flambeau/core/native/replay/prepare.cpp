@@ -130,7 +130,7 @@ int fl_program::add_loop(PyObject *o) {
 int fl_program::add_call(fl_queue &calls, const fl_kernel_run &run) {
     const size_t n = run.values.size();
     calls.calls.push_back({run.op, (uint32_t)calls.values.size(), (uint16_t)n,
-                           (uint16_t)run.outs.size(), 0});
+                           (uint16_t)run.outs.size(), 0, nullptr});
     for (size_t i = 0; i < n + run.outs.size(); i++) {
         fl_value v{};
         v.tag = FL_TENSOR;
