@@ -65,6 +65,28 @@ def test_the_number_of_threads_changes_no_bit(threads, channels):
             np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("images", [1, 3])
+@pytest.mark.parametrize("channels", [(64, 128, 12), (256, 90, 5), (70, 256, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_images_have_the_same_bits_however_they_are_cut(threads, images, channels, dtype):
+    c, o, size = channels
+    rng = np.random.default_rng(c)
+    x = flambeau.tensor(rng.standard_normal((images, c, size, size)).astype(dtype))
+    weight = flambeau.tensor(rng.standard_normal((o, c, 3, 3)).astype(dtype))
+    turned = weight.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+    for stride in (1, 2):
+        found = []
+        for count in (1, 2, 3, 16):
+            threads(count)
+            found.append(ops.conv2d(x, weight, None, stride, 1).numpy())
+        found.append(ops.conv2d(x, turned, None, stride, 1).numpy())
+        one = [ops.conv2d(x, weight[i : i + 1], None, stride, 1).numpy() for i in range(0, o, 13)]
+        found.append(found[0].copy())
+        found[-1][:, ::13] = np.concatenate(one, 1)
+        for other in found[1:]:
+            np.testing.assert_array_equal(found[0], other)
+
+
 @pytest.mark.parametrize(
     ("side", "dtype"), [(16, "uint8"), (17, "uint16"), (256, "uint16"), (257, "int64")]
 )

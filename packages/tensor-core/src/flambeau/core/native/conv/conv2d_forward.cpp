@@ -17,8 +17,10 @@ const int64_t MIN_GATHERING_CHANNELS = 56;
 /* Strips that are gathered before multiplying, and those gathered at once, about. */
 const int64_t MAX_SHARED_BYTES = 8 << 20;
 const int64_t STRIP_BYTES = 1 << 20;
-/* Blocks that keep all threads busy; at least so many for each when strips are gathered. */
+/* Blocks that keep all threads busy: at most, and for each; at least so many for each when strips
+ * are gathered. */
 const int64_t TARGET_BLOCKS = 16;
+const int64_t TARGET_BLOCKS_PER_THREAD = 4;
 const int64_t MIN_BLOCKS_PER_THREAD = 2;
 
 int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
@@ -51,6 +53,19 @@ int64_t images_of(const fl_conv &p, int64_t pixels) {
     return images < p.n ? images : p.n;
 }
 
+int64_t blocks_wanted() {
+    int64_t wanted = TARGET_BLOCKS_PER_THREAD * fl_get_num_threads();
+    return wanted < TARGET_BLOCKS ? wanted : TARGET_BLOCKS;
+}
+
+/* Fewer parts, if then every thread has as many blocks as any other. */
+int64_t even_parts(int64_t blocks, int64_t parts) {
+    int64_t threads = fl_get_num_threads(), even = parts;
+    while (even > 1 && blocks * even % threads)
+        even--;
+    return blocks * even % threads ? parts : even;
+}
+
 Cut cut_of(const fl_conv &p) {
     Cut cut;
     int64_t pixels = fl_conv_pixels(p);
@@ -63,9 +78,10 @@ Cut cut_of(const fl_conv &p) {
     int64_t blocks = cut.image_parts * cut.row_parts * p.groups;
     int64_t gathered = p.n * p.groups * pixels * fl_conv_taps(p);
     bool shared = gathered <= MAX_SHARED_BYTES / (int64_t)sizeof(double);
-    while (blocks * cut.channel_parts < TARGET_BLOCKS &&
+    while (blocks * cut.channel_parts < blocks_wanted() &&
            p.o / (cut.channel_parts + 1) >= (shared ? MIN_SPLIT_CHANNELS : MIN_GATHERING_CHANNELS))
         cut.channel_parts++;
+    cut.channel_parts = even_parts(blocks, cut.channel_parts);
     cut.channels = parts_of(p.o, cut.channel_parts);
     cut.channel_parts = parts_of(p.o, cut.channels);
     return cut;

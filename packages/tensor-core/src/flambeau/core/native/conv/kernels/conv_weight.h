@@ -44,6 +44,19 @@ inline void pack_row(const fl_conv &p, const fl_conv_weight &w, const ConvSlab &
         copy_windows<T, 0, 0>(p, w, in, channels, out);
 }
 
+/* Consecutive taps. What the next slab takes is fetched: rows are short and lie far apart, so no
+ * processor foresees them, and the weights of late layers come from memory. */
+template <class T>
+inline void pack_in_order(const T *from, int64_t row, int64_t rows, int64_t count, int64_t next,
+                          T *out) {
+    const int64_t line = 64 / sizeof(T);
+    for (int64_t o = 0; o < rows; o++, from += row, out += CONV_STRIDE) {
+        copy_row(out, from, count);
+        for (int64_t t = 0; t < next; t += line)
+            __builtin_prefetch(from + count + t, 0, 2);
+    }
+}
+
 /* Rows of CONV_STRIDE, one for each output channel of [o0, o1). */
 template <class T>
 inline void pack_weights(const fl_conv &p, const fl_conv_weight &w, const ConvSlab &slab,
@@ -51,8 +64,11 @@ inline void pack_weights(const fl_conv &p, const fl_conv_weight &w, const ConvSl
     int64_t taps = p.y.size * p.x.size;
     const T *from = static_cast<const T *>(w.data) + o0 * w.out;
     bool in_order = w.in == taps && (taps == 1 || (w.x == 1 && w.y == p.x.size));
-    if (in_order)
-        return pack(out, CONV_STRIDE, from + slab.first, w.out, 1, o1 - o0, slab.count);
+    if (in_order) {
+        int64_t left = p.c * taps - slab.first - slab.count;
+        return pack_in_order(from + slab.first, w.out, o1 - o0, slab.count,
+                             left < slab.count ? left : slab.count, out);
+    }
     from += slab.c0 * w.in;
     if (taps == 1)
         return pack(out, CONV_STRIDE, from, w.out, w.in, o1 - o0, slab.count);
