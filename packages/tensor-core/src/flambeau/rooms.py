@@ -44,6 +44,7 @@ ROOMS = {
     "jit": "flambeau-jit",
     "compiler": "flambeau-jit",
     "fx": "flambeau-jit",
+    "export": "flambeau-jit",
     "cuda": "flambeau-cuda-backend",
 }
 
@@ -104,7 +105,6 @@ RESERVED = {
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
     "hub": "no weights are downloaded: use flambeau.load on a safetensors file",
-    "export": "use flambeau.jit.trace",
     **dict.fromkeys(("nested", "masked"),
                     "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),

@@ -68,8 +68,7 @@ def call_of(key: str, args: Sequence[Any], outs: Sequence[Any] | None
     opdef = find_opdef(key)
     if opdef is None:
         raise NotImplementedError(f"{key}() is not in the operator table and cannot be recorded")
-    inplace = outs is not None and len(outs) == 1 and bridge.is_tensor(args[0]) \
-        and outs[0] is args[0]
+    inplace = outs is not None and len(outs) == 1 and outs[0] is args[0]
     function = _public(key).get(inplace)
     if outs is not None and not inplace:
         return _writer(key), (list(outs), *args), {}

@@ -1,0 +1,172 @@
+"""Graphs of traced programs as graphs of `flambeau.fx`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from flambeau.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from flambeau.fx.experimental import _operators
+from flambeau.fx.graph import Graph
+from flambeau.fx.node import Node
+from flambeau.jit import bridge
+from flambeau.jit.dims import Dim
+from flambeau.jit.interpreter import run_operator
+from flambeau.jit.ir import Capture, Value
+from flambeau.jit.ir import Graph as TracedGraph
+from flambeau.jit.opset import FUSED, find_opdef
+
+_PREFIX = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
+
+
+class Run:
+    """An operator of traced programs that no public function is.
+
+    Args:
+        op: Its name.
+    """
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+        self.__name__ = op.replace(".", "_")
+        self.__qualname__ = self.__name__
+        self.__module__ = __name__
+
+    def __call__(self, *args: Any) -> Any:
+        results = run_operator(self.op, list(args))
+        return results[0] if len(results) == 1 else list(results)
+
+
+def kind_of(capture: Capture, state: set[str]) -> InputKind:
+    """What a captured tensor is."""
+    if capture.constant or capture.name not in state:
+        return InputKind.CONSTANT_TENSOR
+    return InputKind.PARAMETER if capture.tensor.requires_grad else InputKind.BUFFER
+
+
+class Translation:
+    """One graph, and its signature.
+
+    Args:
+        traced: The graph of the program.
+        names: Names for its inputs.
+        kinds: What each captured tensor is.
+    """
+
+    def __init__(self, traced: TracedGraph, names: list[str], kinds: list[InputKind]) -> None:
+        self.traced = traced
+        self.graph = Graph()
+        self.nodes: dict[Value, Node] = {}
+        self.sizes: dict[str, Node] = {}
+        self.signature = ExportGraphSignature()
+        for capture, kind in zip(traced.captures, kinds, strict=True):
+            name = _PREFIX[kind] + capture.name.replace(".", "_")
+            self._parameter(capture.value, name, kind, capture.name)
+        for value, name in zip(traced.inputs, names, strict=True):
+            self._parameter(value, name, InputKind.USER_INPUT, None)
+        self._name_sizes()
+        self._add(traced)
+        for target, value in traced.writes:
+            self._call("copy_", (self.nodes[target], self.nodes[value]))
+        results = [self.nodes[value] for value in traced.outputs]
+        self.graph.output(tuple(results))
+        self.signature.output_specs = [
+            OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name)) for node in results]
+
+    def _parameter(self, value: Value, name: str, kind: InputKind, target: str | None) -> None:
+        node = self.nodes[value] = self.graph.placeholder(name)
+        node.meta["val"] = value
+        self.signature.input_specs.append(
+            InputSpec(kind, TensorArgument(node.name), target,
+                      True if kind is InputKind.BUFFER else None))
+
+    def _name_sizes(self) -> None:
+        """A node for each size that may vary, from the first input that has it."""
+        for value in self.traced.inputs:
+            for dim, size in enumerate(value.shape):
+                if isinstance(size, Dim) and len(size.terms) == 1 and not size.offset:
+                    name = size.names[0]
+                    if name not in self.sizes and size.terms[0][1] == 1:
+                        self.sizes[name] = self.graph.call_method("size", (self.nodes[value], dim))
+
+    def _call(self, name: str, args: tuple[Any, ...]) -> Node:
+        import flambeau
+
+        return self.graph.call_function(getattr(flambeau.Tensor, name), args)
+
+    # ---- nodes ---------------------------------------------------------------------------------
+
+    def _add(self, traced: TracedGraph) -> None:
+        for node in traced.nodes:
+            if node.op == FUSED and node.body is not None:
+                for inner, outer in zip(node.body.inputs, node.inputs, strict=True):
+                    self.nodes[inner] = self.nodes[outer]
+                self._add(node.body)
+                for outer, inner in zip(node.outputs, node.body.outputs, strict=True):
+                    self.nodes[outer] = self.nodes[inner]
+                continue
+            self._node(node)
+
+    def _node(self, node: Any) -> None:
+        args = [self._argument(arg) for arg in node.args]
+        into = [self.nodes[value] for value in node.into] or None
+        if find_opdef(node.op) is None:
+            made = self.graph.call_function(Run(node.op), tuple(args))
+        else:
+            target, given, named = _operators.call_of(node.op, args, into)
+            made = self.graph.call_function(target, given, named)
+        made.meta["where"] = node.where
+        results = list(node.outputs)
+        for value in results:
+            made.meta.setdefault("val", value)
+        if into is not None:
+            for value, target_node in zip(results, into, strict=True):
+                self.nodes[value] = target_node
+            return
+        count = len(results) - len(self._written(node))
+        if count == 1 and not _operators.gives_list(node.op):
+            self.nodes[results[0]] = made
+        else:
+            for at, value in enumerate(results[:count]):
+                self.nodes[value] = self.graph.call_function(operator.getitem, (made, at))
+        for value, arg in zip(results[count:], self._written(node), strict=True):
+            self.nodes[value] = self.nodes[arg]
+
+    @staticmethod
+    def _written(node: Any) -> list[Value]:
+        from flambeau.jit.opset import written_params
+
+        if find_opdef(node.op) is None:
+            return []
+        found = [node.args[i] for i in written_params(node.op) if node.args[i] is not None]
+        nouts = len(find_opdef(node.op).outputs)
+        return found if len(node.outputs) > nouts else []
+
+    def _argument(self, arg: Any) -> Any:
+        if isinstance(arg, Value):
+            return self.nodes[arg]
+        if isinstance(arg, tuple):
+            return tuple(self._argument(each) for each in arg)
+        return self._size(arg) if isinstance(arg, Dim) else bridge.from_literal(arg)
+
+    def _size(self, size: Dim) -> Node:
+        """The nodes that compute a size."""
+        total: Any = size.offset
+        for name, factor in size.terms:
+            term = self.sizes[name]
+            if factor != 1:
+                term = self.graph.call_function(operator.mul, (term, factor))
+            total = term if isinstance(total, int) and total == 0 else \
+                self.graph.call_function(operator.add, (term, total))
+        if size.form == "float":
+            return self.graph.call_function(float, (total,))
+        if size.form == "reciprocal":
+            return self.graph.call_function(operator.truediv, (1.0, total))
+        return total  # type: ignore[no-any-return]
