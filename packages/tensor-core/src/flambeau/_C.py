@@ -3,5 +3,8 @@ from flambeau.core._core import DisableTorchFunction, DisableTorchFunctionSubcla
 from flambeau.core._core import are_classes_shown as _is_torch_function_enabled
 from flambeau.core._core import no_override as _disabled_torch_function_impl
 
+_disabled_torch_dispatch_impl = _disabled_torch_function_impl
+
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass",
-           "_disabled_torch_function_impl", "_is_torch_function_enabled"]
+           "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl",
+           "_is_torch_function_enabled"]

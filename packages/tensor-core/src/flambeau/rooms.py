@@ -40,6 +40,7 @@ ROOMS = {
     "utils.data": "flambeau-nn",
     "distributions": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
+    "utils.flop_counter": "flambeau-nn",
     "optim": "flambeau-optim",
     "jit": "flambeau-jit",
     "compiler": "flambeau-jit",

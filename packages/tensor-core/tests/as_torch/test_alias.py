@@ -84,18 +84,33 @@ def test_marks_for_compilers_leave_functions_as_they_are():
         print(double(3))
 
         @torch.library.custom_op("mine::thrice", mutates_args=())
-        def thrice(x):
+        def thrice(x: torch.Tensor) -> torch.Tensor:
             return x * 3
 
         @thrice.register_fake
         def fake(x):
             return x
 
-        try:
-            thrice(torch.ones(2))
-        except NotImplementedError as error:
-            print(fake(4), error)
-    """) == ["6", "4 torch.library.custom_op is not part of Flambeau, which this program runs with"]
+        print(fake(4), torch.ops.mine.thrice(torch.ones(2)).tolist())
+    """) == ["6", "4 [3.0, 3.0]"]
+
+
+def test_classes_and_modes_of_programs():
+    assert lines("""
+        import torch
+        from torch._C import DisableTorchFunctionSubclass
+        from torch.overrides import TorchFunctionMode, handle_torch_function
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Mine(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                with DisableTorchFunctionSubclass():
+                    return func.__name__, type(func(*args, **(kwargs or {}))).__name__
+
+        print(torch.ones(2).as_subclass(Mine) * 2)
+        print(torch.ops.aten.mm.default)
+    """) == ["('mul', 'Tensor')", "aten.mm.default"]
 
 
 def test_seeds_give_the_numbers_of_pytorch():

@@ -95,39 +95,12 @@ def placeholder(name: str) -> Any:
     home, _, last = name.rpartition(".")
     if name in MARKS:
         return _mark
-    if home == "library":
-        return functools.partial(_register, name)
     if last in ANSWERS:
         return _answer(name, ANSWERS[last])
     made = _PlaceholderType(last, (), {"__module__": f"torch.{home}".rstrip("."),
                                        "_stands_for": name})
     made.__doc__ = f"Stands for torch.{name}, which Flambeau has not{hint(name)}."
     return made
-
-
-class Registration:
-    """An operator that a program registers with `torch.library` while it is imported.
-
-    Functions may be registered for it, which leaves them as they are; calling the operator raises.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._stands_for = name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and callable(args[0]) and not kwargs:
-            return args[0] if self._stands_for.startswith("library.register") else self
-        raise _error(self._stands_for)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return functools.partial(_register, f"library.register.{name}")
-
-
-def _register(name: str, *args: Any, **kwargs: Any) -> Any:
-    """A function that is registered, as it is; else what it will be registered with."""
-    return args[0] if len(args) == 1 and callable(args[0]) else Registration(name)
 
 
 def _mark(function: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -23,6 +23,11 @@ def overloads(name: str) -> list[str]:
     return _table().get(name, ["default"])
 
 
+def is_listed(name: str) -> bool:
+    """Whether PyTorch has an operator of this name, and there is a function for it."""
+    return name in _table()
+
+
 @functools.cache
 def knows(name: str) -> bool:
     """Whether there is a function for an operator of PyTorch's."""

@@ -17,9 +17,20 @@ def tensors_in(values: Any) -> Iterator[Tensor]:
             yield from tensors_in(value)
 
 
+#: Called with operator, arguments, keywords and result after each call: counters.
+listeners: list[Callable[..., None]] = []
+
+
 def call(op: Definition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an operator as a program calls it."""
     args, named = op.schema.bind(args, kwargs)
+    result = _called(op, args, named)
+    for listener in listeners:
+        listener(op.name.replace("::", "."), args, named, result)
+    return result
+
+
+def _called(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if op.autograd is not None:
         return op.autograd(*args, **named)
     if "composite" in op.kernels:

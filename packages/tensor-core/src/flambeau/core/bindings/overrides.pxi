@@ -10,6 +10,17 @@ cdef extern from *:
 cdef dict _override_modes = {}      # thread -> the modes it entered, the innermost last
 
 
+cdef int _refuse_dispatch(cls) except -1:
+    """Refuse objects of classes whose calls would have to be shown below autograd."""
+    method = getattr(cls, "__torch_dispatch__", None)
+    if method is not None and method is not <object>fl_no_override:
+        raise NotImplementedError(
+            f"{cls.__name__} defines __torch_dispatch__, which classes are not asked here: its "
+            "tensors would pass for plain ones. Define __torch_function__, or use "
+            "flambeau.utils._python_dispatch.TorchDispatchMode")
+    return 0
+
+
 # ---- who is asked -----------------------------------------------------------------------------
 cdef int _add_shown(list found, object value) except -1:
     """Add an argument whose class is shown calls: one of each class, subclasses first."""

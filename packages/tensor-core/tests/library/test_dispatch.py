@@ -1,0 +1,87 @@
+"""Modes below autograd: names, arguments, results, nesting."""
+import pytest
+
+import flambeau
+from flambeau.utils._python_dispatch import TorchDispatchMode
+
+aten = flambeau.ops.aten
+
+
+class Log(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append((func, args, kwargs))
+        return func(*args, **(kwargs or {}))
+
+    @property
+    def names(self):
+        return [str(func) for func, _, _ in self.seen]
+
+
+def test_calls_have_the_names_of_pytorch():
+    x, v = flambeau.rand(2, 2), flambeau.rand(2)
+    with Log() as log:
+        results = (x @ x, x @ v, x + 1, flambeau.add(x, x, alpha=2), x.sum(), x.sum(0), x[0],
+                   x < 1, flambeau.softmax(x, 0), x.double(), x.t(), x.reshape(4))
+    assert log.names == [
+        "aten.mm.default", "aten.mv.default", "aten.add.Tensor", "aten.add.Tensor",
+        "aten.sum.default", "aten.sum.dim_IntList", "aten.select.int", "aten.lt.Scalar",
+        "aten._softmax.default", "aten._to_copy.default", "aten.t.default", "aten.view.default"]
+    assert log.seen[0][0] is aten.mm.default and log.seen[3][2] == {"alpha": 2}
+    plain = (x @ x, x @ v, x + 1, flambeau.add(x, x, alpha=2), x.sum(), x.sum(0), x[0], x < 1,
+             flambeau.softmax(x, 0), x.double(), x.t(), x.reshape(4))
+    assert all(flambeau.equal(a, b) for a, b in zip(results, plain, strict=True))
+
+
+def test_writes():
+    x = flambeau.ones(2)
+    y = flambeau.empty(2)
+    with Log() as log:
+        assert x.add_(1) is x
+        flambeau.exp(flambeau.zeros(2), out=y)
+    assert "aten.add_.Tensor" in log.names and "aten.exp.out" in log.names
+    assert x.tolist() == [2.0, 2.0] and y.tolist() == [1.0, 1.0]
+
+
+def test_a_mode_may_change_arguments_and_results():
+    class Doubles(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func is aten.exp.default:
+                return func(args[0] * 0)
+            return func(*args, **(kwargs or {})) * 2
+
+    x = flambeau.ones(2)
+    with Doubles():
+        assert (x + 1).tolist() == [4.0, 4.0] and x.exp().tolist() == [1.0, 1.0]
+
+
+def test_backward_passes_are_seen_and_gradients_recorded():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    w = flambeau.rand(2, 2, requires_grad=True)
+    with Log() as log:
+        (w @ flambeau.ones(2, 2)).sum().backward()
+    assert log.names.count("aten.mm.default") == 2
+    assert w.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_modes_nest():
+    outer, inner = Log(), Log()
+    x = flambeau.ones(2)
+    with outer, inner:
+        x.exp()
+    assert outer.names == inner.names == ["aten.exp.default"]
+    with pytest.raises(NotImplementedError, match="__torch_dispatch__"), TorchDispatchMode():
+        x.exp()
+    assert x.exp().shape == (2,)
+
+
+def test_own_operators_have_a_namespace():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    x, w = flambeau.rand(1, 1, 4, 4, requires_grad=True), flambeau.rand(1, 1, 3, 3)
+    with Log() as log:
+        flambeau.conv2d(x, w).sum().backward()
+    assert "aten.convolution.default" in log.names
+    assert "flambeau.conv2d_input_grad.default" in log.names
