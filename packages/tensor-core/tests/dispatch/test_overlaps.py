@@ -115,3 +115,10 @@ def test_expanded_rows():
 def test_other_writes_to_expanded_tensors_are_refused(write):
     with pytest.raises(RuntimeError, match="more than one element"):
         write(flambeau.zeros(1).expand(6))
+
+
+def test_an_element_that_is_written_to_itself():
+    x = numbers(1)
+    x[:] = x[0]
+    x.copy_(x.view(()))
+    assert x.tolist() == [0]

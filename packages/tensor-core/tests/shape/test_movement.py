@@ -257,3 +257,11 @@ def test_unique_along_a_dimension_that_a_number_does_not_have(take):
 def test_shapes_that_are_refused(call, text):
     with pytest.raises(RuntimeError, match=text):
         call(flambeau.zeros(3))
+
+
+def test_pieces_by_each_keyword():
+    x = flambeau.arange(5)
+    for pieces in (x.tensor_split(sections=2), flambeau.tensor_split(x, indices=(3,)),
+                   x.tensor_split(tensor_indices_or_sections=flambeau.tensor(2)),
+                   flambeau.hsplit(x, indices=[3])):
+        assert [each.tolist() for each in pieces] == [[0, 1, 2], [3, 4]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau
 from flambeau import rooms
-from flambeau.as_torch import names, placeholders, programs
+from flambeau.as_torch import names, placeholders, programs, stands
 
 #: What importlib writes to a module that it has loaded under a second name: module -> its own spec.
 _own_specs: dict[str, ModuleSpec | None] = {}
@@ -47,6 +47,8 @@ def load(spec: ModuleSpec) -> ModuleType:
         programs.prepare()
     elif _exists(name):
         module = rooms.import_module(name)
+    elif (home := stands.home_of(spec.name.removeprefix("torch."))) is not None:
+        module = rooms.import_module(home)
     else:
         module = placeholders.PlaceholderModule(spec.name)
         module.__doc__ = f"Stands for {spec.name}, which Flambeau has not."

@@ -12,11 +12,12 @@ from types import ModuleType
 from typing import Any
 
 from flambeau import rooms
-from flambeau.as_torch import names
+from flambeau.as_torch import names, stands
 
 #: What is asked about parts that are not made, by the last word of the question.
 ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "device_count": 0,
-           "is_compiling": False, "is_tracing": False, "is_exporting": False, "is_enabled": False}
+           "is_compiling": False, "is_in_onnx_export": False, "kineto_available": False,
+           "is_tracing": False, "is_exporting": False, "is_enabled": False}
 
 #: What marks functions for compilers of PyTorch's, which are not there: they stay what they are.
 MARKS = frozenset((
@@ -140,6 +141,8 @@ def look_up(module: str, name: str) -> Any:
     if name.startswith("__"):
         return None
     full = f"{module}.{name}".removeprefix(".")
+    if full in stands.HOMES:
+        return getattr(rooms.import_module(f"{stands.__name__}.{stands.HOMES[full]}"), name)
     if names.is_inherited(module, name):
         return _inherited(module, name)
     if names.is_listed(full):

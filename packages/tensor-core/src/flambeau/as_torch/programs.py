@@ -7,10 +7,11 @@ from typing import Any
 
 def prepare() -> None:
     """Make Flambeau what programs expect of PyTorch, when `torch` is first imported."""
-    from flambeau.core import default_save_format, set_algorithm
+    from flambeau.core import _core, default_save_format, set_algorithm
 
     set_algorithm("mt19937")                # seeds give PyTorch's numbers
     default_save_format["name"] = "torch"   # PyTorch reads what torch.save writes
+    _core.shown_package[0] = "torch"        # programs parse str(torch.float32)
 
 
 def answer(module: str, name: str) -> Any:

@@ -1,6 +1,8 @@
 """Memory formats and layouts, such as ``channels_last``, which print with their module."""
 from __future__ import annotations
 
+from flambeau.core import _core
+
 __all__ = ["FORMATS", "layout", "memory_format", "strided"]
 
 
@@ -10,7 +12,7 @@ class _Word(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"flambeau.{str.__str__(self)}"
+        return f"{_core.shown_package[0]}.{str.__str__(self)}"
 
     __str__ = __repr__
 

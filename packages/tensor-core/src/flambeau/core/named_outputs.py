@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from operator import itemgetter
 
+from flambeau.core import _core
+
 
 class NamedOutputs(tuple):
     """Outputs of one operator by index and by name, made from a sequence or one by one.
@@ -40,7 +42,7 @@ class NamedOutputs(tuple):
         """As PyTorch prints them, one below the other."""
         named = zip(self._fields, self, strict=True)
         shown = ",\n".join(f"{name}={x!r}" for name, x in named)
-        return f"flambeau.return_types.{type(self).__name__}(\n{shown})"
+        return f"{_core.shown_package[0]}.return_types.{type(self).__name__}(\n{shown})"
 
 
 def named_outputs(name: str, fields: tuple[str, ...]) -> type[NamedOutputs]:

@@ -35,4 +35,4 @@ class Size(_core.Sizes):  # slices and sums of sizes are sizes
         return n
 
     def __repr__(self) -> str:
-        return f"flambeau.Size([{', '.join(map(str, self))}])"
+        return f"{_core.shown_package[0]}.Size([{', '.join(map(str, self))}])"

@@ -1,5 +1,9 @@
 # dtype objects, one per code of abi.h.
 
+# The name that dtypes, sizes and the like are printed with; programs of PyTorch parse it.
+shown_package = ["flambeau"]
+
+
 @cython.final
 cdef class dtype:
     """The element type of a tensor, such as ``flambeau.float32``."""
@@ -39,7 +43,7 @@ cdef class dtype:
         return _dtypes[FL_C128 if self.code == FL_F64 else FL_C64]
 
     def __repr__(self):
-        return "flambeau." + self.name
+        return f"{shown_package[0]}.{self.name}"
 
     def __reduce__(self):
         return _dtype_named, (self.name,)

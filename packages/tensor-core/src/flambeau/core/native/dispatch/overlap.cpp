@@ -43,7 +43,8 @@ Overlap overlap_of(const fl_tensor *a, const fl_tensor *b) {
     const char *b_end = b->data + b->numel * fl_itemsize(b->dtype);
     if (a->data == b->data && a_end == b_end) {
         size_t bytes = sizeof(int64_t) * (size_t)a->ndim;
-        return a->ndim == b->ndim && memcmp(a->strides, b->strides, bytes) == 0 ? FULL : PARTIAL;
+        bool is_same = a->ndim == b->ndim && memcmp(a->strides, b->strides, bytes) == 0;
+        return is_same || a->numel == 1 ? FULL : PARTIAL;
     }
     return a->data < b_end && b->data < a_end ? PARTIAL : NONE;
 }

@@ -92,6 +92,9 @@ static int find_param(const fl_op *op, PyObject *name) {
                                               {"input", "self"}, {"x", "self"}, {"A", "self"},
                                               {"x1", "self"}, {"x2", "other"},
                                               {"axis0", "dim0"}, {"axis1", "dim1"},
+                                              {"indices", "indices_or_sections"},
+                                              {"sections", "indices_or_sections"},
+                                              {"tensor_indices_or_sections", "indices_or_sections"},
                                               {"unbiased", ""}};
     for (auto &s : synonyms)
         if (PyUnicode_CompareWithASCIIString(name, s[0]) == 0)

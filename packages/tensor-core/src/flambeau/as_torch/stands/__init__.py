@@ -1,0 +1,35 @@
+"""Modules and names of PyTorch that exist under the alias alone: libraries take them as given.
+
+A module is found here by its name in PyTorch (`hub.py` is `torch.hub`), and a name of a module that
+Flambeau has by the table below.
+"""
+from __future__ import annotations
+
+import importlib.util
+
+#: Name of PyTorch's, without `torch` -> module of this package that has it under its last word.
+HOMES = {
+    "jit._overload": "marks", "jit._overload_method": "marks", "jit._script_if_tracing": "marks",
+    "_jit_internal._overload": "marks", "_jit_internal._overload_method": "marks",
+    **dict.fromkeys(("_C.DispatchKey", "_C.DispatchKeySet", "_C._ExcludeDispatchKeyGuard"), "keys"),
+    **dict.fromkeys(("onnx.symbolic_helper.parse_args", "onnx.register_custom_op_symbolic",
+                     "onnx.unregister_custom_op_symbolic"), "marks"),
+    **dict.fromkeys(("_assert", "_check", "_check_index", "_check_value", "_check_type",
+                     "_check_with", "_check_not_implemented", "_check_is_size",
+                     "_check_tensor_all",
+                     "_check_tensor_all_with"), "checks"),
+    **dict.fromkeys(("sym_int", "sym_float", "sym_max", "sym_min", "sym_sqrt", "sym_not",
+                     "sym_ite", "sym_sum"), "symbols"),
+    "_standard_gamma": "draws", "_sample_dirichlet": "draws",
+    "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks", "ops": "operators",
+    "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
+}
+
+
+def home_of(module: str) -> str | None:
+    """The module that stands for ``torch.module``; None where there is none."""
+    name = f"{__name__}.{module}"
+    try:
+        return name if importlib.util.find_spec(name) is not None else None
+    except ModuleNotFoundError:
+        return None

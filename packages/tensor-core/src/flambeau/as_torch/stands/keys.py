@@ -1,0 +1,52 @@
+"""Keys of PyTorch's dispatcher, which libraries name when they register functions."""
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+
+class _Keys(type):
+    """Any name is a key."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls(name)
+
+
+class DispatchKey(metaclass=_Keys):
+    """A key of PyTorch's dispatcher; there is none here, so that it has no effect."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DispatchKey) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"DispatchKey.{self.name}"
+
+
+class DispatchKeySet:
+    """Some keys."""
+
+    def __init__(self, *keys: DispatchKey) -> None:
+        self.keys = frozenset(keys)
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*self.keys, *other.keys)
+
+    def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*self.keys & other.keys)
+
+    def has(self, key: DispatchKey) -> bool:
+        """Say whether a key is one of them."""
+        return key in self.keys
+
+
+def _ExcludeDispatchKeyGuard(keys: DispatchKeySet) -> Any:
+    """Do nothing, for calls that shall not come back: no function is registered for keys."""
+    return nullcontext()

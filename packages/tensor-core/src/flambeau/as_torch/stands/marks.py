@@ -1,0 +1,38 @@
+"""Marks and questions that do nothing here."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def _overload(function: Any) -> Any:
+    """A signature that only PyTorch's compiler reads."""
+    return function
+
+
+_overload_method = _overload
+
+
+def _script_if_tracing(function: Any) -> Any:
+    """The function as it is: no compiler of PyTorch's is at work."""
+    return function
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Do nothing: nobody counts calls."""
+
+
+def parse_args(*kinds: str) -> Any:
+    """Mark how PyTorch's exporter reads the arguments of a function: it stays what it is."""
+    return _overload
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:
+    """Do nothing: graphs are not exported by PyTorch's exporter here."""
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
+    """Do nothing: none was registered."""
+
+
+def _get_tracing_state() -> None:
+    """None: no tracer of PyTorch's is at work."""
