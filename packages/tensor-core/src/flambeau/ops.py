@@ -7,6 +7,7 @@ Example:
 """
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from flambeau.library.operators import Namespace, OpOverload, OpOverloadPacket
@@ -23,7 +24,14 @@ def __getattr__(name: str) -> Namespace:
 
 
 def load_library(path: Any) -> None:
-    """Refuse: libraries of PyTorch's C++ operators do not fit here."""
+    """Refuse: libraries of PyTorch's C++ operators do not fit here.
+
+    Under the alias `torch`, the operators of a few libraries are registered in Flambeau's making.
+    """
+    if "flambeau.as_torch.programs" in sys.modules:
+        from flambeau.as_torch.stands import operators
+
+        return operators.load_library(path)
     raise NotImplementedError(
         f"load_library({str(path)!r}): operators compiled for PyTorch cannot be loaded; register "
         "them with flambeau.library.custom_op, or compile against the header in "

@@ -174,3 +174,23 @@ def test_pictures_by_pillow(tmp_path):
         except RuntimeError as error:
             print("1-d tensor of uint8" in str(error))
     """, str(tmp_path)) == ["True", "torch.Size([1, 2, 4])", "True"]
+
+
+def test_operators_of_libraries_have_kernels_for_autocast():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert lines("""
+        import torch
+        library = torch.library.Library("mine", "DEF")
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+        keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+
+        def cast(x):
+            with torch._C._ExcludeDispatchKeyGuard(keys):
+                return torch.ops.mine.twice(x.double())
+
+        library.impl("twice", cast, "AutocastCPU")
+        print(torch.ops.mine.twice(torch.ones(1)).dtype)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            print(torch.ops.mine.twice(torch.ones(1)).dtype)
+    """) == ["torch.float32", "torch.float64"]

@@ -31,6 +31,8 @@ def call(op: Definition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _called(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    if op.autocast and (cast := _autocast_kernel(op, (*args, *named.values()))) is not None:
+        return cast(*args, **named)
     if op.autograd is not None:
         return op.autograd(*args, **named)
     if "composite" in op.kernels:
@@ -40,6 +42,16 @@ def _called(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any
             and not any(_is_batched(t) for t in given):
         return run(op, args, named)
     return _recorded(op, args, named)
+
+
+def _autocast_kernel(op: Definition, values: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """The kernel for blocks of autocast, if a call is in one for its device."""
+    device = next((t.device.type for t in tensors_in(values)), "cpu")
+    if device not in op.autocast or not rooms.installed("autograd"):
+        return None
+    from flambeau import is_autocast_enabled
+
+    return op.autocast[device] if is_autocast_enabled(device) else None
 
 
 def _is_batched(tensor: Tensor) -> bool:

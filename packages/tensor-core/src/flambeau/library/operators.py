@@ -24,6 +24,7 @@ class Definition:
         self.backward: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
         self.autograd: Callable[..., Any] | None = None     # a kernel for the key Autograd
+        self.autocast: dict[str, Callable[..., Any]] = {}   # "cpu", "cuda"
         self.vmap: Callable[..., Any] | None = None
         self.torch_function: dict[type, Callable[..., Any]] = {}
         self.function: Any = None                           # the autograd.Function, once made

@@ -85,6 +85,8 @@ def put_kernel(op: Definition, key: str, function: Callable[..., Any]) -> None:
         op.autograd = function
     elif key == "Meta":
         op.fake = function
+    elif key.startswith("Autocast"):
+        op.autocast[key.removeprefix("Autocast").lower()] = function
     elif key in ("FuncTorchBatched", "Functionalize", "Python"):
         raise NotImplementedError(f"kernels for the key {key!r} are not called here; use "
                                   "flambeau.library.register_vmap or register_fake")

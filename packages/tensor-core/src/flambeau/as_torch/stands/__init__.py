@@ -21,7 +21,7 @@ HOMES = {
     **dict.fromkeys(("sym_int", "sym_float", "sym_max", "sym_min", "sym_sqrt", "sym_not",
                      "sym_ite", "sym_sum"), "symbols"),
     "_standard_gamma": "draws", "_sample_dirichlet": "draws",
-    "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks", "ops": "operators",
+    "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
 }
 

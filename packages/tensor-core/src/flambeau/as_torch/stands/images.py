@@ -88,8 +88,13 @@ def encode_jpeg(image: Tensor, quality: int) -> Tensor:
     return _encoded(image, format="JPEG", quality=quality)
 
 
+NAMESPACE = "image"
+_DECODED = "(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor"
 OPERATORS: dict[str, Any] = {
-    "read_file": read_file, "write_file": write_file, "decode_image": decode_image,
-    "decode_png": decode_image, "decode_jpeg": decode_image, "decode_webp": decode_image,
-    "decode_gif": decode_gif, "encode_png": encode_png, "encode_jpeg": encode_jpeg,
+    "read_file(str filename) -> Tensor": read_file,
+    "write_file(str filename, Tensor data) -> ()": write_file,
+    **{f"decode_{kind}{_DECODED}": decode_image for kind in ("image", "png", "jpeg", "webp")},
+    "decode_gif(Tensor data) -> Tensor": decode_gif,
+    "encode_png(Tensor image, int compression_level) -> Tensor": encode_png,
+    "encode_jpeg(Tensor image, int quality) -> Tensor": encode_jpeg,
 }

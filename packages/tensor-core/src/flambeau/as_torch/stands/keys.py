@@ -1,8 +1,10 @@
 """Keys of PyTorch's dispatcher, which libraries name when they register functions."""
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
+
+import flambeau
 
 
 class _Keys(type):
@@ -47,6 +49,16 @@ class DispatchKeySet:
         return key in self.keys
 
 
-def _ExcludeDispatchKeyGuard(keys: DispatchKeySet) -> Any:
-    """Do nothing, for calls that shall not come back: no function is registered for keys."""
-    return nullcontext()
+class _ExcludeDispatchKeyGuard(ExitStack):
+    """A block without autocast, if its keys are among those that are left out."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        super().__init__()
+        self.left_out = keys
+
+    def __enter__(self) -> Any:
+        for key in self.left_out.keys:
+            device = key.name.removeprefix("Autocast").lower()
+            if key.name.startswith("Autocast") and device in ("cpu", "cuda"):
+                self.enter_context(flambeau.autocast(device, enabled=False))
+        return super().__enter__()

@@ -14,7 +14,24 @@ def _cuda_version() -> int:
     return -1
 
 
+NAMESPACE = "torchvision"
+_ROIS = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+_SIZES = ", ".join(f"SymInt {name}" for name in (
+    "stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "dilation_w", "groups",
+    "offset_groups"))
+
+#: Operators with their schemas. Where there is no function, an operator is only named: gradients
+#: are those of the operators that others are composed of.
 OPERATORS: dict[str, Any] = {
-    "nms": nms, "roi_align": roi_align, "roi_pool": roi_pool, "ps_roi_align": ps_roi_align,
-    "ps_roi_pool": ps_roi_pool, "deform_conv2d": deform_conv2d, "_cuda_version": _cuda_version,
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor": nms,
+    f"roi_align({_ROIS}, int sampling_ratio, bool aligned) -> Tensor": roi_align,
+    f"roi_pool({_ROIS}) -> (Tensor, Tensor)": roi_pool,
+    f"ps_roi_align({_ROIS}, int sampling_ratio) -> (Tensor, Tensor)": ps_roi_align,
+    f"ps_roi_pool({_ROIS}) -> (Tensor, Tensor)": ps_roi_pool,
+    f"deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, {_SIZES}"
+    ", bool use_mask) -> Tensor": deform_conv2d,
+    "_cuda_version() -> int": _cuda_version,
+    **{f"{name}(Tensor input) -> Tensor": None for name in (
+        "qnms", "qroi_align", "_roi_align_backward", "_roi_pool_backward",
+        "_ps_roi_align_backward", "_ps_roi_pool_backward", "_deform_conv2d_backward")},
 }
