@@ -21,9 +21,9 @@ PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
 OWN_MODULES = ("_C", "__config__", "accelerator", "amp", "array_api", "backends", "cpu",
-               "distributed", "fft", "linalg", "library", "multiprocessing", "ops", "overrides",
-               "quasirandom", "random", "return_types", "serialization", "signal", "special",
-               "storage", "testing", "types", "utils", "version")
+               "distributed", "fft", "futures", "hub", "linalg", "library", "multiprocessing",
+               "ops", "overrides", "quasirandom", "random", "return_types", "serialization",
+               "signal", "special", "storage", "testing", "types", "utils", "version")
 
 # Modules of the core that change what a process does and are therefore imported by name alone.
 IMPORTED_BY_NAME = ("as_torch",)
@@ -41,6 +41,7 @@ ROOMS = {
     "distributions": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
     "utils.flop_counter": "flambeau-nn",
+    "utils.tensorboard": "flambeau-nn",
     "optim": "flambeau-optim",
     "jit": "flambeau-jit",
     "compiler": "flambeau-jit",
@@ -105,13 +106,10 @@ RESERVED = {
                     "there are no sparse tensors: use dense ones with index_add or scatter_add"),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
-    "hub": "no weights are downloaded: use flambeau.load on a safetensors file",
     **dict.fromkeys(("nested", "masked"),
                     "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
-    "utils.tensorboard": "curves are numbers: give loss.item() to the writer of a package such as "
-                         "tensorboardX",
-    "utils.model_zoo": "no weights are downloaded: use flambeau.load on a safetensors file",
+    "utils.model_zoo": "use flambeau.hub.load_state_dict_from_url",
     "utils.bottleneck": "use flambeau.profiler.profile",
     "utils.cpp_extension": "use flambeau.core.register_op, or compile against the header in "
                            "flambeau.core.get_include()",

@@ -87,7 +87,7 @@ def test_installed_is_false_for_an_absent_room(absent_room):
 
 @pytest.mark.parametrize(
     ("name", "instead"),
-    [("utils.tensorboard", "tensorboardX"), ("hub", "flambeau.load"), ("utils.bottleneck", "prof")],
+    [("utils.model_zoo", "hub"), ("utils.cpp_extension", "op"), ("utils.bottleneck", "prof")],
 )
 def test_modules_that_are_not_made_say_what_to_use(name, instead):
     with pytest.raises(

@@ -1,0 +1,10 @@
+"""Curves, images and texts for TensorBoard, written by the package ``tensorboard``.
+
+Install it with ``pip install flambeau-nn[tensorboard]``.
+"""
+
+from __future__ import annotations
+
+from .writer import FileWriter, SummaryWriter
+
+__all__ = ["FileWriter", "SummaryWriter"]

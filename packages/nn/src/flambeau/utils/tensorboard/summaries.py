@@ -1,0 +1,206 @@
+"""Summaries as TensorBoard stores them, from tensors, arrays and numbers."""
+
+from __future__ import annotations
+
+import io
+import time
+import wave
+from typing import Any
+
+import numpy as np
+
+import flambeau
+from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
+from tensorboard.plugins.pr_curve import metadata as pr_curve
+from tensorboard.plugins.text import metadata as text
+from tensorboard.util.tensor_util import make_tensor_proto
+
+_MOST_BYTE = 255
+
+
+def array_of(value: Any) -> np.ndarray[Any, Any]:
+    """Numbers of a tensor, an array, a list or a number."""
+    if isinstance(value, flambeau.Tensor):
+        value = value.detach().cpu()
+        return value.float().numpy() if value.dtype is flambeau.bfloat16 else value.numpy()
+    return np.asarray(value)
+
+
+def scalar(tag: str, value: Any, double_precision: bool = False, new_style: bool = False) -> Any:
+    """One number."""
+    numbers = array_of(value).reshape(-1)
+    if numbers.size != 1:
+        raise ValueError(
+            f"add_scalar(): {tag!r} has {numbers.size} elements; a scalar has one. Write "
+            "x.mean(), or add_histogram() for all of them"
+        )
+    if not new_style and not double_precision:
+        return Summary(value=[Summary.Value(tag=tag, simple_value=float(numbers[0]))])
+    dtype = np.float64 if double_precision else np.float32
+    data = SummaryMetadata.PluginData(plugin_name="scalars")
+    return Summary(
+        value=[
+            Summary.Value(
+                tag=tag,
+                tensor=make_tensor_proto(np.array(numbers[0], dtype)),
+                metadata=SummaryMetadata(plugin_data=data, data_class="DATA_CLASS_SCALAR"),
+            )
+        ]
+    )
+
+
+def histogram(tag: str, values: Any, bins: Any, max_bins: int | None) -> Any:
+    """How many numbers lie in each bin, and their moments."""
+    numbers = array_of(values).reshape(-1).astype(np.float64)
+    if not numbers.size:
+        raise ValueError(f"add_histogram(): {tag!r} has no elements")
+    edges = _growing_edges() if bins == "tensorflow" else bins
+    counts, limits = np.histogram(numbers, bins=edges)
+    if max_bins is not None and len(counts) > max_bins:
+        step = -(-len(counts) // max_bins)
+        padded = np.concatenate([counts, np.zeros(-len(counts) % step, counts.dtype)])
+        counts = padded.reshape(-1, step).sum(1)
+        limits = np.concatenate([limits[:-1:step], limits[-1:]])
+    filled = np.flatnonzero(counts)
+    if not filled.size:
+        raise ValueError(f"add_histogram(): no element of {tag!r} lies in the bins")
+    first, last = filled[0], filled[-1] + 1
+    made = HistogramProto(
+        min=numbers.min(),
+        max=numbers.max(),
+        num=len(numbers),
+        sum=numbers.sum(),
+        sum_squares=numbers.dot(numbers),
+        bucket_limit=[limits[first], *limits[first + 1 : last + 1]],
+        bucket=[0, *counts[first:last]],
+    )
+    return Summary(value=[Summary.Value(tag=tag, histo=made)])
+
+
+def _growing_edges() -> np.ndarray[Any, Any]:
+    """Edges that grow by a tenth each, on both sides of zero, as TensorFlow's."""
+    positive = 1e-12 * 1.1 ** np.arange(int(np.ceil(np.log(1e32) / np.log(1.1))))
+    return np.concatenate([-positive[::-1], [0.0], positive])
+
+
+def image(tag: str, picture: Any, dataformats: str) -> Any:
+    """A picture, or several in a grid: bytes, or numbers from 0 to 1."""
+    from PIL import Image
+
+    pixels = as_pixels(array_of(picture), dataformats)
+    if pixels.dtype != np.uint8:
+        pixels = (pixels.astype(np.float32) * _MOST_BYTE).clip(0, _MOST_BYTE).astype(np.uint8)
+    height, width, channels = pixels.shape
+    target = io.BytesIO()
+    Image.fromarray(pixels[..., 0] if channels == 1 else pixels).save(target, format="PNG")
+    made = Summary.Image(
+        height=height, width=width, colorspace=channels, encoded_image_string=target.getvalue()
+    )
+    return Summary(value=[Summary.Value(tag=tag, image=made)])
+
+
+def as_pixels(array: np.ndarray[Any, Any], dataformats: str) -> np.ndarray[Any, Any]:
+    """The picture as rows, columns and channels (three, or four with opacity)."""
+    letters = dataformats.upper()
+    if len(letters) != array.ndim or set(letters) - set("NCHW") or len(set(letters)) != array.ndim:
+        raise ValueError(
+            f"add_image(): an array of shape {list(array.shape)} does not have the dimensions "
+            f"{dataformats!r}; give dataformats='HWC', 'CHW', 'HW' or, for several, 'NCHW'"
+        )
+    for letter in "NC":
+        if letter not in letters:
+            array, letters = array[None], letter + letters
+    array = array.transpose([letters.index(letter) for letter in "NHWC"])
+    grid = _grid(array)
+    return np.repeat(grid, 3, axis=2) if grid.shape[2] == 1 else grid
+
+
+def _grid(pictures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Pictures side by side, in rows of at most eight."""
+    count, height, width, channels = pictures.shape
+    across = min(count, 8)
+    down = -(-count // across)
+    grid = np.zeros((down * height, across * width, channels), pictures.dtype)
+    for i, picture in enumerate(pictures):
+        top, left = i // across * height, i % across * width
+        grid[top : top + height, left : left + width] = picture
+    return grid
+
+
+def audio(tag: str, sound: Any, sample_rate: int) -> Any:
+    """One channel of sound: numbers from -1 to 1."""
+    numbers = array_of(sound).reshape(-1).clip(-1, 1)
+    target = io.BytesIO()
+    with wave.open(target, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(sample_rate)
+        file.writeframes((numbers * 32767.0).astype("<i2").tobytes())
+    made = Summary.Audio(
+        sample_rate=sample_rate,
+        num_channels=1,
+        length_frames=numbers.size,
+        encoded_audio_string=target.getvalue(),
+        content_type="audio/wav",
+    )
+    return Summary(value=[Summary.Value(tag=tag, audio=made)])
+
+
+def words(tag: str, content: str) -> Any:
+    """A text in Markdown."""
+    content_of_plugin = text.create_summary_metadata("", "").plugin_data.content
+    data = SummaryMetadata.PluginData(plugin_name=text.PLUGIN_NAME, content=content_of_plugin)
+    return Summary(
+        value=[
+            Summary.Value(
+                tag=f"{tag}/text_summary",
+                tensor=make_tensor_proto([content.encode()]),
+                metadata=SummaryMetadata(plugin_data=data),
+            )
+        ]
+    )
+
+
+def precision_recall(
+    tag: str, labels: Any, predictions: Any, num_thresholds: int, weights: Any
+) -> Any:
+    """Precision and recall of a classifier of two classes, for thresholds from 0 to 1."""
+    true = array_of(labels).reshape(-1).astype(bool)
+    scores = array_of(predictions).reshape(-1).astype(np.float64)
+    weight = np.ones(true.size) if weights is None else array_of(weights).reshape(-1)
+    place = np.clip((scores * (num_thresholds - 1)).astype(int), 0, num_thresholds - 1)
+    above = [
+        np.bincount(place, np.where(kind, weight, 0), num_thresholds)[::-1].cumsum()[::-1]
+        for kind in (true, ~true)
+    ]
+    tp, fp = above
+    tn, fn = fp[0] - fp, tp[0] - tp
+    least = np.finfo(np.float32).tiny
+    rows = np.stack([tp, fp, tn, fn, tp / np.maximum(tp + fp, least), tp / max(tp[0], least)])
+    metadata = pr_curve.create_summary_metadata(
+        display_name=tag, description="", num_thresholds=num_thresholds
+    )
+    return Summary(
+        value=[
+            Summary.Value(
+                tag=tag, metadata=metadata, tensor=make_tensor_proto(rows.astype(np.float32))
+            )
+        ]
+    )
+
+
+def end_of_session() -> Any:
+    """That a run with settings is over."""
+    from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
+
+    over = plugin_data_pb2.SessionEndInfo(status=api_pb2.STATUS_SUCCESS, end_time_secs=time.time())
+    data = plugin_data_pb2.HParamsPluginData(session_end_info=over)
+    return Summary(
+        value=[
+            Summary.Value(
+                tag=metadata.SESSION_END_INFO_TAG,
+                metadata=metadata.create_summary_metadata(data),
+                tensor=metadata.NULL_TENSOR,
+            )
+        ]
+    )

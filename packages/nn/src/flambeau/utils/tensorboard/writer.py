@@ -1,0 +1,339 @@
+"""``SummaryWriter``: files that TensorBoard shows."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from types import TracebackType
+from typing import Any, NoReturn
+
+try:
+    from tensorboard.compat.proto import event_pb2
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "flambeau.utils.tensorboard writes through the package tensorboard; install it with "
+        "pip install 'flambeau-nn[tensorboard]'"
+    ) from error
+
+from . import summaries
+
+
+class FileWriter:
+    """Writes events to one file of a folder.
+
+    Args:
+        log_dir: The folder.
+        max_queue: How many events wait before they are written.
+        flush_secs: How long they wait, in seconds.
+        filename_suffix: What the file's name ends in.
+    """
+
+    def __init__(
+        self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
+    ) -> None:
+        self.event_writer = EventFileWriter(
+            os.fspath(log_dir), max_queue, flush_secs, filename_suffix
+        )
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return str(self.event_writer.get_logdir())
+
+    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+        """Write an event."""
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        self.event_writer.add_event(event)
+
+    def add_summary(
+        self, summary: Any, global_step: Any = None, walltime: float | None = None
+    ) -> None:
+        """Write a summary."""
+        self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self.event_writer.flush()
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        self.event_writer.close()
+
+
+class SummaryWriter:
+    """Writes curves, histograms, pictures, texts and sounds for TensorBoard.
+
+    Args:
+        log_dir: The folder; ``runs/`` with the time and the machine's name when left out.
+        comment: What such a folder's name ends in.
+        purge_step: Steps from here on that an earlier run wrote are hidden.
+        max_queue: How many events wait before they are written.
+        flush_secs: How long they wait, in seconds.
+        filename_suffix: What the files' names end in.
+
+    Example:
+        >>> import tempfile
+        >>> from flambeau.utils.tensorboard import SummaryWriter
+        >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     writer.add_scalar("loss", 0.5, global_step=1)
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if not log_dir:
+            now = time.strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir = os.fspath(log_dir)
+        self._options = (max_queue, flush_secs, filename_suffix)
+        self.all_writers: dict[str, FileWriter] | None = {}
+        self.file_writer = self._writer(self.log_dir)
+        if purge_step is not None:
+            start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            self.file_writer.add_event(event_pb2.Event(file_version="brain.Event:2"), purge_step)
+            self.file_writer.add_event(event_pb2.Event(session_log=start), purge_step)
+
+    def _writer(self, folder: str) -> FileWriter:
+        if self.all_writers is None:
+            raise RuntimeError("SummaryWriter: the writer is closed")
+        if folder not in self.all_writers:
+            self.all_writers[folder] = FileWriter(folder, *self._options)
+        return self.all_writers[folder]
+
+    def _add(self, summary: Any, step: Any, walltime: float | None) -> None:
+        self._writer(self.log_dir).add_summary(summary, step, walltime)
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self.log_dir
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Add a number to a curve.
+
+        Args:
+            tag: The name of the curve.
+            scalar_value: A number, or a tensor of one element.
+            global_step: Where on the curve.
+            walltime: When, in seconds since 1970; now when left out.
+            new_style: Store it as a tensor.
+            double_precision: Store it as float64, as a tensor.
+
+        Raises:
+            ValueError: ``scalar_value`` has more than one element.
+        """
+        made = summaries.scalar(tag, scalar_value, double_precision, new_style)
+        self._add(made, global_step, walltime)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: dict[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add numbers to several curves of one diagram, each of which has a folder of its own."""
+        for name, value in tag_scalar_dict.items():
+            folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{name}")
+            made = summaries.scalar(main_tag, value)
+            self._writer(folder).add_summary(made, global_step, walltime)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Add how numbers are distributed.
+
+        Args:
+            tag: The name.
+            values: A tensor or array of any shape.
+            global_step: When in training.
+            bins: ``"tensorflow"``, or what ``numpy.histogram`` takes.
+            walltime: As in ``add_scalar``.
+            max_bins: Neighbouring bins are joined until there are so many at most.
+        """
+        self._add(summaries.histogram(tag, values, bins, max_bins), global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """Add a picture: bytes from 0 to 255, or numbers from 0 to 1.
+
+        Args:
+            tag: The name.
+            img_tensor: Of one, three or four channels.
+            global_step: When in training.
+            walltime: As in ``add_scalar``.
+            dataformats: Which dimension is which: ``"CHW"``, ``"HWC"``, ``"HW"``.
+        """
+        self._add(summaries.image(tag, img_tensor, dataformats), global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Add pictures side by side; arguments as in ``add_image``."""
+        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
+
+    def add_figure(
+        self,
+        tag: str,
+        figure: Any,
+        global_step: int | None = None,
+        close: bool = True,
+        walltime: float | None = None,
+    ) -> None:
+        """Add a figure of matplotlib, or several, and close them unless ``close`` is False."""
+        import numpy as np
+        from matplotlib import pyplot
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        pictures = []
+        for each in figure if isinstance(figure, list) else [figure]:
+            canvas = FigureCanvasAgg(each)
+            canvas.draw()
+            pictures.append(np.asarray(canvas.buffer_rgba())[..., :3])
+            if close:
+                pyplot.close(each)
+        self.add_image(tag, np.stack(pictures), global_step, walltime, "NHWC")
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Add sound: numbers from -1 to 1, ``sample_rate`` of them each second."""
+        self._add(summaries.audio(tag, snd_tensor, sample_rate), global_step, walltime)
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add a text in Markdown."""
+        self._add(summaries.words(tag, text_string), global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Add precision and recall of predictions from 0 to 1 of labels 0 and 1."""
+        made = summaries.precision_recall(tag, labels, predictions, num_thresholds, weights)
+        self._add(made, global_step, walltime)
+
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, list[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Add the settings of a run and what came of it, for the page of hyperparameters.
+
+        Args:
+            hparam_dict: Numbers, bools and strings by name.
+            metric_dict: Numbers by the tag under which curves have them.
+            hparam_domain_discrete: All values that a setting may have.
+            run_name: The folder of this run below the writer's; the time when left out.
+            global_step: When in training.
+        """
+        from tensorboard.plugins.hparams import summary_v2 as pages
+
+        domains = {
+            name: pages.Discrete(values) for name, values in (hparam_domain_discrete or {}).items()
+        }
+        settings = [pages.HParam(name, domains.get(name)) for name in hparam_dict]
+        metrics = [pages.Metric(tag) for tag in metric_dict]
+        folder = os.path.join(self.log_dir, run_name or str(time.time()))
+        with SummaryWriter(folder) as run:
+            for made in (
+                pages.hparams_config_pb(settings, metrics),
+                pages.hparams_pb(hparam_dict),
+                summaries.end_of_session(),
+            ):
+                run.file_writer.add_summary(made, global_step)
+            for tag, value in metric_dict.items():
+                run.add_scalar(tag, value, global_step)
+
+    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not made: ``flambeau.fx`` draws a module's graph."""
+        raise NotImplementedError(
+            "add_graph(): no graphs are written; "
+            "flambeau.fx.symbolic_trace(module).graph.print_tabular() shows one"
+        )
+
+    def add_embedding(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not made: the projector of TensorBoard reads ``.tsv`` files."""
+        raise NotImplementedError(
+            "add_embedding(): write the vectors to a .tsv file with numpy.savetxt(), which "
+            "TensorBoard's projector loads"
+        )
+
+    def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not made: add single pictures."""
+        raise NotImplementedError("add_video(): add pictures with add_images() instead")
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Write what waits, and close the files."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+            writer.close()
+        self.all_writers = None
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

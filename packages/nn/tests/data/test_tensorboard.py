@@ -1,0 +1,115 @@
+"""Files for TensorBoard, read back by TensorBoard."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import flambeau
+
+pytest.importorskip("tensorboard", reason="needs tensorboard")
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from flambeau.utils.tensorboard import SummaryWriter
+from flambeau.utils.tensorboard.summaries import as_pixels
+
+
+def read(folder):
+    found = EventAccumulator(str(folder), size_guidance={"images": 0, "scalars": 0, "tensors": 0})
+    found.Reload()
+    return found
+
+
+def test_scalars(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        for i in range(3):
+            writer.add_scalar("loss", flambeau.tensor([1 / (i + 1)]), i, walltime=10.0 + i)
+        writer.add_scalar("exact", 1 / 3, double_precision=True)
+        writer.add_scalars("both", {"a": 1, "b": flambeau.tensor(2.0, dtype=flambeau.bfloat16)}, 3)
+        with pytest.raises(ValueError, match="'x' has 2 elements.*add_histogram"):
+            writer.add_scalar("x", flambeau.ones(2))
+        assert writer.get_logdir() == str(tmp_path)
+    with pytest.raises(RuntimeError, match="closed"):
+        writer.add_scalar("loss", 1)
+    found = read(tmp_path)
+    assert [(e.step, e.wall_time, round(e.value, 4)) for e in found.Scalars("loss")] == [
+        (0, 10, 1), (1, 11, 0.5), (2, 12, 0.3333)]
+    assert found.Tensors("exact")[0].tensor_proto.double_val[:] in ([1 / 3], [])
+    assert read(tmp_path / "both_b").Scalars("both")[0].value == 2
+
+
+def test_histograms_count_every_number(tmp_path):
+    values = flambeau.tensor([-3.0, 0.5, 0.5, 2.0, 1e-15])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_histogram("h", values, 1)
+        writer.add_histogram("few", values, 1, bins=[-4, -2, 0, 2, 4], max_bins=2)
+        with pytest.raises(ValueError, match="no elements"):
+            writer.add_histogram("none", flambeau.ones(0))
+    for tag in ("h", "few"):
+        found = read(tmp_path).Histograms(tag)[0].histogram_value
+        assert (found.min, found.max, found.num, sum(found.bucket)) == (-3, 2, 5, 5)
+        assert found.sum_squares == pytest.approx(13.5)
+    assert found.bucket_limit == [-4, 0, 4] and found.bucket == [0, 1, 4]
+
+
+def test_pictures(tmp_path):
+    from PIL import Image
+
+    picture = flambeau.zeros(3, 2, 4)
+    picture[0, :, 1] = 1.0
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_image("one", picture, 1)
+        writer.add_images("many", flambeau.arange(40).view(10, 1, 2, 2).to(flambeau.uint8))
+        with pytest.raises(ValueError, match=r"shape \[2, 2\].*'CHW'"):
+            writer.add_image("x", flambeau.ones(2, 2))
+    path = tmp_path / "x.png"
+    path.write_bytes(read(tmp_path).Images("one")[0].encoded_image_string)
+    assert np.asarray(Image.open(path))[0, 1].tolist() == [255, 0, 0]
+    assert read(tmp_path).Images("many")[0].width == 16
+
+
+def test_grids_of_pictures():
+    pictures = np.arange(9 * 2).reshape(9, 1, 2, 1)
+    grid = as_pixels(pictures, "NCHW")
+    assert grid.shape == (4, 8, 3)
+    assert grid[..., 0].tolist() == [list(range(0, 16, 2)), list(range(1, 17, 2)),
+                                     [16] + [0] * 7, [17] + [0] * 7]
+    assert as_pixels(np.ones((2, 3, 4)), "HWC").shape == (2, 3, 4)
+
+
+def test_precision_and_recall(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_pr_curve("pr", flambeau.tensor([0, 1, 1, 0]),
+                            flambeau.tensor([0.1, 0.9, 0.6, 0.7]), num_thresholds=5)
+    from tensorboard.util.tensor_util import make_ndarray
+
+    rows = make_ndarray(read(tmp_path).Tensors("pr")[0].tensor_proto)
+    assert rows[0].tolist() == [2, 2, 2, 1, 0] and rows[1].tolist() == [2, 1, 1, 0, 0]
+    assert rows[4].tolist() == pytest.approx([0.5, 2 / 3, 2 / 3, 1, 0])
+    assert rows[5].tolist() == [1, 1, 1, 0.5, 0]
+
+
+def test_texts_sounds_and_settings(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_text("note", "**bold**")
+        writer.add_audio("tone", flambeau.zeros(100), sample_rate=8000)
+        writer.add_hparams({"rate": 0.1, "deep": True, "name": "x"}, {"accuracy": 0.5},
+                           {"rate": [0.1, 0.2]}, run_name="run")
+        for name in ("add_graph", "add_embedding", "add_video"):
+            with pytest.raises(NotImplementedError, match=name):
+                getattr(writer, name)()
+    found = read(tmp_path)
+    assert found.Tensors("note/text_summary")[0].tensor_proto.string_val == [b"**bold**"]
+    assert found.Audio("tone")[0].length_frames in (0, 100)
+    run = read(tmp_path / "run")
+    assert run.Scalars("accuracy")[0].value == 0.5
+    assert set(run.summary_metadata) >= {"_hparams_/experiment", "_hparams_/session_start_info",
+                                         "_hparams_/session_end_info"}
+
+
+def test_the_folder_is_named_by_the_time(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    SummaryWriter(comment="-x").close()
+    assert os.listdir("runs")[0].endswith("-x")
