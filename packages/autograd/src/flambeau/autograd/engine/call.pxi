@@ -1,8 +1,9 @@
 # Calling a rule: arguments from slots, one gradient (or NULL) per edge.
 
 cdef int call_rule(Node node, PyObject *grad, PyObject *others, uint32_t needs,
-                   PyObject **results) except -1:
-    """Gradients of the node's inputs, as new references; NULL where there is none."""
+                   PyObject **results, bint spare=False) except -1:
+    """Gradients of the node's inputs, as new references; NULL where there is none. ``spare``: the
+    incoming gradient is given up afterwards."""
     cdef rule_plan *plan = node.plan
     cdef call_plan *call
     cdef PyObject *value
@@ -14,7 +15,7 @@ cdef int call_rule(Node node, PyObject *grad, PyObject *others, uint32_t needs,
         if not call.inputs & needs:
             continue
         if call.op is not NULL:
-            value = call_derived(node, call, grad)
+            value = call_derived(node, call, grad, spare and needs & ~call.inputs == 0)
         else:
             value = call_function(node, call, grad, others, needs)
         if plan.takes_list or call.many:
@@ -77,7 +78,7 @@ cdef PyObject *call_function(Node node, call_plan *call, PyObject *grad, PyObjec
             Py_DECREF(args[1 + i])
 
 
-cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad) except NULL:
+cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad, bint spare) except NULL:
     """A derived definition: its first operand is the gradient, the others come from slots."""
     cdef fl_value values[FL_MAX_PARAMS]
     cdef int64_t scratch[FL_MAX_PARAMS][64]
@@ -94,10 +95,43 @@ cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad) except N
                 values[i].tag = FL_TENSOR
                 values[i].t = <fl_tensor *>borrowed[count]
                 count += 1
+        if spare and values[0].t.numel >= LEAST_REUSED \
+                and may_become_result(call.op, values, call.nargs):
+            return call_over(call.op, values, call.nargs)
         return call_op(call.op, values, call.nargs)
     finally:
         for i in range(count):
             Py_DECREF(borrowed[i])
+
+
+# ---- gradients in the memory of gradients ------------------------------------------------------
+cdef enum:
+    LEAST_REUSED = 32769                # of smaller ones new memory is in the nearest cache
+
+
+cdef bint may_become_result(const fl_op *op, const fl_value *values, int n) except -1:
+    """Whether a pointwise call's result may take the memory of its first operand, a gradient that
+    nobody else has. One that is not computed yet is best left to the loop that will do both."""
+    cdef fl_tensor *g = values[0].t
+    cdef int i
+    if op.category != FL_POINTWISE or op.nouts != 1 or _noting or FL.get_mode() & FL_M_GRAD \
+            or not may_write(<PyObject *>g):
+        return False
+    for i in range(n):
+        if values[i].tag == FL_TENSOR and (values[i].t.dtype != g.dtype
+                                           or not values[i].t.flags & FL_CONTIGUOUS
+                                           or values[i].t.flags >> FL_LEVEL_SHIFT
+                                           or values[i].t.numel > g.numel
+                                           or values[i].t.ndim > g.ndim):
+            return False
+    return not _core.waits(<object><PyObject *>g)
+
+
+cdef PyObject *call_over(const fl_op *op, const fl_value *values, int n) except NULL:
+    """Run a definition into its first operand (a new reference)."""
+    cdef fl_value out = values[0]
+    FL.dispatch(op, values, n, &out)
+    return <PyObject *>out.t
 
 
 cdef PyObject *unpack_again(Node node, slot_t *slot) except NULL:

@@ -225,7 +225,8 @@ cdef int run_node(Task task, Node node, entry_t *entry) except -1:
         elif _noting:
             call_watched(node, entry, needs, results)
         else:
-            call_rule(node, entry.grad, entry.others, needs, results)
+            call_rule(node, entry.grad, entry.others, needs, results,
+                      node.extras is None and not entry.shared)
         if node.extras is not None:
             after_node(node, entry, results)
         if not task.keep_graph:

@@ -150,6 +150,7 @@ cdef extern from "dispatch/python.h":
         uint32_t version
         uint8_t device_type, device_index, readonly, kind
         PyObject *owner
+        void *queue
         uint32_t is_shared
     fl_storage *fl_root_storage(PyObject *) noexcept
     enum:

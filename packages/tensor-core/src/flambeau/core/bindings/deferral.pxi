@@ -107,6 +107,11 @@ def is_exposed(Tensor t not None) -> bool:
     return s.kind == FL_S_FOREIGN or s.is_shared != 0
 
 
+def waits(Tensor t not None) -> bool:
+    """Whether kernels wait that use a tensor's memory."""
+    return fl_root_storage((<fl_tensor *><PyObject *>t).storage).queue != NULL
+
+
 def configure_deferral(planner, int64_t least=FL_GRAIN + 1):
     """Set what makes plans.
 
