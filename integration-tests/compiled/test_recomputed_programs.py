@@ -50,6 +50,19 @@ def small_results_are_recomputed(small_kernels_wait, monkeypatch):
                         lambda part: _engine.recompute_within(part, 1))
 
 
+def test_programs_whose_gradients_lend_their_memory():
+    for seed in range(COUNT):
+        program = Program(seed, table=TABLE)
+        function = program.function()
+        for rows, dtype in [(3, "float32"), (5, "float64")]:
+            wanted = snapshot(run(function, world(seed, rows, dtype)))
+            before = _engine.reuse_gradients(1)
+            found = snapshot(run(function, world(seed, rows, dtype)))
+            _engine.reuse_gradients(before)
+            wrong = differences(wanted, found)
+            assert not wrong, f"seed {seed}, {rows} rows: {wrong}\n{program.source()}"
+
+
 def refused(ran):
     """Whether a run met the error about writes in place, at its end or in a ``try``."""
     return REFUSED in ran["error"] or any(

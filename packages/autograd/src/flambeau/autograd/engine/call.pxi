@@ -95,7 +95,7 @@ cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad, bint spa
                 values[i].tag = FL_TENSOR
                 values[i].t = <fl_tensor *>borrowed[count]
                 count += 1
-        if spare and values[0].t.numel >= LEAST_REUSED \
+        if spare and values[0].t.numel >= _least_reused \
                 and may_become_result(call.op, values, call.nargs):
             return call_over(call.op, values, call.nargs)
         return call_op(call.op, values, call.nargs)
@@ -105,8 +105,14 @@ cdef PyObject *call_derived(Node node, call_plan *call, PyObject *grad, bint spa
 
 
 # ---- gradients in the memory of gradients ------------------------------------------------------
-cdef enum:
-    LEAST_REUSED = 32769                # of smaller ones new memory is in the nearest cache
+cdef int64_t _least_reused = 32769      # of smaller ones new memory is in the nearest cache
+
+
+def reuse_gradients(int64_t least):
+    """Set how few elements gradients have that lend their memory; returns what was set before."""
+    global _least_reused
+    before, _least_reused = _least_reused, least
+    return before
 
 
 cdef bint may_become_result(const fl_op *op, const fl_value *values, int n) except -1:
