@@ -1,4 +1,4 @@
-"""Write the names of PyTorch's operators and their forms, as far as Flambeau has them.
+"""Write the names of PyTorch's operators and their forms.
 
     $ python tools/aten_names.py
 
@@ -22,8 +22,7 @@ def rows() -> list[str]:
         if space == "aten":
             short, _, form = name.partition(".")
             forms[short].append(form or "default")
-    return [f"{name}: {' '.join(sorted(forms[name]))}" for name in sorted(forms)
-            if aten.knows(name)]
+    return [f"{name}: {' '.join(sorted(forms[name]))}" for name in sorted(forms)]
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ SOURCES = (
     "torchgen.utils",
 )
 
+# A table of the arguments of all of PyTorch's functions; without it tests read signatures.
+GENERATED = "torch.testing._internal.generated.annotated_fn_args"
+
 # Module of PyTorch -> module of Flambeau, where the two differ by more than the first word.
 MODULES = {
     "functorch": "flambeau.func",
@@ -49,6 +52,9 @@ class Missing:
 NAMES: dict[str, Any] = {
     "torch._C._DisableFuncTorch": contextlib.nullcontext,
     "torch._C._DisableTorchDispatch": contextlib.nullcontext,
+    "torch._C.DisableTorchFunction": Path("flambeau._C.DisableTorchFunction"),
+    "torch._C.DisableTorchFunctionSubclass": Path("flambeau._C.DisableTorchFunctionSubclass"),
+    "torch._C._disabled_torch_function_impl": Path("flambeau._C._disabled_torch_function_impl"),
     "torch._C._autograd.SavedTensor": Path("flambeau.autograd.SavedTensor"),
     "torch._C._functions.DelayedError": stand_ins.DelayedError,
     "torch._C._functions.UndefinedGrad": stand_ins.UndefinedGrad,
@@ -83,6 +89,7 @@ NAMES: dict[str, Any] = {
     "torch.save": Made(stand_ins.save),
     "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
+    f"{GENERATED}.annotated_args": {},
     "torch.torch": Made(lambda: importlib.import_module("torch")),
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
     "torch._segment_reduce": Path("flambeau.segment_reduce"),
@@ -131,7 +138,8 @@ def has_below(module: str) -> bool:
 
 def is_source(name: str) -> bool:
     """Say whether a module is executed from PyTorch's own text."""
-    return any(name == source or name.startswith(source + ".") for source in SOURCES)
+    within = any(name == source or name.startswith(source + ".") for source in SOURCES)
+    return within and name != GENERATED
 
 
 def is_missing(full: str) -> bool:

@@ -37,15 +37,9 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"_cuda\b|CUDA",
     ),
     (
-        "dispatch to tensor subclasses (__torch_function__, __torch_dispatch__) and its modes",
-        r"absent: torch\.(?:overrides|library|utils\._python_dispatch|_subclasses)\b"
-        r"|__torch_(?:function|disp)|_make_wrapper_subclass",
-        r"torch_dispatch|torch_function",
-    ),
-    (
-        "torch.ops: the registry of C++ operators",
-        r"absent: torch\.ops\b",
-        r"",
+        "classes with __torch_dispatch__: calls are shown to __torch_function__ and to modes",
+        r"absent: torch\.(?:_subclasses)\b|__torch_disp|_make_wrapper_subclass",
+        r"torch_dispatch",
     ),
     (
         "dtypes without kernels: complex32, float8 and bit types",

@@ -20,6 +20,7 @@ def __getattr__(name: str) -> Namespace:
     if name.startswith("__"):
         raise AttributeError(name)
     found: Namespace = getattr(_namespaces, name)
+    globals()[name] = found     # whoever deletes a namespace finds it here
     return found
 
 

@@ -209,7 +209,10 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
         if key in ROOMS:
             return enter(key)
         if key in OLDER:
-            return getattr(import_module(f"flambeau.{OLDER[key]}"), name)
+            from flambeau.core import _core
+
+            older = getattr(import_module(f"flambeau.{OLDER[key]}"), name)
+            return _core.shown_function(name, older)
         if key in NAMES:
             value = getattr(enter(key), name)
             setattr(sys.modules[package], name, value)

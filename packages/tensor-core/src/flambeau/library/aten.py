@@ -23,19 +23,15 @@ def overloads(name: str) -> list[str]:
     return _table().get(name, ["default"])
 
 
-def is_listed(name: str) -> bool:
-    """Whether PyTorch has an operator of this name, and there is a function for it."""
-    return name in _table()
+def knows(name: str) -> bool:
+    """Whether PyTorch has an operator of this name, or there is a function for it here."""
+    return name in _table() or _found(name) is not None
 
 
 @functools.cache
-def knows(name: str) -> bool:
-    """Whether there is a function for an operator of PyTorch's."""
-    try:
-        function(name)
-    except AttributeError:
-        return False
-    return True
+def is_listed(name: str) -> bool:
+    """Whether PyTorch has an operator of this name, and there is a function for it."""
+    return name in _table() and _found(name) is not None
 
 
 def _convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
@@ -93,17 +89,24 @@ def function(name: str) -> Callable[..., Any]:
     """The function, method or kernel for an operator of PyTorch's.
 
     Raises:
-        AttributeError: there is none.
+        NotImplementedError: there is none.
     """
+    found = _found(name)
+    if found is None:
+        raise NotImplementedError(f"aten::{name} has no counterpart here; call a public function "
+                                  "of flambeau instead")
+    return found
+
+
+def _found(name: str) -> Callable[..., Any] | None:
     if name in _OWN:
         return _OWN[name]
     space, _, rest = name.partition("_")
+    homes: list[tuple[Any, str]] = [(flambeau, name), (flambeau.Tensor, name), (functional, name)]
     if rest and space in ("linalg", "fft", "special"):
-        found = getattr(getattr(flambeau, space), rest, None)
-        if found is not None:
-            return found
-    for home in (flambeau, flambeau.Tensor, functional):
-        found = getattr(home, name, None)
+        homes.insert(0, (getattr(flambeau, space), rest))
+    for home, short in homes:
+        found: Callable[..., Any] | None = getattr(home, short, None)
         if callable(found) and not isinstance(found, type):
             return found
-    raise AttributeError(f"there is no operator aten::{name} here")
+    return None

@@ -163,6 +163,12 @@ def cover_functions(dict table not None, names):
         _cover_table(table, names)
 
 
+def shown_function(str name, function):
+    """A function that is loaded on first use, as it stands in its module: covered or as it is."""
+    ordinary = not callable(function) or isinstance(function, (Operator, Shown, type))
+    return function if ordinary or not fl_overriding else _shown_function(name, function)
+
+
 cdef int _cover_table(dict table, names) except -1:
     for name in names:
         value = table.get(name)

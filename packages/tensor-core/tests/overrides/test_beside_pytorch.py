@@ -1,0 +1,126 @@
+"""What `__torch_function__` is shown, beside PyTorch: every function, and Python's syntax."""
+import inspect
+
+import pytest
+
+import flambeau
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.oracle
+
+# Private names, other kinds of tensors, and what this library has not.
+_SAME = {"__rdiv__": "__rtruediv__"}
+
+
+def recorder(seen):
+    """A class whose objects answer every call and note it."""
+    class Records:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, [type(a).__name__ for a in args], len(types)))
+            return 0
+    return Records
+
+
+def reached(library, path):
+    """The object at a dotted name of a library, or None."""
+    found = library
+    for word in path.split("."):
+        try:
+            found = getattr(found, word)
+        except (AttributeError, ModuleNotFoundError, NotImplementedError):
+            return None
+    return found
+
+
+def functions():
+    """Dotted names of what PyTorch lists as overridable, and how many arguments each needs."""
+    for function, stand_in in torch.overrides.get_testing_overrides().items():
+        name = torch.overrides.resolve_name(function)
+        if name is None or "._" in name or "quantize" in name or "__get__" in name:
+            continue
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        needed = [p for p in inspect.signature(stand_in).parameters.values()
+                  if p.kind in kinds and p.default is p.empty]
+        yield name.removeprefix("torch.").removeprefix("functional."), max(len(needed), 1)
+
+
+def outcome(library, path, count):
+    """What is recorded when a function is called with such objects."""
+    seen = []
+    function = reached(library, path)
+    record = recorder(seen)
+    try:
+        function(*[record() for _ in range(count)])
+    except Exception as error:
+        return type(error).__name__
+    return seen[0] if seen else None
+
+
+def test_every_function_is_shown_as_in_pytorch():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
+    class Plain(flambeau.Tensor):
+        """From here on functions of Python's are covered, too."""
+
+    checked, wrong = 0, []
+    for path, count in functions():
+        if reached(flambeau, path) is None or reached(torch, path) is None:
+            continue
+        theirs = outcome(torch, path, count)
+        if not isinstance(theirs, tuple):
+            continue            # arguments that PyTorch does not take
+        ours = outcome(flambeau, path, count)
+        checked += 1
+        if not isinstance(ours, tuple):
+            wrong.append((path, theirs, ours))
+        elif ours[0] not in (theirs[0], reached(flambeau, path).__name__):
+            wrong.append((path, theirs, ours))      # aliases are one object here
+    assert checked > 600
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+SYNTAX = """s+1|1+s|s-1|1-s|s*2|2*s|s/2|2/s|s//2|2//s|s%2|2%s|s**2|2**s|t+s|s+t|t-s|t/s|t//s
+t**s|t%s|m@m|i&1|1&i|i^1|i<<1|1<<i|i>>1|~i|-s|+s|abs(s)|s<1|s==1|1==s|s!=1|1<s|t<s
+s[0]|t[i]|s[0:1]|len(s)|bool(z)|float(z)|int(z)|complex(z)|z.item()|repr(s)|s.shape
+s.size()|s.dtype|s.device|s.T|s.ndim|s.dim()|s.numel()|s.data|s.tolist()
+lib.cat([t,s])|lib.cat((s,t))|lib.add(t,1,out=s)|lib.sum(s)|s.to('cpu')|s.float()
+lib.einsum('i,i->',s,s)|lib.stack([s,s])|s.new_zeros(2)|s.detach()|s.clone()
+s.numpy()|1 in s|s.view(3,1)|lib.numel(s)|lib.max(m,0)|s.is_floating_point()
+s.type()|reversed(s)|lib.allclose(s,s)|t.type_as(s)|lib.broadcast_tensors(s,t)
+lib.meshgrid(s,s)|[q for q in m][0]|s.__iadd__(1)|s.__ifloordiv__(1)
+s.__setitem__(0,1)|hash(s)|s.requires_grad|s.is_leaf""".replace(
+    "\n", "|").split("|")
+
+
+def scope(library):
+    seen = []
+
+    class S(library.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            name = func.__name__
+            if name in ("__get__", "__set__"):
+                name += " " + func.__self__.__name__
+            seen.append((name, [type(a).__name__ for a in args]))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    names = {"s": library.ones(3).as_subclass(S), "t": library.ones(3), "lib": library,
+             "i": library.ones(3, dtype=library.int64).as_subclass(S),
+             "z": library.ones(()).as_subclass(S), "m": library.ones(2, 2).as_subclass(S)}
+    return seen, names
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", SYNTAX)
+def test_syntax_and_methods_are_shown_as_in_pytorch(text):
+    if "requires_grad" in text or "is_leaf" in text or "detach" in text:
+        pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    results = []
+    for library in (torch, flambeau):
+        seen, names = scope(library)
+        result = eval(text, names)
+        first = [(_SAME.get(name, name), kinds) for name, kinds in seen if name != "dim"][:1]
+        results.append((first, type(result).__name__))
+    assert results[0] == results[1]
