@@ -85,7 +85,7 @@ NAMES: dict[str, Any] = {
     "torch.jit.TracerWarning": stand_ins.ScriptState,
     "torch.jit._recursive": stand_ins.ScriptState,
     "torch.jit._state": stand_ins.ScriptState,
-    "torch.ops.load_library": stand_ins.nothing,
+    "torch.ops": stand_ins.Operators(),
     "torch.save": Made(stand_ins.save),
     "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,

@@ -8,7 +8,7 @@ import importlib
 import traceback
 from typing import Any
 
-from .stubs import Clock
+from .stubs import Clock, absent
 
 
 def no(*args: Any, **kwargs: Any) -> bool:
@@ -32,6 +32,27 @@ class SparseInvariants:
 
     is_enabled = staticmethod(no)
     enable = disable = staticmethod(nothing)
+
+
+class Operators:
+    """`torch.ops`: what was registered, and placeholders for PyTorch's own operators."""
+
+    load_library = staticmethod(nothing)
+
+    def __init__(self, path: str = "torch.ops") -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        full = f"{self._path}.{name}"
+        if self._path == "torch.ops":
+            return Operators(full)
+        made = importlib.import_module("flambeau").ops
+        try:
+            return getattr(getattr(made, self._path.rpartition(".")[2]), name)
+        except AttributeError:
+            return absent(full)
 
 
 class ScriptState:

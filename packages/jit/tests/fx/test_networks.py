@@ -146,3 +146,20 @@ def test_writes_through_views_are_recorded():
     for found, wanted in zip(tree_leaves(recorded(other)), tree_leaves(program(other)),
                              strict=True):
         assert found.tolist() == wanted.tolist()
+
+
+def test_tensors_that_a_program_makes_are_new_in_each_run():
+    from flambeau.fx.experimental.proxy_tensor import make_fx
+
+    outside = flambeau.zeros(2)
+
+    def program(x):
+        inside = flambeau.tensor([1., 2.])
+        inside.add_(x)
+        outside.add_(x)
+        return inside * 2
+
+    x = flambeau.ones(2)
+    recorded = make_fx(program)(x)
+    assert recorded(x).tolist() == recorded(x).tolist() == [4., 6.]
+    assert outside.tolist() == [3., 3.]

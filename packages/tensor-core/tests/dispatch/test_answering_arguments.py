@@ -25,18 +25,18 @@ def test_a_call_is_answered_by_its_argument(given):
     assert x.mul_(given)[:2] == ("mul_", (Answer,))
 
 
-def test_arguments_inside_lists_and_slices_answer(given):
+def test_arguments_inside_lists_answer(given):
     assert flambeau.cat([flambeau.ones(2), given])[0] == "cat"
     assert flambeau.ones(2).reshape(given, 1)[0] == "reshape"
 
 
-def test_who_declines_leaves_the_error():
+def test_a_call_that_all_decline_says_so():
     class Declines:
         @classmethod
         def __torch_function__(cls, function, types, args=(), kwargs=None):
             return NotImplemented
 
-    with pytest.raises(TypeError, match=r"relu\(\): argument 'self' must be Tensor"):
+    with pytest.raises(TypeError, match="no implementation found"):
         flambeau.relu(Declines())
 
 

@@ -146,8 +146,8 @@ class Translation:
         if find_opdef(node.op) is None:
             return []
         found = [node.args[i] for i in written_params(node.op) if node.args[i] is not None]
-        nouts = len(find_opdef(node.op).outputs)
-        return found if len(node.outputs) > nouts else []
+        opdef = find_opdef(node.op)
+        return found if opdef and len(node.outputs) > len(opdef.outputs) else []
 
     def _argument(self, arg: Any) -> Any:
         if isinstance(arg, Value):
@@ -156,7 +156,7 @@ class Translation:
             return tuple(self._argument(each) for each in arg)
         return self._size(arg) if isinstance(arg, Dim) else bridge.from_literal(arg)
 
-    def _size(self, size: Dim) -> Node:
+    def _size(self, size: Dim) -> Any:
         """The nodes that compute a size."""
         total: Any = size.offset
         for name, factor in size.terms:
@@ -169,4 +169,4 @@ class Translation:
             return self.graph.call_function(float, (total,))
         if size.form == "reciprocal":
             return self.graph.call_function(operator.truediv, (1.0, total))
-        return total  # type: ignore[no-any-return]
+        return total

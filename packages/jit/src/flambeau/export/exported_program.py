@@ -124,7 +124,7 @@ class _Decompose(Transformer):
         self.table = {_operators.key_of(op): function for op, function in table.items()}
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        function = self.table.get(getattr(target, "key", None))
+        function = self.table.get(str(getattr(target, "key", "")))
         if function is not None:
             return function(*args, **kwargs)
         return super().call_function(target, args, kwargs)

@@ -135,7 +135,7 @@ class Writer:
         if thing is not flambeau.device and _names.is_from_library(thing):
             return _names.qualified_name(thing)
         if isinstance(thing, type) and getattr(builtins, thing.__name__, None) is thing:
-            return thing.__name__
+            return str(getattr(thing, "__name__"))  # noqa: B009 - narrowed to None by mypy
         name: str = self.namespace.create_name(hint, thing)
         self.globals.setdefault(name, thing)
         return name

@@ -98,7 +98,7 @@ def parameters(tracer: Any, root_fn: Any, is_module: bool, concrete: Any) -> tup
     signature = inspect.signature(fn)
     args: list[Any] = [tracer.root] if is_module else []
     count = 0
-    if is_module and total == 0 and not code.co_flags & inspect.CO_VARARGS:
+    if is_module and total == 0:
         raise RuntimeError("``self`` argument cannot be part of *args expansion!")
     if isinstance(concrete, tuple):
         wanted = names[1 if is_module else 0:total]
@@ -192,7 +192,7 @@ def _constant(tracer: Any, name: str, value: Any, default: Any, count: int) -> t
         made = tracer._proxy_placeholder(f"{name}_{count}", default, None)
         if isinstance(x, PHBase):
             if isinstance(x, PHWithMeta):
-                made.node.meta["ph_key"] = x.ph_key
+                vars(made.node).update(vars(x))
             return made
         text = f"{name} has been specialized to have value {x} but got another value"
         if x is None:

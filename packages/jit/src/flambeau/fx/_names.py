@@ -79,8 +79,9 @@ def qualified_name(function: Any) -> str:
         RuntimeError: a function defined inside another one has none.
     """
     if isinstance(function, types.FunctionType | types.BuiltinFunctionType | type):
-        if getattr(builtins, function.__name__, None) is function:
-            return function.__name__
+        name = function.__name__
+        if getattr(builtins, name, None) is function:
+            return name
     public = public_name(function)
     if public is not None:
         return in_library(public)

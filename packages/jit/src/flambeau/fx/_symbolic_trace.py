@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import inspect
 import math
 from collections.abc import Callable, Iterator
@@ -39,11 +40,9 @@ class ProxyableClassMeta(type):
     """A metaclass: making an object of its classes from proxies is recorded."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = cls.__new__(cls)
-        cls.__init__(made, *args, **kwargs)
         proxy = _patching.find_proxy(args, kwargs)
         if proxy is None:
-            return made
+            return super().__call__(*args, **kwargs)
         return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
 
 
@@ -185,7 +184,24 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self._tensor_path(a), (), {})
         if isinstance(a, nn.Module):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
+        if isinstance(type(a), ProxyableClassMeta):
+            return self.create_node("get_attr", self._object_path(a), (), {})
         return super().create_arg(a)
+
+    def _object_path(self, a: Any) -> str:
+        for name, value in vars(self.root).items():
+            if value is a:
+                return name
+        name = self.get_fresh_qualname(f"_{type(a).__name__}_constant_")
+        setattr(self.root, name, a)
+        return name
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
+        made = type(self).__new__(type(self))
+        shared = ("_autowrap_search", "_autowrap_function_ids", "_patcher")
+        made.__dict__ = {key: value if key in shared else copy.deepcopy(value, memo)
+                         for key, value in self.__dict__.items()}
+        return made
 
     def _tensor_path(self, tensor: Any) -> str:
         found = self._tensor_paths.get(id(tensor))
@@ -215,6 +231,9 @@ class Tracer(TracerBase):
         """
         global _tracing
         is_module = isinstance(root, nn.Module)
+        if is_module and not hasattr(type(root), self.traced_func_name):
+            raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in "
+                                 f"{type(root).__name__}")
         self._set_root(root)
         fn = getattr(type(root), self.traced_func_name) if is_module else root
         if is_module and self.traced_func_name in vars(root):

@@ -220,13 +220,14 @@ class GraphModule(nn.Module):
     # ---- copies and files ------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+        made = GraphModule.__new__(_plain_class(type(self)))
+        memo[id(self)] = made
         shell = nn.Module()
         hidden = ("_graph", "_code", "_lineno_map")
         state = {key: each for key, each in self.__dict__.items() if key not in hidden}
         shell.__dict__.update(copy.deepcopy(state, memo))
         graph = copy.deepcopy(self.graph, memo)
-        made = _construct(type(self), shell, graph)
-        memo[id(self)] = made
+        GraphModule.__init__(made, shell, graph, type(self).__name__)
         made.__dict__.update({key: each for key, each in shell.__dict__.items()
                               if key not in made.__dict__ or key.startswith("_hooks")})
         made.meta = shell.__dict__.get("meta", {})

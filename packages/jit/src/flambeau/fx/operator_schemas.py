@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -123,9 +124,9 @@ def create_type_hint(x: Any) -> Any:
         x: Types, nested.
     """
     if isinstance(x, list):
-        return list[_common(x)] if x else list[Any]
+        return types.GenericAlias(list, (_common(x),)) if x else list[Any]
     if isinstance(x, tuple):
-        return tuple[_common(x), ...] if x else tuple[Any, ...]
+        return types.GenericAlias(tuple, (_common(x), ...)) if x else tuple[Any, ...]
     return x
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import flambeau
-from flambeau.core import pytree
+from flambeau.core import _core, pytree
 from flambeau.fx._symbolic_trace import Tracer
 from flambeau.fx.experimental import _operators
 from flambeau.fx.graph import Graph
@@ -74,14 +74,12 @@ class Recorder:
     Args:
         root: The module that gets constants.
         table: Operator -> a function that is recorded in its place.
-        names: Names of attributes for tensors from outside, by ``id``.
     """
 
-    def __init__(self, root: Any, table: dict[Any, Any], names: dict[int, str] | None = None
-                 ) -> None:
+    def __init__(self, root: Any, table: dict[Any, Any]) -> None:
         self.root = root
         self.table = {_operators.key_of(op): function for op, function in table.items()}
-        self.names = names or {}
+        self.start = 0
         self.graph = Graph(tracer_cls=Tracer)
         self.nodes: dict[Place, Node] = {}
         self.made: dict[int, weakref.ref[Tensor]] = {}
@@ -91,8 +89,12 @@ class Recorder:
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """Record what is called within a ``with`` block."""
-        with bridge.interpose(self.call, self.read, self.change):
-            yield
+        self.start = _core.enter_births()
+        try:
+            with bridge.interpose(self.call, self.read, self.change):
+                yield
+        finally:
+            _core.exit_births()
 
     def parameter(self, leaf: Any, at: int, name: str | None = None) -> Any:
         """A parameter of the graph."""
@@ -158,8 +160,11 @@ class Recorder:
         found = self.nodes.get(place(tensor))
         if found is not None:
             return found
-        name = self.names.get(id(tensor)) or self.constant(tensor)
-        node = self.graph.get_attr(name)
+        if _core.is_born_since(tensor, self.start):     # flambeau.tensor(...): new in each run
+            kept = self.graph.get_attr(self.constant(bridge.clone(tensor)))
+            node = self.graph.call_function(flambeau.clone, (kept,))
+        else:
+            node = self.graph.get_attr(self.constant(tensor))
         self.note(tensor, node)
         return node
 

@@ -146,7 +146,7 @@ class FxGraphDrawer:
                 rows.append(f"kwargs={_format_arg(node.kwargs)}")
         rows.append(f"num_users={len(node.users)}")
         meta = node.meta.get("tensor_meta")
-        if hasattr(meta, "shape"):
+        if meta is not None and hasattr(meta, "shape"):
             rows += [f"dtype={meta.dtype}", f"shape={tuple(meta.shape)}"]
         return "{" + "\\n".join(_escaped(row) for row in rows) + "}"
 

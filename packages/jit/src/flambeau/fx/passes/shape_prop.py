@@ -33,14 +33,15 @@ class TensorMetadata(NamedTuple):
     qparams: dict[str, Any]
 
 
-_FORMATS = (flambeau.contiguous_format, flambeau.channels_last)
+_FORMATS = {flambeau.contiguous_format: 0, flambeau.channels_last: 4,
+            flambeau.channels_last_3d: 5}
 
 
 def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> TensorMetadata:
     form = None
     if include_contiguity:
         form = next((each for each in _FORMATS
-                     if (each is not flambeau.channels_last or result.ndim == 4)
+                     if _FORMATS[each] in (0, result.ndim)
                      and result.is_contiguous(memory_format=each)), None)
     return TensorMetadata(result.shape, result.dtype, result.requires_grad,
                           tuple(result.stride()), form, False, {})

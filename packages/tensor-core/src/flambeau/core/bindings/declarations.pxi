@@ -237,7 +237,6 @@ cdef extern from "overrides/override.h":
     PyObject *fl_no_override
     PyObject *fl_show_call
     PyObject *fl_show_syntax
-    PyObject *fl_show_named
     PyObject *fl_class_override(PyTypeObject *)
     bint fl_is_shown(PyObject *const *, Py_ssize_t) noexcept
 

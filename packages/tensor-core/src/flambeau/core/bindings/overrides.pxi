@@ -278,12 +278,6 @@ def _init_subclass(cls, **kwargs):
 
 
 fl_type_set(<PyTypeObject *>Tensor, "__init_subclass__", classmethod(_init_subclass))
-def _shown_by_name(str name, args, kwargs):
-    """Show the call of an operator that an argument of another class does not fit."""
-    return show_call(_operators[name], args, kwargs)
-
-
 fl_no_override = <PyObject *>no_override
 fl_show_call = <PyObject *>show_call
 fl_show_syntax = <PyObject *>_show_syntax
-fl_show_named = <PyObject *>_shown_by_name

@@ -176,10 +176,8 @@ static PyObject *call_older(const fl_op *op, bool inplace, PyObject *const *args
 static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames) {
     Parsed call;
-    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0) {
-        PyObject *result = call_older(op, inplace, args, nargs, kwnames);
-        return result ? result : fl_or_foreign(op, inplace, args, nargs, kwnames);
-    }
+    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
+        return call_older(op, inplace, args, nargs, kwnames);
     return call_parsed(op, inplace, call);
 }
 
@@ -232,8 +230,7 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
     nearest.arena.choosing = true;
     fl_parse(fl_nearest_form(overloads, count, args, nargs, kwnames), args, nargs, kwnames,
              nearest.values, &nearest.arena, &nearest.out);
-    none_fits(overloads, count);
-    return fl_or_foreign(overloads[0], inplace, args, nargs, kwnames);
+    return none_fits(overloads, count);
 }
 
 static int operand(PyObject *o, const fl_op *op, int i, fl_value *v, fl_arena *arena) {

@@ -191,10 +191,6 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
 /* The same with an argument `inplace` more, last or by name. */
 PyObject *fl_call_choosing(fl_op *const *overloads, int count, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames);
-/* What an argument with __torch_function__ makes of a call that failed, whose error is set; NULL
- * with that error where there is no such argument. */
-PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames);
 /* Operators of Python syntax: NotImplemented when an operand is neither tensor nor number. */
 PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace);
 PyObject *fl_unary(const fl_op *op, PyObject *a);

@@ -7,7 +7,6 @@ __thread fl_override_state fl_overrides __attribute__((tls_model("initial-exec")
 PyObject *fl_no_override = nullptr;
 PyObject *fl_show_call = nullptr;
 PyObject *fl_show_syntax = nullptr;
-PyObject *fl_show_named = nullptr;
 
 /* Types that arguments mostly have, and that have no such method. */
 static bool is_ordinary(const PyTypeObject *type) {
@@ -73,17 +72,14 @@ PyObject *fl_shown(PyObject *function, PyObject *const *args, Py_ssize_t nargs,
     return call_with(fl_show_call, function, args, nargs, kwnames);
 }
 
-PyObject *fl_or_foreign(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *kwnames) {
+PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames) {
     const fl_override_state &state = fl_overrides;
-    if (state.all_off || state.classes_off || !PyErr_ExceptionMatches(PyExc_TypeError) ||
+    if (state.all_off || state.classes_off ||
         !any_override(args, fl_count_arguments(nargs, kwnames)))
         return nullptr;
     PyErr_Clear();
-    PyObject *name = PyUnicode_FromFormat("%s%s", op->name, inplace ? "_" : "");
-    PyObject *result = name ? call_with(fl_show_named, name, args, nargs, kwnames) : nullptr;
-    Py_XDECREF(name);
-    return result;
+    return fl_shown(callable, args, nargs, kwnames);
 }
 
 PyObject *fl_show_operator(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {

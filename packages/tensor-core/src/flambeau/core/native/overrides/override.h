@@ -27,12 +27,10 @@ static inline bool fl_is_shown_pair(PyObject *a, PyObject *b) {
     return fl_is_shown(pair, 2);
 }
 PyObject *fl_shown(PyObject *function, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-/* After an operator's error about its arguments: one may be of a class that asks for calls and is
- * no tensor. NULL with the error where there is none. */
-PyObject *fl_or_foreign(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *kwnames);
-/* Called with (name, arguments, keywords or None); set by the Cython module. */
-extern PyObject *fl_show_named;
+/* After a call's error: one of its arguments may be of a class that asks for calls and is no tensor,
+ * such as a proxy of flambeau.fx. NULL with the error where there is none. */
+PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames);
 /* For operators of Python's syntax: `b` is NULL where there is one operand. NotImplemented where
  * nobody has an answer. */
 PyObject *fl_show_operator(const fl_op *op, PyObject *a, PyObject *b, bool inplace);
