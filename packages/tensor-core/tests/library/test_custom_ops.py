@@ -180,6 +180,25 @@ def test_libraries_define_and_end():
     lib._destroy()
 
 
+def test_a_library_that_nobody_holds_has_ended():
+    for factor in (2, 3):
+        lib = Library("shortlib", "DEF")
+        lib.define("same(Tensor x) -> Tensor")
+        lib.impl("same", lambda x: x, "CPU")
+        assert flambeau.ops.shortlib.same(flambeau.ones(1)).tolist() == [1.0]
+
+        @define(lib, "times(Tensor x) -> Tensor")
+        def times(x, factor=factor):
+            return x * factor
+
+        assert flambeau.ops.shortlib.times(flambeau.ones(1)).tolist() == [factor]
+        del lib
+    with pytest.raises(AttributeError):
+        flambeau.ops.shortlib.same  # noqa: B018
+    with pytest.raises(NotImplementedError, match="not replaced"):
+        Library("aten", "IMPL").impl("sum", lambda x: x, "CPU")
+
+
 def test_schemas():
     def f(x: Tensor, ys: list[Tensor], n: int, s: float = 1.0, *, flag: bool = False,
           name: str | None = None, shape: Sequence[int] = (1,)) -> tuple[Tensor, Tensor]: ...

@@ -99,6 +99,7 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str]
     def decorate(function: Callable[..., Any]) -> CustomOpDef:
         given = schema or infer_schema(function, mutates_args=mutates_args)
         definition = add(name, given, tags, again=True)
+        definition.makes_new = True
         _check_mutated(definition, mutates_args)
         for kind in registering._each(device_types):
             put_kernel(definition, kind or "CompositeExplicitAutograd", function)

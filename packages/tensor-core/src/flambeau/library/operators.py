@@ -28,6 +28,7 @@ class Definition:
         self.vmap: Callable[..., Any] | None = None
         self.torch_function: dict[type, Callable[..., Any]] = {}
         self.function: Any = None                           # the autograd.Function, once made
+        self.makes_new = False      # results that are arguments are refused: custom_op
 
     @property
     def name(self) -> str:

@@ -1,6 +1,7 @@
 """What is said of an operator: its schema, kernels, gradients, batches, fake results."""
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -94,8 +95,14 @@ def put_kernel(op: Definition, key: str, function: Callable[..., Any]) -> None:
         op.kernels[_key(key)] = function
 
 
+def _end(keys: list[str]) -> None:
+    for key in keys:
+        forget(key)
+    keys.clear()
+
+
 class Library:
-    """Operators of a namespace, which end when ``_destroy`` is called.
+    """Operators of a namespace, which end when nobody holds the library any more.
 
     Args:
         ns: The namespace.
@@ -123,6 +130,7 @@ class Library:
                              "another name.")
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._defined: list[str] = []
+        weakref.finalize(self, _end, self._defined)
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Add an operator.
@@ -162,14 +170,16 @@ class Library:
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type "
                             f"{type(fn)}")
+        if self.ns in _RESERVED:
+            raise NotImplementedError(
+                f"impl({op_name!r}): kernels of {self.ns} are not replaced here; see calls in a "
+                "flambeau.overrides.TorchFunctionMode instead")
         name = op_name if isinstance(op_name, str) else op_name.name()
         full = name if "::" in name else f"{self.ns}::{name}"
         put_kernel(find(full), dispatch_key or self.dispatch_key, fn)
 
     def _destroy(self) -> None:
-        for key in self._defined:
-            forget(key)
-        self._defined.clear()
+        _end(self._defined)
 
 
 def _decorates(take: Callable[[Callable[..., Any]], None], function: Any) -> Any:
@@ -181,12 +191,14 @@ def _decorates(take: Callable[[Callable[..., Any]], None], function: Any) -> Any
     return decorate if function is None else decorate(function)
 
 
-def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
+def define(qualname: Any, schema: str, alias_analysis: str = "", *, lib: Any = None,
+           tags: Any = ()) -> Any:
     """Add an operator.
 
     Args:
-        qualname: ``"namespace::name"``.
-        schema: ``"(Tensor x) -> Tensor"``.
+        qualname: ``"namespace::name"``; a library in the older form, a decorator for the kernel.
+        schema: ``"(Tensor x) -> Tensor"``, in the older form with a name in front.
+        alias_analysis: Accepted for compatibility.
         lib: The library that it ends with.
         tags: Kept with the operator.
 
@@ -199,12 +211,16 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
         >>> flambeau.ops.docdef.sine(flambeau.zeros(1))
         tensor([0.])
     """
+    if isinstance(qualname, Library):
+        library, name = qualname, qualname.define(schema, alias_analysis, tags=tags)
+        return _decorates(lambda function: library.impl(name, function), None)
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got "
                          f"{type(qualname)}")
     add(qualname, schema, tags)
     if lib is not None:
         lib._defined.append("{}::{}.{}".format(*qualified(qualname)))
+    return None
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any:
