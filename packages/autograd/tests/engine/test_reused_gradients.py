@@ -67,6 +67,22 @@ def test_gradients_that_hooks_made_stay():
     assert (array == 2).all()
 
 
+def test_arrays_that_custom_functions_gave_stay():
+    mine = flambeau.full(SHAPE, 2.0).numpy()
+
+    class Given(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return flambeau.from_numpy(mine)
+
+    Given.apply(leaf().exp()).sum().backward()
+    assert (mine == 2).all()
+
+
 def test_interior_gradients_that_are_asked_for_stay():
     x = leaf()
     y = x.exp()

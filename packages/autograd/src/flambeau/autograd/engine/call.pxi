@@ -130,7 +130,8 @@ cdef bint may_become_result(const fl_op *op, const fl_value *values, int n) exce
                                            or values[i].t.numel > g.numel
                                            or values[i].t.ndim > g.ndim):
             return False
-    return not _core.waits(<object><PyObject *>g)
+    grad = <object><PyObject *>g
+    return not _core.is_exposed(grad) and not _core.waits(grad)
 
 
 cdef PyObject *call_over(const fl_op *op, const fl_value *values, int n) except NULL:
