@@ -35,6 +35,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Code that runs once, or is glue between calls: more takes longer to compile, and nobody sees it.
 set(GLUE_FLAGS -O1 -Wno-stringop-overread)
+set(ONCE replay/prepare replay/recorder)
 set(TABLE_FLAGS -Og)
 
 # Passes that find little in loops of arithmetic, and take a seventh of the time at v3 and v4. The
