@@ -24,7 +24,7 @@ def _points(offset: Tensor, kernel: tuple[int, int], stride: tuple[int, int],
 
 
 def _interpolated(maps: Tensor, y: Tensor, x: Tensor) -> Tensor:
-    """Interpolate between pixels, those outside being zero, exactly at whole numbers.
+    """Interpolate between pixels, those outside being zero, exactly at integers.
 
     Args:
         maps: Shape ``(M, C, H, W)``.
