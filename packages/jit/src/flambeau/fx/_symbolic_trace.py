@@ -24,7 +24,6 @@ __all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_
 
 #: Name of a function under ``wrap``, and the module's names that it is in.
 _wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}
-_wrapped_methods: list[tuple[type, str]] = []
 _tracing = 0
 
 
@@ -312,8 +311,6 @@ class Tracer(TracerBase):
             _patching.replace_functions(patcher, names, functions)
         for (_, name), names in list(_wrapped_functions.items()):
             self._patch_wrapped(names, name)
-        for owner, name in _wrapped_methods:
-            patcher.attribute(owner, name, _method_recorder(getattr(owner, name)))
 
     def _patch_wrapped(self, names: dict[str, Any], name: str) -> None:
         import builtins
@@ -341,16 +338,6 @@ def _return_type(fn: Any) -> Any:
         return None
     kind = getattr(fn, "__annotations__", {}).get("return")
     return resolved(fn, "return") if isinstance(kind, str) else kind
-
-
-def _method_recorder(plain: Any) -> Any:
-    def record(*args: Any, **kwargs: Any) -> Any:
-        proxy = _patching.find_proxy(args, kwargs)
-        if proxy is None:
-            return plain(*args, **kwargs)
-        return proxy.tracer.create_proxy("call_method", plain.__name__, args, kwargs)
-
-    return record
 
 
 def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
