@@ -152,3 +152,27 @@ def test_a_graph_is_drawn_without_pydot(chain):
 
     text = FxGraphDrawer(chain, "chain").get_dot_graph().to_string()
     assert "digraph" in text and "relu" in text and "->" in text
+
+
+def test_a_replacement_brings_its_modules():
+    class Wanted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sigmoid = nn.Sigmoid()
+
+        def forward(self, x):
+            return self.sigmoid(x)
+
+    class Instead(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tanh = nn.Tanh()
+
+        def forward(self, x):
+            return self.tanh(x)
+
+    module = fx.symbolic_trace(Wanted())
+    assert len(fx.replace_pattern(module, Wanted(), Instead())) == 1
+    x = flambeau.randn(3)
+    assert module(x).tolist() == x.tanh().tolist()
+    assert [name for name, _ in module.named_children()] == ["tanh"]

@@ -210,10 +210,12 @@ class GraphModule(nn.Module):
                 continue
             parts = str(node.target).split(".")
             used.update(".".join(parts[:i + 1]) for i in range(len(parts)))
-            if node.op == "call_module":
-                below = self.get_submodule(str(node.target))
+        present = dict(self.named_modules())
+        for node in self.graph.nodes:
+            if node.op == "call_module" and node.target in present:
+                below = present[str(node.target)]
                 used.update(f"{node.target}.{name}" for name, _ in below.named_modules() if name)
-        for name, _ in list(self.named_modules()):
+        for name in present:
             if name and name not in used:
                 self.delete_submodule(name)
 
