@@ -143,6 +143,24 @@ def guide(session: nox.Session) -> None:
     session.run("python", str(TOOLS / "follow_guide.py"), "--tree", str(copy), *session.posargs)
 
 
+@nox.session(tags=["nightly"], requires=["build"])
+def libraries(session: nox.Session) -> None:
+    """Libraries written for PyTorch, with Flambeau and with PyTorch; fills their page."""
+    folder = ROOT / "integration-tests" / "libraries"
+    versions = ("-r", str(folder / "versions.txt"))
+    install_all(session, "libraries")
+    session.install("--no-deps", *versions)
+    ours = Path(session.create_tmp()).resolve()
+    pytorch = ours / "pytorch"
+    session.run("python", "-m", "virtualenv", "-q", str(pytorch))
+    pip = [str(pytorch / "bin" / "python"), "-m", "pip", "install", "-q"]
+    session.run(*pip, *steps.group("libraries"), "torch==2.13.0", external=True)
+    session.run(*pip, "--no-deps", *versions, external=True)
+    page = ROOT / "docs" / "guide" / "libraries.md"
+    words = (f"{session.bin}/python", str(pytorch / "bin" / "python"), "--page", str(page))
+    session.run("python", str(folder / "run.py"), *words, *session.posargs)
+
+
 @nox.session(requires=["build"], default=False)
 def torch_suite(session: nox.Session) -> None:
     """PyTorch's own tests: `-- FOLDER test_torch.py ...`, where FOLDER is its `test/`."""

@@ -230,3 +230,21 @@ def test_other_parameters_have_to_match():
     refused("another number of parameters", params=[0, 1])
     refused("by position", state={**optimizer.state_dict(), "state": {"weight": {}}})
     refused("not list", state={**optimizer.state_dict(), "state": []})
+
+
+def test_a_class_around_an_optimizer_is_never_initialized():
+    class Around(optim.Optimizer):
+        def __init__(self, inner):
+            self.optimizer, self.param_groups = inner, inner.param_groups
+            self.state, self.defaults = inner.state, inner.defaults
+
+        def step(self, closure=None):
+            return self.optimizer.step(closure)
+
+    weight, inner = make()
+    around = Around(inner)
+    rates = optim.lr_scheduler.StepLR(around, 1, gamma=0.1)
+    around.step()
+    rates.step()
+    assert weight.tolist() == [0.5]
+    assert around.param_groups[0]["lr"] == pytest.approx(0.05)

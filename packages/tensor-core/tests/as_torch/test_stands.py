@@ -194,3 +194,12 @@ def test_operators_of_libraries_have_kernels_for_autocast():
         with torch.autocast("cpu", dtype=torch.bfloat16):
             print(torch.ops.mine.twice(torch.ones(1)).dtype)
     """) == ["torch.float32", "torch.float64"]
+
+
+def test_what_modules_are_moved_to():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        print(torch._C._nn._parse_to("cpu", torch.float64)[:3])
+        print(torch._C._nn._parse_to(torch.float16))
+    """) == ["(device(type='cpu'), torch.float64, False)", "(None, torch.float16, False, None)"]

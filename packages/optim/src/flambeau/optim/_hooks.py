@@ -118,8 +118,10 @@ def hooked(step: Hook) -> Hook:
     @functools.wraps(step)
     def counted(*args: Any, **kwargs: Any) -> Any:
         optimizer = args[0]
+        hooks = getattr(optimizer, "_hooks", None)
+        if hooks is None:   # a class around another optimizer, never initialized as one itself
+            return step(*args, **kwargs)
         about_to_change(optimizer, "step")
-        hooks = optimizer._hooks
         watched = hooks.watch_steps()
         result = _watched(step, hooks, args, kwargs) if watched else step(*args, **kwargs)
         optimizer._step_count += 1

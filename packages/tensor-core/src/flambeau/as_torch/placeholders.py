@@ -17,6 +17,7 @@ from flambeau.as_torch import names, stands
 #: What is asked about parts that are not made, by the last word of the question.
 ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "device_count": 0,
            "is_compiling": False, "is_in_onnx_export": False, "kineto_available": False,
+           "is_traceable_wrapper_subclass": False,
            "is_tracing": False, "is_exporting": False, "is_enabled": False}
 
 #: What marks functions for compilers of PyTorch's, which are not there: they stay what they are.
@@ -94,6 +95,8 @@ def placeholder(name: str) -> Any:
         name: A dotted name without ``torch``.
     """
     home, _, last = name.rpartition(".")
+    if name in stands.HOMES:
+        return getattr(rooms.import_module(f"{stands.__name__}.{stands.HOMES[name]}"), last)
     if name in MARKS:
         return _mark
     if last in ANSWERS:

@@ -86,7 +86,7 @@ class LRScheduler:
         Args:
             epoch: Deprecated: the epoch to go to instead of the next one.
         """
-        if self._step_count == 1 and self.optimizer._step_count == 0:
+        if self._step_count == 1 and getattr(self.optimizer, "_step_count", 1) == 0:
             warnings.warn(
                 "lr_scheduler.step() was called before optimizer.step(): the first learning rate "
                 "of the schedule is skipped. Call optimizer.step() first",

@@ -20,9 +20,10 @@ HOMES = {
                      "_check_tensor_all_with"), "checks"),
     **dict.fromkeys(("sym_int", "sym_float", "sym_max", "sym_min", "sym_sqrt", "sym_not",
                      "sym_ite", "sym_sum"), "symbols"),
-    "_standard_gamma": "draws", "_sample_dirichlet": "draws",
+    "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
+    "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
 }
 
 

@@ -10,3 +10,15 @@ import flambeau
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION: TypeAlias = (Callable[[Any, str], Any] | flambeau.device | str | dict[str, str]
                            | None)
+
+#: The end of the name of a module's extra state among its weights.
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """What `Module.to` is given: device, dtype, non_blocking and memory format."""
+    from flambeau.nn.modules.module._conversion import _parse
+
+    device, dtype = _parse(args, kwargs)
+    device = flambeau.device(device) if device is not None else None
+    return device, dtype, bool(kwargs.get("non_blocking", False)), kwargs.get("memory_format")

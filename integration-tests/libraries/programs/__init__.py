@@ -1,0 +1,1 @@
+"""One module per library, with a table CASES: name -> function that gives what is compared."""
