@@ -23,7 +23,7 @@ PREFIX = "flambeau."
 OWN_MODULES = ("_C", "__config__", "accelerator", "amp", "array_api", "backends", "cpu",
                "distributed", "fft", "futures", "hub", "linalg", "library", "multiprocessing",
                "ops", "overrides", "quasirandom", "random", "return_types", "serialization",
-               "signal", "special", "storage", "testing", "types", "utils", "version")
+               "signal", "sparse", "special", "storage", "testing", "types", "utils", "version")
 
 # Modules of the core that change what a process does and are therefore imported by name alone.
 IMPORTED_BY_NAME = ("as_torch",)
@@ -90,6 +90,11 @@ OLDER = {
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
                     "core.composites.linalg.lowrank"),
     "lobpcg": "core.composites.linalg.eigenpairs",
+    **dict.fromkeys(("dsmm", "hspmm", "smm", "sparse_bsc_tensor", "sparse_bsr_tensor",
+                     "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
+                     "sparse_csr_tensor", "sspaddmm"), "sparse"),
+    **dict.fromkeys(("sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr"),
+                    "core.layouts"),
     **dict.fromkeys(("get_float32_matmul_precision", "get_num_interop_threads",
                      "set_float32_matmul_precision", "set_flush_denormal",
                      "set_num_interop_threads"), "core.compat.no_effect"),
@@ -102,8 +107,6 @@ RESERVED = {
                     "there is no such dtype yet: use flambeau.bfloat16 or flambeau.float16"),
     **dict.fromkeys(("complex32", "chalf"),
                     "there is no such dtype yet: use flambeau.complex64"),
-    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor"),
-                    "there are no sparse tensors: use dense ones with index_add or scatter_add"),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
     **dict.fromkeys(("nested", "masked"),
@@ -113,7 +116,6 @@ RESERVED = {
     "utils.bottleneck": "use flambeau.profiler.profile",
     "utils.cpp_extension": "use flambeau.core.register_op, or compile against the header in "
                            "flambeau.core.get_include()",
-    "Tensor.to_sparse": "there are no sparse tensors: use dense ones",
 }
 
 

@@ -11,6 +11,7 @@ from flambeau import Tensor
 
 from ._recorded import check_recordable, record_update, recordable
 from ._rules import Rules, UpdateRule
+from ._sparse import has_sparse, refuse
 from ._update import apply_update
 from .optimizer import Optimizer, call_recorded
 
@@ -73,7 +74,25 @@ class FusedOptimizer(Optimizer):
             else:
                 self._update_group(group)
 
+    def _update_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        """A step of a parameter with a sparse gradient."""
+        refuse(type(self).__name__, "SparseAdam, SGD or Adagrad")
+
+    def _without_sparse(self, group: dict[str, Any]) -> dict[str, Any]:
+        """Update the parameters with sparse gradients; the group of the others."""
+        rest = []
+        with flambeau.no_grad():
+            for param in group["params"]:
+                if param.grad is None or not param.grad.is_sparse:
+                    rest.append(param)
+                    continue
+                grad = param.grad.detach()
+                self._update_sparse(param, -grad if group["maximize"] else grad, group)
+        return {**group, "params": rest}
+
     def _update_group(self, group: dict[str, Any]) -> None:
+        if has_sparse(group):
+            group = self._without_sparse(group)
         for key, (params, states, grads) in self._advance_all(group).items():
             rule = self._rules(group, key)[self._decays(group), bool(group["maximize"])]
             scalars = self._scalars(group, key)

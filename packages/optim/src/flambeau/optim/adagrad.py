@@ -10,6 +10,7 @@ from flambeau import Tensor
 from ._checks import at_least_zero, check_flags, check_rate
 from ._fused import FusedOptimizer, Number
 from ._rules import ADAGRAD, Rules
+from ._sparse import at_rows, refuse_decay
 
 
 class Adagrad(FusedOptimizer):
@@ -95,6 +96,20 @@ class Adagrad(FusedOptimizer):
         value = group["initial_accumulator_value"]
         first = complex(value, value) if param.is_complex() else value
         return {"step": 0, "sum": flambeau.full_like(param.detach(), first)}
+
+    def _update_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        refuse_decay(group)
+        state = self.state[param]
+        key = self._advance(param, state, group)
+        grad = grad.coalesce()
+        values = grad.values()
+        if not values.numel():
+            return
+        rate, eps = self._scalars(group, key)
+        sums = state["sum"]
+        sums.add_(at_rows(grad, values * values))
+        scale = sums.sparse_mask(grad).values().sqrt_().add_(eps)
+        param.add_(at_rows(grad, values / scale), alpha=-rate)
 
     def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         return number(group["lr"]) / (1.0 + (key - 1) * group["lr_decay"]), group["eps"]

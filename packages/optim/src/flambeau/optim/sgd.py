@@ -13,6 +13,7 @@ from ._rules import SGD as PLAIN
 from ._rules import SGD_MOMENTUM as MOMENTUM
 from ._rules import SGD_NESTEROV as NESTEROV
 from ._rules import Rules
+from ._sparse import refuse_decay
 
 
 class SGD(FusedOptimizer):
@@ -107,6 +108,19 @@ class SGD(FusedOptimizer):
         if group["momentum"] == 0:
             return PLAIN
         return NESTEROV if group["nesterov"] else MOMENTUM
+
+    def _update_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        refuse_decay(group)
+        momentum, state = group["momentum"], self.state[param]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = grad.clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            state["momentum_buffer"] = buffer
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        param.add_(grad, alpha=-float(group["lr"]))
 
     def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:
         lr = number(group["lr"])

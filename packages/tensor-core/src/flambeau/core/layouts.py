@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from flambeau.core import _core
 
-__all__ = ["FORMATS", "layout", "memory_format", "strided"]
+__all__ = ["FORMATS", "layout", "memory_format", "sparse_bsc", "sparse_bsr", "sparse_coo",
+           "sparse_csc", "sparse_csr", "strided"]
 
 
 class _Word(str):
@@ -38,7 +39,7 @@ class memory_format(_Word):
 
 
 class layout(_Word):
-    """What the memory of a tensor holds: ``flambeau.strided``, as all tensors are dense.
+    """What a tensor holds: ``flambeau.strided`` memory, or the parts of a sparse layout.
 
     Example:
         >>> import flambeau
@@ -52,3 +53,8 @@ class layout(_Word):
 FORMATS = {name: memory_format(name) for name in
            ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")}
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")

@@ -268,7 +268,7 @@ def detach_(tensor):
     if is_node(t.autograd):
         leaf_of(t).detached = True
         t.output_nr = 0
-    if t.flags >> FL_LEVEL_SHIFT:
+    if _core.level_of(tensor):
         tensor.__dict__["_level"].detach_(tensor)
     return tensor
 
@@ -283,8 +283,16 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False, input
         run_backward([tensor], [gradient], keep, create_graph, inputs)
 
 
+def attach_backward(tensor, str name, inputs, backward, saved=()):
+    """Hang a node on the result of a call that is no operator, as flambeau.sparse's are."""
+    from flambeau.autograd._sparse import attach
+
+    attach(tensor, name, inputs, backward, saved)
+
+
 #: What the core puts on Tensor when this package is imported.
 TENSOR_ATTRIBUTES = {
+    "_attach_backward": attach_backward,
     "_backward_hooks": property(get_backward_hooks, set_backward_hooks, refuse_deletion),
     "_grad": property(get_grad, set_grad, delete_grad),
     "backward": backward,

@@ -10,15 +10,26 @@ cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
     try:
         old = leaf.grad
         if old is None:
-            leaf.grad = first_grad(leaf, grad, recording or shared or not may_write(grad))
+            leaf.grad = first_grad(leaf, grad, recording or shared or not may_keep(grad))
         elif recording:
             leaf.grad = ops.add(old, <object>grad)
+        elif is_sparse(<PyObject *>old) and not is_sparse(grad):
+            leaf.grad = ops.add(<object>grad, old)
         else:
             add_into(<PyObject *>old, grad)
     finally:
         leaf.busy = False
         Py_DECREF(grad)
     return 0
+
+
+cdef bint is_sparse(PyObject *t) noexcept:
+    return (<fl_tensor *>t).flags >> FL_LEVEL_SHIFT != 0 and _core.is_sparse_object(<object>t)
+
+
+cdef bint may_keep(PyObject *grad) noexcept:
+    """Whether a gradient can be kept as it is; of a sparse one nobody else holds the object."""
+    return may_write(grad) or (is_sparse(grad) and Py_REFCNT(grad) == 1)
 
 
 cdef object first_grad(AccumulateGrad leaf, PyObject *grad, bint copies):

@@ -32,11 +32,6 @@ class _Table(Module):
         sparse: bool,
     ) -> None:
         super().__init__()
-        if sparse:
-            raise NotImplementedError(
-                f"{type(self).__name__} has dense gradients only: there are no sparse tensors. "
-                "Leave out sparse=True; what is learned is the same"
-            )
         check_integer(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -93,7 +88,8 @@ class Embedding(_Table):
         max_norm: Rows longer than this are shortened, in the table, when they are looked up.
         norm_type: The exponent of that norm.
         scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
-        sparse: Only ``False``: gradients are dense.
+        sparse: Whether the gradient of ``weight`` is a sparse tensor, which holds the rows that
+            were looked up; for ``SGD``, ``Adagrad`` and ``SparseAdam``.
         _weight: A table to start from.
         _freeze: Whether the table is not trained.
         device: Where the table is made.
@@ -102,7 +98,6 @@ class Embedding(_Table):
     Raises:
         AssertionError: ``padding_idx`` is not a row.
         ValueError: ``_weight`` has another shape.
-        NotImplementedError: ``sparse`` is true.
 
     Example:
         >>> import flambeau
@@ -158,7 +153,7 @@ class Embedding(_Table):
             max_norm: As in the constructor, like what follows.
             norm_type: The exponent of that norm.
             scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
-            sparse: Only ``False``.
+            sparse: Whether the gradient is a sparse tensor.
 
         Raises:
             ValueError: The table does not have two dimensions.
@@ -183,6 +178,7 @@ class Embedding(_Table):
             self.max_norm,
             self.norm_type,
             self.scale_grad_by_freq,
+            self.sparse,
         )
 
 
@@ -202,7 +198,8 @@ class EmbeddingBag(_Table):
         norm_type: The exponent of that norm.
         scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: Only ``False``: gradients are dense.
+        sparse: Whether the gradient of ``weight`` is a sparse tensor, which holds the rows that
+            were looked up; for ``SGD``, ``Adagrad`` and ``SparseAdam``.
         _weight: A table to start from.
         include_last_offset: Whether offsets end with the number of indices.
         padding_idx: A row that starts at zero, is in no bag and gets no gradient.
@@ -212,7 +209,6 @@ class EmbeddingBag(_Table):
     Raises:
         AssertionError: ``padding_idx`` is not a row.
         ValueError: ``_weight`` has another shape, or ``mode`` is not known.
-        NotImplementedError: ``sparse`` is true.
 
     Example:
         >>> import flambeau
@@ -276,7 +272,7 @@ class EmbeddingBag(_Table):
             norm_type: The exponent of that norm.
             scale_grad_by_freq: Divide a row's gradient by how often it was looked up.
             mode: ``"sum"``, ``"mean"`` or ``"max"``.
-            sparse: Only ``False``.
+            sparse: Whether the gradient is a sparse tensor.
             include_last_offset: Whether offsets end with the number of indices.
             padding_idx: A row that is in no bag.
 
@@ -312,7 +308,7 @@ class EmbeddingBag(_Table):
             self.norm_type,
             self.scale_grad_by_freq,
             self.mode,
-            False,
+            self.sparse,
             per_sample_weights,
             self.include_last_offset,
             self.padding_idx,

@@ -177,7 +177,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, bint pin_memor
         (<float *>t.data)[0] = <float><double>data
         result = fl_steal(t)
     elif isinstance(data, Tensor):
-        result = _operators["clone"]((<Tensor>data).detach())
+        result = _operators["clone"](data.detach())
         if code >= 0 or device_code >= 0:
             result = result.to(device=device, dtype=dtype)
     elif not isinstance(data, (list, tuple, int, float, complex)) and _is_array(data):

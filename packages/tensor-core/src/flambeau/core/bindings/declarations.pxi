@@ -190,6 +190,9 @@ cdef extern from "dispatch/python.h":
         except NULL
     fl_tensor *fl_tensor_alias(fl_tensor *) except NULL
     fl_tensor *fl_tensor_alias_from(fl_tensor *, int) except NULL
+    PyObject *fl_sparse_called
+    PyObject *fl_sparse_alias
+    int FL_SPARSE_LEVEL
     PyObject *fl_level_alias
     PyObject *fl_level_blank
     PyObject *fl_level_escaped

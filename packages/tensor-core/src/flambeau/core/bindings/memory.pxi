@@ -61,6 +61,8 @@ cdef int _fill_buffer(Tensor t, Py_buffer *view, int flags) except -1:
     cdef _buffer_hold *hold
     cdef bytes form
     cdef int i
+    if t._flags >> FL_LEVEL_SHIFT == <uint32_t>FL_SPARSE_LEVEL:
+        raise BufferError("a sparse tensor is no array; write x.to_dense(), or take x.values()")
     if t._device_type != FL_CPU:
         raise BufferError(f"a tensor on {t.device} has no memory here; write x.cpu()")
     if fl_thread.mode & FL_M_GRAD and fl_requires_grad(<fl_tensor *><PyObject *>t):

@@ -84,14 +84,19 @@ def pin_memory(self, device=None):
     return self
 
 
-def to_dense(self, dtype=None, *, masked_grad=True):
-    """The tensor itself, since all tensors are dense.
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """All elements of the tensor: itself, unless it is sparse.
 
     Args:
         dtype: The dtype of the result, where it is not this one's.
-        masked_grad: For sparse tensors, of which there are none.
+        masked_grad: Whether the gradient of a sparse tensor is that of its stored elements alone,
+            as it is by default; else it is dense.
     """
-    return self if dtype is None else self.to(dtype)
+    if str.__str__(self.layout) == "strided":
+        return self if dtype is None else self.to(dtype)
+    from flambeau.sparse._conversions import to_dense as all_elements
+
+    return all_elements(self, dtype, masked_grad)
 
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]

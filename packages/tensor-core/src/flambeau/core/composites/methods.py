@@ -1,7 +1,7 @@
 """Methods and properties of Tensor that are not definitions of their own."""
 from flambeau.core import _core
 from flambeau.core.compat import tensor_methods
-from flambeau.core.composites import tensor_queries
+from flambeau.core.composites import sparse_methods, tensor_queries
 from flambeau.core.composites.creation import new_methods
 from flambeau.core.composites.random.integers import EXACT_INTEGERS_BELOW, warn_of_rounding
 from flambeau.core.composites.shape import resizing
@@ -385,7 +385,7 @@ ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
     ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
 ATTRIBUTES |= tensor_queries.METHODS | resizing.METHODS | tensor_methods.METHODS
-ATTRIBUTES |= new_methods.METHODS
+ATTRIBUTES |= new_methods.METHODS | sparse_methods.METHODS
 ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (
     "as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")}
 ATTRIBUTES |= {"__cuda_array_interface__": property(_core._cuda_array_interface)}

@@ -59,7 +59,7 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         dtype: Element type; the default floating dtype when left out.
         device: Where to put it; the default device when left out.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``, or that of a sparse tensor, of which no element is stored.
         memory_format: How the elements of an image batch lie in memory; in C order when left out.
         pin_memory: Accepted for compatibility.
 
@@ -69,6 +69,8 @@ def empty(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         flambeau.Size([2, 3])
     """
     shape, dtype = _size(args, size), _kind(dtype, out)
+    if layout is not None and layout != "strided":
+        return _of_layout("empty", shape, layout, dtype, device, requires_grad)
     if memory_format in (None, "contiguous_format"):
         x = _blank("empty", shape, dtype, device)
     else:
@@ -120,7 +122,22 @@ def zeros(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
         >>> flambeau.zeros(2)
         tensor([0., 0.])
     """
+    if layout is not None and layout != "strided":
+        return _of_layout("zeros", _size(args, size), layout, _kind(dtype, out), device,
+                          requires_grad)
     return _filled("zeros", args, size, 0, dtype, device, out, requires_grad)
+
+
+def _of_layout(what, shape, layout, dtype, device, requires_grad):
+    """A tensor of a sparse layout without elements."""
+    from flambeau.core import layouts
+    from flambeau.sparse._make import empty_of_layout
+
+    if not isinstance(layout, layouts.layout):
+        raise TypeError(f"{what}(): argument 'layout' must be a layout such as flambeau.strided, "
+                        f"not {type(layout).__name__}")
+    made = empty_of_layout(shape, layout, dtype, _where(device))
+    return _core.requiring(made, True) if requires_grad else made
 
 
 def ones(*args, size=None, out=None, dtype=None, device=None, requires_grad=False, layout=None,

@@ -8,9 +8,6 @@ _BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
 def embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
-    if sparse:
-        raise NotImplementedError("embedding(): gradients are dense here; leave out sparse=True, "
-                                  "the result is the same")
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
@@ -20,7 +17,16 @@ def embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_f
         padding_idx += weight.shape[0]
     if max_norm is not None:
         _shorten_rows(weight, indices, max_norm, norm_type)
+    if sparse and weight.requires_grad and _core.is_grad_enabled():
+        return _with_sparse_gradient(indices, weight, padding_idx, scale_grad_by_freq)
     return _op["embedding_lookup"](weight, indices, padding_idx, scale_grad_by_freq)
+
+
+def _with_sparse_gradient(indices, weight, padding_idx, by_frequency):
+    """The same rows; the table's gradient holds them alone."""
+    from flambeau.sparse._embedding import lookup
+
+    return lookup(weight, indices, padding_idx, by_frequency)
 
 
 def _shorten_rows(weight, indices, max_norm, norm_type):
@@ -61,8 +67,23 @@ def bags(indices, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode
     padding = _padding_row(weight, padding_idx)
     if max_norm is not None:
         _shorten_rows(weight, indices, max_norm, norm_type)
+    if sparse and weight.requires_grad and _core.is_grad_enabled():
+        weight, indices, padding = _looked_up(weight, indices, padding, scale_grad_by_freq)
+        scale_grad_by_freq = False
     return _op["embedding_bag_rows"](weight, indices, offsets, factors, _BAG_MODES[mode],
                                      include_last_offset, padding, scale_grad_by_freq)
+
+
+def _looked_up(weight, indices, padding, by_frequency):
+    """A table of the rows that bags name, in their order, whose gradient is sparse; indices of
+    it, and its row of padding, which is the last."""
+    rows = _with_sparse_gradient(indices, weight, padding, by_frequency)
+    last = _op["empty"]((1, weight.shape[1]), dtype=weight.dtype, device=weight.device)
+    count = indices.shape[0]
+    order = _op["arange_of"](0, count, 1, dtype=_core._dtype_named("int64"),
+                             device=indices.device)
+    order = _core.operators()["where"](_op["eq"](indices, padding), count, order)
+    return _op["cat"]([rows, _op["fill_"](last, 0)]), order, count
 
 
 def _check_bag(indices, weight, mode, sparse, by_frequency, factors):
@@ -71,9 +92,9 @@ def _check_bag(indices, weight, mode, sparse, by_frequency, factors):
     if weight.ndim != 2:
         raise ValueError(f"embedding_bag(): weight has to be a 2D Tensor, but got Tensor of "
                          f"dimension {weight.ndim} (shape {list(weight.shape)})")
-    if sparse:
-        raise NotImplementedError("embedding_bag(): gradients are dense here; leave out "
-                                  "sparse=True, the result is the same")
+    if mode == "max" and sparse:
+        raise ValueError("embedding_bag(): max mode does not support sparse weights; leave out "
+                         "sparse=True")
     if mode == "max" and by_frequency:
         raise ValueError("embedding_bag(): max mode does not support scaling the gradient by the "
                          "frequency")

@@ -36,7 +36,7 @@ static fl_tensor *blank_at_levels(const fl_tensor *x, const fl_value (&facts)[4]
 
 fl_tensor *fl_compose_blank(const fl_tensor *x, const fl_value &shape, const fl_value &strides,
                             const fl_value &dtype, const fl_value &device) {
-    if (FL_UNLIKELY(x->flags >> FL_LEVEL_SHIFT) && fl_level_blank)
+    if (FL_UNLIKELY(x->flags >> FL_LEVEL_SHIFT) && !fl_is_sparse(x) && fl_level_blank)
         return blank_at_levels(x, {shape, strides, dtype, device});
     if (fl_is_none(strides))
         return fl_compose(FL_OP_empty, shape, dtype, device);

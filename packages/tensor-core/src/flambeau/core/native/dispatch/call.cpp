@@ -158,6 +158,8 @@ static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
 /* Read a call that failed to be read in the order that PyTorch deprecated; else the error stays. */
 static PyObject *call_older(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames) {
+    if (fl_any_sparse(args, nargs, kwnames))
+        return fl_call_sparse(op, inplace, args, nargs, kwnames);
     if (!PyErr_ExceptionMatches(PyExc_TypeError))
         return nullptr;
     PyObject *type, *value, *trace;
@@ -226,6 +228,8 @@ PyObject *fl_call_python(fl_op *const *overloads, int count, bool inplace, PyObj
             return nullptr;
         PyErr_Clear();
     }
+    if (fl_any_sparse(args, nargs, kwnames))
+        return fl_call_sparse(overloads[0], inplace, args, nargs, kwnames);
     Parsed nearest;
     nearest.arena.choosing = true;
     fl_parse(fl_nearest_form(overloads, count, args, nargs, kwnames), args, nargs, kwnames,
@@ -280,6 +284,14 @@ static PyObject *by_the_standard(const fl_op *op, PyObject *a, PyObject *b, bool
     return written;
 }
 
+/* An operand is neither a dense tensor nor a number. */
+static PyObject *binary_of_others(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
+    PyObject *args[] = {a, b};
+    if (fl_any_sparse(args, 2, nullptr))
+        return fl_call_sparse(op, inplace, args, 2, nullptr);
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
 PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
     fl_value values[FL_MAX_PARAMS], results[1];
     fl_arena arena;
@@ -291,7 +303,7 @@ PyObject *fl_binary(const fl_op *op, PyObject *a, PyObject *b, bool inplace) {
     if (status == 0 && fl_is_shown_pair(a, b))
         return fl_show_operator(op, a, b, inplace);
     if (status == 0)
-        Py_RETURN_NOTIMPLEMENTED;
+        return binary_of_others(op, a, b, inplace);
     if (status < 0)
         return nullptr;
     if (standard_differs(op, values, inplace))

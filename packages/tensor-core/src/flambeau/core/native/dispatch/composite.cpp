@@ -17,7 +17,7 @@ static int write_result(const fl_op *op, const fl_value *in, int n, fl_value *ou
     static const fl_op *copy = nullptr;
     if (!copy)
         copy = fl_find_op("copy");
-    if (!fl_tensor_check(o)) {
+    if (!fl_any_tensor_check(o)) {
         PyErr_Format(PyExc_TypeError, "%s(): the result is a %.100s, which out= cannot take",
                      op->name, Py_TYPE(o)->tp_name);
         return -1;
@@ -47,10 +47,10 @@ static void leave_base(fl_tensor *t) {
 static int take_result(const fl_op *op, const fl_value *in, int n, fl_value *out, PyObject *o) {
     if (out->tag == FL_TENSOR)
         return write_result(op, in, n, out, o);
-    if (fl_tensor_check(o) && ((fl_tensor *)o)->flags & FL_VIEW)
+    if (fl_any_tensor_check(o) && ((fl_tensor *)o)->flags & FL_VIEW)
         leave_base((fl_tensor *)o);
     Py_INCREF(o);
-    out->tag = fl_tensor_check(o) ? FL_TENSOR : FL_OBJECT;
+    out->tag = fl_any_tensor_check(o) ? FL_TENSOR : FL_OBJECT;
     out->o = o;
     return 0;
 }

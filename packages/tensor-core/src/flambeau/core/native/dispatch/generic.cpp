@@ -248,9 +248,13 @@ static inline bool writes(const fl_op *op, const fl_value *out) {
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_spec specs[FL_MAX_OUTS];
     Survey seen = survey(in, n);
-    if (FL_UNLIKELY(seen.flags >> FL_LEVEL_SHIFT) && fl_level_escaped &&
-        check_all_escaped(op, in, n) < 0)
-        return -1;
+    if (FL_UNLIKELY(seen.flags >> FL_LEVEL_SHIFT)) {
+        int met = fl_dispatch_sparse(op, in, n, out);
+        if (met)
+            return met < 0 ? -1 : 0;
+        if (fl_level_escaped && check_all_escaped(op, in, n) < 0)
+            return -1;
+    }
     if (FL_UNLIKELY(op->flags & FL_O_DYNAMIC_SHAPE) && count_on_host(in[op->nparams - 1].t) < 0)
         return -1;
     if (op->infer(op, in, n, specs) < 0)

@@ -1,6 +1,7 @@
 /* The Python side of the core's C++: objects, the thread's state, the dispatcher. */
 #pragma once
 #include "dispatch/core.h"
+#include "common/sparse.h"
 
 /* Released objects that wait for the next call. Without the GIL threads would race for them, and
  * Python's own allocator is made for that. */
@@ -81,7 +82,14 @@ extern PyObject *fl_level_alias;               /* makes aliases of tensors with 
 fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t *shape,
                         const int64_t *strides, int64_t offset_bytes);
 int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides);
-static inline bool fl_tensor_check(PyObject *o) { return PyObject_TypeCheck(o, fl_tensor_type); }
+/* Any tensor, sparse ones too; and a tensor that arguments are read as, which is dense memory. */
+static inline bool fl_any_tensor_check(PyObject *o) {
+    return PyObject_TypeCheck(o, fl_tensor_type);
+}
+static inline bool fl_tensor_check(PyObject *o) {
+    return FL_LIKELY(Py_TYPE(o) == fl_tensor_type) ||
+           (PyType_IsSubtype(Py_TYPE(o), fl_tensor_type) && !fl_is_sparse((fl_tensor *)o));
+}
 
 /* ---- shapes as Python objects: what flambeau.Size derives from; a new reference -------------- */
 PyObject *fl_size_base(void);

@@ -61,7 +61,16 @@ static fl_tensor *moved(fl_tensor *source, int device) {
     return result;
 }
 
+/* fl_dispatch_sparse where a tensor is of a level or sparse. */
+static inline int run_sparse(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    uint32_t flags = in[0].t->flags | (in[1].tag == FL_TENSOR ? in[1].t->flags : 0);
+    return FL_UNLIKELY(flags >> FL_LEVEL_SHIFT) ? fl_dispatch_sparse(op, in, n, out) : 0;
+}
+
 int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    int met = run_sparse(op, in, n, out);
+    if (met)
+        return met < 0 ? -1 : 0;
     fl_tensor *result = moved(in[0].t, (int)in[1].i);
     if (!result)
         return -1;
@@ -73,6 +82,9 @@ int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out)
 /* copy_ from another device moves the source first. */
 int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_tensor *self = in[0].t, *src = in[1].t;
+    int met = run_sparse(op, in, n, out);
+    if (met)
+        return met < 0 ? -1 : 0;
     if (fl_device_code(self) == fl_device_code(src))
         return fl_call_generic(op, in, n, out);
     fl_tensor *here = moved(src, fl_device_code(self));

@@ -19,7 +19,7 @@ static bool takes_ints(int role) {
 static void name_odd_element(PyObject *o, char *text, size_t room) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(o, i);
-        if (PyIndex_Check(item) && !fl_tensor_check(item))
+        if (PyIndex_Check(item) && !fl_any_tensor_check(item))
             continue;
         snprintf(text, room, " with %.80s at position %zd", Py_TYPE(item)->tp_name, i);
         return;
@@ -27,7 +27,7 @@ static void name_odd_element(PyObject *o, char *text, size_t room) {
 }
 
 static bool loses_gradient(int role, PyObject *o) {
-    return (role == FL_R_SCALAR || role == FL_R_FLOAT) && fl_tensor_check(o) &&
+    return (role == FL_R_SCALAR || role == FL_R_FLOAT) && fl_any_tensor_check(o) &&
            ((fl_tensor *)o)->flags & FL_REQUIRES_GRAD;
 }
 
@@ -74,7 +74,7 @@ static int unbox_number(PyObject *o, fl_value *v) {
         v->c[1] = PyComplex_ImagAsDouble(o);
         return 1;
     }
-    if (fl_tensor_check(o) || PyList_Check(o) || PyTuple_Check(o) || o == Py_None)
+    if (fl_any_tensor_check(o) || PyList_Check(o) || PyTuple_Check(o) || o == Py_None)
         return 0;
     PyNumberMethods *m = Py_TYPE(o)->tp_as_number;
     if (!m || PyObject_HasAttrString(o, "__len__") || fl_class_override(Py_TYPE(o)))
@@ -100,7 +100,7 @@ static int unbox_number(PyObject *o, fl_value *v) {
 
 /* True is not a size, nor a dimension: who writes it means another parameter. */
 static bool is_truth(PyObject *o) {
-    return PyBool_Check(o) || (fl_tensor_check(o) && ((fl_tensor *)o)->dtype == FL_BOOL);
+    return PyBool_Check(o) || (fl_any_tensor_check(o) && ((fl_tensor *)o)->dtype == FL_BOOL);
 }
 
 static int unbox_int(PyObject *o, int64_t *out) {
@@ -131,7 +131,7 @@ static int unbox_ints(PyObject *o, fl_value *v, fl_arena *arena) {
             v->is[0] = one;
             return 1;
         }
-        if (status < 0 || !PySequence_Check(o) || PyUnicode_Check(o) || fl_tensor_check(o))
+        if (status < 0 || !PySequence_Check(o) || PyUnicode_Check(o) || fl_any_tensor_check(o))
             return status;
     }
     PyObject *fast = o;         /* a Size is a tuple, though PySequence_Fast would copy it */
@@ -209,7 +209,7 @@ static int unbox_floats(PyObject *o, fl_value *v, fl_arena *arena) {
 }
 
 static int unbox_tensors(PyObject *o, fl_value *v, fl_arena *arena) {
-    if (fl_tensor_check(o) || PyUnicode_Check(o))
+    if (fl_any_tensor_check(o) || PyUnicode_Check(o))
         return 0;
     PyObject *fast = PySequence_Fast(o, "a sequence of tensors");
     if (!fast)
@@ -232,7 +232,7 @@ static int unbox_tensors(PyObject *o, fl_value *v, fl_arena *arena) {
 
 /* A number, or a 0-d tensor read as one, which is then no part of a gradient. */
 static int unbox_scalar(PyObject *o, fl_value *v, fl_arena *arena) {
-    if (!fl_tensor_check(o))
+    if (!fl_any_tensor_check(o))
         return unbox_number(o, v);
     if (((fl_tensor *)o)->ndim != 0 || ((fl_tensor *)o)->flags & FL_REQUIRES_GRAD)
         return 0;
@@ -266,7 +266,7 @@ static int unbox_role(PyObject *o, int role, fl_value *v, fl_arena *arena) {
         return 1;
     case FL_R_INT:
     case FL_R_DIM:
-        if (arena->choosing && fl_tensor_check(o))
+        if (arena->choosing && fl_any_tensor_check(o))
             return 0;       /* max(x, y) is the overload for tensors, whatever y holds */
         status = unbox_int(o, &i);
         v->tag = FL_INT;

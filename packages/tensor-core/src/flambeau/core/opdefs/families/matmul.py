@@ -1,5 +1,5 @@
 """Matrix products."""
-from flambeau.core.opdefs.make import composite, kernel
+from flambeau.core.opdefs.make import composite, helper, kernel
 
 _SCALED = "*, Scalar beta=1, Scalar alpha=1"
 
@@ -65,6 +65,12 @@ OPDEFS = (
               overlap="any"),
     composite("linalg_diagonal(Tensor A, *, Int offset=0, Dim dim1=-2, Dim dim2=-1)", forms=(),
               aliases=("linalg.diagonal",), doc="The diagonal of matrices, as the last dimension."),
+    helper("csr_product(Tensor row_starts, Tensor columns, Tensor values, Tensor dense)",
+           "A sparse matrix, by rows, times a dense one.", differentiable=False,
+           raises_on_values=True, batching="loop"),
+    helper("sampled_product(Tensor rows, Tensor columns, Tensor left, Tensor right)",
+           "Elements at rows and columns of ``left @ right.T``.", differentiable=False,
+           raises_on_values=True, batching="loop"),
     composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)",
               forms=("function", "nn"),
               doc="``input1 @ weight @ input2 + bias``.", autocast="lower"),

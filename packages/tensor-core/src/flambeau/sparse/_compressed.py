@@ -1,0 +1,109 @@
+"""Compressed formats: where each row starts among the stored elements, and their columns.
+
+``sparse_csr`` compresses rows, ``sparse_csc`` columns; ``sparse_bsr`` and ``sparse_bsc`` do the
+same with blocks instead of elements. Batches of matrices are not held.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.core import _core, functions
+from flambeau.core.layouts import layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+from flambeau.sparse._tensor import SparseTensor, blank, filled, values_of
+
+_op = {**functions, **_core.operators()}
+LAYOUTS = (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+BY_ROWS = (sparse_csr, sparse_bsr)
+BLOCKED = (sparse_bsr, sparse_bsc)
+
+
+class CompressedTensor(SparseTensor):
+    """A tensor of layout ``sparse_csr``, ``sparse_csc``, ``sparse_bsr`` or ``sparse_bsc``."""
+
+    __slots__ = ("_along", "_cache", "_kind", "_starts")
+
+    @property
+    def layout(self) -> layout:  # type: ignore[override]
+        return self._kind
+
+    @property
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
+        return self._kind is sparse_csr
+
+    def _like(self, values: Any) -> Any:
+        result = new_compressed(self._kind, self._starts, self._along, values,
+                                tuple(self.shape[:2]) + self._dense_sizes(values))
+        result._cache = self._cache
+        return result
+
+    def _dense_sizes(self, values: Any) -> tuple[int, ...]:
+        return tuple(values.shape[3 if self._kind in BLOCKED else 1:])
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self._starts, self._along
+
+    def _become(self, other: Any) -> Any:
+        super()._become(other)
+        self._kind, self._starts, self._along = other._kind, other._starts, other._along
+        self._cache = other._cache
+        return self
+
+    def sparse_dim(self) -> int:
+        """How many dimensions are given by indices: always 2."""
+        return 2
+
+    def dense_dim(self) -> int:
+        """How many dimensions each stored element has."""
+        return self.ndim - 2
+
+    def values(self) -> Any:
+        """The stored elements or blocks, with the tensor's history."""
+        return values_of(self)
+
+    def _values(self) -> Any:
+        """The stored elements or blocks, without history."""
+        return self._held.detach()
+
+    def _part(self, name: str, wanted: tuple[layout, ...], part: Any) -> Any:
+        if self._kind not in wanted:
+            kind = "row" if wanted == BY_ROWS else "column"
+            raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got "
+                               f"{self._kind}: write x.to_sparse_{'csr' if kind == 'row' else 'csc'}"
+                               f"().{name}()")
+        return part
+
+    def crow_indices(self) -> Any:
+        """Where each row starts among the values."""
+        return self._part("crow_indices", BY_ROWS, self._starts)
+
+    def col_indices(self) -> Any:
+        """The column of each value."""
+        return self._part("col_indices", BY_ROWS, self._along)
+
+    def ccol_indices(self) -> Any:
+        """Where each column starts among the values."""
+        return self._part("ccol_indices", (sparse_csc, sparse_bsc), self._starts)
+
+    def row_indices(self) -> Any:
+        """The row of each value."""
+        return self._part("row_indices", (sparse_csc, sparse_bsc), self._along)
+
+
+def new_compressed(kind: layout, starts: Any, along: Any, values: Any,
+                   shape: tuple[int, ...]) -> Any:
+    """A tensor of these parts, which are not checked and have no history."""
+    result = _core.make_sparse(CompressedTensor, blank(shape, values))
+    result._kind, result._starts, result._along, result._held = kind, starts, along, values
+    result._cache = {}
+    return result
+
+
+def compressed(kind: layout, starts: Any, along: Any, values: Any,
+               shape: tuple[int, ...]) -> Any:
+    """A tensor of these parts with the history of the values."""
+    return filled(new_compressed(kind, starts, along, values.detach(), shape), values)
+
+
+def block_sizes(x: Any) -> tuple[int, int]:
+    """Rows and columns of the stored blocks; (1, 1) where elements are stored."""
+    return tuple(x._held.shape[1:3]) if x._kind in BLOCKED else (1, 1)
