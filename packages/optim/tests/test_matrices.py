@@ -172,8 +172,3 @@ def test_muon_is_for_matrices():
     ):
         with pytest.raises(ValueError, match=text):
             optim.Muon([matrix], **options)
-
-
-def test_sparse_adam_says_what_to_use():
-    with pytest.raises(NotImplementedError, match=r"optim\.Adam"):
-        optim.SparseAdam([leaf([1.0])], lr=0.1)

@@ -58,7 +58,7 @@ def test_what_is_not_made_may_be_imported_and_raises_at_use():
         class Mine(PackageExporter, abc.ABC):
             pass
         print(issubclass(Mine, PackageExporter), issubclass(int, PackageExporter))
-        for use in (Mine, torch.sparse_coo_tensor, torch._dynamo.optimize):
+        for use in (Mine, torch.quantize_per_tensor, torch._dynamo.optimize):
             try:
                 use()
             except NotImplementedError as error:
@@ -67,8 +67,8 @@ def test_what_is_not_made_may_be_imported_and_raises_at_use():
     """) == [
         "False True True", "True False",
         "package.PackageExporter is not part of Flambeau, which this program runs with",
-        "sparse_coo_tensor is not part of Flambeau, which this program runs with: there are no "
-        "sparse tensors: use dense ones with index_add or scatter_add",
+        "quantize_per_tensor is not part of Flambeau, which this program runs with: there is no "
+        "quantization: use flambeau.bfloat16",
         "_dynamo.optimize is not part of Flambeau, which this program runs with", "False 0"]
 
 

@@ -67,6 +67,11 @@ NO_ROW_METHODS = {
     "the same for every tensor": {
         "is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla",
         "is_xpu", "is_vulkan", "layout", "is_pinned", "is_shared"},
+    "layouts, and parts of sparse tensors": {
+        "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr",
+        "to_sparse_bsc", "sparse_mask", "sparse_dim", "dense_dim", "smm", "coalesce",
+        "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices",
+        "row_indices"},
     "other memory and loops in Python": {
         "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
     "older names and the memory itself": {

@@ -134,7 +134,7 @@ def test_switches():
         flambeau.set_num_interop_threads(0)
 
 
-def test_no_tensor_is_sparse():
+def test_dense_tensors_are_not_sparse():
     x = flambeau.zeros(1)
     assert x.layout == flambeau.strided
     assert not (x.is_sparse or x.is_quantized or x.is_nested or x.is_pinned() or x.is_shared())

@@ -58,3 +58,19 @@ sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
 sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
+
+
+def layout_named(name: str) -> layout:
+    """The layout of this name, of those that sparse tensors have.
+
+    Args:
+        name: Such as ``"sparse_csr"``.
+
+    Raises:
+        ValueError: There is no such layout.
+    """
+    known = (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+    for kind in known:
+        if str.__str__(kind) == name:
+            return kind
+    raise ValueError(f"there is no sparse layout {name!r}")

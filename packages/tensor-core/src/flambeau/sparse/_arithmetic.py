@@ -6,7 +6,7 @@ from typing import Any
 from flambeau.core import _core, functions
 from flambeau.sparse._calls import WRITING, handles, write
 from flambeau.sparse._compressed import CompressedTensor
-from flambeau.sparse._conversions import to_compressed, to_coo, to_dense, with_sparse_dim
+from flambeau.sparse._conversions import in_layout_of, to_coo, to_dense, with_sparse_dim
 from flambeau.sparse._coo import coo, keys, new_coo, sparse_shape
 from flambeau.sparse._history import recording, tie
 from flambeau.sparse._masks import find, gathered
@@ -56,9 +56,7 @@ def _joined(a: Any, b: Any, alpha: Any) -> Any:
     dtype = _core.promote_types(a.dtype, b.dtype)
     if isinstance(a, CompressedTensor) or isinstance(b, CompressedTensor):
         sum_ = _joined(to_coo(a), to_coo(b), alpha)
-        if not isinstance(a, CompressedTensor):
-            return sum_
-        return to_compressed(sum_, a._kind, tuple(a._held.shape[1:3]))
+        return in_layout_of(sum_, a)
     b = with_sparse_dim(b, a.sparse_dim())
     added = b._held if alpha == 1 else b._held * alpha
     at = _op["cat"]([a._at, b._at], 1)
@@ -76,6 +74,8 @@ def _add_to_dense(self: Any, other: Any, alpha: Any) -> Any:
     if tuple(self.shape) != tuple(other.shape):
         raise RuntimeError("add: expected 'self' to be no smaller than, and of the shape of, "
                            f"'other', but sizes are {list(self.shape)} and {list(other.shape)}")
+    if _core.level_of(self):        # of vmap or jvp
+        return _op["add"](self, to_dense(other), alpha=alpha)
     result = _scattered(self.detach(), other.detach(), alpha)
     factor = alpha.conjugate() if isinstance(alpha, complex) else alpha
     return tie("Add", result, (self, other),
@@ -145,14 +145,14 @@ def multiply(self: Any, other: Any) -> Any:
         raise RuntimeError("mul(): the sparse factor is not broadcast")
     spread = _op["broadcast_to"](other, tuple(self.shape))
     if isinstance(self, CompressedTensor):
-        return to_compressed(multiply(to_coo(self), spread), self._kind)
+        return in_layout_of(multiply(to_coo(self), spread), self)
     return filled(self.detach(), values_of(self) * gathered(spread, self._at))
 
 
 def _multiply_sparse(a: Any, b: Any) -> Any:
     _same_shape("mul()", a, b)
     if isinstance(a, CompressedTensor):
-        return to_compressed(multiply(to_coo(a), to_coo(b)), a._kind)
+        return in_layout_of(multiply(to_coo(a), to_coo(b)), a)
     a, b = a.coalesce(), with_sparse_dim(to_coo(b), a.sparse_dim()).coalesce()
     if a._at is b._at:
         return filled(a.detach(), values_of(a) * values_of(b))

@@ -66,10 +66,9 @@ class CompressedTensor(SparseTensor):
 
     def _part(self, name: str, wanted: tuple[layout, ...], part: Any) -> Any:
         if self._kind not in wanted:
-            kind = "row" if wanted == BY_ROWS else "column"
+            kind, other = ("row", "csr") if wanted == BY_ROWS else ("column", "csc")
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got "
-                               f"{self._kind}: write x.to_sparse_{'csr' if kind == 'row' else 'csc'}"
-                               f"().{name}()")
+                               f"{self._kind}: write x.to_sparse_{other}().{name}()")
         return part
 
     def crow_indices(self) -> Any:

@@ -117,6 +117,13 @@ def to_compressed(x: Any, kind: layout, blocksize: Sequence[int] | None = None) 
     return _compress(kind, x._at, values_of(x), sparse_shape(x), tuple(x.shape))
 
 
+def in_layout_of(x: Any, model: Any) -> Any:
+    """A matrix in coordinate format in the layout of another one of its shape."""
+    if not isinstance(model, CompressedTensor):
+        return x
+    return to_compressed(x, model._kind, block_sizes(model))
+
+
 def _to_blocks(x: Any, kind: layout, blocksize: Sequence[int] | None) -> Any:
     if isinstance(x, CompressedTensor) and x._kind is kind and (
             blocksize is None or tuple(blocksize) == block_sizes(x)):

@@ -1,6 +1,7 @@
 """Coordinate format: one column of indices for each stored element, or row of elements."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.core import _core, functions
@@ -20,6 +21,21 @@ class Orders:
         self.known: dict[Any, Any] = {}
         self.version = 0
 
+    def find(self, key: Any, at: Any, compute: Callable[[], Any]) -> Any:
+        """What was found out of indices under a key, unless they were written to since.
+
+        Args:
+            key: Which fact.
+            at: The indices.
+            compute: What finds it out.
+        """
+        if self.version != at._version:
+            self.known.clear()
+            self.version = at._version
+        if key not in self.known:
+            self.known[key] = compute()
+        return self.known[key]
+
 
 class CooTensor(SparseTensor):
     """A tensor of layout ``flambeau.sparse_coo``."""
@@ -34,6 +50,21 @@ class CooTensor(SparseTensor):
 
     def _parts(self) -> tuple[Any, ...]:
         return (self._at,)
+
+    def _once(self, gradient: Any) -> Any:
+        first = first_of(self)
+        if first is None:
+            return gradient
+        own = _op["arange"](0, first.numel(), 1, dtype=first.dtype, device=first.device)
+        kept = (first == own).reshape(-1, *[1] * (gradient.ndim - 1))
+        return _op["where"](kept, gradient,
+                            _op["zeros"]((), dtype=gradient.dtype, device=gradient.device))
+
+    def _each(self, values: Any) -> Any:
+        first = first_of(self)
+        if first is None:
+            return values
+        return _op["index_select"](add_at(first.numel(), first, values), 0, first)
 
     def _become(self, other: Any) -> Any:
         super()._become(other)
@@ -130,6 +161,23 @@ class CooTensor(SparseTensor):
         return self if self._ordered else coalesced(self)
 
 
+def first_of(x: Any) -> Any:
+    """For each entry the first that has its index; None where all differ."""
+    if x._ordered or x._nnz() < 2:
+        return None
+    return x._order.find("first", x._at, lambda: _first_of(keys(x._at, sparse_shape(x))))
+
+
+def _first_of(numbers: Any) -> Any:
+    ordered, order = _op["sort"](numbers, stable=True)
+    starts = _op["cat"]([_op["ones"]((1,), dtype=_core._dtype_named("bool"),
+                                     device=numbers.device), ordered[1:] != ordered[:-1]])
+    if bool(starts.all()):
+        return None
+    first = order[starts][starts.cumsum(0) - 1]
+    return _op["empty_like"](order).index_copy(0, order, first)
+
+
 def new_coo(at: Any, values: Any, shape: tuple[int, ...], ordered: bool,
             order: Any = None) -> Any:
     """A tensor of these parts, which are not checked and have no history."""
@@ -217,11 +265,19 @@ def coalesced(x: Any) -> Any:
     return coo(unkeyed(unique, sizes), values, tuple(x.shape), True)
 
 
+def _from_dense(x: Any, sparse_dim: int) -> Any:
+    from flambeau.sparse._conversions import from_dense
+
+    return from_dense(x, sparse_dim)
+
+
 def dense_of(x: Any, masked: bool = True) -> Any:
     """All elements of a tensor; its gradient is that of the stored ones, or with ``masked=False``
     dense."""
     if not masked:
-        return tie("ToDense", dense_of(x.detach()), (x,), lambda g, needs: (g,))
+        count = x.sparse_dim()
+        return tie("ToDense", dense_of(x.detach()), (x,),
+                   lambda g, needs: (_from_dense(g, count),))
     sizes = sparse_shape(x)
     count = 1
     for size in sizes:

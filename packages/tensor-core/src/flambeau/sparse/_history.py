@@ -34,6 +34,11 @@ def tie(name: str, result: Any, inputs: Sequence[Any], backward: Callable[..., t
     Returns:
         ``result``.
     """
+    for t in inputs:
+        if _core.level_of(t):
+            raise NotImplementedError(
+                f"{name}: a tensor of a transform (vmap, jvp, ...) cannot be part of a sparse one; "
+                "write x.to_dense() inside the function, or use grad, vjp or autograd.grad")
     differentiable = result.is_floating_point() or result.is_complex()
     if differentiable and recording(inputs):
         result._attach_backward(name, inputs, backward, tuple(saved))

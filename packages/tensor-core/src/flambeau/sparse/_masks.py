@@ -18,7 +18,7 @@ def sample(x: Any, pattern: Any) -> Any:
         pattern: A sparse tensor.
     """
     if _same_indices(x, pattern):
-        return values_of(x)
+        return pattern._each(values_of(x))
     if not isinstance(pattern, CooTensor):
         return _in_blocks(sample(x, _entries(pattern)), pattern)
     if not _core.is_sparse_object(x):

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.layouts import sparse_csr
 from flambeau.sparse._calls import handles
-from flambeau.sparse._compressed import CompressedTensor
+from flambeau.sparse._compressed import BLOCKED, CompressedTensor
 from flambeau.sparse._conversions import to_compressed, to_coo
 from flambeau.sparse._coo import add_at, coo
 from flambeau.sparse._history import conjugate, tie
@@ -32,13 +33,9 @@ class Indices:
 
     def by_rows(self) -> tuple[Any, Any, Any]:
         """Where rows start, columns by rows, and the order of entries, None for their own."""
-        known, key = self.orders.known, (self.flipped, self.shape)
-        if self.orders.version != self.rows._version:
-            known.clear()
-            self.orders.version = self.rows._version
-        if key not in known:
-            known[key] = self._sorted_by_rows()
-        return known[key]
+        found: tuple[Any, Any, Any] = self.orders.find((self.flipped, self.shape), self.rows,
+                                                       self._sorted_by_rows)
+        return found
 
     def _sorted_by_rows(self) -> tuple[Any, Any, Any]:
         rows, columns, order = self.rows, self.columns.contiguous(), None
@@ -74,17 +71,23 @@ def product(indices: Indices, values: Any, dense: Any) -> Any:
         there = product(indices.transposed(), conjugate(values), g) if needs[1] else None
         return back, there
 
+    if _core.level_of(dense):       # of vmap or jvp, which know the operators alone
+        return _composed_product(indices, values, dense)
     result = _product(indices, values.detach(), dense.detach())
     return tie("SparseProduct", result, (values, dense), backward, (values, dense))
 
 
 def _product(indices: Indices, values: Any, dense: Any) -> Any:
     if not _has_kernel(values, dense):
-        terms = values.unsqueeze(1) * _op["index_select"](dense, 0, indices.columns)
-        return add_at(indices.shape[0], indices.rows, terms)
+        return _composed_product(indices, values, dense)
     starts, columns, order = indices.by_rows()
     values = values if order is None else _op["index_select"](values, 0, order)
     return _core.call("csr_product", [starts, columns, values, dense])
+
+
+def _composed_product(indices: Indices, values: Any, dense: Any) -> Any:
+    terms = values.unsqueeze(1) * _op["index_select"](dense, 0, indices.columns)
+    return add_at(indices.shape[0], indices.rows, terms)
 
 
 def sampled(indices: Indices, left: Any, right: Any) -> Any:
@@ -102,6 +105,8 @@ def sampled(indices: Indices, left: Any, right: Any) -> Any:
         return (product(indices, g, conjugate(right)) if needs[0] else None,
                 product(indices.transposed(), g, conjugate(left)) if needs[1] else None)
 
+    if _core.level_of(left) or _core.level_of(right):
+        return _composed_sample(indices, left, right)
     result = _sampled(indices, left.detach(), right.detach())
     return tie("SampledProduct", result, (left, right), backward, (left, right))
 
@@ -109,6 +114,10 @@ def sampled(indices: Indices, left: Any, right: Any) -> Any:
 def _sampled(indices: Indices, left: Any, right: Any) -> Any:
     if _has_kernel(left, right):
         return _core.call("sampled_product", [indices.rows, indices.columns, left, right])
+    return _composed_sample(indices, left, right)
+
+
+def _composed_sample(indices: Indices, left: Any, right: Any) -> Any:
     return (_op["index_select"](left, 0, indices.rows)
             * _op["index_select"](right, 0, indices.columns)).sum(1)
 
@@ -160,7 +169,9 @@ def _sparse_times_sparse(a: Any, b: Any) -> Any:
         * _op["index_select"](values_of(right), 0, theirs)
     rows = _op["stack"]([left._at[0][mine], columns[theirs]])
     result = coo(rows, values, (a.shape[0], b.shape[1]), False).coalesce()
-    return to_compressed(result, a._kind) if isinstance(a, CompressedTensor) else result
+    if not isinstance(a, CompressedTensor):
+        return result
+    return to_compressed(result, sparse_csr if a._kind in BLOCKED else a._kind)
 
 
 @handles("mv")

@@ -6,8 +6,9 @@ from typing import Any
 from flambeau.core import _core, functions
 from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import CompressedTensor
-from flambeau.sparse._conversions import to_compressed, to_coo
+from flambeau.sparse._conversions import to_compressed, to_coo, with_sparse_dim
 from flambeau.sparse._coo import add_at, coo, keys
+from flambeau.sparse._masks import matched
 from flambeau.sparse._shape import _rows, unsqueeze, wrapped
 from flambeau.sparse._tensor import filled, values_of
 
@@ -93,3 +94,39 @@ def sparse_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
 def sparse_log_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
     """``log_softmax`` over the stored elements; see ``flambeau.sparse.log_softmax``."""
     return _softmax("log_softmax", x, dim, dtype)
+
+
+# ---- comparisons -------------------------------------------------------------------------------
+def _aligned(a: Any, b: Any) -> tuple[Any, Any]:
+    """Values of two sparse tensors at the indices that one of them has."""
+    a, b = to_coo(a.detach()).coalesce(), to_coo(b.detach()).coalesce()
+    b = with_sparse_dim(b, a.sparse_dim()).coalesce()
+    at = _op["cat"]([a._at, b._at], 1)
+    values = _op["cat"]([a._held, b._held.to(a.dtype)], 0)
+    both = coo(at, values, tuple(a.shape), False).coalesce()
+    return matched(a, both), matched(b, both)
+
+
+@handles("allclose")
+def allclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,
+             equal_nan: bool = False) -> bool:
+    """Whether two sparse tensors have close elements."""
+    if not (_core.is_sparse_object(self) and _core.is_sparse_object(other)):
+        raise RuntimeError("allclose(): a sparse and a dense tensor are not compared; write "
+                           "x.to_dense()")
+    if tuple(self.shape) != tuple(other.shape):
+        raise RuntimeError(f"allclose(): sizes {list(self.shape)} and {list(other.shape)} differ")
+    a, b = _aligned(self, other)
+    return bool(_op["allclose"](a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+@handles("equal")
+def equal(self: Any, other: Any) -> bool:
+    """Whether two sparse tensors have the same shape and elements."""
+    if not (_core.is_sparse_object(self) and _core.is_sparse_object(other)):
+        raise RuntimeError("equal(): a sparse and a dense tensor are not compared; write "
+                           "x.to_dense()")
+    if tuple(self.shape) != tuple(other.shape):
+        return False
+    a, b = _aligned(self, other)
+    return bool(_op["equal"](a, b))

@@ -33,6 +33,14 @@ class SparseTensor(Tensor):
         """A tensor of the same indices with other values, both without history."""
         raise NotImplementedError
 
+    def _once(self, gradient: Any) -> Any:
+        """The gradient of values as that of the tensor: once for each index."""
+        return gradient
+
+    def _each(self, values: Any) -> Any:
+        """The tensor's element for each of the values of a tensor with these indices."""
+        return values
+
     def _parts(self) -> tuple[Any, ...]:
         """The tensors of indices."""
         raise NotImplementedError
@@ -210,7 +218,11 @@ def values_of(x: Any) -> Any:
         x: A sparse tensor.
     """
     pattern = x.detach()
-    return tie("Values", x._held.detach(), (x,), lambda g, needs: (filled(pattern, g),))
+
+    def backward(g: Any, needs: Any) -> tuple[Any]:
+        return (filled(pattern, pattern._once(g)),)
+
+    return tie("Values", x._held.detach(), (x,), backward)
 
 
 def filled(pattern: Any, values: Any) -> Any:

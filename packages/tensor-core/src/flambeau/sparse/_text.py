@@ -31,19 +31,15 @@ def text(x: Any) -> str:
         body = "..." if part.is_meta else _body(part, indent + len(name) + 8)
         words.append(f"{name}={body}")
     result = "tensor(" + (",\n" + " " * indent).join(words)
-    # Sizes stand on a line of their own in coordinate format, behind the values in others.
-    tail = _suffixes(x)
-    if isinstance(x, CompressedTensor):
-        result += ", " + tail[0]
-    else:
-        result += ",\n" + " " * indent + tail[0]
-    width = len(result) - result.rfind("\n") - 1
-    for word in tail[1:]:
-        new_line = width + len(word) + 2 > printing._OPTIONS["linewidth"]
+    width = len(result) - result.rfind("\n") + 1
+    # Sizes begin a line in coordinate format, and stand behind the values in others.
+    new_line = not isinstance(x, CompressedTensor)
+    for word in _suffixes(x):
+        new_line |= width + len(word) + 2 > printing._OPTIONS["linewidth"]
         result += (",\n" + " " * indent if new_line else ", ") + word
         width = (indent if new_line else width + 2) + len(word)
-    result += ")"
-    return f"Parameter containing:\n{result}" if type(x).__name__ == "Parameter" else result
+        new_line = False
+    return result + ")"
 
 
 def _suffixes(x: Any) -> list[str]:

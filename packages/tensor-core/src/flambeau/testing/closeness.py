@@ -45,7 +45,7 @@ def assert_close(
         equal_nan: Whether NaN equals NaN.
         check_device: Whether devices must be the same.
         check_dtype: Whether dtypes must be the same.
-        check_layout: Accepted for compatibility; there is one layout.
+        check_layout: Whether layouts must be the same; sparse tensors are compared as dense ones.
         check_stride: Whether strides must be the same.
         msg: The error's text, or a function that makes it from the usual one.
 
@@ -64,7 +64,8 @@ def assert_close(
     if (rtol is None) != (atol is None):
         raise ValueError("assert_close(): give rtol and atol together, or neither")
     same_type = not allow_subclasses
-    checks = {"dtype": check_dtype, "device": check_device, "stride": check_stride}
+    checks = {"dtype": check_dtype, "device": check_device, "stride": check_stride,
+              "layout": check_layout}
     tolerances = None if rtol is None or atol is None else (rtol, atol)
 
     def walk(got: Any, want: Any, path: str) -> str:
@@ -110,6 +111,7 @@ def _difference(
     if got.shape != want.shape:
         return f"shape {tuple(got.shape)}, expected {tuple(want.shape)}"
     facts = {
+        "layout": (got.layout, want.layout),
         "dtype": (got.dtype, want.dtype),
         "device": (got.device, want.device),
         "stride": (got.stride(), want.stride()),
@@ -117,6 +119,7 @@ def _difference(
     for fact, (a, b) in facts.items():
         if checks[fact] and a != b and not both_numbers:
             return f"{fact} {a}, expected {b}"
+    got, want = (t.to_dense() for t in (got, want))
     return _distance(got, want, tolerances, equal_nan)
 
 

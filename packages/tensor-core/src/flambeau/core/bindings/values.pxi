@@ -28,7 +28,16 @@ def about_to_change(subject, what, value=None):
     return False if hook is None else hook(subject, what, value)
 
 
+cdef int _refuse_sparse(Tensor t, str what) except -1:
+    """Raise where a sparse tensor is taken for memory, which it has not."""
+    if t._flags >> FL_LEVEL_SHIFT == <uint32_t>FL_SPARSE_LEVEL:
+        raise TypeError(f"{what}: a sparse tensor has no memory of all elements; write "
+                        "x.to_dense(), or take its parts, such as x.values()")
+    return 0
+
+
 cdef int _about_to_read(Tensor t, str what) except -1:
+    _refuse_sparse(t, what)
     if fl_any_waiting():
         fl_settle(PyUnicode_AsUTF8(what), <fl_tensor *><PyObject *>t, True)
     if _read_hooks:

@@ -6,8 +6,7 @@ _ROWS, _COLUMNS = "sparse row compressed", "sparse column compressed"
 
 
 def _conversions():
-    import flambeau.sparse  # whose functions know what calls with sparse tensors mean
-    from flambeau.sparse import _conversions
+    from flambeau.sparse import _conversions  # and with it what calls with such tensors mean
 
     return _conversions
 

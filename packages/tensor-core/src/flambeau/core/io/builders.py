@@ -12,6 +12,7 @@ from flambeau.core.io import arrays, objects
 from flambeau.core.io.errors import fail
 from flambeau.core.io.permission import own_name
 from flambeau.core.io.pickles import Named, Refused, member
+from flambeau.core.io.sparse_parts import layout_of_pytorch, rebuilt
 from flambeau.core.size import Size
 
 _STATELESS = (_core.Tensor, _core.dtype, _core.device, _core.Operator, Named, type, FunctionType,
@@ -105,6 +106,8 @@ def _complex(real, imag):
 _BUILDERS = {
     "collections.OrderedDict": _ordered, "collections.Counter": _counter,
     "collections.defaultdict": _default,
+    "torch._utils._rebuild_sparse_tensor": rebuilt,
+    "torch.serialization._get_layout": layout_of_pytorch,
     "torch.Size": _size, "torch.device": _device, "_codecs.encode": _encoded,
     **{f"{module}.{name}": build for module in ("builtins", "__builtin__") for name, build in (
         ("set", _members(set)), ("frozenset", _members(frozenset)), ("complex", _complex),
@@ -121,8 +124,6 @@ _NARROW = _refused("a tensor of a dtype that is not known here",
 
 #: What checkpoints of PyTorch may hold beside dense tensors and containers.
 _REFUSED = {
-    "torch._utils._rebuild_sparse_tensor": _refused(
-        "a sparse tensor", "is not read; in PyTorch save x.to_dense() instead"),
     "torch._utils._rebuild_qtensor": _refused(
         "a quantized tensor", "is not read; in PyTorch save x.dequantize() instead"),
     "torch._utils._rebuild_nested_tensor": _refused(

@@ -17,6 +17,7 @@ from flambeau.core import _core
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
 from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
+from flambeau.core.io.sparse_parts import facts_of, parts_of
 from flambeau.core.size import Size
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class _Storages:
 
     def replace(self, obj: Any, path: str) -> Any:
         """What stands for a tensor, and for other objects that pickles hold in their own way."""
+        if _core.is_sparse_object(obj):
+            return self._sparse(obj)
         if isinstance(obj, _core.Tensor):
             return self._tensor(obj, path)
         if isinstance(obj, _core.dtype):
@@ -87,6 +90,14 @@ class _Storages:
         if _is_of_numpy(obj):
             return _reduced(obj, path)
         return None
+
+    def _sparse(self, x: Any) -> Any:
+        name, shape, coalesced = facts_of(x)
+        parts = [self._view(part, False) for _, part in parts_of(x)]
+        size = Call(Global("torch", "Size"), (tuple(shape),))
+        facts = (size, coalesced) if name == "sparse_coo" else (size,)
+        kind = Call(Global("torch.serialization", "_get_layout"), (f"torch.{name}",))
+        return Call(Global("torch._utils", "_rebuild_sparse_tensor"), (kind, (*parts, *facts)))
 
     def _tensor(self, x: Any, path: str) -> Any:
         parameter = getattr(sys.modules.get(f"{rooms.PREFIX}nn"), "Parameter", ())

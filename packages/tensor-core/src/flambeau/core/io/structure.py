@@ -17,6 +17,7 @@ from flambeau.core.io.errors import FileError
 from flambeau.core.io.objects import join
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.sharing import share
+from flambeau.core.io.sparse_parts import facts_of, joined, parts_of
 from flambeau.core.size import Size
 
 
@@ -34,6 +35,9 @@ class _Encoder:
         self.objects: dict = {}         # id of an object -> its number and itself
 
     def node(self, obj, path: str) -> dict:
+        if _core.is_sparse_object(obj):
+            parts = [self.tensor(part, join(path, name)) for name, part in parts_of(obj)]
+            return _with_gradient(obj, {"q": [facts_of(obj), parts]})
         if isinstance(obj, _core.Tensor):
             return self.tensor(obj, path)
         if obj is None or isinstance(obj, (bool, int, str)) and type(obj) in (bool, int, str):
@@ -217,6 +221,10 @@ class _Decoder:
             raise FileError(f"load(): the structure names a tensor {name!r} that is not there")
         return self.tensors[name]
 
+    def sparse(self, value):
+        facts, parts = value
+        return joined(facts, self.values(parts))
+
     def view(self, value):
         name, shape, stride, offset = value
         base = self.tensor(name)
@@ -269,6 +277,7 @@ _CONTAINERS = {
     "r": _Decoder.leaf,
     "p": _Decoder.parameter,
     "t": _Decoder.tensor,
+    "q": _Decoder.sparse,
     "s": _Decoder.view,
     "n": _Decoder.array,
     "g": _Decoder.named,

@@ -142,6 +142,19 @@ def bincount_of(x, weights, size):
     return np.bincount(x, weights, size)
 
 
+@kernel("csr_product")
+def csr_product(row_starts, columns, values, dense):
+    rows = np.repeat(np.arange(len(row_starts) - 1), np.diff(row_starts))
+    total = np.zeros((len(row_starts) - 1, dense.shape[1]), dense.dtype)
+    np.add.at(total, rows, values[:, None] * dense[columns])
+    return total
+
+
+@kernel("sampled_product")
+def sampled_product(rows, columns, left, right):
+    return (left[rows] * right[columns]).sum(1)
+
+
 @kernel("histogram_of")
 def histogram_of(points, edges, weight):
     return np.histogramdd(points, edges, weights=weight)[0]

@@ -42,6 +42,10 @@ def _whole(m):
     return m.dtype in ("uint8", "int32", "int64")
 
 
+def _wide(m):
+    return m.dtype in ("float32", "float64")
+
+
 def _rates(m, *shape):
     return np.abs(m.array(*shape)).astype(m.numpy_dtype)
 
@@ -59,6 +63,10 @@ BY_KEY = {
     "histc": lambda m: [(m.array(3, 20), 5, -2, 3), (m.array(60), 3, 0, 0)] if _floats(m) else [],
     "bincount_of": lambda m: [(np.abs(m.array(30)).astype(m.numpy_dtype), w, 15)
                               for w in (None, m.rng.random(30))] if _whole(m) else [],
+    "csr_product": lambda m: [(np.array([0, 2, 2, 5]), np.array([3, 0, 1, 1, 2]), m.array(5),
+                               m.array(4, n)) for n in (0, 3, 70)] if _wide(m) else [],
+    "sampled_product": lambda m: [(np.array([0, 2, 2]), np.array([3, 0, 1]), m.array(3, n),
+                                   m.array(4, n)) for n in (0, 3, 70)] if _wide(m) else [],
     "histogram_of": _histogram,
     "bernoulli": lambda m: [(_chances(m, 3, 5), None)] if _floats(m) else [],
     "poisson": lambda m: [(_rates(m, 3, 5) * 9, None)] if _floats(m) else [],

@@ -1,0 +1,71 @@
+"""Sparse tensors in files: their parts, which are dense, and what is to be known of them."""
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.core import layouts
+from flambeau.core.io.errors import fail
+
+
+def parts_of(x: Any) -> list[tuple[str, Any]]:
+    """The dense tensors of a sparse one, by name.
+
+    Args:
+        x: A sparse tensor of any layout.
+    """
+    names = ("indices",) if x.is_sparse else ("compressed_indices", "plain_indices")
+    return [*zip(names, x._parts(), strict=True), ("values", x.detach()._values())]
+
+
+def facts_of(x: Any) -> list[Any]:
+    """The layout's name, the shape, and whether the tensor is coalesced.
+
+    Args:
+        x: A sparse tensor of any layout.
+    """
+    return [str.__str__(x.layout), list(x.shape), bool(x.is_sparse and x.is_coalesced())]
+
+
+def joined(facts: Any, parts: Any) -> Any:
+    """The tensor of these parts; damaged ones are refused.
+
+    Args:
+        facts: What `facts_of` gave.
+        parts: Dense tensors, in the order of `parts_of`.
+    """
+    from flambeau import sparse
+
+    try:
+        name, shape, coalesced = facts
+        if name == "sparse_coo":
+            return sparse.sparse_coo_tensor(*parts, tuple(shape), is_coalesced=coalesced)
+        kind = layouts.layout_named(name)
+        return sparse.sparse_compressed_tensor(*parts, tuple(shape), layout=kind)
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        fail(f"a sparse tensor of the file is damaged: {error}")
+
+
+def layout_of_pytorch(name: Any) -> str:
+    """The name of a layout that a checkpoint of PyTorch writes as ``torch.sparse_coo``.
+
+    Args:
+        name: What the checkpoint says.
+    """
+    if type(name) is not str:
+        fail("a layout of the checkpoint has no name; the file is damaged")
+    return name.removeprefix("torch.")
+
+
+def rebuilt(kind: Any, parts: Any) -> Any:
+    """A sparse tensor of a checkpoint of PyTorch.
+
+    Args:
+        kind: The layout's name.
+        parts: Dense tensors, the shape, and in coordinate format whether it is coalesced.
+    """
+    if type(parts) is not tuple or not 3 <= len(parts) <= 4:
+        fail("a sparse tensor of the checkpoint lacks parts; the file is damaged")
+    coo = kind == "sparse_coo"
+    coalesced = parts[3] if coo and len(parts) == 4 else None
+    shape, dense = (parts[2], parts[:2]) if coo else (parts[-1], parts[:-1])
+    return joined([kind, shape, coalesced], dense)
