@@ -25,6 +25,7 @@ class SparseTensor(Tensor):
     """
 
     __slots__ = ("_held",)
+    __torch_function__ = _core.no_override
     layout: layout
     is_sparse = False
     is_sparse_csr = False

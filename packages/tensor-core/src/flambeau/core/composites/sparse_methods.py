@@ -103,3 +103,4 @@ METHODS = {f.__name__: f for f in (  # type: dict[str, object]
     to_sparse, _to("sparse_coo"), _to("sparse_csr"), _to("sparse_csc"),
     _to_blocks("sparse_bsr"), _to_blocks("sparse_bsc"), sparse_mask, sparse_dim, dense_dim, smm,
     *[_refusing(*row) for row in _REFUSING])}
+globals().update(METHODS)     # so that pickle finds those made above by their names

@@ -158,8 +158,6 @@ static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
 /* Read a call that failed to be read in the order that PyTorch deprecated; else the error stays. */
 static PyObject *call_older(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames) {
-    if (fl_any_sparse(args, nargs, kwnames))
-        return fl_call_sparse(op, inplace, args, nargs, kwnames);
     if (!PyErr_ExceptionMatches(PyExc_TypeError))
         return nullptr;
     PyObject *type, *value, *trace;
@@ -178,8 +176,11 @@ static PyObject *call_older(const fl_op *op, bool inplace, PyObject *const *args
 static PyObject *call_one(const fl_op *op, bool inplace, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames) {
     Parsed call;
-    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0)
+    if (fl_parse(op, args, nargs, kwnames, call.values, &call.arena, &call.out) < 0) {
+        if (fl_any_sparse(args, nargs, kwnames))
+            return fl_call_sparse(op, inplace, args, nargs, kwnames);
         return call_older(op, inplace, args, nargs, kwnames);
+    }
     return call_parsed(op, inplace, call);
 }
 
