@@ -65,7 +65,7 @@ def gradcheck(func: Callable, inputs: Tensor | Sequence[object], *, eps: float =
         check_forward_ad: check forward mode.
         check_backward_ad: check the backward pass.
         fast_mode: compare along one random direction only, which costs two calls per input.
-        masked: for sparse tensors, of which there are none.
+        masked: accepted; gradients of sparse tensors are those of their stored elements.
 
     Returns:
         Whether all derivatives agree.
