@@ -75,9 +75,9 @@ PyObject *fl_shown(PyObject *function, PyObject *const *args, Py_ssize_t nargs,
 PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames) {
     const fl_override_state &state = fl_overrides;
-    if (state.all_off || state.classes_off ||
+    if (state.all_off || state.classes_off || fl_any_sparse(args, nargs, kwnames) ||
         !any_override(args, fl_count_arguments(nargs, kwnames)))
-        return nullptr;
+        return nullptr;     /* the error stays */
     PyErr_Clear();
     return fl_shown(callable, args, nargs, kwnames);
 }
