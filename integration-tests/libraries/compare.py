@@ -10,7 +10,7 @@ import numpy
 def difference(ours: Any, theirs: Any) -> float:
     """The largest difference, relative to the larger of one and the largest element.
 
-    Infinite where kinds, shapes, texts or whole numbers are others.
+    Infinite where kinds, shapes, texts or integers are others.
     """
     if isinstance(ours, dict) and isinstance(theirs, dict):
         if list(ours) != list(theirs):

@@ -20,6 +20,8 @@ HOMES = {
                      "_check_tensor_all_with"), "checks"),
     **dict.fromkeys(("sym_int", "sym_float", "sym_max", "sym_min", "sym_sqrt", "sym_not",
                      "sym_ite", "sym_sum"), "symbols"),
+    **dict.fromkeys(("hub._get_torch_home", "hub.HASH_REGEX", "hub.tqdm", "hub.urlparse",
+                     "utils.model_zoo.tqdm"), "hub"),
     "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",

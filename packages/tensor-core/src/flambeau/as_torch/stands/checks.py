@@ -1,4 +1,4 @@
-"""Conditions that libraries check: `torch._assert`, `torch._check` and its kin."""
+"""Conditions that libraries check: `torch._assert`, `torch._check` and the like."""
 from __future__ import annotations
 
 from collections.abc import Callable
