@@ -75,10 +75,17 @@ PyObject *fl_shown(PyObject *function, PyObject *const *args, Py_ssize_t nargs,
 PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames) {
     const fl_override_state &state = fl_overrides;
-    if (state.all_off || state.classes_off || fl_any_sparse(args, nargs, kwnames) ||
-        !any_override(args, fl_count_arguments(nargs, kwnames)))
-        return nullptr;     /* the error stays */
-    PyErr_Clear();
+    if (state.all_off || state.classes_off)
+        return nullptr;
+    PyObject *type, *value, *trace;     /* looking up a name in a class clears the error */
+    PyErr_Fetch(&type, &value, &trace);
+    if (!any_override(args, fl_count_arguments(nargs, kwnames))) {
+        PyErr_Restore(type, value, trace);
+        return nullptr;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
     return fl_shown(callable, args, nargs, kwnames);
 }
 
