@@ -1,7 +1,7 @@
 """Methods and properties of Tensor that are not definitions of their own."""
 from flambeau.core import _core
-from flambeau.core.compat import tensor_methods
-from flambeau.core.composites import sparse_methods, tensor_queries
+from flambeau.core.compat import sparse_methods, tensor_methods
+from flambeau.core.composites import tensor_queries
 from flambeau.core.composites.creation import new_methods
 from flambeau.core.composites.random.integers import EXACT_INTEGERS_BELOW, warn_of_rounding
 from flambeau.core.composites.shape import resizing
