@@ -1,5 +1,8 @@
 """Arguments with __torch_function__, which answer for a call that no tensor can take part in."""
 
+import subprocess
+import sys
+
 import pytest
 
 import flambeau
@@ -55,3 +58,10 @@ def test_other_errors_stay():
         flambeau.relu(object())
     with pytest.raises(RuntimeError):
         flambeau.ones(2) + flambeau.ones(3)
+
+
+def test_the_first_error_of_a_process_stays():
+    """Classes are looked into with the error set aside: Python's cache would clear it."""
+    code = "import flambeau; flambeau.zeros(0).as_strided((2, 2), (1, 1))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "RuntimeError: as_strided()" in ran.stderr
