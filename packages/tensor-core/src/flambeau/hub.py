@@ -90,7 +90,7 @@ def _entry(what: str, module: ModuleType, name: str) -> Callable[..., Any]:
     if name.startswith("_") or not callable(found):
         offered = ", ".join(_names(module)) or "nothing"
         raise RuntimeError(f"hub.{what}(): {_CONFIG} does not offer {name!r}; it offers {offered}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _names(module: ModuleType) -> Any:

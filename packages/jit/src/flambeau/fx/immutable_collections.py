@@ -16,7 +16,7 @@ def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(f"{type(self).__name__!r} object {_ADVICE}")
 
 
-class immutable_list(list):  # type: ignore[type-arg]
+class immutable_list(list):
     """A list that cannot be changed; equal to a list of the same items, and hashable.
 
     Example:
@@ -35,7 +35,7 @@ class immutable_list(list):  # type: ignore[type-arg]
         return type(self), (tuple(self),)
 
 
-class immutable_dict(dict):  # type: ignore[type-arg]
+class immutable_dict(dict):
     """A dict that cannot be changed; equal to a dict of the same items, and hashable.
 
     Example:

@@ -78,7 +78,8 @@ class SparseAdam(Optimizer):
                         self._update(param, group)
 
     def _update(self, param: Tensor, group: dict[str, Any]) -> None:
-        if not param.grad.is_sparse:
+        found: Any = param.grad
+        if not found.is_sparse:
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead: "
                 "nn.Embedding(..., sparse=True) makes sparse ones"
@@ -90,7 +91,7 @@ class SparseAdam(Optimizer):
             state["exp_avg"] = flambeau.zeros_like(plain)
             state["exp_avg_sq"] = flambeau.zeros_like(plain)
         state["step"] += 1
-        grad = param.grad.detach().coalesce()
+        grad = found.detach().coalesce()
         values = grad.values()
         if not values.numel():
             return

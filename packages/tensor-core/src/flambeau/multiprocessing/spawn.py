@@ -105,7 +105,7 @@ class ProcessContext:
         if not self.sentinels:
             return True
         for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout):
-            index = self.sentinels.pop(sentinel)  # type: ignore[arg-type]  # they are numbers
+            index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode:
                 self._end_others(grace_period)

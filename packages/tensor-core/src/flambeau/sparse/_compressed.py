@@ -64,7 +64,7 @@ class CompressedTensor(SparseTensor):
         """The stored elements or blocks, without history."""
         return self._held.detach()
 
-    def _part(self, name: str, wanted: tuple[layout, ...], part: Any) -> Any:
+    def _part(self, name: str, wanted: tuple[Any, ...], part: Any) -> Any:
         if self._kind not in wanted:
             kind, other = ("row", "csr") if wanted == BY_ROWS else ("column", "csc")
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got "

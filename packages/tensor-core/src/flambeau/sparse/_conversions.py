@@ -82,7 +82,7 @@ def _starts(sorted_rows: Any, count: int) -> Any:
     return _op["searchsorted"](sorted_rows, _numbers(count + 1, sorted_rows.device))
 
 
-def _compress(kind: layout, at: Any, values: Any, grid: tuple[int, int],
+def _compress(kind: layout, at: Any, values: Any, grid: tuple[int, ...],
               shape: tuple[int, ...]) -> Any:
     """Sort entries or blocks by rows or columns, and say where each starts."""
     major = 0 if kind in BY_ROWS else 1

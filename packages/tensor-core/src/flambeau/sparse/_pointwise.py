@@ -22,7 +22,7 @@ KEEP_ZERO = ("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", 
 
 
 def _elementwise(name: str, additive: bool) -> Any:
-    operator = _op.get(name)
+    operator: Any = _op.get(name)
 
     def apply(self: Any, *args: Any, **options: Any) -> Any:
         if isinstance(self, CooTensor) and not additive:

@@ -17,6 +17,7 @@ def _body(x: Any, indent: int) -> str:
 
 def text(x: Any) -> str:
     """The text of ``repr(x)`` for a sparse tensor."""
+    names: tuple[str, ...]
     if isinstance(x, CompressedTensor):
         names = ("crow_indices", "col_indices") if x.layout in BY_ROWS else \
             ("ccol_indices", "row_indices")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from flambeau.autograd._engine import NodeFunction, attach_function, raise_second_time
 from flambeau.core import Tensor
@@ -12,7 +13,7 @@ class _Backward(NodeFunction):
 
     def __init__(self, name: str, backward: Callable, saved: Sequence[Tensor]) -> None:
         self.name = name
-        self.backward: Callable | None = backward
+        self.backward: Any = backward
         self.saved = [(t, t._version) for t in saved]
 
     def run(self, node, grads, needs):

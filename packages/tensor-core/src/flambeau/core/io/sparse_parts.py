@@ -38,9 +38,12 @@ def joined(facts: Any, parts: Any) -> Any:
     try:
         name, shape, coalesced = facts
         if name == "sparse_coo":
-            return sparse.sparse_coo_tensor(*parts, tuple(shape), is_coalesced=coalesced)
+            indices, values = parts
+            return sparse.sparse_coo_tensor(indices, values, tuple(shape), is_coalesced=coalesced)
         kind = layouts.layout_named(name)
-        return sparse.sparse_compressed_tensor(*parts, tuple(shape), layout=kind)
+        compressed, plain, values = parts
+        return sparse.sparse_compressed_tensor(compressed, plain, values, tuple(shape),
+                                               layout=kind)
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
         fail(f"a sparse tensor of the file is damaged: {error}")
 

@@ -10,6 +10,8 @@ from flambeau.utils.benchmark.measurement import (
 )
 
 _BEST, _GOOD, _BAD, _WORST, _END = (f"\033[{code}m" for code in ("92;1", "34;1", "2;33", "31;1", 0))
+#: Threads, environment and name of a row, and the column.
+Key = tuple[tuple[int, str | None, str], str | None]
 _NEAR = 1.1                 # times the best: green as well
 
 
@@ -102,7 +104,7 @@ class Compare:
         return text
 
     def _row(self, row: tuple[int, str | None, str], columns: list[str | None],
-             widths: list[int], found: dict[object, Measurement], shown: dict[object, str],
+             widths: list[int], found: dict[Key, Measurement], shown: dict[Key, str],
              names: int) -> str:
         cells = []
         for column, width in zip(columns, widths, strict=True):
@@ -112,13 +114,12 @@ class Compare:
             cells.append("  |  " + cell)
         return (" " * 6 + row[2]).ljust(names) + "".join(cells).rstrip()
 
-    def _colored(self, cell: str, row: object, column: object,
-                 found: dict[object, Measurement]) -> str:
+    def _colored(self, cell: str, row: tuple[int, str | None, str], column: str | None,
+                 found: dict[Key, Measurement]) -> str:
         """The cell in the color of its time among those it is compared with."""
         time = found[row, column].median
         others = [r.median for key, r in found.items()
-                  if isinstance(key, tuple) and key[0 if self._rowwise else 1] ==
-                  (row if self._rowwise else column)]
+                  if (key[0] == row if self._rowwise else key[1] == column)]
         best, worst = min(others), max(others)
         middle = (best * worst) ** 0.5
         color = _BEST if time <= best * _NEAR else _GOOD if time <= middle else \

@@ -96,7 +96,7 @@ class Conversion(Tree):
         Returns:
             The module itself.
         """
-        for tensor in (*self.parameters(), *self.buffers()):  # type: ignore[attr-defined]
+        for tensor in (*self.parameters(), *self.buffers()):
             tensor.share_memory_()
         return self
 
