@@ -19,24 +19,24 @@ from flambeau import rooms
 PACKAGES = Path(__file__).parent.parent / "packages"
 
 # Package -> packages it may import, besides the core. jit records gradients where autograd is
-# installed; everything else here is a declared dependency.
+# installed, and fx and export need nn; everything else here is a declared dependency.
 ARROWS = {
     "tensor-core": set(),
     "autograd": set(),
     "nn": {"autograd"},
     "optim": set(),
-    "jit": {"autograd"},
+    "jit": {"autograd", "nn"},
     "cuda-backend": set(),
 }
-OPTIONAL = {("jit", "autograd")}
+OPTIONAL = {("jit", "autograd"), ("jit", "nn")}
 
 # Package -> third-party modules it may import, all of them declared or an extra.
 THIRD_PARTY = {
-    "tensor-core": {"numpy", "scipy_openblas32"},
+    "tensor-core": {"numpy", "scipy_openblas32", "PIL", "tqdm"},
     "autograd": set(),
-    "nn": {"numpy", "PIL"},
+    "nn": {"numpy", "PIL", "tensorboard", "matplotlib"},
     "optim": set(),
-    "jit": {"llvmlite", "numpy", "onnx"},
+    "jit": {"llvmlite", "numpy", "onnx", "pydot"},
     "cuda-backend": {"cupy", "cupy_backends", "cudnn", "numpy"},
 }
 CYTHON_OWN = {"cython", "cpython", "libc", "libcpp"}

@@ -38,13 +38,28 @@ def check_absent(room: str, distribution: str) -> None:
             raise AssertionError(f"`{statement}` worked without {distribution}")
 
 
+def check_incomplete(room: str, also: str) -> None:
+    """Expect the line that names the package of another room, which this one needs."""
+    from flambeau import rooms
+
+    try:
+        importlib.import_module(f"flambeau.{room}")
+    except ModuleNotFoundError as error:
+        assert str(error).startswith(f"flambeau.{also} is in {rooms.ROOMS[also]}"), str(error)
+    else:
+        raise AssertionError(f"flambeau.{room} was imported without flambeau.{also}")
+
+
 def main() -> int:
     """Check every room of the namespace table."""
     from flambeau import rooms
 
     present = set(sys.argv[1:])
     for room, distribution in rooms.ROOMS.items():
-        if distribution in present:
+        also = rooms.ALSO_NEEDED.get(room)
+        if distribution in present and also and rooms.ROOMS[also] not in present:
+            check_incomplete(room, also)
+        elif distribution in present:
             check_present(room)
         else:
             check_absent(room, distribution)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import flambeau.library  # noqa: F401, whole before its modules: Note [first uses]
 from flambeau.library.operators import Namespace, OpOverload, OpOverloadPacket
 from flambeau.library.operators import ops as _namespaces
 

@@ -41,7 +41,6 @@ ROOMS = {
     "distributions": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
     "utils.flop_counter": "flambeau-nn",
-    "utils.tensorboard": "flambeau-nn",
     "optim": "flambeau-optim",
     "jit": "flambeau-jit",
     "compiler": "flambeau-jit",
@@ -49,6 +48,9 @@ ROOMS = {
     "export": "flambeau-jit",
     "cuda": "flambeau-cuda-backend",
 }
+
+# Module below `flambeau` -> a room of another package that it cannot be imported without.
+ALSO_NEEDED = {"fx": "nn", "export": "nn"}
 
 # Public name, or attribute of Tensor, that is filled in from a room -> that room.
 NAMES = {

@@ -66,7 +66,7 @@ NO_ROW_METHODS = {
         "is_inference", "is_readonly", "is_signed", "is_same_size", "is_set_to"},
     "the same for every tensor": {
         "is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla",
-        "is_xpu", "is_vulkan", "layout", "is_pinned", "is_shared"},
+        "is_xpu", "is_vulkan", "layout", "is_pinned", "is_shared", "share_memory_"},
     "layouts, and parts of sparse tensors": {
         "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr",
         "to_sparse_bsc", "sparse_mask", "sparse_dim", "dense_dim", "smm", "coalesce",

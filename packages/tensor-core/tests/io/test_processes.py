@@ -6,6 +6,8 @@ import importlib
 import io
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from multiprocessing.reduction import ForkingPickler
 
 import process_targets
@@ -156,3 +158,16 @@ def test_types_of_named_outputs():
         pair._replace(value=0)
     found = flambeau.histogramdd(flambeau.ones(3, 2), 2)
     assert type(pickle.loads(pickle.dumps(found))) is flambeau.return_types.histogramdd
+
+
+def test_public_functions_pickle_once_calls_are_shown():
+    """A class with __torch_function__ puts covers in the place of functions and methods."""
+    code = ("import pickle, flambeau\n"
+            "class Sub(flambeau.Tensor):\n"
+            "    @classmethod\n"
+            "    def __torch_function__(cls, func, types, args=(), kwargs=None):\n"
+            "        return super().__torch_function__(func, types, args, kwargs)\n"
+            "for value in (flambeau.as_tensor, flambeau.Tensor.apply_, flambeau.Tensor.exp,\n"
+            "              flambeau.Tensor.tolist, flambeau.fft.fftfreq, flambeau.relu):\n"
+            "    assert pickle.loads(pickle.dumps(value)) is value, value\n")
+    subprocess.run([sys.executable, "-c", code], check=True)

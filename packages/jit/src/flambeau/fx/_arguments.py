@@ -7,8 +7,8 @@ import inspect
 import types
 from typing import Any
 
+import flambeau.fx._names as _names
 from flambeau.core import Operator
-from flambeau.fx import _names
 from flambeau.fx.node import has_side_effect
 
 #: Functions of nn.functional whose arguments are kept as they are written; the others' defaults

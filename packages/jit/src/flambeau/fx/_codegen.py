@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import flambeau
-from flambeau.fx import _infix, _names
+import flambeau.fx._infix as _infix
+import flambeau.fx._names as _names
 from flambeau.fx.node import Node
 
 TransformCodeFunc = Callable[[list[str]], list[str]]

@@ -8,8 +8,8 @@ import warnings
 from typing import Any
 
 import flambeau
+import flambeau.fx._names as _names
 from flambeau.core import pytree
-from flambeau.fx import _names
 from flambeau.fx._arguments import assert_is_none, assert_true
 from flambeau.fx._codegen import CodeGen
 from flambeau.fx.node import base_types

@@ -6,8 +6,8 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import flambeau.fx._names as _names
 from flambeau import nn
-from flambeau.fx import _names
 
 _FORM = """import pickle
 from pathlib import Path

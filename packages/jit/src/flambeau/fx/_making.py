@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from flambeau.fx import _names
+import flambeau.fx._names as _names
 from flambeau.fx._codegen import CodeGen
 from flambeau.fx.node import Argument, Node, Target
 

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from flambeau.fx import _arguments
+import flambeau.fx._arguments as _arguments
 from flambeau.fx._infix import magic_methods, reflectable_magic_methods
 from flambeau.fx.node import Node, map_aggregate
 

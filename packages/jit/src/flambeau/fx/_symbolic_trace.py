@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+import flambeau.fx._patching as _patching
 from flambeau import nn
-from flambeau.fx import _patching
 from flambeau.fx._concrete import PH, PHBase, PHWithMeta, parameters, resolved
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import flambeau
+import flambeau.fx._names as _names
 from flambeau import nn
-from flambeau.fx import _names
 from flambeau.fx._codegen import PythonCode
 from flambeau.fx.graph import Graph
 

@@ -6,8 +6,8 @@ import inspect
 from contextlib import AbstractContextManager
 from typing import Any
 
+import flambeau.fx.traceback as fx_traceback
 from flambeau import nn
-from flambeau.fx import traceback as fx_traceback
 from flambeau.fx._symbolic_trace import Tracer
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule

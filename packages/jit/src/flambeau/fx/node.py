@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import flambeau
+import flambeau.fx._names as _names
 from flambeau.core import Operator
-from flambeau.fx import _names
 from flambeau.fx._mapping import _format_arg, map_aggregate, map_arg
 
 if TYPE_CHECKING:

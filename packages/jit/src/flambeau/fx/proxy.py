@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flambeau.fx import traceback as fx_traceback
+import flambeau.fx.traceback as fx_traceback
 from flambeau.fx._proxies import Attribute, ParameterProxy, Proxy
 from flambeau.fx.graph import Graph
 from flambeau.fx.node import Argument, Node, Target, base_types, map_aggregate

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau
+import flambeau.library  # whole before its modules: Note [first uses]
 from flambeau import Tensor
 from flambeau.core import _core
 from flambeau.core.pytree import tree_leaves

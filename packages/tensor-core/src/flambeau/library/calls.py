@@ -70,9 +70,7 @@ def run(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     written = [t for a, value in zip(op.schema.arguments, (*args, *named.values()), strict=True)
                if a.is_write for t in tensors_in((value,))]
     if written and rooms.installed("autograd"):
-        from flambeau.autograd.graph import increment_version
-
-        increment_version(written)
+        rooms.enter("autograd").graph.increment_version(written)
     if op.makes_new:
         _check_alias(op, given, result)
     return result

@@ -119,9 +119,7 @@ def _gradients(op: Any, args: Any, kwargs: Any) -> None:
     leaves = [t for t in tensors_in((*copies, *named.values())) if t.requires_grad]
     if not leaves or find(op).schema.is_mutable:
         return
-    rooms.enter("autograd")
-    from flambeau.autograd import grad
-
+    grad = rooms.enter("autograd").grad
     results = [t for t in tensors_in(tree_flatten(op(*copies, **named))[0]) if t.requires_grad]
     if results:
         grad([t.sum() for t in results], leaves, allow_unused=True)

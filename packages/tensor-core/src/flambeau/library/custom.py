@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from flambeau.library import registering
+import flambeau.library.registering as registering
 from flambeau.library.operators import Definition, OpOverload, ops
 from flambeau.library.registering import add, put_kernel, qualified
 from flambeau.library.schemas import infer_schema

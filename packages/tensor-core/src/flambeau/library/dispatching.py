@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau.library.aten as aten
 from flambeau import Tensor
 from flambeau.core import _core
-from flambeau.library import aten
 from flambeau.library.operators import OpOverload, Shown, ops, shown
 
 _Call = tuple[str, str, tuple[Any, ...], dict[str, Any]]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau import Tensor
+from flambeau import Tensor, rooms
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 from flambeau.library.calls import run
 from flambeau.library.operators import Definition
@@ -31,7 +31,7 @@ def custom_function(op: Definition) -> type:
 
     Its arguments are the ``Shape`` of the call, and the leaves of the operator's arguments.
     """
-    from flambeau.autograd import Function
+    Function = rooms.enter("autograd").Function
 
     class Call(Function):
         """One call; lists of tensors are spread over the arguments, as autograd sees them."""

@@ -17,7 +17,15 @@ except ModuleNotFoundError as error:
         "pip install 'flambeau-nn[tensorboard]'"
     ) from error
 
-from . import summaries
+from .summaries import (
+    audio,
+    end_of_session,
+    histogram,
+    image,
+    precision_recall,
+    scalar,
+    words,
+)
 
 
 class FileWriter:
@@ -138,7 +146,7 @@ class SummaryWriter:
         Raises:
             ValueError: ``scalar_value`` has more than one element.
         """
-        made = summaries.scalar(tag, scalar_value, double_precision, new_style)
+        made = scalar(tag, scalar_value, double_precision, new_style)
         self._add(made, global_step, walltime)
 
     def add_scalars(
@@ -151,7 +159,7 @@ class SummaryWriter:
         """Add numbers to several curves of one diagram, each of which has a folder of its own."""
         for name, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{name}")
-            made = summaries.scalar(main_tag, value)
+            made = scalar(main_tag, value)
             self._writer(folder).add_summary(made, global_step, walltime)
 
     def add_histogram(
@@ -173,7 +181,7 @@ class SummaryWriter:
             walltime: As in ``add_scalar``.
             max_bins: Neighbouring bins are joined until there are so many at most.
         """
-        self._add(summaries.histogram(tag, values, bins, max_bins), global_step, walltime)
+        self._add(histogram(tag, values, bins, max_bins), global_step, walltime)
 
     def add_image(
         self,
@@ -192,7 +200,7 @@ class SummaryWriter:
             walltime: As in ``add_scalar``.
             dataformats: Which dimension is which: ``"CHW"``, ``"HWC"``, ``"HW"``.
         """
-        self._add(summaries.image(tag, img_tensor, dataformats), global_step, walltime)
+        self._add(image(tag, img_tensor, dataformats), global_step, walltime)
 
     def add_images(
         self,
@@ -236,7 +244,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Add sound: numbers from -1 to 1, ``sample_rate`` of them each second."""
-        self._add(summaries.audio(tag, snd_tensor, sample_rate), global_step, walltime)
+        self._add(audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
         self,
@@ -246,7 +254,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Add a text in Markdown."""
-        self._add(summaries.words(tag, text_string), global_step, walltime)
+        self._add(words(tag, text_string), global_step, walltime)
 
     def add_pr_curve(
         self,
@@ -259,7 +267,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Add precision and recall of predictions from 0 to 1 of labels 0 and 1."""
-        made = summaries.precision_recall(tag, labels, predictions, num_thresholds, weights)
+        made = precision_recall(tag, labels, predictions, num_thresholds, weights)
         self._add(made, global_step, walltime)
 
     def add_hparams(
@@ -291,7 +299,7 @@ class SummaryWriter:
             for made in (
                 pages.hparams_config_pb(settings, metrics),
                 pages.hparams_pb(hparam_dict),
-                summaries.end_of_session(),
+                end_of_session(),
             ):
                 run.file_writer.add_summary(made, global_step)
             for tag, value in metric_dict.items():

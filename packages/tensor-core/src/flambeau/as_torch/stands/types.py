@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import IO, Any, TypeAlias
 
 import flambeau
+from flambeau import rooms
 
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION: TypeAlias = (Callable[[Any, str], Any] | flambeau.device | str | dict[str, str]
@@ -17,7 +18,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """What `Module.to` is given: device, dtype, non_blocking and memory format."""
-    from flambeau.nn.modules.module._conversion import _parse
+    _parse = rooms.enter("nn").modules.module._conversion._parse
 
     device, dtype = _parse(args, kwargs)
     device = flambeau.device(device) if device is not None else None

@@ -46,6 +46,7 @@ cdef class Shown:
     """A function or method of Python's, of which calls may be shown."""
     cdef vectorcallfunc vectorcall          # must stay first, and the next second
     cdef object _inner
+    cdef object _home                       # the module that has it, and under which name, or None
 
     @property
     def __wrapped__(self):
@@ -68,8 +69,19 @@ cdef class Shown:
         return repr(self._inner)
 
     def __reduce__(self):
-        return self._inner.__reduce_ex__(4) if hasattr(self._inner, "__objclass__") \
-            else self._inner.__qualname__
+        if self._home is not None:
+            return _function_of, self._home
+        return self._inner.__qualname__
+
+
+def _function_of(str module, str name):
+    """The function or method that a pickle has by its module and name, covered or not."""
+    from importlib import import_module
+
+    found = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
 
 
 fl_shown_type_setup(<PyTypeObject *>Shown)
@@ -120,6 +132,7 @@ cdef set _UNCOVERED = {
 
 cdef object _covered(str name, value):
     """The attribute of Tensor that stands for ``value`` once calls are shown."""
+    cdef Shown made
     left = (Operator, Shown, ShownProperty, type, staticmethod, classmethod)
     is_slot = name[:2] == "__" and name not in _FOUND_BY_NAME
     if name in _UNCOVERED or is_slot or isinstance(value, left):
@@ -131,7 +144,9 @@ cdef object _covered(str name, value):
         return value            # a method that comes with autograd
     if callable(value) and hasattr(kind, "__get__") and kind.__name__ not in (
             "wrapper_descriptor", "classmethod_descriptor", "builtin_function_or_method"):
-        return _shown_function(name, value)
+        made = _shown_function(name, value)
+        made._home = (Tensor.__module__, f"Tensor.{name}")
+        return made
     return value
 
 
@@ -170,10 +185,13 @@ def shown_function(str name, function):
 
 
 cdef int _cover_table(dict table, names) except -1:
+    cdef Shown made
     for name in names:
         value = table.get(name)
         if callable(value) and not isinstance(value, (Operator, Shown, type)):
-            table[name] = _shown_function(name, value)
+            made = _shown_function(name, value)
+            made._home = (table["__name__"], name) if "__name__" in table else None
+            table[name] = made
     return 0
 
 

@@ -7,8 +7,9 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+import flambeau.core.io.arrays as arrays
+import flambeau.core.io.objects as objects
 from flambeau.core import _core
-from flambeau.core.io import arrays, objects
 from flambeau.core.io.errors import fail
 from flambeau.core.io.permission import own_name
 from flambeau.core.io.pickles import Named, Refused, member

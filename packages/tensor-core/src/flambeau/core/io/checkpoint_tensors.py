@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau.core.io.builders as builders
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io import builders
 from flambeau.core.io.errors import fail
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting

@@ -9,7 +9,7 @@ import struct
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flambeau.core.io import objects
+import flambeau.core.io.objects as objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ import sys
 from collections import OrderedDict
 from numbers import Complex, Integral, Real
 
+import flambeau.core.io.objects as objects
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io import objects
 from flambeau.core.io.errors import FileError
 from flambeau.core.io.objects import join
 from flambeau.core.io.permission import Permission

@@ -28,7 +28,7 @@ class Compare:
         >>> print(Compare([Measurement(1, [t], s) for t, s in zip((4, 2, 8, 3), specs)]))
         [----------- f ------------]
                   |  before  |  after
-        1 threads: ----------------
+        1 threads: -----------------
               1   |   4.0    |   2.0
               64  |   8.0    |   3.0
         <BLANKLINE>

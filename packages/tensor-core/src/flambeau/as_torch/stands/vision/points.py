@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import flambeau
+from flambeau import rooms
 from flambeau.as_torch.stands.vision.checks import check_channels, check_rois
 from flambeau.core import Tensor
 
@@ -30,7 +31,7 @@ def sample(features: Tensor, y: Tensor, x: Tensor) -> Tensor:
     count, p, q = *y.shape, x.size(1)
     grid = flambeau.stack((columns.unsqueeze(1).expand(count, p, q),
                            rows.unsqueeze(2).expand(count, p, q)), -1)
-    found = flambeau.nn.functional.grid_sample(
+    found = rooms.enter("nn").functional.grid_sample(
         features, grid.reshape(1, count * p, q, 2), padding_mode="border", align_corners=True)
     return found.reshape(-1, count, p, q) * inside
 
