@@ -161,7 +161,7 @@ def test_types_of_named_outputs():
 
 
 def test_public_functions_pickle_once_calls_are_shown():
-    """A class with __torch_function__ puts covers in the place of functions and methods."""
+    """A class with __torch_function__ puts covers over functions and methods."""
     code = ("import pickle, flambeau\n"
             "class Sub(flambeau.Tensor):\n"
             "    @classmethod\n"

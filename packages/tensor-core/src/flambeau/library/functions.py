@@ -31,7 +31,7 @@ def custom_function(op: Definition) -> type:
 
     Its arguments are the ``Shape`` of the call, and the leaves of the operator's arguments.
     """
-    Function = rooms.enter("autograd").Function
+    Function: Any = rooms.enter("autograd").Function
 
     class Call(Function):
         """One call; lists of tensors are spread over the arguments, as autograd sees them."""
