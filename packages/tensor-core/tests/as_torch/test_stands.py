@@ -6,6 +6,7 @@ from test_alias import lines
 
 
 def test_private_names_that_libraries_import():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
     assert lines("""
         from torch._C import _log_api_usage_once
         from torch.jit import _overload, _script_if_tracing
