@@ -5,6 +5,8 @@ on the way. Importing holds a lock of Python's for each module, which makes two 
 runs while a module of this library is imported makes nothing of this kind: the thread that has
 our lock may be waiting for that module. And no module waits for one that is imported above it,
 which the test of import cycles checks: threads that import both would wait for each other.
+For the same reason a package is imported before its modules by who imports these from outside:
+`import flambeau.library.calls` locks the module, and then waits for the package.
 """
 from __future__ import annotations
 

@@ -285,6 +285,7 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False, input
 
 def attach_backward(tensor, str name, inputs, backward, saved=()):
     """Hang a node on the result of a call that is no operator, as flambeau.sparse's are."""
+    import flambeau.autograd.rules      # whole before its modules: Note [first uses]
     from flambeau.autograd.rules._sparse import attach
 
     attach(tensor, name, inputs, backward, saved)

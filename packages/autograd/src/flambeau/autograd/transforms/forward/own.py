@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import flambeau
+import flambeau.autograd.rules
 from flambeau.autograd.rules._help import not_implemented
 from flambeau.autograd.transforms.stack import empty_strided_at_levels
 from flambeau.core import ops
