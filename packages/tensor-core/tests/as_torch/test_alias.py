@@ -204,3 +204,23 @@ def test_files_are_those_of_pytorch(tmp_path):
     run([*PROGRAM, "-c", f"import torch; torch.save({{'a': torch.ones(2)}}, {str(path)!r}); "
                          f"assert torch.load({str(path)!r})['a'].tolist() == [1, 1]"])
     assert path.read_bytes().startswith(b"PK\3\4")
+
+
+def test_programs_set_attributes_of_tensors_class():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert lines("""
+        import torch
+        torch.Tensor.retain_grad = before = lambda self: print("mine")
+        former = torch.Tensor.backward
+        def backward(self):
+            print("backward of", self.item())
+            former(self)
+        torch.Tensor.backward = backward
+        torch.Tensor.double_of = lambda self: self + self
+        x = torch.ones(2, requires_grad=True)
+        x.sum().backward()
+        x.retain_grad()
+        print(x.grad.double_of().tolist(), torch.nn.Parameter(x).double_of().tolist())
+    """) == ["backward of 2.0", "mine", "[2.0, 2.0] [2.0, 2.0]"]
+    code = "import flambeau\ntry: flambeau.Tensor.x = 1\nexcept TypeError: print('refused')"
+    assert run([sys.executable, "-c", code]) == "refused\n"

@@ -7,13 +7,31 @@ cdef extern from *:
         PyType_Modified(type);
         return 0;
     }
+
+    static void fl_type_open(PyTypeObject *type) {
+        type->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
+    }
     """
     int fl_type_set(PyTypeObject *, object, object) except -1
+    void fl_type_open(PyTypeObject *)
+
+
+def open_tensor_class():
+    """Let programs set attributes of the class Tensor, as those written for PyTorch do."""
+    fl_type_open(<PyTypeObject *>Tensor)
+
+
+cdef bint _is_programs(str name):
+    """Whether a program has put something of its own under a name of Tensor."""
+    module = getattr(Tensor.__dict__.get(name), "__module__", None)
+    return module is not None and not module.startswith("flambeau.")
 
 
 def install_tensor_methods(dict attributes not None):
     """Set functions and properties on Tensor (for sibling packages)."""
     for name, value in attributes.items():
+        if _is_programs(name):
+            continue
         if type(value) is property:
             value = _named_property(name, value)
         fl_type_set(<PyTypeObject *>Tensor, name,

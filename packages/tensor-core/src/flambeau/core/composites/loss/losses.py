@@ -2,6 +2,7 @@
 import math
 
 from flambeau.core import _core
+from flambeau.core.composites.loss.shapes import fits, same_shape
 
 _op = _core.operators()
 _REDUCTION = {"none": 0, "mean": 1, "sum": 2}
@@ -17,26 +18,6 @@ def _code(what, reduction):
 def _reduce(what, loss, reduction):
     code = _code(what, reduction)
     return loss if code == 0 else _op["mean"](loss) if code == 1 else _op["sum"](loss)
-
-
-def _same_shape(what, x, target, role="target", name="input"):
-    if x.shape == target.shape:
-        return
-    remedy = "both need the same shape"
-    if x.numel() == target.numel():
-        remedy += f": {role}.view_as({name}) gives it that of {name}"
-    if _broadcast(x.shape, target.shape):
-        remedy += (f"; to broadcast on purpose write {name}, {role} = "
-                   f"flambeau.broadcast_tensors({name}, {role})")
-    raise _core.ArgumentError(
-        f"{what}(): {name} has shape {list(x.shape)} and {role} {list(target.shape)}, and a loss "
-        f"does not broadcast silently; {remedy}")
-
-
-def _broadcast(one, other):
-    """Whether two shapes broadcast together."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
-    return all(a == b or a == 1 or b == 1 for a, b in pairs)
 
 
 def _reduction(what, size_average, reduce, reduction):
@@ -87,7 +68,7 @@ def cross_entropy(x, target, weight, size_average, ignore_index, reduce, reducti
 
 
 def _soft_cross_entropy(scores, target, weight, reduction, smoothing, dim):
-    _same_shape("cross_entropy", scores, target)
+    same_shape("cross_entropy", scores, target)
     classes = scores.shape[dim]
     if smoothing:
         target = _op["add"](_op["mul"](target, 1.0 - smoothing), _share(smoothing, classes))
@@ -134,13 +115,13 @@ def _smoothed(scores, target, weight, ignore_index, reduction, smoothing, loss, 
 
 def mse_loss(x, target, size_average, reduce, reduction, weight):
     reduction = _reduction("mse_loss", size_average, reduce, reduction)
-    _same_shape("mse_loss", x, target)
+    same_shape("mse_loss", x, target)
     return _weighted("mse_loss", x, _op["square"](_op["sub"](x, target)), weight, reduction)
 
 
 def l1_loss(x, target, size_average, reduce, reduction, weight):
     reduction = _reduction("l1_loss", size_average, reduce, reduction)
-    _same_shape("l1_loss", x, target)
+    same_shape("l1_loss", x, target)
     return _weighted("l1_loss", x, _op["abs"](_op["sub"](x, target)), weight, reduction)
 
 
@@ -148,7 +129,7 @@ def _weighted(what, x, loss, weight, reduction):
     """Reduced, each term times its weight; the mean divides by the sum of the weights."""
     if weight is None:
         return _reduce(what, loss, reduction)
-    _same_shape(what, x, weight, "weight")
+    same_shape(what, x, weight, "weight")
     loss = _op["mul"](loss, weight)
     if _code(what, reduction) == 1:
         return _op["div"](_op["sum"](loss), _op["sum"](weight))
@@ -160,7 +141,10 @@ def binary_cross_entropy_with_logits(x, target, weight, size_average, reduce, re
     """``max(x, 0) - x * y + log(1 + exp(-|x|))``, with weights on the positive part."""
     what = "binary_cross_entropy_with_logits"
     reduction = _reduction(what, size_average, reduce, reduction)
-    _same_shape(what, x, target)
+    same_shape(what, x, target)
+    for role, given in (("weight", weight), ("pos_weight", pos_weight)):
+        if given is not None:
+            fits(what, x, given, role)
     log_sigmoid = _op["logsigmoid"](x)
     if pos_weight is None:
         loss = _op["sub"](_op["mul"](_op["sub"](1, target), x), log_sigmoid)
@@ -175,9 +159,10 @@ def binary_cross_entropy_with_logits(x, target, weight, size_average, reduce, re
 def binary_cross_entropy(x, target, weight, size_average, reduce, reduction):
     what = "binary_cross_entropy"
     reduction = _reduction(what, size_average, reduce, reduction)
-    _same_shape(what, x, target)
+    same_shape(what, x, target)
     loss = _op["binary_cross_entropy_terms"](x, target)
     if weight is not None:
+        fits(what, x, weight)
         loss = _op["mul"](loss, weight)
     loss = _reduce(what, loss, reduction)
     _check_probabilities(what, x, loss)
@@ -203,7 +188,7 @@ def smooth_l1_loss(x, target, size_average, reduce, reduction, beta):
     reduction = _reduction("smooth_l1_loss", size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss(): beta must be at least 0, not {beta}")
-    _same_shape("smooth_l1_loss", x, target)
+    same_shape("smooth_l1_loss", x, target)
     if beta == 0:
         loss = _op["abs"](_op["sub"](x, target))
     else:
@@ -215,9 +200,9 @@ def huber_loss(x, target, reduction, delta, weight):
     _code("huber_loss", reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss(): delta must be greater than 0, not {delta}")
-    _same_shape("huber_loss", x, target)
+    same_shape("huber_loss", x, target)
     loss = _op["huber_terms"](x, target, delta)
     if weight is not None:    # the mean is over all terms here: PyTorch's, unlike mse_loss's
-        _same_shape("huber_loss", x, weight, "weight")
+        same_shape("huber_loss", x, weight, "weight")
         loss = _op["mul"](loss, weight)
     return _reduce("huber_loss", loss, reduction)

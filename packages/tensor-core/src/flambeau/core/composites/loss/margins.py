@@ -3,7 +3,8 @@ import math
 import warnings
 
 from flambeau.core import _core
-from flambeau.core.composites.loss.losses import _code, _reduce, _reduction, _same_shape
+from flambeau.core.composites.loss.losses import _code, _reduce, _reduction
+from flambeau.core.composites.loss.shapes import same_shape
 
 _op = _core.operators()
 _EPS_OF_LENGTH = 1e-12     # keeps the cosine of a zero vector finite
@@ -18,7 +19,7 @@ def kl_div(x, target, size_average, reduce, reduction, log_target):
                       "divergence of distributions is reduction='batchmean', which divides by the "
                       "batch size", stacklevel=1)
     reduction = _reduction("kl_div", size_average, reduce, reduction)
-    _same_shape("kl_div", x, target)
+    same_shape("kl_div", x, target)
     for name, value in (("input", x), ("target", target)):
         if not value.is_floating_point():
             raise RuntimeError(f"kl_div(): {name} holds {value.dtype}, but probabilities "
@@ -35,7 +36,7 @@ def kl_div(x, target, size_average, reduce, reduction, log_target):
 
 def poisson_nll_loss(x, target, log_input, full, size_average, eps, reduce, reduction):
     reduction = _reduction("poisson_nll_loss", size_average, reduce, reduction)
-    _same_shape("poisson_nll_loss", x, target)
+    same_shape("poisson_nll_loss", x, target)
     if log_input:
         loss = _op["sub"](_op["exp"](x), _op["mul"](target, x))
     else:
@@ -54,7 +55,7 @@ def _log_factorial(n):
 
 def gaussian_nll_loss(x, target, var, full, eps, reduction):
     _code("gaussian_nll_loss", reduction)
-    _same_shape("gaussian_nll_loss", x, target)
+    same_shape("gaussian_nll_loss", x, target)
     if _is_negative(var):
         raise ValueError("gaussian_nll_loss(): var has negative entry/entries; pass variances, not "
                          "their logarithms")
@@ -103,14 +104,14 @@ def _fitting_variance(x, var):
 
 def soft_margin_loss(x, target, size_average, reduce, reduction):
     reduction = _reduction("soft_margin_loss", size_average, reduce, reduction)
-    _same_shape("soft_margin_loss", x, target)
+    same_shape("soft_margin_loss", x, target)
     loss = _op["neg"](_op["logsigmoid"](_op["mul"](target, x)))
     return _reduce("soft_margin_loss", loss, reduction)
 
 
 def hinge_embedding_loss(x, target, margin, size_average, reduce, reduction):
     reduction = _reduction("hinge_embedding_loss", size_average, reduce, reduction)
-    _same_shape("hinge_embedding_loss", x, target)
+    same_shape("hinge_embedding_loss", x, target)
     hinge = _op["clamp_min"](_op["sub"](margin, x), 0)
     loss = _op["add"](_op["where"](_op["ne"](target, 1), hinge, 0),
                       _op["where"](_op["ne"](target, -1), x, 0))
@@ -123,8 +124,8 @@ def margin_ranking_loss(x1, x2, target, margin, size_average, reduce, reduction)
         raise RuntimeError(f"margin_ranking_loss(): All input tensors should have same dimension "
                            f"but got sizes: input1: {list(x1.shape)}, input2: {list(x2.shape)}, "
                            f"target: {list(target.shape)}")
-    _same_shape("margin_ranking_loss", x1, x2, "input2", "input1")
-    _same_shape("margin_ranking_loss", x1, target, name="input1")
+    same_shape("margin_ranking_loss", x1, x2, "input2", "input1")
+    same_shape("margin_ranking_loss", x1, target, name="input1")
     # Unsigned integers wrap in the product, and then meet the margin as floats: PyTorch's order.
     loss = _op["add"](_op["mul"](target, _op["sub"](x2, x1)), margin)
     return _reduce("margin_ranking_loss", _op["clamp_min"](loss, 0), reduction)
@@ -139,7 +140,7 @@ def cosine_embedding_loss(x1, x2, target, margin, size_average, reduce, reductio
     if not x1.ndim == x2.ndim == target.ndim + 1:
         raise RuntimeError(f"{what}(): with a {target.ndim}D target the inputs have one dimension "
                            f"more, got {list(x1.shape)} and {list(x2.shape)}")
-    _same_shape(what, x1, x2, "input2", "input1")
+    same_shape(what, x1, x2, "input2", "input1")
     dim = target.ndim
     if target.shape != x1.shape[:dim]:
         raise _core.ArgumentError(
@@ -212,12 +213,15 @@ def multilabel_margin_loss(x, target, size_average, reduce, reduction):
 def multilabel_soft_margin_loss(x, target, weight, size_average, reduce, reduction):
     what = "multilabel_soft_margin_loss"
     reduction = _reduction(what, size_average, reduce, reduction)
-    _same_shape(what, x, target)
+    same_shape(what, x, target)
     loss = _op["add"](_op["mul"](target, _op["logsigmoid"](x)),
                       _op["mul"](_op["sub"](1, target), _op["logsigmoid"](_op["neg"](x))))
     if weight is not None:
         loss = _op["mul"](loss, weight)
-    return _reduce(what, _op["neg"](_op["mean"](loss, -1)), reduction)
+    if loss.shape == x.shape:
+        return _reduce(what, _op["neg"](_op["mean"](loss, -1)), reduction)
+    loss = _op["div"](_op["sum"](loss, x.ndim - 1), x.shape[-1])    # as PyTorch's broadcasts
+    return _reduce(what, _op["neg"](loss), reduction)
 
 
 # ---- distances
@@ -228,8 +232,8 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_a
     reduction = _reduction("triplet_margin_loss", size_average, reduce, reduction)
 
     if anchor.ndim == positive.ndim == negative.ndim:
-        _same_shape("triplet_margin_loss", anchor, positive, "positive", "anchor")
-        _same_shape("triplet_margin_loss", anchor, negative, "negative", "anchor")
+        same_shape("triplet_margin_loss", anchor, positive, "positive", "anchor")
+        same_shape("triplet_margin_loss", anchor, negative, "negative", "anchor")
 
     def distance(a, b):
         return _op["norm"](_op["add"](_op["sub"](a, b), eps), p, -1)
