@@ -1,7 +1,9 @@
 """Runs libraries written for PyTorch with Flambeau and with PyTorch, and makes a page of it.
 
-`python run.py FLAMBEAU PYTORCH [--page PAGE] [PROGRAM ...]`: the Pythons of two environments with
-the libraries of `versions.txt`, one with Flambeau and without PyTorch, one with PyTorch.
+`python run.py FLAMBEAU PYTORCH [--page PAGE] [--keep FOLDER] [PROGRAM ...]`: the Pythons of two
+environments with the libraries of `versions.txt`, one with Flambeau and without PyTorch, one with
+PyTorch. Results that lie in FOLDER are not computed again. Of a page, the lines of the programs
+that are named are replaced, or all.
 """
 
 from __future__ import annotations
@@ -27,6 +29,14 @@ PROGRAMS = {
     "transformers_models": ("transformers", "8 networks: loss, gradients, words that they write, "
                             "files, 20 steps of Trainer", 1e-4),
     "others": ("", "the main use", 1e-4),
+    "lightning_runs": ("lightning", "Trainer with checkpoints, resumed runs, metrics, averages; "
+                       "Fabric", 1e-4),
+    "gpytorch_models": ("gpytorch", "exact and variational processes, trained; samples; linear "
+                        "operators", 1e-4),
+    "pyro_models": ("pyro-ppl", "SVI with guides of all kinds, NUTS, HMC, enumeration, "
+                    "flows", 1e-4),
+    "geometric_layers": ("torch-geometric", "20 layers on edges, COO, CSR and dense matrices, "
+                         "batches, training", 1e-4),
 }
 
 
@@ -36,16 +46,14 @@ def versions() -> dict[str, str]:
     return dict(line.split("==") for line in lines if line and not line.startswith("#"))
 
 
-def results(python: list[str], program: str) -> dict[str, Any]:
-    """What the cases of a program give."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/results"
-        environment = {**os.environ, "PYTHONPATH": str(HERE), "HF_HUB_OFFLINE": "1"}
-        subprocess.run([*python, str(HERE / "worker.py"), program, path], check=False, cwd=HERE,
-                       env=environment, timeout=SECONDS)
-        with open(path, "rb") as file:
-            found: dict[str, Any] = pickle.load(file)
-            return found
+def results(python: list[str], program: str, path: str) -> dict[str, Any]:
+    """What the cases of a program give, which lies in a file then."""
+    environment = {**os.environ, "PYTHONPATH": str(HERE), "HF_HUB_OFFLINE": "1"}
+    subprocess.run([*python, str(HERE / "worker.py"), program, path], check=False, cwd=HERE,
+                   env=environment, timeout=SECONDS)
+    with open(path, "rb") as file:
+        found: dict[str, Any] = pickle.load(file)
+        return found
 
 
 def judged(ours: tuple[Any, ...], theirs: tuple[Any, ...], tolerance: float) -> str:
@@ -53,9 +61,9 @@ def judged(ours: tuple[Any, ...], theirs: tuple[Any, ...], tolerance: float) -> 
     if ours[0] == theirs[0] == "value":
         found = difference(ours[1], theirs[1])
         return "" if found <= tolerance else f"differs by {found:.2g}"
-    if ours[0] == theirs[0]:
-        return ""       # neither can do it
-    return str(ours[1] if ours[0] == "error" else f"PyTorch: {theirs[1]}").splitlines()[0]
+    if theirs[0] == "error":
+        return f"PyTorch: {theirs[1]}".splitlines()[0]
+    return str(ours[1]).splitlines()[0]
 
 
 def rows(program: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
@@ -63,7 +71,7 @@ def rows(program: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str
     library, what, tolerance = PROGRAMS[program]
     bad = {}
     for name, found in ours.items():
-        if name in theirs and (said := judged(found, theirs[name], tolerance)):
+        if said := judged(found, theirs.get(name, ("error", "not run")), tolerance):
             bad[name] = said
     for name, said in bad.items():
         print(f"{program}: {name}: {said}")
@@ -74,21 +82,49 @@ def rows(program: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str
             f"{'no' if name in bad else 'yes'} | {tolerance} |" for name in ours]
 
 
+def same_line(old: str, new: str) -> bool:
+    """Say whether two lines are of the same library and what was run."""
+    return all(old.split("|")[i] == new.split("|")[i] for i in (1, 3))
+
+
+def fill(page: Path, table: list[str], is_whole: bool) -> None:
+    """Put lines into the table of a page, in place of those of the same cases, or of all."""
+    before, line, rest = page.read_text().partition("|---|---|---|---|---|\n")
+    old, after = rest.split("\n\n", 1)
+    kept = [] if is_whole else old.split("\n")
+    for new in table:
+        places = [i for i, each in enumerate(kept) if same_line(each, new)]
+        if places:
+            kept[places[0]] = new
+        else:
+            kept.append(new)
+    page.write_text(before + line + "\n".join(kept) + "\n\n" + after)
+
+
+def taken(words: list[str], option: str) -> str | None:
+    """The word after an option; both are taken out."""
+    if option not in words:
+        return None
+    value = words.pop(words.index(option) + 1)
+    words.remove(option)
+    return value
+
+
 def main() -> None:
     """Read the command line."""
     words = sys.argv[1:]
-    page = words.pop(words.index("--page") + 1) if "--page" in words else None
-    flambeau, pytorch, *chosen = [word for word in words if word != "--page"]
+    page, keep = taken(words, "--page"), taken(words, "--keep")
+    flambeau, pytorch, *chosen = words
     table = []
-    for program in chosen or PROGRAMS:
-        theirs = results([pytorch], program)
-        table += rows(program, results([flambeau, "-m", "flambeau.as_torch"], program), theirs)
+    with tempfile.TemporaryDirectory() as folder:
+        for program in chosen or PROGRAMS:
+            place = f"{keep or folder}/{program}"
+            theirs = results([pytorch], program, f"{place}.pytorch")
+            ours = results([flambeau, "-m", "flambeau.as_torch"], program, f"{place}.flambeau")
+            table += rows(program, ours, theirs)
     print("\n".join(table))
     if page is not None:
-        text = Path(page).read_text()
-        start, end = text.index("|---|") + text[text.index("|---|"):].index("\n") + 1, \
-            text.index("\n\n", text.index("|---|"))
-        Path(page).write_text(text[:start] + "\n".join(table) + text[end:])
+        fill(Path(page), table, not chosen)
 
 
 if __name__ == "__main__":

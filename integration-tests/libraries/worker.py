@@ -1,11 +1,13 @@
 """Runs the cases of one program, with whatever `torch` is, and writes what they give.
 
-`python worker.py PROGRAM RESULTS [WORDS]`; of the cases, those whose names contain WORDS.
+`python worker.py PROGRAM RESULTS [WORDS]`; of the cases, those whose names contain WORDS. Cases
+that a file RESULTS has values of are not run again.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import pickle
 import sys
 import time
@@ -68,13 +70,31 @@ def gradients(module: Any) -> dict[str, Any]:
             for name, p in module.named_parameters()}
 
 
+def kept(path: str) -> dict[str, Any]:
+    """What an earlier run wrote."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, "rb") as file:
+        found: dict[str, Any] = pickle.load(file)
+        return found
+
+
+def write(path: str, results: dict[str, Any]) -> None:
+    """Replace the file at once: the process may end at any time."""
+    with open(f"{path}.new", "wb") as file:
+        pickle.dump(results, file)
+    os.replace(f"{path}.new", path)
+
+
 def main() -> None:
     """Read the command line and run the cases."""
     program, path, words = sys.argv[1], sys.argv[2], sys.argv[3:]
-    results: dict[str, Any] = {}
+    results = kept(path)
     cases = importlib.import_module(f"programs.{program}").CASES
     for name, function in cases.items():
         if words and not any(word in name for word in words):
+            continue
+        if results.get(name, ("",))[0] == "value":
             continue
         start = time.perf_counter()
         try:
@@ -85,8 +105,7 @@ def main() -> None:
             traces = traceback.extract_tb(error.__traceback__)[-4:]
             where = [f"{each.filename}:{each.lineno} {each.line}" for each in traces]
             results[name] = ("error", f"{type(error).__name__}: {error}", where)
-        with open(path, "wb") as file:
-            pickle.dump(results, file)
+        write(path, results)
 
 
 if __name__ == "__main__":

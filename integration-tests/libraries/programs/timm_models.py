@@ -1,7 +1,11 @@
-"""timm: three hundred networks over all families, forwards; of each tenth, gradients too."""
+"""timm: three hundred networks over all families, forwards; of each tenth, gradients too.
+
+Images are small where a network takes any size.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +19,27 @@ FAMILIES = [line.split() for line in LINES]     # a line per family, smallest fi
 NAMES = [names[i] for i in range(max(map(len, FAMILIES))) for names in FAMILIES if i < len(names)]
 
 
+#: Pixels per side, where a network takes any number.
+SMALL = 128
+
+
+def images(model: Any) -> Any:
+    """A small image that a network takes."""
+    asked = model.pretrained_cfg
+    size = tuple(asked.get("input_size", (3, 224, 224)))
+    least = max(SMALL, *(asked.get("min_input_size") or (0,)))
+    small = numbers(1, size[0], *(min(each, least) for each in size[1:]))
+    if not asked.get("fixed_input_size"):
+        with contextlib.suppress(Exception), torch.no_grad():
+            model(small)
+            return small
+    return numbers(1, *size)
+
+
 def run(name: str, is_trained: bool) -> Any:
     """Scores of an image, and gradients."""
     model = fill(timm.create_model(name, num_classes=10)).eval()
-    size = model.pretrained_cfg.get("input_size", (3, 224, 224))
-    image = numbers(1, *size)
+    image = images(model)
     if not is_trained:
         with torch.no_grad():
             return model(image)

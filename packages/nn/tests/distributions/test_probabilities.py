@@ -205,7 +205,7 @@ def test_mixture():
     (lambda: D.Independent(D.Normal(0.0, 1.0), 1), ValueError, "reinterpreted_batch_ndims"),
     (lambda: D.kl_divergence(D.Cauchy(0.0, 1.0), D.Normal(0.0, 1.0)), NotImplementedError,
      "register_kl"),
-    (lambda: D.register_kl(int, D.Normal), TypeError, "class of distributions"),
+    (lambda: D.register_kl("Normal", D.Normal), TypeError, "class of distributions"),
     (lambda: D.Distribution.set_default_validate_args(None), ValueError, "True or False"),
     (lambda: D.ExpTransform(cache_size=2), ValueError, "cache_size"),
     (lambda: D.ReshapeTransform((2,), (3,)), ValueError, "elements"),

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import weakref
 
 import pytest
 
@@ -216,3 +217,68 @@ def test_members_are_read_backwards_and_copied():
     copied = net._modules.copy()
     del net.first
     assert list(copied.items()) == members
+
+
+class Seen(nn.Module):
+    """Sees reads of its members, as in PyTorch."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 1)
+        self.weight = nn.Parameter(flambeau.ones(2))
+        self.register_buffer("mean", flambeau.zeros(2))
+        self.plain = 3
+
+    def __getattr__(self, name):
+        found = super().__getattr__(name) if name != "other" else 5
+        vars(self).setdefault("seen", []).append(name)
+        return found
+
+
+def test_a_class_with_getattr_sees_reads_of_members():
+    net = Seen()
+    assert (net.plain, net.other, net.mean.tolist(), net.inner.in_features) == (3, 5, [0, 0], 2)
+    assert (net.weight * 2).tolist() == [2, 2]
+    assert net.seen == ["other", "mean", "inner", "weight"]
+    with pytest.raises(AttributeError, match="'Seen' object has no attribute 'absent'"):
+        net.absent  # noqa: B018
+    assert names(net) == ["weight", "inner.weight", "inner.bias"]
+    assert list(net.state_dict()) == ["weight", "mean", "inner.weight", "inner.bias"]
+
+
+def test_a_class_with_getattr_has_views_in_its_dict():
+    net = Seen()
+    assert list(net.__dict__["_modules"]) == ["inner"]
+    assert net.__dict__["_parameters"]["weight"] is net.weight
+    again = copy.deepcopy(net)
+    again.weight = nn.Parameter(flambeau.zeros(1))
+    assert again.__dict__["_parameters"]["weight"].tolist() == [0]
+    assert net.weight.tolist() == [1, 1]
+    assert pickle.loads(pickle.dumps(net)).inner.weight.equal(net.inner.weight)
+
+
+def test_a_mixin_with_getattr_falls_back_to_what_is_wrapped():
+    class Falls:
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(super().__getattr__("inner"), name)
+
+    class Wrapper(Falls, nn.Module):
+        def __init__(self):
+            nn.Module.__init__(self)
+            self.inner = nn.Linear(2, 1)
+
+        def forward(self, x):
+            return self.inner(x)
+
+    class Below(Wrapper):
+        pass
+
+    net = Below()
+    assert (net.in_features, net.training, net(flambeau.ones(1, 2)).shape) == (2, True, (1, 1))
+    alive = weakref.ref(net)
+    net.__dict__  # noqa: B018
+    del net
+    assert alive() is None

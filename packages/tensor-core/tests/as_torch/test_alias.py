@@ -224,3 +224,46 @@ def test_programs_set_attributes_of_tensors_class():
     """) == ["backward of 2.0", "mine", "[2.0, 2.0] [2.0, 2.0]"]
     code = "import flambeau\ntry: flambeau.Tensor.x = 1\nexcept TypeError: print('refused')"
     assert run([sys.executable, "-c", code]) == "refused\n"
+
+
+def test_programs_see_the_name_that_they_import():
+    assert lines("""
+        import torch, flambeau
+        from torch import nn
+        print(torch.__name__, flambeau.__spec__.name, nn.Linear(2, 1).weight.shape)
+    """) == ["torch flambeau torch.Size([1, 2])"]
+
+
+def test_a_module_that_is_imported_may_call_what_is_not_made(tmp_path):
+    (tmp_path / "library.py").write_text(textwrap.dedent("""
+        import torch
+        from torch.package import PackageExporter, PackageImporter
+        def made():
+            return PackageImporter("name")
+        @PackageExporter("word")
+        class Marked:
+            pass
+        class Below(made()):
+            pass
+    """))
+    assert lines("""
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import library
+        for use in library.Marked, library.made, lambda: library.PackageExporter("word"):
+            try:
+                use()
+            except NotImplementedError as error:
+                print(str(error).partition(" is")[0])
+    """, str(tmp_path)) == ["torch.package.PackageExporter", "torch.package.PackageImporter",
+                            "torch.package.PackageExporter"]
+
+
+def test_indices_of_sparse_matrices():
+    assert lines("""
+        import torch
+        rows = torch.tensor([0, 0, 2, 3])
+        starts = torch._convert_indices_from_coo_to_csr(rows, 5, out_int32=True)
+        print(starts.tolist(), starts.dtype)
+        print(torch._convert_indices_from_csr_to_coo(starts, rows).tolist())
+    """) == ["[0, 2, 2, 3, 4, 4] torch.int32", "[[0, 0, 2, 3], [0, 0, 2, 3]]"]

@@ -206,3 +206,22 @@ def test_what_modules_are_moved_to():
         print(torch._C._nn._parse_to("cpu", torch.float64)[:3])
         print(torch._C._nn._parse_to(torch.float16))
     """) == ["(device(type='cpu'), torch.float64, False)", "(None, torch.float16, False, None)"]
+
+
+def test_private_operators():
+    assert lines("""
+        import torch
+        x = torch.tensor([3, 1, 3])
+        print([each.tolist() for each in torch._unique2(x, True, True, False)])
+        print(torch._segment_reduce(x.float(), "max", offsets=torch.tensor([0, 1, 3])).tolist())
+        x = torch.tensor([[1.0, 2.0], [3.0, 0.0]], requires_grad=True)
+        for function in "_softmax", "_log_softmax":
+            found = getattr(torch, function)(x, 1)
+            slope = getattr(torch, f"{function}_backward_data")(x.exp(), found, 1, x.dtype)
+            print(torch.allclose(slope, torch.autograd.grad(found, x, x.exp())[0]))
+        print(torch._safe_softmax(torch.full((2,), -torch.inf), 0).tolist())
+        print(torch._weight_norm(torch.tensor([[3.0, 4.0]]), torch.ones(1, 1), 0).tolist())
+        print(torch._int_mm(torch.full((1, 2), 100, dtype=torch.int8).clone(),
+                            torch.full((2, 1), 100, dtype=torch.int8)).tolist())
+    """) == ["[[1, 3], [1, 0, 1], []]", "[3.0, 3.0]", "True", "True", "[0.0, 0.0]",
+             "[[0.6000000238418579, 0.800000011920929]]", "[[20000]]"]

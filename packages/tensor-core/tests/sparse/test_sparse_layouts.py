@@ -234,3 +234,11 @@ def test_kernels_refuse_indices_out_of_range():
                                             flambeau.ones(2, 2)])):
         with pytest.raises((IndexError, ValueError), match="range|rise"):
             flambeau.core._core.call(call, [*args, flambeau.ones(2, 2)])
+
+
+@pytest.mark.parametrize(("reduce", "expected"), [
+    ("max", [[10, 12], [15, 18]]), ("min", [[1, -2], [15, 18]]), ("mean", [[5.5, 5], [15, 18]])])
+def test_reduced_products_by_both_spellings(reduce, expected):
+    matrix = flambeau.tensor([[1.0, 0, 2], [0, 0, 3]]).to_sparse_csr()
+    other = flambeau.tensor([[1.0, -2], [3, 4], [5, 6]])
+    assert sparse.mm(matrix, other, reduce).tolist() == expected

@@ -1,14 +1,15 @@
 """What stands for a name that PyTorch has and Flambeau has not.
 
 A placeholder may be imported, subclassed and asked about with `isinstance`, as libraries do while
-they are imported. Using it raises, and says what to write instead.
+they are imported. Using it raises, and says what to write instead. A module that is being imported
+may call one, as a decorator for example, and gets it again.
 """
 from __future__ import annotations
 
 import abc
 import functools
 import sys
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from flambeau import rooms
@@ -25,8 +26,9 @@ MARKS = frozenset((
     "_dynamo.allow_in_graph", "_dynamo.assume_constant_result", "_dynamo.disable",
     "_dynamo.disallow_in_graph", "_dynamo.forbid_in_graph", "_dynamo.mark_dynamic",
     "_dynamo.mark_static", "_dynamo.mark_static_address", "_dynamo.nonstrict_trace",
-    "_jit_internal.ignore", "_jit_internal.export", "_jit_internal.unused",
-    "jit._overload_method", "jit._overload"))
+    "_jit_internal._copy_to_script_wrapper", "_jit_internal._drop", "_jit_internal.export",
+    "_jit_internal.ignore", "_jit_internal.unused", "jit._drop", "jit._overload_method",
+    "jit._overload", "utils.data.functional_datapipe"))
 
 
 def hint(name: str) -> str:
@@ -43,12 +45,19 @@ def _error(name: str) -> NotImplementedError:
         f"torch.{name} is not part of Flambeau, which this program runs with{hint(name)}")
 
 
+def _is_imported(frame: FrameType) -> bool:
+    """Say whether a frame is of a module that is being imported."""
+    return bool(getattr(frame.f_globals.get("__spec__"), "_initializing", False))
+
+
 class _PlaceholderType(abc.ABCMeta):
     """The type of placeholders, and of what is derived from them, abstract classes included."""
 
     _stands_for = ""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if _is_imported(sys._getframe(1)):
+            return placeholder(cls._stands_for)
         raise _error(cls._stands_for)
 
     def __getattr__(cls, name: str) -> Any:

@@ -7,8 +7,10 @@ from typing import Any
 
 def prepare() -> None:
     """Make Flambeau what programs expect of PyTorch, when `torch` is first imported."""
+    import flambeau
     from flambeau.core import _core, default_save_format, set_algorithm
 
+    vars(flambeau)["__name__"] = "torch"    # programs compare it; its __spec__ stays its own
     set_algorithm("mt19937")                # seeds give PyTorch's numbers
     default_save_format["name"] = "torch"   # PyTorch reads what torch.save writes
     _core.shown_package[0] = "torch"        # programs parse str(torch.float32)

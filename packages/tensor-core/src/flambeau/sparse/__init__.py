@@ -57,7 +57,8 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> A
         mat1: ``(n, m)``, sparse or dense.
         mat2: ``(m, k)``, sparse or dense.
         reduce: What becomes of the terms of an element: ``"sum"``, ``"mean"``, ``"amax"`` or
-            ``"amin"``; the last three for ``mat1`` of layout ``sparse_csr``.
+            ``"amin"``, also written ``"max"`` and ``"min"``; but for the first, ``mat1`` is of
+            layout ``sparse_csr``.
         out: Tensor that takes the result.
 
     Returns:
@@ -84,6 +85,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> A
 
 
 def _reduced_mm(mat1: Any, mat2: Any, reduce: Any) -> Any:
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("mean", "amax", "amin") or not _core.is_sparse_object(mat1) \
             or mat1.layout != "sparse_csr" or _core.is_sparse_object(mat2):
         raise RuntimeError(f"sparse.mm(): reduce={reduce!r} of these layouts is not computed: "

@@ -135,24 +135,20 @@ def _flat_inputs(func, in_dims, args):
 def spread(dims, spec):
     """``dims`` (a prefix of a tree) for each leaf of the tree; None where they do not fit."""
     if dims is None or isinstance(dims, int):
-        return [dims] * _leaves(spec)
+        return [dims] * spec.num_leaves
     kind = tree_flatten(dims)[1].type
     if kind is not spec.type or kind is None:
         return None
     children = _children(dims, spec)
-    if children is None or len(children) != len(spec.children):
+    if children is None or len(children) != spec.num_children:
         return None
     flat = []
-    for child, inner in zip(children, spec.children, strict=True):
+    for child, inner in zip(children, spec.children(), strict=True):
         part = spread(child, inner)
         if part is None:
             return None
         flat.extend(part)
     return flat
-
-
-def _leaves(spec) -> int:
-    return sum([_leaves(child) for child in spec.children]) if spec.type else 1
 
 
 def _children(dims, spec):

@@ -1,8 +1,9 @@
 """``Module``: the base of every layer and network.
 
-The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_tree`` (walking),
-``_state`` (state_dict), ``_conversion`` (to), ``_hooks``, ``_calls`` and ``_backward`` (hooks of
-one module), ``_everywhere`` (of all), ``_where`` (errors), ``_show`` (repr).
+The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_asking`` (of
+classes with a ``__getattr__``), ``_tree`` (walking), ``_state`` (state_dict), ``_conversion`` (to),
+``_hooks``, ``_calls`` and ``_backward`` (hooks of one module), ``_everywhere`` (of all), ``_where``
+(errors), ``_show`` (repr).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import flambeau
 from flambeau.core import scopes_wanted
 
+from ._asking import PLACES, let_ask
 from ._calls import call_with_hooks
 from ._conversion import Conversion
 from ._everywhere import (
@@ -76,6 +78,10 @@ class Module(Conversion, State, Pickling):
         )
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        let_ask(cls)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and the hooks."""
         try:
@@ -128,6 +134,8 @@ class Module(Conversion, State, Pickling):
         state = self.__dict__.copy()
         if state.pop("_plain_forward", None) is not None:
             del state["forward"]
+        for place in PLACES:
+            state.pop(place, None)
         return state
 
     def train(self: Self, mode: bool = True) -> Self:
