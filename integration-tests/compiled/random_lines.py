@@ -108,7 +108,8 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "for k in range(min(len(A), 8)):\n    A[k] = k",
         "if bool(A.isnan().any()):\n    A.zero_()",
         "for part in A.unbind(0):\n    part.add_(1)", "N = A[:min(A.shape[0], 2)]",
-        "N = A.topk(min(2, A.shape[-1]))[0]", "while A.sum() > 100:\n    A.mul_(0.5)",
+        "N = A.topk(min(2, A.shape[-1]))[0]",
+        "for k in range(50):\n    if A.sum() > 100:\n        A.mul_(0.5)",
         "N = sum(A.unbind(0))", "w.count += 1\nN = A * w.count")),
     "autograd": (4, (
         "A.sum().backward()", "(A * A).sum().backward()",

@@ -25,13 +25,53 @@ import flambeau
 import flambeau.nn.functional as F
 from flambeau import autograd, func, nn, profiler
 from flambeau.autograd import forward_ad
+from flambeau.library.dispatching import TorchDispatchMode
+from flambeau.overrides import TorchFunctionMode
 from flambeau.utils.checkpoint import checkpoint
+from flambeau.utils.flop_counter import FlopCounterMode
 
 _THRESHOLD = gc.get_threshold()
 
 
 class Stop(Exception):
     """What programs raise."""
+
+
+class Noted(TorchFunctionMode):
+    """Reads what functions give, and notes it."""
+
+    def __init__(self, notes: list[Any]) -> None:
+        super().__init__()
+        self.notes = notes
+
+    def __torch_function__(self, fn: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = fn(*args, **kwargs or {})
+        if isinstance(made, flambeau.Tensor) and made.dtype == flambeau.float32:
+            self.notes.append((getattr(fn, "__name__", "?"), made.detach().sum().item()))
+        return made
+
+
+class Dispatched(TorchDispatchMode):
+    """Notes operators, and writes to what some of them give."""
+
+    def __init__(self, notes: list[Any]) -> None:
+        super().__init__()
+        self.notes = notes
+
+    def __torch_dispatch__(self, fn: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.notes.append(str(fn))
+        made = fn(*args, **kwargs or {})
+        return made.add_(1) if "exp" in str(fn) else made
+
+
+class Doubled(flambeau.Tensor):
+    """Products of which are twice what they are."""
+
+    @classmethod
+    def __torch_function__(cls, fn: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = super().__torch_function__(fn, types, args, kwargs or {})
+        is_new = isinstance(made, flambeau.Tensor) and getattr(fn, "__name__", "") == "mul"
+        return made.add_(made.as_subclass(flambeau.Tensor)) if is_new else made
 
 
 class Final:
@@ -117,7 +157,8 @@ def names(compiled: Callable[[Any], Any]) -> dict[str, Any]:
                "contextlib": contextlib, "functools": functools, "ctypes": ctypes,
                "asyncio": asyncio, "finalize": weakref.finalize}
     helpers = {each.__name__: each for each in
-               (Stop, Final, stop, on_signal, send_signal, in_thread, pool_map, in_child)}
+               (Stop, Final, stop, on_signal, send_signal, in_thread, pool_map, in_child,
+                Noted, Dispatched, Doubled, FlopCounterMode)}
     return {**modules, **helpers, "compiled": compiled}
 
 
@@ -127,4 +168,5 @@ def reset() -> None:
     flambeau.use_deterministic_algorithms(False)
     flambeau.set_num_threads(2)
     sys.setprofile(None)
+    sys.settrace(None)
     gc.set_threshold(*_THRESHOLD)

@@ -137,12 +137,29 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "w.model.eval()", "w.model.train()", "w.model.half()", "w.model.double()",
         "w.model.float()", "nn.utils.clip_grad_norm_(w.model.parameters(), 0.1)",
     )),
+    "watching": (2, (
+        "with Noted(notes):\n    N = A * 2\n    N.add_(B)", "with Noted(notes):\n"
+        "    N = compiled(lambda a: (a * 2).exp().add_(1))(A)",
+        "with Dispatched(notes):\n    N = compiled(lambda a: a.mul_(2).exp())(A) + B",
+        "with FlopCounterMode(display=False) as counted:\n    N = A @ B.T + 1\n"
+        "notes.append(counted.get_total_flops())",
+        "N = compiled(lambda a: a * B + 1)(A.as_subclass(Doubled))",
+        "N = (A.as_subclass(Doubled) * B).add_(1).as_subclass(flambeau.Tensor)",
+        "with flambeau.random.fork_rng():\n    N = F.dropout(A * 2, 0.5)\nM = flambeau.rand(2)",
+        "mode = flambeau.no_grad()\nmode.__enter__()\nN = w.leaf * A\n"
+        "mode.__exit__(None, None, None)\nM = w.leaf * 2",
+        "N = (A * 2).to_sparse()\nM = (N + N).coalesce().values().mul_(2)\nN = N.to_dense()",
+        "N = (A * (A > 0)).to_sparse() @ B.T",
+        "g = flambeau.Generator(algorithm='mt19937').manual_seed(3)\n"
+        "N = flambeau.rand(3, 4, generator=g) * A\nA.normal_(generator=g)\n"
+        "M = flambeau.bernoulli(A.sigmoid(), generator=g)",
+    )),
     "outside": (3, (
         "hold = memoryview(A.numpy())\nA.add_(1)\nnotes.append(hold.tolist())",
         "hold = np.asarray(A)\nA.mul_(2)\nhold[...] += 1\nN = A + 1",
         "N = flambeau.from_dlpack(A)\nA.add_(1)\nN.mul_(2)\nM = A * N",
         "other = np.from_dlpack(A)\nA.add_(1)\nnotes.append(other.copy())",
-        "if A.dtype == flambeau.float32 and A.numel():\n"
+        "if A.dtype == flambeau.float32 and A.numel() and A.data_ptr():\n"
         "    cell = ctypes.c_float.from_address(A.data_ptr())\n    A.mul_(2)\n"
         "    cell.value = 3\n    N = A + 1\n    notes.append(cell.value)\nN = A * 2",
         "if A.numel() and (address := A.data_ptr()):\n    N = A * 2\n    A.zero_()\n"
@@ -188,6 +205,9 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "notes.append(in_child(lambda: compiled(lambda a: a.mul_(2).exp())(A).tolist()))\n"
         "N = A + 1",
         "sys.setprofile(lambda *a: None)\nN = A * 2 + 1\nsys.setprofile(None)",
+        "sys.settrace(lambda *a: None)\nN = compiled(lambda a: a.mul_(2) + B)(A)\n"
+        "sys.settrace(None)",
+        "A.share_memory_()\nA.add_(1)\nN = A * 2",
     )),
     "layout": (3, (
         "N = A.new_empty(0).exp()", "N = A[:0] + 1", "N = A[:0].sum() + A.sum()",

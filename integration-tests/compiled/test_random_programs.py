@@ -1,7 +1,7 @@
 """Compiled programs do what they do uncompiled: values, memory, history, generators, errors.
 
 Fails by seed; ``print(Program(seed).source())`` shows the program. The session ``programs`` runs
-more of them.
+more of them. ``RANDOM_PROGRAMS`` says how many, ``FIRST_PROGRAM`` from which seed on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from flambeau.jit.deferral import blocks, epilogues, groups
 from flambeau.jit.llvm import launch
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "500"))
+FIRST = int(os.environ.get("FIRST_PROGRAM", "0"))
 BATCH = max(COUNT // 10, 1)
 LARGE_COUNT = COUNT // 25
 #: Lines that take seconds, or much memory, with thousands of rows.
@@ -41,9 +42,9 @@ def worlds(seed):
     return [(3, "float32"), (3, "float32"), (5, "float32"), (3, "float64"), (seed % 2, "float32")]
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, BATCH))
 def test_programs(first):
-    for seed in range(first, min(first + BATCH, COUNT)):
+    for seed in range(first, min(first + BATCH, FIRST + COUNT)):
         program = Program(seed, table=WIDE)
         function, compiled = program.function(), jit.compile(program.function(jit.compile))
         for rows, dtype in worlds(seed):
@@ -54,7 +55,7 @@ def test_programs(first):
 
 def test_programs_again():
     """Until calls that gained nothing have stopped waiting."""
-    for seed in range(COUNT // 10):
+    for seed in range(FIRST, FIRST + COUNT // 10):
         program = Program(seed, table=WIDE)
         function, compiled = program.function(), jit.compile(program.function(jit.compile))
         for time in range(5):
@@ -85,7 +86,7 @@ def test_programs_from_disk_and_measured(change, tmp_path, monkeypatch):
     store = kernels.KernelCache(disk=disk.Disk(str(tmp_path / "code")))
     for home in (kernels, plans, launch):
         monkeypatch.setattr(home, "KERNELS", store)
-    for seed in range(COUNT // 20):
+    for seed in range(FIRST, FIRST + COUNT // 20):
         program = Program(seed, table=WIDE)
         function = program.function()
         compiled = jit.compile(function)
@@ -102,7 +103,7 @@ def test_large_tensors():
     bridge.configure_deferral(compiling.make_plan)
     table = {kind: (often, tuple(line for line in lines if not SLOW.search(line)))
              for kind, (often, lines) in WIDE.items() if kind != "product"}
-    for seed in range(LARGE_COUNT):
+    for seed in range(FIRST, FIRST + LARGE_COUNT):
         program = Program(seed, table=table)
         wanted = snapshot(run(program.function(), world(seed, 8200)))
         compiled = jit.compile(program.function(jit.compile))

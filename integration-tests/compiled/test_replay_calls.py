@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -117,3 +118,45 @@ def test_what_is_never_replayed_is_called_at_once():
     for _ in range(8):
         assert run(flambeau.ones(3)) == 3
     assert run.instead is run.ordinary and "not replayed" in run.explain()
+
+
+def test_functions_that_are_shown_to_classes_are_followed():
+    """Once a process has a class with ``__torch_function__``, functions are covered."""
+    class Asks(flambeau.Tensor):
+        @classmethod
+        def __torch_function__(cls, fn, types, args=(), kwargs=None):
+            return super().__torch_function__(fn, types, args, kwargs or {})
+
+    def fn(x):
+        return flambeau.einsum("i,i->i", x, flambeau.ones(3)) + flambeau.tensor([1.0, 2.0, 3.0])
+
+    assert type(flambeau.tensor).__name__ == "Shown"
+    run = flambeau.compile(fn, replay=True)
+    x = flambeau.ones(3)
+    assert [run(x).tolist() for _ in range(4)] == [[2.0, 3.0, 4.0]] * 4
+    assert "kernels" in run.explain(), run.explain()
+    assert type(run(x.as_subclass(Asks))) is Asks
+
+
+def test_lines_are_traced():
+    """A debugger stops where it would without ``compile``."""
+    def fn(x):
+        return x * 2
+
+    run, x, lines = flambeau.compile(fn, replay=True), flambeau.ones(3), []
+
+    def watch(frame, event, argument):
+        if frame.f_code is fn.__code__:
+            lines.append(event)
+        return watch
+
+    for _ in range(4):
+        run(x)
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        run(x)
+    finally:
+        sys.settrace(before)
+    assert lines == ["call", "line", "return"]
+    assert "kernels" in run.explain()

@@ -129,6 +129,7 @@ class Calls(Attributes):
         """``fn(...)``."""
         if self.reads.is_refused:
             return fn(*args, **kwargs)
+        fn = trust.uncovered(fn)
         if fn in _PURE if isinstance(fn, (type, BuiltinMethodType, type(len))) else False:
             return self.pure(fn, args, kwargs)
         if fn is getattr or fn is hasattr:
@@ -227,7 +228,8 @@ class Calls(Attributes):
         if trust.is_trusted_class(cls):
             return self.native(cls, args, kwargs)
         init = self.reads.in_class(cls, "__init__")
-        plain = type(cls) is type and cls.__new__ is object.__new__ and is_ordinary(cls)
+        plain = type(cls) is type and cls.__new__ is object.__new__ and is_ordinary(cls) \
+            and not hasattr(cls, "__del__")
         if not plain or not (isinstance(init, FunctionType) or init is object.__init__) \
                 or trust.is_module_class(cls):
             self.refuse(f"an object of class {cls.__name__} is made")

@@ -37,6 +37,7 @@ class Reads:
     def refuse(self, why: str) -> None:
         """There will be no replay."""
         self.recording.refuse(why)
+        self.inside.clear()
 
     @property
     def is_refused(self) -> bool:
@@ -45,7 +46,10 @@ class Reads:
 
     def made(self, obj: Any) -> Any:
         """Something that the call itself made."""
-        self.inside[id(obj)] = obj
+        if self.is_refused:
+            self.inside.clear()         # so that each lives as long as it would otherwise
+        else:
+            self.inside[id(obj)] = obj
         return obj
 
     def made_deep(self, obj: Any) -> Any:

@@ -129,7 +129,12 @@ class Rewriter(Statements):
     def temporary(self) -> str:
         """A name that the function does not have."""
         self.temporaries += 1
-        return f"__t{self.temporaries}"
+        return self.temporary_name(self.temporaries)
+
+    @staticmethod
+    def temporary_name(number: int) -> str:
+        """The name of the one of that number."""
+        return f"__t{number}"
 
     def is_local(self, name: str) -> bool:
         """Whether a name belongs to the function or one inside it."""

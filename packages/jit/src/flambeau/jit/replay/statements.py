@@ -31,6 +31,8 @@ class Statements(ast.NodeTransformer):
     key: Any            # what stands between brackets
     mangled: Any        # a name as classes know it
     temporary: Any      # a name that nobody has
+    temporary_name: Any     # the name of a number
+    temporaries: int    # how many of them there are
     iteration: Any      # what is iterated over
     check_target: Any   # refuses targets that are not followed
 
@@ -73,11 +75,18 @@ class Statements(ast.NodeTransformer):
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             node.value = value
             return node
+        names = self.temporaries
         kept = self.temporary()
         made = [ast.copy_location(ast.Assign([name_of(kept, True)], value), node)]
         for target in node.targets:
             made += self.store(target, name_of(kept), node)
-        return made
+        return [*made, self.forget(names, node)]
+
+    def forget(self, names: int, at: Any) -> Any:
+        """A statement that lets go of what was kept since there were so many temporary names."""
+        kept = range(names + 1, self.temporaries + 1)
+        return ast.copy_location(
+            ast.Delete([ast.Name(self.temporary_name(k), ast.Del()) for k in kept]), at)
 
     def store(self, target: Any, value: Any, at: Any) -> list[Any]:
         """Statements that write a value to a target."""
@@ -112,6 +121,7 @@ class Statements(ast.NodeTransformer):
             now = self.visit_Name(ast.copy_location(name_of(target.id), node))
             value = self.tell("ip", sign, now, self.visit(node.value), at=node)
             return ast.copy_location(ast.Assign([target], value), node)
+        names = self.temporaries
         of, old = self.temporary(), self.temporary()
         made: list[Any] = [ast.Assign([name_of(of, True)], self.visit(target.value))]
         if isinstance(target, ast.Attribute):
@@ -124,6 +134,7 @@ class Statements(ast.NodeTransformer):
         made.append(ast.Assign([name_of(old, True)], self.tell(read, name_of(of), key, at=node)))
         value = self.tell("ip", sign, name_of(old), self.visit(node.value), at=node)
         made.append(ast.Expr(self.tell(write, name_of(of), key, value, at=node)))
+        made.append(self.forget(names, node))
         return [ast.copy_location(each, node) for each in made]
 
     def visit_Delete(self, node: Any) -> Any:

@@ -106,6 +106,12 @@ def is_mode(obj: Any) -> bool:
     return type(obj).__module__.startswith("flambeau.autograd")
 
 
+def uncovered(fn: Any) -> Any:
+    """A function without what shows its calls to classes and modes: see core/bindings/covers.pxi.
+    Of those there are none, or the call is not recorded."""
+    return fn.__wrapped__ if type(fn) is _core.Shown else fn
+
+
 def is_trusted(fn: Any) -> bool:
     """Whether a function does nothing but run operators over its arguments."""
     if isinstance(fn, _core.Operator):

@@ -29,6 +29,11 @@ cdef extern from "replay/program.h":
     void fl_record_pause(fl_recorder *)
     void fl_record_resume(fl_recorder *)
 
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        void *c_tracefunc               # what sys.settrace and debuggers have each line shown to
+    PyThreadState *PyThreadState_Get()
+
 cdef extern from "replay/describe.h":
     object fl_record_runs(const fl_recorder *)
     object fl_record_contents(const fl_recorder *)
@@ -240,7 +245,8 @@ cdef class ReplayedCall:
         cdef PyObject *result
         if self.instead is not None:
             return self.instead(*args, **kwargs)
-        if fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on():
+        if fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on() \
+                and PyThreadState_Get().c_tracefunc == NULL:
             for each in self.programs:
                 program = <ReplayProgram>each
                 guards = &program.guards.it
@@ -283,7 +289,7 @@ cdef class ReplayedCall:
 def may_record() -> bool:
     """Whether nothing watches this thread that a recording would not hear of."""
     return fl_is_unwatched() and fl_default_device == 0 and _scope_readers == 0 \
-        and fl_deferral_is_on()
+        and fl_deferral_is_on() and PyThreadState_Get().c_tracefunc == NULL
 
 
 def configure_replay(size_t leaf_state, size_t remake_graph):

@@ -1,14 +1,15 @@
 /* Checking guards: a few nanoseconds each, since every call that is replayed passes them. */
 #include "replay/guards.h"
 #include "dispatch/captures.h"
+#include "overrides/override.h"
 #include <algorithm>
 
 int (*fl_leaf_state)(fl_tensor *, PyObject **) = nullptr;
 
 bool fl_is_unwatched(void) {
     PyObject *grad;
-    return !fl_thread.watchers && !fl_thread.queue && !fl_recording && !fl_any_capture_scope() &&
-           !(fl_leaf_state && fl_leaf_state(nullptr, &grad));
+    return !fl_thread.watchers && !fl_thread.queue && !fl_recording && !fl_overrides.modes &&
+           !fl_any_capture_scope() && !(fl_leaf_state && fl_leaf_state(nullptr, &grad));
 }
 
 static bool same_items(PyObject *a, PyObject *b) {
