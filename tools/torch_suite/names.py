@@ -87,12 +87,16 @@ NAMES: dict[str, Any] = {
     "torch.jit._state": stand_ins.ScriptState,
     "torch.ops": stand_ins.Operators(),
     "torch.save": Made(stand_ins.save),
-    "torch.sparse.check_sparse_tensor_invariants": stand_ins.SparseInvariants,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
     f"{GENERATED}.annotated_args": {},
     "torch.torch": Made(lambda: importlib.import_module("torch")),
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
     "torch._segment_reduce": Path("flambeau.segment_reduce"),
+    "torch._validate_sparse_compressed_tensor_args": stand_ins.validate_compressed,
+    "torch._validate_sparse_coo_tensor_args": stand_ins.validate_coordinates,
+    **{f"torch._validate_{layout}_tensor_args":
+       functools.partial(stand_ins.validate_layout, layout)
+       for layout in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")},
 }
 
 # Private variable of PyTorch's that tests assign -> what stands for the assignment.
@@ -112,8 +116,7 @@ ABSENT_VALUES = {
     "dtype": ("chalf", "complex32", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
               "float8_e5m2fnuz", "qint8", "qint32", "quint8", "quint4x2", "quint2x4",
               "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16"),
-    "layout": ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn",
-               "jagged"),
+    "layout": ("_mkldnn", "jagged"),
 }
 
 

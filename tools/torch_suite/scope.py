@@ -11,11 +11,6 @@ import re
 # (reason, pattern of causes, pattern of test ids); an empty pattern matches nothing.
 RULES: tuple[tuple[str, str, str], ...] = (
     (
-        "sparse tensors: refused with advice (Flambeau has dense tensors only)",
-        r"absent: .*sparse|there are no sparse tensors|gradients are dense here",
-        r"[Ss]parse(?!_False)",
-    ),
-    (
         "quantized tensors: refused with advice",
         r"absent: .*(?:quant|qu?int|torch\.ao\b|\bQU?Int\w*Storage)|there is no quantization",
         r"[Qq]uantiz|_qu?int\d",

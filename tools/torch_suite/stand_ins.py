@@ -27,11 +27,22 @@ def keep_hooks_of_all_modules(kind: str, hooks: dict[int, Any]) -> None:
         del table[number]
 
 
-class SparseInvariants:
-    """The switch that every test's set-up asks for and sets back."""
+def validate_compressed(*args: Any) -> None:
+    """`torch._validate_sparse_compressed_tensor_args`: parts, size and layout."""
+    flambeau = importlib.import_module("flambeau")
+    *parts, size, layout = args
+    flambeau.sparse_compressed_tensor(*parts, size, layout=layout, check_invariants=True)
 
-    is_enabled = staticmethod(no)
-    enable = disable = staticmethod(nothing)
+
+def validate_layout(layout: str, *args: Any) -> None:
+    """`torch._validate_sparse_csr_tensor_args` and its like."""
+    validate_compressed(*args, getattr(importlib.import_module("flambeau"), layout))
+
+
+def validate_coordinates(indices: Any, values: Any, size: Any, is_coalesced: Any = None) -> None:
+    """`torch._validate_sparse_coo_tensor_args`."""
+    flambeau = importlib.import_module("flambeau")
+    flambeau.sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced)
 
 
 class Operators:

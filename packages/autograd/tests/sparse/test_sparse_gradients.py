@@ -63,21 +63,53 @@ def test_gradients_of_values_and_of_dense_operands(name):
             numpy.testing.assert_allclose(mine.numpy(), theirs.numpy(), atol=1e-12)
 
 
-def test_leaf_gets_a_sparse_gradient_once_for_each_index():
+def test_sparse_mm_gives_a_leaf_a_sparse_gradient_once_for_each_index():
     s = flambeau.sparse_coo_tensor([[0, 0, 1], [1, 1, 0]], [1.0, 2.0, 3.0], (2, 2),
                                    requires_grad=True)
-    (s @ flambeau.tensor([[1.0], [2.0]])).sum().backward()
+    flambeau.sparse.mm(s, flambeau.tensor([[1.0], [2.0]])).sum().backward()
     assert s.grad.layout == flambeau.sparse_coo
     assert s.grad.to_dense().tolist() == [[0, 2], [1, 0]]
-    (s @ flambeau.tensor([[1.0], [2.0]])).sum().backward()
+    flambeau.sparse.mm(s, flambeau.tensor([[1.0], [2.0]])).sum().backward()
     assert s.grad.to_dense().tolist() == [[0, 4], [2, 0]]
 
 
 def test_compressed_leaf():
     s = flambeau.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr().requires_grad_()
-    (s @ flambeau.tensor([[1.0], [2.0]])).sum().backward()
+    flambeau.sparse.mm(s, flambeau.tensor([[1.0], [2.0]])).sum().backward()
     assert s.grad.layout == flambeau.sparse_csr
     assert s.grad.values().tolist() == [2, 1]
+
+
+COLUMN, ROW = flambeau.tensor([[1.0], [2.0]]), flambeau.tensor([[1.0, 2.0]])
+WHOLE = {       # PyTorch's gradients of a leaf that stores the elements (0, 1) and (1, 0)
+    "mm": (lambda s: s @ COLUMN, [[1, 2], [1, 2]]),
+    "mv": (lambda s: s.mv(COLUMN[:, 0]), [[1, 2], [1, 2]]),
+    "dense @ sparse": (lambda s: ROW @ s, [[1, 1], [2, 2]]),
+    "addmm": (lambda s: flambeau.addmm(COLUMN, s, COLUMN, alpha=3), [[3, 6], [3, 6]]),
+    "sum": (lambda s: s.sum(), [[1, 1], [1, 1]]),
+    "sparse @ sparse": (lambda s: (s @ s.t()).to_dense(), [[0, 4], [6, 0]]),
+    "times 3": (lambda s: (s * 3).to_dense(masked_grad=False), [[3, 3], [3, 3]]),
+    "by 4": (lambda s: (s / 4).to_dense(masked_grad=False), [[.25, .25], [.25, .25]]),
+    "times dense": (lambda s: (s * (ROW + COLUMN)).to_dense(masked_grad=False), [[2, 3], [3, 4]]),
+    "neg": (lambda s: (-s).to_dense(masked_grad=False), [[-1, -1], [-1, -1]]),
+    "t": (lambda s: s.t().to_dense(masked_grad=False) * ROW, [[1, 1], [2, 2]]),
+    "double": (lambda s: s.double().to_dense(masked_grad=False), [[1, 1], [1, 1]]),
+    "to_dense": (lambda s: s.to_dense(masked_grad=False), [[1, 1], [1, 1]]),
+    "masked to_dense": (lambda s: s.to_dense(), [[0, 1], [1, 0]]),
+    "sparse.sum": (lambda s: flambeau.sparse.sum(s), [[0, 1], [1, 0]]),
+    "sparse.addmm": (lambda s: flambeau.sparse.addmm(COLUMN, s, COLUMN), [[0, 2], [1, 0]]),
+}
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_bsc"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_linear_functions_give_a_leaf_all_of_the_gradient(name, layout):
+    call, expected = WHOLE[name]
+    blocks = {"blocksize": (1, 1)} if layout == "sparse_bsc" else {}
+    s = flambeau.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse(
+        layout=getattr(flambeau, layout), **blocks).requires_grad_()
+    call(s).sum().backward()
+    assert s.grad.to_dense().tolist() == expected
 
 
 def test_graph_convolution_with_gradients_of_edges_and_features():

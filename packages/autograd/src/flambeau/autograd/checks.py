@@ -65,7 +65,7 @@ def gradcheck(func: Callable, inputs: Tensor | Sequence[object], *, eps: float =
         check_forward_ad: check forward mode.
         check_backward_ad: check the backward pass.
         fast_mode: compare along one random direction only, which costs two calls per input.
-        masked: accepted; gradients of sparse tensors are those of their stored elements.
+        masked: whether elements that sparse inputs and outputs do not store count for nothing.
 
     Returns:
         Whether all derivatives agree.
@@ -88,6 +88,7 @@ def gradcheck(func: Callable, inputs: Tensor | Sequence[object], *, eps: float =
                        check_batched_grad, check_batched_forward_grad, check_forward_ad,
                        check_backward_ad, fast_mode)
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    func, args = _of_dense(func, args, bool(masked))
     try:
         _check(func, args, options)
     except GradcheckError:
@@ -140,6 +141,7 @@ def gradgradcheck(func: Callable, inputs: Tensor | Sequence[object],
     """
     _check_choices(check_fwd_over_rev, check_rev_over_rev, check_batched_grad, False)
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    func, args = _of_dense(func, args, masked)
     count = len(args)
     if grad_outputs is None:
         outputs = [y for y in D.outputs_of(func, args) if y.requires_grad]
@@ -158,6 +160,15 @@ def gradgradcheck(func: Callable, inputs: Tensor | Sequence[object],
                      check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
                      check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
                      fast_mode=fast_mode)
+
+
+def _of_dense(func: Callable, args: tuple, masked: bool) -> tuple[Callable, tuple]:
+    """The function as one of the values of its sparse arguments, where it has some."""
+    if not any(_core.is_sparse_object(x) for x in args):
+        return func, args
+    from flambeau.sparse._checking import of_values
+
+    return of_values(func, args, masked)
 
 
 def _check_choices(forward, backward, batched, batched_forward) -> None:

@@ -78,7 +78,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> A
     if not _core.is_sparse_object(mat1) and not _core.is_sparse_object(mat2):
         result = _op["mm"](mat1, mat2)
     elif reduce in (None, "sum"):
-        result = _products.mm(mat1, mat2)
+        result = _products.masked_mm(mat1, mat2)
     else:
         result = _reduced_mm(mat1, mat2, reduce)
     return result if out is None else _write(out, result, "mm")
@@ -121,7 +121,8 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
         tensor([[2.],
                 [2.]])
     """
-    return _products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return _products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha,
+                           multiply=_products.masked_mm)
 
 
 def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Any:
@@ -141,6 +142,8 @@ def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -
         >>> flambeau.sparse.sum(x), flambeau.sparse.sum(x, 0).to_dense()
         (tensor(9.), tensor([3., 6.]))
     """
+    if _core.is_sparse_object(input):
+        return _reduce.masked_sum(input, dim, dtype)
     return _reduce.total(input, dim, dtype=dtype)
 
 
@@ -226,17 +229,27 @@ def spdiags(diagonals: Any, offsets: Any, shape: Sequence[int], layout: Any = No
 
 
 def as_sparse_gradcheck(gradcheck: Any) -> Any:
-    """A ``gradcheck`` that takes sparse inputs, which the one here does anyway.
+    """A ``gradcheck`` for functions of sparse tensors: it differentiates by their values.
 
     Args:
-        gradcheck: ``flambeau.autograd.gradcheck``.
+        gradcheck: ``flambeau.autograd.gradcheck``, or a function that is called as it is.
 
     Returns:
-        The same function.
+        A function of the same arguments. With ``masked=True`` elements that are not stored count
+        for nothing, with ``masked=False``, the default, they are differentiated by, too.
 
     Example:
         >>> import flambeau
-        >>> flambeau.sparse.as_sparse_gradcheck(print) is print
+        >>> check = flambeau.sparse.as_sparse_gradcheck(flambeau.autograd.gradcheck)
+        >>> x = flambeau.eye(2, dtype=flambeau.float64).to_sparse().requires_grad_()
+        >>> check(lambda x: x @ x, x, masked=True)
         True
     """
-    return gradcheck
+    def check(func: Any, inputs: Any, **options: Any) -> Any:
+        from flambeau.sparse._checking import of_values
+
+        args = (inputs,) if isinstance(inputs, _core.Tensor) else tuple(inputs)
+        dense, values = of_values(func, args, bool(options.get("masked", False)))
+        return gradcheck(dense, values, **options)
+
+    return check

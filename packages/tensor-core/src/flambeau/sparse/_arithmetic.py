@@ -7,8 +7,8 @@ from flambeau.core import _core, functions
 from flambeau.sparse._calls import WRITING, handles, write
 from flambeau.sparse._compressed import CompressedTensor
 from flambeau.sparse._conversions import in_layout_of, to_coo, to_dense, with_sparse_dim
-from flambeau.sparse._coo import coo, keys, new_coo, sparse_shape
-from flambeau.sparse._history import recording, tie
+from flambeau.sparse._coo import coo, keys, new_coo, product_of, sparse_shape
+from flambeau.sparse._history import conjugate, is_sampled, recording, tie, whole
 from flambeau.sparse._masks import find, gathered
 from flambeau.sparse._tensor import filled, values_of
 
@@ -91,13 +91,10 @@ def _scattered(dense: Any, other: Any, alpha: Any) -> Any:
 def _scatter_into(target: Any, other: Any, alpha: Any) -> Any:
     """Add to contiguous memory."""
     other = to_coo(other)
-    count = 1
-    for size in sparse_shape(other):
-        count *= size
     values = other._held if alpha == 1 else other._held * alpha
     if target.dtype.name == "bool":
         return target.logical_or_(to_dense(other))
-    flat = target.view(count, *target.shape[other.sparse_dim():])
+    flat = target.view(product_of(sparse_shape(other)), *target.shape[other.sparse_dim():])
     flat.index_add_(0, keys(other._at, sparse_shape(other)), values.to(target.dtype))
     return target
 
@@ -138,19 +135,37 @@ def multiply(self: Any, other: Any) -> Any:
     if not is_sparse(self):
         self, other = other, self
     if _is_number(other):
-        return filled(self.detach(), values_of(self) * other)
+        return _scaled(self, other)
     if is_sparse(other):
         return _multiply_sparse(self, other)
     if tuple(_op["broadcast_to"](other.detach(), tuple(self.shape)).shape) != tuple(self.shape):
         raise RuntimeError("mul(): the sparse factor is not broadcast")
     spread = _op["broadcast_to"](other, tuple(self.shape))
+    if not is_sampled(self) and not other.requires_grad and not other.is_complex():
+        return whole("Mul", multiply(self.detach(), other), self, lambda g: g * spread)
     if isinstance(self, CompressedTensor):
         return in_layout_of(multiply(to_coo(self), spread), self)
     return filled(self.detach(), values_of(self) * gathered(spread, self._at))
 
 
+def _scaled(x: Any, factor: Any) -> Any:
+    """A sparse tensor times a number, or a tensor of one."""
+    tensor = isinstance(factor, Tensor)
+    if is_sampled(x) or (tensor and factor.requires_grad):
+        return filled(x.detach(), values_of(x) * factor)
+    real = not x.is_complex()
+    back = conjugate(factor) if tensor else factor.conjugate()
+    return whole("Mul", _scaled(x.detach(), factor), x,
+                 lambda g: (g * back).real if real and g.is_complex() else g * back)
+
+
 def _multiply_sparse(a: Any, b: Any) -> Any:
     _same_shape("mul()", a, b)
+    if not (is_sampled(a) and is_sampled(b)):
+        result = _multiply_sparse(a.detach(), b.detach())
+        return tie("Mul", result, (a, b),
+                   lambda g, needs: (g * conjugate(b) if needs[0] else None,
+                                     g * conjugate(a) if needs[1] else None))
     if isinstance(a, CompressedTensor):
         return in_layout_of(multiply(to_coo(a), to_coo(b)), a)
     a, b = a.coalesce(), with_sparse_dim(to_coo(b), a.sparse_dim()).coalesce()
@@ -182,4 +197,8 @@ def _divided(name: str, self: Any, other: Any, options: dict[str, Any]) -> Any:
                            "x.to_dense() / y.to_dense()")
     if options or name == "floor_divide":
         self = self.coalesce() if not isinstance(self, CompressedTensor) else self
+    if name == "div" and not options and not is_sampled(self) and not (
+            isinstance(other, Tensor) and other.requires_grad):
+        return whole("Div", _divided(name, self.detach(), other, options), self,
+                     lambda g: g / other)
     return filled(self.detach(), _op[name](values_of(self), other, **options))

@@ -1,7 +1,8 @@
 """Compressed formats: where each row starts among the stored elements, and their columns.
 
 ``sparse_csr`` compresses rows, ``sparse_csc`` columns; ``sparse_bsr`` and ``sparse_bsc`` do the
-same with blocks instead of elements. Batches of matrices are not held.
+same with blocks instead of elements. Batches of matrices have as many elements in each of them, so
+that their parts are tensors, too: starts ``(*batch, rows + 1)``, columns ``(*batch, nnz)``.
 """
 from __future__ import annotations
 
@@ -31,13 +32,16 @@ class CompressedTensor(SparseTensor):
         return self._kind is sparse_csr
 
     def _like(self, values: Any) -> Any:
+        batch = self._starts.ndim - 1
+        tail = tuple(values.shape[batch + (3 if self._kind in BLOCKED else 1):])
         result = new_compressed(self._kind, self._starts, self._along, values,
-                                tuple(self.shape[:2]) + self._dense_sizes(values))
+                                tuple(self.shape[:batch + 2]) + tail)
         result._cache = self._cache
         return result
 
-    def _dense_sizes(self, values: Any) -> tuple[int, ...]:
-        return tuple(values.shape[3 if self._kind in BLOCKED else 1:])
+    def _nnz(self) -> int:
+        """How many elements, or blocks, are stored in each matrix."""
+        return int(self._along.shape[-1])
 
     def _parts(self) -> tuple[Any, ...]:
         return self._starts, self._along
@@ -54,7 +58,17 @@ class CompressedTensor(SparseTensor):
 
     def dense_dim(self) -> int:
         """How many dimensions each stored element has."""
-        return self.ndim - 2
+        return self.ndim - 2 - batch_dim(self)
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Refused: there is no dense memory."""
+        raise RuntimeError(f"tensors of layout {self._kind} do not have is_contiguous: ask "
+                           "x.values().is_contiguous()")
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Refused: there is no dense memory."""
+        raise RuntimeError(f"tensors of layout {self._kind} do not have strides: ask "
+                           "x.values().stride()")
 
     def values(self) -> Any:
         """The stored elements or blocks, with the tensor's history."""
@@ -103,6 +117,12 @@ def compressed(kind: layout, starts: Any, along: Any, values: Any,
     return filled(new_compressed(kind, starts, along, values.detach(), shape), values)
 
 
+def batch_dim(x: Any) -> int:
+    """How many dimensions stand before rows and columns: each index of them has a matrix."""
+    return int(x._starts.ndim) - 1
+
+
 def block_sizes(x: Any) -> tuple[int, int]:
     """Rows and columns of the stored blocks; (1, 1) where elements are stored."""
-    return tuple(x._held.shape[1:3]) if x._kind in BLOCKED else (1, 1)
+    first = batch_dim(x) + 1
+    return tuple(x._held.shape[first:first + 2]) if x._kind in BLOCKED else (1, 1)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.layouts import layout as Layout
 from flambeau.core.layouts import (
-    layout,
     sparse_bsc,
     sparse_bsr,
     sparse_coo,
@@ -14,43 +14,21 @@ from flambeau.core.layouts import (
     sparse_csr,
     strided,
 )
-from flambeau.sparse._compressed import (
-    BLOCKED,
-    BY_ROWS,
-    CompressedTensor,
-    block_sizes,
-    compressed,
+from flambeau.sparse._compressed import BLOCKED, CompressedTensor, batch_dim, block_sizes
+from flambeau.sparse._compressing import (
+    checked_blocks,
+    compressed_of,
+    entry_indices,
+    same_elements,
+    turned,
 )
-from flambeau.sparse._coo import CooTensor, Orders, coo, dense_of, keys, new_coo, sparse_shape
-from flambeau.sparse._history import tie
+from flambeau.sparse._coo import CooTensor, Orders, coo, dense_of, new_coo, product_of
+from flambeau.sparse._history import is_sampled, tie, whole
 from flambeau.sparse._masks import gathered
 from flambeau.sparse._tensor import values_of
 
 _op = {**functions, **_core.operators()}
 _INT64 = _core._dtype_named("int64")
-
-
-def _numbers(count: int, device: Any) -> Any:
-    return _op["arange"](0, count, 1, dtype=_INT64, device=device)
-
-
-def _entry_indices(x: Any) -> tuple[Any, bool]:
-    """The coordinates of a compressed tensor's elements in the order of its values, and whether
-    they are sorted."""
-    starts, along = x._starts.to(_INT64), x._along.to(_INT64)
-    major = _op["repeat_interleave"](_numbers(starts.numel() - 1, along.device),
-                                     starts[1:] - starts[:-1])
-    rows, columns = (major, along) if x._kind in BY_ROWS else (along, major)
-    height, width = block_sizes(x)
-    if x._kind in BLOCKED:
-        inside = _numbers(height * width, along.device)
-        rows = (rows * height).unsqueeze(1) + inside // max(width, 1)
-        columns = (columns * width).unsqueeze(1) + inside % max(width, 1)
-    at = _op["stack"]([rows.reshape(-1), columns.reshape(-1)])
-    if x._kind is not sparse_csr:
-        return at, False
-    numbers = keys(at, tuple(x.shape[:2]))
-    return at, bool((numbers[1:] > numbers[:-1]).all())
 
 
 def to_coo(x: Any) -> Any:
@@ -59,12 +37,12 @@ def to_coo(x: Any) -> Any:
         return x
     versions = (x._starts._version, x._along._version)
     if x._cache.get("versions") != versions:
-        at, ordered = _entry_indices(x)
+        at, ordered = entry_indices(x)
         x._cache.update(versions=versions, entries=(at, ordered, Orders()))
     at, ordered, orders = x._cache["entries"]
     values = values_of(x)
-    if x._kind in BLOCKED:
-        values = values.reshape(-1, *values.shape[3:])
+    if values.ndim != x.dense_dim() + 1:
+        values = values.reshape(at.shape[1], *x.shape[batch_dim(x) + 2:])
     result = coo(at, values, tuple(x.shape), ordered)
     result._order = orders
     return result
@@ -72,74 +50,57 @@ def to_coo(x: Any) -> Any:
 
 def entries_as_values(values: Any, pattern: Any) -> Any:
     """Values of the entries that `to_coo` gives of a compressed tensor, as the tensor has them."""
-    if pattern._kind not in BLOCKED:
-        return values
-    return values.reshape(-1, *block_sizes(pattern), *values.shape[1:])
+    own = pattern._held.ndim - pattern.dense_dim()
+    return values if own == 1 else values.reshape(*pattern._held.shape[:own], *values.shape[1:])
 
 
-def _starts(sorted_rows: Any, count: int) -> Any:
-    """Where each row starts among sorted ones."""
-    return _op["searchsorted"](sorted_rows, _numbers(count + 1, sorted_rows.device))
-
-
-def _compress(kind: layout, at: Any, values: Any, grid: tuple[int, ...],
-              shape: tuple[int, ...]) -> Any:
-    """Sort entries or blocks by rows or columns, and say where each starts."""
-    major = 0 if kind in BY_ROWS else 1
-    ordered = at if major == 0 else at.flip(0)
-    numbers = keys(ordered, (grid[major], grid[1 - major]))
-    if not bool((numbers[1:] >= numbers[:-1]).all()):
-        order = numbers.argsort(stable=True)
-        ordered, values = ordered[:, order], _op["index_select"](values, 0, order)
-    return compressed(kind, _starts(ordered[0].contiguous(), grid[major]),
-                      ordered[1].contiguous(), values, shape)
-
-
-def to_compressed(x: Any, kind: layout, blocksize: Sequence[int] | None = None) -> Any:
-    """A matrix, dense or sparse, in a compressed format.
+def to_compressed(x: Any, kind: Layout, blocksize: Sequence[int] | None = None,
+                  dense_dim: int | None = None) -> Any:
+    """Matrices, dense or sparse, in a compressed format.
 
     Args:
-        x: A tensor of two dimensions, or more where those behind are dense.
+        x: A tensor of two dimensions, or more: a dense one has a batch of matrices before
+            ``dense_dim`` last dimensions.
         kind: The layout.
         blocksize: Rows and columns of blocks.
+        dense_dim: How many of the last dimensions of a dense tensor are not indexed.
     """
+    if kind not in BLOCKED and blocksize is not None:
+        raise RuntimeError(f"conversion to {kind} takes no blocksize, got {blocksize}")
+    if same_elements(x, kind, blocksize):
+        return x if x._kind is kind else turned(x, kind)
+    if not _core.is_sparse_object(x):
+        return _compressed_dense(x, kind, blocksize, dense_dim or 0)
+    batch = batch_dim(x) if isinstance(x, CompressedTensor) else 0
+    if isinstance(x, CooTensor) and x.sparse_dim() != 2:
+        raise RuntimeError(f"conversion from Sparse to {kind} for input tensors with "
+                           f"sparse_dim()!=2 is not supported, got {x.sparse_dim()}: write "
+                           "x.to_dense() first")
     if kind in BLOCKED:
-        return _to_blocks(x, kind, blocksize)
-    if isinstance(x, CompressedTensor) and x._kind is kind:
-        return x
-    if x.ndim < 2:
-        raise RuntimeError(f"conversion to {kind} needs two dimensions at least, got shape "
-                           f"{list(x.shape)}: write x.unsqueeze(0)")
-    x = from_dense(x, 2) if not _core.is_sparse_object(x) else to_coo(x).coalesce()
-    if x.sparse_dim() != 2:
-        raise RuntimeError(f"conversion to {kind}: only matrices, of sparse dimension 2, are held "
-                           f"in it, got sparse dimension {x.sparse_dim()}")
-    return _compress(kind, x._at, values_of(x), sparse_shape(x), tuple(x.shape))
+        if batch:
+            raise RuntimeError(f"conversion from {x.layout} to {kind} for batched inputs is not "
+                               "supported: write x.to_dense() first")
+        blocksize = checked_blocks(x, kind, blocksize, batch)
+    narrow = isinstance(x, CompressedTensor) and x._along.dtype is not _INT64
+    return compressed_of(to_coo(x), kind, blocksize or (1, 1), narrow)
+
+
+def _compressed_dense(x: Any, kind: Layout, blocksize: Sequence[int] | None,
+                      dense_dim: int) -> Any:
+    if x.ndim - dense_dim < 2:
+        raise RuntimeError(f"conversion to {kind} needs two dimensions at least, dense ones "
+                           f"aside, got shape {list(x.shape)} and dense_dim={dense_dim}: write "
+                           "x.unsqueeze(0)")
+    if kind in BLOCKED:
+        blocksize = checked_blocks(x, kind, blocksize, x.ndim - dense_dim - 2)
+    return compressed_of(from_dense(x, x.ndim - dense_dim), kind, blocksize or (1, 1))
 
 
 def in_layout_of(x: Any, model: Any) -> Any:
-    """A matrix in coordinate format in the layout of another one of its shape."""
+    """Matrices in coordinate format in the layout of another tensor of their shape."""
     if not isinstance(model, CompressedTensor):
         return x
-    return to_compressed(x, model._kind, block_sizes(model))
-
-
-def _to_blocks(x: Any, kind: layout, blocksize: Sequence[int] | None) -> Any:
-    if isinstance(x, CompressedTensor) and x._kind is kind and (
-            blocksize is None or tuple(blocksize) == block_sizes(x)):
-        return x
-    if blocksize is None or len(tuple(blocksize)) != 2 or x.ndim != 2:
-        raise RuntimeError(f"conversion to {kind} takes a matrix and a blocksize of two integers, "
-                           f"got shape {list(x.shape)} and blocksize {blocksize}")
-    height, width = blocksize
-    if height < 1 or width < 1 or x.shape[0] % height or x.shape[1] % width:
-        raise RuntimeError(f"conversion to {kind}: blocksize {(height, width)} must divide the "
-                           f"shape {list(x.shape)}")
-    dense = dense_of(to_coo(x)) if _core.is_sparse_object(x) else x
-    grid = (x.shape[0] // height, x.shape[1] // width)
-    blocks = dense.reshape(grid[0], height, grid[1], width).transpose(1, 2)
-    at = (blocks.detach() != 0).any(3).any(2).nonzero().t().contiguous()
-    return _compress(kind, at, gathered(blocks.contiguous(), at), grid, tuple(x.shape))
+    return compressed_of(x, model._kind, block_sizes(model), model._along.dtype is not _INT64)
 
 
 def from_dense(x: Any, sparse_dim: int | None = None) -> Any:
@@ -155,26 +116,31 @@ def from_dense(x: Any, sparse_dim: int | None = None) -> Any:
                            f"{sparse_dim}")
     filled = x.detach() != 0
     if count < x.ndim:
-        filled = filled.reshape(*x.shape[:count], _product(x.shape[count:])).any(-1)
+        filled = filled.reshape(*x.shape[:count], product_of(x.shape[count:])).any(-1)
     at = filled.nonzero().t().contiguous()
     values = gathered(x, at) if count else x.reshape(1)[:at.shape[1]]
     result = new_coo(at, values.detach(), tuple(x.shape), True)
     return tie("ToSparse", result, (x,), lambda g, needs: (to_dense(g),))
 
 
-def _product(sizes: Sequence[int]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
-
-
 def to_dense(x: Any, dtype: Any = None, masked_grad: bool | None = None) -> Any:
     """All elements of a tensor of any layout."""
     result = x
-    if _core.is_sparse_object(x):
+    if masked_grad is False and isinstance(x, CompressedTensor):
+        result = whole("ToDense", to_dense(x.detach()), x, lambda g: _like(g, x))
+    elif _core.is_sparse_object(x):
         result = dense_of(to_coo(x), masked_grad is None or masked_grad)
     return result if dtype is None else result.to(dtype)
+
+
+def _like(gradient: Any, x: Any) -> Any:
+    """A gradient in the layout of a sparse tensor, with all elements that it has."""
+    if isinstance(x, CooTensor):
+        return to_coo(gradient) if _core.is_sparse_object(gradient) else \
+            from_dense(gradient, x.sparse_dim())
+    entries = to_coo(gradient) if _core.is_sparse_object(gradient) else \
+        from_dense(gradient, batch_dim(x) + 2)
+    return in_layout_of(entries, x)
 
 
 def with_sparse_dim(x: Any, count: int) -> Any:
@@ -196,11 +162,14 @@ def converted(x: Any, kind: Any, blocksize: Sequence[int] | None = None,
     """
     if kind is strided:
         return to_dense(x)
+    if _core.is_sparse_object(x) and x.layout is not kind and not is_sampled(x):
+        return whole("ToSparse", converted(x.detach(), kind, blocksize, dense_dim), x,
+                     lambda g: _like(g, x))
     if kind is sparse_coo:
         if _core.is_sparse_object(x):
             return to_coo(x)
         return from_dense(x, x.ndim - (dense_dim or 0) if x.ndim else None)
     if kind in (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc):
-        return to_compressed(x, kind, blocksize)
+        return to_compressed(x, kind, blocksize, dense_dim)
     raise RuntimeError(f"to_sparse(): there is no layout {kind!r}: use flambeau.sparse_coo, "
                        "sparse_csr, sparse_csc, sparse_bsr or sparse_bsc")

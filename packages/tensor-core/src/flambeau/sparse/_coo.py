@@ -1,7 +1,7 @@
 """Coordinate format: one column of indices for each stored element, or row of elements."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.core import _core, functions
@@ -201,6 +201,14 @@ def sparse_shape(x: Any) -> tuple[int, ...]:
     return tuple(x.shape[:x._at.shape[0]])
 
 
+def product_of(sizes: Sequence[int]) -> int:
+    """How many indices there are in dimensions of these sizes."""
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
+
+
 def keys(at: Any, sizes: tuple[int, ...]) -> Any:
     """One number for each column of indices, in their order.
 
@@ -279,7 +287,4 @@ def dense_of(x: Any, masked: bool = True) -> Any:
         return tie("ToDense", dense_of(x.detach()), (x,),
                    lambda g, needs: (_from_dense(g, count),))
     sizes = sparse_shape(x)
-    count = 1
-    for size in sizes:
-        count *= size
-    return add_at(count, keys(x._at, sizes), values_of(x)).reshape(tuple(x.shape))
+    return add_at(product_of(sizes), keys(x._at, sizes), values_of(x)).reshape(tuple(x.shape))

@@ -45,6 +45,40 @@ def tie(name: str, result: Any, inputs: Sequence[Any], backward: Callable[..., t
     return result
 
 
+#: Nodes of tensors made of values: of a gradient they take what is at their indices alone.
+_SAMPLING = ("SparseCooTensorBackward0", "SparseTensorBackward0")
+
+
+def is_sampled(x: Any) -> bool:
+    """Whether of a sparse tensor's gradient only what is at its own indices counts.
+
+    True where nothing is recorded, and where the tensor was made of values; a leaf is given all
+    of a gradient, of the elements that it does not store too.
+
+    Args:
+        x: A sparse tensor.
+    """
+    if not (x.requires_grad and _core.is_grad_enabled()):
+        return True
+    node = x.grad_fn
+    return node is not None and node.name() in _SAMPLING
+
+
+def whole(name: str, result: Any, x: Any, backward: Callable[[Any], Any]) -> Any:
+    """Give a linear function's result its history: the gradient is that of all elements.
+
+    Args:
+        name: What the node is called.
+        result: What was computed of ``x``; its history is dropped.
+        x: The sparse tensor.
+        backward: From the result's gradient, of any layout, to that of ``x``.
+
+    Returns:
+        The result.
+    """
+    return tie(name, result.detach(), (x,), lambda g, needs: (backward(g),))
+
+
 def conjugate(x: Any) -> Any:
     """``x.conj()``; real tensors are returned as they are."""
     return _op["conj"](x) if x.is_complex() else x

@@ -5,25 +5,42 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.sparse._calls import handles
+from flambeau.sparse._compressed import CompressedTensor, batch_dim, new_compressed
 from flambeau.sparse._conversions import to_coo
 from flambeau.sparse._coo import coo
 from flambeau.sparse._shape import unsqueeze, wrapped
-from flambeau.sparse._tensor import values_of
+from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
 _INT64 = _core._dtype_named("int64")
 
 
+def _select_matrix(self: Any, dim: int, index: int) -> Any:
+    """The matrices at one index of a batch."""
+    parts = [part.select(dim, index) for part in (*self._parts(), values_of(self))]
+    shape = tuple(s for d, s in enumerate(self.shape) if d != dim)
+    made = new_compressed(self._kind, parts[0].contiguous(), parts[1].contiguous(),
+                          parts[2].detach(), shape)
+    return filled(made, parts[2])
+
+
 @handles("select")
 def select(self: Any, dim: int, index: int) -> Any:
     """The part at one index of a dimension; dense when no indexed dimension is left."""
-    self = to_coo(self)
     dim = wrapped("select", dim, self.ndim)
+    batch = batch_dim(self) if isinstance(self, CompressedTensor) else 0
+    if batch <= dim < batch + 2 and batch:
+        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched "
+                           "sparse compressed tensors; write x[i].select(...), or x.to_dense()")
     size = self.shape[dim]
     if not -size <= index < size:
         raise IndexError(f"select(): index {index} out of range for tensor of size "
                          f"{list(self.shape)} at dimension {dim}")
-    index, count = index % size, self.sparse_dim()
+    index = index % size
+    if dim < batch:
+        return _select_matrix(self, dim, index)
+    self = to_coo(self)
+    count = self.sparse_dim()
     shape = tuple(s for d, s in enumerate(self.shape) if d != dim)
     if dim >= count:
         return coo(self._at, values_of(self).select(dim - count + 1, index), shape, self._ordered)
@@ -31,8 +48,8 @@ def select(self: Any, dim: int, index: int) -> Any:
     values = values_of(self)[there]
     if count == 1:
         return values.sum(0, dtype=self.dtype) if self.dtype.name != "bool" else values.any(0)
-    rows = [row[there] for d, row in enumerate(self._at.unbind(0)) if d != dim]
-    return coo(_op["stack"](rows), values, shape, self._ordered)
+    kept = [row[there] for d, row in enumerate(self._at.unbind(0)) if d != dim]
+    return coo(_op["stack"](kept), values, shape, self._ordered)
 
 
 @handles("unbind")

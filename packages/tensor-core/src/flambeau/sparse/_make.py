@@ -184,56 +184,73 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     return _finish(result, requires_grad, pin_memory)
 
 
-def _compressed_shape(what: str, layout: Any, starts: Any, along: Any, held: Any,
-                      size: Sequence[int] | None) -> tuple[int, ...]:
-    blocked = layout in BLOCKED
-    if starts.ndim != 1 or along.ndim != 1 or starts.numel() < 1:
-        raise RuntimeError(f"{what}(): compressed and plain indices must be vectors, the first "
-                           f"with an element at least, got shapes {list(starts.shape)} and "
-                           f"{list(along.shape)}; batches of matrices are not held: make one "
-                           "tensor for each, or use sparse_coo_tensor")
+def _check_parts(what: str, starts: Any, along: Any, held: Any, blocked: bool) -> None:
+    """Whether sizes and dtypes of the parts fit each other."""
+    batch = starts.ndim - 1
+    if batch < 0 or along.ndim != starts.ndim or starts.shape[-1] < 1:
+        raise RuntimeError(f"{what}(): compressed and plain indices must have as many dimensions, "
+                           "1 or those of a batch before it, and the first an element at least, "
+                           f"got shapes {list(starts.shape)} and {list(along.shape)}")
     if starts.dtype is not along.dtype:
         raise RuntimeError(f"{what}(): compressed and plain indices must have the same dtype, got "
                            f"{starts.dtype} and {along.dtype}")
-    if held.ndim < (3 if blocked else 1) or held.shape[0] != along.numel():
+    if held.ndim < batch + (3 if blocked else 1) or \
+            tuple(held.shape[:batch + 1]) != tuple(along.shape):
         raise RuntimeError(f"{what}(): values must be {'blocks' if blocked else 'elements'}, one "
-                           f"for each of the {along.numel()} plain indices, got shape "
+                           f"for each of the plain indices {list(along.shape)}, got shape "
                            f"{list(held.shape)}")
-    bounds = starts.tolist()
-    if bounds[0] != 0 or bounds[-1] != along.numel() or not bool(
-            (starts[1:] >= starts[:-1]).all()):
+    if starts.shape[:-1] != along.shape[:-1]:
+        raise RuntimeError(f"{what}(): batches of compressed and plain indices differ: "
+                           f"{list(starts.shape[:-1])} and {list(along.shape[:-1])}")
+
+
+def _compressed_shape(what: str, layout: Any, starts: Any, along: Any, held: Any,
+                      size: Sequence[int] | None) -> tuple[int, ...]:
+    blocked = layout in BLOCKED
+    _check_parts(what, starts, along, held, blocked)
+    batch = tuple(starts.shape[:-1])
+    first, count = len(batch) + 1, along.shape[-1]
+    rises = (starts[..., 0] == 0).all() & (starts[..., -1] == count).all() \
+        & (starts[..., 1:] >= starts[..., :-1]).all()
+    if not bool(rises):
         raise RuntimeError(f"{what}(): compressed indices must rise from 0 to the number of "
-                           f"values, {along.numel()}, and never fall, got {_shown(bounds)}")
-    block = tuple(held.shape[1:3]) if blocked else (1, 1)
+                           f"values, {count}, and never fall, got {_shown(starts)}")
+    block = tuple(held.shape[first:first + 2]) if blocked else (1, 1)
     major = 0 if layout in BY_ROWS else 1
     least, most = (int(along.min()), int(along.max())) if along.numel() else (0, -1)
     grid = [0, 0]
-    grid[major], grid[1 - major] = len(bounds) - 1, most + 1
-    tail = tuple(held.shape[3 if blocked else 1:])
-    shape = (grid[0] * block[0], grid[1] * block[1], *tail) if size is None else \
+    grid[major], grid[1 - major] = starts.shape[-1] - 1, most + 1
+    tail = tuple(held.shape[first + (2 if blocked else 0):])
+    shape = (*batch, grid[0] * block[0], grid[1] * block[1], *tail) if size is None else \
         tuple([int(n) for n in size])
-    if len(shape) != 2 + len(tail) or shape[2:] != tail:
+    if len(shape) != len(batch) + 2 + len(tail) or shape[:len(batch)] != batch \
+            or shape[len(batch) + 2:] != tail or any(n < 0 for n in shape):
         raise RuntimeError(f"{what}(): size {list(shape)} does not fit a matrix of values of "
-                           f"shape {list(held.shape)}")
-    if shape[major] != grid[major] * block[major] or shape[1 - major] % max(block[1 - major], 1):
-        raise RuntimeError(f"{what}(): size {list(shape)} does not fit {len(bounds)} compressed "
-                           f"indices and blocks of {block}: there is one more than rows or columns")
-    if least < 0 or most * block[1 - major] >= max(shape[1 - major], 0) and most >= 0:
+                           f"shape {list(held.shape)} and batches of {list(batch)}")
+    matrix = shape[len(batch):len(batch) + 2]
+    if matrix[major] != grid[major] * block[major] or matrix[1 - major] % max(block[1 - major], 1):
+        raise RuntimeError(f"{what}(): size {list(shape)} does not fit {starts.shape[-1]} "
+                           f"compressed indices and blocks of {block}: there is one more than "
+                           "rows or columns")
+    if least < 0 or most >= 0 and most * block[1 - major] >= matrix[1 - major]:
         raise RuntimeError(f"{what}(): plain indices must be in [0, "
-                           f"{shape[1 - major] // max(block[1 - major], 1)}), found "
+                           f"{matrix[1 - major] // max(block[1 - major], 1)}), found "
                            f"{least if least < 0 else most}")
     return shape
 
 
-def _shown(numbers: list[int]) -> str:
-    return str(numbers) if len(numbers) < 9 else f"[{numbers[0]}, ..., {numbers[-1]}]"
+def _shown(starts: Any) -> str:
+    return str(starts.tolist()) if starts.numel() < 9 else f"{starts.reshape(-1)[:8].tolist()}..."
 
 
 def _check_sorted(what: str, starts: Any, along: Any) -> None:
-    first = _op["zeros_like"](along, dtype=_core._dtype_named("bool"))
-    inside = starts[:-1][starts[:-1] < along.numel()].to(_INT64)
-    first[inside] = True
-    if not bool(((along[1:] > along[:-1]) | first[1:]).all()):
+    """Whether plain indices rise within each row: with where rows start, they then all differ."""
+    nnz = along.shape[-1]
+    if nnz < 2:
+        return
+    first = _op["zeros"]((*along.shape[:-1], nnz + 1), dtype=_core._dtype_named("bool"),
+                         device=along.device).scatter(-1, starts.to(_INT64), True)
+    if not bool(((along[..., 1:] > along[..., :-1]) | first[..., 1:-1]).all()):
         raise RuntimeError(f"{what}(): plain indices must be sorted and distinct within each row "
                            "or column: sort them, or go over sparse_coo_tensor(...).coalesce()")
 
@@ -300,10 +317,12 @@ def empty_of_layout(shape: Sequence[int], kind: Any, dtype: Any = None, device: 
     shape = tuple(int(n) for n in shape)
     if kind is sparse_coo:
         return empty_coo(shape, dtype, device)
-    if kind not in (sparse_csr, sparse_csc) or len(shape) != 2:
+    if kind not in (sparse_csr, sparse_csc) or len(shape) < 2:
         raise RuntimeError(f"a tensor of layout {kind} and shape {list(shape)} without elements "
-                           "cannot be made: blocks have sizes, and batches are not held")
-    count = shape[0 if kind is sparse_csr else 1] + 1
-    starts = _op["zeros"]((count,), dtype=_INT64, device=device)
-    along = _op["zeros"]((0,), dtype=_INT64, device=device)
-    return compressed(kind, starts, along, _op["zeros"]((0,), dtype=dtype, device=device), shape)
+                           "cannot be made: it has two dimensions, or a batch before them, and "
+                           "blocks have sizes; write zeros_like(x) or sparse_compressed_tensor")
+    count = shape[-2 if kind is sparse_csr else -1] + 1
+    starts = _op["zeros"]((*shape[:-2], count), dtype=_INT64, device=device)
+    along = _op["zeros"]((*shape[:-2], 0), dtype=_INT64, device=device)
+    values = _op["zeros"]((*shape[:-2], 0), dtype=dtype, device=device)
+    return compressed(kind, starts, along, values, shape)

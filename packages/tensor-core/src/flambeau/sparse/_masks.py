@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.core import _core, functions
-from flambeau.sparse._coo import CooTensor, coo, keys, sparse_shape
+from flambeau.sparse._coo import CooTensor, coo, keys, product_of, sparse_shape
 from flambeau.sparse._tensor import values_of
 
 _op = {**functions, **_core.operators()}
@@ -58,15 +58,8 @@ def gathered(x: Any, at: Any) -> Any:
         return x.unsqueeze(0).expand(at.shape[1], *x.shape)
     sizes = tuple(x.shape[:at.shape[0]])
     flat = x.reshape(-1, *x.shape[at.shape[0]:]) if x.numel() else \
-        x.reshape(_count(sizes), *x.shape[at.shape[0]:])
+        x.reshape(product_of(sizes), *x.shape[at.shape[0]:])
     return _op["index_select"](flat, 0, keys(at, sizes))
-
-
-def _count(sizes: tuple[int, ...]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
 
 
 def find(x: Any, pattern: Any) -> tuple[Any, Any]:

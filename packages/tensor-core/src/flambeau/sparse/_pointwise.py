@@ -5,8 +5,10 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.sparse._calls import CALLS, WRITING, handles, write
+from flambeau.sparse._compressed import new_compressed
 from flambeau.sparse._conversions import to_dense
 from flambeau.sparse._coo import CooTensor
+from flambeau.sparse._history import is_sampled, whole
 from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
@@ -14,6 +16,8 @@ _op = {**functions, **_core.operators()}
 #: Those that of a sum are the sum: indices may occur several times.
 ADDITIVE = ("neg", "positive", "conj", "resolve_conj", "resolve_neg", "cast", "to_device", "real",
             "imag", "clone", "contiguous_copy")
+#: Linear functions that are their own derivative.
+SELF_ADJOINT = ("neg", "positive", "conj")
 KEEP_ZERO = ("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1",
              "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num",
              "rad2deg", "relu", "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square",
@@ -25,6 +29,8 @@ def _elementwise(name: str, additive: bool) -> Any:
     operator: Any = _op.get(name)
 
     def apply(self: Any, *args: Any, **options: Any) -> Any:
+        if name in SELF_ADJOINT and not is_sampled(self):
+            return whole(name.capitalize(), apply(self.detach()), self, operator)
         if isinstance(self, CooTensor) and not additive:
             self = self.coalesce()
         return filled(self.detach(), operator(values_of(self), *args, **options))
@@ -56,6 +62,10 @@ def cast(self: Any, dtype: Any) -> Any:
     """The values in another dtype."""
     if dtype.name == "bool" and isinstance(self, CooTensor):
         self = self.coalesce()
+    if not is_sampled(self) and not dtype.is_complex:
+        own = self.dtype
+        return whole("Cast", filled(self.detach(), self._held.detach().to(dtype)), self,
+                     lambda g: g.to(own))
     return filled(self.detach(), values_of(self).to(dtype))
 
 
@@ -111,7 +121,40 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
     return result.reshape((1,) * self.ndim) if keepdim else result
 
 
-@handles("zeros_like", "empty_like")
+@handles("ones_like")
+def ones_like(self: Any, **options: Any) -> Any:
+    """A tensor with the indices of a compressed one, where it has ones."""
+    return full_like(self, 1, **options)
+
+
+@handles("full_like")
+def full_like(self: Any, fill_value: Any, **options: Any) -> Any:
+    """A tensor with the indices of a compressed one, where it has this number."""
+    if isinstance(self, CooTensor):
+        raise NotImplementedError("full_like(): every element of a tensor of layout "
+                                  f"{self.layout} would be stored; write x.to_dense() first")
+    made = empty_like(self, **options)
+    made._held.fill_(fill_value)
+    return made
+
+
+@handles("empty_like")
+def empty_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+               requires_grad: bool = False, **options: Any) -> Any:
+    """A tensor with the indices of a compressed one, or without elements."""
+    if isinstance(self, CooTensor) and layout in (None, self.layout):
+        return zeros_like(self, dtype=dtype, device=device, requires_grad=requires_grad)
+    if layout not in (None, self.layout):
+        raise RuntimeError(f"empty_like with different sparse layout is not supported: the tensor "
+                           f"is of layout {self.layout}, and {layout} is asked for; write "
+                           "zeros_like(x, layout=...)")
+    made = clone(self.detach())
+    made = made if dtype is None else cast(made, dtype)
+    made = made if device is None else to_device(made, device)
+    return _core.requiring(made, True) if requires_grad else made
+
+
+@handles("zeros_like")
 def zeros_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None,
                pin_memory: bool = False) -> Any:
@@ -122,11 +165,26 @@ def zeros_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any 
     kind = layout or self.layout
     if isinstance(self, CooTensor) and kind is self.layout:
         made = empty_coo(tuple(self.shape), dtype, device, self.sparse_dim())
+    elif kind is self.layout:
+        held, batch = self._held, self._along.ndim - 1
+        shape = (*held.shape[:batch], 0, *held.shape[batch + 1:])
+        made = new_compressed(kind, _op["zeros_like"](self._starts, device=device),
+                              _op["empty"]((*held.shape[:batch], 0), dtype=self._along.dtype,
+                                           device=device),
+                              _op["zeros"](shape, dtype=dtype, device=device), tuple(self.shape))
     elif str.__str__(kind) == "strided":
         made = _op["zeros"](tuple(self.shape), dtype=dtype, device=device)
     else:
         made = empty_of_layout(tuple(self.shape), kind, dtype, device)
     return _core.requiring(made, True) if requires_grad else made
+
+
+@handles("resize", into=WRITING)
+def resize_(self: Any, size: Any, *more: Any, memory_format: Any = None) -> Any:
+    """Let compressed rows have another shape, by `_resizing.resized_rows`."""
+    from flambeau.sparse._resizing import resized_rows
+
+    return self._become(resized_rows(self, (size, *more) if more else size))
 
 
 @handles("copy", into=WRITING)
@@ -140,12 +198,20 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
                            "x = y.to_sparse()")
     if tuple(self.shape) != tuple(src.shape):
         raise RuntimeError(f"copy_(): sizes {list(self.shape)} and {list(src.shape)} differ")
+    if not isinstance(self, CooTensor) and (self._kind is not src.layout
+                                            or self._held.shape != src._held.shape):
+        raise RuntimeError("copy_(): only sparse compressed tensors with the same number of "
+                           "specified elements, layout and blocks are supported, got "
+                           f"{self._kind} of values {list(self._held.shape)} and {src.layout} of "
+                           f"{list(src._held.shape)}: write x = y.clone()")
     return write(self, clone(src).to(self.dtype), "copy")
 
 
 @handles("fill", into=WRITING)
 def fill_(self: Any, value: Any) -> Any:
-    """Zeros alone can be filled in."""
+    """Zeros alone can be filled in; in compressed tensors, any number where elements are."""
+    if not isinstance(self, CooTensor):
+        return write(self, full_like(self, value), "fill")
     if isinstance(value, _core.Tensor) or value != 0:
         raise RuntimeError("fill_(): every element of a sparse tensor would be stored; write "
                            "x.to_dense().fill_(value)")

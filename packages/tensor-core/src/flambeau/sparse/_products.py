@@ -10,7 +10,7 @@ from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import BLOCKED, CompressedTensor
 from flambeau.sparse._conversions import to_compressed, to_coo
 from flambeau.sparse._coo import add_at, coo
-from flambeau.sparse._history import conjugate, tie
+from flambeau.sparse._history import conjugate, is_sampled, tie
 from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
@@ -137,7 +137,33 @@ def _check_matrices(what: str, a: Any, b: Any) -> None:
 
 @handles("mm")
 def mm(self: Any, mat2: Any, out_dtype: Any = None) -> Any:
-    """The product of two matrices; sparse where both are."""
+    """The product of two matrices; sparse where both are. A sparse leaf's gradient is dense."""
+    _check_matrices("mm()", self, mat2)
+    if all(is_sampled(x) for x in (self, mat2) if is_sparse(x)):
+        return masked_mm(self, mat2)
+
+    def backward(g: Any, needs: Sequence[bool]) -> tuple[Any, Any]:
+        return (_product_for(g, adjoint(mat2), self) if needs[0] else None,
+                _product_for(adjoint(self), g, mat2) if needs[1] else None)
+
+    return tie("Mm", masked_mm(self.detach(), mat2.detach()), (self, mat2), backward,
+               [x for x in (self, mat2) if not is_sparse(x)])
+
+
+def adjoint(x: Any) -> Any:
+    """Rows as columns, and complex numbers conjugated."""
+    return conjugate(x.t())
+
+
+def _product_for(a: Any, b: Any, factor: Any) -> Any:
+    """The gradient of a factor: dense unless both matrices are sparse, and always for a dense
+    one."""
+    result = mm(a, b) if is_sparse(a) or is_sparse(b) else _op["mm"](a, b)
+    return result.to_dense() if is_sparse(result) and not is_sparse(factor) else result
+
+
+def masked_mm(self: Any, mat2: Any) -> Any:
+    """The product of two matrices, of which a sparse one gets a gradient at its own indices."""
     _check_matrices("mm()", self, mat2)
     if is_sparse(self) and is_sparse(mat2):
         return _sparse_times_sparse(self, mat2)
@@ -212,14 +238,21 @@ def bmm(self: Any, mat2: Any) -> Any:
     stack, rows, columns = entries._at.unbind(0)
     indices = Indices(stack * n + rows, stack * m + columns, (count * n, count * m), True,
                       type(entries._order)())
-    flat = product(indices, values_of(entries), mat2.reshape(count * m, mat2.shape[2]))
-    return flat.reshape(count, n, mat2.shape[2])
+    if is_sampled(self):
+        flat = product(indices, values_of(entries), mat2.reshape(count * m, mat2.shape[2]))
+        return flat.reshape(count, n, mat2.shape[2])
+    result = bmm(self.detach(), mat2.detach())
+    return tie("Bmm", result, (self, mat2),
+               lambda g, needs: (g @ conjugate(mat2.mT), conjugate(self.transpose(1, 2)) @ g),
+               (mat2,))
 
 
 @handles("addmm")
-def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
+          multiply: Any = mm) -> Any:
     """``beta * self + alpha * mat1 @ mat2``."""
-    result = mm(mat1, mat2) if is_sparse(mat1) or is_sparse(mat2) else _op["mm"](mat1, mat2)
+    result = multiply(mat1, mat2) if is_sparse(mat1) or is_sparse(mat2) else \
+        _op["mm"](mat1, mat2)
     result = result if alpha == 1 else result * alpha
     if beta == 0:
         return result

@@ -8,6 +8,7 @@ from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import CompressedTensor
 from flambeau.sparse._conversions import to_compressed, to_coo, with_sparse_dim
 from flambeau.sparse._coo import add_at, coo, keys
+from flambeau.sparse._history import is_sampled, whole
 from flambeau.sparse._masks import matched
 from flambeau.sparse._shape import _rows, unsqueeze, wrapped
 from flambeau.sparse._tensor import filled, values_of
@@ -21,8 +22,8 @@ def total(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if dtype is None and not (self.is_floating_point() or self.is_complex()):
         dtype = _core._dtype_named("int64")
     dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if not dims:
-        return values_of(self).sum(dtype=dtype or self.dtype)
+    if not dims or (len(set(dims)) == self.ndim and not keepdim):
+        return _sum_of_all(self, dtype or self.dtype)
     gone = sorted({wrapped("sum", d, self.ndim) for d in dims})
     if isinstance(self, CompressedTensor):
         if not keepdim:
@@ -33,6 +34,18 @@ def total(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     for d in gone if keepdim else ():
         result = unsqueeze(result, d) if _core.is_sparse_object(result) else result.unsqueeze(d)
     return result
+
+
+def masked_sum(x: Any, dim: Any, dtype: Any) -> Any:
+    """A sum whose gradient is at the indices of ``x``; see ``flambeau.sparse.sum``."""
+    return total(filled(x.detach(), values_of(x)), dim, dtype=dtype)
+
+
+def _sum_of_all(x: Any, dtype: Any) -> Any:
+    if is_sampled(x):
+        return values_of(x).sum(dtype=dtype)
+    shape, own = tuple(x.shape), x.dtype
+    return whole("Sum", x._held.detach().sum(dtype=dtype), x, lambda g: g.to(own).expand(shape))
 
 
 def _summed(x: Any, gone: list[int], dtype: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.layouts import sparse_csr
+from flambeau.sparse._compressed import new_compressed
 from flambeau.sparse._coo import new_coo
 
 _op = {**functions, **_core.operators()}
@@ -46,3 +48,39 @@ def cleared(x: Any, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> A
     at = _op["zeros"]((sparse_dim, 0), dtype=x._at.dtype, device=x.device)
     values = _op["zeros"]((0, *size[sparse_dim:]), dtype=x.dtype, device=x.device)
     return new_coo(at, values, size, True)
+
+
+def resized_rows(x: Any, size: Any) -> Any:
+    """Matrices of layout sparse_csr with more columns, or another number of rows.
+
+    Args:
+        x: The tensor; rows that are cut off take their elements along.
+        size: The new shape.
+    """
+    size = tuple(int(n) for n in size)
+    if getattr(x, "layout", None) is not sparse_csr or len(size) < 2 or x.dense_dim():
+        raise RuntimeError("resize_(): Only batched sparse CSR matrices are supported, got layout "
+                           f"{x.layout} and size {list(size)}")
+    if any(n < 0 for n in size) or size[-1] < x.shape[-1]:
+        raise RuntimeError("resize_(): Resizing columns of sparse CSR tensors to a smaller value "
+                           f"is not supported, from {list(x.shape)} to {list(size)}: write "
+                           "x.to_dense()[..., :columns].to_sparse_csr()")
+    batch = len(size) - 2
+    if len(x.shape) - 2 < batch or tuple(x.shape[x.ndim - 2 - batch:-2]) != size[:-2]:
+        raise RuntimeError(f"resize_(): a batch {list(x.shape[:-2])} cannot become "
+                           f"{list(size[:-2])}: write sparse_csr_tensor(...)")
+    starts, along, values = x._starts, x._along, x._held
+    while starts.ndim - 1 > batch:
+        starts, along, values = starts[0], along[0], values[0]
+    before = starts.shape[-1] - 1
+    if size[-2] > before:
+        last = starts[..., -1:].expand(*starts.shape[:-1], size[-2] - before)
+        starts = _op["cat"]([starts, last], -1)
+    starts = starts[..., :size[-2] + 1].clone()
+    counts = set(starts[..., -1].reshape(-1).tolist())
+    if len(counts) > 1:
+        raise RuntimeError("resize_(): the matrices of a batch store as many elements each, but "
+                           f"in {size[-2]} rows they have {sorted(counts)}: make a tensor of each")
+    kept = counts.pop() if counts else 0
+    return new_compressed(sparse_csr, starts, along[..., :kept].contiguous(),
+                          values[..., :kept].contiguous(), size)

@@ -6,9 +6,10 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.sparse._calls import handles
-from flambeau.sparse._compressed import CompressedTensor, new_compressed
+from flambeau.sparse._compressed import CompressedTensor, batch_dim, new_compressed
 from flambeau.sparse._conversions import to_coo
 from flambeau.sparse._coo import CooTensor, coo
+from flambeau.sparse._history import is_sampled, whole
 from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
@@ -49,6 +50,9 @@ def permute(self: Any, dims: Sequence[int], *more: int) -> Any:
     if sorted(order) != list(range(self.ndim)):
         raise RuntimeError(f"permute(): {list(dims)} does not name each of {self.ndim} dimensions "
                            "once")
+    if not is_sampled(self):
+        back = [order.index(d) for d in range(self.ndim)]
+        return whole("Permute", permute(self.detach(), order), self, lambda g: g.permute(back))
     if order == list(range(self.ndim)):
         return filled(self.detach(), values_of(self))
     if isinstance(self, CompressedTensor):
@@ -71,18 +75,27 @@ _FLIPPED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr"
 
 
 def _flipped(self: Any, order: list[int]) -> Any:
-    """A compressed matrix transposed: the same parts in the other layout."""
+    """Compressed matrices with dimensions in another order: rows and columns swapped are the same
+    parts in the other layout."""
     from flambeau.core import layouts
 
-    if order[:2] != [1, 0] or order[2:] != list(range(2, self.ndim)):
-        raise RuntimeError("permute(): of compressed tensors rows and columns alone can be "
-                           "swapped; write x.to_sparse_coo() first")
-    kind = getattr(layouts, _FLIPPED[str.__str__(self._kind)])
-    values = values_of(self)
-    if values.ndim - self.dense_dim() == 3:
-        values = values.transpose(1, 2)
-    shape = (self.shape[1], self.shape[0], *self.shape[2:])
-    return filled(new_compressed(kind, self._starts, self._along, values.detach(), shape), values)
+    batch = batch_dim(self)
+    ahead, matrix, tail = order[:batch], order[batch:batch + 2], order[batch + 2:]
+    if sorted(ahead) != list(range(batch)) or sorted(matrix) != [batch, batch + 1]:
+        raise RuntimeError("permute(): of compressed tensors rows and columns can be swapped, and "
+                           "batch or dense dimensions among themselves, which is not the order "
+                           f"{order}; write x.to_sparse_coo() first")
+    values, kind = values_of(self), self._kind
+    own = values.ndim - self.dense_dim()
+    block = list(range(batch + 1, own))
+    if matrix[0] != batch:
+        kind = getattr(layouts, _FLIPPED[str.__str__(kind)])
+        block.reverse()
+    values = values.permute(*ahead, batch, *block, *[d - batch - 2 + own for d in tail])
+    starts, along = (part.permute(*ahead, batch).contiguous()
+                     for part in (self._starts, self._along))
+    shape = tuple(self.shape[d] for d in order)
+    return filled(new_compressed(kind, starts, along, values.detach(), shape), values)
 
 
 @handles("movedim", "moveaxis")

@@ -162,6 +162,8 @@ def watch_escaped(function):
 
 
 cdef object _detached_level(Tensor t):
+    if is_sparse_object(t):
+        return _sparse_functions[1](t)
     return _level_functions[1](t)
 
 

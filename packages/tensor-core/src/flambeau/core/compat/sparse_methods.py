@@ -63,17 +63,20 @@ def sparse_mask(self, mask):
 
 
 def sparse_dim(self):
-    """How many dimensions are given by indices: none, as the tensor is dense."""
-    return 0
+    """How many dimensions are given by indices: of a dense tensor, none."""
+    return 0 if self.layout is layouts.strided else self.sparse_dim()
 
 
 def dense_dim(self):
-    """How many dimensions are not given by indices: all, as the tensor is dense."""
-    return self.ndim
+    """How many dimensions are not given by indices: of a dense tensor, all."""
+    return self.ndim if self.layout is layouts.strided else self.dense_dim()
 
 
 def _refusing(name, wanted, doc):
     def ask(self):
+        own = getattr(type(self), name)     # of a sparse tensor: Tensor.values(x) is x.values()
+        if own is not ask:
+            return own(self)
         raise RuntimeError(f"{name} expected {wanted} tensor layout but got {self.layout}: write "
                            "x.to_sparse() or another of the conversions first")
 
