@@ -10,6 +10,7 @@ from flambeau.sparse._conversions import in_layout_of, to_coo, to_dense, with_sp
 from flambeau.sparse._coo import coo, keys, new_coo, product_of, sparse_shape
 from flambeau.sparse._history import conjugate, is_sampled, recording, tie, whole
 from flambeau.sparse._masks import find, gathered
+from flambeau.sparse._shape import expanded
 from flambeau.sparse._tensor import filled, values_of
 
 Tensor = _core.Tensor
@@ -57,6 +58,8 @@ def _joined(a: Any, b: Any, alpha: Any) -> Any:
     if isinstance(a, CompressedTensor) or isinstance(b, CompressedTensor):
         sum_ = _joined(to_coo(a), to_coo(b), alpha)
         return in_layout_of(sum_, a)
+    if a._nnz() == 0 and b._nnz():
+        a = with_sparse_dim(a, b.sparse_dim())
     b = with_sparse_dim(b, a.sparse_dim())
     added = b._held if alpha == 1 else b._held * alpha
     at = _op["cat"]([a._at, b._at], 1)
@@ -132,17 +135,25 @@ def subtract_from(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 @handles("mul")
 def multiply(self: Any, other: Any) -> Any:
     """The product of elements: stored where both factors are, or where the sparse one is."""
-    if not is_sparse(self):
+    if not is_sparse(self) or (self.ndim == 0 and is_sparse(other) and other.ndim):
         self, other = other, self
+    if is_sparse(other) and other.ndim == 0 and self.ndim:
+        other = to_dense(other)
     if _is_number(other):
         return _scaled(self, other)
     if is_sparse(other):
         return _multiply_sparse(self, other)
-    if tuple(_op["broadcast_to"](other.detach(), tuple(self.shape)).shape) != tuple(self.shape):
-        raise RuntimeError("mul(): the sparse factor is not broadcast")
+    shape = tuple(_op["broadcast_shapes"](tuple(self.shape), tuple(other.shape)))
+    if shape != tuple(self.shape):
+        self = expanded(self, shape)
     spread = _op["broadcast_to"](other, tuple(self.shape))
-    if not is_sampled(self) and not other.requires_grad and not other.is_complex():
-        return whole("Mul", multiply(self.detach(), other), self, lambda g: g * spread)
+    if not is_sampled(self) and self.is_complex() == other.is_complex():
+        def backward(g: Any, needs: Any) -> tuple[Any, Any]:
+            return (g * conjugate(spread) if needs[0] else None,
+                    to_dense(g * conjugate(self)) if needs[1] else None)
+
+        return tie("Mul", multiply(self.detach(), other.detach()), (self, spread), backward,
+                   (spread,))
     if isinstance(self, CompressedTensor):
         return in_layout_of(multiply(to_coo(self), spread), self)
     return filled(self.detach(), values_of(self) * gathered(spread, self._at))

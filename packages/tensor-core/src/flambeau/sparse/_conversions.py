@@ -93,7 +93,9 @@ def _compressed_dense(x: Any, kind: Layout, blocksize: Sequence[int] | None,
                            "x.unsqueeze(0)")
     if kind in BLOCKED:
         blocksize = checked_blocks(x, kind, blocksize, x.ndim - dense_dim - 2)
-    return compressed_of(from_dense(x, x.ndim - dense_dim), kind, blocksize or (1, 1))
+    entries = from_dense(x.detach(), x.ndim - dense_dim)
+    result = compressed_of(entries, kind, blocksize or (1, 1))
+    return tie("ToSparse", result, (x,), lambda g, needs: (to_dense(g),))
 
 
 def in_layout_of(x: Any, model: Any) -> Any:

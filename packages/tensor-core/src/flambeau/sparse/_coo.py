@@ -6,7 +6,7 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.core.layouts import sparse_coo
-from flambeau.sparse._history import tie
+from flambeau.sparse._history import is_sampled, tie, whole
 from flambeau.sparse._tensor import SparseTensor, blank, values_of
 
 _op = {**functions, **_core.operators()}
@@ -132,16 +132,6 @@ class CooTensor(SparseTensor):
 
         return self._become(cleared(self, tuple(size), sparse_dim, dense_dim))
 
-    def resize_as_sparse_(self, other: Any) -> Any:
-        """Let the tensor have the shape of another.
-
-        Args:
-            other: A sparse tensor.
-        """
-        if tuple(self.shape) == tuple(other.shape) and self.sparse_dim() == other.sparse_dim():
-            return self
-        return self.sparse_resize_(tuple(other.shape), other.sparse_dim(), other.dense_dim())
-
     def _expect_coalesced(self, what: str) -> None:
         if not self._ordered:
             raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call "
@@ -158,7 +148,11 @@ class CooTensor(SparseTensor):
                    values=tensor([4., 8.]),
                    size=(3,), nnz=2, layout=flambeau.sparse_coo)
         """
-        return self if self._ordered else coalesced(self)
+        if self._ordered:
+            return self
+        if not is_sampled(self):
+            return whole("Coalesce", coalesced(self.detach()), self, lambda g: g)
+        return coalesced(self)
 
 
 def first_of(x: Any) -> Any:

@@ -24,7 +24,7 @@ def _select_matrix(self: Any, dim: int, index: int) -> Any:
     return filled(made, parts[2])
 
 
-@handles("select")
+@handles("select", "select_copy")
 def select(self: Any, dim: int, index: int) -> Any:
     """The part at one index of a dimension; dense when no indexed dimension is left."""
     dim = wrapped("select", dim, self.ndim)

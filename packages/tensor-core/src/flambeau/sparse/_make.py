@@ -26,8 +26,9 @@ def _as_dense(what: str, name: str, value: Any, dtype: Any = None, device: Any =
 def _as_indices(what: str, name: str, value: Any, device: Any, narrow: bool = False) -> Any:
     index = _as_dense(what, name, value, device=device)
     empty = not isinstance(value, Tensor) and index.numel() == 0
-    if not empty and (index.is_floating_point() or index.is_complex()
-                      or index.dtype.name == "bool"):
+    exact = index.is_floating_point() and bool((index == index.floor()).all())
+    if not (empty or exact) and (index.is_floating_point() or index.is_complex()
+                                 or index.dtype.name == "bool"):
         raise RuntimeError(f"{what}(): {name} must be an int64 tensor, but got {index.dtype}: "
                            f"write {name}.long()")
     keep = narrow and index.dtype.name == "int32"

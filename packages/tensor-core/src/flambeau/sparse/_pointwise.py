@@ -140,8 +140,15 @@ def full_like(self: Any, fill_value: Any, **options: Any) -> Any:
 
 @handles("empty_like")
 def empty_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-               requires_grad: bool = False, **options: Any) -> Any:
+               requires_grad: bool = False, memory_format: Any = None,
+               **options: Any) -> Any:
     """A tensor with the indices of a compressed one, or without elements."""
+    if layout is not None and str.__str__(layout) == "strided" and isinstance(self, CooTensor):
+        return _op["empty"](tuple(self.shape), dtype=dtype or self.dtype,
+                            device=device or self.device, requires_grad=requires_grad)
+    if memory_format is not None and str.__str__(memory_format) != "preserve_format":
+        raise RuntimeError("empty_like(): memory format option is only supported by strided "
+                           f"tensors, not by layout {self.layout}: write x.to_dense() first")
     if isinstance(self, CooTensor) and layout in (None, self.layout):
         return zeros_like(self, dtype=dtype, device=device, requires_grad=requires_grad)
     if layout not in (None, self.layout):
@@ -152,6 +159,14 @@ def empty_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any 
     made = made if dtype is None else cast(made, dtype)
     made = made if device is None else to_device(made, device)
     return _core.requiring(made, True) if requires_grad else made
+
+
+@handles("randn_like")
+def random_like(self: Any, **options: Any) -> Any:
+    """A tensor with the indices of a compressed one, where it has random numbers."""
+    made = empty_like(self, **options)
+    made._held.normal_()
+    return made
 
 
 @handles("zeros_like")
@@ -177,14 +192,6 @@ def zeros_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any 
     else:
         made = empty_of_layout(tuple(self.shape), kind, dtype, device)
     return _core.requiring(made, True) if requires_grad else made
-
-
-@handles("resize", into=WRITING)
-def resize_(self: Any, size: Any, *more: Any, memory_format: Any = None) -> Any:
-    """Let compressed rows have another shape, by `_resizing.resized_rows`."""
-    from flambeau.sparse._resizing import resized_rows
-
-    return self._become(resized_rows(self, (size, *more) if more else size))
 
 
 @handles("copy", into=WRITING)

@@ -8,8 +8,8 @@ from flambeau.core import _core, functions
 from flambeau.core.layouts import sparse_csr
 from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import BLOCKED, CompressedTensor
-from flambeau.sparse._conversions import to_compressed, to_coo
-from flambeau.sparse._coo import add_at, coo
+from flambeau.sparse._conversions import entries_as_values, to_compressed, to_coo
+from flambeau.sparse._coo import add_at, coo, keys, product_of
 from flambeau.sparse._history import conjugate, is_sampled, tie
 from flambeau.sparse._tensor import filled, values_of
 
@@ -235,9 +235,7 @@ def bmm(self: Any, mat2: Any) -> Any:
                            f"got shapes {list(self.shape)} and {list(mat2.shape)}")
     count, n, m = self.shape
     entries = self.coalesce()
-    stack, rows, columns = entries._at.unbind(0)
-    indices = Indices(stack * n + rows, stack * m + columns, (count * n, count * m), True,
-                      type(entries._order)())
+    indices = _in_one_matrix(entries)
     if is_sampled(self):
         flat = product(indices, values_of(entries), mat2.reshape(count * m, mat2.shape[2]))
         return flat.reshape(count, n, mat2.shape[2])
@@ -260,6 +258,14 @@ def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
     if is_sparse(added) and not is_sparse(result):
         return result + added
     return added + result
+
+
+@handles("addmv")
+def addmv(self: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat @ vec``."""
+    result = mv(mat, vec)
+    result = result if alpha == 1 else result * alpha
+    return result if beta == 0 else result + (self if beta == 1 else self * beta)
 
 
 @handles("linear")
@@ -293,6 +299,17 @@ def sspaddmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) 
     return self * beta + smm(mat1, mat2) * alpha
 
 
+def _in_one_matrix(entries: Any) -> Indices:
+    """Of a stack of matrices, as if they stood along the diagonal of one."""
+    if entries.ndim == 2:
+        return indices_of(entries)
+    n, m = entries.shape[-2:]
+    stack = keys(entries._at[:-2], tuple(entries.shape[:-2]))
+    count = product_of(entries.shape[:-2])
+    return Indices(stack * n + entries._at[-2], stack * m + entries._at[-1],
+                   (count * n, count * m), False, type(entries._order)())
+
+
 def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0,
                   out: Any = None) -> Any:
     """``beta * input + alpha * mat1 @ mat2`` where ``input`` has elements.
@@ -316,14 +333,20 @@ def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: A
     """
     from flambeau.sparse._calls import write
 
-    if not is_sparse(input) or input.ndim != 2 or input.layout != "sparse_csr":
+    if not is_sparse(input) or input.layout != "sparse_csr" or input.dense_dim():
         raise RuntimeError("sampled_addmm(): Expected self to have sparse csr layout; write "
                            "x.to_sparse_csr()")
-    _check_matrices("sampled_addmm()", mat1, mat2)
-    if tuple(input.shape) != (mat1.shape[0], mat2.shape[1]):
-        raise RuntimeError(f"sampled_addmm(): input is {list(input.shape)}, the product "
-                           f"{[mat1.shape[0], mat2.shape[1]]}")
+    batch = tuple(input.shape[:-2])
+    if is_sparse(mat1) or is_sparse(mat2) or mat1.ndim != input.ndim or mat2.ndim != input.ndim \
+            or mat1.shape[-1] != mat2.shape[-2] or mat1.dtype is not mat2.dtype \
+            or tuple(input.shape) != (*mat1.shape[:-1], mat2.shape[-1]) \
+            or tuple(mat2.shape[:-2]) != batch:
+        raise RuntimeError(f"sampled_addmm(): input is {list(input.shape)}, and dense factors of "
+                           "one dtype that give such a product are wanted, got "
+                           f"{list(mat1.shape)} {mat1.dtype} and {list(mat2.shape)} {mat2.dtype}")
     entries = to_coo(input)
-    values = sampled(indices_of(entries), mat1, mat2.t()) * alpha
+    values = entries_as_values(
+        sampled(_in_one_matrix(entries), mat1.reshape(-1, mat1.shape[-1]),
+                mat2.transpose(-1, -2).reshape(-1, mat1.shape[-1])), input) * alpha
     result = filled(input.detach(), values + values_of(input) * beta)
     return result if out is None else write(out, result, "sampled_addmm")

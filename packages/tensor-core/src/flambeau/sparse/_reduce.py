@@ -25,6 +25,8 @@ def total(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if not dims or (len(set(dims)) == self.ndim and not keepdim):
         return _sum_of_all(self, dtype or self.dtype)
     gone = sorted({wrapped("sum", d, self.ndim) for d in dims})
+    if not is_sampled(self):
+        return _sum_with_whole_gradient(self, gone, keepdim, dtype)
     if isinstance(self, CompressedTensor):
         if not keepdim:
             raise RuntimeError("sum(): reduction operations on CSR tensors with keepdim=False is "
@@ -34,6 +36,18 @@ def total(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     for d in gone if keepdim else ():
         result = unsqueeze(result, d) if _core.is_sparse_object(result) else result.unsqueeze(d)
     return result
+
+
+def _sum_with_whole_gradient(x: Any, gone: list[int], keepdim: bool, dtype: Any) -> Any:
+    shape, own = tuple(x.shape), x.dtype
+
+    def backward(g: Any) -> Any:
+        g = g.to_dense().to(own)
+        for d in () if keepdim else gone:
+            g = g.unsqueeze(d)
+        return g.expand(shape)
+
+    return whole("Sum", total(x.detach(), gone, keepdim, dtype=dtype), x, backward)
 
 
 def masked_sum(x: Any, dim: Any, dtype: Any) -> Any:

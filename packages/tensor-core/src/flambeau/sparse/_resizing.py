@@ -5,7 +5,7 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.core.layouts import sparse_csr
-from flambeau.sparse._compressed import new_compressed
+from flambeau.sparse._compressed import CompressedTensor, new_compressed
 from flambeau.sparse._coo import new_coo
 
 _op = {**functions, **_core.operators()}
@@ -48,6 +48,27 @@ def cleared(x: Any, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> A
     at = _op["zeros"]((sparse_dim, 0), dtype=x._at.dtype, device=x.device)
     values = _op["zeros"]((0, *size[sparse_dim:]), dtype=x.dtype, device=x.device)
     return new_coo(at, values, size, True)
+
+
+def resized_as(x: Any, other: Any) -> Any:
+    """A tensor of the shape of another, and in compressed layouts with as many elements.
+
+    Args:
+        x: The sparse tensor; one in coordinate format keeps its elements.
+        other: A sparse tensor of its layout.
+    """
+    if getattr(other, "layout", None) is not x.layout:
+        raise RuntimeError("resize_as_sparse_(): self and src must have the same layout, got "
+                           f"{x.layout} and {getattr(other, 'layout', type(other).__name__)}")
+    if not isinstance(x, CompressedTensor):
+        if tuple(x.shape) == tuple(other.shape) and x.sparse_dim() == other.sparse_dim():
+            return x
+        return resized(x, tuple(other.shape), other.sparse_dim(), other.dense_dim())
+    if tuple(x.shape) == tuple(other.shape) and x._held.shape == other._held.shape:
+        return x
+    starts, along = (part.to(x._along.dtype).clone() for part in (other._starts, other._along))
+    values = _op["zeros"](tuple(other._held.shape), dtype=x.dtype, device=x.device)
+    return new_compressed(x.layout, starts, along, values, tuple(other.shape))
 
 
 def resized_rows(x: Any, size: Any) -> Any:

@@ -217,3 +217,22 @@ def hstack(tensors: Sequence[Any]) -> Any:
 def vstack(tensors: Sequence[Any]) -> Any:
     """One above the other."""
     return cat([unsqueeze(x, 0) if x.ndim == 1 else x for x in tensors], 0)
+
+
+def expanded(x: Any, shape: tuple[int, ...]) -> Any:
+    """A tensor in coordinate format, repeated along new dimensions and those of size 1.
+
+    Args:
+        x: The tensor.
+        shape: The result's; it must be one that ``x`` can be broadcast to.
+    """
+    while x.ndim < len(shape):
+        x = unsqueeze(x, 0)
+    for dim in [d for d in range(x.sparse_dim()) if x.shape[d] != shape[d]]:
+        x = cat([x] * shape[dim], dim) if shape[dim] else \
+            coo(x._at[:, :0], values_of(x)[:0], (*x.shape[:dim], 0, *x.shape[dim + 1:]), True)
+    values = values_of(x)
+    tail = shape[x.sparse_dim():]
+    if tuple(values.shape[1:]) != tail:
+        values = values.expand(values.shape[0], *tail)
+    return coo(x._at, values, shape, x._ordered)

@@ -180,6 +180,58 @@ class SparseTensor(Tensor):
 
     new_empty = new_zeros
 
+    def new(self, *args: Any, device: Any = None) -> Any:
+        """A tensor of the dtype: of indices, values and a size, of a size, or without elements."""
+        from flambeau.sparse._make import sparse_coo_tensor
+
+        if args and isinstance(args[0], Tensor):
+            return sparse_coo_tensor(*args, dtype=self.dtype, device=device)
+        return self.new_zeros(*(args or ((0,),)), device=device)
+
+    def _rearranged(self, name: str, *args: Any) -> Any:
+        from flambeau.sparse._calls import CALLS, write
+
+        return write(self, CALLS[name](self, *args), name)
+
+    def transpose_(self, dim0: int, dim1: int) -> Any:
+        """Swap two dimensions."""
+        return self._rearranged("transpose", dim0, dim1)
+
+    swapaxes_ = swapdims_ = transpose_
+
+    def t_(self) -> Any:
+        """Make rows columns."""
+        return self._rearranged("t")
+
+    def unsqueeze_(self, dim: int) -> Any:
+        """Insert a dimension of size 1."""
+        return self._rearranged("unsqueeze", dim)
+
+    def squeeze_(self, dim: Any = None) -> Any:
+        """Drop dimensions of size 1."""
+        return self._rearranged("squeeze", dim)
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+        """Let rows in CSR format have more columns, or another number of rows."""
+        from flambeau.sparse._resizing import resized_rows
+
+        return self._become(resized_rows(self, size[0] if len(size) == 1 and
+                                         not isinstance(size[0], int) else size))
+
+    def resize_as_sparse_(self, other: Any) -> Any:
+        """Let the tensor have the shape and as many elements as another of its layout.
+
+        Args:
+            other: A sparse tensor.
+        """
+        from flambeau.sparse._resizing import resized_as
+
+        return self._become(resized_as(self, other))
+
+    def resize_as_(self, other: Any, *, memory_format: Any = None) -> Any:
+        """`resize_as_sparse_`."""
+        return self.resize_as_sparse_(other)
+
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The tensor in another dtype; its type's name when none is given."""
         if dtype is not None:
