@@ -82,7 +82,7 @@ def _starts(kind: layout, rows: Any, count: int, matrices: int) -> Any:
 
 
 def _compress(kind: layout, at: Any, values: Any, grid: tuple[int, ...],
-              shape: tuple[int, ...], narrow: bool) -> Any:
+              shape: tuple[int, ...], narrow: bool, ordered: bool = False) -> Any:
     """Sort elements or blocks by rows or columns, and say where each starts.
 
     Args:
@@ -92,12 +92,14 @@ def _compress(kind: layout, at: Any, values: Any, grid: tuple[int, ...],
         grid: Sizes of the batch, and how many rows and columns of elements or blocks there are.
         shape: Of the result.
         narrow: Whether indices are int32.
+        ordered: Whether the indices are known to be sorted.
     """
     batch = grid[:-2]
     if kind not in BY_ROWS:
         at, grid = _op["cat"]([at[:-2], at[-2:].flip(0)]), (*batch, grid[-1], grid[-2])
-    numbers = keys(at, grid)
-    if not bool((numbers[1:] >= numbers[:-1]).all()):
+        ordered = False
+    numbers = None if ordered else keys(at, grid)
+    if numbers is not None and not bool((numbers[1:] >= numbers[:-1]).all()):
         order = numbers.argsort(stable=True)
         at, values = at[:, order], _op["index_select"](values, 0, order)
     matrices = product_of(batch)
@@ -122,7 +124,7 @@ def compressed_of(entries: Any, kind: layout, blocksize: Sequence[int] = (1, 1),
     entries = entries.coalesce()
     shape, sizes = tuple(entries.shape), sparse_shape(entries)
     if kind not in BLOCKED:
-        return _compress(kind, entries._at, values_of(entries), sizes, shape, narrow)
+        return _compress(kind, entries._at, values_of(entries), sizes, shape, narrow, True)
     height, width = blocksize
     grid = (*sizes[:-2], sizes[-2] // height, sizes[-1] // width)
     rows, columns = entries._at[-2], entries._at[-1]

@@ -10,7 +10,7 @@ from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import BLOCKED, CompressedTensor
 from flambeau.sparse._conversions import entries_as_values, to_compressed, to_coo
 from flambeau.sparse._coo import add_at, coo, keys, product_of
-from flambeau.sparse._history import conjugate, is_sampled, tie
+from flambeau.sparse._history import conjugate, is_sampled, recording, tie
 from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
@@ -140,13 +140,13 @@ def mm(self: Any, mat2: Any, out_dtype: Any = None) -> Any:
     """The product of two matrices; sparse where both are. A sparse leaf's gradient is dense."""
     _check_matrices("mm()", self, mat2)
     if all(is_sampled(x) for x in (self, mat2) if is_sparse(x)):
-        return masked_mm(self, mat2)
+        return _masked_mm(self, mat2)
 
     def backward(g: Any, needs: Sequence[bool]) -> tuple[Any, Any]:
         return (_product_for(g, adjoint(mat2), self) if needs[0] else None,
                 _product_for(adjoint(self), g, mat2) if needs[1] else None)
 
-    return tie("Mm", masked_mm(self.detach(), mat2.detach()), (self, mat2), backward,
+    return tie("Mm", _masked_mm(self.detach(), mat2.detach()), (self, mat2), backward,
                [x for x in (self, mat2) if not is_sparse(x)])
 
 
@@ -165,9 +165,18 @@ def _product_for(a: Any, b: Any, factor: Any) -> Any:
 def masked_mm(self: Any, mat2: Any) -> Any:
     """The product of two matrices, of which a sparse one gets a gradient at its own indices."""
     _check_matrices("mm()", self, mat2)
+    return _masked_mm(self, mat2)
+
+
+def _masked_mm(self: Any, mat2: Any) -> Any:
     if is_sparse(self) and is_sparse(mat2):
         return _sparse_times_sparse(self, mat2)
     if is_sparse(self):
+        if isinstance(self, CompressedTensor) and self._kind is sparse_csr \
+                and _has_kernel(self, mat2) and not recording((self, mat2)) \
+                and not _core.level_of(mat2):
+            return _core.call("csr_product", [self._starts.to(_INT64), self._along.to(_INT64),
+                                              self._held.detach(), mat2])
         entries = to_coo(self)
         return product(indices_of(entries), values_of(entries), mat2)
     entries = to_coo(mat2)
@@ -206,7 +215,7 @@ def mv(self: Any, vec: Any) -> Any:
     if self.ndim != 2 or vec.ndim != 1 or is_sparse(vec):
         raise RuntimeError(f"mv(): expected a sparse matrix and a dense vector, got shapes "
                            f"{list(self.shape)} and {list(vec.shape)}")
-    return mm(self, vec.unsqueeze(1)).squeeze(1)
+    return mm(self, vec.unsqueeze(1)).reshape(-1)
 
 
 @handles("matmul", "linalg_matmul")

@@ -8,6 +8,7 @@ from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import CompressedTensor
 from flambeau.sparse._conversions import to_compressed, to_coo, with_sparse_dim
 from flambeau.sparse._coo import add_at, coo, keys
+from flambeau.sparse._csr_sums import is_plain_csr, sum_of_csr
 from flambeau.sparse._history import is_sampled, whole
 from flambeau.sparse._masks import matched
 from flambeau.sparse._shape import _rows, unsqueeze, wrapped
@@ -28,6 +29,8 @@ def total(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if not is_sampled(self):
         return _sum_with_whole_gradient(self, gone, keepdim, dtype)
     if isinstance(self, CompressedTensor):
+        if keepdim and is_plain_csr(self) and self.device.type == "cpu":
+            return sum_of_csr(self, gone, dtype or self.dtype)
         if not keepdim:
             raise RuntimeError("sum(): reduction operations on CSR tensors with keepdim=False is "
                                "unsupported; write x.to_sparse_coo().sum(dim)")

@@ -1,6 +1,7 @@
 /* Products with sparse matrices, whose parts are arguments: flambeau.sparse calls them. */
 #include "matmul/kernels/sparse_rows.h"
 #include "common/args.h"
+#include <atomic>
 
 namespace {
 
@@ -43,16 +44,22 @@ int check_starts(const fl_op *op, const int64_t *starts, int64_t rows, int64_t c
                     fl_op_title(op), (long long)count);
 }
 
+/* False where a column is out of range: rows are looked at once, while they are in the cache. */
 template <class T, class Product>
-void add_rows(const int64_t *starts, const int64_t *columns, const T *values,
-                     const T *dense, int64_t rows, int64_t width, T *out, Product product) {
+bool add_rows(const int64_t *starts, const int64_t *columns, const T *values, const T *dense,
+              int64_t rows, int64_t height, int64_t width, T *out, Product product) {
     int64_t work = (starts[rows] + rows) * width + 1;
     int64_t grain = rows * FL_GRAIN / work + 1;
+    std::atomic<bool> inside{true};
     fl_parallel(rows, grain, [&](int64_t begin, int64_t end) {
+        bool all = true;
         for (int64_t i = begin; i < end; i++)
-            product(values + starts[i], columns + starts[i], starts[i + 1] - starts[i], dense,
-                    width, out + i * width);
+            all &= product(values + starts[i], columns + starts[i], starts[i + 1] - starts[i],
+                           dense, height, width, out + i * width);
+        if (!all)
+            inside.store(false, std::memory_order_relaxed);
     });
+    return inside.load(std::memory_order_relaxed);
 }
 
 template <class T, class Dot>
@@ -90,15 +97,19 @@ int fl_run_csr_product(const fl_op *op, const fl_value *in, int, fl_tensor *cons
     if (!starts.ok() || !columns.ok() || !values.ok() || !dense.ok() || !out.ok())
         return -1;
     const int64_t *s = starts.as<int64_t>(), *c = columns.as<int64_t>();
-    if (check_starts(op, s, rows, in[1].t->numel) < 0 ||
-        check_indices(op, c, in[1].t->numel, in[3].t->shape[0]) < 0)
+    int64_t height = in[3].t->shape[0];
+    if (check_starts(op, s, rows, in[1].t->numel) < 0)
         return -1;
+    bool inside = true;
     if (outs[0]->numel && kind == FL_K_F32)
-        add_rows(s, c, values.as<float>(), dense.as<float>(), rows, width, out.as<float>(),
-                 kernels->product_f32);
+        inside = add_rows(s, c, values.as<float>(), dense.as<float>(), rows, height, width,
+                          out.as<float>(), kernels->product_f32);
     else if (outs[0]->numel)
-        add_rows(s, c, values.as<double>(), dense.as<double>(), rows, width, out.as<double>(),
-                 kernels->product_f64);
+        inside = add_rows(s, c, values.as<double>(), dense.as<double>(), rows, height, width,
+                          out.as<double>(), kernels->product_f64);
+    if (!inside || !outs[0]->numel)
+        if (check_indices(op, c, in[1].t->numel, height) < 0)
+            return -1;
     out.commit();
     return 0;
 }

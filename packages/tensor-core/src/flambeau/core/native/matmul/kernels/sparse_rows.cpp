@@ -3,35 +3,73 @@
 
 namespace {
 
-const int64_t TILE_COLUMNS = 64;    /* stay in registers or the nearest cache over all terms */
+const int PREFETCHED_TERMS = 8;     /* ahead of the sum: rows of the dense matrix lie anywhere */
 
-template <class T>
+/* Whether all indices are in [0, size): no sign bit is set in them, nor in what they fall short. */
+bool are_inside(const int64_t *columns, int64_t count, int64_t size) {
+    uint64_t signs = 0;
+    for (int64_t e = 0; e < count; e++)
+        signs |= (uint64_t)columns[e] | ((uint64_t)size - 1 - (uint64_t)columns[e]);
+    return signs >> 63 == 0;
+}
+
+/* VECTORS * LANES columns of a row, which stay in registers over all terms. */
+template <class T, int LANES, int VECTORS>
 void add_terms(const T *values, const int64_t *columns, int64_t count, const T *dense,
                int64_t width, T *out) {
-    T sum[TILE_COLUMNS] = {};
+    typedef T Vector __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+    Vector sum[VECTORS] = {};
     for (int64_t e = 0; e < count; e++) {
+        if (e + PREFETCHED_TERMS < count)
+            for (int k = 0; k < VECTORS; k++)
+                __builtin_prefetch(dense + columns[e + PREFETCHED_TERMS] * width + k * LANES);
         const T value = values[e];
         const T *row = dense + columns[e] * width;
-        for (int64_t j = 0; j < TILE_COLUMNS; j++)
-            sum[j] += value * row[j];
+#pragma GCC unroll 8
+        for (int k = 0; k < VECTORS; k++)
+            sum[k] += value * *(const Vector *)(row + k * LANES);
     }
-    for (int64_t j = 0; j < TILE_COLUMNS; j++)
-        out[j] = sum[j];
+#pragma GCC unroll 8
+    for (int k = 0; k < VECTORS; k++)
+        *(Vector *)(out + k * LANES) = sum[k];
+}
+
+/* Numbers that stand one after the other in a vector: four sums, as one would wait for itself. */
+template <class T>
+T vector_product(const T *values, const int64_t *columns, int64_t count, const T *dense) {
+    T a = 0, b = 0, c = 0, d = 0;
+    int64_t e = 0;
+    for (; e + 4 <= count; e += 4) {
+        a += values[e] * dense[columns[e]];
+        b += values[e + 1] * dense[columns[e + 1]];
+        c += values[e + 2] * dense[columns[e + 2]];
+        d += values[e + 3] * dense[columns[e + 3]];
+    }
+    for (; e < count; e++)
+        a += values[e] * dense[columns[e]];
+    return (a + b) + (c + d);
 }
 
 template <class T>
-void product(const T *values, const int64_t *columns, int64_t count, const T *dense,
-             int64_t width, T *out) {
-    int64_t first = 0;
-    for (; first + TILE_COLUMNS <= width; first += TILE_COLUMNS)
-        add_terms(values, columns, count, dense + first, width, out + first);
-    for (int64_t j = first; j < width; j++)
-        out[j] = 0;
-    for (int64_t e = 0; e < count; e++) {
-        const T *row = dense + columns[e] * width;
-        for (int64_t j = first; j < width; j++)
-            out[j] += values[e] * row[j];
+bool product(const T *values, const int64_t *columns, int64_t count, const T *dense,
+             int64_t height, int64_t width, T *out) {
+    if (!are_inside(columns, count, height))
+        return false;
+    if (width == 1) {
+        *out = vector_product(values, columns, count, dense);
+        return true;
     }
+    const int LANES = 64 / sizeof(T), SMALL = 16 / sizeof(T);
+    int64_t j = 0;
+    for (; j + 4 * LANES <= width; j += 4 * LANES)
+        add_terms<T, LANES, 4>(values, columns, count, dense + j, width, out + j);
+    for (; j + LANES <= width; j += LANES)
+        add_terms<T, LANES, 1>(values, columns, count, dense + j, width, out + j);
+    for (; j + SMALL <= width; j += SMALL)
+        add_terms<T, SMALL, 1>(values, columns, count, dense + j, width, out + j);
+    for (; j < width; j++)
+        add_terms<T, 1, 1>(values, columns, count, dense + j, width, out + j);
+    return true;
 }
 
 template <class T> T dot(const T *a, const T *b, int64_t width) {

@@ -4,11 +4,12 @@
 #include <stdint.h>
 
 struct fl_sparse_rows {
-    /* out[j] = the sum over e < count of values[e] * dense[columns[e] * width + j], j < width */
-    void (*product_f32)(const float *values, const int64_t *columns, int64_t count,
-                        const float *dense, int64_t width, float *out);
-    void (*product_f64)(const double *values, const int64_t *columns, int64_t count,
-                        const double *dense, int64_t width, double *out);
+    /* out[j] = the sum over e < count of values[e] * dense[columns[e] * width + j], j < width;
+       false, and nothing is written, where a column is not a row of the dense matrix */
+    bool (*product_f32)(const float *values, const int64_t *columns, int64_t count,
+                        const float *dense, int64_t height, int64_t width, float *out);
+    bool (*product_f64)(const double *values, const int64_t *columns, int64_t count,
+                        const double *dense, int64_t height, int64_t width, double *out);
     /* the sum over j < width of a[j] * b[j] */
     float (*dot_f32)(const float *a, const float *b, int64_t width);
     double (*dot_f64)(const double *a, const double *b, int64_t width);
