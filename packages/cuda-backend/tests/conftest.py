@@ -1,4 +1,4 @@
-"""Shared by the tests: the simulated device, built once per session."""
+"""Shared by the tests: the simulated device, whose kernels stay built."""
 from __future__ import annotations
 
 import sys
@@ -10,12 +10,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")
-def simulated(tmp_path_factory):
+def simulated():
     """The backend of device ``cudasim``, registered."""
-    from cudasim import SimulatedBackend
-
     from flambeau.core import backends
+    from flambeau.cuda.simulation import SimulatedBackend
 
-    backend = SimulatedBackend(tmp_path_factory.mktemp("cudasim"))
+    backend = SimulatedBackend()
     backends.register(backend)
     return backend

@@ -1,0 +1,69 @@
+"""Shared libraries from the text of kernels, each built once."""
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+#: ``-mfma``: kernels write fused multiply-adds where they want them, and GPUs have them.
+FLAGS = ("-std=c++17", "-O1", "-w", "-mfma", "-ffp-contract=off", "-fPIC", "-shared",
+         "-fno-stack-protector")
+
+
+@cache
+def default_folder() -> Path:
+    """Where libraries are kept between runs; closed to other users, who could change them."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = base / "flambeau" / "cudasim"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another user, who could change what runs; "
+                              "set XDG_CACHE_HOME to a folder of your own")
+    return folder
+
+
+@cache
+def _headers() -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(HERE.glob("*.h")))
+
+
+def build(name: str, text: str, folder: Path) -> ctypes.CDLL:
+    """The library of a text, compiled unless the folder has it.
+
+    Args:
+        name: for the name of the file.
+        text: C++ source.
+        folder: where sources and libraries are kept.
+
+    Raises:
+        RuntimeError: the compiler is missing, or refuses the text; with its messages.
+    """
+    digest = hashlib.sha256(text.encode() + _headers() + " ".join(FLAGS).encode()).hexdigest()
+    built = folder / f"{name}_{digest[:16]}.so"
+    if not built.exists():
+        _compile(text, built)
+    return ctypes.CDLL(str(built))
+
+
+def _compile(text: str, built: Path) -> None:
+    """Compile beside the result and rename, so that nobody meets half a file."""
+    source = built.with_suffix(".cpp")
+    source.write_text(text)
+    with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
+        made = Path(scratch) / "made.so"
+        command = ["g++", *FLAGS, f"-I{HERE}", str(source), "-o", str(made)]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise RuntimeError("the simulation of kernels needs g++, which was not found; "
+                               "install gcc's C++ compiler") from None
+        if run.returncode:
+            raise RuntimeError(f"g++ refuses {source.name}:\n{run.stderr[:4000]}")
+        made.replace(built)

@@ -1,0 +1,64 @@
+"""Memory of the simulated device, in which no access goes astray unnoticed."""
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+
+from flambeau.cuda.simulation.building import HERE, build
+
+
+class Allocation:
+    """Frees its memory when nobody holds it. ``numpy.asarray`` gives its bytes where they lie."""
+
+    def __init__(self, address: int, nbytes: int, handle: int, free) -> None:
+        self.address, self.handle, self._free = address, handle, free
+        self.__array_interface__ = {"data": (address, False), "shape": (nbytes,),
+                                    "typestr": "|u1", "version": 3}
+
+    def __del__(self) -> None:
+        self._free(self.handle)
+
+
+class DeviceMemory:
+    """Allocations between guarded pages.
+
+    Args:
+        folder: where the library is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.library = _library(folder)
+        self.damaged = 0
+
+    def allocate(self, nbytes: int) -> Allocation:
+        """Memory full of NaN.
+
+        Raises:
+            MemoryError: the host has no more.
+        """
+        handle = ctypes.c_void_p()
+        address = self.library.fl_device_allocate(nbytes, ctypes.byref(handle))
+        if not address:
+            raise MemoryError(f"device 'cudasim' has no memory for {nbytes} bytes")
+        return Allocation(address, nbytes, handle.value or 0, self._free)
+
+    def _free(self, handle: int) -> None:
+        self.damaged += self.library.fl_device_free(handle)
+
+    def describe(self, address: int) -> str:
+        """What lies at or around an address, for errors."""
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        if not self.library.fl_device_find(address, ctypes.byref(data), ctypes.byref(size)):
+            return "far from any tensor"
+        return f"{address - (data.value or 0)} bytes into a storage of {size.value}"
+
+
+@cache
+def _library(folder: Path) -> ctypes.CDLL:
+    library = build("memory", (HERE / "memory.cpp").read_text(), folder)
+    library.fl_device_allocate.restype = ctypes.c_void_p
+    library.fl_device_allocate.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
+    library.fl_device_free.argtypes = [ctypes.c_void_p]
+    library.fl_device_find.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    return library
