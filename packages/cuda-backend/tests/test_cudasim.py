@@ -39,9 +39,11 @@ def test_every_kernel_computes_all_dtypes_but_those_it_refuses(outcomes):
 def test_all_pointwise_and_reduction_kernels_ran(outcomes, simulated):
     for key in ("add", "where", "exp", "gelu_exact__d_self"):
         name = source.kernel_name(source.find_opdef(key), "f32")
-        assert {f"{name}_near", f"{name}_far"} <= simulated.launched
-    for key in source.REDUCTIONS:
-        assert any(k.startswith(f"r_{key.replace('.', '_')}_") for k in simulated.launched)
+        for where in ("near", "far"):
+            assert simulated.launches(source.group_of(key), "f32", f"{name}_{where}")
+    for key, (_, kinds) in source.REDUCTIONS.items():
+        for kind in kinds:
+            assert simulated.launches("reduce", kind, f"{source.reduce_name(key, kind)}_take")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64", "int32"])
@@ -63,7 +65,7 @@ def test_large_reduction_joins_its_parts(simulated):
     np.testing.assert_allclose(x.sum().item(), values.sum(), rtol=1e-10)
     np.testing.assert_allclose(x.var().item(), values.var(ddof=1), rtol=1e-10)
     assert x.argmax().item() == values.argmax()
-    assert "r_sum_f64_join" in simulated.launched
+    assert simulated.launches("reduce", "f64", "r_sum_f64_join")
 
 
 def test_numbers_past_int64_and_half_precision(simulated):

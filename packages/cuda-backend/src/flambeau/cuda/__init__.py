@@ -134,32 +134,41 @@ def synchronize(device: int | None = None) -> None:
     cupy().cuda.Device(device).synchronize()
 
 
+def _statistics(device: Any) -> dict[str, int]:
+    """Bytes that tensors use of a GPU and that are reserved for them, and their peaks."""
+    if _backend is None:
+        return dict.fromkeys(("allocated", "reserved", "most_allocated", "most_reserved"), 0)
+    from flambeau.cuda import _launch
+
+    return _launch.statistics(_backend.device_type, _index(device))
+
+
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use by tensors of the current GPU; 0 where there is none."""
-    return cupy().get_default_memory_pool().used_bytes() if is_available() else 0
+    """Bytes in use by tensors of a GPU; 0 where there is none."""
+    return _statistics(device)["allocated"]
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the memory pool of the current GPU holds; 0 where there is none."""
-    return cupy().get_default_memory_pool().total_bytes() if is_available() else 0
+    """Bytes of a GPU that tensors use or that are kept for them; 0 where there is none."""
+    return _statistics(device)["reserved"]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """At most how many bytes tensors used: those that the memory pool holds.
-
-    The pool grows to what was used at a time and is only made smaller by ``empty_cache``.
-    """
-    return memory_reserved()
+    """At most how many bytes tensors used since ``reset_peak_memory_stats``."""
+    return _statistics(device)["most_allocated"]
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Bytes that the memory pool of the current GPU grew to; 0 where there is none."""
-    return memory_reserved()
+    """At most how many bytes were reserved since ``reset_peak_memory_stats``."""
+    return _statistics(device)["most_reserved"]
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Give unused memory back, so that ``max_memory_allocated`` begins anew."""
-    empty_cache()
+    """Let the peaks begin anew at what is in use now."""
+    if _backend is not None:
+        from flambeau.cuda import _launch
+
+        _launch.reset_peaks(_backend.device_type, _index(device))
 
 
 reset_max_memory_allocated = reset_peak_memory_stats
@@ -172,7 +181,11 @@ def empty_cache() -> None:
         >>> import flambeau.cuda
         >>> flambeau.cuda.empty_cache()
     """
-    if is_available():
+    if _backend is not None:
+        from flambeau.cuda import _launch
+
+        for index in range(device_count()):
+            _launch.trim(_backend.device_type, index)
         cupy().get_default_memory_pool().free_all_blocks()
 
 

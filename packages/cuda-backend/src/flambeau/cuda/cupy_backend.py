@@ -5,15 +5,13 @@ from functools import cache
 from typing import Any
 
 from flambeau.core.promotion import dtype_name
-from flambeau.cuda import source
+from flambeau.cuda import _launch, source
 from flambeau.cuda.compositions import run_composition
 from flambeau.cuda.cupy_module import cupy
 from flambeau.cuda.generated import GeneratedBackend
 
 #: Fused multiply-adds only where a formula writes them, so that bits agree with the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
-_BLOCK = 256
-_BLOCKS = 1 << 16
 
 
 class CuPyBackend(GeneratedBackend):
@@ -23,31 +21,21 @@ class CuPyBackend(GeneratedBackend):
 
     def __init__(self) -> None:
         self.xp = cupy()
-        self._kinds = {"to_device": self.xp.cuda.runtime.memcpyHostToDevice,
-                       "to_host": self.xp.cuda.runtime.memcpyDeviceToHost,
-                       "within": self.xp.cuda.runtime.memcpyDeviceToDevice}
         self.module = cache(self._module)
 
     def device_count(self):
         return self.xp.cuda.runtime.getDeviceCount()
 
-    def allocate(self, index, nbytes):
-        with self.xp.cuda.Device(index):
-            memory = self.xp.cuda.alloc(max(nbytes, 1))
-        return memory.ptr, memory
+    def driver(self):
+        return _launch.nvidia_driver()
 
-    def copy(self, index, dst, src, nbytes, kind):
+    def reserve(self, index, nbytes):
         with self.xp.cuda.Device(index):
-            stream = self.xp.cuda.get_current_stream()
-            self.xp.cuda.runtime.memcpyAsync(dst, src, nbytes, self._kinds[kind], stream.ptr)
-            if kind != "within":        # the host's memory may be freed or read at once
-                stream.synchronize()
+            memory = self.xp.cuda.alloc(nbytes)
+        return memory.ptr, memory
 
     def device_of(self, address):
         return self.xp.cuda.runtime.pointerGetAttributes(address).device if address else 0
-
-    def synchronize(self, index):
-        self.xp.cuda.Device(index).synchronize()
 
     def pinned(self, nbytes):
         return self.xp.cuda.alloc_pinned_memory(nbytes)
@@ -56,14 +44,8 @@ class CuPyBackend(GeneratedBackend):
         """A module, compiled on first use; CuPy keeps the result on disk between processes."""
         return self.xp.RawModule(code=source.module(group, kind).text, options=OPTIONS)
 
-    def launch(self, group, kind, kernel, threads, argument, index):
-        import numpy as np
-
-        by_value = np.frombuffer(argument, dtype=np.dtype((np.void, len(argument))))
-        blocks = min((threads + _BLOCK - 1) // _BLOCK, _BLOCKS)
-        with self.xp.cuda.Device(index):
-            function = self.module(group, kind).get_function(kernel)
-            function((blocks,), (_BLOCK,), (by_value,))
+    def function(self, group, kind, kernel):
+        return self.module(group, kind).get_function(kernel).kernel.ptr
 
     def run_composition(self, op, args, outs):
         with self.xp.cuda.Device(outs[0].device.index or 0):

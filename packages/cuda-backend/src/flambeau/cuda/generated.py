@@ -1,7 +1,7 @@
 """A backend whose pointwise and reduction operators run generated kernels, wherever these run.
 
-Subclasses say how memory is had and how a kernel is launched: CuPy does it on a GPU, the tests do
-it on the CPU with the same source built by a C++ compiler.
+Elementwise calls are launched by ``_launch``, which asks Python once for each kind of call. On a
+GPU memory and kernels come from CuPy, in the simulation from a C++ compiler.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flambeau.core.backends import Backend
 from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
-from flambeau.cuda import params, source
+from flambeau.cuda import _launch, params, source
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
@@ -20,17 +20,47 @@ _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64
 _INEXACT = ("f32", "f64", "c64", "c128")
 _RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
            "random_permutation", "random_distribution")
+#: The argument that an operator copies.
+_COPIED = {"clone": 0, "contiguous_copy": 0, "cast": 0, "copy": 1, "fill": 1, "full_of": 1}
+_BLOCK, _BLOCKS = 256, 1 << 16
 #: Partial results kept in flight by a reduction.
 _LANES = 1 << 16
 
 
 class GeneratedBackend(Backend):
-    """Runs generated kernels; ``launch`` is the subclass's."""
+    """Runs generated kernels. Subclasses say where memory and functions come from."""
+
+    #: Whether every storage has memory of its own, of just its size.
+    exact = False
+    #: Its number, once it is attached.
+    device_type = -1
+
+    def driver(self) -> int:
+        """The address of an ``fl_driver`` (native/driver.h)."""
+        raise NotImplementedError
+
+    def reserve(self, index: int, nbytes: int) -> tuple[int, Any]:
+        """Memory of a device: its address, and what keeps it.
+
+        Raises:
+            MemoryError: there is no more.
+        """
+        raise NotImplementedError
+
+    def function(self, group: str, kind: str, kernel: str) -> int:
+        """The driver's handle of a kernel of ``source.module(group, kind)``."""
+        raise NotImplementedError
 
     def launch(self, group: str, kind: str, kernel: str, threads: int, argument: bytes,
                index: int) -> None:
-        """Start a kernel of ``source.module(group, kind)`` on device ``index``."""
-        raise NotImplementedError
+        """Start a kernel with a thread for each element, on device ``index``."""
+        blocks = min((threads + _BLOCK - 1) // _BLOCK, _BLOCKS)
+        _launch.launch(self.device_type, index, kernel, self.function(group, kind, kernel),
+                       (blocks, 1, 1), (_BLOCK, 1, 1), 0, argument)
+
+    def attach(self):
+        self.device_type = _launch.attach(self, self.driver(), self.exact)
+        return self.device_type
 
     def run(self, op, args, outs):
         try:
@@ -41,16 +71,8 @@ class GeneratedBackend(Backend):
     def _run(self, op, args, outs):
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return NotImplemented
-        if op.category == "pointwise":
-            return self.run_pointwise(source.find_opdef(op.key), args, outs)
         if op.key in source.REDUCTIONS:
             return self.run_reduction(op, args, outs)
-        if op.key in ("clone", "contiguous_copy", "cast"):
-            return self.copy_into(outs[0], args[0])
-        if op.key in ("copy", "fill"):
-            return self.copy_into(outs[0], args[1])
-        if op.key == "full_of":
-            return self.copy_into(outs[0], args[1])
         if op.key in ("empty", "empty_strided"):
             return None         # the memory is there; nothing to compute
         if op.key in _RANDOM:
@@ -61,55 +83,65 @@ class GeneratedBackend(Backend):
         """Random numbers are drawn by the CPU and copied: the stream is the same everywhere."""
         twin = _core.call("empty", (tuple(outs[0].shape), outs[0].dtype))
         drawn = _core.call(key, [twin if _core.is_tensor(a) else a for a in args])
-        return self.copy_into(outs[0], drawn.to(outs[0].device))
+        _launch.copy_into(self.device_type, outs[0], drawn.to(outs[0].device))
 
     def run_composition(self, op, args, outs):
         """Definitions without generated kernels."""
         return NotImplemented
 
-    # ---- pointwise ---------------------------------------------------------------------------
+    def raise_status(self, status: int, what: str, text: str) -> None:
+        """Raise what a status of the driver means.
 
-    def run_pointwise(self, opdef, args, outs):
-        """Compute a pointwise operator."""
-        values = dict(zip((p.name for p in opdef.params), args, strict=True))
-        kind = compute_kind(opdef, values)
+        Args:
+            status: its number.
+            what: the kernel or copy that failed.
+            text: the driver's words.
+        """
+        raise RuntimeError(f"{what} failed on device '{self.name}': {text}")
+
+    # ---- elementwise -------------------------------------------------------------------------
+
+    def plan(self, op, args, outs):
+        """What the launch path runs for calls of an operator over arguments of these kinds.
+
+        Returns:
+            Name and functions of the kernels for operands that lie alike and for all others, codes
+            of the dtypes of the former's operands and results, a bit for each of its masks, the
+            positions of the arguments that are packed, and whether numbers decide; None where the
+            kernels lack a dtype.
+        """
+        if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
+            return None
+        if op.category == "pointwise":
+            return self._pointwise_plan(op, args)
+        return self._copy_plan(args[_COPIED[op.key]], outs[0], _COPIED[op.key])
+
+    def _pointwise_plan(self, op, args):
+        opdef = source.find_opdef(op.key)
+        kind = compute_kind(opdef, dict(zip((p.name for p in opdef.params), args, strict=True)))
+        if kind is None:
+            return None
         if kind == "c64" and in_double(opdef):
             kind = "c128"
-        if kind in _INEXACT:
-            opdef, args = at_literal(opdef, args)
-        return NotImplemented if kind is None else self._elementwise(opdef, kind, args, outs)
+        chosen = at_literal(opdef, args)[0] if kind in _INEXACT else opdef
+        names = [p.name for p in opdef.params]
+        packed = tuple(names.index(p.name) for p in chosen.params)
+        masks = sum(1 << i for i, p in enumerate(chosen.params) if p.role == "Mask")
+        return self._planned(chosen, kind, masks, packed, bool(opdef.literals))
 
-    def copy_into(self, out, value):
-        """Write a tensor or number into ``out``, cast and broadcast."""
-        source_kind = kind_of_dtype(value.dtype if _core.is_tensor(value) else promoted([value]))
-        wide = source_kind == "f64" and kind_of_dtype(out.dtype) != "f64"
-        integer = kind_of_dtype(out.dtype) == "i64" and source_kind in ("f32", "f64")
-        kind = source_kind if wide or integer else kind_of_dtype(out.dtype)
-        return self._elementwise(source.IDENTITY, kind, [value], [out])
+    def _copy_plan(self, value, out, position: int):
+        """A cast and broadcast copy of a tensor or number."""
+        own = kind_of_dtype(value.dtype if _core.is_tensor(value) else promoted([value]))
+        to = kind_of_dtype(out.dtype)
+        wide = own == "f64" != to
+        kind = own if wide or (to == "i64" and own in ("f32", "f64")) else to
+        return self._planned(source.IDENTITY, kind, 0, (position,), False)
 
-    def _elementwise(self, opdef, kind, args, outs):
-        shape = tuple(outs[0].shape)
-        if outs[0].numel() == 0:
-            return None
-        args = [_host_number(a) for a in args]
-        tensors = [t for t in (*args, *outs) if _core.is_tensor(t)]
-        sizes, merged = params.merge(shape, [params.broadcast_strides(t, shape) for t in tensors])
-        steps = iter(merged)
-        packed = [params.pack_tensor(v.data_ptr(), dtype_name(v.dtype), next(steps))
-                  if _core.is_tensor(v) else params.pack_number(v) for v in (*args, *outs)]
-        where = "near" if self._is_near(opdef, kind, args, outs, sizes, merged) else "far"
-        self.launch(source.group_of(opdef.key), kind, f"{source.kernel_name(opdef, kind)}_{where}",
-                    outs[0].numel(), params.pack_call(outs[0].numel(), sizes, packed),
-                    outs[0].device.index or 0)
-        return None
-
-    def _is_near(self, opdef, kind, args, outs, sizes, merged) -> bool:
-        masks = [p.role == "Mask" for p in opdef.params]
-        result = _OWN[source.result_kind(opdef, kind)]
-        return (all(s in ([1], []) for s in merged) and len(sizes) <= 1
-                and all(dtype_name(t.dtype) == result for t in outs)
-                and all(dtype_name(v.dtype) == ("bool" if mask else _OWN[kind])
-                        for v, mask in zip(args, masks, strict=True) if _core.is_tensor(v)))
+    def _planned(self, opdef, kind, masks, packed, by_number):
+        group, name = source.group_of(opdef.key), source.kernel_name(opdef, kind)
+        near, far = (self.function(group, kind, f"{name}_{where}") for where in ("near", "far"))
+        own, result = (params.DTYPE_CODES[_OWN[k]] for k in (kind, source.result_kind(opdef, kind)))
+        return name, near, far, own, result, masks, packed, by_number
 
     # ---- reductions ----------------------------------------------------------------------------
 
@@ -183,7 +215,7 @@ class _Reduction:
         self._launch("finish", kept, 1, 0, here, 0)
 
     def _scratch(self, count: int) -> tuple[int, Any]:
-        return self.backend.allocate(self.index, count * params.ACCUMULATOR_BYTES)
+        return self.backend.reserve(self.index, count * params.ACCUMULATOR_BYTES)
 
     def _launch(self, stage, threads, parts, parts_out, here, there) -> None:
         kept, reduced, out_steps = self.geometry
@@ -192,13 +224,6 @@ class _Reduction:
             (self.data, here, there, *self.outs), self.dtypes, self.correction)
         self.backend.launch("reduce", self.kind, f"{self.name}_{stage}", threads, argument,
                             self.index)
-
-
-def _host_number(value):
-    """A 0-d CPU tensor may stand among tensors of a device, as a number."""
-    if _core.is_tensor(value) and value.device.type == "cpu":
-        return value.item()
-    return value
 
 
 def _reduced_dims(dim, ndim: int) -> list[int]:

@@ -1,29 +1,13 @@
 /* What generated kernels share: arguments, elements of every dtype, walks over strides.
  *
  * The text is compiled by NVRTC, and in the tests by a C++ compiler; it uses nothing but the
- * helpers of rendered formulas. The structures are packed by params.py. */
+ * helpers of rendered formulas and native/arguments.h. */
 #ifdef __CUDACC_RTC__
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 #endif
-#define FL_DIMS 12
 #define FL_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define FL_THREADS ((int64_t)gridDim.x * blockDim.x)
-
-struct fl_arg {
-    char *data;
-    int32_t dtype, is_number;
-    double re, im;
-    int64_t integer;
-    int64_t strides[FL_DIMS];
-};
-
-template <int N> struct fl_call {
-    int64_t numel;
-    int32_t ndim, unused;
-    int64_t shape[FL_DIMS];
-    fl_arg args[N];
-};
 
 /* ---- numbers of one kind from those of another ------------------------------------------------ */
 template <class T> struct fl_to {

@@ -1,9 +1,8 @@
-"""Arguments of generated kernels: geometry merged, then packed as the .cuh files have it."""
+"""Arguments of reductions: geometry merged, then packed as reduce.cuh has it."""
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 DIMS = 12
 
@@ -18,13 +17,6 @@ ACCUMULATOR_BYTES = 32
 
 class TooManyDims(Exception):
     """A geometry that does not fit a kernel's argument even after merging dimensions."""
-
-
-def broadcast_strides(t: Any, shape: Sequence[int]) -> list[int]:
-    """A tensor's strides over a broadcast shape: 0 where it is repeated."""
-    own, pad = t.stride(), len(shape) - t.ndim
-    return [own[d - pad] if d >= pad and t.shape[d - pad] == n != 1 else 0
-            for d, n in enumerate(shape)]
 
 
 def merge(shape: Sequence[int], strides: Sequence[list[int]]) -> tuple[list[int], list[list[int]]]:
@@ -53,26 +45,6 @@ def merge(shape: Sequence[int], strides: Sequence[list[int]]) -> tuple[list[int]
 
 def _padded(values: Sequence[int], fill: int = 0) -> list[int]:
     return [*values, *[fill] * (DIMS - len(values))]
-
-
-def pack_tensor(address: int, dtype: str, strides: Sequence[int]) -> bytes:
-    """``fl_arg`` of a tensor."""
-    return struct.pack(f"<QiiddQ{DIMS}q", address, DTYPE_CODES[dtype], 0, 0.0, 0.0, 0,
-                       *_padded(strides))
-
-
-def pack_number(value: complex) -> bytes:
-    """``fl_arg`` of a number; as an integer it wraps around."""
-    real = value.real
-    whole = int(real) if real - real == 0 else 0
-    return struct.pack(f"<QiiddQ{DIMS}q", 0, 0, 1, float(real), float(value.imag),
-                       whole & (1 << 64) - 1, *[0] * DIMS)
-
-
-def pack_call(numel: int, shape: Sequence[int], args: Sequence[bytes]) -> bytes:
-    """``fl_call``."""
-    head = struct.pack(f"<qii{DIMS}q", numel, len(shape), 0, *_padded(shape, 1))
-    return head + b"".join(args)
 
 
 def pack_reduce(sizes: Sequence[int], kept: tuple, reduced: tuple, outs: Sequence[Sequence[int]],

@@ -103,7 +103,7 @@ def module(group: str, kind: str) -> Module:
 
 def prelude() -> str:
     """The shared head of every module."""
-    return helpers("cuda") + _file("memory.cuh")
+    return helpers("cuda") + _file("native/arguments.h") + _file("memory.cuh")
 
 
 @cache

@@ -28,6 +28,13 @@ class Backend:
 
     name = ""
 
+    def attach(self) -> int:
+        """Make the device type known to the core; returns its number.
+
+        A backend with a launch path of its own gives the core that instead of these methods.
+        """
+        return _core.register_backend(self)
+
     def device_count(self) -> int:
         """How many devices of this type there are."""
         return 1
@@ -94,7 +101,7 @@ def register(backend: Backend) -> int:
     if not backend.name.isidentifier():
         raise ValueError(f"a backend's name must be an identifier such as 'cuda', got "
                          f"{backend.name!r}")
-    number = _core.register_backend(backend)
+    number = backend.attach()
     _adapters[backend.name] = backend
     return number
 

@@ -1,6 +1,8 @@
 """Tensors in host memory as NumPy arrays: what a backend that computes with NumPy needs."""
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 
 from flambeau.core import _core
@@ -18,14 +20,15 @@ STORED = {
 def memory_of(t) -> np.ndarray:
     """A tensor's elements where they lie, in the form they are stored in.
 
-    The storage's owner is the ``uint8`` array that ``allocate`` gave; address and strides place
-    the tensor inside it.
+    It holds as long as the tensor does.
     """
-    owner = _core.storage_owner(t)
     stored = np.dtype(STORED[dtype_name(t.dtype)])
     strides = [step * stored.itemsize for step in t.stride()]
-    offset = t.data_ptr() - owner.ctypes.data if t.numel() else 0
-    return np.ndarray(tuple(t.shape), stored, owner, offset, strides)
+    if not t.numel():
+        return np.empty(tuple(t.shape), stored)
+    last = sum((n - 1) * step for n, step in zip(t.shape, strides, strict=True))
+    memory = (ctypes.c_char * (last + stored.itemsize)).from_address(t.data_ptr())
+    return np.ndarray(tuple(t.shape), stored, memory, 0, strides)
 
 
 def load(t) -> np.ndarray:

@@ -108,6 +108,8 @@ def check_missing_kernel(device: str) -> None:
         fl.core.register_op(f"{key}(Operand x)", float="x + 1")
     backend = fl.core.backends.adapter(device)
     original = backend.run
+    if hasattr(backend, "plan"):    # it has a launch path that asks this first
+        vars(backend)["plan"] = lambda op, args, outs: None
 
     def run(op, args, outs):
         return NotImplemented if op.key == key else original(op, args, outs)
@@ -121,6 +123,7 @@ def check_missing_kernel(device: str) -> None:
         raise AssertionError("no error for a missing kernel")
     finally:
         del vars(backend)["run"]
+        vars(backend).pop("plan", None)
 
 
 def check_creation(device: str) -> None:

@@ -12,9 +12,9 @@ Example:
 """
 from __future__ import annotations
 
-from flambeau.cuda.simulation.device import ORDERS, Geometry, KernelError, SimulatedBackend
+from flambeau.cuda.simulation.device import ORDERS, KernelError, SimulatedBackend
 
-__all__ = ["ORDERS", "Geometry", "KernelError", "SimulatedBackend"]
+__all__ = ["ORDERS", "KernelError", "SimulatedBackend"]
 
 
 def backend() -> SimulatedBackend:

@@ -31,7 +31,8 @@ def default_folder() -> Path:
 
 @cache
 def _headers() -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(HERE.glob("*.h")))
+    found = [*HERE.glob("*.h"), *(HERE.parent / "native").glob("*.h")]
+    return b"".join(path.read_bytes() for path in sorted(found))
 
 
 def build(name: str, text: str, folder: Path) -> ctypes.CDLL:

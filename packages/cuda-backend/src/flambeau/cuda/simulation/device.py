@@ -24,14 +24,6 @@ class KernelError(RuntimeError):
     """A kernel did what a GPU answers with an error, a hang or garbage."""
 
 
-class Geometry(ctypes.Structure):
-    """``fl_geometry`` of launch.h."""
-
-    _fields_ = [("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3),
-                ("shared_bytes", ctypes.c_uint32), ("order", ctypes.c_uint32),
-                ("seed", ctypes.c_uint64)]
-
-
 def shimmed(module: source.Module) -> str:
     """A module's text with a launcher for every kernel."""
     launchers = [f"FL_LAUNCHER({name}, {kind})" for name, kind in module.kernels.items()]
@@ -48,21 +40,26 @@ class SimulatedBackend(GeneratedBackend):
     """
 
     name = "cudasim"
+    exact = True
 
     def __init__(self, folder: Path | None = None, order: str = "forward", seed: int = 0) -> None:
         self.folder = default_folder() if folder is None else folder
-        self.order, self.seed = order, seed
-        self.launched: set[str] = set()
         self.memory = DeviceMemory(self.folder)
         self.library = cache(self._library)
+        self.function = cache(self._function)
+        self.set_order(order, seed)
 
-    def allocate(self, index, nbytes):
+    def set_order(self, order: str, seed: int = 0) -> None:
+        """In which order threads and blocks of the kernels that follow run."""
+        self.order, self.seed = order, seed
+        self.memory.library.fl_set_order(ORDERS.index(order), seed)
+
+    def driver(self):
+        return self.memory.library.fl_simulated_driver()
+
+    def reserve(self, index, nbytes):
         memory = self.memory.allocate(nbytes)
-        return memory.address, np.asarray(memory)
-
-    def copy(self, index, dst, src, nbytes, kind):
-        with self._open():
-            ctypes.memmove(dst, src, nbytes)
+        return memory.address, memory
 
     def strict(self, wanted: bool) -> None:
         """Whether the host is kept from the device's memory, as by a real one."""
@@ -80,10 +77,18 @@ class SimulatedBackend(GeneratedBackend):
     def _library(self, group: str, kind: str) -> ctypes.CDLL:
         return build(f"{group}_{kind}", shimmed(source.module(group, kind)), self.folder)
 
-    def launch(self, group, kind, kernel, threads, argument, index):
-        self.launched.add(kernel)
-        blocks = min(3, (threads + 63) // 64)
-        self.run_kernel(self.library(group, kind), kernel, argument, (blocks,), (64,))
+    def _function(self, group: str, kind: str, kernel: str) -> int:
+        return _address(self.library(group, kind), kernel)
+
+    def launches(self, group: str, kind: str, kernel: str) -> int:
+        """How often a kernel ran in this process."""
+        return self.memory.library.fl_launches_of(self.function(group, kind, kernel))
+
+    def raise_status(self, status, what, text):
+        address = re.search(r"address (0x[0-9a-f]+)", text)
+        if address:
+            text = f"{text} ({self.memory.describe(int(address[1], 16))})"
+        raise KernelError(f"{what}: {text}")
 
     def run_kernel(self, library: ctypes.CDLL, kernel: str, argument: bytes,
                    grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int = 0) -> None:
@@ -98,27 +103,15 @@ class SimulatedBackend(GeneratedBackend):
             shared_bytes: of dynamic shared memory.
 
         Raises:
-            KernelError: it touched memory that is not its own, or waits for ever.
+            KernelError: it touched memory that is not its own, or would not end.
         """
         size = getattr(library, f"size_{kernel}")()
         if size != len(argument):
             raise ValueError(f"{kernel} takes {size} bytes of arguments, got {len(argument)}")
-        geometry = Geometry(_three(grid), _three(block), shared_bytes, ORDERS.index(self.order),
-                            self.seed + 1)
-        message = ctypes.create_string_buffer(512)
-        with self._open():
-            failed = getattr(library, f"launch_{kernel}")(
-                argument, ctypes.byref(geometry), message, ctypes.c_size_t(len(message)))
-            damaged = self.memory.library.fl_device_damaged()
-        if failed:
-            raise KernelError(f"{kernel}: {self._located(message.value.decode())}")
-        if damaged or self.memory.damaged:
-            self.memory.damaged = 0
-            raise KernelError(f"{kernel}: wrote past the ends of {max(damaged, 1)} storages")
-
-    def _located(self, text: str) -> str:
-        address = re.search(r"address (0x[0-9a-f]+)", text)
-        return f"{text} ({self.memory.describe(int(address[1], 16))})" if address else text
+        status = self.memory.library.fl_run_kernel(
+            _address(library, kernel), _three(grid), _three(block), shared_bytes, argument, size)
+        if status:
+            self.raise_status(status, kernel, self.memory.library.fl_last_error().decode())
 
     def run_composition(self, op, args, outs):
         with self._open():
@@ -127,3 +120,7 @@ class SimulatedBackend(GeneratedBackend):
 
 def _three(sizes: tuple[int, ...]):
     return (ctypes.c_uint32 * 3)(*sizes, *[1] * (3 - len(sizes)))
+
+
+def _address(library: ctypes.CDLL, kernel: str) -> int:
+    return ctypes.cast(getattr(library, f"launch_{kernel}"), ctypes.c_void_p).value or 0

@@ -22,6 +22,7 @@ Block live = {nullptr, 0, 0, &live, &live};
 std::mutex lock;
 bool strict;
 int open_count = 1;
+int lost;                       /* freed allocations that had been written around */
 
 void protect(const Block &b, bool open) {
     mprotect(b.first_page(), b.pages * kPage, open ? PROT_READ | PROT_WRITE : PROT_NONE);
@@ -69,18 +70,16 @@ char *fl_device_allocate(size_t bytes, void **handle) {
     return data;
 }
 
-/* Frees an allocation; 1 where bytes around it were written. */
-int fl_device_free(void *handle) {
+void fl_device_free(void *handle) {
     Block *b = (Block *)handle;
     std::lock_guard<std::mutex> held(lock);
     if (strict && !open_count)
         protect(*b, true);
-    int damaged = is_damaged(*b, kPage);
+    lost += is_damaged(*b, kPage);
     b->previous->next = b->next;
     b->next->previous = b->previous;
     munmap(b->first_page() - kGuard, b->pages * kPage + 2 * kGuard);
     delete b;
-    return damaged;
 }
 
 /* Kernels and copies run between these two. */

@@ -9,12 +9,12 @@ from flambeau.cuda.simulation.building import HERE, build
 
 
 class Allocation:
-    """Frees its memory when nobody holds it. ``numpy.asarray`` gives its bytes where they lie."""
+    """Frees its memory when nobody holds it."""
 
-    def __init__(self, address: int, nbytes: int, handle: int, free) -> None:
+    __slots__ = ("_free", "address", "handle")
+
+    def __init__(self, address: int, handle: int, free) -> None:
         self.address, self.handle, self._free = address, handle, free
-        self.__array_interface__ = {"data": (address, False), "shape": (nbytes,),
-                                    "typestr": "|u1", "version": 3}
 
     def __del__(self) -> None:
         self._free(self.handle)
@@ -29,7 +29,6 @@ class DeviceMemory:
 
     def __init__(self, folder: Path) -> None:
         self.library = _library(folder)
-        self.damaged = 0
 
     def allocate(self, nbytes: int) -> Allocation:
         """Memory full of NaN.
@@ -41,10 +40,7 @@ class DeviceMemory:
         address = self.library.fl_device_allocate(nbytes, ctypes.byref(handle))
         if not address:
             raise MemoryError(f"device 'cudasim' has no memory for {nbytes} bytes")
-        return Allocation(address, nbytes, handle.value or 0, self._free)
-
-    def _free(self, handle: int) -> None:
-        self.damaged += self.library.fl_device_free(handle)
+        return Allocation(address, handle.value or 0, self.library.fl_device_free)
 
     def describe(self, address: int) -> str:
         """What lies at or around an address, for errors."""
@@ -56,9 +52,16 @@ class DeviceMemory:
 
 @cache
 def _library(folder: Path) -> ctypes.CDLL:
-    library = build("memory", (HERE / "memory.cpp").read_text(), folder)
+    text = "".join((HERE / name).read_text() for name in ("memory.cpp", "driver.cpp"))
+    library = build("device", text, folder)
     library.fl_device_allocate.restype = ctypes.c_void_p
     library.fl_device_allocate.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
     library.fl_device_free.argtypes = [ctypes.c_void_p]
+    library.fl_simulated_driver.restype = ctypes.c_void_p
+    library.fl_last_error.restype = ctypes.c_char_p
+    library.fl_launches_of.argtypes = [ctypes.c_void_p]
+    library.fl_set_order.argtypes = [ctypes.c_int, ctypes.c_uint64]
+    library.fl_run_kernel.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
+                                      ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t]
     library.fl_device_find.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     return library

@@ -1,0 +1,169 @@
+/* From a call to a launch, without Python where the call's kind has been seen before. */
+#include "device.h"
+#include "pack.h"
+
+thread_local void *fl_current_stream = nullptr;
+
+int fl_start_running(void) { return fl_import(); }
+
+/* ---- for Python ----------------------------------------------------------------------------- */
+PyObject *fl_handle_of(Device &d, const fl_op *op) {
+    auto known = d.handles.find(op);
+    if (known != d.handles.end())
+        return known->second;
+    std::string key = op->name;
+    if (op->overload && *op->overload)
+        key = key + "." + op->overload;
+    PyObject *core = PyImport_ImportModule("flambeau.core._core");
+    PyObject *handle = core ? PyObject_CallMethod(core, "find_op", "s", key.c_str()) : nullptr;
+    Py_XDECREF(core);
+    if (handle)
+        d.handles[op] = handle;
+    return handle;
+}
+
+PyObject *fl_values(const fl_value *in, int n) {
+    PyObject *list = PyList_New(n);
+    for (int i = 0; list && i < n; i++) {
+        PyObject *value = FL->box(&in[i]);
+        if (!value)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, value);
+    }
+    return list;
+}
+
+PyObject *fl_targets(const fl_op *op, fl_tensor *const *outs) {
+    PyObject *list = PyList_New(op->nouts);
+    for (int i = 0; list && i < op->nouts; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef((PyObject *)outs[i]));
+    return list;
+}
+
+int fl_raise_status(Device &d, int status, PyObject *what) {
+    PyObject *done = PyObject_CallMethod(d.backend, "raise_status", "iOs", status, what,
+                                         d.driver->error(d.driver->ctx, status));
+    if (done)
+        PyErr_SetString(PyExc_SystemError, "raise_status() returned instead of raising");
+    Py_XDECREF(done);
+    return -1;
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+/* (name, near, far, own, result, masks, arguments, by_number), or None where Python computes. */
+static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
+    PyObject *arguments = nullptr, *name = nullptr;
+    unsigned long long near = 0, far = 0;
+    int flag = 0;
+    if (made == Py_None)
+        return 0;
+    if (!PyArg_ParseTuple(made, "UKKbbIO!p", &name, &near, &far, &plan.own, &plan.result,
+                          &plan.masks, &PyTuple_Type, &arguments, &flag))
+        return -1;
+    plan.name = Py_NewRef(name);
+    plan.near = (void *)(uintptr_t)near;
+    plan.far = (void *)(uintptr_t)far;
+    plan.count = (int)PyTuple_GET_SIZE(arguments);
+    for (int i = 0; i < plan.count; i++)
+        plan.arguments[i] = (uint8_t)PyLong_AsLong(PyTuple_GET_ITEM(arguments, i));
+    by_number = flag != 0;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static const Plan *ask_for_plan(Device &d, const fl_op *op, const fl_value *in, int n,
+                                fl_tensor *const *outs, Signature &s) {
+    Plan plan;
+    bool by_number = false;
+    PyObject *handle = fl_handle_of(d, op), *values = nullptr, *targets = nullptr,
+             *made = nullptr;
+    if (handle && (values = fl_values(in, n)) && (targets = fl_targets(op, outs)))
+        made = PyObject_CallMethod(d.backend, "plan", "OOO", handle, values, targets);
+    int status = made ? read_plan(made, plan, by_number) : -1;
+    Py_XDECREF(values);
+    Py_XDECREF(targets);
+    Py_XDECREF(made);
+    if (status < 0)
+        return nullptr;
+    if (by_number && !d.plans.needs_numbers(op)) {
+        d.plans.set_needs_numbers(op);
+        s = fl_sign(op, in, n, outs, true);
+    }
+    return d.plans.keep(s, plan);
+}
+
+/* ---- launches ------------------------------------------------------------------------------- */
+static bool lies_alike(const fl_tensor *t, const fl_tensor *out) {
+    if (t->ndim != out->ndim)
+        return t->numel == out->numel && t->flags & out->flags & FL_CONTIGUOUS;
+    for (int d = 0; d < t->ndim; d++)
+        if (t->shape[d] != out->shape[d]
+            || (t->strides[d] != out->strides[d] && t->shape[d] != 1))
+            return false;
+    return true;
+}
+
+/* Whether elements lie side by side, in whatever order of dimensions. */
+static bool is_dense(const fl_tensor *t) {
+    if (t->flags & FL_CONTIGUOUS)
+        return true;
+    int64_t last = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->strides[d] < 0 || (t->strides[d] == 0 && t->shape[d] != 1))
+            return false;
+        last += (t->shape[d] - 1) * t->strides[d];
+    }
+    return last + 1 == t->numel;
+}
+
+static bool is_near(const Plan &plan, const fl_value *values, fl_tensor *const *outs, int nouts) {
+    if (!plan.near || !is_dense(outs[0]))
+        return false;
+    for (int i = 0; i < nouts; i++)
+        if (outs[i]->dtype != plan.result || !lies_alike(outs[i], outs[0]))
+            return false;
+    for (int i = 0; i < plan.count; i++) {
+        const fl_value &v = values[i];
+        if (v.tag != FL_TENSOR || v.t->device_type == FL_CPU)
+            continue;
+        if (v.t->dtype != (plan.masks >> i & 1 ? (uint8_t)FL_BOOL : plan.own) || !lies_alike(v.t, outs[0]))
+            return false;
+    }
+    return true;
+}
+
+#define FL_THREADS_OF_BLOCK 256
+#define FL_MOST_BLOCKS 65536
+
+static int launch(Device &d, const Plan &plan, const fl_value *values, const fl_op *op,
+                  fl_tensor *const *outs) {
+    fl_widest_call call;
+    bool near = is_near(plan, values, outs, op->nouts);
+    size_t bytes = fl_pack(call, values, plan.count, outs, op->nouts, near);
+    if (!bytes)
+        return 1;
+    int64_t wanted = (call.numel + FL_THREADS_OF_BLOCK - 1) / FL_THREADS_OF_BLOCK;
+    uint32_t grid[3] = {(uint32_t)(wanted < FL_MOST_BLOCKS ? wanted : FL_MOST_BLOCKS), 1, 1};
+    uint32_t block[3] = {FL_THREADS_OF_BLOCK, 1, 1};
+    int status = d.driver->launch(d.driver->ctx, outs[0]->device_index, fl_current_stream,
+                                  near ? plan.near : plan.far, grid, block, 0, &call, bytes);
+    return status ? fl_raise_status(d, status, plan.name) : 0;
+}
+
+int fl_run_planned(Device &d, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    Signature s = fl_sign(op, in, n, outs, d.plans.needs_numbers(op));
+    const Plan *plan = d.plans.find(s);
+    if (!plan && !(plan = ask_for_plan(d, op, in, n, outs, s)))
+        return -1;
+    if (!plan->far)
+        return 1;
+    if (outs[0]->numel == 0)
+        return 0;
+    fl_value values[FL_MAX_PARAMS];
+    for (int i = 0; i < plan->count; i++) {
+        values[i] = in[plan->arguments[i]];
+        if (!fl_is_packable(values[i]))
+            return 1;
+    }
+    return launch(d, *plan, values, op, outs);
+}
