@@ -13,7 +13,7 @@ from flambeau.nn import functional as F
 ADAPTED = {"softmax", "log_softmax"}
 #: The same, without an operator.
 WRITTEN = {"gumbel_softmax", "softmin", "multi_head_attention_forward", "linear_cross_entropy",
-           "conv_tbc", "grouped_mm"}
+           "conv_tbc", "grouped_mm", "scaled_mm"}
 #: Second names, and the operators they are of.
 RENAMED = {"native_channel_shuffle": "channel_shuffle"}
 
@@ -93,13 +93,13 @@ def test_gumbel_softmax_has_the_gradient_of_the_shares():
 
 
 HELPERS = "a helper of PyTorch's own functions"
-GPU = "a product in formats of eight and four bits, or in groups, of PyTorch's GPU kernels"
+GPU = "a product in formats of eight and four bits in groups, of PyTorch's GPU kernels"
 #: Names of torch.nn.functional that are not here -> why.
 ABSENT = {
     **dict.fromkeys(("assert_int_or_pair", "boolean_dispatch", "handle_torch_function"), HELPERS),
     **dict.fromkeys(("has_torch_function", "has_torch_function_unary"), HELPERS),
     "has_torch_function_variadic": HELPERS,
-    **dict.fromkeys(("scaled_mm", "scaled_grouped_mm"), GPU),
+    "scaled_grouped_mm": GPU,
 }
 #: Parameters that are not here -> why.
 LACKING = {

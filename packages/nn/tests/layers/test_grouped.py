@@ -82,3 +82,29 @@ def test_against_torch(shapes):
     )
     mine = F.grouped_mm(flambeau.from_numpy(a), flambeau.from_numpy(b), offs=flambeau.tensor(ENDS))
     np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_scaled_products_are_those_of_the_numbers_times_their_scales():
+    flambeau.manual_seed(0)
+    a = flambeau.randn(6, 256).to(flambeau.float8_e4m3fn)
+    b = flambeau.randn(5, 256).to(flambeau.float8_e5m2).t()
+    whole, rows, blocks = (F.ScalingType[name] for name in (
+        "TensorWise", "RowWise", "BlockWise1x128"))
+    bias = flambeau.randn(5)
+    for kind, sizes in ((whole, ((), ())), (rows, ((6, 1), (1, 5))), (blocks, ((6, 2), (5, 2)))):
+        scale_a, scale_b = (flambeau.rand(*size) + 0.5 for size in sizes)
+        wide_a, wide_b = scale_a, scale_b
+        if kind is blocks:
+            wide_a = scale_a.repeat_interleave(128, 1)
+            wide_b = scale_b.repeat_interleave(128, 1).t()
+        expected = (a.float() * wide_a) @ (b.float() * wide_b) + bias
+        result = F.scaled_mm(a, b, scale_a, kind, [scale_b], [kind], bias=bias,
+                             output_dtype=flambeau.float32)
+        flambeau.testing.assert_close(result, expected)
+    assert F.scaled_mm(a, b, scale_a, kind, scale_b, kind).dtype is flambeau.bfloat16
+    with pytest.raises(ValueError, match="scale_b has shape"):
+        F.scaled_mm(a, b, scale_a, kind, scale_a, kind)
+    with pytest.raises(ValueError, match="a matrix of float8"):
+        F.scaled_mm(a.float(), b, scale_a, kind, scale_b, kind)
+    with pytest.raises(ValueError, match="is for GPUs"):
+        F.scaled_mm(a, b, scale_a, kind, scale_b, kind, F.SwizzleType.SWIZZLE_32_4_4)

@@ -91,6 +91,7 @@ OLDER = {
                     "core.compat.older_names"),
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
                     "core.composites.linalg.lowrank"),
+    "_scaled_mm": "core.composites.matmul.scaled",
     "lobpcg": "core.composites.linalg.eigenpairs",
     **dict.fromkeys(("dsmm", "hspmm", "smm", "sparse_bsc_tensor", "sparse_bsr_tensor",
                      "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
@@ -104,11 +105,6 @@ OLDER = {
 
 # Names that PyTorch has and this library does not: what to use instead.
 RESERVED = {
-    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-                     "float8_e8m0fnu"),
-                    "there is no such dtype yet: use flambeau.bfloat16 or flambeau.float16"),
-    **dict.fromkeys(("complex32", "chalf"),
-                    "there is no such dtype yet: use flambeau.complex64"),
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
     **dict.fromkeys(("nested", "masked"),

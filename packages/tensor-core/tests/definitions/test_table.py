@@ -80,7 +80,8 @@ NO_ROW_METHODS = {
     "alias": {"detach", "data", "detach_"},
     "cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",
-        "bfloat16", "int", "long", "short", "bool", "byte", "char", "cfloat", "cdouble"},
+        "bfloat16", "int", "long", "short", "bool", "byte", "char", "cfloat", "cdouble",
+        "chalf"},
     "Python values and other libraries": {"item", "tolist", "is_nonzero", "numpy"},
     "index_put, with masks spread": {"index_put", "index_put_"},
     "conj": {"conj"},

@@ -19,7 +19,8 @@ int main() {
                   {FL_F64, "float64", 8},       {FL_C64, "complex64", 8},
                   {FL_C128, "complex128", 16},  {FL_F8_E4M3, "float8_e4m3fn", 1},
                   {FL_F8_E5M2, "float8_e5m2", 1}, {FL_F8_E4M3UZ, "float8_e4m3fnuz", 1},
-                  {FL_F8_E5M2UZ, "float8_e5m2fnuz", 1}, {FL_F8_E8M0, "float8_e8m0fnu", 1}};
+                  {FL_F8_E5M2UZ, "float8_e5m2fnuz", 1}, {FL_F8_E8M0, "float8_e8m0fnu", 1},
+                  {FL_C32, "complex32", 4}};
     CHECK(sizeof(dtypes) / sizeof(dtypes[0]) == FL_DTYPE_COUNT);
     for (auto &dtype : dtypes) {
         CHECK(strcmp(fl_dtype_name(dtype.code), dtype.name) == 0);

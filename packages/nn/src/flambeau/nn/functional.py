@@ -26,6 +26,9 @@ from ._core import ops
 from ._grouped import grouped_mm as grouped_mm
 from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from ._multihead import multi_head_attention_forward as multi_head_attention_forward
+from ._scaled import ScalingType as ScalingType
+from ._scaled import SwizzleType as SwizzleType
+from ._scaled import scaled_mm as scaled_mm
 
 native_channel_shuffle = ops.channel_shuffle
 
@@ -170,6 +173,7 @@ __all__ = [
     "log_softmax",
     "multi_head_attention_forward",
     "native_channel_shuffle",
+    "scaled_mm",
     "sigmoid",
     "softmax",
     "softmin",

@@ -4,18 +4,20 @@ from __future__ import annotations
 from flambeau.core import _core
 
 _ALIASES = {"half": "float16", "float": "float32", "double": "float64", "short": "int16",
-            "int": "int32", "long": "int64", "cfloat": "complex64", "cdouble": "complex128"}
+            "int": "int32", "long": "int64", "cfloat": "complex64", "cdouble": "complex128",
+            "chalf": "complex32"}
 
-_by_name = {d.name: d for d in (_core._dtype_named(n) for n in (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16",
-    "bfloat16", "float32", "float64", "complex64", "complex128"))}
+_by_name = {d.name: d for d in _core.all_dtypes()}
 
 #: Every dtype under its name and under PyTorch's second names.
 dtypes = {**_by_name, **{alias: _by_name[name] for alias, name in _ALIASES.items()}}
 
-_FLOATS = {   # bits of the mantissa after the point, least and greatest exponent
+_FLOATS = {   # bits of the mantissa after the point, least and greatest exponent, greatest mantissa
     "float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127),
-    "float64": (52, -1022, 1023)}
+    "float64": (52, -1022, 1023), "float8_e4m3fn": (3, -6, 8, 1.75), "float8_e5m2": (2, -14, 15),
+    "float8_e4m3fnuz": (3, -7, 7), "float8_e5m2fnuz": (2, -15, 15),
+    "float8_e8m0fnu": (0, -127, 127)}
+_EPS = {"float8_e5m2fnuz": 0.125}    # as PyTorch gives it
 
 
 class finfo:
@@ -44,12 +46,12 @@ class finfo:
         name = type.to_real().name
         if name not in _FLOATS:
             raise TypeError(f"finfo() requires a floating dtype, got {type}; use iinfo()")
-        digits, low, high = _FLOATS[name]
+        digits, low, high, *mantissa = _FLOATS[name]
         self.dtype = name
         self.bits = 8 * type.to_real().itemsize
-        self.eps = 2.0 ** -digits
-        self.max = (2.0 - 2.0 ** -digits) * 2.0 ** high
-        self.min = -self.max
+        self.eps = _EPS.get(name, 2.0 ** -digits)
+        self.max = (mantissa[0] if mantissa else 2.0 - 2.0 ** -digits) * 2.0 ** high
+        self.min = -self.max if type.is_signed else 2.0 ** low
         self.tiny = self.smallest_normal = 2.0 ** low
         self.resolution = 10.0 ** -int(digits * 0.30103)
 

@@ -158,6 +158,18 @@ def _head(x) -> str:
     return f"{kind.__name__}(" if keeps else "tensor("
 
 
+def complex_of(default) -> str:
+    """The dtype of complex numbers that is not named, beside the default dtype."""
+    return "complex128" if default.name == "float64" else "complex64"
+
+
+def _printable(x):
+    """The same numbers in a dtype that is computed with in single precision at least."""
+    if x.dtype.name in ("float16", "bfloat16") or x.dtype.name.startswith("float8"):
+        return x.float()
+    return x.cfloat() if x.dtype.name == "complex32" else x
+
+
 def tensor_text(x) -> str:
     """The text of ``repr(x)``."""
     from flambeau.core import _core
@@ -172,10 +184,9 @@ def tensor_text(x) -> str:
     else:
         if plain.device.type != "cpu":
             plain = plain.cpu()
-        if plain.dtype.name in ("float16", "bfloat16"):
-            plain = plain.float()
+        plain = _printable(plain)
         body = "[]" if x.numel() == 0 else _values_text(plain, len(head))
-        tail = _suffixes(x, (default.name, "int64", "bool", default.to_complex().name))
+        tail = _suffixes(x, (default.name, "int64", "bool", complex_of(default)))
     text = head + body
     width = len(text) - text.rfind("\n")
     for part in tail:

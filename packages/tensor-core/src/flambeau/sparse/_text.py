@@ -45,7 +45,7 @@ def text(x: Any) -> str:
 
 def _suffixes(x: Any) -> list[str]:
     default = _core.get_default_dtype()
-    usual = (default.name, "int64", "bool", default.to_complex().name)
+    usual = (default.name, "int64", "bool", printing.complex_of(default))
     words = []
     if x.device.type != "cpu":
         words.append(f"device='{x.device}'")

@@ -117,11 +117,11 @@ cdef object implicit_seed(fl_tensor *t):
             "grad can be implicitly created only for scalar outputs, and this is "
             f"{describe(t)}: reduce it first, y.sum().backward() or y.mean().backward(), or say "
             "what its gradient is, y.backward(flambeau.ones_like(y))")
-    if t.dtype >= FL_C64:
+    if is_complex(t.dtype):
         raise RuntimeError(
             "grad can be implicitly created only for real scalar outputs but got "
             f"{describe(t)}: take y.real or y.abs(), or pass a gradient")
-    if t.device_type != FL_CPU or t.dtype < FL_F32:
+    if t.device_type != FL_CPU or t.dtype not in (FL_F32, FL_F64):
         tensor = <object><PyObject *>t
         return ops.full_of(shape_of(t), 1.0, dtype=tensor.dtype, device=tensor.device)
     one = FL.empty(t.dtype, FL_CPU << 8, t.ndim, t.shape)

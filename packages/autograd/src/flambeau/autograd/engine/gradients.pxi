@@ -163,7 +163,8 @@ cdef int check_sums_to(Node node, int i, PyObject *grad) except -1:
 
 cdef PyObject *cast_to(PyObject *grad, int dtype) except NULL:
     cdef fl_value values[2]
-    if (<fl_tensor *>grad).dtype >= FL_C64 and dtype < FL_C64:
+    if (<fl_tensor *>grad).dtype >= FL_C64 and is_complex((<fl_tensor *>grad).dtype) \
+            and not is_complex(dtype):
         put_tensor(&values[0], grad)
         grad = replace(OPS.real_part, grad, values, 1)
         if (<fl_tensor *>grad).dtype == dtype:

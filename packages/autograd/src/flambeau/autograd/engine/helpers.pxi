@@ -3,7 +3,7 @@
 def conj(value):
     """The complex conjugate; real tensors and numbers are given back as they are."""
     if is_tensor(<PyObject *>value):
-        return ops.conj(value) if (<fl_tensor *><PyObject *>value).dtype >= FL_C64 else value
+        return ops.conj(value) if is_complex((<fl_tensor *><PyObject *>value).dtype) else value
     return value.conjugate() if isinstance(value, complex) else value
 
 

@@ -6,7 +6,11 @@ cdef inline bint is_tensor(PyObject *o) noexcept:
 
 cdef inline bint is_differentiable(int dtype) noexcept:
     """Floating and complex dtypes carry gradients."""
-    return FL_F16 <= dtype <= FL_C128
+    return dtype >= FL_F16
+
+
+cdef inline bint is_complex(int dtype) noexcept:
+    return FL_C64 <= dtype <= FL_C128 or dtype == FL_C32
 
 
 cdef inline int hold(slot_t *slot, int kind, PyObject *o) except -1:

@@ -33,7 +33,7 @@ cdef int attach_as_view(fl_tensor *v, fl_tensor *base) except -1:
     mode = FL.get_mode()
     FL.set_mode(mode | FL_M_GRAD)
     try:
-        if base.dtype >= FL_C64:
+        if is_complex(base.dtype):
             pairs = ops.view_as_real(<object><PyObject *>base)
             put_geometry(values, <fl_tensor *><PyObject *>pairs, v)
             return attach_view(v, OPS.as_strided, values, 4)
@@ -333,8 +333,8 @@ cdef CopySlices new_copy_slices(Node inner, fl_tensor *v, fl_tensor *base, int o
     function.base_strides = strides_of(base)
     function.shape = shape_of(v)
     function.strides = strides_of(v)
-    function.as_real = v.dtype < FL_C64 <= base.dtype
-    function.as_complex = base.dtype < FL_C64 <= v.dtype
+    function.as_real = is_complex(base.dtype) and not is_complex(v.dtype)
+    function.as_complex = is_complex(v.dtype) and not is_complex(base.dtype)
     function.offset = (storage_offset(v) << function.as_complex) \
         - (storage_offset(base) << function.as_real)
     return function

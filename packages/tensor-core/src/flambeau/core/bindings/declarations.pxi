@@ -24,7 +24,8 @@ cdef extern from "flambeau/abi.h":
         FL_NONE, FL_TENSOR, FL_TENSORS, FL_INT, FL_INTS, FL_FLOAT, FL_FLOATS, FL_COMPLEX
         FL_BOOLEAN, FL_DTYPE, FL_DEVICE, FL_STRING, FL_GENERATOR, FL_OBJECT, FL_BOOLS
         FL_BOOL, FL_U8, FL_I8, FL_I16, FL_I32, FL_I64, FL_U16, FL_U32, FL_U64, FL_F16, FL_BF16
-        FL_F32, FL_F64, FL_C64, FL_C128, FL_NO_DTYPE
+        FL_F32, FL_F64, FL_C64, FL_C128, FL_NO_DTYPE, FL_DTYPE_COUNT
+        FL_F8_E4M3, FL_F8_E5M2, FL_F8_E4M3UZ, FL_F8_E5M2UZ, FL_F8_E8M0, FL_C32
         FL_O_DIFFERENTIABLE, FL_O_LIST, FL_O_RANDOM
         FL_LEVEL_SHIFT, FL_VIEW, FL_CONSTANT_VIEW, FL_MULTI_VIEW
         FL_I_PROFILER, FL_I_AUTOCAST, FL_I_TRANSFORM, FL_I_TAPE, FL_I_TRACE
@@ -243,11 +244,16 @@ cdef extern from "overrides/override.h":
     PyObject *fl_class_override(PyTypeObject *)
     bint fl_is_shown(PyObject *const *, Py_ssize_t) noexcept
 
+cdef extern from "common/stored.h":
+    int fl_check_promotion(int, int) noexcept nogil
+
 cdef extern from "dispatch/core.h":
     int64_t fl_itemsize(int) noexcept nogil
     const char *fl_dtype_name(int) noexcept nogil
     bint fl_is_float(int) noexcept nogil
     bint fl_is_complex(int) noexcept nogil
+    bint fl_is_float8(int) noexcept nogil
+    int fl_real_dtype(int) noexcept nogil
     bint fl_is_int(int) noexcept nogil
     int fl_promote(int, int) noexcept nogil
     int fl_result_type(const fl_value *const *, int) noexcept nogil

@@ -37,7 +37,9 @@ cdef extern from "flambeau/dlpack.h":
 cdef dict _dl_of_code = {
     FL_BOOL: (6, 8), FL_U8: (1, 8), FL_I8: (0, 8), FL_I16: (0, 16), FL_I32: (0, 32),
     FL_I64: (0, 64), FL_U16: (1, 16), FL_U32: (1, 32), FL_U64: (1, 64), FL_F16: (2, 16),
-    FL_BF16: (4, 16), FL_F32: (2, 32), FL_F64: (2, 64), FL_C64: (5, 64), FL_C128: (5, 128)}
+    FL_BF16: (4, 16), FL_F32: (2, 32), FL_F64: (2, 64), FL_C64: (5, 64), FL_C128: (5, 128),
+    FL_C32: (5, 32), FL_F8_E4M3: (10, 8), FL_F8_E4M3UZ: (11, 8), FL_F8_E5M2: (12, 8),
+    FL_F8_E5M2UZ: (13, 8), FL_F8_E8M0: (14, 8)}
 cdef dict _code_of_dl = {v: k for k, v in _dl_of_code.items()}
 
 

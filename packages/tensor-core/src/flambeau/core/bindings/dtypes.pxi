@@ -20,7 +20,7 @@ cdef class dtype:
 
     @property
     def is_floating_point(self) -> bool:
-        return fl_is_float(self.code) or self.code >= 15
+        return fl_is_float(self.code) or fl_is_float8(self.code)
 
     @property
     def is_complex(self) -> bool:
@@ -28,18 +28,20 @@ cdef class dtype:
 
     @property
     def is_signed(self) -> bool:
-        return self.code not in (FL_BOOL, FL_U8, FL_U16, FL_U32, FL_U64)
+        return self.code not in (FL_BOOL, FL_U8, FL_U16, FL_U32, FL_U64, FL_F8_E8M0)
 
     def to_real(self):
         """The dtype of the real part."""
         if not fl_is_complex(self.code):
             return self
-        return _dtypes[FL_F32 if self.code == FL_C64 else FL_F64]
+        return _dtypes[fl_real_dtype(self.code)]
 
     def to_complex(self):
         """The complex dtype of this precision."""
         if fl_is_complex(self.code):
             return self
+        if self.code == FL_F16:
+            return _dtypes[FL_C32]
         return _dtypes[FL_C128 if self.code == FL_F64 else FL_C64]
 
     def __repr__(self):
@@ -55,6 +57,11 @@ cdef class dtype:
 cdef list _dtypes = []
 
 
+def all_dtypes() -> list:
+    """Every dtype, in the order of their codes."""
+    return list(_dtypes)
+
+
 def _dtype_named(str name):
     for d in _dtypes:
         if d.name == name:
@@ -64,7 +71,7 @@ def _dtype_named(str name):
 
 def _make_dtypes():
     cdef dtype d
-    for code in range(15):
+    for code in range(FL_DTYPE_COUNT):
         d = dtype.__new__(dtype)
         d.code = code
         d.name = fl_dtype_name(code).decode()
@@ -166,6 +173,8 @@ cdef dtype _expect_dtype(str what, str name, object given):
 def promote_types(a, b):
     """The smallest dtype both convert to without loss of kind."""
     first, second = _expect_dtype("promote_types", "a", a), _expect_dtype("promote_types", "b", b)
+    if fl_check_promotion(first.code, second.code) < 0:
+        fl_raise()
     return _dtypes[fl_promote(first.code, second.code)]
 
 
@@ -183,6 +192,9 @@ def result_type(a, b):
     _operand_value(b, &vb)
     both[0] = &va
     both[1] = &vb
+    if va.tag == FL_TENSOR and vb.tag == FL_TENSOR and fl_check_promotion(va.t.dtype,
+                                                                          vb.t.dtype) < 0:
+        fl_raise()
     return _dtypes[fl_result_type(both, 2)]
 
 

@@ -126,7 +126,7 @@ cdef object _index_entry(object i, Tensor like):
         result = tensor(list(i) if isinstance(i, range) else i, device="cpu")
     if (<Tensor>result)._dtype == FL_U8:
         _warn_of_bytes()
-    if fl_is_float((<Tensor>result)._dtype) or fl_is_complex((<Tensor>result)._dtype):
+    if (<Tensor>result)._dtype >= FL_F16:
         raise IndexError(f"tensors used as indices must be integer or bool tensors, got "
                          f"{result.dtype} of shape {list(result.shape)}; write i.long()")
     if (<Tensor>result)._device_type != like._device_type and \
@@ -168,12 +168,13 @@ cdef object _basic(Tensor t, object index):
             dim += 1
         elif _is_integer(i):
             view = _integer_view(view, dim, i)
-        elif isinstance(i, Tensor) and (<Tensor>i)._ndim == 0 and not _is_mask(i):
+        elif isinstance(i, Tensor) and (<Tensor>i)._ndim == 0 and not _is_mask(i) \
+                and not (<Tensor>i)._flags >> FL_LEVEL_SHIFT:   # of a batch: no single number
             view = _integer_view(view, dim, _item(i, "index"))
         else:
             if isinstance(i, bool):
                 i = tensor(i, device=t.device)
-            if (<Tensor>i)._ndim == 0:
+            if (<Tensor>i)._ndim == 0 and _is_mask(i):
                 view = _operators["unsqueeze"](view, dim)
             has_advanced = True
             advanced.append(i)

@@ -22,6 +22,7 @@ _CORE_FLAGS = {
     "FL_O_RAISES_ON_VALUES": lambda opdef: opdef.raises_on_values,
     "FL_O_DECOMPOSES": lambda opdef: opdef.decomposes,
     "FL_O_ROWS": lambda opdef: opdef.rows != "",
+    "FL_O_ANY_DTYPE": lambda opdef: opdef.any_dtype,
     "FL_O_EPILOGUE": lambda opdef: opdef.epilogue,
 }
 _FORM = {"function": 1, "method": 2, "nn": 4, "inplace": 8}

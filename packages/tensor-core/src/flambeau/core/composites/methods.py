@@ -340,7 +340,8 @@ def is_nonzero(self):
 TYPES = {"Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32",
           "Long": "int64", "UInt16": "uint16", "UInt32": "uint32", "UInt64": "uint64",
           "Half": "float16", "BFloat16": "bfloat16", "Float": "float32", "Double": "float64",
-          "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
+          "ComplexFloat": "complex64", "ComplexDouble": "complex128",
+          "ComplexHalf": "complex32"}
 _TYPE_OF = {dtype: name for name, dtype in TYPES.items()}
 
 
@@ -362,7 +363,8 @@ def type(self, dtype=None, non_blocking=False):
     """
     if dtype is None:
         module = "" if self.is_cpu else f"{self.device.type}."
-        return f"flambeau.{module}{_TYPE_OF[self.dtype.name]}Tensor"
+        name = self.dtype.name
+        return f"flambeau.{module}{_TYPE_OF.get(name, name.capitalize())}Tensor"
     if isinstance(dtype, str):
         return to(self, _dtype_of_type(dtype))
     if dtype is Tensor:
@@ -383,7 +385,8 @@ ATTRIBUTES = {f.__name__: f for f in (  # type: dict[str, object]
 ATTRIBUTES |= {name: _caster(name, dtype) for name, dtype in (
     ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"),
     ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"), ("byte", "uint8"),
-    ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"))}
+    ("char", "int8"), ("cfloat", "complex64"), ("cdouble", "complex128"),
+    ("chalf", "complex32"))}
 ATTRIBUTES |= tensor_queries.METHODS | resizing.METHODS | tensor_methods.METHODS
 ATTRIBUTES |= new_methods.METHODS | sparse_methods.METHODS
 ATTRIBUTES |= {f"{name}_": _in_place_view(name) for name in (

@@ -120,9 +120,6 @@ def _refused(what: str, instead: str) -> str:
     return f"the checkpoint holds {what}, which {instead}"
 
 
-_NARROW = _refused("a tensor of a dtype that is not known here",
-                   "can be read after x.float() in PyTorch")
-
 #: What checkpoints of PyTorch may hold beside dense tensors and containers.
 _REFUSED = {
     "torch._utils._rebuild_qtensor": _refused(
@@ -134,9 +131,6 @@ _REFUSED = {
     "torch._tensor._rebuild_from_type_v2": _refused(
         "a tensor of a subclass or with attributes of its own",
         "is not read; in PyTorch save x.detach() of a plain tensor instead"),
-    "torch.complex32": _NARROW,
-    **{f"torch.float8_{name}": _NARROW
-       for name in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")},
 }
 
 #: All of it by name.

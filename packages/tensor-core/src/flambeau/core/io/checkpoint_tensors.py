@@ -13,8 +13,6 @@ from flambeau.core.io.pickles import Named, Setting
 STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
              "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
              "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
-_DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8",
-           "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128")
 _UNTYPED = "uint8"
 
 
@@ -53,7 +51,7 @@ class StoredTensors:
         names = {f"torch.{name}Storage": dtype for name, dtype in STORAGES.items()}
         names["torch.storage.UntypedStorage"] = _UNTYPED
         table: dict[str, Any] = {name: Named(dtype) for name, dtype in names.items()}
-        table |= {f"torch.{name}": _core._dtype_named(name) for name in _DTYPES}
+        table |= {f"torch.{d.name}": d for d in _core.all_dtypes()}
         functions = {"torch._utils._rebuild_tensor": self._tensor,
                      "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                      "torch._utils._rebuild_tensor_v3": self._tensor_v3,

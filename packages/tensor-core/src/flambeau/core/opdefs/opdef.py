@@ -142,6 +142,7 @@ class OpDef:
     rows: str = ""          # one of ROWS
     epilogue: bool = False  # may run a loop over its result while it makes it: runtime/epilogue.h
     overlap: str = ""       # one of OVERLAP
+    any_dtype: bool = False     # takes float8 too: it moves elements, or converts them one by one
     dynamic_shape: bool = False     # the shape of a result depends on values
     raises_on_values: bool = False  # there are values, not only shapes and dtypes, it refuses
     decomposes: bool = False    # runs as others where a device has no kernel: decompositions.py

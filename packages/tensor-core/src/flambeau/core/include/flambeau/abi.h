@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define FL_ABI_MAJOR 1
-#define FL_ABI_MINOR 2
+#define FL_ABI_MINOR 3
 #define FL_CAPSULE "flambeau.core._core._C_API"
 #define FL_MAX_DIMS 32
 #define FL_MAX_PARAMS 16
@@ -24,7 +24,8 @@ enum fl_dtype {
     FL_F16 = 9, FL_BF16 = 10, FL_F32 = 11, FL_F64 = 12,
     FL_C64 = 13, FL_C128 = 14,
     FL_F8_E4M3 = 15, FL_F8_E5M2 = 16, FL_F8_E4M3UZ = 17, FL_F8_E5M2UZ = 18, FL_F8_E8M0 = 19,
-    FL_DTYPE_COUNT = 20, FL_NO_DTYPE = 255
+    FL_C32 = 20,                                /* 1.3 */
+    FL_DTYPE_COUNT = 21, FL_NO_DTYPE = 255
 };
 
 /* Device types with fixed numbers; backends get the numbers from FL_FIRST_BACKEND on. */

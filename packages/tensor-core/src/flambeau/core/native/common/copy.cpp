@@ -30,6 +30,10 @@ bool is_short(int dtype) {
  * float only before it becomes int64. */
 int passage(int from, int to) {
     int k = fl_kind_of_dtype[from];
+    if (from >= FL_F8_E4M3)
+        return k;
+    if (to >= FL_F8_E4M3)
+        return fl_kind_of_dtype[to];
     if (is_short(from) && fl_is_float(to))
         return fl_kind_of_dtype[to];
     if (fl_is_int(from) && (to == FL_F32 || to == FL_F64))

@@ -4,6 +4,7 @@
 #include "deferral/batch_norm.h"
 #include "deferral/watch.h"
 #include "common/args.h"
+#include "common/stored.h"
 #include "dispatch/core.h"
 #include "dispatch/pointwise.h"
 #include "op_index.h"
@@ -72,7 +73,8 @@ static bool is_plain(const fl_value &v) {
 }
 
 static bool may_hold(const fl_tensor *t, bool in_private) {
-    return t->device_type == FL_CPU && t->numel > 0 && (!in_private || is_private(root_of(t)));
+    return t->device_type == FL_CPU && t->numel > 0 && !fl_is_stored(t->dtype) &&
+           (!in_private || is_private(root_of(t)));
 }
 
 bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,

@@ -24,9 +24,12 @@ extern const uint8_t fl_dtype_of_kind[FL_KIND_COUNT + 1];
 extern const uint8_t fl_kind_size[FL_KIND_COUNT + 1];
 
 static inline bool fl_is_float(int d) { return d >= FL_F16 && d <= FL_F64; }
-static inline bool fl_is_complex(int d) { return d == FL_C64 || d == FL_C128; }
+static inline bool fl_is_complex(int d) { return d == FL_C64 || d == FL_C128 || d == FL_C32; }
+static inline bool fl_is_float8(int d) { return d >= FL_F8_E4M3 && d <= FL_F8_E8M0; }
 static inline bool fl_is_int(int d) { return d >= FL_U8 && d <= FL_U64; }   /* bool excluded */
-static inline int fl_real_dtype(int d) { return d == FL_C64 ? FL_F32 : d == FL_C128 ? FL_F64 : d; }
+static inline int fl_real_dtype(int d) {
+    return d == FL_C64 ? FL_F32 : d == FL_C128 ? FL_F64 : d == FL_C32 ? FL_F16 : d;
+}
 extern int fl_default_dtype;
 extern bool fl_promote_by_dtype;    /* set_promotion: whether 0-d tensors promote as others do */
 

@@ -4,6 +4,7 @@
 #include "dispatch/overlap.h"
 #include "dispatch/pointwise.h"
 #include "common/compose.h"
+#include "common/stored.h"
 
 thread_local int64_t fl_dynamic_size = -1;
 
@@ -95,9 +96,11 @@ static int count_on_host(fl_tensor *t) {
 struct Survey {
     uint32_t flags = 0;         /* of any tensor */
     int device = FL_CPU;        /* of the first tensor that is elsewhere */
+    uint8_t dtype = 0;          /* the highest code; above FL_C128: stored, not computed with */
     bool complex_number = false;
     void add(const fl_tensor *t) {
         flags |= t->flags;
+        dtype = t->dtype > dtype ? t->dtype : dtype;
         if (FL_UNLIKELY(t->device_type != FL_CPU) && device == FL_CPU)
             device = t->device_type;
     }
@@ -258,6 +261,9 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (FL_UNLIKELY(op->flags & FL_O_DYNAMIC_SHAPE) && count_on_host(in[op->nparams - 1].t) < 0)
         return -1;
     if (op->infer(op, in, n, specs) < 0)
+        return fl_raise();
+    if (FL_UNLIKELY(seen.dtype > FL_C128 || specs[0].dtype > FL_C128) &&
+        fl_check_stored(op, in, n, specs) < 0)
         return fl_raise();
     if (FL_UNLIKELY(seen.complex_number) && check_complex_numbers(op, in, n, specs) < 0)
         return -1;

@@ -4,7 +4,7 @@
 const uint8_t fl_kind_of_dtype[FL_DTYPE_COUNT] = {
     FL_K_BOOL, FL_K_I64, FL_K_I64, FL_K_I64, FL_K_I64, FL_K_I64, FL_K_I64, FL_K_I64, FL_K_I64,
     FL_K_F32, FL_K_F32, FL_K_F32, FL_K_F64, FL_K_C64, FL_K_C128,
-    FL_K_F32, FL_K_F32, FL_K_F32, FL_K_F32, FL_K_F32};
+    FL_K_F32, FL_K_F32, FL_K_F32, FL_K_F32, FL_K_F32, FL_K_C64};
 const uint8_t fl_dtype_of_kind[FL_KIND_COUNT + 1] = {FL_F32, FL_F64,  FL_I64, FL_BOOL,
                                                       FL_C64, FL_C128, FL_I16};
 const uint8_t fl_kind_size[FL_KIND_COUNT + 1] = {4, 8, 8, 1, 8, 16, 2};

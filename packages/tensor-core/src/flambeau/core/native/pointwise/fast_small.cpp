@@ -4,6 +4,7 @@
 #include "pointwise/fast.h"
 #include "dispatch/python.h"
 #include "common/small.h"
+#include "common/stored.h"
 
 namespace {
 
@@ -14,7 +15,8 @@ const fl_tensor *largest(const fl_pointwise *pw, const fl_value *in) {
         const fl_tensor *t = fl_t(in[pw->operand[k]]);
         if (!t)
             continue;
-        if (t->device_type != FL_CPU || t->dtype == FL_U64 || t->flags >> FL_LEVEL_SHIFT)
+        if (t->device_type != FL_CPU || t->dtype == FL_U64 || fl_is_stored(t->dtype) ||
+            t->flags >> FL_LEVEL_SHIFT)
             return nullptr;
         if (!model || t->ndim > model->ndim || (t->ndim == model->ndim && t->numel > model->numel))
             model = t;

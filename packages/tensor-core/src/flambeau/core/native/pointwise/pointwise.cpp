@@ -78,7 +78,7 @@ static bool mixes_uint64(const fl_value *const *operands, int count) {
 /* Scalars do not change the family of the dtype: a floating alpha with integer operands is an
  * error, as in PyTorch, and so is a bool as alpha of numbers. */
 static int check_scalars(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype) {
-    bool is_integral = !fl_is_complex(dtype) && !fl_is_float(dtype);
+    bool is_integral = fl_is_int(dtype) || dtype == FL_BOOL;
     for (int k = 0; k < pw->n_scalars; k++) {
         const fl_value &v = in[pw->scalar[k]];
         const char *name = op->params[pw->scalar[k]].name;

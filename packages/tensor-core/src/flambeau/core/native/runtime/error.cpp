@@ -83,6 +83,7 @@ const DtypeFacts DTYPES[] = {
     {"float8_e4m3fnuz", 1},
     {"float8_e5m2fnuz", 1},
     {"float8_e8m0fnu", 1},
+    {"complex32", 4},
 };
 const int DTYPE_COUNT = sizeof(DTYPES) / sizeof(DTYPES[0]);
 

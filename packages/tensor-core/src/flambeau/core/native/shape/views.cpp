@@ -276,11 +276,11 @@ extern "C" int fl_infer_view_as_real(const fl_op *op, const fl_value *in, int, f
     return 0;
 }
 
-static bool real_pair(int d) { return d == FL_F32 || d == FL_F64; }
+static bool real_pair(int d) { return d == FL_F16 || d == FL_F32 || d == FL_F64; }
 
 extern "C" int fl_infer_view_as_complex(const fl_op *op, const fl_value *in, int, fl_spec *s) {
     const fl_tensor *t = in[0].t;
-    if (fl_expect_dtype(op, "self", t, real_pair, "float32 or float64") < 0)
+    if (fl_expect_dtype(op, "self", t, real_pair, "float16, float32 or float64") < 0)
         return -1;
     bool even = t->ndim > 0 && t->shape[t->ndim - 1] == 2 && t->strides[t->ndim - 1] == 1;
     for (int i = 0; i + 1 < t->ndim; i++)
@@ -291,7 +291,7 @@ extern "C" int fl_infer_view_as_complex(const fl_op *op, const fl_value *in, int
                         "numbers and all else step by pairs; got shape %s and stride %s",
                         fl_shape_text(t->shape, t->ndim), fl_shape_text(t->strides, t->ndim));
     alias_of(s, t);
-    s->dtype = t->dtype == FL_F32 ? FL_C64 : FL_C128;
+    s->dtype = t->dtype == FL_F16 ? FL_C32 : t->dtype == FL_F32 ? FL_C64 : FL_C128;
     s->ndim--;
     for (int i = 0; i < s->ndim; i++)
         s->strides[i] /= 2;

@@ -312,11 +312,49 @@ void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1
 #define GATHERS(S, ...)                                                                          \
     { gather<S, float>, gather<S, double>, gather<S, int64_t>, gather<S, fl_bool>,               \
       gather<S, fl_c64>, gather<S, fl_c128>, __VA_ARGS__ }
+/* What is stored but not computed with is converted through one kind of number alone, M: float8
+ * through float, complex32 through complex numbers. Other kinds meet it seldom, and take the two
+ * conversions that there are. */
+template <class D, class M, class S> void convert_by_way(void *out, const void *in, int64_t n) {
+    const int64_t PIECE_ELEMENTS = 64;
+    M piece[PIECE_ELEMENTS];
+    for (int64_t i = 0; i < n; i += PIECE_ELEMENTS) {
+        const int64_t count = n - i < PIECE_ELEMENTS ? n - i : PIECE_ELEMENTS;
+        conversion<M, S>.row(piece, (const S *)in + i, count);
+        conversion<D, M>.row((D *)out + i, piece, count);
+    }
+}
+
+template <class D, class M, class S>
+constexpr Conversion by_way = {sizeof(S), sizeof(D), convert_by_way<D, M, S>};
+template <class M, class S> constexpr Conversion by_way<M, M, S> = conversion<M, S>;
+template <class D, class M> constexpr Conversion by_way<D, M, M> = conversion<D, M>;
+
+template <class S, class M, class K>
+void gather_stored(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1,
+                   int64_t s0) {
+    gather_by(by_way<K, M, S>, tile, src, rows, cols, s1, s0);
+}
+
+template <class K, class M, class D>
+void scatter_stored(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1,
+                    int64_t s0) {
+    scatter_by(by_way<D, M, K>, dst, tile, rows, cols, s1, s0);
+}
+
+#define GATHERS_STORED(S, M)                                                                     \
+    { gather_stored<S, M, float>, gather_stored<S, M, double>, gather_stored<S, M, int64_t>,     \
+      gather_stored<S, M, fl_bool>, gather_stored<S, M, fl_c64>, gather_stored<S, M, fl_c128> }
+#define SCATTERS_STORED(K)                                                                       \
+    scatter_stored<K, float, fl_e4m3>, scatter_stored<K, float, fl_e5m2>,                        \
+        scatter_stored<K, float, fl_e4m3uz>, scatter_stored<K, float, fl_e5m2uz>,                \
+        scatter_stored<K, float, fl_e8m0>, scatter_stored<K, fl_c64, fl_c32>
 #define SCATTERS(K)                                                                              \
     { scatter<K, fl_bool>, scatter<K, uint8_t>, scatter<K, int8_t>, scatter<K, int16_t>,         \
       scatter<K, int32_t>, scatter<K, int64_t>, scatter<K, uint16_t>, scatter<K, uint32_t>,      \
       scatter<K, uint64_t>, scatter<K, fl_f16>, scatter<K, fl_bf16>, scatter<K, float>,          \
-      scatter<K, double>, scatter<K, fl_c64>, scatter<K, fl_c128> }
+      scatter<K, double>, scatter<K, fl_c64>, scatter<K, fl_c128>,           \
+      SCATTERS_STORED(K) }
 
 }  // namespace
 
@@ -324,7 +362,10 @@ extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA);
 extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA) = {
     {GATHERS(fl_bool), GATHERS(uint8_t), GATHERS(int8_t),
      GATHERS(int16_t, gather<int16_t, int16_t>), GATHERS(int32_t), GATHERS(int64_t), GATHERS(uint16_t), GATHERS(uint32_t), GATHERS(uint64_t), GATHERS(fl_f16),
-     GATHERS(fl_bf16), GATHERS(float), GATHERS(double), GATHERS(fl_c64), GATHERS(fl_c128)},
+     GATHERS(fl_bf16), GATHERS(float), GATHERS(double), GATHERS(fl_c64), GATHERS(fl_c128),
+     GATHERS_STORED(fl_e4m3, float), GATHERS_STORED(fl_e5m2, float),
+     GATHERS_STORED(fl_e4m3uz, float), GATHERS_STORED(fl_e5m2uz, float),
+     GATHERS_STORED(fl_e8m0, float), GATHERS_STORED(fl_c32, fl_c64)},
     {SCATTERS(float), SCATTERS(double), SCATTERS(int64_t), SCATTERS(fl_bool), SCATTERS(fl_c64),
      SCATTERS(fl_c128),
      {nullptr, nullptr, nullptr, scatter<int16_t, int16_t>}}};

@@ -6,7 +6,7 @@ def _compare(name, symbol, bools, complex_too=False, aliases=(), **kinds):
     formula = f"self {symbol} other"
     kinds |= {"float": formula, "int": formula, "bool": bools}
     if complex_too:
-        kinds["complex"] = formula
+        kinds |= {"complex": formula, "any_dtype": True}
     return pointwise(f"{name}(Tensor self, Operand other)", rule="bool", dunder=name,
                      aliases=aliases, inplace=True, differentiable=False,
                      doc=f"Whether ``{formula}``.", **kinds)
@@ -37,7 +37,7 @@ OPDEFS = (
               doc="Whether the input is zero."),
     pointwise("isnan(Tensor self)", float="isnan(self)", int="self != self", bool="self ^ self",
               complex="self != self", rule="bool", out=False, differentiable=False,
-              doc="Whether the input is not a number."),
+              doc="Whether the input is not a number.", any_dtype=True),
     pointwise("isinf(Tensor self)", float="isinf(self)", int="self != self", bool="self ^ self",
               complex="isinf(real(self)) | isinf(imag(self))", rule="bool", out=False,
               differentiable=False, doc="Whether the input, or a part of it, is infinite."),
