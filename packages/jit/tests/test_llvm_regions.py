@@ -104,6 +104,28 @@ def test_lengths(count):
     agree(record(mixed, x, y), [x, y])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_all_bits_through_powers_of_two(dtype):
+    """Exponentials end in products with powers of two, which may be one instruction."""
+    bits = {"float32": flambeau.int32, "float64": flambeau.int64}[dtype]
+    numbers = flambeau.randint(-(2**31), 2**31, (2, 3001)) * flambeau.tensor([[1], [2**31]])
+    for each in numbers:
+        x = (each if bits == flambeau.int64 else each.to(bits)).view(getattr(flambeau, dtype))
+        for x in (x, flambeau.linspace(-800, 800, 3001, dtype=x.dtype)):
+            for fn in (lambda x: x.exp() + x.sinh(), lambda x: x.tanh() * 2 - x.sigmoid()):
+                agree(record(fn, x), [x])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int64", "int8",
+                                   "bool"])
+@pytest.mark.parametrize("shape", [(3, 300), (300, 3), (2, 260, 7)])
+def test_long_and_short_stretches(dtype, shape):
+    """A number for each stretch, with floats of another width beside it."""
+    x = (flambeau.randn(shape) * 3).to(getattr(flambeau, dtype))
+    y = flambeau.randn((shape[0], *[1] * (len(shape) - 1)))
+    agree(record(lambda x, y: (x * 2 + y).exp() + (x + y) * y, x, y), [x, y])
+
+
 def test_rare_cases_in_some_tiles_only():
     """sin of huge arguments takes the slow way, tile by tile."""
     x = flambeau.randn(5000)

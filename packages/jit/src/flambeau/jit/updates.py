@@ -12,8 +12,8 @@ from typing import Any
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.fused import region_key
-from flambeau.jit.llvm.kernel import CONTIGUOUS
 from flambeau.jit.llvm.launch import RegionCode
+from flambeau.jit.llvm.segment import CONTIGUOUS
 from flambeau.jit.opset import find_opdef
 from flambeau.jit.region import can_lower, flatten
 

@@ -13,9 +13,9 @@ from flambeau.jit.deferral.plan import Plan
 from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.machine import machine
 from flambeau.jit.llvm.memory import SIZE
+from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.rowcode.code import RowCode
 from flambeau.jit.rowcode.orders import ROUNDS, SETS, VECTOR_BYTES
-from flambeau.jit.rowcode.powers import with_powers
 from flambeau.jit.rowcode.program import CannotFuseError, Operand, RowProgram, program_of
 from flambeau.jit.rowcode.schedule import Schedule
 
@@ -67,7 +67,7 @@ def _code_of(program: RowProgram) -> RowCode:
     schedule = code.schedule()
     _check(code, schedule)
     if machine().vector_bits == 8 * VECTOR_BYTES:
-        code = replace(code, instrs=with_powers(flattener, kind, schedule.is_vector))
+        code = replace(code, instrs=with_powers(instrs, kind, schedule.is_vector))
     return code
 
 

@@ -168,7 +168,7 @@ def code_of(
     sources = [inputs.get(piece, piece) for piece in stored]
     overwrites = tuple(loads.index(piece) if piece in loop.loads else -1 for piece in sources)
     kernel = RegionCode(region, region_key(region)).kernel(
-        grid.steps, overwrites if max(overwrites) >= 0 else ())
+        grid.steps, overwrites if max(overwrites) >= 0 else (), grid.is_short)
     words = [*grid.step_bytes, grid.inner, len(grid.outer)]
     for size, steps in grid.outer:
         words += (size, *steps)

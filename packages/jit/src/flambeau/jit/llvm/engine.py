@@ -7,6 +7,7 @@ from typing import Any
 from flambeau.jit.cache.kernels import Image
 from flambeau.jit.llvm.link import CannotLinkError, link
 from flambeau.jit.llvm.machine import machine
+from flambeau.jit.llvm.vectors import WRITTEN
 
 #: The function of every module.
 ENTRY = "kernel"
@@ -50,11 +51,22 @@ def _target(codemodel: str) -> Any:
 
 
 def _optimize(text: str, target: Any) -> Any:
-    """The module after LLVM's passes; loops over vectors gain nothing from unrolling."""
+    """The module after LLVM's passes; loops over vectors gain nothing from unrolling.
+
+    Code that is written in vectors is left much as it is: all passes would take twice as long as
+    the rest of compiling, and find nothing.
+    """
     import llvmlite.binding as llvm
 
     module = llvm.parse_assembly(text)
     module.verify()
+    if text.startswith(WRITTEN):
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options())
+        passes.run(module, builder)
+        return module
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = True
     options.loop_interleaving = True

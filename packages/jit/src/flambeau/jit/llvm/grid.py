@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flambeau.jit.llvm.kernel import CONTIGUOUS, FIXED, STRIDED
+from flambeau.jit.llvm.segment import CONTIGUOUS, FIXED, STRIDED
+
+#: Elements of a stretch in which what code prepares for each stretch counts.
+SHORT = 256
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,11 @@ class Grid:
     steps: str
     step_bytes: tuple[int, ...]
     outer: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there are many stretches, of few elements each."""
+        return self.inner < SHORT and bool(self.outer)
 
 
 def make_grid(

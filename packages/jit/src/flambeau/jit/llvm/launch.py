@@ -37,20 +37,24 @@ class RegionCode:
     region: Region
     key: str
 
-    def kernel(self, steps: str, overwrites: tuple[int, ...] = ()) -> Kernel:
+    def kernel(self, steps: str, overwrites: tuple[int, ...] = (),
+               is_short: bool = False) -> Kernel:
         """The function for operands that step like this, compiled when it is first needed.
 
         Args:
             steps: see ``kernel_text``.
             overwrites: see there.
+            is_short: see there.
         """
-        return KERNELS.get((self.key, steps, overwrites),
-                           lambda: kernel_text(self.region, steps, machine(), overwrites))
+        return KERNELS.get(
+            (self.key, steps, overwrites, is_short),
+            lambda: kernel_text(self.region, steps, machine(), overwrites, is_short))
 
     def prepare(self, grid: Grid) -> Launch:
         """Everything about a run that does not change with addresses and scalars."""
         words = grid_words(grid)
-        return Launch(self.kernel(grid.steps), grid.total, struct.pack(f"{len(words)}q", *words))
+        kernel = self.kernel(grid.steps, (), grid.is_short)
+        return Launch(kernel, grid.total, struct.pack(f"{len(words)}q", *words))
 
     def scalar_words(self, scalars: Sequence[Any]) -> list[int]:
         """Two words for each scalar: an integer, or the bits of one or two doubles."""

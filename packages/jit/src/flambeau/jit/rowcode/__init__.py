@@ -12,6 +12,4 @@ those of uncompiled calls.
 ``code``        the function in LLVM's assembly
 ``walk``        one pass of it
 ``sums``        one reduction of a pass
-``vectors``     loads, stores and masks of vectors
-``powers``      products with powers of two as one instruction
 """

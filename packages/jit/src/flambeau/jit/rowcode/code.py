@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flambeau.core.formula import Instr
+from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.emitter import TYPES, Emitter
 from flambeau.jit.llvm.kernel import Layout, load_scalars, word
 from flambeau.jit.llvm.machine import Machine
 from flambeau.jit.llvm.memory import SIZE, load, store
-from flambeau.jit.rowcode import vectors
 from flambeau.jit.rowcode.orders import ORDERS, ROUNDS, SETS
 from flambeau.jit.rowcode.schedule import Schedule
 from flambeau.jit.rowcode.walk import Walk
@@ -69,7 +69,7 @@ class RowCode:
         text = writer.function()
         declared = "\n".join(sorted(writer.out.declared))
         bits = machine.vector_bits
-        return (f"{declared}\n{text}\n"
+        return (f"{vectors.WRITTEN}{declared}\n{text}\n"
                 f'attributes #0 = {{ "prefer-vector-width"="{bits}" }}\n'
                 f"!2 = !{{i32 1}}\n")
 
@@ -167,8 +167,9 @@ class Writer:
         elif number not in known:
             args = [self.element(arg, index, known) for arg in instr.args]
             kinds = [self.instrs[arg].type for arg in instr.args]
-            known[number] = self.out.instruction(instr, kinds, args) if instr.op != "scalef" \
-                else vectors.scale_one(self.out, instr.type, args, self.code.width)
+            known[number] = self.out.instruction(instr, kinds, args) \
+                if instr.op not in vectors.OWN \
+                else vectors.one(self.out, instr, args, self.code.width)
         return known[number]
 
     def address(self, k: int, dtype: str, index: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.emitter import constant_float
-from flambeau.jit.rowcode import vectors
 from flambeau.jit.rowcode.orders import NEUTRAL, ORDERS, SETS
 
 if TYPE_CHECKING:

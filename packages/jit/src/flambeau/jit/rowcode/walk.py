@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.memory import SIZE
-from flambeau.jit.rowcode import vectors
 from flambeau.jit.rowcode.orders import SETS
 from flambeau.jit.rowcode.sums import Sum
 
@@ -165,8 +165,8 @@ class Walk:
             dtype = self.code.inputs[k][0]
             return vectors.load(self.out, dtype, self.writer.address(k, dtype, index), mask)
         args = [values[arg] for arg in instr.args]
-        if instr.op == "scalef":
-            return vectors.scale_power(self.out, instr.type, args)
+        if instr.op in vectors.OWN:
+            return vectors.own(self.out, instr, args)
         return self.out.instruction(instr, [self.instrs[arg].type for arg in instr.args], args)
 
     def keep(self, values: dict[int, str], index: str, mask: str = "") -> None:

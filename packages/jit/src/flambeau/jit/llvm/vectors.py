@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.core.formula import Instr
 from flambeau.jit.convert import REGISTER
 from flambeau.jit.llvm.emitter import TYPES, Emitter, splat
 from flambeau.jit.llvm.memory import SIZE
 
 _LANE = {"f32": "float", "f64": "double"}
 NONTEMPORAL = "!nontemporal !2"
+#: Instructions that processors with such vectors have, and the formula language has not.
+OWN = ("scalef", "least")
+#: The first line of modules in which LLVM has no vectors to find.
+WRITTEN = "; in vectors\n"
 
 
 def memory_type(dtype: str) -> str:
@@ -125,19 +130,29 @@ def across(out: Emitter, op: str, kind: str, value: str) -> str:
     return value
 
 
-def scale_power(out: Emitter, kind: str, args: Sequence[str]) -> str:
-    """``a * 2**b``, rounded once; of 64 bytes."""
-    suffix, mask = {"f32": ("ps", "i16"), "f64": ("pd", "i8")}[kind]
-    t, name = out.type(kind), f"llvm.x86.avx512.mask.scalef.{suffix}.512"
-    _declare(out, f"{t} @{name}({t}, {t}, {t}, {mask}, i32)")
-    return out.add(f"call {t} @{name}({t} {args[0]}, {t} {args[1]}, {t} zeroinitializer, "
-                   f"{mask} -1, i32 4)")
+def own(out: Emitter, instr: Instr, args: Sequence[str]) -> str:
+    """An instruction of the processor's own (``powers``), on 64 bytes.
+
+    ``scalef`` is ``a * 2**b``, rounded once; ``least`` the first where it is less than the second,
+    else the second.
+    """
+    suffix, mask = {"f32": ("ps", "i16"), "f64": ("pd", "i8")}[instr.type]
+    t, pair = out.type(instr.type), ""
+    for arg in args:
+        pair += f"{out.type(instr.type)} {arg}, "
+    if instr.op == "least":
+        name = f"{t} @llvm.x86.avx512.min.{suffix}.512"
+        _declare(out, f"{name}({t}, {t}, i32)")
+        return out.add(f"call {name}({pair}i32 4)")
+    name = f"{t} @llvm.x86.avx512.mask.scalef.{suffix}.512"
+    _declare(out, f"{name}({t}, {t}, {t}, {mask}, i32)")
+    return out.add(f"call {name}({pair}{t} zeroinitializer, {mask} -1, i32 4)")
 
 
-def scale_one(out: Emitter, kind: str, args: Sequence[str], width: int) -> str:
-    """``scale_power`` of scalars."""
+def one(out: Emitter, instr: Instr, args: Sequence[str], width: int) -> str:
+    """``own`` of scalars."""
     out.width = width
-    value = scale_power(out, kind, [spread(out, kind, arg) for arg in args])
-    value = out.add(f"extractelement {out.type(kind)} {value}, i64 0")
+    value = own(out, instr, [spread(out, instr.type, arg) for arg in args])
+    value = out.add(f"extractelement {out.type(instr.type)} {value}, i64 0")
     out.width = 0
     return value
