@@ -110,8 +110,8 @@ def test_all_bits_through_powers_of_two(dtype):
     bits = {"float32": flambeau.int32, "float64": flambeau.int64}[dtype]
     numbers = flambeau.randint(-(2**31), 2**31, (2, 3001)) * flambeau.tensor([[1], [2**31]])
     for each in numbers:
-        x = (each if bits == flambeau.int64 else each.to(bits)).view(getattr(flambeau, dtype))
-        for x in (x, flambeau.linspace(-800, 800, 3001, dtype=x.dtype)):
+        own = (each if bits == flambeau.int64 else each.to(bits)).view(getattr(flambeau, dtype))
+        for x in (own, flambeau.linspace(-800, 800, 3001, dtype=own.dtype)):
             for fn in (lambda x: x.exp() + x.sinh(), lambda x: x.tanh() * 2 - x.sigmoid()):
                 agree(record(fn, x), [x])
 

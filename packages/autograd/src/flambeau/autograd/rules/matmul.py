@@ -45,10 +45,11 @@ NAMES_BY_RANKS["matmul"] = {
 }
 
 # ---- linear: input @ weight^T + bias -----------------------------------------------------------
-# The weight first: under a budget the input is computed again, and gone before its gradient comes.
+# The weight before the input: under a budget the input is computed again, and gone before its
+# gradient comes. The bias first: in compiled calls its sum joins the loop that computes `g`.
 rule("linear",
-     weight=lambda g, input: _rows_or_row(g).t() @ conj(_rows_or_row(input)),
      bias=lambda g: _rows_or_row(g).sum(0),
+     weight=lambda g, input: _rows_or_row(g).t() @ conj(_rows_or_row(input)),
      input=lambda g, weight: g @ conj(weight))
 NAMES_BY_RANKS["linear"] = {(2, 2, None): "MmBackward0", (2, 2, 1): "AddmmBackward0"}
 

@@ -14,12 +14,14 @@ from typing import Any
 from flambeau.jit import bridge
 from flambeau.jit.deferral.groups import Group, Kernel, parts_of
 from flambeau.jit.deferral.loops import Loop, code_of
-from flambeau.jit.deferral.pieces import TOTAL_PIECE, Call, Piece
+from flambeau.jit.deferral.pieces import ROW_PIECE, TOTAL_PIECE, Call, Piece
 from flambeau.jit.deferral.plan import Plan
 from flambeau.jit.deferral.rows import RowPart, counted_from_end
 
 #: Bytes that a block's rows take, of all pieces together: a part of the second-level cache.
 BLOCK_BYTES = 256 << 10
+#: The same of rows that are reduced while the nearest cache holds a part of them.
+REDUCED_BYTES = 64 << 10
 #: Longer rows leave nothing of the cache to the next item.
 MOST_ROW_BYTES = 512 << 10
 #: Blocks, so that all threads have some.
@@ -33,6 +35,8 @@ MOST_STREAMED_CALLS = 3
 _PAGE = 4096
 #: Blocks of more elements are multiples of this, for random numbers are drawn so many at a time.
 _EVEN = 1024
+#: Rows of which reductions of rows take a multiple (``FL_REDUCE_ROWS``).
+_REDUCED = 8
 
 _Parts = dict[Piece, RowPart | None]
 _Item = tuple[Any, ...]
@@ -53,6 +57,11 @@ def _block(group: Group, parts: Sequence[_Parts]) -> int:
         for piece, part in each.items():
             bytes_of[piece] = part.extent(piece.size) if part and part.stride else 0
     row = sum(bytes_of.values())
+    if group.reduces_rows:
+        if _REDUCED * row > MOST_ROW_BYTES:
+            return 0
+        most = max(_REDUCED, REDUCED_BYTES // row)
+        return min(ROW_PIECE, 1 << most.bit_length() - 1)
     if row > MOST_ROW_BYTES:
         return 0
     block = max(1, min(BLOCK_BYTES // max(row, 1), -(-group.rows // FEWEST_BLOCKS)))
@@ -140,8 +149,8 @@ class _Rows:
         return ((address, total // self.rows, *rest), memories, tuple(streamed), tuple(fetched))
 
     def call(self, call: Call, parts: _Parts) -> _Item:
-        if call.is_total:
-            return (call.number, self.memory(call.reads[0], parts[call.reads[0]]))
+        if call.is_gathered:
+            return ((call.number, call.width), self.memory(call.reads[0], parts[call.reads[0]]))
         values = []
         for value in (*call.args, *call.outs):
             part = parts[value] if isinstance(value, Piece) else None
@@ -159,6 +168,8 @@ def add_rows(
     block = _block(group, parts)
     if block:
         chunk = max(1, min(MOST_CHUNK // block, -(-group.rows // (FEWEST_BLOCKS * block))))
+        if group.reduces_rows:      # a thread takes whole pieces, in order
+            chunk = ROW_PIECE // block
         _Rows(group.items, stored, parts, group.rows, needed).add_to(plan, block, chunk)
     return block > 0
 

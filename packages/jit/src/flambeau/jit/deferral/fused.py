@@ -35,8 +35,9 @@ def add_fused(plan: Plan, group: Group, needed: set[int]) -> bool:
         group: loops and kernels of the core that share rows.
         needed: the storages that are needed after the group.
     """
-    if not machine().has_fma or not any(isinstance(item, Kernel) and not item.call.is_by_element
-                                        for item in group.items):
+    if group.reduces_rows or not machine().has_fma:
+        return False
+    if not any(isinstance(item, Kernel) and not item.call.is_by_element for item in group.items):
         return False
     try:
         program = program_of(group, needed)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from flambeau.core._core import get_num_threads
 from flambeau.jit.deferral.epilogues import may_follow
 from flambeau.jit.deferral.loops import Loop, is_loop
-from flambeau.jit.deferral.pieces import Call, Piece
+from flambeau.jit.deferral.pieces import ROW_PIECE, Call, Piece
 from flambeau.jit.deferral.rows import (
     RowPart,
     call_parts,
@@ -100,6 +101,8 @@ class Group:
         own = row_count(item.call) if item.is_in_rows else 0
         if not own or (_is_by_element(item) and not self._concerns(item)):
             return False
+        if not self._may_reduce(item):
+            return False
         return (self._appends(item, self.rows or own)
                 or (self.is_by_element and self._appends(item, own)))
 
@@ -107,6 +110,20 @@ class Group:
         """Whether an item is better off here: not with other elements, of other memory."""
         sizes = {math.prod(piece.shape) for piece in (*self.writes, *item.writes)}
         return not self.is_by_element or len(sizes) == 1 or self._shares(item)
+
+    @property
+    def reduces_rows(self) -> bool:
+        """Whether a kernel reduces all rows to one."""
+        return any(isinstance(item, Kernel) and item.call.width for item in self.items)
+
+    def _may_reduce(self, other: Kernel | Group) -> bool:
+        """Whether rows that are reduced are those of loops: kernels have functions of their own."""
+        reduces = other.call.width > 0 if isinstance(other, Kernel) else other.reduces_rows
+        if not reduces and not self.reduces_rows:
+            return True
+        items = (*self.items, *([other] if isinstance(other, Kernel) else other.items))
+        return self._shares(other) and all(_is_by_element(item) or _is_even(item)
+                                           for item in items)
 
     def _shares(self, other: Loop | Kernel | Group) -> bool:
         """Whether both use some memory."""
@@ -144,7 +161,7 @@ class Group:
         if other.rows not in (0, self.rows) and not (other.is_by_element
                                                      and self._shares(other)):
             return False
-        if not all(item.is_in_rows for item in other.items):
+        if not all(item.is_in_rows for item in other.items) or not self._may_reduce(other):
             return False
         if not all(self._fits(item, self.rows) for item in other.items):
             return False
@@ -158,8 +175,8 @@ class Group:
         own = parts_of(item, rows)
         if own is None:
             return False
-        is_total = isinstance(item, Kernel) and item.call.is_total      # whose result is no row
-        for each in self.items if is_total else (*self.items, item):
+        gathers = isinstance(item, Kernel) and item.call.is_gathered    # whose result is no row
+        for each in self.items if gathers else (*self.items, item):
             parts = parts_of(each, rows)
             if parts is None or not _keep_apart(own, item.writes, parts, each.writes):
                 return False
@@ -183,6 +200,15 @@ class ProductGroup(Group):
         product = self.items[0]
         assert isinstance(product, Kernel)
         return may_follow(product.call, item, reads=len(self.items) == 1)
+
+
+def _is_even(item: Loop | Kernel) -> bool:
+    """Whether an item reduces rows, and threads that take whole pieces have much the same."""
+    if isinstance(item, Loop) or not item.call.width:
+        return False
+    rows, threads = row_count(item.call), get_num_threads()
+    turns = -(-rows // (ROW_PIECE * threads))
+    return 5 * rows >= 4 * turns * threads * ROW_PIECE
 
 
 def _is_by_element(item: Loop | Kernel) -> bool:

@@ -13,6 +13,10 @@ from flambeau.jit.opset import find_opdef
 
 #: Elements that the core's reductions take at once of long rows (``FL_REDUCE_PIECE``).
 TOTAL_PIECE = 8192
+#: Rows that they take at once of tall columns, and the columns of which they take several rows as
+#: one (``FL_COLUMN_PIECE``, ``FL_NARROW_COLUMNS``).
+ROW_PIECE = 512
+NARROW = 16
 _TOTALS = ("sum", "prod", "mean", "amax", "amin")
 
 
@@ -99,13 +103,41 @@ class Call:
     @cached_property
     def is_total(self) -> bool:
         """Whether it reduces all elements, and may do so in pieces of ``TOTAL_PIECE``."""
+        dims = self._reduced
+        return (dims is not None and len(dims) == len(self.reads[0].shape)
+                and math.prod(self.reads[0].shape) > TOTAL_PIECE)
+
+    @cached_property
+    def width(self) -> int:
+        """Elements of a row where it reduces all rows, and may do so in pieces of ``ROW_PIECE``.
+
+        0 otherwise.
+        """
+        dims = self._reduced
+        if dims is None:
+            return 0
+        shape = self.reads[0].shape
+        lead = max((d + 1 for d in dims if shape[d] > 1), default=0)
+        rows, width = math.prod(shape[:lead]), math.prod(shape[lead:])
+        is_leading = all(d in dims or shape[d] == 1 for d in range(lead))
+        return width if is_leading and rows > ROW_PIECE and width > NARROW else 0
+
+    @cached_property
+    def _reduced(self) -> set[int] | None:
+        """The dimensions that it reduces to their results' precision; ``None`` where not so."""
         if self.op not in _TOTALS:
-            return False
+            return None
         source, dim = self.reads[0], self.argument("dim")
-        dims = range(len(source.shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
-        return (len(set(dims)) == len(source.shape) and source.is_contiguous
-                and math.prod(source.shape) > TOTAL_PIECE and source.dtype == self.outs[0].dtype
+        ndim = len(source.shape)
+        dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+        fits = (source.is_contiguous and source.dtype == self.outs[0].dtype
                 and source.dtype in ("float32", "float64", "int64"))
+        return {(d + ndim) % ndim for d in dims} if fits and ndim else None
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether it reduces what are rows of others, piece by piece."""
+        return self.is_total or self.width > 0
 
     def argument(self, name: str) -> Any:
         """The argument of a name."""

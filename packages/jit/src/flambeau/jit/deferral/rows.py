@@ -95,6 +95,8 @@ def row_count(call: Call) -> int:
         return math.prod(call.outs[0].shape)
     if call.is_total:
         return math.prod(call.reads[0].shape)
+    if call.width:
+        return math.prod(call.reads[0].shape) // call.width
     lead = row_lead(call)
     return math.prod(call.reads[0].shape[:lead]) if lead else 0
 
@@ -104,9 +106,11 @@ def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
 
     ``None`` where one of them cannot be cut.
     """
-    if call.is_total:
-        size = call.reads[0].size
-        return [RowPart(size, (), ()), *(None for _ in (*call.args[1:], *call.outs))]
+    if call.is_gathered:
+        row = RowPart(call.reads[0].size, (), ())
+        if call.width:
+            row = RowPart(call.reads[0].size * call.width, (call.width,), (1,))
+        return [row, *(None for _ in (*call.args[1:], *call.outs))]
     lead = row_lead(call)
     parts: list[RowPart | None] = []
     for value in (*call.args, *call.outs):

@@ -26,9 +26,10 @@ struct fl_part {
 };
 
 /* Code or a kernel that runs a few rows at a time, or a reduction of all elements, which are the
- * rows: in pieces, whose results are reduced at the end. */
+ * rows, or of all rows: in pieces, whose results are reduced at the end. */
 struct fl_row_item {
     bool is_total = false;                      /* it reads memories[0] */
+    int64_t width = 0;                          /* elements of a row where rows are reduced, or 0 */
     fl_code code;                               /* without one: the call */
     std::vector<fl_row_memory> memories;        /* of the code's operands */
     /* Operands that lie element after element, and the bytes of one: results that are made in pieces

@@ -173,8 +173,11 @@ struct Block {
         const fl_row_memory &memory = run.item->memories[0];
         const char *x = memory.scratch < 0 ? self->data + first * memory.row_bytes
                                            : in_scratch(memory);
-        fl_reduce_some(c.op, self, x, count,
-                       run.parts + first / FL_REDUCE_PIECE * fl_itemsize(self->dtype));
+        if (run.item->width)
+            fl_reduce_rows(c.op, self, x, first, count, run.item->width, run.parts);
+        else
+            fl_reduce_some(c.op, self, x, count,
+                           run.parts + first / FL_REDUCE_PIECE * fl_itemsize(self->dtype));
     }
 
     int run(std::vector<Run> &runs) const {
@@ -199,17 +202,22 @@ struct Rows {
     /* With room for results of the widest numbers. */
     void prepare(void) {
         parts.resize(step->items.size());
-        for (size_t i = 0; i < parts.size(); i++)
-            if (step->items[i].is_total)
-                parts[i].resize((size_t)(step->rows / FL_REDUCE_PIECE + 1) * sizeof(double));
+        for (size_t i = 0; i < parts.size(); i++) {
+            const fl_row_item &item = step->items[i];
+            const int64_t piece = item.width ? FL_COLUMN_PIECE : FL_REDUCE_PIECE;
+            const int64_t results = item.width ? item.width : 1;
+            if (item.is_total)
+                parts[i].resize((size_t)((step->rows / piece + 1) * results) * sizeof(double));
+        }
     }
 
     void finish(void) {
         for (size_t i = 0; i < parts.size() && status == 0; i++) {
             const fl_queue::Call &c = q->calls[step->items[i].call];
+            auto reduce = step->items[i].width ? fl_reduce_row_parts : fl_reduce_parts;
             if (step->items[i].is_total)
-                status = fl_reduce_parts(c.op, q->values[c.first].t, parts[i].data(),
-                                         q->values[c.first + c.n].t);
+                status = reduce(c.op, q->values[c.first].t, parts[i].data(),
+                                q->values[c.first + c.n].t);
         }
     }
 };
@@ -287,12 +295,16 @@ int read_code_item(PyObject *o, fl_row_item &item) {
     return 0;
 }
 
-/* (call, memory) */
+/* ((call, width), memory) */
 int read_total_item(PyObject *o, fl_row_item &item) {
+    std::vector<int64_t> head;
+    if (fl_read_longs(PyTuple_GET_ITEM(o, 0), head) < 0 || head.size() != 2)
+        return -1;
     item.is_total = true;
-    item.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
+    item.call = (size_t)head[0];
+    item.width = head[1];
     item.memories.emplace_back();
-    return PyErr_Occurred() ? -1 : read_memory(PyTuple_GET_ITEM(o, 1), item.memories[0]);
+    return read_memory(PyTuple_GET_ITEM(o, 1), item.memories[0]);
 }
 
 /* (call, parts, ((argument, dims), ...)) */

@@ -8,7 +8,7 @@ namespace {
 
 const fl_reduce_kernels *const kernels = FL_PICK(fl_reduce_kernels);
 
-const int64_t COLUMN_ROWS = 512;        /* rows of a column piece */
+const int64_t COLUMN_ROWS = FL_COLUMN_PIECE;
 const int64_t STRIP_COLUMNS = 2048;             /* columns of a column piece */
 
 struct Job {
@@ -102,7 +102,7 @@ int reduce_narrow(const Job &j) {
 
 int reduce_columns(const Job &j) {
     const fl_reduce_plan &p = j.p;
-    if (p.inner <= 16 && p.step == p.inner && p.n >= 128)
+    if (p.inner <= FL_NARROW_COLUMNS && p.step == p.inner && p.n >= 128)
         return reduce_narrow(j);
     int64_t pieces = fl_chunk_count(p.n, COLUMN_ROWS);
     if (pieces <= 1) {
@@ -298,6 +298,28 @@ int fl_reduce_parts(const fl_op *op, const fl_tensor *self, const char *parts, f
         parts, fl_chunk_count(self->numel, FL_REDUCE_PIECE), result.as<void>());
     if (fl_reduction_of(op) == FL_RED_MEAN)
         divide_all(kind, result.as<void>(), 1, self->numel);
+    result.commit();
+    return 0;
+}
+
+void fl_reduce_rows(const fl_op *op, const fl_tensor *self, const void *x, int64_t first, int64_t n,
+                    int64_t width, char *parts) {
+    const int kind = fl_kind_of_dtype[self->dtype], reduce = kernel_of_reduction(fl_reduction_of(op));
+    char *part = parts + first / FL_COLUMN_PIECE * width * fl_kind_size[kind];
+    auto kernel = first % FL_COLUMN_PIECE ? kernels->more : kernels->columns;
+    kernel[reduce][kind](x, n, width, width, part);
+}
+
+int fl_reduce_row_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out) {
+    const int kind = fl_kind_of_dtype[self->dtype];
+    const int64_t width = out->numel, rows = self->numel / width;
+    Out result(out, kind);
+    if (!result.ok())
+        return -1;
+    kernels->columns[kernel_of_reduction(fl_reduction_of(op))][kind](
+        parts, fl_chunk_count(rows, FL_COLUMN_PIECE), width, width, result.as<void>());
+    if (fl_reduction_of(op) == FL_RED_MEAN)
+        divide_all(kind, result.as<void>(), width, rows);
     result.commit();
     return 0;
 }

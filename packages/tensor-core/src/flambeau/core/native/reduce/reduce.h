@@ -90,6 +90,18 @@ static const int64_t FL_REDUCE_PIECE = 8192;
 void fl_reduce_some(const fl_op *op, const fl_tensor *self, const void *x, int64_t n, char *parts);
 int fl_reduce_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out);
 
+/* Rows that are reduced at once of tall columns; the parts are combined in order. */
+static const int64_t FL_COLUMN_PIECE = 512;
+
+/* A reduction of leading dimensions, in C order and of the dtype it is computed in, a few rows at a
+ * time: n rows of `width` elements from row `first` on, of one piece and, but for a piece's last, a
+ * multiple of FL_REDUCE_ROWS, after those before them, into one of `parts`; then these into the tensor.
+ * Columns may not be so few that the kernels take several rows as one (FL_NARROW_COLUMNS). */
+static const int64_t FL_NARROW_COLUMNS = 16;
+void fl_reduce_rows(const fl_op *op, const fl_tensor *self, const void *x, int64_t first, int64_t n,
+                    int64_t width, char *parts);
+int fl_reduce_row_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out);
+
 /* The runs of the options. */
 int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs);

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int SETS = 4, ROWS = 8;
+constexpr int SETS = 4, ROWS = FL_REDUCE_ROWS;
 constexpr int64_t ROUNDS = 64;
 
 template <class Op, class T> FL_TIGHT Lanes<T> four(const Lanes<T> *set) {
@@ -78,13 +78,11 @@ template <class Op, class T> FL_TIGHT T eight_numbers(const T *p, int64_t stride
 }
 
 template <class Op, class T>
-void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
+void more_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const T *p = (const T *)x;
     T *acc = (T *)out;
     int64_t whole = width - width % COUNT;
-    for (int64_t j = 0; j < width; j++)
-        acc[j] = Op::neutral();
     int64_t i = 0;
     for (; i + ROWS <= n; i += ROWS, p += ROWS * stride) {
         for (int64_t j = 0; j < whole; j += COUNT)
@@ -98,6 +96,14 @@ void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, voi
         for (int64_t j = whole; j < width; j++)
             acc[j] = Op::of(acc[j], p[j]);
     }
+}
+
+template <class Op, class T>
+void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
+    T *acc = (T *)out;
+    for (int64_t j = 0; j < width; j++)
+        acc[j] = Op::neutral();
+    more_columns<Op, T>(x, n, stride, width, out);
 }
 
 }  // namespace
@@ -116,4 +122,5 @@ void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, voi
     }
 
 extern const fl_reduce_kernels FL_LEVEL(fl_reduce_kernels) = {REDUCTIONS(reduce_row),
-                                                              REDUCTIONS(reduce_columns)};
+                                                              REDUCTIONS(reduce_columns),
+                                                              REDUCTIONS(more_columns)};

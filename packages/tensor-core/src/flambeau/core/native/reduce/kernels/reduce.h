@@ -8,10 +8,12 @@ enum fl_reduce {
 };
 /* Element types, in the order of the first four compute kinds. */
 enum { FL_REDUCE_KINDS = 4 };
+enum { FL_REDUCE_ROWS = 8 };
 
 /* *acc = reduction of n elements. */
 typedef void (*fl_reduce_row_fn)(const void *x, int64_t n, void *acc);
-/* acc[0..width) = reduction of n rows of `width` elements, `stride` elements apart. */
+/* acc[0..width) = reduction of n rows of `width` elements, `stride` elements apart; or of what is there
+ * and these: multiples of FL_REDUCE_ROWS one after the other give the bits of all at once. */
 typedef void (*fl_reduce_columns_fn)(const void *x, int64_t n, int64_t stride, int64_t width,
                                    void *acc);
 /* The winning element and its index, n > 0; the first one wins ties, the first NaN wins over
@@ -25,6 +27,7 @@ typedef void (*fl_argmax_columns_fn)(const void *x, int64_t n, int64_t stride, i
 struct fl_reduce_kernels {
     fl_reduce_row_fn row[FL_REDUCE_COUNT][FL_REDUCE_KINDS];
     fl_reduce_columns_fn columns[FL_REDUCE_COUNT][FL_REDUCE_KINDS];
+    fl_reduce_columns_fn more[FL_REDUCE_COUNT][FL_REDUCE_KINDS];
 };
 struct fl_argmax_kernels {
     fl_argmax_row_fn row[2][FL_REDUCE_KINDS];           /* greatest, least */
