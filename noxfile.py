@@ -243,7 +243,7 @@ def fuzz(session: nox.Session) -> None:
     tests = core.folder / "tests" / "fuzzing"
     session.run("python", "-m", "pytest", "-q", *options, str(tests / "test_properties.py"))
     seconds = session.posargs[0] if session.posargs else "300"
-    for target in ("reading", "writing", "einsum", "files"):
+    for target in ("reading", "writing", "einsum", "files", "harmful"):
         session.run("python", str(tests / "run.py"), target, seconds)
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["LoadEndianness", "add_safe_globals", "clear_safe_globals",
-           "get_default_load_endianness", "get_safe_globals", "load", "safe_globals", "save",
+           "get_default_load_endianness", "get_safe_globals",
+           "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
            "set_default_load_endianness"]
 
 
@@ -80,6 +81,30 @@ def get_safe_globals() -> list[Any]:
 def clear_safe_globals() -> None:
     """Take back all that ``add_safe_globals`` permitted."""
     permission.restore({})
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """Return the names that a file asks for and that ``load`` would refuse, without loading it.
+
+    Args:
+        f: Path, or a binary file open for reading, of a checkpoint of PyTorch or of Flambeau.
+
+    Returns:
+        Names such as ``"argparse.Namespace"``, sorted, for ``add_safe_globals``.
+
+    Raises:
+        FileError: The file is damaged, or of another format.
+
+    Example:
+        >>> import tempfile, os, types, flambeau
+        >>> path = os.path.join(tempfile.mkdtemp(), "x.pt")
+        >>> flambeau.save({"options": types.SimpleNamespace(lr=0.1)}, path)
+        >>> flambeau.serialization.get_unsafe_globals_in_checkpoint(path)
+        ['types.SimpleNamespace']
+    """
+    from flambeau.core.io.asked import names_asked
+
+    return sorted(name for name in names_asked(f) if not permission.is_permitted(name))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import os
 import struct
 import sys
 import tempfile
+import time
 import zipfile
 from collections import defaultdict
 from enum import Enum
@@ -19,13 +20,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "kit"))
 
 import checkpoint_files
+import hostile
 import numpy as np
 import test_properties as properties
 
 import flambeau
+from flambeau.core.io.errors import FileError
 
 REFUSED = (ValueError, RuntimeError, IndexError, TypeError, NotImplementedError, OverflowError,
            EOFError, KeyError, OSError, zipfile.BadZipFile)
+MOST_SECONDS = 10
 
 
 # ---- indices: the property tests, with Hypothesis reading its choices from the bytes -----------
@@ -109,6 +113,23 @@ def files(data: bytes) -> None:
         _touch(loaded)
 
 
+
+def harmful(data: bytes) -> None:
+    """A file that is built to harm is refused with advice, or read, in bounded time."""
+    raw = hostile.made(data)
+    started = time.process_time()
+    for weights_only in (True, False):
+        try:
+            loaded = flambeau.load(io.BytesIO(raw), weights_only=weights_only)
+        except FileError as error:
+            if not str(error).startswith("load(): ") or len(str(error)) < 20:
+                raise AssertionError(f"a text that helps nobody: {error}") from error
+            continue
+        _touch(loaded)
+    if (used := time.process_time() - started) > MOST_SECONDS:
+        raise AssertionError(f"{used} s for a file of {len(raw)} bytes")
+
+
 def _touch(value, depth: int = 0) -> None:
     """Read every element, so that memory beyond the file is noticed."""
     if isinstance(value, flambeau.Tensor):
@@ -123,7 +144,8 @@ def _touch(value, depth: int = 0) -> None:
             _touch(item, depth + 1)
 
 
-TARGETS = {"reading": reading, "writing": writing, "einsum": einsum, "files": files}
+TARGETS = {"reading": reading, "writing": writing, "einsum": einsum, "files": files,
+           "harmful": harmful}
 
 
 # ---- where to begin ----------------------------------------------------------------------------
@@ -131,6 +153,8 @@ def seeds(target: str) -> list[bytes]:
     """Inputs that are right, or nearly."""
     if target == "files":
         return _files()
+    if target == "harmful":
+        return [bytes([i]) for i in range(64)]
     if target == "einsum":
         texts = ["ab,bc->ac", "a...,b...->ab...", "aa->a", "ab->ba", ",->", "abc,cd,d"]
         return [bytes([text.count(",") + 1, 64, 64, 64, 0])

@@ -246,7 +246,7 @@ def test_every_truncation_and_many_changes_raise_or_load():
     (archive(PLAIN, {"0": F4}, **{"code/data.pkl": b""}), "several"),
     (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", "damaged or cut off"),
     (b"\x80\x02]q\0(K\1K\2e.", "bare pickle"),
-    (bytes(257) + b"ustar" + bytes(300), "tar archive"),
+    (b"x" + bytes(123) + b"0" * 11 + bytes(122) + b"ustar" + bytes(300), "tar archive"),
     (b"\x80\x04\x95\x05\0\0\0\0\0\0\0]q\0.", r"load\(\)"),
 ])
 def test_other_archives_say_what_to_do(raw, text):

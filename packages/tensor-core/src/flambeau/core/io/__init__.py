@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 
 from flambeau.core import default_save_format
-from flambeau.core.io import archive, checkpoint, legacy, npy, pytorch, structure
+from flambeau.core.io import archive, checkpoint, legacy, npy, pytorch, structure, tar
 from flambeau.core.io.errors import FileError, fail
 from flambeau.core.io.paths import path_of, replace_atomically
 from flambeau.core.io.permission import Permission
@@ -142,6 +142,8 @@ def _read(source: Source, move, permission: Permission):
         return move(npy.read(source))
     if legacy.is_legacy(source, start):
         return legacy.read(source, move, permission)
+    if tar.is_tar(source):
+        return tar.read(source, move, permission)
     tensors, metadata = read_source(source)
     tensors = {name: move(x) for name, x in tensors.items()}
     return _restore(metadata[_TREE], tensors, permission) if _TREE in metadata else tensors

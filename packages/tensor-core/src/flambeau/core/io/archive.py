@@ -89,6 +89,8 @@ def read_arrays(source: Source, members: dict[str, zipfile.ZipInfo]) -> dict:
     for name in members:
         if not name.endswith(".npy"):
             fail(f"the zip archive holds {name!r}: it is neither an .npz file nor a checkpoint")
+    if sum(member.compress_size for member in members.values()) > source.size:
+        fail("members of the zip archive lie over each other; the file is damaged")
     return {name[:-4]: _read_array(source, member) for name, member in members.items()}
 
 

@@ -13,7 +13,7 @@ from flambeau.core import _core
 from flambeau.core.io.errors import fail
 from flambeau.core.io.permission import own_name
 from flambeau.core.io.pickles import Named, Refused, member
-from flambeau.core.io.sparse_parts import layout_of_pytorch, rebuilt
+from flambeau.core.io.sparse_parts import layout_of_pytorch
 from flambeau.core.size import Size
 
 _STATELESS = (_core.Tensor, _core.dtype, _core.device, _core.Operator, Named, type, FunctionType,
@@ -73,6 +73,8 @@ def _default(factory=None, items=()):
     made = _FACTORIES.get(own_name(factory.name)) if isinstance(factory, Named) else factory
     if made is not None and not isinstance(made, type):
         fail("a defaultdict of the checkpoint has a function, which is code")
+    if not isinstance(items, dict | list | tuple):
+        fail("a defaultdict of the checkpoint is damaged")
     return defaultdict(made, items)
 
 
@@ -107,7 +109,6 @@ def _complex(real, imag):
 _BUILDERS = {
     "collections.OrderedDict": _ordered, "collections.Counter": _counter,
     "collections.defaultdict": _default,
-    "torch._utils._rebuild_sparse_tensor": rebuilt,
     "torch.serialization._get_layout": layout_of_pytorch,
     "torch.Size": _size, "torch.device": _device, "_codecs.encode": _encoded,
     **{f"{module}.{name}": build for module in ("builtins", "__builtin__") for name, build in (

@@ -34,7 +34,8 @@ def read(source: Source, members: dict[str, ZipInfo], move, permission: Permissi
 class _Checkpoint(StoredTensors):
     def __init__(self, source: Source, members: dict[str, ZipInfo], move,
                  permission: Permission) -> None:
-        super().__init__(permission)
+        super().__init__(permission, source.size)
+        self.room = source.size                   # bytes that members may still claim
         self.source = source
         self.members = members
         self.move = move
@@ -64,8 +65,11 @@ class _Checkpoint(StoredTensors):
     def _part(self, name: str) -> memoryview:
         if self.folder + name not in self.members:
             fail(f"the checkpoint has no member {self.folder + name!r}; the file is damaged")
-        member = self.members[self.folder + name]
-        return self.source.part(*stored_part(self.source, member))
+        start, end = stored_part(self.source, self.members[self.folder + name])
+        self.room -= end - start
+        if self.room < 0:
+            fail("members of the zip archive lie over each other; the file is damaged")
+        return self.source.part(start, end)
 
     def read(self):
         return run_pickle(bytes(self._part("data.pkl")), self.setting())

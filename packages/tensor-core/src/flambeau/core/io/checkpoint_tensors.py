@@ -9,12 +9,13 @@ from flambeau.core import _core
 from flambeau.core.io.errors import fail
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting
+from flambeau.core.io.sparse_parts import rebuilt
 
 STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
              "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
              "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
 _UNTYPED = "uint8"
-
+_MOST_COMPUTED = 8      # numbers for each byte of the file
 
 
 class Storage:
@@ -30,10 +31,12 @@ class StoredTensors:
 
     Args:
         permission: What the pickle may name beside data.
+        size: Bytes of the file: what is computed of its numbers is limited by them.
     """
 
-    def __init__(self, permission: Permission) -> None:
+    def __init__(self, permission: Permission, size: int) -> None:
         self.permission = permission
+        self.computed = _MOST_COMPUTED * size
 
     def setting(self) -> Setting:
         """For the interpreter of pickles."""
@@ -55,7 +58,10 @@ class StoredTensors:
         functions = {"torch._utils._rebuild_tensor": self._tensor,
                      "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                      "torch._utils._rebuild_tensor_v3": self._tensor_v3,
+                     "torch._utils._rebuild_sparse_tensor": self._sparse,
                      "torch._utils._rebuild_parameter": _parameter}
+        for name, dtype in STORAGES.items():
+            table[f"torch.{name}Tensor"] = Named(dtype)
         table |= {name: Named(name, build) for name, build in functions.items()}
         return builders.NAMES | table
 
@@ -73,7 +79,7 @@ class StoredTensors:
     def _tensor_v2(self, storage, offset, size, stride, requires_grad, hooks, metadata=None):
         _refuse_hooks(hooks)
         x = self._tensor(storage, offset, size, stride)
-        return _finished(x, storage, requires_grad, metadata)
+        return self._finished(x, storage, requires_grad, metadata)
 
     def _tensor_v3(self, storage, offset, size, stride, requires_grad, hooks, dtype,
                    metadata=None):
@@ -82,7 +88,36 @@ class StoredTensors:
             fail("a tensor of the checkpoint has no storage or no dtype; the file is damaged")
         typed = self.typed(storage, dtype.name)
         x = self._tensor(typed, offset, size, stride)
-        return _finished(x, typed, requires_grad, metadata)
+        return self._finished(x, typed, requires_grad, metadata)
+
+    def _compute(self, count: int) -> None:
+        """Count numbers that are computed: a file may name the same memory again and again."""
+        self.computed -= count
+        if self.computed < 0:
+            fail("tensors of the checkpoint that are sparse, conjugate or negative have the same "
+                 "memory too often; the file is damaged")
+
+    def _sparse(self, kind, parts):
+        if type(parts) is tuple:
+            for part in parts:
+                self._compute(part.numel() if isinstance(part, _core.Tensor) else 0)
+        return rebuilt(kind, parts)
+
+    def _finished(self, x, storage: Storage, requires_grad, metadata):
+        """With the marks that PyTorch keeps beside a tensor."""
+        marks = metadata or {}
+        if not isinstance(marks, dict) or set(marks) - {"conj", "neg"}:
+            fail(f"a tensor of the checkpoint has the marks {marks!r}; known are conj and neg")
+        if any(marks.values()):
+            self._compute(x.numel())
+            if x.numel() > storage.flat.numel():
+                fail("a tensor that is conjugate or negative repeats its elements; save a clone "
+                     "of it")
+        if marks.get("conj"):
+            x = x.conj()
+        if marks.get("neg"):
+            x = -x
+        return _core.requiring(x, True) if requires_grad is True else x
 
 
 def _sizes(value) -> tuple:
@@ -96,20 +131,6 @@ def _refuse_hooks(hooks) -> None:
         fail("a tensor of the checkpoint has backward hooks, which are code; save it detached")
 
 
-def _finished(x, storage: Storage, requires_grad, metadata):
-    """With the marks that PyTorch keeps beside a tensor."""
-    marks = metadata or {}
-    if not isinstance(marks, dict) or set(marks) - {"conj", "neg"}:
-        fail(f"a tensor of the checkpoint has the marks {marks!r}; known are conj and neg")
-    if any(marks.values()) and x.numel() > storage.flat.numel():
-        fail("a tensor that is conjugate or negative repeats its elements; save a clone of it")
-    if marks.get("conj"):
-        x = x.conj()
-    if marks.get("neg"):
-        x = -x
-    return _core.requiring(x, True) if requires_grad is True else x
-
-
 def _parameter(data, requires_grad, hooks):
     _refuse_hooks(hooks)
     if not isinstance(data, _core.Tensor):
@@ -117,8 +138,3 @@ def _parameter(data, requires_grad, hooks):
     if rooms.installed("nn"):
         return rooms.enter("nn").Parameter(data.detach(), requires_grad is True)
     return _core.requiring(data.detach(), requires_grad is True)
-
-
-# ---- the other names that checkpoints use --------------------------------------------
-
-

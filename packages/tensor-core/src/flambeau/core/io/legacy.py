@@ -29,9 +29,6 @@ def is_legacy(source: Source, start: bytes) -> bool:
     if start[:1] == b"\x80" and start[1:2] in b"\2\3\4\5" and len(start) > 8 and start[7]:
         fail("a bare pickle, which can run code and is not read; if PyTorch wrote it, load it in "
              "PyTorch and save it again: torch.save(torch.load(path), path)")
-    if source.size > 512 and bytes(source.part(257, 262)) == b"ustar":
-        fail("a tar archive, as PyTorch wrote before version 0.1.10; load it in PyTorch and save "
-             "it again: torch.save(torch.load(path), path)")
     return False
 
 
@@ -42,7 +39,7 @@ def read(source: Source, move, permission: Permission) -> Any:
 
 class _Legacy(StoredTensors):
     def __init__(self, source: Source, move, permission: Permission) -> None:
-        super().__init__(permission)
+        super().__init__(permission, source.size)
         self.source = source
         self.move = move
         self.storages: dict[str, Storage] = {}

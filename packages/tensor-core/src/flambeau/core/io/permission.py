@@ -69,6 +69,16 @@ def granted() -> dict[str, object]:
     return dict(_granted)
 
 
+def is_permitted(name: str) -> bool:
+    """Whether a file may have a name without further permission.
+
+    Args:
+        name: Of a class or function, which is not data that files are made of anyway.
+    """
+    own = own_name(name)
+    return own in _granted or own in _TYPES
+
+
 def restore(things: dict[str, object]) -> None:
     """Permit just what an earlier call of ``granted`` gave."""
     _granted.clear()
@@ -114,7 +124,12 @@ class Permission:
         """The result of a call, where the program permits it."""
         if not isinstance(args, tuple):
             fail("the file has a call without arguments; it is damaged")
-        if any(thing is other for other in _granted.values()) or _is_data(thing):
+        granted = any(thing is other for other in _granted.values())
+        if not granted and isinstance(thing, type) and \
+                any(isinstance(arg, _core.Tensor) for arg in args):
+            fail(f"the file wants a {thing.__name__} of a tensor, which may have more elements "
+                 "than memory; it is damaged")
+        if granted or _is_data(thing):
             return thing(*args)
         fail(f"the file wants to call {thing!r}, which could do anything; if you trust it, write "
              "flambeau.serialization.add_safe_globals([...]) with it")

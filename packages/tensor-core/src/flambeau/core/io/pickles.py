@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _MARK = object()
 _MAX_BYTES = 1 << 28
+_MAX_INTEGER_BYTES = 4096
+_MOST_COPIED = 8                # elements for each byte of the program
+_SIZED = (str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 
 
 class Named:
@@ -87,6 +90,7 @@ class _Machine:
         self.stack: list = []
         self.memo: dict[int, object] = {}
         self.setting = setting
+        self.room = _MOST_COPIED * len(program) + 4096
 
     def run(self):
         while True:
@@ -119,6 +123,13 @@ class _Machine:
         if value is _MARK:
             raise ValueError("a mark where a value should be")
         return value
+
+    def count_copied(self, values) -> None:
+        """Count what a call may copy: a program may name the same container again and again."""
+        for value in values:
+            self.room -= len(value) if isinstance(value, _SIZED) else 1
+        if self.room < 0:
+            fail("the pickle copies more than it holds; the file is damaged or made to harm")
 
     def push(self, value) -> None:
         self.stack.append(value)
@@ -167,6 +178,7 @@ def _call(m):
     args, found = m.pop(), m.pop()
     if type(args) is not tuple:
         raise TypeError("a call without arguments")
+    m.count_copied(args)
     if not isinstance(found, Named):
         m.push(m.setting.permission.call(found, args))
         return
@@ -186,6 +198,7 @@ def _new_object(m):
 
 def _build(m):
     state = m.pop()
+    m.count_copied(state if type(state) is tuple else (state,))
     m.setting.attach(m.top(object), state)
 
 
@@ -258,7 +271,13 @@ def _bytes(form: str):
 
 
 def _long(form: str):
-    return lambda m: m.push(int.from_bytes(m.take(m.number(form)), "little", signed=True))
+    def read(m):
+        size = m.number(form)
+        if size > _MAX_INTEGER_BYTES:
+            fail(f"an integer of {size} bytes in the pickle; {_MAX_INTEGER_BYTES} are the limit")
+        m.push(int.from_bytes(m.take(size), "little", signed=True))
+
+    return read
 
 
 def _number(form: str):

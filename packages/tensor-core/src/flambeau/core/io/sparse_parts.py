@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.core import layouts
+from flambeau.core import _core, layouts
 from flambeau.core.io.errors import fail
 
 
@@ -35,6 +35,10 @@ def joined(facts: Any, parts: Any) -> Any:
     """
     from flambeau import sparse
 
+    for part in parts:
+        if isinstance(part, _core.Tensor) and not part.is_meta and \
+                part.numel() * part.dtype.itemsize > part.untyped_storage().nbytes():
+            fail("a part of a sparse tensor repeats its elements; the file is damaged")
     try:
         name, shape, coalesced = facts
         if name == "sparse_coo":

@@ -174,6 +174,7 @@ class _Decoder:
         self.permission = permission
         self.leaves: dict = {}          # text of a node -> the leaf that was made of it
         self.objects: dict = {}         # number of an object -> itself
+        self.room = 8 * sum(x.numel() for x in tensors.values())  # elements of sparse tensors
 
     def value(self, node):
         if not isinstance(node, dict) or len(node) != 1:
@@ -222,8 +223,13 @@ class _Decoder:
         return self.tensors[name]
 
     def sparse(self, value):
-        facts, parts = value
-        return joined(facts, self.values(parts))
+        facts, nodes = value
+        parts = self.values(nodes)
+        for part in parts:
+            self.room -= part.numel() if isinstance(part, _core.Tensor) else 0
+        if self.room < 0:
+            raise FileError("load(): sparse tensors of the structure have the same parts too often")
+        return joined(facts, parts)
 
     def view(self, value):
         name, shape, stride, offset = value
