@@ -104,8 +104,10 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     Args:
         model: a function, a method, a module, a class whose objects are called, or any callable;
             without it, a decorator. Generators and coroutines are compiled step by step.
-        fullgraph: raise where a value leaves the tensors (``item()``, ``if x.sum() > 0``,
-            ``tolist()``, ``print``), with file and line. Elsewhere this ends a loop.
+        fullgraph: raise where a tensor's values decide what Python does (``if x.sum() > 0``,
+            ``equal``, ``print``), with file and line. Elsewhere this ends a loop, as does what
+            raises nowhere: numbers that are computed with (``item()``), shapes that depend on
+            values (``x[x > 0]``).
         dynamic: either is the case: plans are made for sizes, machine code for all sizes.
         backend: ``"inductor"``, or ``"eager"`` and ``"aot_eager"``: no kernel waits.
         mode: ``"default"``, or ``"reduce-overhead"``, which is ``replay=True``; the modes that
@@ -304,13 +306,22 @@ def recompute_within(budget: float) -> AbstractContextManager[Any]:
     return block
 
 
+#: Reads of numbers and arrays that Python computes with; that is part of PyTorch's graphs as well.
+_COMPUTED_WITH = frozenset({"item()", "int()", "float()", "index", "tolist()", "numpy()",
+                            "memoryview()", "format", "tensor()", "data_ptr()"})
+
+
 def _refuse(tensor: Any, what: str) -> None:
+    prints = sys._getframe(1).f_globals.get("__name__") == "flambeau.core.printing"
+    if what in _COMPUTED_WITH and not prints:
+        return
     from flambeau.jit.locations import caller
 
     raise GraphBreakError(
-        f"compile(fullgraph=True): at {caller()} {what} takes values of a tensor of shape "
-        f"{list(tensor.shape)} to Python, which ends the graph. Compute with tensors instead "
-        "(flambeau.where for a condition), read behind the call, or leave out fullgraph")
+        f"compile(fullgraph=True): at {caller()} {'repr()' if prints else what} takes values of a "
+        f"tensor of shape {list(tensor.shape)} to Python, which ends the graph. Compute with "
+        "tensors instead (flambeau.where for a condition), read behind the call, or leave out "
+        "fullgraph")
 
 
 class Eager(_Wrapper, EagerCall):
