@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import flambeau
+from flambeau import nn
 from flambeau.jit.errors import ReplayError
 
 FACTOR = 2.0
@@ -160,3 +162,62 @@ def test_lines_are_traced():
         sys.settrace(before)
     assert lines == ["call", "line", "return"]
     assert "kernels" in run.explain()
+
+
+class Counting(nn.Module):
+    """Counts its calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.scale = nn.Parameter(flambeau.ones(3))
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.scale
+
+
+def scaled_by_sum(x):
+    return x * x.sum().item()
+
+
+def of_its_sign(x):
+    return x if x.sum() > 0 else -x
+
+
+def imported(x):
+    import math
+    return x * math.pi
+
+
+def tried(x):
+    try:
+        return flambeau.linalg.cholesky(x.outer(x) + flambeau.eye(3))
+    except RuntimeError:
+        return x
+
+
+def noted(x):
+    NOTES.append(1)
+    return x + 1
+
+
+NOTES: list[int] = []
+
+
+@pytest.mark.parametrize(("make", "why"), [
+    (lambda: scaled_by_sum, r"item\(\) looks at values"),
+    (lambda: of_its_sign, r"bool\(\) looks at values"),
+    (lambda: imported, "'import' in a recorded function"),
+    (lambda: tried, "'try'"),
+    (lambda: noted, "a list that was there before is changed"),
+    (lambda: Counting().forward, "Counting.calls is written to")])
+def test_what_is_not_replayed_says_where_and_why(make, why):
+    """And runs as ever, with all that it changes."""
+    fn, NOTES[:] = make(), []
+    run, x = flambeau.compile(fn, replay=True), flambeau.ones(3)
+    for _ in range(6):
+        assert run(x).tolist() == fn(x).tolist()
+    assert re.match(rf"not replayed: \S*test_replay_calls.py:\d+: .*{why}", run.explain())
+    assert getattr(getattr(fn, "__self__", None), "calls", 12) == 12
+    assert len(NOTES) == (12 if fn is noted else 0)

@@ -59,7 +59,7 @@ class Calls(Attributes):
         """There will be no replay."""
         if not self.reads.is_refused:
             file, line = here()
-            self.reads.refuse(f"{file}:{line}: {why}")
+            self.reads.refuse(f"{file}:{line}: {why}" if file else why)
 
     def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call what reads nothing but its arguments."""
@@ -100,7 +100,8 @@ class Calls(Attributes):
         if trust.is_value(value) or self.reads.is_refused:
             return value
         if trust.is_tensor(value):
-            return value            # its values are looked at, which the core tells
+            self.refuse("bool() looks at values")
+            return value
         if type(value) in CONTAINERS:
             return self.reads.whole(value)
         cls = type(value)
@@ -262,6 +263,8 @@ class Calls(Attributes):
         outside = id(obj) in self.reads.tensors or id(obj) in self.reads.sources
         if name == "requires_grad_" and outside:
             self.refuse("requires_grad_() of a tensor of outside")
+        elif name in ("item", "tolist", "numpy"):
+            self.refuse(f"{name}() looks at values")
         elif not trust.is_tensor_method(name):
             self.refuse(f"Tensor.{name}() is not followed")
         if name == "backward":
