@@ -37,6 +37,8 @@ def wrapping_class(base: type) -> type:
             make: a function to one that is compiled.
         """
 
+        _members_at_once = True     # although there is a __getattr__: nn/modules/module/_asking.py
+
         def __init__(self, module: Any, make: Callable[[Any], Any]) -> None:
             self.__dict__.update(_compiled=make(module), _make=make)
             super().__init__()

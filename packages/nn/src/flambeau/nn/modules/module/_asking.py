@@ -2,7 +2,8 @@
 
 Note [members that are asked for]: in PyTorch a member is no plain attribute, so a class that
 defines `__getattr__` sees each read of one, and passes it on with ``super().__getattr__(name)``. A
-class that does so gets `Asking` as a base, which restores both; others read members at once.
+class that does so gets `Asking` as a base, which restores both; others read members at once, and
+so does one that says ``_members_at_once``.
 """
 
 from __future__ import annotations
@@ -53,5 +54,6 @@ class Asking(Attributes):
 
 def let_ask(cls: type) -> None:
     """Give a class the base `Asking` if it, or what it is made of, defines `__getattr__`."""
-    if hasattr(cls, "__getattr__") and not issubclass(cls, Asking):
+    asks = hasattr(cls, "__getattr__") and not hasattr(cls, "_members_at_once")
+    if asks and not issubclass(cls, Asking):
         cls.__bases__ = (*cls.__bases__, Asking)
