@@ -1,7 +1,7 @@
 """Load mutated programs: ``python fuzz_programs.py FILE FIRST COUNT``; prints how they ended.
 
-It runs as a process of its own, so that a crash shows. A file that is not there is made: a program of
-today, with all that the format has; one named ``pure.program`` needs no autograd.
+It runs as a process of its own, so that a crash shows. A file that is not there is made: a program
+of today, with all that the format has; one named ``pure.program`` needs no autograd.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ FILES = sorted((HERE / "data").glob("*.program"))
 COUNT = int(os.environ.get("PROGRAM_MUTATIONS", "300"))
 
 
-@pytest.mark.parametrize("path", [*FILES, "now.program", "pure.program"], ids=lambda path: Path(path).stem)
+@pytest.mark.parametrize("path", [*FILES, "now.program", "pure.program"],
+                         ids=lambda path: Path(path).stem)
 def test_mutations(path, tmp_path):
     """In a process of its own, whose last line of stderr names the file that crashes."""
     if path == "now.program":
