@@ -115,7 +115,7 @@ METHODS = {
 ABSENT_VALUES = {
     "dtype": ("qint8", "qint32", "quint8", "quint4x2", "quint2x4", "bits1x8", "bits2x4",
               "bits4x2", "bits8", "bits16"),
-    "layout": ("_mkldnn", "jagged"),
+    "layout": ("_mkldnn",),
 }
 
 

@@ -22,8 +22,9 @@ PREFIX = "flambeau."
 # Modules below `flambeau` that the core ships and imports on first use.
 OWN_MODULES = ("_C", "__config__", "accelerator", "amp", "array_api", "backends", "cpu",
                "distributed", "fft", "futures", "hub", "linalg", "library", "multiprocessing",
-               "ops", "overrides", "quasirandom", "random", "return_types", "serialization",
-               "signal", "sparse", "special", "storage", "testing", "types", "utils", "version")
+               "nested", "ops", "overrides", "quasirandom", "random", "return_types",
+               "serialization", "signal", "sparse", "special", "storage", "testing", "types",
+               "utils", "version")
 
 # Modules of the core that change what a process does and are therefore imported by name alone.
 IMPORTED_BY_NAME = ("as_torch",)
@@ -96,7 +97,8 @@ OLDER = {
     **dict.fromkeys(("dsmm", "hspmm", "smm", "sparse_bsc_tensor", "sparse_bsr_tensor",
                      "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
                      "sparse_csr_tensor", "sspaddmm"), "sparse"),
-    **dict.fromkeys(("sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr"),
+    **dict.fromkeys(("jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc",
+                     "sparse_csr"),
                     "core.layouts"),
     **dict.fromkeys(("get_float32_matmul_precision", "get_num_interop_threads",
                      "set_float32_matmul_precision", "set_flush_denormal",
@@ -107,8 +109,7 @@ OLDER = {
 RESERVED = {
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
-    **dict.fromkeys(("nested", "masked"),
-                    "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence"),
+    "masked": "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence",
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
     "utils.model_zoo": "use flambeau.hub.load_state_dict_from_url",
     "utils.bottleneck": "use flambeau.profiler.profile",

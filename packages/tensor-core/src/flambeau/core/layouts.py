@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from flambeau.core import _core
 
-__all__ = ["FORMATS", "layout", "memory_format", "sparse_bsc", "sparse_bsr", "sparse_coo",
+__all__ = ["FORMATS", "jagged", "layout", "memory_format", "sparse_bsc", "sparse_bsr", "sparse_coo",
            "sparse_csc", "sparse_csr", "strided"]
 
 
@@ -58,6 +58,7 @@ sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
 sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
 
 
 def layout_named(name: str) -> layout:
