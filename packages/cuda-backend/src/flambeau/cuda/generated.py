@@ -18,10 +18,11 @@ from flambeau.cuda import _launch, params, source
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
         "c128": "complex128"}
 _INEXACT = ("f32", "f64", "c64", "c128")
-_RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
+RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
            "random_permutation", "random_distribution")
 #: The argument that an operator copies.
-_COPIED = {"clone": 0, "contiguous_copy": 0, "cast": 0, "copy": 1, "fill": 1, "full_of": 1}
+COPIED = {"clone": 0, "contiguous_copy": 0, "cast": 0, "copy": 1, "fill": 1, "full_of": 1,
+          "filled_like": 1}
 _BLOCK, _BLOCKS = 256, 1 << 16
 #: Partial results kept in flight by a reduction.
 _LANES = 1 << 16
@@ -75,7 +76,7 @@ class GeneratedBackend(Backend):
             return self.run_reduction(op, args, outs)
         if op.key in ("empty", "empty_strided"):
             return None         # the memory is there; nothing to compute
-        if op.key in _RANDOM:
+        if op.key in RANDOM:
             return self.draw(op.key, args, outs)
         return self.run_composition(op, args, outs)
 
@@ -114,7 +115,7 @@ class GeneratedBackend(Backend):
             return None
         if op.category == "pointwise":
             return self._pointwise_plan(op, args)
-        return self._copy_plan(args[_COPIED[op.key]], outs[0], _COPIED[op.key])
+        return self._copy_plan(args[COPIED[op.key]], outs[0], COPIED[op.key])
 
     def _pointwise_plan(self, op, args):
         opdef = source.find_opdef(op.key)

@@ -37,7 +37,7 @@ static int run_in_python(Device &d, const fl_op *op, const fl_value *in, int n,
 /* Operators that are loops over the elements of their results. */
 static bool is_elementwise(const fl_op *op) {
     static const char *const copies[] = {"clone", "contiguous_copy", "cast", "copy", "fill",
-                                         "full_of"};
+                                         "full_of", "filled_like"};
     if (op->category == FL_POINTWISE)
         return true;
     if (op->category == FL_KERNEL && !*op->overload)

@@ -59,7 +59,8 @@ OPDEFS = (
     kernel("scatter_reduce(Tensor self, Dim dim, Tensor index, Tensor src, Str reduce, *,"
            " Bool include_self=True)", inplace=True,
            doc="Reduces elements where an index says: 'sum', 'prod', 'mean', 'amax',"
-               " 'amin'.", exact_out=True, batching="dims", raises_on_values=True, overlap="any"),
+               " 'amin'.", exact_out=True, batching="dims", raises_on_values=True, overlap="any",
+           decomposes=True),
     composite("scatter[reduce](Tensor self, Dim dim, Tensor index, Tensor src, *, Str reduce)",
               inplace=True, call="scatter_reduced",
               doc="Adds ('add') or multiplies ('multiply') into elements.", exact_out=True,
@@ -91,7 +92,8 @@ OPDEFS = (
               doc="Indices of the non-zero elements, one vector per dimension.", exact_out=True,
               dynamic_shape=True),
     kernel("isin_of(Tensor elements, Tensor test_elements)", forms=(), differentiable=False,
-           out=False, doc="Whether each element is among the others, which have the same dtype."),
+           out=False, doc="Whether each element is among the others, which have the same dtype.",
+           decomposes=True),
     composite("segment_reduce(Tensor data, Str reduce, *, Tensor? lengths=None,"
               " Tensor? indices=None, Tensor? offsets=None, Int axis=0, Bool unsafe=False,"
               " Scalar? initial=None)", forms=("function",),
@@ -119,7 +121,7 @@ OPDEFS = (
            " Bool scale_grad_by_freq)"
            " -> (Tensor result, Tensor bags, Tensor counts, Tensor chosen)",
            "Sums (0), means (1) or maxima (2) of rows; the bag of each index, indices per bag, and "
-           "the row of each maximum.", raises_on_values=True),
+           "the row of each maximum.", raises_on_values=True, decomposes=True),
     composite("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None,"
               " Float? max_norm=None, Float norm_type=2.0, Bool scale_grad_by_freq=False,"
               " Str mode='mean', Bool sparse=False, Tensor? per_sample_weights=None,"

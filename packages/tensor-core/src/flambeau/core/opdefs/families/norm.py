@@ -16,10 +16,10 @@ OPDEFS = (
            " Tensor(!)? running_mean, Tensor(!)? running_var, Bool training, Float momentum,"
            " Float eps) -> (Tensor result, Tensor mean, Tensor rstd)",
            doc="Normalizes each channel; updates the running statistics when training.",
-           batching="rule"),
+           batching="rule", decomposes=True),
     helper("batch_norm_grad(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd,"
            " Bool training) -> (Tensor input, Tensor weight, Tensor bias)",
-           doc="Gradients of batch_norm.", batching="rule"),
+           doc="Gradients of batch_norm.", batching="rule", decomposes=True),
     composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
               " Tensor? bias=None, Float eps=1e-05)", forms=("function", "nn"),
               call="layer_norm", doc="Normalizes over the last dimensions.",
@@ -31,10 +31,10 @@ OPDEFS = (
     kernel("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, Int num_groups,"
            " Float eps) -> (Tensor result, Tensor mean, Tensor rstd)", forms=(), out=False,
            doc="Normalizes each group of channels; statistics are [batch, groups].",
-           autocast="float32 on gpu", batching="rule"),
+           autocast="float32 on gpu", batching="rule", decomposes=True),
     kernel("group_norm_grad(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd,"
            " Int num_groups) -> (Tensor input, Tensor weight, Tensor bias)", forms=(), out=False,
-           doc="Gradients of group_norm.", batching="rule"),
+           doc="Gradients of group_norm.", batching="rule", decomposes=True),
     composite("group_norm(Tensor input, Int num_groups, Tensor? weight=None, Tensor? bias=None,"
               " Float eps=1e-05)", forms=_BOTH,
               call="group_norm", doc="Normalizes each group of channels.",

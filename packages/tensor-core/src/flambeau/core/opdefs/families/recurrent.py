@@ -38,7 +38,8 @@ OPDEFS = (
     kernel(f"recurrent({_LAYER}) -> (Tensor result, Tensor hidden, Tensor cell, Tensor gates,"
            " Tensor cells)", out=False, forms=(),
            doc="One direction of one recurrent layer over all steps; the last two outputs are what"
-               " its gradient reads, empty without ``keep``.", autocast="lower", batching="rule"),
+               " its gradient reads, empty without ``keep``.", autocast="lower", batching="rule",
+           decomposes=True),
     kernel("recurrent_grad(Tensor? grad, Tensor? grad_hidden, Tensor? grad_cell, Tensor input,"
            " Tensor hx, Tensor? cx, Tensor weight_ih, Tensor weight_hh, Tensor? weight_hr,"
            " Ints? batch_sizes, Str mode, Bool reverse, Tensor result, Tensor gates, Tensor cells,"
@@ -46,5 +47,6 @@ OPDEFS = (
            " Tensor weight_hh, Tensor bias_ih, Tensor bias_hh, Tensor weight_hr)", out=False,
            forms=(),
            doc="Gradients of ``recurrent``; ``needs`` is 1 for that of the input, plus 2 for those"
-               " of the weights, plus 4 for those of the biases.", batching="rule"),
+               " of the weights, plus 4 for those of the biases.", batching="rule",
+           decomposes=True),
 )

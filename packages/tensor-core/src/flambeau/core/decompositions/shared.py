@@ -1,0 +1,62 @@
+"""What several families use."""
+from __future__ import annotations
+
+from flambeau.core import ops
+from flambeau.core.dtypes import dtypes
+
+_HALF = (dtypes["float16"], dtypes["bfloat16"])
+
+
+def wide(x):
+    """Half precision as float32, so that several roundings are one."""
+    return x.to(dtypes["float32"]) if x is not None and x.dtype in _HALF else x
+
+
+def count(like, dim):
+    """The numbers of the elements along a dimension."""
+    return numbers(like.shape[dim], like.device)
+
+
+def numbers(n, device, dtype="int64"):
+    """0 to n - 1."""
+    return ops.arange_of(0, n, 1, dtype=dtypes[dtype], device=device)
+
+
+def filled(size, value, like):
+    """A tensor of one number, of another's dtype."""
+    return ops.full_of(size, value, dtype=like.dtype, device=like.device)
+
+
+def each(value, n, default=None):
+    """One number for every dimension, or one for each; nothing stands for the default."""
+    value = default if value is None or value == () or value == [] else value
+    value = (value,) if isinstance(value, int) else tuple(value)
+    return value * n if len(value) == 1 else value
+
+
+def lowest(x):
+    """What no element of a dtype is below, as a tensor of no dimensions."""
+    if x.dtype.is_floating_point:
+        return filled((), float("-inf"), x)
+    return filled((), _LOWEST[str(x.dtype).rpartition(".")[2]], x)
+
+
+_LOWEST = {"bool": 0, "uint8": 0, "uint16": 0, "uint32": 0, "uint64": 0, "int8": -1 << 7,
+           "int16": -1 << 15, "int32": -1 << 31, "int64": -1 << 63}
+
+
+def scan(values, dim, join):
+    """Running results of an associative ``join(before, after)`` of lists of tensors.
+
+    Each step joins over twice the distance of the one before (Hillis and Steele, Data parallel
+    algorithms, 1986).
+    """
+    length, step = values[0].shape[dim] if values[0].ndim else 1, 1
+    while step < length:
+        before = [v.narrow(dim, 0, length - step) for v in values]
+        after = [v.narrow(dim, step, length - step) for v in values]
+        joined = join(before, after)
+        values = [ops.cat([v.narrow(dim, 0, step), j], dim)
+                  for v, j in zip(values, joined, strict=True)]
+        step *= 2
+    return values
