@@ -1,0 +1,1 @@
+"""Public programs written for PyTorch, run unchanged with Flambeau and with PyTorch."""
