@@ -4,20 +4,23 @@
 an environment with both. A line per public module: `fx.node: Argument Node ^Target`. Names that
 Flambeau has in the module of that name are left out; `^` marks one that is the same object as in
 a package above (`nn.modules.linear.Linear` is `nn.Linear`). Of private modules only the topmost
-are listed, in the first line. `*` stands for any name, deep in what Flambeau does not have.
+are listed, in the first line. `*` stands for any name, in modules that need more than PyTorch.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
+import inspect
+import logging
 import types
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 NOTHING = object()
-LISTED_LEVELS = 2  # of absent modules; deeper ones have `*`, any name
 NOT_FILES = ("classes", "ops")  # modules of `torch` that are objects made at import
 SKIPPED = ("test", "lib", "include", "bin", "share")
 
@@ -50,14 +53,33 @@ def imported(name: str) -> types.ModuleType | None:
         return None
 
 
+@functools.cache
+def assigned(module: types.ModuleType) -> frozenset[str]:
+    """Names that a module's file gives to values, functions and classes of its own."""
+    try:
+        body = ast.parse(inspect.getsource(module)).body
+    except (OSError, TypeError, SyntaxError):
+        return frozenset()
+    found = {each.name for each in body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    targets = [target for each in body if isinstance(each, ast.Assign) for target in each.targets]
+    targets += [each.target for each in body if isinstance(each, ast.AnnAssign)]
+    return frozenset(found | {each.id for each in targets if isinstance(each, ast.Name)})
+
+
+def held(module: types.ModuleType) -> dict[str, Any]:
+    """The names of a module with their values, those of modules of settings included."""
+    hidden = (name for name in assigned(module) if hasattr(module, name))
+    return {**{name: getattr(module, name) for name in hidden}, **vars(module)}
+
+
 def belongs(module: types.ModuleType, name: str, value: Any) -> bool:
     """Say whether programs may take a name from a module of PyTorch's."""
     if name in NOT_FILES and module.__name__ == "torch":
         return True
     if name.startswith("__") or isinstance(value, types.ModuleType):
         return False
-    if name in getattr(module, "__all__", ()):
-        return True
+    if name in getattr(module, "__all__", ()) or name in assigned(module):
+        return not isinstance(value, logging.Logger | TypeVar)
     home = getattr(value, "__module__", None)
     if name.startswith("_") or not hasattr(module, "__path__"):
         return home == module.__name__ and isinstance(value, types.FunctionType | type)
@@ -92,15 +114,14 @@ def has(module: str, name: str) -> bool:
 def line(module: str) -> str:
     """Return what PyTorch has in a module and Flambeau has not."""
     theirs = imported(f"torch.{module}".rstrip("."))
-    absent = imported(f"flambeau.{module}".rstrip(".")) is None
-    names = ["*"] if absent and module.count(".") >= LISTED_LEVELS else []
+    names = []
     if theirs is None:
         return f"{module}: *"
-    for name, value in sorted(vars(theirs).items()):
+    for name, value in sorted(held(theirs).items()):
         if belongs(theirs, name, value) and not has(module, name):
             if inherited(module, name, value):
                 names.append(f"^{name}")
-            elif "*" not in names and not (absent and name.startswith("_")):
+            else:
                 names.append(name)
     return f"{module}: {' '.join(names)}".rstrip()
 

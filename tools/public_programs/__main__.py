@@ -1,7 +1,7 @@
-"""`python -m public_programs CLONES FLAMBEAU PYTORCH [--page PAGE] [--rounds N] [WORD ...]`.
+"""`python -m public_programs CLONES FLAMBEAU PYTORCH [--page PAGE] [--only WORD ...]`.
 
 CLONES has a folder OWNER/NAME for each repository of `programs.txt`; FLAMBEAU and PYTORCH are the
-Pythons of two environments, the first with Flambeau and without PyTorch. Words choose the programs
+Pythons of two environments, the first with Flambeau and without PyTorch. Words choose programs
 with one of them in their lines.
 """
 
@@ -58,33 +58,38 @@ def terminal() -> int:
     return made
 
 
-def run(command: list[str], program: Program, options: argparse.Namespace) -> dict[str, Any]:
-    """What one program does in a fresh copy of its repository."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "repository"
-        shutil.copytree(options.clones / program.repository, copy, ignore=LEFT, symlinks=True,
-                        ignore_dangling_symlinks=True)
-        script = copy / program.path
-        result = Path(folder) / "result.json"
-        for each in program.data:
-            maker, _, where = each.partition(":")
-            data.MAKERS[maker](script.parent / where)
-        paths = os.pathsep.join(map(str, (HERE.parent, LIBRARIES, copy)))
-        environment = {**os.environ, "PYTHONPATH": paths, "PROGRAM_STEPS": str(options.steps),
-                       "PROGRAM_SECONDS": str(options.seconds)}
-        words = [*command, str(HERE / "worker.py"), str(result), script.name, *program.arguments]
-        with open(Path(folder) / "said", "w+") as said:
-            try:
-                subprocess.run(words, cwd=script.parent, env=environment, stdin=terminal(),
-                               stdout=said, stderr=said, check=False,
-                               timeout=60 + 20 * options.seconds)
-            except subprocess.TimeoutExpired:
-                return {"error": "took too long", "losses": [], "times": []}
-            said.seek(0)
-            text = said.read()[-6000:]
-        found = json.loads(result.read_text()) if result.exists() else \
-            {"error": "ended early", "losses": [], "times": []}
-        return {**found, "said": text}
+class Library:
+    """A process that has imported one of the two libraries, and runs programs."""
+
+    def __init__(self, command: list[str]) -> None:
+        paths = os.pathsep.join(map(str, (HERE.parent, LIBRARIES)))
+        self.process = subprocess.Popen(
+            [*command, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, pass_fds=[terminal()],
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"})
+
+    def run(self, program: Program, options: argparse.Namespace) -> dict[str, Any]:
+        """What one program does in a fresh copy of its repository."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "repository"
+            shutil.copytree(options.clones / program.repository, copy, ignore=LEFT, symlinks=True,
+                            ignore_dangling_symlinks=True)
+            script, result, said = copy / program.path, Path(folder) / "result", Path(folder) / "x"
+            for each in program.data:
+                maker, _, where = each.partition(":")
+                data.MAKERS[maker](script.parent / where)
+            job = {"script": script.name, "arguments": program.arguments, "result": str(result),
+                   "repository": str(copy), "folder": str(script.parent), "said": str(said),
+                   "steps": options.steps, "seconds": options.seconds, "terminal": terminal(),
+                   "timeout": int(60 + 20 * options.seconds)}
+            self.process.stdin.write(json.dumps(job) + "\n")
+            self.process.stdin.flush()
+            if not self.process.stdout.readline():
+                raise RuntimeError("the process that runs the programs has ended")
+            found = json.loads(result.read_text()) if result.exists() else \
+                {"error": "took too long, or ended early", "losses": [], "times": []}
+            return {**found, "said": said.read_text(errors="replace")[-6000:]}
 
 
 def main() -> None:
@@ -98,10 +103,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--results", type=Path, help="keep what was found, and go on from there")
-    parser.add_argument("words", nargs="*")
+    parser.add_argument("--only", nargs="+", dest="words", default=[])
     options = parser.parse_args()
     kept = options.results
     known = json.loads(kept.read_text()) if kept is not None and kept.exists() else {}
+    libraries = {"pytorch": Library([options.pytorch]),
+                 "flambeau": Library([options.flambeau, "-m", "flambeau.as_torch"])}
     for program in programs():
         title = table.title(program.repository, program.path, program.arguments)
         if options.words and not any(word in title for word in options.words):
@@ -109,9 +116,8 @@ def main() -> None:
         if options.words or title not in known:
             pair: dict[str, list[dict[str, Any]]] = {"flambeau": [], "pytorch": []}
             for _ in range(options.rounds):
-                for name, command in (("pytorch", [options.pytorch]),
-                                      ("flambeau", [options.flambeau, "-m", "flambeau.as_torch"])):
-                    pair[name].append(run(command, program, options))
+                for name, library in libraries.items():
+                    pair[name].append(library.run(program, options))
             known[title] = pair
             if kept is not None:
                 kept.write_text(json.dumps(known))

@@ -24,7 +24,7 @@ def _write_idx(path: Path, array: Any) -> None:
 
 
 def _digits(labels: Any, draws: Any) -> Any:
-    """Pictures of 28x28 that can be told apart by their labels."""
+    """Pictures of 28x28, of another shape for each label."""
     shapes = draws.integers(0, 256, (10, 7, 7)).repeat(4, 1).repeat(4, 2)
     noise = draws.integers(0, 64, (len(labels), 28, 28))
     return (shapes[labels] * 3 // 4 + noise).clip(0, 255).astype(np.uint8)
@@ -109,7 +109,7 @@ def text(folder: Path) -> None:
 def letters(path: Path) -> None:
     """One file of text, for models of characters."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_sentences(3000))
+    path.write_text("".join(map(chr, range(32, 127))) + "\n" + _sentences(3000))
 
 
 def names(path: Path) -> None:

@@ -1,16 +1,18 @@
 """Runs one program for a few steps and writes down its losses, and when each step ended.
 
-`python worker.py RESULT SCRIPT ARGUMENTS`, or with `-m flambeau.as_torch` before it. The program
-is run as it is: what it calls is watched, and its standard generators have a seed. `PROGRAM_STEPS`
-and `PROGRAM_SECONDS` say when it is stopped.
+`python worker.py`, or with `-m flambeau.as_torch` before it, reads a job from each line of its
+input. The program is run as it is, in a process of its own: what it calls is watched, and its
+standard generators have a seed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import runpy
+import signal
 import sys
 import time
 import traceback
@@ -90,15 +92,11 @@ def replace_downloads() -> None:
 def prepare(watch: Watch) -> None:
     """Seed and watch, before the program begins."""
     import numpy
-    import pytorch_side
     import torch
-
-    pytorch_side.prepare()
 
     for name, now in NUMPY_NAMES.items():
         if name not in vars(numpy):
             setattr(numpy, name, getattr(numpy, now))
-    os.environ.setdefault("MPLBACKEND", "Agg")
     replace_downloads()
     random.seed(SEED)
     numpy.random.seed(SEED)
@@ -106,16 +104,16 @@ def prepare(watch: Watch) -> None:
     watch_losses(torch, watch)
 
 
-def main() -> None:
-    """Read the command line, run, and write the result."""
-    result, script, *arguments = sys.argv[1:]
-    watch = Watch(int(os.environ["PROGRAM_STEPS"]), float(os.environ["PROGRAM_SECONDS"]))
+def run(job: dict[str, Any]) -> None:
+    """Run a program in this process, and write the result."""
+    watch = Watch(job["steps"], job["seconds"])
     error = None
     prepare(watch)
-    sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    sys.argv = [job["script"], *job["arguments"]]
+    sys.path[0] = os.getcwd()
+    sys.path.append(job["repository"])
     try:
-        runpy.run_path(script, run_name="__main__")
+        runpy.run_path(job["script"], run_name="__main__")
     except Stop:
         pass
     except (Exception, SystemExit) as raised:
@@ -123,9 +121,42 @@ def main() -> None:
             error = f"{type(raised).__name__}: {raised}"
             traceback.print_exc()
     found = {"losses": watch.losses, "times": watch.times, "marks": watch.marks, "error": error}
-    Path(result).write_text(json.dumps(found))
-    sys.stdout.flush()
-    os._exit(0)     # workers and windows of a program that was stopped do not hold it
+    Path(job["result"]).write_text(json.dumps(found))
+
+
+def child(job: dict[str, Any]) -> None:
+    """Run a program in a process of its own, which ends here."""
+    os.setsid()
+    signal.alarm(job["timeout"])
+    said = os.open(job["said"], os.O_WRONLY | os.O_CREAT)
+    for stream, file in ((0, job["terminal"]), (1, said), (2, said)):
+        os.dup2(file, stream)
+    os.chdir(job["folder"])
+    try:
+        run(job)
+    finally:
+        sys.stdout.flush()
+        os._exit(0)     # workers and windows of a program that was stopped do not hold it
+
+
+def main() -> None:
+    """Run what each line of standard input says: libraries are imported once, before."""
+    import pytorch_side
+    import torch  # noqa: F401
+
+    pytorch_side.prepare()
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    with contextlib.suppress(ImportError):
+        import matplotlib.pyplot  # noqa: F401
+        import torchvision  # noqa: F401
+    for line in sys.stdin:
+        made = os.fork()
+        if made == 0:
+            child(json.loads(line))
+        os.waitpid(made, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(made, signal.SIGKILL)
+        print("done", flush=True)
 
 
 if __name__ == "__main__":

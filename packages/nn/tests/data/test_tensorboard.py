@@ -97,7 +97,7 @@ def test_texts_sounds_and_settings(tmp_path):
         writer.add_audio("tone", flambeau.zeros(100), sample_rate=8000)
         writer.add_hparams({"rate": 0.1, "deep": True, "name": "x"}, {"accuracy": 0.5},
                            {"rate": [0.1, 0.2]}, run_name="run")
-        for name in ("add_graph", "add_embedding", "add_video"):
+        for name in ("add_embedding", "add_video"):
             with pytest.raises(NotImplementedError, match=name):
                 getattr(writer, name)()
     found = read(tmp_path)
@@ -113,3 +113,18 @@ def test_the_folder_is_named_by_the_time(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     SummaryWriter(comment="-x").close()
     assert os.listdir("runs")[0].endswith("-x")
+
+
+def test_graphs_join_the_parts_that_are_called(tmp_path):
+    shared = flambeau.nn.ReLU()
+    net = flambeau.nn.Sequential(flambeau.nn.Linear(2, 3), shared, flambeau.nn.Linear(3, 3), shared)
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(net, flambeau.ones(5, 2))
+        with pytest.raises(ValueError, match="give an input"):
+            writer.add_graph(net)
+    joined = {node.name: (node.op, list(node.input)) for node in read(tmp_path).Graph().node}
+    assert joined == {
+        "input/0": ("IO Node", []), "Sequential/0": ("Linear", ["input/0"]),
+        "Sequential/1": ("ReLU", ["Sequential/0"]), "Sequential/2": ("Linear", ["Sequential/1"]),
+        "Sequential/1_2": ("ReLU", ["Sequential/2"]), "output": ("IO Node", ["Sequential/1_2"])}
+    assert net.training and not net[0]._forward_hooks

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from flambeau.core import _core
 from flambeau.core import load as load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url",
@@ -32,12 +33,14 @@ _chosen: dict[str, str] = {}
 def get_dir() -> str:
     """The folder for files from the network.
 
-    What ``set_dir`` chose, else ``$FLAMBEAU_HOME/hub``, else ``hub`` in the user's cache.
+    What ``set_dir`` chose, else ``$FLAMBEAU_HOME/hub``, else ``hub`` in the user's cache. Under
+    the alias of ``torch`` it is the folder of PyTorch, ``$TORCH_HOME/hub``.
     """
     if "folder" in _chosen:
         return _chosen["folder"]
     cache = os.environ.get("XDG_CACHE_HOME", os.path.join("~", ".cache"))
-    home = os.environ.get("FLAMBEAU_HOME", os.path.join(cache, "flambeau"))
+    package = _core.shown_package[0]
+    home = os.environ.get(f"{package.upper()}_HOME", os.path.join(cache, package))
     return os.path.join(os.path.expanduser(home), "hub")
 
 

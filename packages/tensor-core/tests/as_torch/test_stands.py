@@ -225,3 +225,15 @@ def test_private_operators():
                             torch.full((2, 1), 100, dtype=torch.int8)).tolist())
     """) == ["[[1, 3], [1, 0, 1], []]", "[3.0, 3.0]", "True", "True", "[0.0, 0.0]",
              "[[0.6000000238418579, 0.800000011920929]]", "[[20000]]"]
+def test_old_names_of_sparse_tensors():
+    assert lines("""
+        import torch, warnings
+        warnings.simplefilter("ignore")
+        x = torch.sparse.FloatTensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]),
+                                     torch.Size([2, 3]))
+        print(x.to_dense().tolist(), x.dtype, tuple(x.shape))
+        print(torch.spmm(x, torch.ones(3, 2)).tolist(), torch.sparse.LongTensor(2, 3).dtype)
+        print(isinstance(x, torch.sparse.FloatTensor), isinstance(x, torch.sparse.LongTensor),
+              isinstance(x.to_dense(), torch.sparse.FloatTensor))
+    """) == ["[[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]] torch.float32 (2, 3)",
+             "[[1.0, 1.0], [2.0, 2.0]] torch.int64", "True False False"]

@@ -44,7 +44,12 @@ FROM_NN = {
 BASES = (
     ("loss", "_Loss", "loss._base", "Loss"),
     ("loss", "_WeightedLoss", "loss._base", "WeightedLoss"),
-    ("linear", "NonDynamicallyQuantizableLinear", "linear", "Linear"),
+    (
+        "linear",
+        "NonDynamicallyQuantizableLinear",
+        "attention",
+        "NonDynamicallyQuantizableLinear",
+    ),
 )
 
 
@@ -57,8 +62,18 @@ def add(exported: dict[str, object]) -> None:
     for file, names in FROM_NN.items():
         home = vars(_file(file))
         home.update({name: exported[name] for name in names})
+        for name in names:
+            _is_of(exported[name], file)
     for file, name, source, own in BASES:
-        setattr(_file(file), name, getattr(_file(source), own))
+        found = getattr(_file(source), own)
+        setattr(_file(file), name, found)
+        if name == own:
+            _is_of(found, file)
+
+
+def _is_of(found: object, file: str) -> None:
+    """Say in which file of PyTorch's a class is: files of PyTorch's format name it so."""
+    found._pytorch_module = f"torch.nn.modules.{file}"  # type: ignore[attr-defined]
 
 
 def _file(name: str) -> object:

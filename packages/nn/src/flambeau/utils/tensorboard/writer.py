@@ -305,11 +305,30 @@ class SummaryWriter:
             for tag, value in metric_dict.items():
                 run.add_scalar(tag, value, global_step)
 
-    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not made: ``flambeau.fx`` draws a module's graph."""
-        raise NotImplementedError(
-            "add_graph(): no graphs are written; "
-            "flambeau.fx.symbolic_trace(module).graph.print_tabular() shows one"
+    def add_graph(
+        self,
+        model: Any,
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
+    ) -> None:
+        """Add the graph of a module's parts: a node for each that has no parts itself.
+
+        Args:
+            model: The module, which is called once, without gradients.
+            input_to_model: Its argument, or a tuple of them.
+            verbose: Print the graph.
+            use_strict_trace: Nothing: modules are called, not traced.
+        """
+        if input_to_model is None:
+            raise ValueError("add_graph(): give an input, with which the module is called once")
+        from .graphs import graph_of
+
+        graph = graph_of(model, input_to_model)
+        if verbose:
+            print(graph)
+        self._writer(self.log_dir).add_event(
+            event_pb2.Event(graph_def=graph.SerializeToString())
         )
 
     def add_embedding(self, *args: Any, **kwargs: Any) -> NoReturn:

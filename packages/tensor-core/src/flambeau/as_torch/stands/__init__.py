@@ -29,9 +29,13 @@ HOMES = {
                      "_nnpack_available", "_pin_memory", "_safe_softmax", "_segment_reduce",
                      "_shape_as_tensor", "_softmax", "_softmax_backward_data", "_stack",
                      "_unique2", "_weight_norm"), "private"),
+    "spmm": "sparse_types",
+    **{f"sparse.{kind}Tensor": "sparse_types" for kind in (
+        "BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")},
     "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
+    "_dynamo.reset": "marks",
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
 }
 

@@ -21,6 +21,13 @@ def _log_api_usage_once(event: str) -> None:
     """Do nothing: nobody counts calls."""
 
 
+def reset() -> None:
+    """Forget compiled functions, as ``torch.compiler.reset``."""
+    import flambeau
+
+    flambeau.compiler.reset()
+
+
 def parse_args(*kinds: str) -> Any:
     """Mark how PyTorch's exporter reads the arguments of a function: it stays what it is."""
     return _overload

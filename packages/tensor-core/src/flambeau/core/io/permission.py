@@ -92,6 +92,15 @@ def own_name(name: str) -> str:
     return _LIBRARY + name.removeprefix(_PYTORCH) if name.startswith(_PYTORCH) else name
 
 
+def _granted_elsewhere(name: str) -> Any:
+    """A permitted class or function that a loaded module of this library has under a name."""
+    module, _, last = name.rpartition(".")
+    if not name.startswith(_LIBRARY):
+        return None
+    found = getattr(sys.modules.get(module), last, None)
+    return next((thing for thing in _granted.values() if thing is found), None)
+
+
 class Permission:
     """What one call of ``load`` may do.
 
@@ -110,6 +119,9 @@ class Permission:
         own = own_name(name)
         if own in _granted or own in _TYPES:
             return _granted.get(own) or _TYPES[own]
+        granted = _granted_elsewhere(own)
+        if granted is not None:
+            return granted
         if not self.everything:
             _refuse(name)
         return _imported(own)

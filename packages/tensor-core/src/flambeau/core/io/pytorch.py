@@ -17,6 +17,7 @@ from flambeau.core import _core
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
 from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
+from flambeau.core.io.pytorch_names import home_in_pytorch
 from flambeau.core.io.sparse_parts import facts_of, parts_of
 from flambeau.core.size import Size
 
@@ -63,7 +64,7 @@ def _global_of(name: str) -> Global:
     if module.startswith("builtins"):
         return Global("__builtin__", last)
     if f"{module}.".startswith(rooms.PREFIX):
-        module = "torch" + module.removeprefix(rooms.PREFIX.rstrip("."))
+        module = home_in_pytorch(module, last)
     return Global(module, last)
 
 

@@ -1,0 +1,106 @@
+"""Every module that PyTorch has can be imported under the alias, in every form."""
+from __future__ import annotations
+
+import textwrap
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import pytest
+from test_alias import PROGRAM, lines, run
+
+import flambeau
+
+WALK = """
+import importlib, importlib.util, sys, warnings
+import torch
+warnings.simplefilter("ignore")
+for name in sys.stdin.read().split():
+    above, _, last = name.rpartition(".")
+    try:
+        assert importlib.util.find_spec(name) is not None
+        importlib.import_module(name)
+        exec(f"import {name}\\nfrom {above} import {last}\\nfrom {name} import *", {})
+    except Exception as error:
+        print(name, type(error).__name__, error)
+"""
+
+
+def modules():
+    """The names of the modules in the folder of an installed PyTorch, which is not imported."""
+    root = Path(next(iter(PathFinder.find_spec("torch").submodule_search_locations)))
+    for path in root.rglob("*.py"):
+        words = path.relative_to(root).with_suffix("").parts
+        words = words[:-1] if words[-1] == "__init__" else words
+        if words and words[0] not in ("test", "lib", "include", "bin", "share"):
+            yield ".".join(("torch", *words))
+
+
+@pytest.mark.oracle
+def test_all_modules_of_pytorch_are_importable():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    found = [name for name in modules() if all(word.isidentifier() for word in name.split("."))
+             and not name.endswith("__main__")]
+    assert len(found) > 2000
+    failed = run([*PROGRAM, "-c", WALK], input="\n".join(found)).splitlines()
+    # PyTorch's asks for the package tensorboard, too.
+    assert [line for line in failed if not line.startswith("torch.utils.tensorboard")] == []
+
+
+def test_absent_names_say_so_in_every_form():
+    assert lines("""
+        import importlib, importlib.util, torch
+        import torch.ao.quantization.observer
+        from torch.ao.quantization import observer, default_qconfig
+        from torch.ao.quantization.observer import *
+        print(hasattr(observer, "MinMaxObserver"), hasattr(observer, "not_there"))
+        print(importlib.util.find_spec("torch.ao.quantization.not_there"))
+        print(torch.ao.quantization.observer is observer is
+              importlib.import_module("torch.ao.quantization.observer"))
+        for use in (lambda: observer.MinMaxObserver(),
+                    lambda: getattr(torch.ao.quantization, "quantize_dynamic")(1),
+                    lambda: list(default_qconfig)):
+            try:
+                use()
+            except NotImplementedError as error:
+                print("not part of Flambeau" in str(error))
+    """) == ["True False", "None", "True", "True", "True", "True"]
+
+
+def test_parts_that_programs_ask_about():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    assert lines("""
+        import torch, torch._dynamo, torch.cuda.amp, torch.distributed as dist, torch.hub
+        import torch.distributed.elastic.multiprocessing.errors
+        torch._dynamo.reset()
+        torch._dynamo.config.suppress_errors = True
+        print(torch.compile(lambda x: x + 1)(torch.ones(2)).tolist())
+        print(torch.cuda.is_available(), torch.cuda.device_count(), dist.is_available(),
+              dist.is_initialized(), torch.backends.cudnn.is_available())
+        print(torch.hub._get_torch_home() + "/hub" == torch.hub.get_dir())
+    """) == ["[2.0, 2.0]", "False 0 False False False", "True"]
+
+
+def test_each_listed_name_is_found():
+    table = next(path for folder in flambeau.__path__
+                 for path in Path(folder).glob("as_torch/pytorch_names.txt"))
+    rows = (line.partition(":") for line in table.read_text().splitlines())
+    listed = [(home, name) for home, _, rest in rows if home != "private"
+              for name in rest.split() if name != "*" and not name.startswith("^")]
+    assert len(listed) > 3000
+    program = """
+        import importlib, sys, warnings
+        import torch
+        warnings.simplefilter("ignore")
+        for line in sys.stdin:
+            home, name = line.split()
+            try:
+                getattr(importlib.import_module(home), name)
+            except Exception as error:
+                print(home, name, type(error).__name__)
+    """
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    text = "\n".join(f"torch.{home}".rstrip(".") + f" {name}" for home, name in listed
+                     if not home.startswith("utils.tensorboard"))
+    assert run([*PROGRAM, "-c", textwrap.dedent(program)], input=text) == ""
