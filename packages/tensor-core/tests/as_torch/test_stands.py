@@ -225,6 +225,8 @@ def test_private_operators():
                             torch.full((2, 1), 100, dtype=torch.int8)).tolist())
     """) == ["[[1, 3], [1, 0, 1], []]", "[3.0, 3.0]", "True", "True", "[0.0, 0.0]",
              "[[0.6000000238418579, 0.800000011920929]]", "[[20000]]"]
+
+
 def test_old_names_of_sparse_tensors():
     assert lines("""
         import torch, warnings
