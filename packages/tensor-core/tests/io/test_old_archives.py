@@ -201,3 +201,17 @@ def test_containers_of_tensors_without_end_are_refused(tmp_path, kind):
     for weights_only in (True, False):
         with pytest.raises(ValueError, match="damaged"):
             flambeau.load(path, weights_only=weights_only)
+
+
+@pytest.mark.parametrize("end", [b"(tR", b"c__builtin__\nset\nq\1\x860Nb", b"cenum\nEnum\n\x86R",
+                                 b"ctorch\ndevice\nq\1h\x3c\x85R", b")\x81"])
+def test_texts_of_errors_are_short(tmp_path, end):
+    from checkpoint_files import archive
+
+    doubled = b")q\0" + b"".join(b"h%ch%c\x86q%c" % (i, i, i + 1) for i in range(60))
+    path = tmp_path / "x.pt"
+    path.write_bytes(archive(b"\x80\2" + doubled + end + b"."))
+    for weights_only in (True, False):
+        with pytest.raises(ValueError, match="load") as caught:
+            flambeau.load(path, weights_only=weights_only)
+        assert len(str(caught.value)) < 500

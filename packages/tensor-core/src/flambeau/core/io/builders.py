@@ -99,6 +99,8 @@ def _size(sizes=()):
 
 
 def _device(kind, index=None):
+    if type(kind) is not str or type(index) not in (int, type(None)):
+        fail("a torch.device of the checkpoint is damaged")
     return _core.device(kind if index is None else f"{kind}:{index}")
 
 

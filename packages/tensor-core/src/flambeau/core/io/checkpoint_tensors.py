@@ -6,7 +6,7 @@ from typing import Any
 import flambeau.core.io.builders as builders
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io.errors import fail
+from flambeau.core.io.errors import fail, shown
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting
 from flambeau.core.io.sparse_parts import rebuilt
@@ -71,8 +71,8 @@ class StoredTensors:
         numbers = [offset, *_sizes(size), *_sizes(stride)]
         if any(type(n) is not int or not 0 <= n < 1 << 62 for n in numbers) or \
                 len(size) != len(stride) or len(size) > 32:
-            fail(f"a tensor of size {size!r} and stride {stride!r} at {offset!r} in storage "
-                 f"{storage.key!r}; the file is damaged")
+            fail(f"a tensor of size {shown(size)} and stride {shown(stride)} at {shown(offset)} in "
+                 f"storage {storage.key!r}; the file is damaged")
         first = storage.flat.storage_offset() + offset
         return storage.flat.as_strided(tuple(size), tuple(stride), first).detach()
 
@@ -107,7 +107,7 @@ class StoredTensors:
         """With the marks that PyTorch keeps beside a tensor."""
         marks = metadata or {}
         if not isinstance(marks, dict) or set(marks) - {"conj", "neg"}:
-            fail(f"a tensor of the checkpoint has the marks {marks!r}; known are conj and neg")
+            fail(f"a tensor of the checkpoint has the marks {shown(marks)}; known are conj and neg")
         if any(marks.values()):
             self._compute(x.numel())
             if x.numel() > storage.flat.numel():
@@ -122,7 +122,7 @@ class StoredTensors:
 
 def _sizes(value) -> tuple:
     if not isinstance(value, tuple):
-        fail(f"a tensor of the checkpoint has the sizes {value!r}; the file is damaged")
+        fail(f"a tensor of the checkpoint has the sizes {shown(value)}; the file is damaged")
     return value
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io.errors import fail
+from flambeau.core.io.errors import fail, shown
 
 _LIBRARY = rooms.PREFIX
 _PYTORCH = "torch."
@@ -129,7 +129,7 @@ class Permission:
     def blank(self, cls: Any, args: Any) -> Any:
         """An object of a class, on which ``__init__`` was not called."""
         if not isinstance(cls, type) or issubclass(cls, type) or not isinstance(args, tuple):
-            fail(f"the file wants an object of {cls!r}, which is no class; it is damaged")
+            fail(f"the file wants an object of {shown(cls)}, which is no class; it is damaged")
         return cls.__new__(cls, *args)
 
     def call(self, thing: Any, args: Any) -> Any:
@@ -141,10 +141,13 @@ class Permission:
                 any(isinstance(arg, _core.Tensor) for arg in args):
             fail(f"the file wants a {thing.__name__} of a tensor, which may have more elements "
                  "than memory; it is damaged")
+        if not granted and isinstance(thing, type) and issubclass(thing, Enum) and \
+                not all(isinstance(arg, str | int | float | bytes) for arg in args):
+            fail(f"the file wants a member of {thing.__name__} that no scalar names")
         if granted or _is_data(thing):
             return thing(*args)
-        fail(f"the file wants to call {thing!r}, which could do anything; if you trust it, write "
-             "flambeau.serialization.add_safe_globals([...]) with it")
+        fail(f"the file wants to call {shown(thing)}, which could do anything; if you trust it, "
+             "write flambeau.serialization.add_safe_globals([...]) with it")
 
 
 def _is_data(thing: Any) -> bool:

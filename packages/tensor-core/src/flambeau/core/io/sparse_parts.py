@@ -35,8 +35,14 @@ def joined(facts: Any, parts: Any) -> Any:
     """
     from flambeau import sparse
 
+    kind, sizes, _ = facts if isinstance(facts, list) and len(facts) == 3 else (None, None, None)
+    if type(kind) is not str or not isinstance(sizes, tuple | list) or \
+            any(type(n) is not int for n in sizes):
+        fail("a sparse tensor of the file has no layout or shape; the file is damaged")
     for part in parts:
-        if isinstance(part, _core.Tensor) and not part.is_meta and \
+        if not isinstance(part, _core.Tensor) or _core.is_sparse_object(part):
+            fail("a part of a sparse tensor is no dense tensor; the file is damaged")
+        if not part.is_meta and \
                 part.numel() * part.dtype.itemsize > part.untyped_storage().nbytes():
             fail("a part of a sparse tensor repeats its elements; the file is damaged")
     try:
@@ -44,10 +50,9 @@ def joined(facts: Any, parts: Any) -> Any:
         if name == "sparse_coo":
             indices, values = parts
             return sparse.sparse_coo_tensor(indices, values, tuple(shape), is_coalesced=coalesced)
-        kind = layouts.layout_named(name)
         compressed, plain, values = parts
         return sparse.sparse_compressed_tensor(compressed, plain, values, tuple(shape),
-                                               layout=kind)
+                                               layout=layouts.layout_named(name))
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
         fail(f"a sparse tensor of the file is damaged: {error}")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core.io.checkpoint_tensors import STORAGES, Storage, StoredTensors
-from flambeau.core.io.errors import fail
+from flambeau.core.io.errors import fail, shown
 from flambeau.core.io.memory import over_bytes
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, run, run_from
@@ -87,7 +87,7 @@ class _Tar(StoredTensors):
     def _counted(self, program: bytes) -> tuple[int, int]:
         count, at = run_from(program, 0, self.setting())
         if type(count) is not int or not 0 <= count <= len(program):
-            fail(f"the archive claims to have {count!r} storages or tensors; it is damaged")
+            fail(f"the archive claims to have {shown(count)} storages or tensors; it is damaged")
         return count, at
 
     def _facts(self, program: bytes, at: int) -> tuple[Any, Any, str, int]:
@@ -133,7 +133,8 @@ class _Tar(StoredTensors):
             key, number, _, at = self._facts(program, at)
             ndim, = struct.unpack("<i", whole.part(at, at + 4))
             if not 0 <= ndim <= _MAX_DIMS or number not in self.storages:
-                fail(f"a tensor of {ndim} dimensions in storage {number!r}; the file is damaged")
+                fail(f"a tensor of {ndim} dimensions in storage {shown(number)}; the file is "
+                     "damaged")
             at += 8                     # four bytes more than the number has
             size = 8 * (2 * ndim + 1)
             numbers = struct.unpack(f"<{2 * ndim + 1}q", whole.part(at, at + size))
