@@ -32,11 +32,6 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"_cuda\b|CUDA",
     ),
     (
-        "classes with __torch_dispatch__: calls are shown to __torch_function__ and to modes",
-        r"absent: torch\.(?:_subclasses)\b|__torch_disp|_make_wrapper_subclass",
-        r"torch_dispatch",
-    ),
-    (
         "dtypes without kernels: complex32, float8 and bit types",
         r"absent: torch\.bits\w+"
         r"|not implemented for (?:complex32|float8\w*), whose numbers are stored",

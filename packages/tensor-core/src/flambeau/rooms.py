@@ -94,6 +94,7 @@ OLDER = {
                     "core.composites.linalg.lowrank"),
     "_scaled_mm": "core.composites.matmul.scaled",
     "lobpcg": "core.composites.linalg.eigenpairs",
+    "utils.swap_tensors": "utils._swapping",
     **dict.fromkeys(("dsmm", "hspmm", "smm", "sparse_bsc_tensor", "sparse_bsr_tensor",
                      "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
                      "sparse_csr_tensor", "sspaddmm"), "sparse"),

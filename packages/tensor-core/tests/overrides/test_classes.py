@@ -196,16 +196,3 @@ def test_gradients_pass_and_are_plain():
     assert type(leaf.grad) is Tensor
     with pytest.raises(TypeError, match="as_subclass"):
         x.as_subclass(int)
-
-
-def test_classes_below_autograd_are_refused():
-    class Below(Tensor):
-        @classmethod
-        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-            return func(*args, **(kwargs or {}))
-
-    for make in (lambda: flambeau.ones(1).as_subclass(Below),
-                 lambda: Tensor._make_subclass(Below, flambeau.ones(1)),
-                 lambda: Tensor._make_wrapper_subclass(Below, (1,))):
-        with pytest.raises(NotImplementedError, match="__torch_function__"):
-            make()

@@ -13,10 +13,27 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import _core
 from flambeau.core._core import no_override
 
 
-class Parameter(Tensor):
+class _Kind(type):
+    """The class of ``Parameter`` and ``Buffer``.
+
+    Tensors of classes with ``__torch_dispatch__`` keep their class, and count as parameters by an
+    attribute.
+    """
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        if not isinstance(instance, Tensor) or cls not in (Parameter, Buffer):
+            return False
+        mark = "_is_param" if cls is Parameter else "_is_buffer"
+        return getattr(instance, mark, False) is True
+
+
+class Parameter(Tensor, metaclass=_Kind):
     """A tensor that a ``Module`` lists among its parameters once it is assigned as an attribute.
 
     Operators on parameters give plain tensors. The parameter shares the memory of ``data``.
@@ -59,7 +76,7 @@ class Parameter(Tensor):
         return _reduced(self, self.requires_grad)
 
 
-class Buffer(Tensor):
+class Buffer(Tensor, metaclass=_Kind):
     """A tensor that is part of a module's state but is not trained.
 
     Args:
@@ -105,7 +122,24 @@ def _wrap(cls: Any, data: Tensor | None, requires_grad: bool) -> Any:
             f"nn.{cls.__name__}() takes a Tensor, not {type(data).__name__}; "
             f"write nn.{cls.__name__}(flambeau.tensor(...))"
         )
+    if _core.is_dispatched(data):
+        return _marked(cls, data, requires_grad)
     return Tensor._make_subclass(cls, data, requires_grad)
+
+
+def _marked(cls: Any, data: Tensor, requires_grad: bool) -> Any:
+    """A tensor of a class with ``__torch_dispatch__`` as a parameter or buffer, of its class."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+            "detach() returns an instance of the same type, but return type "
+            f"{type(made).__name__} was found instead. Let __torch_dispatch__ answer "
+            "aten.detach.default with the class")
+    for kind, mark in ((Parameter, "_is_param"), (Buffer, "_is_buffer")):
+        if issubclass(cls, kind):
+            setattr(made, mark, True)
+    return made
 
 
 def _reduced(tensor: Tensor, requires_grad: bool) -> tuple[Any, ...]:

@@ -62,9 +62,18 @@ def _finished(cls, x, requires_grad: bool):
     return _core.requiring(x, requires_grad) if requires_grad else x
 
 
+def rebuild_wrapper(cls, dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int,
+                    device: str, requires_grad: bool):
+    """Make a tensor without memory of its own; its attributes come after it."""
+    x = _core.make_wrapper(cls, tuple(shape), tuple(strides), dtype, device, offset)
+    return _core.requiring(x, requires_grad) if requires_grad else x
+
+
 def reduce_tensor(x):
     """What pickle and copy.copy need (``Tensor.__reduce_ex__``)."""
     _check_level(x)
+    if _core.is_dispatched(x):
+        return _reduce_subclass(x)
     if x.requires_grad:
         _check_graph(x)
     plain = x.detach()
@@ -78,6 +87,36 @@ def reduce_tensor(x):
     offset = _core._place_in_storage(plain)
     return rebuild_view, (type(x), _core._storage_of(plain), x.dtype, tuple(x.shape),
                           tuple(x.stride()), offset, x.requires_grad), *state
+
+
+def _reduce_subclass(x):
+    """A tensor of a class with ``__torch_dispatch__``: its attributes, and memory if it has any."""
+    if not x.is_leaf:
+        x = x.detach()
+    if not _core.is_wrapper(x):
+        with _core.DisableTorchDispatch():
+            plain = x.detach()
+        return _finished, (type(x), plain, x.requires_grad), (None, _core.attributes_of(x))
+    facts = (type(x), x.dtype, tuple(x.shape), tuple(x.stride()), x.storage_offset(),
+             str(x.device), x.requires_grad)
+    return rebuild_wrapper, facts, (None, _core.attributes_of(x))
+
+
+def _copied_subclass(x, memo: dict):
+    """A clone by the class, with a copy of the attributes."""
+    from copy import deepcopy
+
+    made = _core.call_unrecorded(x.clone)
+    if type(made) is not type(x):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for "
+            "subclass types that properly implement clone(): the one of "
+            f"{type(x).__name__} gave a {type(made).__name__}. Let __torch_dispatch__ answer "
+            "aten.clone.default with the class, or define __deepcopy__")
+    memo[id(x)] = made
+    for name, value in _core.attributes_of(x).items():
+        setattr(made, name, deepcopy(value, memo))
+    return _core.requiring(made, True) if x.requires_grad else made
 
 
 def _check_level(x) -> None:
@@ -129,10 +168,15 @@ def deepcopy_tensor(x, memo: dict):
     if not x.is_leaf:
         raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the "
                            "deepcopy protocol at the moment; write x.detach().clone()")
-    made = _finished(type(x), _copied(x, memo), x.requires_grad)
+    if _core.is_dispatched(x):
+        made = _copied_subclass(x, memo)
+    else:
+        made = _finished(type(x), _copied(x, memo), x.requires_grad)
     memo[id(x)] = made
     if x.grad is not None:
         made.grad = deepcopy(x.grad, memo)
+    if _core.is_dispatched(x):
+        return made
     if x.__dict__:
         made.__dict__.update(deepcopy(x.__dict__, memo))
     return made

@@ -10,12 +10,47 @@ import flambeau
 from flambeau.core import functional
 
 _FILE = Path(__file__).parent / "aten_names.txt"
+_SCHEMAS = Path(__file__).parent / "aten_schemas.txt"
 
 
 @functools.cache
 def _table() -> dict[str, list[str]]:
     rows = (line.partition(":") for line in _FILE.read_text(encoding="ascii").splitlines())
     return {name: rest.split() for name, _, rest in rows}
+
+
+@functools.cache
+def _signatures() -> dict[str, dict[str, str]]:
+    """``{"add": {"Tensor": "(Tensor self, ...) -> Tensor"}}``; a star first for composites."""
+    found: dict[str, dict[str, str]] = {}
+    for line in _SCHEMAS.read_text(encoding="ascii").splitlines():
+        head, sign, rest = line.partition("(")
+        name, _, form = head.lstrip("*").partition(".")
+        found.setdefault(name, {})[form or "default"] = "*" * head.startswith("*") + sign + rest
+    return found
+
+
+@functools.cache
+def schema(name: str, form: str) -> Any:
+    """The signature of a form of an operator; None for what has no function here."""
+    text = _signatures().get(name, {}).get(form)
+    if text is None:
+        return None
+    from flambeau.library.schemas import parse_schema
+
+    dot = "" if form == "default" else "." + form
+    return parse_schema(f"aten::{name}{dot}{text.lstrip('*')}")
+
+
+def forms(name: str) -> list[str]:
+    """The forms of an operator whose signatures are known."""
+    return list(_signatures().get(name, ()))
+
+
+def is_composite(name: str) -> bool:
+    """Whether PyTorch takes all forms of an operator apart before they reach a kernel."""
+    texts = [text for form, text in _signatures().get(name, {}).items() if "out" not in form]
+    return all(text.startswith("*") for text in texts)
 
 
 def overloads(name: str) -> list[str]:

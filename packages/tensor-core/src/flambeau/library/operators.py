@@ -72,10 +72,22 @@ class OpOverload:
 
     def __init__(self, packet: OpOverloadPacket, overload: str, schema: Any = None) -> None:
         self._packet, self._overloadname = packet, overload
-        self._schema = schema
+        self._given_schema = schema
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__qualname__ = self.__name__
         self.__module__ = packet.__module__
+
+    @property
+    def _schema(self) -> Any:
+        if self._given_schema is None and self.namespace == "aten":
+            from flambeau.library.aten import schema
+
+            self._given_schema = schema(self._packet.__name__, self._overloadname)
+        elif self._given_schema is None and self.namespace == "flambeau":
+            from flambeau.library.schemas import schema_of_definition
+
+            self._given_schema = schema_of_definition(self._packet.__name__)
+        return self._given_schema
 
     @property
     def overloadpacket(self) -> OpOverloadPacket:
@@ -96,7 +108,10 @@ class OpOverload:
 
     @property
     def is_view(self) -> bool:
-        return False
+        """Whether the result shares the memory of an argument that is not written to."""
+        found = self._schema
+        return found is not None and any(
+            a.alias_info is not None and not a.is_write for a in found.arguments)
 
     def name(self) -> str:
         """``aten::add.Tensor``, and ``aten::mm`` for the overload ``default``."""
@@ -174,8 +189,8 @@ class OpOverloadPacket:
 
     def _function(self) -> Callable[..., Any]:
         if self._space == "flambeau":
-            key = self.__name__.replace("__", ".")
-            return lambda *args: _core.call(key, args)
+            key = own_key(self.__name__)
+            return lambda *args, out=None: _core.call(key, args, out)
         from flambeau.library.aten import function
 
         found: Callable[..., Any] = function(self.__name__)
@@ -206,6 +221,19 @@ class OpOverloadPacket:
         return [*super().__dir__(), *self.overloads()]
 
 
+def own_key(name: str) -> str | None:
+    """The key of a definition from its name in ``flambeau.ops.flambeau``: dots are ``__``."""
+    base, mark, param = name.rpartition("__d_")
+    derived = base.replace("__", ".") + mark + param if mark else name
+    for key in (name, name.replace("__", "."), derived):
+        try:
+            _core.find_op(key)
+        except KeyError:
+            continue
+        return key
+    return None
+
+
 class Namespace:
     """The operators of a library."""
 
@@ -227,7 +255,7 @@ class Namespace:
         if any(key.startswith(start) for key in definitions):
             return True
         if self._name == "flambeau":
-            return name.replace("__", ".") in _core.op_keys()
+            return own_key(name) is not None
         if self._name != "aten":
             return False
         from flambeau.library.aten import knows

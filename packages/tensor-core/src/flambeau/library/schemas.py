@@ -203,6 +203,23 @@ def _value(text: str | None) -> Any:
     return found if isinstance(found, flambeau.dtype) else ast.literal_eval(text)
 
 
+# ---- from a definition ---------------------------------------------------------------------------
+_ROLES = ("Tensor", "Tensor", "Tensor[]", "Scalar", "int", "float", "bool", "int", "int[]",
+          "SymInt[]", "int[]", "ScalarType", "Device", "str", "Generator", "Any", "float[]", "Any",
+          "bool[]")
+
+
+def schema_of_definition(name: str) -> FunctionSchema:
+    """The signature of an operator of this library's own, ``max__dim`` for ``max.dim``."""
+    from flambeau.core import _core
+    from flambeau.library.operators import own_key
+
+    op = _core.find_op(own_key(name) or name)
+    arguments = [Argument(param, _ROLES[role] + "?")
+                 for param, role in zip(op.params, op._roles, strict=True)]
+    return FunctionSchema(f"flambeau::{name}", "", arguments, [Argument("", "Tensor")] * op.nouts)
+
+
 # ---- from a function -----------------------------------------------------------------------------
 def _kinds() -> dict[Any, str]:
     kinds: dict[Any, str] = {

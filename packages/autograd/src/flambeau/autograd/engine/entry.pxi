@@ -121,8 +121,10 @@ cdef object implicit_seed(fl_tensor *t):
         raise RuntimeError(
             "grad can be implicitly created only for real scalar outputs but got "
             f"{describe(t)}: take y.real or y.abs(), or pass a gradient")
-    if t.device_type != FL_CPU or t.dtype not in (FL_F32, FL_F64):
+    if t.device_type != FL_CPU or t.dtype not in (FL_F32, FL_F64) or t.flags >> FL_LEVEL_SHIFT:
         tensor = <object><PyObject *>t
+        if _core.is_dispatched(tensor):
+            return ops.ones_like(tensor)
         return ops.full_of(shape_of(t), 1.0, dtype=tensor.dtype, device=tensor.device)
     one = FL.empty(t.dtype, FL_CPU << 8, t.ndim, t.shape)
     if t.dtype == FL_F32:

@@ -260,6 +260,8 @@ cdef object new_strided(tuple shape, tuple strides, like):
         _transforms = stack
     if _transforms.STATE.depth:
         return _transforms.empty_strided_at_levels(shape, strides, like)
+    if _core.is_dispatched(like):
+        return like.new_empty_strided(shape, strides)
     return ops.empty_strided(shape, strides, dtype=like.dtype, device=like.device)
 
 

@@ -3,7 +3,7 @@ from math import prod
 
 from flambeau.autograd._engine import conj, missing_derivative, reshaped, spread, sum_to_shape
 from flambeau.autograd.transforms.stack import STATE, is_differentiated, zeros_at_levels
-from flambeau.core import Tensor, ops
+from flambeau.core import Tensor, _core, ops
 
 __all__ = ["conj", "count_of", "full_shape", "is_differentiated", "is_tensor",
            "matrix_transpose", "normal_dims", "not_implemented", "reshaped", "scaled",
@@ -39,6 +39,8 @@ def zeros(shape, like):
     """Zeros of a shape, with the dtype and device of ``like``."""
     if STATE.depth:
         return zeros_at_levels(shape, like)
+    if _core.is_dispatched(like):
+        return like.new_zeros(shape)
     return ops.full_of(shape, 0, dtype=like.dtype, device=like.device)
 
 

@@ -13,14 +13,14 @@ def make_level(Tensor inner not None, int number, bint batched, dict facts not N
 
     Args:
         inner: What it stands for, one level below.
-        number: The level, 1 to 254.
+        number: The level, 1 to 252.
         batched: Whether the first dimension of ``inner`` is a batch, hidden from the function.
         facts: The new tensor's ``__dict__``.
         base: The tensor of the level that this one is a view of.
     """
     cdef Tensor t
     cdef Tensor root
-    if not 0 < number < FL_SPARSE_LEVEL or (batched and inner._ndim == 0):
+    if not 0 < number < FL_WRAPPER_LEVEL or (batched and inner._ndim == 0):
         raise ValueError(f"make_level(): level {number} of a tensor of {inner._ndim} dimensions")
     t = fl_steal(fl_tensor_alias_from(<fl_tensor *><PyObject *>inner, batched))
     t._flags |= <uint32_t>number << FL_LEVEL_SHIFT
@@ -35,10 +35,10 @@ def make_level(Tensor inner not None, int number, bint batched, dict facts not N
 
 
 def level_of(value) -> int:
-    """The transform level of a tensor; 0 for plain and sparse tensors and everything else."""
+    """The transform level of a tensor; 0 for tensors of no transform and everything else."""
     cdef uint32_t number = (<Tensor>value)._flags >> FL_LEVEL_SHIFT \
         if isinstance(value, Tensor) else 0
-    return 0 if number == <uint32_t>FL_SPARSE_LEVEL else number
+    return 0 if number >= <uint32_t>FL_WRAPPER_LEVEL else number
 
 
 cdef int _refuse_batch(Tensor t, str what) except -1:
@@ -164,10 +164,14 @@ def watch_escaped(function):
 cdef object _detached_level(Tensor t):
     if is_sparse_object(t):
         return _sparse_functions[1](t)
+    if fl_is_shown_below(<fl_tensor *><PyObject *>t):
+        return _detached_subclass(t)
     return _level_functions[1](t)
 
 
 cdef object _level_text(Tensor t):
+    if fl_is_shown_below(<fl_tensor *><PyObject *>t):
+        return _below.text(t)
     return _level_functions[2](t)
 
 

@@ -10,17 +10,6 @@ cdef extern from *:
 cdef dict _override_modes = {}      # thread -> the modes it entered, the innermost last
 
 
-cdef int _refuse_dispatch(cls) except -1:
-    """Refuse objects of classes whose calls would have to be shown below autograd."""
-    method = getattr(cls, "__torch_dispatch__", None)
-    if method is not None and method is not <object>fl_no_override:
-        raise NotImplementedError(
-            f"{cls.__name__} defines __torch_dispatch__, which classes are not asked here: its "
-            "tensors would pass for plain ones. Define __torch_function__, or use "
-            "flambeau.utils._python_dispatch.TorchDispatchMode")
-    return 0
-
-
 # ---- who is asked -----------------------------------------------------------------------------
 cdef int _add_shown(list found, object value) except -1:
     """Add an argument whose class is shown calls: one of each class, subclasses first."""
@@ -269,14 +258,26 @@ def pop_override_mode():
     return mode
 
 
+cdef object _looked_up(cls, str name):
+    """What a class or its first base with the name has for it."""
+    for kind in cls.__mro__:
+        if name in kind.__dict__:
+            return kind.__dict__[name]
+    return None
+
+
 # ---- hooks ------------------------------------------------------------------------------------
 def _init_subclass(cls, **kwargs):
     """What Tensor does when a class is derived from it."""
     super(Tensor, cls).__init_subclass__(**kwargs)
+    if "__torch_dispatch__" in cls.__dict__ and is_shown_below(cls) \
+            and _looked_up(cls, "__torch_function__") is _default_method:
+        cls.__torch_function__ = no_override    # who is asked below is not asked above, too
     if fl_class_override(<PyTypeObject *>cls) != NULL:
         start_overriding()
 
 
+cdef object _default_method = (<object>Tensor).__dict__["__torch_function__"]
 fl_type_set(<PyTypeObject *>Tensor, "__init_subclass__", classmethod(_init_subclass))
 fl_no_override = <PyObject *>no_override
 fl_show_call = <PyObject *>show_call

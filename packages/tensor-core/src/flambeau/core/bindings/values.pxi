@@ -38,6 +38,10 @@ cdef int _refuse_sparse(Tensor t, str what) except -1:
 
 cdef int _about_to_read(Tensor t, str what) except -1:
     _refuse_sparse(t, what)
+    if t._flags >> FL_LEVEL_SHIFT == <uint32_t>FL_WRAPPER_LEVEL:
+        raise RuntimeError(
+            f"{what}: Cannot access data pointer of Tensor that doesn't have storage: a "
+            f"{type(t).__name__} has no memory of its own; ask the tensors that it consists of")
     if fl_any_waiting():
         fl_settle(PyUnicode_AsUTF8(what), <fl_tensor *><PyObject *>t, True)
     if _read_hooks:
@@ -67,6 +71,9 @@ cdef object _item(Tensor t, str what):
         raise _argument_error(f"a Tensor with {t._numel} elements cannot be converted to Scalar "
                               f"({what} of shape {list(t.shape)}): only one element tensors can be "
                               "converted to Python scalars; index one element, or use x.tolist()")
+    if t._flags >> FL_LEVEL_SHIFT and not fl_below_off \
+            and fl_is_shown_below(<fl_tensor *><PyObject *>t):
+        return method_below("_local_scalar_dense.default", t)
     _about_to_read(t, what)
     return _read_element(_on_cpu(t)._data, t._dtype)
 

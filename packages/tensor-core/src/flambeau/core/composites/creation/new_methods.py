@@ -5,6 +5,18 @@ from flambeau.core.composites.creation import creation
 _op = _core.operators()
 
 
+def _asked(name, self, args, dtype, device, requires_grad):
+    """The answer of a class with ``__torch_dispatch__``."""
+    options = {key: value for key, value in (("dtype", dtype), ("device", device))
+               if value is not None}
+    x = _core.method_below(f"{name}.default", self, *args, **options)
+    return _core.requiring(x, requires_grad) if requires_grad else x
+
+
+def _sizes(size):
+    return list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size)
+
+
 def _made(x, requires_grad):
     _core._as_new(x)    # filling it was part of making it
     return _core.requiring(x, requires_grad) if requires_grad else x
@@ -13,6 +25,8 @@ def _made(x, requires_grad):
 def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Uninitialized memory of this dtype and device."""
+    if _core.is_dispatched(self):
+        return _asked("new_empty", self, (_sizes(size),), dtype, device, requires_grad)
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     dtype, device = dtype or self.dtype, device or self.device
     x = _op["empty"](size, dtype=dtype, device=device) if not _core.level_of(self) else \
@@ -23,6 +37,9 @@ def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=
 def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False,
                       layout=None, pin_memory=False):
     """Uninitialized memory of this dtype and device, with given strides."""
+    if _core.is_dispatched(self):
+        return _asked("new_empty_strided", self, (list(size), list(stride)), dtype, device,
+                      requires_grad)
     dtype, device = dtype or self.dtype, device or self.device
     if _core.level_of(self):
         return _made(_core.blank_at_levels((self,), size, stride, dtype, device), requires_grad)
@@ -33,6 +50,8 @@ def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad
 def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Zeros of this dtype and device."""
+    if _core.is_dispatched(self):
+        return _asked("new_zeros", self, (_sizes(size),), dtype, device, requires_grad)
     x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
     return _made(x, requires_grad)
 
@@ -40,6 +59,8 @@ def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=
 def new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Ones of this dtype and device."""
+    if _core.is_dispatched(self):
+        return _asked("new_ones", self, (_sizes(size),), dtype, device, requires_grad)
     x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
     return _made(x, requires_grad)
 
@@ -47,6 +68,8 @@ def new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=N
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None,
              pin_memory=False):
     """One repeated number in this dtype and on this device."""
+    if _core.is_dispatched(self):
+        return _asked("new_full", self, (list(size), fill_value), dtype, device, requires_grad)
     x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)
     return _made(x, requires_grad)
 

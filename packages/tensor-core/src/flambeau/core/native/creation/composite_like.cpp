@@ -1,6 +1,7 @@
 /* New tensors of the shape, dtype and device of another: empty_like and the like. */
 #include "common/compose.h"
 #include "common/args.h"
+#include "overrides/subclass.h"
 
 /* What the rows have in common: (self, ..., dtype, device, requires_grad, memory_format,
  * layout, pin_memory), of which the last two are taken for compatibility. */
@@ -20,15 +21,16 @@ static int read(const fl_value *in, int n, Wanted *w) {
     return !w->format && PyErr_Occurred() ? -1 : 0;
 }
 
-/* What fl_level_blank gives for x; the other arguments as Python objects. */
-static fl_tensor *blank_at_levels(const fl_tensor *x, const fl_value (&facts)[4]) {
+/* What fl_level_blank or fl_subclass_blank gives for x; the other arguments as Python objects. */
+static fl_tensor *blank_at_levels(PyObject *blank, const fl_tensor *x,
+                                  const fl_value (&facts)[4]) {
     PyObject *args[5] = {PyTuple_Pack(1, x)}, *made = nullptr;
     int count = args[0] ? 1 : 0;
     for (; count && count < 5; count++)
         if (!(args[count] = fl_box(&facts[count - 1])))
             break;
     if (count == 5)
-        made = PyObject_Vectorcall(fl_level_blank, args, 5, nullptr);
+        made = PyObject_Vectorcall(blank, args, 5, nullptr);
     while (count > 0)
         Py_DECREF(args[--count]);
     return (fl_tensor *)made;
@@ -36,8 +38,11 @@ static fl_tensor *blank_at_levels(const fl_tensor *x, const fl_value (&facts)[4]
 
 fl_tensor *fl_compose_blank(const fl_tensor *x, const fl_value &shape, const fl_value &strides,
                             const fl_value &dtype, const fl_value &device) {
-    if (FL_UNLIKELY(x->flags >> FL_LEVEL_SHIFT) && !fl_is_sparse(x) && fl_level_blank)
-        return blank_at_levels(x, {shape, strides, dtype, device});
+    if (FL_UNLIKELY(x->flags >> FL_LEVEL_SHIFT) && !fl_is_sparse(x)) {
+        PyObject *made = fl_is_shown_below(x) ? fl_subclass_blank : fl_level_blank;
+        if (made)
+            return blank_at_levels(made, x, {shape, strides, dtype, device});
+    }
     if (fl_is_none(strides))
         return fl_compose(FL_OP_empty, shape, dtype, device);
     return fl_compose(FL_OP_empty_strided, shape, strides, dtype, device);

@@ -5,6 +5,7 @@
 #include "dispatch/pointwise.h"
 #include "common/compose.h"
 #include "common/stored.h"
+#include "overrides/subclass.h"
 
 thread_local int64_t fl_dynamic_size = -1;
 
@@ -127,7 +128,7 @@ static inline Survey survey(const fl_value *in, int n) {
 PyObject *fl_level_escaped = nullptr;
 
 static int check_escaped(const fl_op *op, const fl_tensor *t) {
-    if (!t || !(t->flags >> FL_LEVEL_SHIFT))
+    if (!t || !(t->flags >> FL_LEVEL_SHIFT) || fl_is_shown_below(t))
         return 0;
     PyObject *done = PyObject_CallFunction(fl_level_escaped, "Os", t, op->name);
     Py_XDECREF(done);

@@ -2,6 +2,7 @@
  * backends. */
 #include "dispatch/pointwise.h"
 #include "dispatch/python.h"
+#include "overrides/subclass.h"
 #include "runtime/isa.h"
 
 static PyObject *by_key = nullptr;      /* key -> capsule of fl_op */
@@ -48,6 +49,8 @@ int fl_add_op(fl_op *op) {
     count_parameters(op);
     if (!op->call)
         op->call = fl_call_generic;
+    if (fl_showing_below && op->category != FL_COMPOSITE)
+        fl_look_below(op);
     return ensure_table() < 0 ? -1 : add(op);
 }
 

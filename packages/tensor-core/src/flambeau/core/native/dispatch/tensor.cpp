@@ -1,6 +1,7 @@
 /* Making tensors: geometry and memory for blank objects. */
 #include "dispatch/history.h"
 #include "dispatch/python.h"
+#include "overrides/subclass.h"
 
 PyTypeObject *fl_tensor_type = nullptr;
 
@@ -174,6 +175,8 @@ PyObject *fl_level_blank = nullptr;
 fl_tensor *fl_tensor_alias(fl_tensor *source) {
     if (FL_UNLIKELY(source->flags >> FL_LEVEL_SHIFT) && fl_is_sparse(source) && fl_sparse_alias)
         return (fl_tensor *)PyObject_CallOneArg(fl_sparse_alias, (PyObject *)source);
+    if (FL_UNLIKELY(source->flags >> FL_LEVEL_SHIFT) && fl_is_shown_below(source))
+        return (fl_tensor *)PyObject_CallOneArg(fl_subclass_alias, (PyObject *)source);
     if (FL_UNLIKELY(source->flags >> FL_LEVEL_SHIFT) && fl_level_alias)
         return (fl_tensor *)PyObject_CallOneArg(fl_level_alias, (PyObject *)source);
     return fl_tensor_alias_from(source, 0);

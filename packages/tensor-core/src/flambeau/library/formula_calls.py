@@ -1,0 +1,69 @@
+"""Operators made of a formula, such as an optimizer's update, as calls of arithmetic.
+
+For classes with a ``__torch_dispatch__``, which know arithmetic and not this library's updates.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.core.register import definition
+
+
+def formula_results(op: Any, args: list[Any]) -> list[Any] | None:
+    """The results of a registered operator, by arithmetic; None where it has no such formula."""
+    if op.category != "pointwise":
+        return None
+    exprs = _formulas(op.key)
+    if exprs is None:
+        return None
+    from flambeau.core.formula.expr import postorder
+
+    named = dict(zip(op.params, args, strict=True))
+    values: dict[Any, Any] = {}
+    for node in postorder(exprs):
+        inner = [values[arg] for arg in node.args]
+        values[node] = _value(node, named, inner)
+    return [values[expr] for expr in exprs]
+
+
+@functools.cache
+def _formulas(key: str) -> tuple[Any, ...] | None:
+    from flambeau.core.formula import parse
+    from flambeau.core.formula.expr import LEAVES, postorder
+
+    found = definition(key)
+    text = found.formulas.get("float")
+    if text is None:
+        return None
+    names = [p.name for p in found.operands], [p.name for p in found.scalars]
+    exprs: tuple[Any, ...] = parse(text, *names)
+    known = all(node.op in LEAVES or node.op in _ARITHMETIC or hasattr(Tensor, node.op)
+                for node in postorder(exprs))
+    return exprs if known else None
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """``a * b + c`` in as few calls as a tensor has for it."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Tensor) and isinstance(c, Tensor) and not isinstance(y, Tensor):
+            return flambeau.add(c, x, alpha=y)
+    return flambeau.addcmul(c, a, b) if all(isinstance(x, Tensor) for x in (a, b, c)) \
+        else a * b + c
+
+
+_ARITHMETIC: dict[str, Any] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b, "neg": lambda a: -a, "fma": _fma,
+    "select": lambda condition, a, b: flambeau.where(condition, a, b)}
+
+
+def _value(node: Any, named: dict[str, Any], inner: list[Any]) -> Any:
+    if node.op == "const":
+        return node.value
+    if not node.args:
+        return named[node.value]
+    function = _ARITHMETIC.get(node.op) or getattr(flambeau, node.op)
+    return function(*inner)
