@@ -81,13 +81,13 @@ def custom_function(op: Definition) -> type:
 def _spread(op: Definition, spec: Any, found: Any) -> list[Any]:
     """Gradients of the positional arguments as those of the leaves."""
     grads = found if isinstance(found, tuple) else (found,)
-    args_spec, named_spec = spec.children
-    if len(grads) != len(args_spec.children):
+    args_spec, named_spec = spec.children_specs
+    if len(grads) != args_spec.num_children:
         raise RuntimeError(f"{op.name}: the backward function returned {len(grads)} gradients, "
-                           f"expected {len(args_spec.children)}: one for each argument, None for "
+                           f"expected {args_spec.num_children}: one for each argument, None for "
                            "those without")
     spread: list[Any] = []
-    for grad, child in zip(grads, args_spec.children, strict=True):
+    for grad, child in zip(grads, args_spec.children_specs, strict=True):
         count = _leaves(child)
         if child.type is None:
             spread.append(grad)
@@ -102,7 +102,7 @@ def _spread(op: Definition, spec: Any, found: Any) -> list[Any]:
 
 
 def _leaves(spec: Any) -> int:
-    return 1 if spec.type is None else sum(_leaves(child) for child in spec.children)
+    return int(spec.num_leaves)
 
 
 def _one_by_one(op: Definition, info: Any, args: Any, named: Any, dims: Any,
