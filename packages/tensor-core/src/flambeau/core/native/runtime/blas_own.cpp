@@ -39,6 +39,9 @@ const double MOST_TASKS_OF_THREAD = 8;
  * rows reads all of B again. */
 const int64_t TILES_DOWN = 3;
 
+/* Columns of a task are whole vectors from so many on. */
+const int64_t VECTORS_ACROSS = 6;
+
 /* From here on A is packed once, by all threads, instead of once per column of tiles; earlier where
  * packing transposes so many elements more than once. */
 const double SHARED_PANELS_WORK = 2.5e8;
@@ -118,11 +121,12 @@ int64_t tasks_wanted(double work, int64_t batch) {
     return ceil_div(std::max<int64_t>(static_cast<int64_t>(tasks), 1), batch);
 }
 
-/* A side of `size` in so many parts: whole register tiles, where there are several per part. */
-int64_t part_of(int64_t size, int64_t parts, int64_t unit, int64_t most) {
+/* Columns in so many parts: whole vectors, where there are several per part. Whole register tiles
+ * would leave the last part narrower by up to a tile, and its thread would wait. */
+int64_t columns_of(int64_t size, int64_t parts, int64_t vector, int64_t most) {
     int64_t part = ceil_div(size, parts);
-    if (part >= 3 * unit)
-        part = ceil_div(part, unit) * unit;
+    if (part >= VECTORS_ACROSS * vector)
+        part = ceil_div(part, vector) * vector;
     return std::min(part, most);
 }
 
@@ -141,8 +145,8 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
         else
             break;
     }
-    int64_t tile_m = g.dot ? g.m : part_of(g.m, rows, kernels.rows, TALLEST_TILE);
-    return Grid(g.m, g.n, tile_m, part_of(g.n, cols, unit_cols, WIDEST_TILE));
+    int64_t tile_m = g.dot ? g.m : std::min(ceil_div(g.m, rows), TALLEST_TILE);
+    return Grid(g.m, g.n, tile_m, columns_of(g.n, cols, unit_cols / 2, WIDEST_TILE));
 }
 
 /* Rows of A, packed once by all threads instead of once per column of tiles. Without the memory for
