@@ -2,6 +2,7 @@
  * submitters, changing the number of threads, fork. */
 #include "check.h"
 #include "error.h"
+#include "even.h"
 #include "pool.h"
 
 #include <atomic>
@@ -37,6 +38,17 @@ static void chunks_depend_on_shape_alone() {
         CHECK(chunks_of(5, 0).size() == 5);
     }
     CHECK(fl_chunk_count(10, 4) == 3 && fl_chunk_count(0, 4) == 0 && fl_chunk_count(8, 4) == 2);
+}
+
+static void even_chunks_leave_nobody_without_work() {
+    CHECK(fl_even_grain(0, 10, 1) == 10 && fl_even_grain(10, 10, 1) == 10);
+    CHECK(fl_even_grain(11, 10, 1) == 6 && fl_even_grain(512, 341, 1) == 256);
+    CHECK(fl_even_grain(34400, 32768, 64) == 17216);
+    for (int64_t n : {32769, 65536, 65537, 98304, 235146, 4194304}) {
+        int64_t grain = fl_even_grain(n, 32768, 64), chunks = fl_chunk_count(n, grain);
+        CHECK(grain <= 32768 && grain % 64 == 0 && chunks % 2 == 0);
+        CHECK(grain - (n - (chunks - 1) * grain) < 64 * chunks);
+    }
 }
 
 static double sum(const std::vector<double> &x) {
@@ -162,6 +174,7 @@ int main() {
         return fl_get_num_threads() == 3;
     }));
     chunks_depend_on_shape_alone();
+    even_chunks_leave_nobody_without_work();
     same_bits_for_any_number_of_threads();
     chunks_run_at_the_same_time();
     nested_loops_run_inline();

@@ -4,6 +4,7 @@
 #include "deferral/watch.h"
 #include "random/taken.h"
 #include "runtime/epilogue.h"
+#include "runtime/even.h"
 #include "runtime/pool.h"
 #include <memory>
 #include <unordered_map>
@@ -135,7 +136,8 @@ int run_code(const fl_queue *q, const fl_code &code) {
     std::vector<int64_t> words;
     code.words(q, words);
     Py_BEGIN_ALLOW_THREADS
-    fl_parallel_for(code.total, FL_GRAIN, code.run, words.data());
+    fl_parallel_for(code.total, fl_even_grain(code.total, FL_GRAIN, FL_CHUNK_UNIT), code.run,
+                    words.data());
     Py_END_ALLOW_THREADS
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "common/pool_error.h"
 #include "matmul/product.h"
 #include "matmul/integer.h"
+#include "runtime/even.h"
 
 namespace {
 
@@ -193,7 +194,7 @@ bool run_outer_product(const Product &p, char *c) {
         return false;
     auto scale = FL_PICK(fl_norm_kernels)->affine[wide];
     int64_t size = fl_itemsize(p.dtype);
-    fl_parallel(p.m, fl_row_grain(p.n), [&](int64_t begin, int64_t end) {
+    fl_parallel(p.m, fl_even_grain(p.m, fl_row_grain(p.n), 1), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
             const char *x = p.a.data + i * p.a.row * size;
             double factor = wide ? *(const double *)x : *(const float *)x;

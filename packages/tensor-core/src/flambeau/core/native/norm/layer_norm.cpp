@@ -5,6 +5,7 @@
 #include "common/args.h"
 #include "common/half_rows.h"
 #include "common/raw.h"
+#include "runtime/even.h"
 
 namespace {
 
@@ -98,7 +99,8 @@ extern "C" int fl_run_native_layer_norm(const fl_op *, const fl_value *in, int,
     if (r.n == 0)
         return 0;
     const char *w = weight.data(), *b = bias.data();
-    fl_parallel(r.count, fl_row_grain(r.n), [&](int64_t begin, int64_t end) {
+    int64_t grain = fl_even_grain(r.count, fl_row_grain(r.n), 1);
+    fl_parallel(r.count, grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             kernels->layer_norm[kind](x.as<char>() + i * r.n * size, w, b,
                                       y.as<char>() + i * r.n * size, r.n, eps,

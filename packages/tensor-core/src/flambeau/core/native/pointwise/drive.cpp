@@ -10,6 +10,7 @@
 #include "common/kernels/blocks.h"
 #include "common/small.h"
 #include "pointwise/pointwise_plan.h"
+#include "runtime/even.h"
 
 namespace {
 
@@ -219,12 +220,13 @@ bool try_flat(const Loop &L) {
         if (!number && (converts(o) || (o.strides[0] != 1 && L.shape[0] != 1)))
             return false;
     }
+    int64_t grain = fl_even_grain(L.shape[0], FL_GRAIN, FL_CHUNK_UNIT);
     if (L.piece) {
-        fl_parallel(L.shape[0], FL_GRAIN,
+        fl_parallel(L.shape[0], grain,
                     [&](int64_t begin, int64_t end) { run_streamed(L, begin, end); });
         return true;
     }
-    fl_parallel(L.shape[0], FL_GRAIN, [&](int64_t begin, int64_t end) {
+    fl_parallel(L.shape[0], grain, [&](int64_t begin, int64_t end) {
         void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
         for (int k = 0; k < L.n_all; k++)
             ptr[k] = L.ops[k].data + begin * fl_kind_size[L.ops[k].kind];
@@ -280,7 +282,7 @@ void fl_pw_drive(fl_pw_fn fn, const void *code, const fl_scalar *scalars, int n_
     if (try_flat(L))
         return;
     choose_tile(L);
-    int64_t grain = FL_GRAIN / (L.rows * L.cols);
-    fl_parallel(L.tiles, grain > 0 ? grain : 1,
+    int64_t most = FL_GRAIN / (L.rows * L.cols);
+    fl_parallel(L.tiles, fl_even_grain(L.tiles, most > 0 ? most : 1, 1),
                 [&](int64_t begin, int64_t end) { run_tiles(L, begin, end); });
 }

@@ -11,6 +11,7 @@
 #include "dispatch/captures.h"
 #include "dispatch/pointwise.h"
 #include "replay/replay.h"
+#include "runtime/even.h"
 #include "runtime/pool.h"
 #include <algorithm>
 #include <unordered_map>
@@ -204,9 +205,9 @@ void run_chunk(const Job &job, int64_t begin, int64_t end) {
 void run_job(const Job &job) {
     auto body = [&](int64_t begin, int64_t end) { run_chunk(job, begin, end); };
     if (job.total < FL_GRAIN)
-        return fl_parallel(job.total, FL_GRAIN, body);
+        return body(0, job.total);
     Py_BEGIN_ALLOW_THREADS
-    fl_parallel(job.total, FL_GRAIN, body);
+    fl_parallel(job.total, fl_even_grain(job.total, FL_GRAIN, FL_CHUNK_UNIT), body);
     Py_END_ALLOW_THREADS
 }
 

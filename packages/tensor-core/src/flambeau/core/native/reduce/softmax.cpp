@@ -2,6 +2,7 @@
 #include "reduce/kernels/softmax.h"
 #include "common/args.h"
 #include "common/half_rows.h"
+#include "runtime/even.h"
 
 namespace {
 
@@ -34,6 +35,9 @@ int infer_grad(const fl_op *op, const fl_value *in, fl_spec *outs) {
     fl_spec_like(outs, result);
     return 0;
 }
+
+/* Rows per piece of parallel work. */
+int64_t row_grain(const fl_middle &m) { return fl_even_grain(m.outer, fl_row_grain(m.n), 1); }
 
 /* Columns per piece of parallel work. */
 int64_t strip_of(int64_t n) {
@@ -77,7 +81,7 @@ int run_softmax(const fl_op *op, const fl_value *in, fl_tensor *result, int logs
     const char *from = x.as<char>();
     char *to = y.as<char>();
     if (m.inner == 1)
-        fl_parallel(m.outer, fl_row_grain(m.n), [&](int64_t b, int64_t e) {
+        fl_parallel(m.outer, row_grain(m), [&](int64_t b, int64_t e) {
             int64_t at = b * m.n * size;
             kernels->rows[logs][kind](from + at, to + at, e - b, m.n);
         });
@@ -115,7 +119,7 @@ int run_grad(const fl_op *op, const fl_value *in, fl_tensor *out, int logs) {
     const char *g = grad.as<char>(), *y = value.as<char>();
     char *to = target.as<char>();
     if (m.inner == 1)
-        fl_parallel(m.outer, fl_row_grain(m.n), [&](int64_t b, int64_t e) {
+        fl_parallel(m.outer, row_grain(m), [&](int64_t b, int64_t e) {
             int64_t at = b * m.n * size;
             kernels->grad_rows[logs][kind](g + at, y + at, to + at, e - b, m.n);
         });

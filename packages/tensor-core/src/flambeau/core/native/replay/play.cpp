@@ -1,6 +1,7 @@
 /* Running a program. */
 #include "replay/program.h"
 #include "dispatch/core.h"
+#include "runtime/even.h"
 
 int (*fl_remake_graph)(PyObject *, fl_tensor **, fl_tensor **) = nullptr;
 
@@ -67,7 +68,8 @@ void run_loop(fl_program_step &step) {
         return;
     }
     Py_BEGIN_ALLOW_THREADS
-    fl_parallel_for(step.work, FL_GRAIN, step.code, step.words.data());
+    fl_parallel_for(step.work, fl_even_grain(step.work, FL_GRAIN, FL_CHUNK_UNIT), step.code,
+                    step.words.data());
     Py_END_ALLOW_THREADS
 }
 
