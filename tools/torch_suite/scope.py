@@ -38,8 +38,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"",
     ),
     (
-        "nested and masked tensors, hub, mobile: not part of Flambeau",
-        r"absent: torch\.(?:nested|masked|hub|futures|utils\.mobile\w*)\b",
+        "hub, mobile: not part of Flambeau",
+        r"absent: torch\.(?:hub|futures|utils\.mobile\w*)\b",
         r"[Nn]ested_?[Tt]ensor",
     ),
     (

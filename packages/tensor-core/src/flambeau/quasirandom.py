@@ -152,10 +152,11 @@ class SobolEngine:
 def _random_digits(seed: int | None) -> Callable[..., Tensor]:
     """A function that draws tensors of zeros and ones of given sizes.
 
-    PyTorch draws them with the Mersenne Twister, of which NumPy has the same.
+    PyTorch draws them with the Mersenne Twister, of which NumPy has the same; without a seed, from
+    the process's generator.
     """
     if seed is None:
-        seed = int(flambeau.randint(1 << 32, ()))
+        return lambda *size: flambeau.randint(2, size, device="cpu")
     words = numpy.random.RandomState(seed & 0xFFFFFFFF)
 
     def draw(*size: int) -> Tensor:

@@ -21,10 +21,10 @@ PREFIX = "flambeau."
 
 # Modules below `flambeau` that the core ships and imports on first use.
 OWN_MODULES = ("_C", "__config__", "accelerator", "amp", "array_api", "backends", "cpu",
-               "distributed", "fft", "futures", "hub", "linalg", "library", "multiprocessing",
-               "nested", "ops", "overrides", "quasirandom", "random", "return_types",
-               "serialization", "signal", "sparse", "special", "storage", "testing", "types",
-               "utils", "version")
+               "distributed", "fft", "futures", "hub", "linalg", "library", "masked",
+               "multiprocessing", "nested", "ops", "overrides", "quasirandom", "random",
+               "return_types", "serialization", "signal", "sparse", "special", "storage",
+               "testing", "types", "utils", "version")
 
 # Modules of the core that change what a process does and are therefore imported by name alone.
 IMPORTED_BY_NAME = ("as_torch",)
@@ -110,7 +110,6 @@ OLDER = {
 RESERVED = {
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
                     "there is no quantization: use flambeau.bfloat16"),
-    "masked": "use padded tensors and a mask, or flambeau.nn.utils.rnn.pack_sequence",
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
     "utils.model_zoo": "use flambeau.hub.load_state_dict_from_url",
     "utils.bottleneck": "use flambeau.profiler.profile",

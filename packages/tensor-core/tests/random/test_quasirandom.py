@@ -65,3 +65,22 @@ def test_scrambled_points_are_those_of_pytorch():
     for dimension, seed in ((3, 0), (40, 123456), (2, 1 << 33), (2, -1)):
         theirs = torch.quasirandom.SobolEngine(dimension, scramble=True, seed=seed)
         assert SobolEngine(dimension, True, seed).draw(9).tolist() == theirs.draw(9).tolist()
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", (None, 0, 123))
+def test_generators_and_seeds_give_the_points_of_pytorch(seed):
+    torch = pytest.importorskip("torch")
+    before = flambeau.random.get_algorithm()
+    flambeau.random.set_algorithm("mt19937")
+    try:
+        flambeau.manual_seed(5)
+        torch.manual_seed(5)
+        ours = SobolEngine(7, scramble=True, seed=seed)
+        theirs = torch.quasirandom.SobolEngine(7, scramble=True, seed=seed)
+        for call in (lambda e: e.draw(5), lambda e: e.fast_forward(11).draw(3),
+                     lambda e: e.reset().draw_base2(4)):
+            assert call(ours).tolist() == call(theirs).tolist()
+        assert ours.sobolstate.tolist() == theirs.sobolstate.tolist()
+    finally:
+        flambeau.random.set_algorithm(before)

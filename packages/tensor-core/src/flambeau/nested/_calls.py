@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.core import _core
-from flambeau.core.register import row
+from flambeau.core.wrapped import called, is_pointwise
 from flambeau.nested._jagged import NestedTensor, jagged
 from flambeau.nested._tensor import Nested
 
@@ -25,11 +25,6 @@ _BY_ELEMENT = frozenset(
     "softplus softshrink sigmoid tanh tanhshrink threshold to type type_as where zero zeros_like "
     "fill bernoulli normal uniform square isneginf isposinf isreal rsub true_divide float_power "
     "chalf cdouble softsign heaviside deg2rad rad2deg".split())
-_SWAPPED = {"__rsub__": "sub", "__radd__": "add", "__rmul__": "mul", "__rtruediv__": "div",
-            "__rpow__": "pow", "__rfloordiv__": "floor_divide", "__rmod__": "remainder"}
-_DUNDERS = {"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "invert":
-            "bitwise_not", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-            "matmul": "matmul", "rmatmul": "matmul"}
 
 
 def handles(*names: str, into: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
@@ -39,19 +34,6 @@ def handles(*names: str, into: dict[str, Callable[..., Any]]) -> Callable[..., A
         return function
 
     return enter
-
-
-def _plain_name(name: str) -> tuple[str, bool]:
-    """The name without what marks syntax and calls in place, and whether it was one of these."""
-    if name.startswith("__") and name.endswith("__"):
-        inner = name[2:-2]
-        inplace = inner.startswith("i") and inner[1:] in {
-            "add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "and", "or", "xor"}
-        inner = inner[1:] if inplace else inner
-        return _DUNDERS.get(inner, inner), inplace
-    if name.endswith("_") and not name.startswith("_"):
-        return name[:-1], True
-    return name, False
 
 
 def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -65,21 +47,16 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     Raises:
         NotImplementedError: The call has no meaning for nested tensors.
     """
-    shown = getattr(func, "__name__", str(func))
-    if shown in _SWAPPED:
-        name, inplace = _SWAPPED[shown], False
-        func, args = _core.operators()[name], (args[1], args[0])
-    else:
-        name, inplace = _plain_name(shown)
-    if shown in ("__get__", "__set__", "__delete__"):
+    if getattr(func, "__name__", "") in ("__get__", "__set__", "__delete__"):
         with _core.DisableTorchFunction():
             return func(*args, **kwargs)
+    func, args, name, inplace = called(func, args)
     first = first_nested(args, kwargs)
     table = JAGGED if isinstance(first, NestedTensor) else STRIDED
     if name in table:
         result = table[name](*args, **kwargs)
         return written(args[0], result) if inplace else result
-    if name in _BY_ELEMENT or _is_pointwise(func, name):
+    if name in _BY_ELEMENT or is_pointwise(func, name):
         return by_element(func, first, args, kwargs)
     if table is STRIDED:
         from flambeau.nested._samples import sample_by_sample
@@ -88,12 +65,6 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise NotImplementedError(
         f"{name}() is not implemented for nested tensors: write "
         f"[{name}(x) for x in nested.unbind()], or x.to_padded_tensor(0.0) and a mask")
-
-
-def _is_pointwise(func: Any, name: str) -> bool:
-    """Whether an operator, or the one that syntax stands for, computes element by element."""
-    operator = func if hasattr(func, "keys") else _core.operators().get(name)
-    return hasattr(operator, "key") and row(operator.key).category == "pointwise"
 
 
 def first_nested(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -5,8 +5,9 @@ from typing import Any
 
 from flambeau.core import _core, functions, layouts
 from flambeau.core.size import Size
+from flambeau.core.wrapped import new
 from flambeau.nested._ragged import Ragged, RaggedSize, of_lengths
-from flambeau.nested._tensor import Nested, new
+from flambeau.nested._tensor import Nested
 
 _op = {**functions, **_core.operators()}
 

@@ -5,7 +5,8 @@ import math
 from typing import Any
 
 from flambeau.core import _core, functions, layouts
-from flambeau.nested._tensor import Nested, new
+from flambeau.core.wrapped import new
+from flambeau.nested._tensor import Nested
 
 _op = {**functions, **_core.operators()}
 
