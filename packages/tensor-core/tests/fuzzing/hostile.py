@@ -135,18 +135,25 @@ def bomb(rng: random.Random) -> bytes:
     """Few instructions that ask for much: by depth, by what is remembered, by sizes."""
     many = rng.choice([50, 2000, 30_000])
     start = assembled(value(rng, 3)) + b"q\0"
-    return rng.choice([
-        b"]" * many, b"(" * many, b")" + b"\x85" * many, b"N" + b"\x85" * many + b"N}(",
-        start + b"2" * many, start + b"0h\0" * many + b"0" * many,
-        b"]q\0h\0a", b"}q\0X\1\0\0\0ah\0s", b"]q\0" + b"h\0\x85" * many,
-        start + b"](" + b"c__builtin__\nset\nh\0\x85R" * many + b"e",
-        b")q\0" + b"".join(b"h%ch%c\x86q%c" % (i, i, i + 1) for i in range(60)) + b"}h\x3cNs",
-        b"](" + assembled(tensor(rng)) * min(many, 500) + b"e",
-        b"X" + struct.pack("<I", rng.choice([2**32 - 1, 2**31, 500])) + b"x" * 400,
-        b"\x8b" + struct.pack("<i", rng.choice([-1, 2**31 - 1, 5000])) + b"\1" * 6000,
-        b"\x8e" + struct.pack("<Q", rng.choice([2**63, 2**40, 3])) + b"abc",
-        b"\x96" + struct.pack("<Q", 2**62), b"r\xff\xff\xff\xff", b"j\xff\xff\xff\xff",
-        assembled([sparse(rng)] * 40)])
+    makers = [
+        lambda: b"]" * many, lambda: b"(" * many, lambda: b")" + b"\x85" * many,
+        lambda: b"N" + b"\x85" * many + b"N}(", lambda: start + b"2" * many,
+        lambda: start + b"0h\0" * many + b"0" * many, lambda: b"]q\0h\0a",
+        lambda: b"}q\0X\1\0\0\0ah\0s", lambda: b"]q\0" + b"h\0\x85" * many,
+        lambda: start + b"](" + b"c__builtin__\nset\nh\0\x85R" * many + b"e",
+        lambda: b")q\0" + doubled() + b"}h\x3cNs", lambda: b")q\0" + doubled() + b")R",
+        lambda: b"](" + assembled(tensor(rng)) * min(many, 500) + b"e",
+        lambda: b"X" + struct.pack("<I", rng.choice([2**32 - 1, 2**31, 500])) + b"x" * 400,
+        lambda: b"\x8b" + struct.pack("<i", rng.choice([-1, 2**31 - 1, 5000])) + b"\1" * 6000,
+        lambda: b"\x8e" + struct.pack("<Q", rng.choice([2**63, 2**40, 3])) + b"abc",
+        lambda: b"\x96" + struct.pack("<Q", 2**62), lambda: b"r\xff\xff\xff\xff",
+        lambda: b"j\xff\xff\xff\xff", lambda: assembled([sparse(rng)] * 40)]
+    return rng.choice(makers)()
+
+
+def doubled() -> bytes:
+    """A tuple of a tuple twice, of a tuple twice, ...: remembered under 60, of 2**60 items."""
+    return b"".join(b"h%ch%c\x86q%c" % (i, i, i + 1) for i in range(60))
 
 
 def program(rng: random.Random) -> bytes:

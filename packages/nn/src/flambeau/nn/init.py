@@ -9,10 +9,8 @@ Example:
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import flambeau
@@ -20,6 +18,7 @@ from flambeau import Tensor
 from flambeau.core._core import cover_functions
 
 from ._fans import _calculate_correct_fan, _calculate_fan_in_and_fan_out, expect_tensor
+from ._renaming import renamed
 
 _GAINS = {
     "linear": 1.0,
@@ -342,34 +341,17 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-def _renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function under the name without an underscore, which warns."""
-    name = function.__name__
-    old = name.removesuffix("_")
-
-    @functools.wraps(function)
-    def warned(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"nn.init.{old} is deprecated in favor of nn.init.{name}", FutureWarning, stacklevel=2
-        )
-        return function(*args, **kwargs)
-
-    warned.__name__ = warned.__qualname__ = old
-    warned.__doc__ = f"The older name of ``{name}``."
-    return warned
-
-
-uniform = _renamed(uniform_)
-normal = _renamed(normal_)
-constant = _renamed(constant_)
-eye = _renamed(eye_)
-dirac = _renamed(dirac_)
-xavier_uniform = _renamed(xavier_uniform_)
-xavier_normal = _renamed(xavier_normal_)
-kaiming_uniform = _renamed(kaiming_uniform_)
-kaiming_normal = _renamed(kaiming_normal_)
-orthogonal = _renamed(orthogonal_)
-sparse = _renamed(sparse_)
+uniform = renamed(uniform_)
+normal = renamed(normal_)
+constant = renamed(constant_)
+eye = renamed(eye_)
+dirac = renamed(dirac_)
+xavier_uniform = renamed(xavier_uniform_)
+xavier_normal = renamed(xavier_normal_)
+kaiming_uniform = renamed(kaiming_uniform_)
+kaiming_normal = renamed(kaiming_normal_)
+orthogonal = renamed(orthogonal_)
+sparse = renamed(sparse_)
 
 
 def fan_in_uniform_(weight: Tensor, bias: Tensor | None) -> None:

@@ -142,11 +142,13 @@ def _suffixes(x, defaults: tuple[str, ...]) -> list[str]:
         out.append(f"size={tuple(x.shape)}")
     if x.dtype.name not in (defaults[:1] if x.numel() == 0 else defaults):
         out.append(f"dtype={x.dtype}")
+    return out + _history_words(x)
+
+
+def _history_words(x) -> list[str]:
     if x.grad_fn is not None:
-        out.append(f"grad_fn=<{x.grad_fn.name()}>")
-    elif x.requires_grad:
-        out.append("requires_grad=True")
-    return out
+        return [f"grad_fn=<{x.grad_fn.name()}>"]
+    return ["requires_grad=True"] if x.requires_grad else []
 
 
 def _head(x) -> str:

@@ -47,10 +47,13 @@ def _same_shape(what: str, a: Any, b: Any) -> None:
 
 def _add_sparse(a: Any, b: Any, alpha: Any) -> Any:
     _same_shape("add()", a, b)
-    result = _joined(a.detach(), b.detach(), alpha)
+    return _sum_of(_joined(a.detach(), b.detach(), alpha), a, b, alpha)
+
+
+def _sum_of(result: Any, a: Any, b: Any, alpha: Any) -> Any:
+    """Give a sum its history."""
     factor = alpha.conjugate() if isinstance(alpha, complex) else alpha
-    return tie("Add", result, (a, b),
-               lambda g, needs: (g, g if alpha == 1 else g * factor))
+    return tie("Add", result, (a, b), lambda g, needs: (g, g if alpha == 1 else g * factor))
 
 
 def _joined(a: Any, b: Any, alpha: Any) -> Any:
@@ -79,10 +82,7 @@ def _add_to_dense(self: Any, other: Any, alpha: Any) -> Any:
                            f"'other', but sizes are {list(self.shape)} and {list(other.shape)}")
     if _core.level_of(self):        # of vmap or jvp
         return _op["add"](self, to_dense(other), alpha=alpha)
-    result = _scattered(self.detach(), other.detach(), alpha)
-    factor = alpha.conjugate() if isinstance(alpha, complex) else alpha
-    return tie("Add", result, (self, other),
-               lambda g, needs: (g, g if alpha == 1 else g * factor))
+    return _sum_of(_scattered(self.detach(), other.detach(), alpha), self, other, alpha)
 
 
 def _scattered(dense: Any, other: Any, alpha: Any) -> Any:

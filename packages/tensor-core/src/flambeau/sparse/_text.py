@@ -52,9 +52,4 @@ def _suffixes(x: Any) -> list[str]:
     words += [f"size={tuple(x.shape)}", f"nnz={x._nnz()}"]
     if x.dtype.name not in (usual[:1] if x.numel() == 0 else usual):
         words.append(f"dtype={x.dtype}")
-    words.append(f"layout={x.layout!r}")
-    if x.grad_fn is not None:
-        words.append(f"grad_fn=<{x.grad_fn.name()}>")
-    elif x.requires_grad:
-        words.append("requires_grad=True")
-    return words
+    return [*words, f"layout={x.layout!r}", *printing._history_words(x)]

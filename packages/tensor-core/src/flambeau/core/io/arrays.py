@@ -6,10 +6,10 @@ strings of fixed width, of sizes that their bytes have; objects and records are 
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING, Any
 
 from flambeau.core.io.errors import fail
+from flambeau.core.io.objects import loaded_numpy
 from flambeau.core.io.pickles import Named
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def set_array_state(array: Any, state: Any) -> None:
 
 def setter(obj: Any) -> Callable[[Any, Any], None] | None:
     """What gives its state to an array or a dtype of NumPy; None for other objects."""
-    numpy = sys.modules.get("numpy")
+    numpy = loaded_numpy()
     if numpy is None:
         return None
     if type(obj) is numpy.ndarray:

@@ -37,9 +37,14 @@ def is_enumeration(obj: Any) -> bool:
 # ---- arrays of NumPy -----------------------------------------------------------
 
 
+def loaded_numpy() -> Any:
+    """NumPy, if the program has imported it: else there is no object of it either."""
+    return sys.modules.get("numpy")
+
+
 def is_array(obj: Any) -> bool:
-    """Whether ``obj`` is an array of NumPy, which is not imported for that."""
-    numpy = sys.modules.get("numpy")
+    """Whether ``obj`` is an array of NumPy."""
+    numpy = loaded_numpy()
     return numpy is not None and type(obj) is numpy.ndarray
 
 

@@ -16,6 +16,7 @@ from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
+from flambeau.core.io.objects import loaded_numpy
 from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
 from flambeau.core.io.pytorch_names import home_in_pytorch
 from flambeau.core.io.sparse_parts import facts_of, parts_of
@@ -139,7 +140,7 @@ class _Storages:
 
 
 def _is_of_numpy(obj: Any) -> bool:
-    numpy = sys.modules.get("numpy")
+    numpy = loaded_numpy()
     return numpy is not None and (
         type(obj) is numpy.ndarray or isinstance(obj, numpy.generic | numpy.dtype))
 
