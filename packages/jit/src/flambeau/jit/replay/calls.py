@@ -53,6 +53,7 @@ class Calls(Attributes):
         self.step = step
         self.source_lines: list[tuple[int, str, int]] = []    # kernels before, file, line
         self.trees: dict[int, bool] = {}
+        self.tries = 0          # 'try' statements that are open
 
     # ---- helpers -----------------------------------------------------------------------------
     def refuse(self, why: str) -> None:
@@ -249,6 +250,8 @@ class Calls(Attributes):
         if type(obj) in (list, dict, set, tuple, str, bytes):
             return self.container_method(obj, name, args, kwargs)
         if trust.steps(obj, name):
+            if self.tries:
+                self.refuse(f"{name}() may fail in a 'try' statement")
             return self.step(obj, name, args) if not kwargs else self.unstepped(obj, name, kwargs)
         if trust.is_module(obj) and modules.lists(obj, name) and not (args or kwargs):
             return modules.listed(self, obj, name)

@@ -164,6 +164,24 @@ class Context:
             self.reads.refuse(f"'with' enters an object of class {type(obj).__name__}")
         return obj
 
+    def tb(self) -> int:
+        """A ``try`` statement begins: the kernels that ran before."""
+        self.calls.tries += 1
+        return int(self.reads.recording.count)
+
+    def te(self, before: int) -> None:
+        """It ends. A replay must not raise in it, for no handler and no ``finally`` would run."""
+        self.calls.tries -= 1
+        if not self.reads.is_refused:
+            may_fail = [name for name, *_, is_formula in self.reads.recording.runs()[before:]
+                        if not is_formula]
+            if may_fail:
+                self.calls.refuse(f"{may_fail[0]} may fail in a 'try' statement")
+
+    def ex(self) -> None:
+        """Something was raised, and is handled."""
+        self.calls.refuse("an exception is handled")
+
     # ---- calls -----------------------------------------------------------------------------
     def m(self, obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """``obj.name(...)``."""

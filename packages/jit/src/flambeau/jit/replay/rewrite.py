@@ -14,7 +14,7 @@ from typing import Any
 from .source import NoSource, tree_of
 from .statements import SIGNS, Statements, name_of
 
-_FOREIGN = (ast.Try, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await,
+_FOREIGN = (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await,
             ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match, ast.Yield,
             ast.YieldFrom, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -63,7 +63,7 @@ def _rewritten(fn: FunctionType) -> CodeType:
 
 
 def _say(node: ast.AST) -> str:
-    names = {"Try": "try", "ClassDef": "a class", "Import": "import", "ImportFrom": "import",
+    names = {"TryStar": "try", "ClassDef": "a class", "Import": "import", "ImportFrom": "import",
              "Match": "match", "Yield": "yield", "YieldFrom": "yield", "Global": "global",
              "Nonlocal": "nonlocal"}
     return f"'{names.get(type(node).__name__, 'async')}' in a recorded function"
@@ -84,6 +84,8 @@ def _bound(node: Any) -> set[str]:
         each = todo.pop()
         if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
             names.add(each.id)
+        if isinstance(each, ast.ExceptHandler) and each.name:
+            names.add(each.name)
         if isinstance(each, ast.FunctionDef):
             names.add(each.name)
             todo += [*each.args.defaults, *(d for d in each.args.kw_defaults if d)]

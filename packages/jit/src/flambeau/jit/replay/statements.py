@@ -70,6 +70,23 @@ class Statements(ast.NodeTransformer):
         node.body = self.statements(node.body)
         return node
 
+    def visit_Try(self, node: Any) -> Any:
+        """A block in which nothing was raised, and in which no replay can raise: else it is
+        refused."""
+        kept = self.temporary()
+        for handler in node.handlers:
+            handler.type = handler.type and self.visit(handler.type)
+            handler.body = [self.tell_alone("ex", handler), *self.statements(handler.body)]
+        for name in ("body", "orelse", "finalbody"):
+            setattr(node, name, self.statements(getattr(node, name)))
+        begin = ast.copy_location(ast.Assign([name_of(kept, True)], self.tell("tb")), node)
+        end = self.tell_alone("te", node, name_of(kept))
+        return [begin, ast.copy_location(ast.Try([node], [], [], [end]), node)]
+
+    def tell_alone(self, what: str, at: Any, *args: Any) -> Any:
+        """A statement that is a call of the context."""
+        return ast.copy_location(ast.Expr(self.tell(what, *args, at=at)), at)
+
     def visit_Assign(self, node: Any) -> Any:
         value = self.visit(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
