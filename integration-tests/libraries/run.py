@@ -28,6 +28,7 @@ PROGRAMS = {
     "timm_models": ("timm", "300 networks: results; of 30, gradients", 1e-4),
     "transformers_models": ("transformers", "8 networks: loss, gradients, words that they write, "
                             "files, 20 steps of Trainer", 1e-4),
+    "transformers_kinds": ("transformers", "small networks of all kinds: results, gradients", 1e-4),
     "others": ("", "the main use", 1e-4),
     "lightning_runs": ("lightning", "Trainer with checkpoints, resumed runs, metrics, averages; "
                        "Fabric", 1e-4),

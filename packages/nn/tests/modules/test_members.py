@@ -246,6 +246,20 @@ def test_a_class_with_getattr_sees_reads_of_members():
     assert list(net.state_dict()) == ["weight", "mean", "inner.weight", "inner.bias"]
 
 
+def test_a_method_may_call_getattr():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(flambeau.ones(2))
+
+        def named(self, name):
+            return self.__getattr__(name)
+
+    assert Named().named("weight").tolist() == [1, 1]
+    with pytest.raises(AttributeError, match="absent"):
+        Named().named("absent")
+
+
 def test_a_class_with_getattr_has_views_in_its_dict():
     net = Seen()
     assert list(net.__dict__["_modules"]) == ["inner"]

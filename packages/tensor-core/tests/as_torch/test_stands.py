@@ -239,3 +239,29 @@ def test_old_names_of_sparse_tensors():
               isinstance(x.to_dense(), torch.sparse.FloatTensor))
     """) == ["[[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]] torch.float32 (2, 3)",
              "[[1.0, 1.0], [2.0, 2.0]] torch.int64", "True False False"]
+
+
+def test_operators_on_lists():
+    assert lines("""
+        import torch
+        from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype as grouped
+        x, y = [torch.tensor([1.0, -2.0]), torch.tensor([3.0])], [torch.ones(2), torch.ones(1)]
+        print([each.tolist() for each in torch._foreach_add(x, y, alpha=2)])
+        print([each.tolist() for each in torch._foreach_mul(x, [2.0, 3.0])])
+        print([each.tolist() for each in torch._foreach_addcmul(x, x, x, torch.tensor([1.0, 2]))])
+        print([each.tolist() for each in torch._foreach_maximum(torch._foreach_pow(2, x), 1.0)])
+        print(torch._foreach_addcdiv_(x, y, y, [1.0, 2.0]), [each.tolist() for each in x])
+        groups = grouped([[*x, torch.ones(1, dtype=torch.int32)], [1, 2, 3]], with_indices=True)
+        print([(dtype, lists[1], places) for (_, dtype), (lists, places) in groups.items()])
+        print(hasattr(torch, "_foreach_norm"), hasattr(torch, "_foreach_nothing"))
+    """) == ["[[3.0, 0.0], [5.0]]", "[[2.0, -4.0], [9.0]]", "[[2.0, 2.0], [21.0]]",
+             "[[2.0, 1.0], [8.0]]", "None [[2.0, -1.0], [5.0]]",
+             "[(torch.float32, [1, 2], [0, 1]), (torch.int32, [3], [2])]", "True False"]
+
+
+def test_names_of_types_that_are_not_made():
+    assert lines("""
+        import torch
+        print(str(torch.complex32), torch.torch is torch, torch.legacy_contiguous_format)
+        print(torch.ones(2).new_ones(size=(1, 2)).tolist())
+    """) == ["torch.complex32 True torch.contiguous_format", "[[1.0, 1.0]]"]

@@ -19,7 +19,8 @@ from flambeau.as_torch import names, stands
 ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "device_count": 0,
            "is_compiling": False, "is_in_onnx_export": False, "kineto_available": False,
            "is_traceable_wrapper_subclass": False,
-           "is_tracing": False, "is_exporting": False, "is_enabled": False}
+           "_are_functorch_transforms_active": False, "is_tracing": False,
+           "is_exporting": False, "is_enabled": False}
 
 #: What marks functions for compilers of PyTorch's, which are not there: they stay what they are.
 MARKS = frozenset((
@@ -74,6 +75,9 @@ class _PlaceholderType(abc.ABCMeta):
     def __repr__(cls) -> str:
         return f"<torch.{cls._stands_for}, which Flambeau has not>"
 
+    def __str__(cls) -> str:
+        return f"torch.{cls._stands_for}"     # what programs parse, as of ``str(torch.float32)``
+
     def __bool__(cls) -> bool:
         return False
 
@@ -104,8 +108,8 @@ def placeholder(name: str) -> Any:
         name: A dotted name without ``torch``.
     """
     home, _, last = name.rpartition(".")
-    if name in stands.HOMES:
-        return getattr(rooms.import_module(f"{stands.__name__}.{stands.HOMES[name]}"), last)
+    if stand := stands.stand_of(name):
+        return getattr(rooms.import_module(stand), last)
     if name in MARKS:
         return _mark
     if last in ANSWERS:
@@ -153,8 +157,8 @@ def look_up(module: str, name: str) -> Any:
     if name.startswith("__"):
         return None
     full = f"{module}.{name}".removeprefix(".")
-    if full in stands.HOMES:
-        return getattr(rooms.import_module(f"{stands.__name__}.{stands.HOMES[full]}"), name)
+    if stand := stands.stand_of(full):
+        return getattr(rooms.import_module(stand), name)
     if names.is_inherited(module, name):
         return _inherited(module, name)
     if names.is_listed(full):

@@ -24,6 +24,10 @@ def answer(module: str, name: str) -> Any:
         module: A dotted name without ``torch``, empty for ``torch`` itself.
         name: The name in it.
     """
+    if (module, name) == ("", "torch"):     # PyTorch's own modules import it
+        import flambeau
+
+        return flambeau
     if (module, name) == ("", "__version__"):
         import flambeau.version
 

@@ -32,12 +32,26 @@ HOMES = {
     "spmm": "sparse_types",
     **{f"sparse.{kind}Tensor": "sparse_types" for kind in (
         "BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")},
+    **dict.fromkeys(("legacy_contiguous_format", "utils.data.dataloader._collate_fn_t",
+                     "utils.data.dataloader._worker_init_fn_t", "serialization.DEFAULT_PROTOCOL"),
+                    "types"),
+    "_dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex": "marks",
     "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
     "_dynamo.reset": "marks",
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
 }
+
+#: The beginning of a name of `torch` itself -> module that makes what begins so.
+FAMILIES = {"_foreach_": "lists"}
+
+
+def stand_of(name: str) -> str | None:
+    """The module that has ``torch.name`` under its last word; None where there is none."""
+    found = HOMES.get(name) or next(
+        (home for start, home in FAMILIES.items() if name.startswith(start)), None)
+    return found and f"{__name__}.{found}"
 
 
 def home_of(module: str) -> str | None:

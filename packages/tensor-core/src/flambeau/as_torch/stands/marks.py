@@ -1,6 +1,7 @@
 """Marks and questions that do nothing here."""
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 
@@ -43,3 +44,7 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
 
 def _get_tracing_state() -> None:
     """None: no tracer of PyTorch's is at work."""
+
+
+class TransformGetItemToIndex(contextlib.nullcontext[None]):
+    """Nothing: inside `vmap` a number that is a tensor is an index without it."""

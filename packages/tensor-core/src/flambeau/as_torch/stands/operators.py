@@ -6,7 +6,8 @@ import os
 from flambeau import rooms
 
 #: The end of a compiled library's path, without its suffix -> module with its operators.
-LIBRARIES = {"torchvision/_C": "vision", "torchvision/image": "images"}
+LIBRARIES = {"torchvision/_C": "vision", "torchvision/image": "images",
+             "torchvision/_C_stable": "vision", "torchvision/image_stable": "images"}
 _loaded: dict[str, object] = {}
 
 

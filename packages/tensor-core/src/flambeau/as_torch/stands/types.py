@@ -12,6 +12,12 @@ FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION: TypeAlias = (Callable[[Any, str], Any] | flambeau.device | str | dict[str, str]
                            | None)
 
+_collate_fn_t: TypeAlias = Callable[[list[Any]], Any]
+_worker_init_fn_t: TypeAlias = Callable[[int], None]
+#: The protocol of pickles in files.
+DEFAULT_PROTOCOL = 2
+legacy_contiguous_format = flambeau.contiguous_format
+
 #: The end of the name of a module's extra state among its weights.
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 

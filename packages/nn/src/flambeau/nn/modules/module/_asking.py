@@ -52,8 +52,15 @@ class Asking(Attributes):
                              name=name, obj=self)
 
 
+def _calls_getattr(cls: type) -> bool:
+    """Say whether a method of a class names `__getattr__`, of itself or of a base."""
+    codes = (getattr(value, "__code__", None) for value in vars(cls).values())
+    return any(code is not None and "__getattr__" in code.co_names for code in codes)
+
+
 def let_ask(cls: type) -> None:
-    """Give a class the base `Asking` if it, or what it is made of, defines `__getattr__`."""
-    asks = hasattr(cls, "__getattr__") and not hasattr(cls, "_members_at_once")
-    if asks and not issubclass(cls, Asking):
+    """Give a class the base `Asking` if it, or what it is made of, has to do with `__getattr__`."""
+    if hasattr(cls, "_members_at_once") or issubclass(cls, Asking):
+        return
+    if hasattr(cls, "__getattr__") or _calls_getattr(cls):
         cls.__bases__ = (*cls.__bases__, Asking)

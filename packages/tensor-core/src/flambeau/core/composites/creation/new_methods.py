@@ -13,8 +13,13 @@ def _asked(name, self, args, dtype, device, requires_grad):
     return _core.requiring(x, requires_grad) if requires_grad else x
 
 
-def _sizes(size):
-    return list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size)
+def _size(sizes, size):
+    """The size that is given by numbers, as a tuple or by name."""
+    if size is not None:
+        if sizes:
+            raise TypeError("size is given twice: by position and by name")
+        return size
+    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
 
 
 def _made(x, requires_grad):
@@ -22,12 +27,12 @@ def _made(x, requires_grad):
     return _core.requiring(x, requires_grad) if requires_grad else x
 
 
-def new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+def new_empty(self, *sizes, size=None, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Uninitialized memory of this dtype and device."""
     if _core.is_dispatched(self):
-        return _asked("new_empty", self, (_sizes(size),), dtype, device, requires_grad)
-    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+        return _asked("new_empty", self, (list(_size(sizes, size)),), dtype, device, requires_grad)
+    size = _size(sizes, size)
     dtype, device = dtype or self.dtype, device or self.device
     x = _op["empty"](size, dtype=dtype, device=device) if not _core.level_of(self) else \
         _core.blank_at_levels((self,), size, None, dtype, device)
@@ -47,21 +52,21 @@ def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad
                                   requires_grad=requires_grad)
 
 
-def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
+def new_zeros(self, *sizes, size=None, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Zeros of this dtype and device."""
     if _core.is_dispatched(self):
-        return _asked("new_zeros", self, (_sizes(size),), dtype, device, requires_grad)
-    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 0)
+        return _asked("new_zeros", self, (list(_size(sizes, size)),), dtype, device, requires_grad)
+    x = _op["fill_"](new_empty(self, *sizes, size=size, dtype=dtype, device=device), 0)
     return _made(x, requires_grad)
 
 
-def new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None,
-              pin_memory=False):
+def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=False, layout=None,
+             pin_memory=False):
     """Ones of this dtype and device."""
     if _core.is_dispatched(self):
-        return _asked("new_ones", self, (_sizes(size),), dtype, device, requires_grad)
-    x = _op["fill_"](new_empty(self, *size, dtype=dtype, device=device), 1)
+        return _asked("new_ones", self, (list(_size(sizes, size)),), dtype, device, requires_grad)
+    x = _op["fill_"](new_empty(self, *sizes, size=size, dtype=dtype, device=device), 1)
     return _made(x, requires_grad)
 
 
