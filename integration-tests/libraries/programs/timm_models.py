@@ -23,7 +23,8 @@ NAMES = [names[i] for i in range(max(map(len, FAMILIES))) for names in FAMILIES 
 AMPLIFY = frozenset((
     "dpn48b", "efficientvit_m0", "fastvit_mci0", "ghostnetv3_050", "hrnet_w18_small_v2",
     "iformer_m", "legacy_xception", "levit_conv_128", "repvit_m2", "resnet50s", "shvit_s3",
-    "starnet_s050", "starnet_s1", "starnet_s100", "starnet_s150", "visformer_small", "xcit_nano_12_p16_224"))
+    "starnet_s050", "starnet_s1", "starnet_s100", "starnet_s150", "visformer_small",
+    "xcit_nano_12_p16_224"))
 #: Pixels per side, where a network takes any number.
 SMALL = 128
 

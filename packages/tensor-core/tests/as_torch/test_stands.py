@@ -245,6 +245,7 @@ def test_operators_on_lists():
     assert lines("""
         import torch
         from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype as grouped
+        from torch.utils._foreach_utils import _device_has_foreach_support, _has_foreach_support
         x, y = [torch.tensor([1.0, -2.0]), torch.tensor([3.0])], [torch.ones(2), torch.ones(1)]
         print([each.tolist() for each in torch._foreach_add(x, y, alpha=2)])
         print([each.tolist() for each in torch._foreach_mul(x, [2.0, 3.0])])
@@ -254,9 +255,11 @@ def test_operators_on_lists():
         groups = grouped([[*x, torch.ones(1, dtype=torch.int32)], [1, 2, 3]], with_indices=True)
         print([(dtype, lists[1], places) for (_, dtype), (lists, places) in groups.items()])
         print(hasattr(torch, "_foreach_norm"), hasattr(torch, "_foreach_nothing"))
+        print(_has_foreach_support(x, "cpu"), _device_has_foreach_support("cpu"))
     """) == ["[[3.0, 0.0], [5.0]]", "[[2.0, -4.0], [9.0]]", "[[2.0, 2.0], [21.0]]",
              "[[2.0, 1.0], [8.0]]", "None [[2.0, -1.0], [5.0]]",
-             "[(torch.float32, [1, 2], [0, 1]), (torch.int32, [3], [2])]", "True False"]
+             "[(torch.float32, [1, 2], [0, 1]), (torch.int32, [3], [2])]", "True False",
+             "False False"]
 
 
 def test_names_of_types_that_are_not_made():
