@@ -58,8 +58,8 @@ class _Finder:
         return int(str(instr.value)) if instr.op == "const" else None
 
     def float_of(self, number: int) -> float | None:
-        instr = self.instrs[number]
-        return float(decode(instr.value, instr.type)) if instr.op == "const" else None
+        code = self.integer(number)
+        return None if code is None else float(decode(code, self.instrs[number].type))
 
     def power(self, number: int, kind: str) -> int | None:
         """The exponent of ``frombits((exponent + bias) << shift)``."""

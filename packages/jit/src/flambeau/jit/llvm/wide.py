@@ -172,7 +172,7 @@ class WideSegment(Segment):
         out.width = self.width
         mask = vectors.first_lanes(out, left)
         out.width = 0
-        values, loaded = dict(self.same), {}
+        values, loaded = dict(self.same), dict[int, str]()
         for number in own:
             values[number] = self.wide(number, values, loaded, f"%i.{name}", mask)
         self.keep(values, f"%i.{name}", mask)
