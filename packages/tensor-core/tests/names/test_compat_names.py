@@ -61,7 +61,7 @@ def test_settings_of_backends_can_be_asked_and_set():
     assert flambeau.backends.cuda.is_built() in (True, False)
 
 
-@pytest.mark.parametrize("name", ["quantize_per_tensor", "complex32"])
+@pytest.mark.parametrize("name", ["quantize_per_tensor", "ao"])
 def test_an_absent_name_says_what_to_use_instead(name):
     with pytest.raises(AttributeError, match="use|uses"):
         getattr(flambeau, name)
