@@ -196,3 +196,9 @@ def test_gradients_pass_and_are_plain():
     assert type(leaf.grad) is Tensor
     with pytest.raises(TypeError, match="as_subclass"):
         x.as_subclass(int)
+
+
+def test_operators_have_the_attributes_of_functions():
+    assert flambeau.add.__module__ == "flambeau" and flambeau.add.__name__ == "add"
+    assert flambeau.linalg.norm.__module__ == "flambeau.linalg"
+    assert type(flambeau.add).__module__ == "flambeau.core._core"

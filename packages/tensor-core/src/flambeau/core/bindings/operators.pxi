@@ -76,6 +76,11 @@ cdef class Operator:
         return self._name
 
     @property
+    def __module__(self) -> str:
+        """The module that has the operator, as functions have it."""
+        return f"flambeau.{self._space}" if self._space else "flambeau"
+
+    @property
     def key(self) -> str:
         """Name of the first overload in the table."""
         return _op_key(self.overloads[0])
