@@ -189,7 +189,7 @@ class OpOverloadPacket:
 
     def _function(self) -> Callable[..., Any]:
         if self._space == "flambeau":
-            key = own_key(self.__name__)
+            key = own_key(self.__name__) or self.__name__
             return lambda *args, out=None: _core.call(key, args, out)
         from flambeau.library.aten import function
 

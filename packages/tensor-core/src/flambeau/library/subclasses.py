@@ -108,7 +108,7 @@ def ask(func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
     asked = shown_to(args, kwargs)
     types = tuple(type(value) for value in asked)
     for value in asked:
-        method: Any = type(value).__torch_dispatch__
+        method = getattr(type(value), "__torch_dispatch__")  # noqa: B009
         answer = method(func, types, args, kwargs)
         if answer is not NotImplemented:
             return answer
