@@ -213,7 +213,7 @@ def test_private_operators():
         import torch
         x = torch.tensor([3, 1, 3])
         print([each.tolist() for each in torch._unique2(x, True, True, False)])
-        print(torch._segment_reduce(x.float(), "max", offsets=torch.tensor([0, 1, 3])).tolist())
+        print(torch._segment_reduce(x.float(), "amax", offsets=torch.tensor([0, 1, 3])).tolist())
         x = torch.tensor([[1.0, 2.0], [3.0, 0.0]], requires_grad=True)
         for function in "_softmax", "_log_softmax":
             found = getattr(torch, function)(x, 1)

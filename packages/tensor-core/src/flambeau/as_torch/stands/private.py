@@ -6,9 +6,14 @@ from typing import Any
 import flambeau
 from flambeau.core import Tensor
 
-_segment_reduce = flambeau.segment_reduce
 _stack = flambeau.stack
 _conj = flambeau.conj
+
+
+def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
+    """What the elements of each segment give; ``amax`` and ``amin`` are taken, too."""
+    word = {"amax": "max", "amin": "min"}.get(reduce, reduce)
+    return flambeau.segment_reduce(data, word, **options)
 
 
 def _unique2(input: Tensor, sorted: bool = True, return_inverse: bool = False,
