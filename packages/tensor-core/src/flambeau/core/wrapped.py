@@ -91,7 +91,7 @@ class Wrapped(Tensor):
     def grad(self, gradient: Any) -> None:
         self._values.grad = None if gradient is None else gradient._values
 
-    @property
+    @property   # type: ignore[override]
     def data(self) -> Any:
         """The same memory without history."""
         return self._like(self._values.data)
@@ -114,10 +114,11 @@ class Wrapped(Tensor):
         """Keep the gradient though the tensor is no leaf."""
         self._values.retain_grad()
 
-    def backward(self, gradient: Any = None, **options: Any) -> None:
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None,
+                 create_graph: bool = False, inputs: Any = None) -> None:
         """Compute gradients of leaves, from a gradient of this kind."""
         given = gradient._values if isinstance(gradient, Wrapped) else gradient
-        self._values.backward(given, **options)
+        self._values.backward(given, retain_graph, create_graph, inputs)
 
     def register_hook(self, hook: Any) -> Any:
         """Call a function with the gradient, once it is known."""
@@ -240,5 +241,5 @@ def is_pointwise(func: Any, name: str) -> bool:
         func: What is called.
         name: Its name, as `called` gives it.
     """
-    operator = func if hasattr(func, "keys") else _core.operators().get(name)
+    operator: Any = func if hasattr(func, "keys") else _core.operators().get(name)
     return hasattr(operator, "key") and row(operator.key).category == "pointwise"

@@ -133,9 +133,10 @@ class BlockMask:
             by_column[:2] = ordered(dense_of(kv_num_blocks, kv_indices).mT)
         if compute_q_blocks and full_kv_num_blocks is not None and full_kv_indices is not None:
             by_column[2:] = ordered(dense_of(full_kv_num_blocks, full_kv_indices).mT)
-        return cls(seq_lengths or (rows * size[0], columns * size[1]), kv_num_blocks, kv_indices,
-                   full_kv_num_blocks, full_kv_indices, *by_column, BLOCK_SIZE=size,
-                   mask_mod=mask_mod or noop_mask)
+        build: Any = cls
+        return build(seq_lengths or (rows * size[0], columns * size[1]), kv_num_blocks, kv_indices,
+                     full_kv_num_blocks, full_kv_indices, *by_column, BLOCK_SIZE=size,
+                     mask_mod=mask_mod or noop_mask)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -181,8 +182,9 @@ class BlockMask:
             device: Where its tensors lie then.
         """
         tensors = [t if t is None else t.to(device) for t in self.as_tuple(False)[1:9]]
-        return BlockMask(self.seq_lengths, *tensors, BLOCK_SIZE=self.BLOCK_SIZE,
-                         mask_mod=self.mask_mod)
+        build: Any = BlockMask
+        return build(self.seq_lengths, *tensors, BLOCK_SIZE=self.BLOCK_SIZE,
+                     mask_mod=self.mask_mod)
 
     def __getitem__(self, index: Any) -> BlockMask:
         """The mask of some samples, heads and rows; integers keep their dimension."""
@@ -193,9 +195,9 @@ class BlockMask:
         full = (self.full_kv_num_blocks, self.full_kv_indices)
         parts = [None if t is None else t[taken] for t in (
             self.kv_num_blocks, self.kv_indices, *full)]
-        return BlockMask.from_kv_blocks(*parts, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=_sliced,
-                                        seq_lengths=self.seq_lengths,
-                                        compute_q_blocks=self.q_indices is not None)
+        build: Any = BlockMask.from_kv_blocks
+        return build(*parts, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=_sliced,
+                     seq_lengths=self.seq_lengths, compute_q_blocks=self.q_indices is not None)
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
         """The upper left corner, for other lengths."""
@@ -207,9 +209,10 @@ class BlockMask:
                 pairs += [None, None]
             else:
                 pairs += ordered(dense_of(counts, kept)[..., :rows, :columns])
-        return self.from_kv_blocks(*pairs, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod,
-                                   seq_lengths=(new_q_len, new_kv_len),
-                                   compute_q_blocks=self.q_indices is not None)
+        build: Any = self.from_kv_blocks
+        return build(*pairs, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod,
+                     seq_lengths=(new_q_len, new_kv_len),
+                     compute_q_blocks=self.q_indices is not None)
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
         """A drawing: full blocks dark, partial ones grey, others empty.
@@ -315,8 +318,8 @@ def create_block_mask(
         full = table == size[0] * size[1]
         some = (table > 0) & ~full if separate_full_blocks else table > 0
         parts = (*ordered(some), *(ordered(full) if separate_full_blocks else (None, None)))
-        return BlockMask.from_kv_blocks(*parts, BLOCK_SIZE=size, mask_mod=mask_mod,
-                                        seq_lengths=(Q_LEN, KV_LEN))
+        build: Any = BlockMask.from_kv_blocks
+        return build(*parts, BLOCK_SIZE=size, mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN))
 
 
 def _counted(mask: Tensor, width: int) -> Tensor:

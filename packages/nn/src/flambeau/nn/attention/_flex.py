@@ -60,7 +60,7 @@ def attend(call: Call, block_mask: BlockMask | None) -> tuple[Tensor, ...]:
     keeps = call.score_mod is None and not call.statistics
     again = flambeau.is_grad_enabled() and not keeps and scores > SCORES_KEPT
     run = partial(_run_again, call) if again else partial(_run, call)
-    rows = {}
+    rows: dict[Any, list[Any]] = {}
     for job in jobs:
         place = (job.samples, job.queries)
         rows.setdefault(place, []).append(run(job))
