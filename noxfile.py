@@ -161,6 +161,25 @@ def libraries(session: nox.Session) -> None:
     session.run("python", str(folder / "run.py"), *words, *session.posargs)
 
 
+@nox.session(tags=["nightly"], requires=["build"])
+def public_programs(session: nox.Session) -> None:
+    """Public programs, with Flambeau and with PyTorch: `-- CLONES`; fills their page."""
+    if not session.posargs:
+        session.skip("say where the clones of the repositories lie")
+    install_all(session, "programs")
+    session.install("--no-deps", "torchvision")
+    pytorch = Path(session.create_tmp()).resolve() / "pytorch"
+    session.run("python", "-m", "virtualenv", "-q", str(pytorch))
+    pip = [str(pytorch / "bin" / "python"), "-m", "pip", "install", "-q"]
+    session.run(*pip, *steps.group("programs"), "torch==2.13.0", external=True)
+    session.run(*pip, "--no-deps", "torchvision", external=True)
+    clones, *others = session.posargs
+    session.env["PYTHONPATH"] = str(TOOLS)
+    session.run("python", "-m", "public_programs", clones, f"{session.bin}/python",
+                str(pytorch / "bin" / "python"), "--page",
+                str(ROOT / "docs" / "guide" / "programs.md"), *others)
+
+
 @nox.session(requires=["build"], default=False)
 def torch_suite(session: nox.Session) -> None:
     """PyTorch's own tests: `-- FOLDER test_torch.py ...`, where FOLDER is its `test/`."""
