@@ -8,6 +8,7 @@ standard generators have a seed.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import random
@@ -75,7 +76,7 @@ def watch_losses(torch: Any, watch: Watch) -> None:
 def replace_downloads() -> None:
     """Let data sets that torchvision would fetch be made here."""
     try:
-        from torchvision import datasets
+        datasets = importlib.import_module("torchvision.datasets")
     except ImportError:
         return
     from public_programs import data
@@ -141,14 +142,12 @@ def child(job: dict[str, Any]) -> None:
 
 def main() -> None:
     """Run what each line of standard input says: libraries are imported once, before."""
-    import pytorch_side
-    import torch  # noqa: F401
-
-    pytorch_side.prepare()
+    importlib.import_module("torch")
+    importlib.import_module("pytorch_side").prepare()
     os.environ.setdefault("MPLBACKEND", "Agg")
     with contextlib.suppress(ImportError):
-        import matplotlib.pyplot  # noqa: F401
-        import torchvision  # noqa: F401
+        importlib.import_module("matplotlib.pyplot")
+        importlib.import_module("torchvision")
     for line in sys.stdin:
         made = os.fork()
         if made == 0:
