@@ -4,6 +4,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from flambeau import rooms
+
 
 def _overload(function: Any) -> Any:
     """A signature that only PyTorch's compiler reads."""
@@ -24,9 +26,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def reset() -> None:
     """Forget compiled functions, as ``torch.compiler.reset``."""
-    import flambeau
-
-    flambeau.compiler.reset()
+    rooms.import_module(f"{rooms.PREFIX}compiler").reset()
 
 
 def parse_args(*kinds: str) -> Any:
