@@ -40,8 +40,8 @@ class TreeSpec:
         self.context = context
         self._children = list(children_specs)
         self.num_children = len(self._children)
-        self.num_nodes = 1 + sum([child.num_nodes for child in self._children])
-        self.num_leaves = sum([child.num_leaves for child in self._children])
+        self.num_nodes: int = 1 + sum([child.num_nodes for child in self._children])
+        self.num_leaves: int = sum([child.num_leaves for child in self._children])
 
     def __repr__(self, indent: int = 0) -> str:
         inner = indent + 2

@@ -91,8 +91,8 @@ class Wrapped(Tensor):
     def grad(self, gradient: Any) -> None:
         self._values.grad = None if gradient is None else gradient._values
 
-    @property   # type: ignore[override]
-    def data(self) -> Any:
+    @property
+    def data(self) -> Any:      # type: ignore[override]
         """The same memory without history."""
         return self._like(self._values.data)
 

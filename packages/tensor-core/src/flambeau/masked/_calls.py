@@ -73,7 +73,7 @@ def _data(value: Any) -> Any:
 
 
 def _mask_of(value: Any) -> Any:
-    """The mask in the place of a masked tensor; dense tensors count as a whole."""
+    """The mask instead of a masked tensor; dense tensors count as a whole."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_mask_of, value))
     return value._mask if isinstance(value, MaskedTensor) else value

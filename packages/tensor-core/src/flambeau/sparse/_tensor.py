@@ -180,13 +180,14 @@ class SparseTensor(Tensor):
 
     new_empty = new_zeros
 
-    def new(self, *args: Any, device: Any = None) -> Any:
+    def new(self, *arguments: Any, size: Any = None, device: Any = None) -> Any:
         """A tensor of the dtype: of indices, values and a size, of a size, or without elements."""
         from flambeau.sparse._make import sparse_coo_tensor
 
-        if args and isinstance(args[0], Tensor):
-            return sparse_coo_tensor(*args, dtype=self.dtype, device=device)
-        return self.new_zeros(*(args or ((0,),)), device=device)
+        if arguments and isinstance(arguments[0], Tensor):
+            return sparse_coo_tensor(*arguments, dtype=self.dtype, device=device)
+        sizes = arguments or ((0,) if size is None else size,)
+        return self.new_zeros(*sizes, device=device)
 
     def _rearranged(self, name: str, *args: Any) -> Any:
         from flambeau.sparse._calls import CALLS, write

@@ -46,7 +46,7 @@ class SimulatedBackend(GeneratedBackend):
         self.folder = default_folder() if folder is None else folder
         self.memory = DeviceMemory(self.folder)
         self.library = cache(self._library)
-        self.function = cache(self._function)
+        self._addresses = cache(self._function)
         self.set_order(order, seed)
 
     def set_order(self, order: str, seed: int = 0) -> None:
@@ -76,6 +76,9 @@ class SimulatedBackend(GeneratedBackend):
 
     def _library(self, group: str, kind: str) -> ctypes.CDLL:
         return build(f"{group}_{kind}", shimmed(source.module(group, kind)), self.folder)
+
+    def function(self, group, kind, kernel):
+        return self._addresses(group, kind, kernel)
 
     def _function(self, group: str, kind: str, kernel: str) -> int:
         return _address(self.library(group, kind), kernel)

@@ -48,13 +48,13 @@ def _of_pickle(program: bytes) -> Iterator[str]:
     try:
         for code, argument, _ in pickletools.genops(program):
             if code.name in ("GLOBAL", "INST"):
-                yield ".".join(argument.split(" ", 1))
+                yield ".".join(str(argument).split(" ", 1))
             elif code.name == "STACK_GLOBAL":
                 yield ".".join(strings[-2:])
             elif code.name in ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE") and strings:
                 memo[len(memo) if argument is None else int(argument)] = strings[-1]
             elif code.name in ("BINGET", "LONG_BINGET", "GET"):
-                strings.append(memo.get(int(argument), ""))
+                strings.append(memo.get(int(argument or 0), ""))
             elif isinstance(argument, str):
                 strings.append(argument)
     except (ValueError, IndexError, UnicodeDecodeError) as error:

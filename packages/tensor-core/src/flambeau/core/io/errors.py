@@ -34,5 +34,6 @@ def _scalar(value: object) -> str:
         return repr(value)
     if type(value) in (str, bytes):
         return repr(value[:80])     # type: ignore[index]  # one of the two
-    named = isinstance(value, type | FunctionType | BuiltinFunctionType)
-    return value.__qualname__ if named else f"a {type(value).__name__}"
+    if isinstance(value, type | FunctionType | BuiltinFunctionType):
+        return value.__qualname__
+    return f"a {type(value).__name__}"

@@ -27,8 +27,8 @@ class OwnMembers(Members):
         self._module = weakref.ref(module)
 
     @property
-    def _values(self) -> Any:
-        return self._module().__dict__  # type: ignore[union-attr]
+    def _values(self) -> Any:   # type: ignore[override]
+        return self._module().__dict__
 
 
 class Asking(Attributes):
