@@ -75,3 +75,9 @@ def test_numbers_that_int32_does_not_hold_become_its_least(source, count):
         wanted += [most, least]
     x = flambeau.tensor(given * count, dtype=getattr(flambeau, source))
     assert x.to(flambeau.int32).tolist() == wanted * count
+
+
+def test_arrays_of_one_element_within_lists_are_rows():
+    for data in ([[[numpy.array([2.0])]]], [numpy.array([2.0])], [[numpy.ones((1, 1))]]):
+        x = flambeau.tensor(data)
+        assert x.tolist() == numpy.array(data).tolist() and x.dtype == flambeau.float64

@@ -192,3 +192,10 @@ def test_conjugates_of_real_numbers_are_the_tensor_itself():
 def test_swapaxes_knows_the_names_of_numpy():
     x = flambeau.zeros(2, 3, 4)
     assert x.swapaxes(axis0=0, axis1=2).shape == (4, 3, 2)
+
+
+def test_split_takes_the_names_of_the_function_and_of_the_method():
+    x = flambeau.arange(6)
+    assert [p.tolist() for p in x.split(split_size=4)] == [[0, 1, 2, 3], [4, 5]]
+    assert [len(p) for p in x.split(split_size=[1, 5], dim=0)] == [1, 5]
+    assert len(flambeau.split(x, split_size_or_sections=3)) == 2

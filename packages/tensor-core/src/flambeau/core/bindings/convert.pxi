@@ -47,6 +47,8 @@ cdef int _scan_number(object data, int *code) except -1:
         found = FL_C128 if fl_default_dtype == FL_F64 else FL_C64
     elif isinstance(data, Tensor) and (<Tensor>data)._numel == 1:
         found = (<Tensor>data)._dtype
+    elif hasattr(data, "__array_interface__") and getattr(data, "shape", ()):
+        raise TypeError("tensor(): an array with dimensions is no number")   # read as a list then
     elif hasattr(data, "__index__"):
         found = FL_I64
     elif hasattr(data, "__float__"):

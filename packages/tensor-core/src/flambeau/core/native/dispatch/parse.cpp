@@ -87,7 +87,7 @@ static int find_param(const fl_op *op, PyObject *name) {
     for (int i = 0; i < op->nparams; i++)
         if (is_named(name, op->params[i].name))
             return i;
-    /* PyTorch also takes NumPy's names for these */
+    /* PyTorch also takes NumPy's names for these, and others where they are methods */
     static const char *const synonyms[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},
                                               {"input", "self"}, {"x", "self"}, {"A", "self"},
                                               {"x1", "self"}, {"x2", "other"},
@@ -95,6 +95,7 @@ static int find_param(const fl_op *op, PyObject *name) {
                                               {"indices", "indices_or_sections"},
                                               {"sections", "indices_or_sections"},
                                               {"tensor_indices_or_sections", "indices_or_sections"},
+                                              {"split_size", "split_size_or_sections"},
                                               {"unbiased", ""}};
     for (auto &s : synonyms)
         if (PyUnicode_CompareWithASCIIString(name, s[0]) == 0)
