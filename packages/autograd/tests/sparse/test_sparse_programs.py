@@ -7,7 +7,7 @@ import pytest
 import flambeau
 import flambeau.autograd
 
-torch = pytest.importorskip("torch", reason="needs PyTorch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.oracle
 LAYOUTS = ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 STEPS = {       # from a matrix of any layout to another

@@ -1,6 +1,7 @@
 """Under the alias the arguments of losses broadcast where PyTorch lets them, with its warning."""
 from __future__ import annotations
 
+import pytest
 from test_alias import lines
 
 HEAD = """
@@ -19,6 +20,7 @@ WARNED = "['Using a target size (torc']"
 
 
 def test_distances_warn_and_broadcast():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     assert lines(HEAD + "said(lambda: F.mse_loss(x, y))\n"                      # 0 9 1 4
                  "said(lambda: F.l1_loss(x, y, reduction='none'))\n"
                  "said(lambda: F.smooth_l1_loss(x, y, reduction='sum'))\n"
@@ -30,6 +32,7 @@ def test_distances_warn_and_broadcast():
 
 
 def test_likelihoods_broadcast_or_raise_as_pytorch():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     assert lines(HEAD + "p = torch.tensor([[0.5], [0.5]])\n"
                  "said(lambda: F.binary_cross_entropy(p, y))\n"
                  "said(lambda: F.binary_cross_entropy_with_logits(p, y))\n"

@@ -34,9 +34,9 @@ static void threads() {
 }
 
 static void unknown_dtypes() {
-    CHECK(strcmp(fl_dtype_name(FL_DTYPE_COUNT), "unknown dtype") == 0);
+    CHECK(strcmp(fl_dtype_name(21), "unknown dtype") == 0);
     CHECK(strcmp(fl_dtype_name(-1), "unknown dtype") == 0);
-    CHECK(fl_itemsize(FL_DTYPE_COUNT) == 0);
+    CHECK(fl_itemsize(21) == 0);
 }
 
 static void shapes() {

@@ -107,7 +107,8 @@ class Wrapped(Tensor):
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Ask for gradients, or no longer."""
-        self._values.requires_grad_(requires_grad)
+        if requires_grad != self._values.requires_grad:     # asking needs flambeau-autograd
+            self._values.requires_grad_(requires_grad)
         return self
 
     def retain_grad(self) -> None:

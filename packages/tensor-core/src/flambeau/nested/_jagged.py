@@ -92,7 +92,8 @@ class RaggedShape(tuple):
 
 
 def _rebuilt(values: Any, offsets: Any, lengths: Any, ragged_idx: int, requires_grad: bool) -> Any:
-    return jagged(values.requires_grad_(requires_grad), Ragged(offsets, lengths), ragged_idx)
+    values = values.requires_grad_() if requires_grad else values
+    return jagged(values, Ragged(offsets, lengths), ragged_idx)
 
 
 def jagged(values: Any, ragged: Ragged, ragged_idx: int = 1) -> NestedTensor:

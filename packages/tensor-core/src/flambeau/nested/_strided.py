@@ -67,7 +67,7 @@ class StridedNestedTensor(Nested):
 
 
 def _rebuilt(values: Any, sizes: list[tuple[int, ...]], requires_grad: bool) -> Any:
-    return strided(values.requires_grad_(requires_grad), sizes)
+    return strided(values.requires_grad_() if requires_grad else values, sizes)
 
 
 def strided(values: Any, sizes: list[tuple[int, ...]]) -> StridedNestedTensor:

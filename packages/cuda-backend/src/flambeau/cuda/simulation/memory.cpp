@@ -12,13 +12,14 @@ constexpr unsigned char kMark = 0xa5, kPoison = 0xff;
 struct Block {
     char *data;
     size_t bytes, pages;        /* pages in use, without what guards them */
+    bool reported;              /* that bytes around it were written */
     Block *previous, *next;
 
     char *first_page() const { return (char *)((uintptr_t)data & ~(kPage - 1)); }
     char *end() const { return first_page() + pages * kPage; }
 };
 
-Block live = {nullptr, 0, 0, &live, &live};
+Block live = {nullptr, 0, 0, false, &live, &live};
 std::mutex lock;
 bool strict;
 int open_count = 1;
@@ -58,7 +59,7 @@ char *fl_device_allocate(size_t bytes, void **handle) {
     }
     memset(first, kMark, pages * kPage);
     memset(data, kPoison, bytes);
-    Block *b = new Block{data, bytes, pages, nullptr, nullptr};
+    Block *b = new Block{data, bytes, pages, false, nullptr, nullptr};
     std::lock_guard<std::mutex> held(lock);
     b->next = &live;
     b->previous = live.previous;
@@ -75,7 +76,7 @@ void fl_device_free(void *handle) {
     std::lock_guard<std::mutex> held(lock);
     if (strict && !open_count)
         protect(*b, true);
-    lost += is_damaged(*b, kPage);
+    lost += !b->reported && is_damaged(*b, kPage);
     b->previous->next = b->next;
     b->next->previous = b->previous;
     munmap(b->first_page() - kGuard, b->pages * kPage + 2 * kGuard);
@@ -108,12 +109,15 @@ void fl_device_strict(int wanted) {
         protect(*b, !wanted || open_count);
 }
 
-/* How many allocations have bytes around them that somebody wrote. */
+/* How many more allocations have bytes around them that somebody wrote. */
 int fl_device_damaged(void) {
     std::lock_guard<std::mutex> held(lock);
     int count = 0;
     for (Block *b = live.next; b != &live; b = b->next)
-        count += is_damaged(*b, kLookedAt);
+        if (!b->reported && is_damaged(*b, kLookedAt)) {
+            b->reported = true;
+            count++;
+        }
     return count;
 }
 

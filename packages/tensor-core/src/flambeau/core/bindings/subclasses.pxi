@@ -203,8 +203,8 @@ def swap_tensors(Tensor a not None, Tensor b not None):
     _copy_geometry(kept, a)
     _copy_geometry(a, b)
     _copy_geometry(b, kept)
-    for one, given, grad, wants in ((a, others, grads[1], wanted[1]), (b, facts, grads[0],
-                                                                        wanted[0])):
+    for one, given, grad, wants in ((a, others, grads[1], wanted[1]),
+                                    (b, facts, grads[0], wanted[0])):
         for name, value in given.items():
             setattr(one, name, value)
         if wants:

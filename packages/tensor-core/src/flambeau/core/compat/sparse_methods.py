@@ -74,9 +74,8 @@ def dense_dim(self):
 
 def _refusing(name, wanted, doc):
     def ask(self):
-        own = getattr(type(self), name)     # of a sparse tensor: Tensor.values(x) is x.values()
-        if own is not ask:
-            return own(self)
+        if self.layout is not layouts.strided:      # Tensor.values(x) is x.values()
+            return getattr(type(self), name)(self)
         raise RuntimeError(f"{name} expected {wanted} tensor layout but got {self.layout}: write "
                            "x.to_sparse() or another of the conversions first")
 
