@@ -167,13 +167,14 @@ class SparseTensor(Tensor):
 
         return write(self, _op["zeros_like"](self.detach()), "zero")
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None,
+    def new_zeros(self, *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None,
                   requires_grad: bool = False, layout: Any = None,
                   pin_memory: bool = False) -> Any:
         """A tensor of the layout, dtype and device without elements."""
         from flambeau.sparse._make import empty_of_layout
 
-        shape = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+        sizes = sizes if size is None else (size,)
+        shape = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         made = empty_of_layout(shape, layout or self.layout, dtype or self.dtype,
                                device or self.device)
         return _core.requiring(made, True) if requires_grad else made
