@@ -101,6 +101,8 @@ def recursion(compiled, rows):
 
 @use
 def recursion_without_end(compiled, rows):
+    from flambeau.jit import deferral  # noqa: F401  (imported at the limit, it would be told of)
+
     x = numbers(rows)
 
     @compiled

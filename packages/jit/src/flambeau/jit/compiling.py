@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -286,9 +286,10 @@ class CompiledWithin(Compiled):
         return own_name(self) or (CompiledWithin, (self.fn, self.blocks))
 
     def guarded(self, run: Callable[[], Any]) -> Any:
-        with ExitStack() as stack:
-            for block in self.blocks:
-                stack.enter_context(block())
+        # No ExitStack: between entering a block and noting its end it calls Python, which may be
+        # one call too many, and the block would stay open.
+        second = self.blocks[1]() if len(self.blocks) > 1 else nullcontext()
+        with self.blocks[0](), second:
             return run()
 
 

@@ -134,6 +134,10 @@ def push_saved_hooks(pack_hook, unpack_hook, bint ours=False):
 
 def pop_saved_hooks():
     """Close the innermost block of this thread."""
+    close_block()
+
+
+cdef int close_block() except -1:
     global _packing
     thread = PyThread_get_thread_ident()
     blocks = _pack_blocks[thread]
@@ -141,6 +145,7 @@ def pop_saved_hooks():
     _packing -= 1
     if not blocks:
         del _pack_blocks[thread]
+    return 0
 
 
 def has_saved_hooks():

@@ -311,5 +311,5 @@ cdef class recompute_within:
 
     def __exit__(self, *exception):
         global _budgets
-        pop_saved_hooks()
+        close_block()       # no call that Python counts: the block ends after a RecursionError too
         _budgets -= 1
