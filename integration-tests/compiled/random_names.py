@@ -167,6 +167,7 @@ def reset() -> None:
     flambeau.set_default_dtype(flambeau.float32)
     flambeau.use_deterministic_algorithms(False)
     flambeau.set_num_threads(2)
+    flambeau.set_grad_enabled(True)
     sys.setprofile(None)
     sys.settrace(None)
     gc.set_threshold(*_THRESHOLD)
