@@ -107,7 +107,7 @@ def flex_attention(
         >>> nearer = lambda score, b, h, q, kv: score - (q - kv).abs()
         >>> causal = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 4, 4)
         >>> flex_attention(x, x, x.cumsum(2), nearer, causal)[0, 0, :, 0]
-        tensor([1.0000, 1.7311, 2.5752, 3.4922])
+        tensor([1.0000, 1.7311, 2.5752, 3.4927])
     """
     _check_shapes(query, key, value, enable_gqa, block_mask)
     if block_mask is not None:

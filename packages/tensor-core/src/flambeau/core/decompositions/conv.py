@@ -51,28 +51,9 @@ def _conv_weight_grad(grad, x, size, stride, padding, dilation, groups):
     return (slopes @ _columns(batch, taps, groups).transpose(2, 3)).sum(0).reshape(size)
 
 
-def conv2d(x, weight, bias, stride, padding, dilation, groups):
-    return _conv(x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d_input_grad(grad, weight, size, stride, padding, dilation, groups):
-    return _conv_input_grad(grad, weight, size, stride, padding, dilation, groups)
-
-
-def conv2d_weight_grad(grad, x, size, stride, padding, dilation, groups):
-    return _conv_weight_grad(grad, x, size, stride, padding, dilation, groups)
-
-
-def conv3d(x, weight, bias, stride, padding, dilation, groups):
-    return _conv(x, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d_input_grad(grad, weight, size, stride, padding, dilation, groups):
-    return _conv_input_grad(grad, weight, size, stride, padding, dilation, groups)
-
-
-def conv3d_weight_grad(grad, x, size, stride, padding, dilation, groups):
-    return _conv_weight_grad(grad, x, size, stride, padding, dilation, groups)
+conv2d = conv3d = _conv
+conv2d_input_grad = conv3d_input_grad = _conv_input_grad
+conv2d_weight_grad = conv3d_weight_grad = _conv_weight_grad
 
 
 def im2col(x, kernel_size, dilation, padding, stride):
