@@ -60,81 +60,18 @@ def matmul(xp, a, b):
     return xp.matmul(a, b)
 
 
-@kernel_of("linear")
-def linear(xp, x, weight, bias):
-    product = xp.matmul(x, weight.T)
-    return product if bias is None else product + bias
-
-
 @kernel_of("amp_unscale")
 def amp_unscale(xp, x, factor):
     return x * factor, ~xp.isfinite(x).all()
 
 
-# ---- softmax and scans -----------------------------------------------------------------------
-
-
-def _real(xp, x, dtype):
-    if dtype is not None or x.dtype.kind != "f":
-        return x.astype("float64" if "64" in str(dtype) else "float32")
-    return x
-
-
-@kernel_of("softmax")
-def softmax(xp, x, dim, dtype):
-    x = _real(xp, x, dtype)
-    if x.size == 0:
-        return x
-    weights = xp.exp(x - x.max(dim, keepdims=True))
-    return weights / weights.sum(dim, keepdims=True)
-
-
-@kernel_of("log_softmax")
-def log_softmax(xp, x, dim, dtype):
-    x = _real(xp, x, dtype)
-    if x.size == 0:
-        return x
-    x = x - x.max(dim, keepdims=True)
-    return x - xp.log(xp.exp(x).sum(dim, keepdims=True))
-
-
-@kernel_of("softmax_grad")
-def softmax_grad(xp, grad, result, dim):
-    return result * (grad - (grad * result).sum(dim, keepdims=True))
-
-
-@kernel_of("log_softmax_grad")
-def log_softmax_grad(xp, grad, result, dim):
-    return grad - xp.exp(result) * grad.sum(dim, keepdims=True)
+# ---- scans -----------------------------------------------------------------------------------
 
 
 @kernel_of("cumsum")
 def cumsum(xp, x, dim, dtype):
     whole = x.dtype.kind in "bui" and dtype is None
     return xp.cumsum(x.astype("int64") if whole else x, dim)
-
-
-# ---- normalization ---------------------------------------------------------------------------
-
-
-@kernel_of("native_layer_norm")
-def native_layer_norm(xp, x, axes, weight, bias, eps):
-    last = tuple(range(x.ndim - axes, x.ndim))
-    mean = x.mean(last, keepdims=True)
-    rstd = 1 / xp.sqrt(x.var(last, keepdims=True) + x.dtype.type(eps))
-    result = (x - mean) * rstd
-    result = result if weight is None else result * weight
-    return result if bias is None else result + bias, mean, rstd
-
-
-@kernel_of("layer_norm_grad")
-def layer_norm_grad(xp, grad, x, mean, rstd, weight, axes):
-    last, rows = tuple(range(x.ndim - axes, x.ndim)), tuple(range(x.ndim - axes))
-    centered = (x - mean) * rstd
-    slope = grad if weight is None else grad * weight
-    inner = (slope * centered).mean(last, keepdims=True)
-    dx = rstd * (slope - slope.mean(last, keepdims=True) - centered * inner)
-    return dx, (grad * centered).sum(rows), grad.sum(rows)
 
 
 # ---- making ----------------------------------------------------------------------------------

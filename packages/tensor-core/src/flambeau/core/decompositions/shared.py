@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from flambeau.core import ops
-from flambeau.core.dtypes import dtypes
+from flambeau.core.dtypes import dtypes, iinfo
 
 _HALF = (dtypes["float16"], dtypes["bfloat16"])
 
@@ -17,9 +17,9 @@ def count(like, dim):
     return numbers(like.shape[dim], like.device)
 
 
-def numbers(n, device, dtype="int64"):
+def numbers(n, device):
     """0 to n - 1."""
-    return ops.arange_of(0, n, 1, dtype=dtypes[dtype], device=device)
+    return ops.arange_of(0, n, 1, dtype=dtypes["int64"], device=device)
 
 
 def filled(size, value, like):
@@ -38,11 +38,7 @@ def lowest(x):
     """What no element of a dtype is below, as a tensor of no dimensions."""
     if x.dtype.is_floating_point:
         return filled((), float("-inf"), x)
-    return filled((), _LOWEST[str(x.dtype).rpartition(".")[2]], x)
-
-
-_LOWEST = {"bool": 0, "uint8": 0, "uint16": 0, "uint32": 0, "uint64": 0, "int8": -1 << 7,
-           "int16": -1 << 15, "int32": -1 << 31, "int64": -1 << 63}
+    return filled((), 0 if x.dtype == dtypes["bool"] else iinfo(x.dtype).min, x)
 
 
 def scan(values, dim, join):
