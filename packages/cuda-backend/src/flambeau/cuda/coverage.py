@@ -29,14 +29,15 @@ WAYS = {
 
 
 def _way(opdef: OpDef) -> str:
-    from flambeau.cuda import compositions_by_index, source  # noqa: F401  (it adds array calls)
+    from flambeau.cuda import compositions_by_index, source, special  # noqa: F401  (adds calls)
     from flambeau.cuda.compositions import KERNELS
     from flambeau.cuda.generated import COPIED, RANDOM
 
     key = opdef.key
     if opdef.category in ("composite", "view"):
         return "made of others" if opdef.category == "composite" else "memory"
-    if opdef.category == "pointwise" or key in source.REDUCTIONS or key in COPIED:
+    if opdef.category == "pointwise" or key in source.REDUCTIONS or key in COPIED \
+            or key in special.FUNCTIONS:
         return "kernel"
     if key in ("empty", "empty_strided"):
         return "memory"

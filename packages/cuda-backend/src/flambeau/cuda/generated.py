@@ -12,7 +12,7 @@ from flambeau.core.backends import Backend
 from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
-from flambeau.cuda import _launch, params, source
+from flambeau.cuda import _launch, params, source, special
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
@@ -102,6 +102,10 @@ class GeneratedBackend(Backend):
 
     # ---- elementwise -------------------------------------------------------------------------
 
+    def is_elementwise(self, op) -> bool:
+        """Whether calls of an operator that is not pointwise are planned, too: see ``plan``."""
+        return op.key in COPIED or op.key in special.FUNCTIONS
+
     def plan(self, op, args, outs):
         """What the launch path runs for calls of an operator over arguments of these kinds.
 
@@ -115,6 +119,8 @@ class GeneratedBackend(Backend):
             return None
         if op.category == "pointwise":
             return self._pointwise_plan(op, args)
+        if op.key in special.FUNCTIONS:
+            return self._special_plan(op, outs)
         return self._copy_plan(args[COPIED[op.key]], outs[0], COPIED[op.key])
 
     def _pointwise_plan(self, op, args):
@@ -129,6 +135,13 @@ class GeneratedBackend(Backend):
         packed = tuple(names.index(p.name) for p in chosen.params)
         masks = sum(1 << i for i, p in enumerate(chosen.params) if p.role == "Mask")
         return self._planned(chosen, kind, masks, packed, bool(opdef.literals))
+
+    def _special_plan(self, op, outs):
+        function, group = special.FUNCTIONS[op.key], special.group_of(op.key)
+        name = special.kernel_name(op.key, dtype_name(outs[0].dtype) == "float64")
+        near, far = (self.function(group, function.kind, f"{name}_{w}") for w in ("near", "far"))
+        own, packed = params.DTYPE_CODES[_OWN[function.kind]], tuple(range(function.operands))
+        return name, near if len(outs) == 1 else 0, far, own, own, 0, packed, False
 
     def _copy_plan(self, value, out, position: int):
         """A cast and broadcast copy of a tensor or number."""

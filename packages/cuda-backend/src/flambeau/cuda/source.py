@@ -80,7 +80,9 @@ def module_names() -> list[tuple[str, str]]:
     """All (group, kind) pairs of the built-in table."""
     pairs = {(group, kind) for key, group in _groups().items() for kind in KINDS
              if FORMULA_OF_KIND[kind] in _opdefs()[key].formulas}
-    return [*sorted(pairs), *(("reduce", kind) for kind in KINDS)]
+    from flambeau.cuda import special
+
+    return [*sorted(pairs), *special.module_names(), *(("reduce", kind) for kind in KINDS)]
 
 
 @cache
@@ -88,11 +90,15 @@ def module(group: str, kind: str) -> Module:
     """The module of a group of definitions in one compute kind.
 
     Args:
-        group: ``"reduce"``, or what ``group_of`` gives.
+        group: ``"reduce"``, or what ``group_of`` (or that of ``special``) gives.
         kind: ``f32``, ``f64``, ``i64``, ``bool``, ``c64`` or ``c128``.
     """
     if group == "reduce":
         return _reduction_module(kind)
+    if group.startswith("special_"):
+        from flambeau.cuda import special
+
+        return special.module(group)
     keys = [key for key, name in _groups().items() if name == group] or [group]
     opdefs = [opdef for opdef in map(find_opdef, keys) if FORMULA_OF_KIND[kind] in opdef.formulas]
     kernels = {f"{kernel_name(opdef, kind)}_{where}": f"fl_call<{_width(opdef)}>"

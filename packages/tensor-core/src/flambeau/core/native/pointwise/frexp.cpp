@@ -1,23 +1,7 @@
 /* frexp: mantissa and exponent, two results of different dtypes. */
 #include "common/args.h"
 #include "common/raw.h"
-#include <math.h>
-#include <string.h>
-
-/* Normal numbers by their bits: the exponent's are set to those of [0.5, 1). */
-static inline void split(double x, double *part, int32_t *power) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 52) & 0x7ff, n = 0;
-    if (exponent == 0 || exponent == 0x7ff) {
-        *part = isfinite(x) ? frexp(x, &n) : x;
-        *power = n;
-        return;
-    }
-    bits = (bits & ~(0x7ffull << 52)) | (1022ull << 52);
-    memcpy(part, &bits, sizeof bits);
-    *power = exponent - 1022;
-}
+#include "flambeau/special/frexp.h"
 
 extern "C" int fl_infer_frexp(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
@@ -40,7 +24,7 @@ extern "C" int fl_run_frexp(const fl_op *, const fl_value *in, int, fl_tensor *c
     int32_t *power = (int32_t *)exponent.data();
     fl_parallel(in[0].t->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
-            split(from[i], part + i, power + i);
+            fl_split_exponent(from[i], part + i, power + i);
     });
     mantissa.commit();
     exponent.commit();

@@ -4,6 +4,7 @@
 #include "special/gamma.h"
 #include "special/polynomials.h"
 #include "common/raw.h"
+#include "flambeau/special/integers.h"
 
 namespace {
 
@@ -70,23 +71,6 @@ int run(const fl_value *in, fl_tensor *out, int dtype, const Function &function)
     return 0;
 }
 
-uint64_t size_of(int64_t x) { return x < 0 ? 0 - (uint64_t)x : (uint64_t)x; }
-
-int64_t gcd(int64_t a, int64_t b) {
-    uint64_t x = size_of(a), y = size_of(b);
-    while (y) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return (int64_t)x;
-}
-
-int64_t lcm(int64_t a, int64_t b) {
-    uint64_t divisor = size_of(gcd(a, b));
-    return divisor ? (int64_t)size_of((int64_t)(size_of(a) / divisor * size_of(b))) : 0;
-}
-
 }  // namespace
 
 extern "C" int fl_infer_special_pair(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
@@ -127,8 +111,8 @@ extern "C" int fl_run_igammac(const fl_op *, const fl_value *in, int, fl_tensor 
         return run<T>(in, outs[0], dtype, function);                                             \
     }
 FL_PAIR(zeta, double, FL_F64, fl_zeta)
-FL_PAIR(gcd, int64_t, FL_I64, gcd)
-FL_PAIR(lcm, int64_t, FL_I64, lcm)
+FL_PAIR(gcd, int64_t, FL_I64, fl_integers::gcd)
+FL_PAIR(lcm, int64_t, FL_I64, fl_integers::lcm)
 FL_PAIR(chebyshev_polynomial_t, double, FL_F64, fl_chebyshev_t)
 FL_PAIR(chebyshev_polynomial_u, double, FL_F64, fl_chebyshev_u)
 FL_PAIR(chebyshev_polynomial_v, double, FL_F64, fl_chebyshev_v)

@@ -2,9 +2,10 @@
  * in t = 2 a / x - 1 for x from a on; the first is that of the constant itself. Computed as
  * discrete cosine sums over 120 nodes in 40 digits; the terms left out are below 1.5e-17. */
 #pragma once
+#include "scalar.h"
 
 /* of order 0, a = 1 */
-const double K_ZERO[] = {
+FL_DEVICE static const double K_ZERO[] = {
     1.19443307621673862, -0.0538553233076294917, 0.00436200006825170131,
     -0.000552127034986323459, 0.0000895956555575595221, -0.0000171387268564211857,
     3.69514608904547172e-6, -8.73728451898052447e-7, 2.22504627225523589e-7,
@@ -19,7 +20,7 @@ const double K_ZERO[] = {
 };
 
 /* of order 1, a = 1 */
-const double K_ONE[] = {
+FL_DEVICE static const double K_ONE[] = {
     1.45327566759384134, 0.190513502020611641, -0.00840670646049565387, 0.000881536316451438911,
     -0.000129995769583982999, 0.0000234416389797850879, -4.85348941361022592e-6,
     1.11399695111973564e-6, -2.77270764380507675e-7, 7.37247184977707972e-8,
@@ -34,7 +35,7 @@ const double K_ONE[] = {
 };
 
 /* of order 1/3, a = 1.5 */
-const double K_THIRD[] = {
+FL_DEVICE static const double K_THIRD[] = {
     1.22955116101348965, -0.0223132554196457108, 0.00130382355081643600,
     -0.000126622781401761318, 0.0000162281096140190349, -2.49789681549277535e-6,
     4.39312241003919829e-7, -8.56449645452966589e-8, 1.81396612842861996e-8,
