@@ -24,7 +24,8 @@ def polygamma__tensor(x, n):
 def mvlgamma(x, p):
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
-    steps = _op["mul"](_op["arange_of"](0, p, 1, dtype=_core._dtype_named("int64")), 0.5)
+    steps = _op["mul"](_op["arange_of"](0, p, 1, dtype=_core._dtype_named("int64"),
+                                         device=x.device), 0.5)
     parts = _op["lgamma"](_op["sub"](_op["unsqueeze"](x, -1), _op["cast"](steps, _floating(x))))
     return _op["add"](_op["sum"](parts, -1), 0.25 * p * (p - 1) * math.log(math.pi))
 

@@ -26,7 +26,7 @@ def _scale(query, scale):
 def _weights(scores, total):
     """``exp(scores - total)``, and zero in rows where nothing takes part."""
     zero = filled((), 0, scores)
-    takes_part = total.isfinite()
+    takes_part = total != _LOW
     shifted = scores - ops.where(takes_part, total, zero)
     return ops.where(takes_part, shifted.exp(), zero)
 

@@ -14,7 +14,9 @@ def _batch(x, n):
 def _columns(x, taps, groups):
     """``[batch, groups, channels * taps, windows]``."""
     found = taps.unfold(x)
-    return found.reshape(x.shape[0], groups, -1, math.prod(taps.count))
+    channels = x.shape[1] // groups
+    return found.reshape(x.shape[0], groups, channels * math.prod(taps.kernel),
+                         math.prod(taps.count))
 
 
 def _conv(x, weight, bias, stride, padding, dilation, groups):
@@ -34,7 +36,8 @@ def _conv_input_grad(grad, weight, size, stride, padding, dilation, groups):
     grad, weight = wide(grad), wide(weight)
     taps = Taps(size[-n:], weight.shape[2:], stride, padding, dilation)
     slopes = _batch(grad, n)
-    slopes = slopes.reshape(slopes.shape[0], groups, weight.shape[0] // groups, -1)
+    slopes = slopes.reshape(slopes.shape[0], groups, weight.shape[0] // groups,
+                            math.prod(taps.count))
     filters = weight.reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:]))
     columns = filters.transpose(1, 2) @ slopes
     columns = columns.reshape(slopes.shape[0], groups * weight.shape[1], math.prod(taps.kernel),
@@ -47,7 +50,8 @@ def _conv_weight_grad(grad, x, size, stride, padding, dilation, groups):
     grad, x = wide(grad), wide(x)
     batch = _batch(x, n)
     taps = Taps(batch.shape[2:], size[2:], stride, padding, dilation)
-    slopes = _batch(grad, n).reshape(batch.shape[0], groups, size[0] // groups, -1)
+    slopes = _batch(grad, n).reshape(batch.shape[0], groups, size[0] // groups,
+                                     math.prod(taps.count))
     return (slopes @ _columns(batch, taps, groups).transpose(2, 3)).sum(0).reshape(size)
 
 
@@ -58,7 +62,8 @@ conv2d_weight_grad = conv3d_weight_grad = _conv_weight_grad
 
 def im2col(x, kernel_size, dilation, padding, stride):
     taps = Taps(x.shape[-2:], kernel_size, stride, padding, dilation)
-    return taps.unfold(x).reshape(*x.shape[:-3], -1, math.prod(taps.count))
+    return taps.unfold(x).reshape(*x.shape[:-3], x.shape[-3] * math.prod(taps.kernel),
+                                  math.prod(taps.count))
 
 
 def col2im(columns, size, kernel_size, dilation, padding, stride):

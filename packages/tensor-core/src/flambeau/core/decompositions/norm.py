@@ -1,6 +1,8 @@
 """Normalization."""
 from __future__ import annotations
 
+import math
+
 from flambeau.core import ops
 from flambeau.core.decompositions.shared import wide
 
@@ -68,7 +70,7 @@ def batch_norm_grad(grad, x, weight, mean, rstd, training):
 
 
 def _grouped(x, groups):
-    return x.reshape(x.shape[0], groups, -1)
+    return x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
 
 
 def native_group_norm(x, weight, bias, groups, eps):

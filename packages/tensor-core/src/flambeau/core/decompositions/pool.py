@@ -1,6 +1,8 @@
 """Pooling over the taps of windows."""
 from __future__ import annotations
 
+import math
+
 from flambeau.core import ops
 from flambeau.core.decompositions.shared import each, filled, lowest, numbers, wide
 from flambeau.core.decompositions.taps import Taps
@@ -33,7 +35,7 @@ def max_pool2d_values(x, kernel_size, stride, padding, dilation, ceil_mode):
 def max_pool2d_grad(grad, indices, size):
     grad, area = wide(grad), size[-2] * size[-1]
     planes = filled((*size[:-2], area), 0, grad)
-    flat = indices.to(dtypes["int64"]).reshape(*size[:-2], -1)
+    flat = indices.to(dtypes["int64"]).reshape(*size[:-2], indices.shape[-2] * indices.shape[-1])
     return ops.scatter_add(planes, -1, flat, grad.reshape(flat.shape)).reshape(size)
 
 
@@ -115,8 +117,9 @@ def fractional_indices(x, samples, kernel_size, output_size):
         shape = [*x.shape[:2], *[1] * (2 * n)]
         shape[2 + d], shape[2 + n + d] = output[d], kernel[d]
         flat = flat * sizes[d] + at.reshape(shape)
-    flat = flat.reshape(*x.shape[:2], *output, -1)
-    met = ops.gather(x.reshape(*x.shape[:2], -1), -1, flat.reshape(*x.shape[:2], -1))
+    flat, area = flat.reshape(*x.shape[:2], *output, math.prod(kernel)), math.prod(output)
+    planes = x.reshape(*x.shape[:2], math.prod(sizes))
+    met = ops.gather(planes, -1, flat.reshape(*x.shape[:2], area * math.prod(kernel)))
     chosen = met.reshape(flat.shape).argmax(-1, True)
     return ops.gather(flat, -1, chosen).squeeze(-1)
 

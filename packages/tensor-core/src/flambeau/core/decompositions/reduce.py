@@ -32,6 +32,19 @@ def log_softmax_grad(grad, result, dim):
     return grad - result.exp() * grad.sum(dim, True)
 
 
+def logsumexp(x, dim, keepdim):
+    x = _floating(x, None)
+    if not x.numel():
+        return x.exp().sum(dim, keepdim).log()
+    high = (x.real if x.dtype.is_complex else x).amax(dim, True)
+    high = ops.where(high.isfinite(), high, filled((), 0, high))
+    total = (x - high).exp().sum(dim, True).log() + high
+    if keepdim:
+        return total
+    dims = (dim,) if isinstance(dim, int) else tuple(dim) or tuple(range(x.ndim))
+    return total.squeeze(dims) if x.ndim else total
+
+
 def nansum(x, dim, keepdim, dtype):
     return ops.where(x.isnan(), 0, x).sum(dim, keepdim, dtype=dtype)
 

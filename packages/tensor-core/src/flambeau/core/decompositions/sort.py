@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from flambeau.core import _core, ops
-from flambeau.core.decompositions.shared import count, filled
+from flambeau.core.decompositions.shared import count, filled, lowest
 from flambeau.core.dtypes import dtypes
 
 
@@ -34,8 +34,15 @@ def median__dim(x, dim, keepdim):
     return _first_nan(x, dim, keepdim) if x.ndim else _at_rank(x, dim, keepdim, 0)
 
 
+def _whole(by_dim, x):
+    """The median of all elements: NaN where there are none, of floats."""
+    if not x.numel():
+        return filled((), float("nan") if x.dtype.is_floating_point else 0, x)
+    return by_dim(x.reshape(x.numel()), 0, False)[0]
+
+
 def median(x):
-    return median__dim(x.reshape(-1), 0, False)[0]
+    return _whole(median__dim, x)
 
 
 def nanmedian__dim(x, dim, keepdim):
@@ -46,7 +53,7 @@ def nanmedian__dim(x, dim, keepdim):
 
 
 def nanmedian(x):
-    return nanmedian__dim(x.reshape(-1), 0, False)[0]
+    return _whole(nanmedian__dim, x)
 
 
 def kthvalue(x, k, dim, keepdim):
@@ -76,10 +83,12 @@ def mode(x, dim, keepdim):
     """The least of those met most often, at the last of its positions."""
     if not x.ndim:
         return x, filled((), 0, x).to(dtypes["int64"])
-    same = x.unsqueeze(dim) == x.unsqueeze(dim + 1 if dim >= 0 else dim)
+    dim %= x.ndim
+    same = x.unsqueeze(dim) == x.unsqueeze(dim + 1)
     times = same.to(dtypes["int64"]).sum(dim)
     most = times == times.amax(dim, True)
-    values = ops.where(most, x, x.amax(dim, True)).amin(dim, True)
+    some = ops.where(most, x, lowest(x)).amax(dim, True)
+    values = ops.where(most, x, some).amin(dim, True)
     shape = [1] * x.ndim
     shape[dim] = x.shape[dim]
     positions = ops.where(x == values, count(x, dim).reshape(shape), -1)

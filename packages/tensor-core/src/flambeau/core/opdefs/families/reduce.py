@@ -42,7 +42,7 @@ OPDEFS = (
           doc="Standard deviation over dimensions.", decomposes=True),
     _reduce("logsumexp(Tensor self, Dims dim, Bool keepdim=False)", LOGSUMEXP,
           aliases=("special.logsumexp",), doc="``log(sum(exp(x)))`` without overflow.",
-          autocast="float32 on gpu", jvp="rule"),
+          autocast="float32 on gpu", jvp="rule", decomposes=True),
     _reduce("nansum(Tensor self, Dims? dim=None, Bool keepdim=False, *, DType? dtype=None)", NANSUM,
           doc="Sum over dimensions; NaN counts as zero.", decomposes=True),
     _reduce("norm_of(Tensor self, Float p, Dims? dim=None, Bool keepdim=False, *,"
