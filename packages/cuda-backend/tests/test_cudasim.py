@@ -37,7 +37,7 @@ def test_every_kernel_computes_all_dtypes_but_those_it_refuses(outcomes):
     assert missing & computed == SIGNED_ONLY | REAL_ONLY
     made = {opdef.key for opdef in opdefs_to_check() if opdef.decomposes} - kernels
     assert all(o.passed for o in outcomes if o.name in made) and len(made) > 50
-    assert "linalg_svd" in missing and len(computed) > 170
+    assert len(computed) > 170
     listed = {key for key, way in ways().items() if way == "missing"}
     assert missing - SIGNED_ONLY - REAL_ONLY - made <= listed
 

@@ -25,8 +25,7 @@ def run_composition(xp, load, store, op, args, outs):
         args: Its arguments.
         outs: Its outputs.
     """
-    from flambeau.cuda import compositions_by_index  # noqa: F401  (it adds kernels)
-
+    add_kernels()
     if op.key not in KERNELS:
         return NotImplemented
 
@@ -40,6 +39,16 @@ def run_composition(xp, load, store, op, args, outs):
                            strict=True):
         store(out, result)
     return None
+
+
+def add_kernels() -> None:
+    """Import the modules whose kernels are not here."""
+    from flambeau.cuda import (  # noqa: F401
+        compositions_by_index,
+        decompositions,
+        fourier,
+        linear_algebra,
+    )
 
 
 def kernel_of(*keys: str) -> Callable[[Callable], Callable]:

@@ -29,10 +29,11 @@ WAYS = {
 
 
 def _way(opdef: OpDef) -> str:
-    from flambeau.cuda import compositions_by_index, source, special  # noqa: F401  (adds calls)
-    from flambeau.cuda.compositions import KERNELS
+    from flambeau.cuda import source, special
+    from flambeau.cuda.compositions import KERNELS, add_kernels
     from flambeau.cuda.generated import COPIED, RANDOM
 
+    add_kernels()
     key = opdef.key
     if opdef.category in ("composite", "view"):
         return "made of others" if opdef.category == "composite" else "memory"
