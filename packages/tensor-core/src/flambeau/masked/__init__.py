@@ -7,26 +7,28 @@ Example:
     tensor([[1.0000, 0.0000],
             [0.2689, 0.7311]])
 """
-from flambeau.masked._functions import (
+from flambeau.masked._reductions import (
     amax,
     amin,
     argmax,
     argmin,
-    cumprod,
-    cumsum,
-    log_softmax,
-    logaddexp,
     logsumexp,
     mean,
     median,
     norm,
-    normalize,
     prod,
-    softmax,
-    softmin,
     std,
     sum,
     var,
+)
+from flambeau.masked._rows import (
+    cumprod,
+    cumsum,
+    log_softmax,
+    logaddexp,
+    normalize,
+    softmax,
+    softmin,
 )
 from flambeau.masked._tensor import (
     MaskedTensor,

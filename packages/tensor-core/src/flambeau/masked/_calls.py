@@ -5,12 +5,13 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core.wrapped import called, is_pointwise
-from flambeau.masked import _functions
+from flambeau.masked import _reductions, _rows
 from flambeau.masked._tensor import MaskedTensor, as_masked_tensor
 
-_REDUCTIONS = {name: getattr(_functions, name) for name in (
-    "sum", "mean", "amax", "amin", "prod", "std", "var", "argmax", "argmin", "logsumexp",
-    "softmax", "log_softmax", "cumsum", "cumprod")}
+_REDUCTIONS = {f.__name__: f for f in (
+    _reductions.sum, _reductions.mean, _reductions.amax, _reductions.amin, _reductions.prod,
+    _reductions.std, _reductions.var, _reductions.argmax, _reductions.argmin,
+    _reductions.logsumexp, _rows.softmax, _rows.log_softmax, _rows.cumsum, _rows.cumprod)}
 _MOVING = frozenset(
     "cat chunk clone contiguous detach diagonal expand flatten flip getitem index_select movedim "
     "narrow permute repeat reshape roll select slice split squeeze stack swapaxes t tile transpose "

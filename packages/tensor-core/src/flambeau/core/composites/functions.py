@@ -2,7 +2,7 @@
 from flambeau.core import _core
 from flambeau.core.compat import flat_names, settings
 from flambeau.core.composites import tensor_queries
-from flambeau.core.composites.creation import creation, data, permuted, windows
+from flambeau.core.composites.creation import creation, data, permuted, spaced, windows
 from flambeau.core.composites.fft import fft
 from flambeau.core.composites.matmul.einsum import einsum
 from flambeau.core.composites.methods import conj, imag, index_put, index_put_, real
@@ -84,8 +84,8 @@ def chain_matmul(*matrices, out=None):
 
 
 FUNCTIONS: dict[str, object] = {
-    **creation.FUNCTIONS, **windows.FUNCTIONS, **tensor_queries.FUNCTIONS,
-    **flat_names.FUNCTIONS, **data.FUNCTIONS, **settings.FUNCTIONS,
+    **creation.FUNCTIONS, **spaced.FUNCTIONS, **windows.FUNCTIONS,
+    **tensor_queries.FUNCTIONS, **flat_names.FUNCTIONS, **data.FUNCTIONS, **settings.FUNCTIONS,
     "resize_as_": resizing.resize_as_, "empty_permuted": permuted.empty_permuted,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
                                index_put_, chain_matmul, einsum, conj, real, imag)}}

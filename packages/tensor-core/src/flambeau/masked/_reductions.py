@@ -1,63 +1,21 @@
-"""Reductions, softmax and the like over the elements that a mask leaves."""
+"""Reductions over the elements that a mask leaves."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from flambeau.core import _core, functions
-from flambeau.core.dtypes import iinfo
-from flambeau.masked._tensor import MaskedTensor, as_masked_tensor
-
-_op = {**functions, **_core.operators()}
-Dims = int | Sequence[int] | None
-
-
-def _parts(input: Any, mask: Any) -> tuple[Any, Any]:
-    """The elements, and which take part, of the elements' shape."""
-    own = input.get_mask() if isinstance(input, MaskedTensor) else None
-    data = input.get_data() if isinstance(input, MaskedTensor) else input
-    if mask is not None and mask.dtype is not _core._dtype_named("bool"):
-        raise TypeError(f"mask has dtype {mask.dtype}; it is of bool, e.g. x != 0")
-    if mask is not None:
-        mask = mask.expand(data.shape) if tuple(mask.shape) != tuple(data.shape) else mask
-    both = mask if own is None else own if mask is None else own & mask
-    return data, both
-
-
-def _filled(data: Any, mask: Any, value: Any) -> Any:
-    return data if mask is None else _op["where"](mask, data, value)
-
-
-def _least(dtype: Any) -> Any:
-    return -math.inf if dtype.is_floating_point else \
-        False if dtype.name == "bool" else iinfo(dtype).min
-
-
-def _greatest(dtype: Any) -> Any:
-    return math.inf if dtype.is_floating_point else \
-        True if dtype.name == "bool" else iinfo(dtype).max
-
-
-def _dims(data: Any, dim: Dims) -> tuple[int, ...]:
-    if dim is None:
-        return tuple(range(data.ndim))
-    return (dim,) if isinstance(dim, int) else tuple(dim)
-
-
-def _reduced(input: Any, mask: Any, dim: Dims, keepdim: bool,
-             compute: Callable[[Any, Any, tuple[int, ...]], Any]) -> Any:
-    data, wanted = _parts(input, mask)
-    dims = _dims(data, dim)
-    result = compute(data, wanted, dims)
-    if not isinstance(input, MaskedTensor):
-        return result
-    left = _op["any"](wanted, dims, keepdim=keepdim) if dims else wanted
-    return as_masked_tensor(result, left)
-
-
-def _cast(data: Any, dtype: Any) -> Any:
-    return data if dtype is None else data.to(dtype)
+from flambeau.core import _core
+from flambeau.masked._selection import (
+    OPERATORS,
+    Dims,
+    cast,
+    filled,
+    floating,
+    greatest,
+    least,
+    reduced,
+)
 
 
 def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
@@ -80,8 +38,8 @@ def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = Non
         >>> flambeau.masked.sum(x, 1, mask=x != 2)
         tensor([1., 7.])
     """
-    return _reduced(input, mask, dim, keepdim, lambda x, m, dims: _op["sum"](
-        _filled(x, m, 0), dims, keepdim=keepdim, dtype=dtype))
+    return reduced(input, mask, dim, keepdim, lambda x, m, dims: OPERATORS["sum"](
+        filled(x, m, 0), dims, keepdim=keepdim, dtype=dtype))
 
 
 def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
@@ -105,12 +63,12 @@ def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = No
         tensor(8.)
     """
     def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
-        result = _cast(_filled(x, m, 1), dtype)
+        result = cast(filled(x, m, 1), dtype)
         for d in sorted((d % max(x.ndim, 1) for d in dims), reverse=True):
-            result = _op["prod"](result, d, keepdim=keepdim)
+            result = OPERATORS["prod"](result, d, keepdim=keepdim)
         return result
 
-    return _reduced(input, mask, dim, keepdim, compute)
+    return reduced(input, mask, dim, keepdim, compute)
 
 
 def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
@@ -133,8 +91,8 @@ def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = No
         >>> flambeau.masked.amax(x, mask=x < 5)
         tensor(4.)
     """
-    return _reduced(input, mask, dim, keepdim, lambda x, m, dims: _cast(_op["amax"](
-        _filled(x, m, _least(x.dtype)), dims, keepdim=keepdim), dtype))
+    return reduced(input, mask, dim, keepdim, lambda x, m, dims: cast(OPERATORS["amax"](
+        filled(x, m, least(x.dtype)), dims, keepdim=keepdim), dtype))
 
 
 def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
@@ -157,19 +115,13 @@ def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = No
         >>> flambeau.masked.amin(x, mask=x > 3)
         tensor(4.)
     """
-    return _reduced(input, mask, dim, keepdim, lambda x, m, dims: _cast(_op["amin"](
-        _filled(x, m, _greatest(x.dtype)), dims, keepdim=keepdim), dtype))
-
-
-def _floating(x: Any, dtype: Any) -> Any:
-    if dtype is not None:
-        return x.to(dtype)
-    return x if x.is_floating_point() or x.is_complex() else x.to(_core.get_default_dtype())
+    return reduced(input, mask, dim, keepdim, lambda x, m, dims: cast(OPERATORS["amin"](
+        filled(x, m, greatest(x.dtype)), dims, keepdim=keepdim), dtype))
 
 
 def _count(x: Any, m: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-    there = _op["ones_like"](x, dtype=_core._dtype_named("int64"))
-    return _op["sum"](_filled(there, m, 0), dims, keepdim=keepdim)
+    there = OPERATORS["ones_like"](x, dtype=_core._dtype_named("int64"))
+    return OPERATORS["sum"](filled(there, m, 0), dims, keepdim=keepdim)
 
 
 def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
@@ -193,10 +145,10 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = No
         tensor(3.)
     """
     def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
-        total = _op["sum"](_filled(_floating(x, dtype), m, 0), dims, keepdim=keepdim)
+        total = OPERATORS["sum"](filled(floating(x, dtype), m, 0), dims, keepdim=keepdim)
         return total / _count(x, m, dims, keepdim)
 
-    return _reduced(input, mask, dim, keepdim, compute)
+    return reduced(input, mask, dim, keepdim, compute)
 
 
 def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *,
@@ -225,15 +177,15 @@ def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *,
     less = correction if correction is not None else 1 if unbiased is None else int(unbiased)
 
     def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
-        wide = _floating(x, dtype)
+        wide = floating(x, dtype)
         count = _count(x, m, dims, True)
-        middle = _op["sum"](_filled(wide, m, 0), dims, keepdim=True) / count
-        apart = _filled(wide - middle, m, 0)
+        middle = OPERATORS["sum"](filled(wide, m, 0), dims, keepdim=True) / count
+        apart = filled(wide - middle, m, 0)
         squares = (apart * apart.conj()).real if apart.is_complex() else apart * apart
-        total = _op["sum"](squares, dims, keepdim=keepdim)
+        total = OPERATORS["sum"](squares, dims, keepdim=keepdim)
         return total / (_count(x, m, dims, keepdim) - less).clamp(min=0)
 
-    return _reduced(input, mask, dim, keepdim, compute)
+    return reduced(input, mask, dim, keepdim, compute)
 
 
 def std(input: Any, dim: Dims = None, unbiased: bool | None = None, *,
@@ -267,10 +219,10 @@ def _index_of(name: str, fill: Callable[[Any], Any]) -> Callable[..., Any]:
     def index_of(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
                  mask: Any = None) -> Any:
         def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
-            found = _op[name](_filled(x, m, fill(x.dtype)), dim, keepdim=keepdim)
+            found = OPERATORS[name](filled(x, m, fill(x.dtype)), dim, keepdim=keepdim)
             return found.to(dtype or x.dtype)
 
-        return _reduced(input, mask, dim, keepdim, compute)
+        return reduced(input, mask, dim, keepdim, compute)
 
     which = "greatest" if name == "argmax" else "least"
     index_of.__name__ = index_of.__qualname__ = name
@@ -295,8 +247,8 @@ def _index_of(name: str, fill: Callable[[Any], Any]) -> Callable[..., Any]:
     return index_of
 
 
-argmax = _index_of("argmax", _least)
-argmin = _index_of("argmin", _greatest)
+argmax = _index_of("argmax", least)
+argmin = _index_of("argmin", greatest)
 
 
 def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
@@ -325,10 +277,10 @@ def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool
     power = 2.0 if ord is None else ord
 
     def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
-        return linalg.vector_norm(_filled(x, m, math.inf if power < 0 else 0), power, dims,
+        return linalg.vector_norm(filled(x, m, math.inf if power < 0 else 0), power, dims,
                                   keepdim=keepdim, dtype=dtype)
 
-    return _reduced(input, mask, dim, keepdim, compute)
+    return reduced(input, mask, dim, keepdim, compute)
 
 
 def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
@@ -350,8 +302,8 @@ def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any
         >>> flambeau.masked.logsumexp(flambeau.zeros(3), 0, mask=flambeau.arange(3) < 2)
         tensor(0.6931)
     """
-    return _reduced(input, mask, dim, keepdim, lambda x, m, dims: _op["logsumexp"](
-        _filled(_floating(x, dtype), m, -math.inf), dims, keepdim=keepdim))
+    return reduced(input, mask, dim, keepdim, lambda x, m, dims: OPERATORS["logsumexp"](
+        filled(floating(x, dtype), m, -math.inf), dims, keepdim=keepdim))
 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None,
@@ -380,103 +332,6 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
     def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
         if not x.is_floating_point():
             raise ValueError(f"median(): expected a floating input, got {x.dtype}; write x.float()")
-        return _cast(_op["nanmedian"](_filled(x, m, math.nan), dim, keepdim=keepdim)[0], dtype)
+        return cast(OPERATORS["nanmedian"](filled(x, m, math.nan), dim, keepdim=keepdim)[0], dtype)
 
-    return _reduced(input, mask, dim, keepdim, compute)
-
-
-def _along(name: str, doc: str, example: str, fill: Callable[[Any], Any],
-           compute: Callable[[Any, int], Any]) -> Callable[..., Any]:
-    def along(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-        data, wanted = _parts(input, mask)
-        result = compute(_filled(_cast(data, dtype), wanted, fill(data.dtype)), dim)
-        return as_masked_tensor(result, wanted) if isinstance(input, MaskedTensor) else result
-
-    along.__name__ = along.__qualname__ = name
-    along.__doc__ = f"""{doc}
-
-    Args:
-        input: A tensor, or a masked one.
-        dim: The dimension along which it runs.
-        dtype: Of the result.
-        mask: Bools that broadcast to ``input``.
-
-    Returns:
-        A tensor of the same shape; a masked one for a masked input.
-
-    Example:
-        >>> import flambeau
-        >>> x = flambeau.tensor([1.0, 2.0, 1.0])
-        >>> flambeau.masked.{name}(x, 0, mask=x < 2)
-        {example}
-    """
-    return along
-
-
-softmax = _along("softmax", "The softmax of the elements where the mask holds; 0 elsewhere.",
-                 "tensor([0.5000, 0.0000, 0.5000])", lambda d: -math.inf,
-                 lambda x, dim: _op["softmax"](x, dim))
-log_softmax = _along("log_softmax", "The logarithm of `softmax`.",
-                     "tensor([-0.6931,    -inf, -0.6931])", lambda d: -math.inf,
-                     lambda x, dim: _op["log_softmax"](x, dim))
-softmin = _along("softmin", "The softmax of the negative elements where the mask holds.",
-                 "tensor([0.5000, 0.0000, 0.5000])", lambda d: math.inf,
-                 lambda x, dim: _op["softmax"](-x, dim))
-cumsum = _along("cumsum", "Running sums of the elements where the mask holds.",
-                "tensor([1., 1., 2.])", lambda d: 0, lambda x, dim: _op["cumsum"](x, dim))
-cumprod = _along("cumprod", "Running products of the elements where the mask holds.",
-                 "tensor([1., 1., 1.])", lambda d: 1, lambda x, dim: _op["cumprod"](x, dim))
-
-
-def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
-              mask: Any = None) -> Any:
-    """The elements where the mask holds, divided by their norm; 0 elsewhere.
-
-    Args:
-        input: A tensor, or a masked one.
-        ord: Of the norm.
-        dim: The dimension of the vectors.
-        eps: The least divisor.
-        dtype: Of the result.
-        mask: Bools that broadcast to ``input``.
-
-    Returns:
-        A tensor of the same shape; a masked one for a masked input.
-
-    Example:
-        >>> import flambeau
-        >>> x = flambeau.tensor([3.0, 9.0, 4.0])
-        >>> flambeau.masked.normalize(x, 2, 0, mask=x < 5)
-        tensor([0.6000, 0.0000, 0.8000])
-    """
-    data, wanted = _parts(input, mask)
-    length = norm(data, ord, dim, keepdim=True, dtype=dtype, mask=wanted)
-    result = _filled(_cast(data, dtype), wanted, 0) / length.clamp(min=eps)
-    return as_masked_tensor(result, wanted) if isinstance(input, MaskedTensor) else result
-
-
-def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None,
-              other_mask: Any = None) -> Any:
-    """``log(exp(input) + exp(other))``, without the terms where a mask does not hold.
-
-    Args:
-        input: A tensor.
-        other: A tensor.
-        dtype: Of the result.
-        input_mask: Bools that broadcast to ``input``.
-        other_mask: Bools that broadcast to ``other``.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import flambeau
-        >>> x = flambeau.tensor([0.0, 1.0])
-        >>> flambeau.masked.logaddexp(x, x, other_mask=x > 0)
-        tensor([0.0000, 1.6931])
-    """
-    terms = []
-    for x, mask in ((input, input_mask), (other, other_mask)):
-        data, wanted = _parts(x, mask)
-        terms.append(_filled(_cast(data, dtype), wanted, -math.inf))
-    return _op["logaddexp"](*terms)
+    return reduced(input, mask, dim, keepdim, compute)
