@@ -11,6 +11,7 @@ import flambeau
 from flambeau.cuda import source
 from flambeau.cuda.compositions import KERNELS
 from flambeau.cuda.coverage import ways
+from flambeau.cuda.kernels import program_of
 from flambeau.testing.backend import report, run_contract
 from flambeau.testing.contract_operators import opdefs_to_check
 from flambeau.testing.convert import results_of
@@ -30,7 +31,7 @@ def test_contract(outcomes):
 def test_every_kernel_computes_all_dtypes_but_those_it_refuses(outcomes):
     """What has no kernel here and no decomposition is missing, and needs no list. What is made of
     others lacks the dtypes that they lack."""
-    kernels = set(source.REDUCTIONS) | set(KERNELS)
+    kernels = {opdef.key for opdef in opdefs_to_check() if program_of(opdef.key)} | set(KERNELS)
     computed = {opdef.key for opdef in opdefs_to_check()
                 if opdef.category == "pointwise" or opdef.key in kernels}
     missing = {o.name for o in outcomes if o.missing}
@@ -47,9 +48,6 @@ def test_all_pointwise_and_reduction_kernels_ran(outcomes, simulated):
         name = source.kernel_name(source.find_opdef(key), "f32")
         for where in ("near", "far"):
             assert simulated.launches(source.group_of(key), "f32", f"{name}_{where}")
-    for key, (_, kinds) in source.REDUCTIONS.items():
-        assert any(simulated.launches("reduce", kind, f"{source.reduce_name(key, kind)}_take")
-                   for kind in kinds)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64", "int32"])
@@ -71,7 +69,7 @@ def test_large_reduction_joins_its_parts(simulated):
     np.testing.assert_allclose(x.sum().item(), values.sum(), rtol=1e-10)
     np.testing.assert_allclose(x.var().item(), values.var(ddof=1), rtol=1e-10)
     assert x.argmax().item() == values.argmax()
-    assert simulated.launches("reduce", "f64", "r_sum_f64_join")
+    assert simulated.launches("sum", "float64", "sum_join_block_float64")
 
 
 def test_numbers_past_int64_and_half_precision(simulated):

@@ -18,7 +18,7 @@ from flambeau.core.opdefs import OPDEFS, OpDef
 
 #: Every way, and what it means.
 WAYS = {
-    "kernel": "a generated CUDA kernel",
+    "kernel": "a CUDA kernel, generated or of ours",
     "array call": "calls of CuPy's",
     "made of others": "the definition's own decomposition into operators of this table",
     "memory": "allocation and views; nothing is computed",
@@ -29,15 +29,16 @@ WAYS = {
 
 
 def _way(opdef: OpDef) -> str:
-    from flambeau.cuda import source, special
+    from flambeau.cuda import special
     from flambeau.cuda.compositions import KERNELS, add_kernels
     from flambeau.cuda.generated import COPIED, RANDOM
+    from flambeau.cuda.kernels import program_of
 
     add_kernels()
     key = opdef.key
     if opdef.category in ("composite", "view"):
         return "made of others" if opdef.category == "composite" else "memory"
-    if opdef.category == "pointwise" or key in source.REDUCTIONS or key in COPIED \
+    if opdef.category == "pointwise" or program_of(key) or key in COPIED \
             or key in special.FUNCTIONS:
         return "kernel"
     if key in ("empty", "empty_strided"):

@@ -13,6 +13,7 @@ from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
 from flambeau.cuda import _launch, params, source, special
+from flambeau.cuda import kernels as programs
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
@@ -24,8 +25,6 @@ RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoull
 COPIED = {"clone": 0, "contiguous_copy": 0, "cast": 0, "copy": 1, "fill": 1, "full_of": 1,
           "filled_like": 1}
 _BLOCK, _BLOCKS = 256, 1 << 16
-#: Partial results kept in flight by a reduction.
-_LANES = 1 << 16
 
 
 class GeneratedBackend(Backend):
@@ -64,16 +63,8 @@ class GeneratedBackend(Backend):
         return self.device_type
 
     def run(self, op, args, outs):
-        try:
-            return self._run(op, args, outs)
-        except params.TooManyDims:
-            return NotImplemented
-
-    def _run(self, op, args, outs):
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return NotImplemented
-        if op.key in source.REDUCTIONS:
-            return self.run_reduction(op, args, outs)
         if op.key in ("empty", "empty_strided"):
             return None         # the memory is there; nothing to compute
         if op.key in RANDOM:
@@ -102,15 +93,11 @@ class GeneratedBackend(Backend):
 
     # ---- elementwise -------------------------------------------------------------------------
 
-    def is_elementwise(self, op) -> bool:
-        """Whether calls of an operator that is not pointwise are planned, too: see ``plan``."""
-        return op.key in COPIED or op.key in special.FUNCTIONS
-
     def plan(self, op, args, outs):
         """What the launch path runs for calls of an operator over arguments of these kinds.
 
         Returns:
-            Name and functions of the kernels for operands that lie alike and for all others, codes
+            What a program packs (``kernels.packed``), or name and functions of the kernels for operands that lie alike and for all others, codes
             of the dtypes of the former's operands and results, a bit for each of its masks, the
             positions of the arguments that are packed, and whether numbers decide; None where the
             kernels lack a dtype.
@@ -121,6 +108,11 @@ class GeneratedBackend(Backend):
             return self._pointwise_plan(op, args)
         if op.key in special.FUNCTIONS:
             return self._special_plan(op, outs)
+        program = programs.program_of(op.key)
+        if program is not None:
+            return self._program_plan(program, op.key, args, outs)
+        if op.key not in COPIED:
+            return None
         return self._copy_plan(args[COPIED[op.key]], outs[0], COPIED[op.key])
 
     def _pointwise_plan(self, op, args):
@@ -143,6 +135,14 @@ class GeneratedBackend(Backend):
         own, packed = params.DTYPE_CODES[_OWN[function.kind]], tuple(range(function.operands))
         return name, near if len(outs) == 1 else 0, far, own, own, 0, packed, False
 
+    def _program_plan(self, program, key: str, args, outs):
+        """A program of our own kernels, where they do for these arguments."""
+        tensor = outs[0] if program.dtype_of < 0 else args[program.dtype_of]
+        dtype = dtype_name(tensor.dtype)
+        if dtype not in program.dtypes or (program.accepts and not program.accepts(args, outs)):
+            return None
+        return programs.packed(program, key, self.function, dtype)
+
     def _copy_plan(self, value, out, position: int):
         """A cast and broadcast copy of a tensor or number."""
         own = kind_of_dtype(value.dtype if _core.is_tensor(value) else promoted([value]))
@@ -156,96 +156,6 @@ class GeneratedBackend(Backend):
         near, far = (self.function(group, kind, f"{name}_{where}") for where in ("near", "far"))
         own, result = (params.DTYPE_CODES[_OWN[k]] for k in (kind, source.result_kind(opdef, kind)))
         return name, near, far, own, result, masks, packed, by_number
-
-    # ---- reductions ----------------------------------------------------------------------------
-
-    def run_reduction(self, op, args, outs):
-        """Fold dimensions: parts of every output, joined in rounds."""
-        values = dict(zip(op.params, args, strict=True))
-        x, kept_outs = values["self"], [self._kept_strides(values, t) for t in outs]
-        kind = self._reduce_kind(op.key, x, outs[0])
-        if kind is None:
-            return NotImplemented
-        if outs[0].numel() == 0:
-            return None
-        dims = _reduced_dims(values["dim"], x.ndim)
-        stay = [d for d in range(x.ndim) if d not in dims]
-        shape, strides = tuple(x.shape), x.stride()
-        kept, steps = params.merge([shape[d] for d in stay],
-                                   [[strides[d] for d in stay], *kept_outs])
-        reduced, inner = params.merge([shape[d] for d in dims], [[strides[d] for d in dims]])
-        correction = values.get("correction")
-        reduction = _Reduction(self, op.key, kind, x, outs, (kept, steps[0]), (reduced, inner[0]),
-                               steps[1:], 1.0 if correction is None else float(correction))
-        reduction.run()
-        return None
-
-    @staticmethod
-    def _reduce_kind(key, x, out):
-        compares = key not in ("sum", "prod", "mean", "any", "all")
-        if compares and dtype_name(x.dtype) == "uint64":
-            return None         # its order is not that of int64
-        if key == "logsumexp" and x.dtype.is_complex:
-            return None
-        kinds = source.REDUCTIONS[key][1]
-        kind = kind_of_dtype(out.dtype if key in ("sum", "prod", "mean") else x.dtype)
-        if len(kinds) == 1:
-            return kinds[0]
-        kind = "i64" if kind == "bool" else kind
-        return kind if kind in kinds else None
-
-    @staticmethod
-    def _kept_strides(values, out):
-        """Strides of an output over the dimensions that stay."""
-        x, strides = values["self"], list(out.stride())
-        if out.ndim == x.ndim and values["keepdim"]:
-            dims = _reduced_dims(values["dim"], x.ndim)
-            return [s for d, s in enumerate(strides) if d not in dims]
-        return strides
-
-
-class _Reduction:
-    """One reduction: its geometry, and the rounds it is computed in."""
-
-    def __init__(self, backend, key, kind, x, outs, kept, reduced, out_steps, correction) -> None:
-        self.backend, self.kind, self.index = backend, kind, x.device.index or 0
-        self.name = source.reduce_name(key, kind)
-        self.geometry = kept, reduced, [*out_steps, []][:2]
-        self.counts = outs[0].numel(), x.numel() // outs[0].numel()
-        self.data = x.data_ptr() if x.numel() else 0
-        self.outs = [t.data_ptr() for t in outs] + [0] * (2 - len(outs))
-        self.dtypes = [params.DTYPE_CODES[dtype_name(t.dtype)] for t in (x, *outs)]
-        self.dtypes += [0] * (3 - len(self.dtypes))
-        self.correction = correction
-
-    def run(self) -> None:
-        kept, reduced = self.counts
-        parts = max(1, min(reduced // 4, _LANES // kept))
-        here, keep = self._scratch(kept * parts)
-        self._launch("take", kept * parts, parts, 0, here, 0)
-        while parts > 1:
-            fewer = parts // 256 or 1
-            there, keep_next = self._scratch(kept * fewer)
-            self._launch("join", kept * fewer, parts, fewer, here, there)
-            parts, here, keep = fewer, there, (keep, keep_next)
-        self._launch("finish", kept, 1, 0, here, 0)
-
-    def _scratch(self, count: int) -> tuple[int, Any]:
-        return self.backend.reserve(self.index, count * params.ACCUMULATOR_BYTES)
-
-    def _launch(self, stage, threads, parts, parts_out, here, there) -> None:
-        kept, reduced, out_steps = self.geometry
-        argument = params.pack_reduce(
-            (*self.counts, parts, parts_out), kept, reduced, out_steps,
-            (self.data, here, there, *self.outs), self.dtypes, self.correction)
-        self.backend.launch("reduce", self.kind, f"{self.name}_{stage}", threads, argument,
-                            self.index)
-
-
-def _reduced_dims(dim, ndim: int) -> list[int]:
-    if dim is None or dim == ():
-        return list(range(ndim))
-    return sorted(d % ndim for d in ((dim,) if isinstance(dim, int) else dim)) if ndim else []
 
 
 def _tensors(*lists):

@@ -1,8 +1,8 @@
 """CUDA C from the operator table. Nothing here needs CuPy, a GPU or a driver.
 
 Pointwise operators give two kernels per compute kind: ``NAME_near`` for contiguous operands of the
-kind's own dtype, ``NAME_far`` for any strides and dtypes. Reductions give ``take``, ``join`` and
-``finish`` (reduce.cuh). Kernels are compiled in modules of one group of definitions and one kind.
+kind's own dtype, ``NAME_far`` for any strides and dtypes. Kernels are compiled in modules of one
+group of definitions and one kind; those of ``kernels/`` in modules of one family and one dtype.
 """
 from __future__ import annotations
 
@@ -17,25 +17,14 @@ from flambeau.core.opdefs.literal import literal_opdefs
 from flambeau.core.opdefs.make import pointwise
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS
 from flambeau.core.promotion import result_kind
+from flambeau.cuda import kernels as programs
+from flambeau.cuda.params import DTYPE_CODES
 
 C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
            "c128": "fl_c128"}
 
 #: Copies and fills: the identity in every kind.
 IDENTITY = pointwise("identity(Tensor self)", "self", bool="self", doc="The operand itself.")
-
-#: Accumulators of reduction operators, and the kinds they have.
-_NUMBERS = ("f32", "f64", "i64", "c64", "c128")
-_ORDERED = ("f32", "f64", "i64")
-REDUCTIONS = {
-    "sum": ("fl_sum", _NUMBERS), "prod": ("fl_prod", _NUMBERS),
-    "mean": ("fl_mean", ("f32", "f64", "c64", "c128")),
-    "amax": ("fl_amax", _ORDERED), "amin": ("fl_amin", _ORDERED),
-    "argmax": ("fl_argmax", _ORDERED), "argmin": ("fl_argmin", _ORDERED),
-    "max.dim": ("fl_amax", _ORDERED), "min.dim": ("fl_amin", _ORDERED),
-    "any": ("fl_any", ("bool",)), "all": ("fl_all", ("bool",)),
-    "var": ("fl_var", ("f64",)), "logsumexp": ("fl_logsumexp", ("f64",)),
-}
 
 
 @dataclass(frozen=True)
@@ -82,7 +71,7 @@ def module_names() -> list[tuple[str, str]]:
              if FORMULA_OF_KIND[kind] in _opdefs()[key].formulas}
     from flambeau.cuda import special
 
-    return [*sorted(pairs), *special.module_names(), *(("reduce", kind) for kind in KINDS)]
+    return [*sorted(pairs), *special.module_names(), *programs.modules()]
 
 
 @cache
@@ -90,11 +79,12 @@ def module(group: str, kind: str) -> Module:
     """The module of a group of definitions in one compute kind.
 
     Args:
-        group: ``"reduce"``, or what ``group_of`` (or that of ``special``) gives.
-        kind: ``f32``, ``f64``, ``i64``, ``bool``, ``c64`` or ``c128``.
+        group: what ``group_of`` (or that of ``special``) gives, or a group of kernels of our own.
+        kind: ``f32``, ``f64``, ``i64``, ``bool``, ``c64`` or ``c128``; a dtype for our own.
     """
-    if group == "reduce":
-        return _reduction_module(kind)
+    ours = programs.group(group)
+    if ours is not None:
+        return _own_module(ours, kind)
     if group.startswith("special_"):
         from flambeau.cuda import special
 
@@ -163,16 +153,13 @@ def _kernel(opdef: OpDef, kind: str, kinds: dict[str, str], result: str, near: b
             f"(const fl_call<{_width(opdef)}> c) {{\n    {loop} {{\n{lines}\n    }}\n}}")
 
 
-def reduce_name(key: str, kind: str) -> str:
-    return f"r_{key.replace('.', '_')}_{kind}"
-
-
-def _reduction_module(kind: str) -> Module:
-    parts, kernels = [prelude(), _file("reduce.cuh")], {}
-    for key, (accumulator, kinds) in REDUCTIONS.items():
-        for stage in ("take", "join", "finish") if kind in kinds else ():
-            name = f"{reduce_name(key, kind)}_{stage}"
-            kernels[name] = "fl_reduce"
-            parts.append(f'extern "C" __global__ void {name}(const fl_reduce c) '
-                         f"{{ fl_reduce_{stage}<{accumulator}<{C_TYPES[kind]}>>(c); }}")
-    return Module("\n".join(parts), kernels)
+def _own_module(group: programs.Group, dtype: str) -> Module:
+    """Kernels of our own, for one dtype."""
+    code, parts, names = str(DTYPE_CODES[dtype]), [prelude(), _file("native/packet.h")], {}
+    parts += [_file(f"kernels/{name}") for name in ("packet.cuh", *group.files)]
+    for kernel, body in group.kernels.items():
+        name = programs.kernel_name(kernel, dtype)
+        names[name] = f"fl_packet<{group.views}>"
+        parts.append(f'extern "C" __global__ void {name}(const {names[name]} c) '
+                     f"{{ {body.replace('{D}', code)}; }}")
+    return Module("\n".join(parts), names)

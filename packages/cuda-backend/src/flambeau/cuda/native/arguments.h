@@ -1,4 +1,6 @@
 /* Arguments of generated kernels: packed by the launch path, read by the kernels. */
+#ifndef FL_ARGUMENTS_H
+#define FL_ARGUMENTS_H
 #define FL_DIMS 12
 
 /* An operand or a result: a tensor's elements, or a number. */
@@ -16,3 +18,4 @@ template <int N> struct fl_call {
     int64_t shape[FL_DIMS];
     fl_arg args[N];
 };
+#endif

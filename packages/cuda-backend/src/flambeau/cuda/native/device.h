@@ -15,7 +15,6 @@ struct Device {
     Plans plans;
     Blocks blocks;
     std::unordered_map<const fl_op *, PyObject *> handles;      /* definitions as Python has them */
-    std::unordered_map<const fl_op *, bool> elementwise;        /* of kernels, by what Python says */
     fl_backend contract = {};
     std::string name;
 };

@@ -34,31 +34,9 @@ static int run_in_python(Device &d, const fl_op *op, const fl_value *in, int n,
     return status;
 }
 
-/* Operators that are loops over the elements of their results; -1 with an exception. Python knows
- * those that are not pointwise, and is asked once for each. */
-static int is_elementwise(Device &d, const fl_op *op) {
-    if (op->category == FL_POINTWISE)
-        return 1;
-    if (op->category != FL_KERNEL)
-        return 0;
-    auto known = d.elementwise.find(op);
-    if (known != d.elementwise.end())
-        return known->second;
-    PyObject *handle = fl_handle_of(d, op);
-    PyObject *answer = handle ? PyObject_CallMethod(d.backend, "is_elementwise", "O", handle)
-                              : nullptr;
-    int found = answer ? PyObject_IsTrue(answer) : -1;
-    Py_XDECREF(answer);
-    if (found >= 0)
-        d.elementwise[op] = found != 0;
-    return found;
-}
-
 static int run(void *ctx, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     Device &d = *(Device *)ctx;
-    int status = is_elementwise(d, op);
-    if (status >= 0)
-        status = status ? fl_run_planned(d, op, in, n, outs) : 1;
+    int status = fl_run_planned(d, op, in, n, outs);
     return status == 1 ? run_in_python(d, op, in, n, outs) : status;
 }
 

@@ -72,7 +72,7 @@ static void put_host_number(fl_arg &a, const fl_tensor *t) {
     }
 }
 
-static void put_number(fl_arg &a, const fl_value &v) {
+void fl_pack_number(fl_arg &a, const fl_value &v) {
     a.data = nullptr;
     a.dtype = 0;
     a.is_number = 1;
@@ -128,7 +128,7 @@ size_t fl_pack(fl_widest_call &call, const fl_value *values, int count, fl_tenso
                       && (values[k].tag != FL_TENSOR || values[k].t->device_type == FL_CPU);
         if (number) {
             o.tensors[k] = nullptr;
-            put_number(a, values[k]);
+            fl_pack_number(a, values[k]);
             continue;
         }
         const fl_tensor *t = o.tensors[k] = k < count ? values[k].t : outs[k - count];

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+static constexpr uint32_t kMostText = 16;
+
 void Signature::add(const void *data, size_t size) {
     const uint8_t *from = (const uint8_t *)data;
     for (size_t i = 0; i < size; i++) {
@@ -28,6 +30,8 @@ Signature fl_sign(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
     for (int i = 0; i < n; i++) {
         uint8_t code = code_of(in[i]);
         s.add(&code, 1);
+        if (in[i].tag == FL_STRING)         /* strings choose kernels */
+            s.add(in[i].s, in[i].len < kMostText ? in[i].len : kMostText);
         if (with_numbers && fl_is_number(in[i]))
             s.add(&in[i].i, in[i].tag == FL_COMPLEX ? sizeof in[i].c : sizeof in[i].i);
     }
@@ -56,6 +60,8 @@ void Plans::forget() {
     for (Slot &s : slots_) {
         if (s.plan)
             Py_XDECREF(s.plan->name);
+        if (s.plan)
+            delete s.plan->program;
         delete s.plan;
         s.plan = nullptr;
     }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "programs.h"
+
 /* One call: the operator, and a byte for each argument and result; numbers too where the kernel
  * depends on them. */
 struct Signature {
@@ -27,6 +29,7 @@ struct Plan {
     uint32_t masks = 0;             /* arguments that are bool in near kernels, by bit */
     int count = 0;
     uint8_t arguments[FL_MAX_PARAMS] = {};      /* the parameters that are packed, in order */
+    const Program *program = nullptr;           /* of operators that are not elementwise */
 };
 
 class Plans {

@@ -58,6 +58,16 @@ static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
     int flag = 0;
     if (made == Py_None)
         return 0;
+    if (PyTuple_Check(made) && PyTuple_GET_SIZE(made) == FL_PROGRAM_FIELDS) {
+        Program *program = new Program;
+        if (fl_read_program(made, *program, &name) < 0) {
+            delete program;
+            return -1;
+        }
+        plan.program = program;
+        plan.name = Py_NewRef(name);
+        return 0;
+    }
     if (!PyArg_ParseTuple(made, "UKKbbIO!p", &name, &near, &far, &plan.own, &plan.result,
                           &plan.masks, &PyTuple_Type, &arguments, &flag))
         return -1;
@@ -155,6 +165,8 @@ int fl_run_planned(Device &d, const fl_op *op, const fl_value *in, int n, fl_ten
     const Plan *plan = d.plans.find(s);
     if (!plan && !(plan = ask_for_plan(d, op, in, n, outs, s)))
         return -1;
+    if (plan->program)
+        return fl_run_program(d, *plan, op, in, n, outs);
     if (!plan->far)
         return 1;
     if (outs[0]->numel == 0)

@@ -1,0 +1,148 @@
+#include "families.h"
+
+static const int fl_itemsizes[] = {1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+/* Steps: a thread, a warp and a block for each part, then parts joined by a thread and a block. */
+enum { FL_BY_THREAD, FL_BY_WARP, FL_BY_BLOCK, FL_JOIN_BY_THREAD, FL_JOIN_BY_BLOCK };
+
+#define FL_ACCUMULATOR_BYTES 32
+#define FL_THREADS 256
+
+static int64_t between(int64_t low, int64_t x, int64_t high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+static int64_t blocks_of(int64_t threads) { return (threads + FL_THREADS - 1) / FL_THREADS; }
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+/* Whether neighbouring results are read from nearer places than neighbours of a row. */
+static bool is_by_columns(const fl_head &h, const fl_view &v) {
+    if (h.length <= 8)
+        return true;
+    if (h.rows < 32 || v.ndim == h.kept)
+        return false;
+    return magnitude(v.strides[h.kept - 1]) < magnitude(v.strides[v.ndim - 1]);
+}
+
+/* How many parts a row has depends on its shape alone: results repeat bit for bit. */
+int fl_run_reduction(Running &r) {
+    fl_widest_packet &p = r.packed.packet;
+    const Step *steps = r.program.steps;
+    int by = FL_BY_BLOCK;
+    p.parts = 1;
+    if (is_by_columns(p, p.views[0])) {
+        by = FL_BY_THREAD;
+        p.parts = between(1, (1 << 16) / p.rows, p.length / 32);
+        p.parts = p.parts > 64 ? 64 : p.parts ? p.parts : 1;
+    } else if (p.length <= 1024) {
+        by = FL_BY_WARP;
+    } else if (p.rows < 256) {
+        p.parts = between(1, 1024 / p.rows, p.length / 8192 + 1);
+    }
+    if (p.parts > 1
+        && fl_take_scratch(r, 0, (size_t)(p.parts * p.rows) * FL_ACCUMULATOR_BYTES) < 0)
+        return -1;
+    int64_t teams = p.rows * p.parts;
+    int64_t blocks = by == FL_BY_BLOCK ? teams
+                     : by == FL_BY_WARP ? blocks_of(teams * 32) : blocks_of(teams);
+    if (fl_launch_items(r, steps[by].few, blocks, FL_THREADS, teams) < 0)
+        return -1;
+    if (p.parts == 1)
+        return 0;
+    bool few = p.parts <= 64 && p.rows >= 32;
+    return fl_launch_items(r, steps[few ? FL_JOIN_BY_THREAD : FL_JOIN_BY_BLOCK].few,
+                           few ? blocks_of(p.rows) : p.rows, FL_THREADS, p.rows);
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+/* Steps: keys, tiles sorted by a block, pairs of runs merged; then what is made of the order. */
+enum { FL_LOAD, FL_TILES, FL_MERGE, FL_FINISH };
+
+#define FL_TILE 1024
+#define FL_KEY_BYTES 16
+
+static int64_t tile_for(int64_t length) {
+    int64_t tile = 64;
+    while (tile < length && tile < FL_TILE)
+        tile *= 2;
+    return tile;
+}
+
+int fl_run_sorting(Running &r) {
+    fl_widest_packet &p = r.packed.packet;
+    if (r.program.span == FL_SPAN_NONE) {
+        p.length = p.views[r.program.steps[FL_LOAD].view].numel;
+        p.rows = 1;
+    }
+    int64_t total = p.rows * p.length, tile = tile_for(p.length);
+    size_t bytes = (size_t)total * FL_KEY_BYTES;
+    p.parts = tile;
+    p.width = tile;
+    if (fl_take_scratch(r, 0, bytes) < 0 || (tile < p.length && fl_take_scratch(r, 1, bytes) < 0)
+        || fl_launch_items(r, r.program.steps[FL_LOAD].few, blocks_of(total), FL_THREADS, total)
+        || fl_launch_items(r, r.program.steps[FL_TILES].few,
+                           p.rows * ((p.length + tile - 1) / tile), (uint32_t)tile / 2,
+                           p.rows * ((p.length + tile - 1) / tile)))
+        return -1;
+    for (; p.width < p.length; p.width *= 2) {
+        if (fl_launch_items(r, r.program.steps[FL_MERGE].few, blocks_of(total), FL_THREADS, total))
+            return -1;
+        char *sorted = p.scratch[1];
+        p.scratch[1] = p.scratch[0];
+        p.scratch[0] = sorted;
+    }
+    for (int i = FL_FINISH; i < r.program.count; i++)
+        if (fl_run_step(r, r.program.steps[i]))
+            return -1;
+    return 0;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+/* The part of a result that begins at an index of one dimension, as a tensor. */
+static fl_tensor *part_of(fl_tensor *whole, int axis, int64_t start, int64_t length) {
+    fl_tensor *part = FL->alias(whole);
+    if (!part)
+        return nullptr;
+    part->data += start * whole->strides[axis] * (int64_t)fl_itemsizes[whole->dtype];
+    part->numel = whole->shape[axis] ? whole->numel / whole->shape[axis] * length : 0;
+    part->shape[axis] = length;
+    if (length != whole->shape[axis])
+        part->flags &= ~(uint32_t)FL_CONTIGUOUS;
+    return part;
+}
+
+/* Geometry up to this many dimensions lies in the tensor, and is its own. */
+#define FL_OWN_DIMS 8
+
+int fl_run_joining(Device &d, const fl_value *in, fl_tensor *out) {
+    static const fl_op *copy = nullptr;
+    if (!copy && !(copy = FL->find_op("copy")))
+        return -1;
+    if (in[0].tag != FL_TENSORS || out->ndim > FL_OWN_DIMS || !out->ndim)
+        return 1;
+    int axis = (int)(in[1].i < 0 ? in[1].i + out->ndim : in[1].i);
+    int64_t start = 0;
+    for (uint32_t k = 0; k < in[0].len; k++)
+        if (in[0].ts[k]->device_type == FL_CPU)
+            return 1;
+    for (uint32_t k = 0; k < in[0].len; k++) {
+        fl_tensor *t = in[0].ts[k];
+        if (t->ndim != out->ndim || !t->numel)      /* tensors of shape (0,) join anything */
+            continue;
+        fl_value pair[2] = {};
+        fl_tensor *part = part_of(out, axis, start, t->shape[axis]);
+        if (!part)
+            return -1;
+        pair[0].tag = pair[1].tag = FL_TENSOR;
+        pair[0].t = part;
+        pair[1].t = t;
+        int status = fl_run_planned(d, copy, pair, 2, &part);
+        Py_DECREF(part);
+        if (status)
+            return status;
+        start += t->shape[axis];
+    }
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* Programs whose launches depend on sizes. */
+#pragma once
+#include "packing.h"
+
+#define FL_MOST_BLOCKS 65536
+
+/* A program on its way. */
+struct Running {
+    Device &device;
+    const Plan &plan;
+    const Program &program;
+    Packed &packed;
+    fl_tensor *const *outs;
+};
+
+/* 0, or -1 with an exception. */
+int fl_launch_items(Running &r, void *function, int64_t blocks, uint32_t threads, int64_t items);
+int fl_take_scratch(Running &r, int which, size_t bytes);
+int fl_run_step(Running &r, const Step &step);
+
+int fl_run_reduction(Running &r);
+int fl_run_sorting(Running &r);
+int fl_run_joining(Device &d, const fl_value *in, fl_tensor *out);
