@@ -97,10 +97,10 @@ class GeneratedBackend(Backend):
         """What the launch path runs for calls of an operator over arguments of these kinds.
 
         Returns:
-            What a program packs (``kernels.packed``), or name and functions of the kernels for operands that lie alike and for all others, codes
-            of the dtypes of the former's operands and results, a bit for each of its masks, the
-            positions of the arguments that are packed, and whether numbers decide; None where the
-            kernels lack a dtype.
+            What a program packs (``kernels.packed``); or name and functions of the kernels for
+            operands that lie alike and for all others, codes of the dtypes of the former's operands
+            and results, a bit for each of its masks, the positions of the arguments that are
+            packed, and whether numbers decide; None where the kernels lack a dtype.
         """
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return None

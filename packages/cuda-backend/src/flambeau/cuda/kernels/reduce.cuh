@@ -1,7 +1,7 @@
 /* Reductions: a row, or a part of one, is taken by a thread, a warp or a block.
  *
  * An accumulator starts, takes elements, joins another one, and writes results. Which thread takes
- * what depends on the shape alone, and sums are joined in a fixed order: results repeat to the bit.
+ * what depends on the shape alone, and sums are joined in a fixed order: results repeat bit for bit.
  * Parameters of all reductions: self, dim, and others; views: self, then the results. */
 
 template <int D> struct fl_sum {

@@ -17,22 +17,17 @@ int Packed::hold(PyObject *object) {
 }
 
 /* ---- tensors -------------------------------------------------------------------------------- */
-static int put_view(fl_view &v, const fl_tensor *t) {
+static void put_view(WideView &v, const fl_tensor *t) {
     v.data = t ? t->data : nullptr;
     v.dtype = t ? t->dtype : FL_NO_DTYPE;
     v.ndim = t ? t->ndim : 0;
     v.numel = t ? t->numel : 0;
     v.shape[0] = 1;
-    v.strides[0] = 0;
-    if (!t)
-        return 0;
-    if (t->ndim > FL_DIMS || t->dtype > FL_C128)
-        return 1;
-    for (int d = 0; d < t->ndim; d++) {
+    v.strides[0] = v.strides[1] = 0;
+    for (int d = 0; d < v.ndim; d++) {
         v.shape[d] = t->shape[d];
         v.strides[d] = t->strides[d];
     }
-    return 0;
 }
 
 static int move_to_device(Packed &p, fl_value &v, const fl_tensor *out) {
@@ -48,7 +43,7 @@ static int move_to_device(Packed &p, fl_value &v, const fl_tensor *out) {
     return p.hold((PyObject *)moved.t);
 }
 
-static void put_number(fl_view &v, const fl_value &value) {
+static void put_number(WideView &v, const fl_value &value) {
     fl_widest_call call;
     fl_pack_number(call.args[0], value);
     put_view(v, nullptr);
@@ -121,27 +116,27 @@ int Packed::take(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
         packet.starts[i] = (uint8_t)words.used;
         add_words(words, v, op->params[i].role);
         if (op->params[i].role == FL_R_DIM && v.tag == FL_INT && views)
-            packet.axis = (int)(v.i < 0 ? v.i + packet.views[0].ndim : v.i);
+            packet.axis = (int)(v.i < 0 ? v.i + wide[0].ndim : v.i);
         if (!is_tensor_role(op->params[i].role))
             continue;
         if (views == FL_VIEWS)
             return 1;
         if (fl_is_number(v)) {
-            put_number(packet.views[views++], v);
+            put_number(wide[views++], v);
             continue;
         }
         bool given = v.tag == FL_TENSOR && v.t;
         if (given && v.t->device_type == FL_CPU && move_to_device(*this, v, outs[0]) < 0)
             return -1;
-        if (put_view(packet.views[views++], given ? v.t : nullptr))
-            return 1;
+        put_view(wide[views++], given ? v.t : nullptr);
     }
     packet.starts[n] = (uint8_t)words.used;
     if (packet.axis < 0)
         packet.axis = 0;
+    if (views + op->nouts > FL_VIEWS)
+        return 1;
     for (int i = 0; i < op->nouts; i++)
-        if (views == FL_VIEWS || put_view(packet.views[views++], outs[i]))
-            return 1;
+        put_view(wide[views++], outs[i]);
     packet.listed = views;
     for (int i = 0; i < n; i++)
         for (uint32_t k = 0; values[i].tag == FL_TENSORS && k < values[i].len; k++) {
@@ -150,8 +145,9 @@ int Packed::take(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
             v.t = values[i].ts[k];
             if (v.t && v.t->device_type == FL_CPU && move_to_device(*this, v, outs[0]) < 0)
                 return -1;
-            if (views == FL_VIEWS || put_view(packet.views[views++], v.t))
+            if (views == FL_VIEWS)
                 return 1;
+            put_view(wide[views++], v.t);
         }
     return words.fits ? 0 : 1;
 }
@@ -159,7 +155,7 @@ int Packed::take(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
 /* ---- rows ----------------------------------------------------------------------------------- */
 /* The dimensions of a row, by bit. */
 static uint32_t span_of(const Program &program, const fl_value *values, int ndim, int axis) {
-    uint32_t all = (1u << ndim) - 1, mask = 0;
+    uint32_t all = (uint32_t)((1ull << ndim) - 1), mask = 0;
     const fl_value &v = values[program.span_parameter];
     switch (program.span) {
     case FL_SPAN_DIM: return v.tag == FL_INT ? 1u << axis & all : all;
@@ -178,7 +174,7 @@ static uint32_t span_of(const Program &program, const fl_value *values, int ndim
 }
 
 /* A view without the dimensions of rows gets them back, of size 1. */
-static void insert(fl_view &v, uint32_t mask, int ndim) {
+static void insert(WideView &v, uint32_t mask, int ndim) {
     for (int d = ndim - 1, from = v.ndim - 1; d >= 0; d--) {
         bool absent = mask >> d & 1;
         v.shape[d] = absent ? 1 : v.shape[from];
@@ -189,8 +185,8 @@ static void insert(fl_view &v, uint32_t mask, int ndim) {
 }
 
 /* Dimensions of rows behind all others, each group in its order. */
-static void sort_dims(fl_view &v, uint32_t mask, int ndim) {
-    fl_view old = v;
+static void sort_dims(WideView &v, uint32_t mask, int ndim) {
+    WideView old = v;
     int to = 0;
     for (uint32_t wanted = 0; wanted < 2; wanted++)
         for (int d = 0; d < ndim; d++)
@@ -200,7 +196,7 @@ static void sort_dims(fl_view &v, uint32_t mask, int ndim) {
             }
 }
 
-static bool joins(const fl_view &first, const fl_view &v, int d) {
+static bool joins(const WideView &first, const WideView &v, int d) {
     if (v.shape[d] != first.shape[d] || v.shape[d + 1] != first.shape[d + 1])
         return v.shape[d] == 1 && v.shape[d + 1] == 1;
     return v.shape[d] == 1 || v.strides[d] == v.strides[d + 1] * v.shape[d + 1]
@@ -208,7 +204,7 @@ static bool joins(const fl_view &first, const fl_view &v, int d) {
 }
 
 /* Joins dimension d with the next one. */
-static void join_dims(fl_view &v, int d) {
+static void join_dims(WideView &v, int d) {
     if (v.shape[d + 1] == 1)
         v.strides[d + 1] = v.strides[d];
     v.shape[d + 1] *= v.shape[d];
@@ -219,14 +215,14 @@ static void join_dims(fl_view &v, int d) {
     v.ndim--;
 }
 
-int Packed::arrange(const Program &program) {
-    fl_view &first = packet.views[0];
+void Packed::arrange(const Program &program) {
+    WideView &first = wide[0];
     int ndim = first.ndim, count = 0;
     uint32_t mask = program.span == FL_SPAN_NONE
                         ? 0 : span_of(program, values, ndim, packet.axis);
     packet.rows = packet.length = 1;
     if (program.span == FL_SPAN_NONE)
-        return 0;
+        return;
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1) {
             packet.length *= first.shape[d];
@@ -235,10 +231,10 @@ int Packed::arrange(const Program &program) {
             packet.rows *= first.shape[d];
         }
     packet.kept = ndim - count;
-    fl_view *aligned[FL_VIEWS];
+    WideView *aligned[FL_VIEWS];
     int found = 0;
     for (int k = 0; k < views; k++) {
-        fl_view &v = packet.views[k];
+        WideView &v = wide[k];
         if (!v.data || v.dtype == FL_IS_NUMBER)
             continue;
         if (v.ndim == packet.kept && count)
@@ -257,6 +253,23 @@ int Packed::arrange(const Program &program) {
         for (int k = 0; k < found; k++)
             join_dims(*aligned[k], d);
         packet.kept -= d < packet.kept;
+    }
+}
+
+int Packed::close() {
+    for (int k = 0; k < views; k++) {
+        const WideView &from = wide[k];
+        fl_view &v = packet.views[k];
+        if (from.ndim > FL_DIMS)
+            return 1;
+        v.data = from.data;
+        v.dtype = from.dtype;
+        v.ndim = from.ndim;
+        v.numel = from.numel;
+        for (int d = 0; d < (from.ndim > 2 ? from.ndim : 2); d++) {
+            v.shape[d] = from.shape[d];
+            v.strides[d] = from.strides[d];
+        }
     }
     return 0;
 }

@@ -121,8 +121,10 @@ int fl_run_program(Device &d, const Plan &plan, const fl_op *op, const fl_value 
         status = 1;
     if (!status)
         status = begin(r);
-    if (!status)
-        status = packed.arrange(r.program);
+    if (!status) {
+        packed.arrange(r.program);
+        status = packed.close();
+    }
     if (!status)
         status = fl_take_scratch(r, 0, (size_t)r.program.scratch_each
                                            * (size_t)packed.packet.views[r.program.scratch_view]
