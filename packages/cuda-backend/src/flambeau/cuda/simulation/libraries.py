@@ -14,6 +14,7 @@ import numpy as np
 import flambeau
 from flambeau.core import _core
 from flambeau.cuda.lapack import Lapack
+from flambeau.testing.arrays import from_bfloat16, to_bfloat16
 
 BLAS_HANDLE, SOLVER_HANDLE = 0xB1A5, 0x501E
 _DTYPES = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
@@ -137,6 +138,45 @@ def getrs_batched(dtype, handle, operation, n, width, lefts, lda, pivots, rights
     _ints(info, 1)[...] = 0
 
 
+#: Names of cudaDataType_t.
+_TYPES = {0: "float32", 1: "float64", 2: "float16", 4: "complex64", 5: "complex128",
+          14: "bfloat16"}
+_COMPUTE = {"float16": (68,), "bfloat16": (68,), "float32": (68, 77), "complex64": (68, 77),
+            "float64": (70,), "complex128": (70,)}
+
+
+def _stack(address, name, rows, columns, leading, step, count):
+    stored = "uint16" if name == "bfloat16" else name
+    return [at(address + i * step * np.dtype(stored).itemsize, stored, rows, columns, leading)
+            for i in range(count)]
+
+
+def _values(matrix: np.ndarray, name: str, compute: int) -> np.ndarray:
+    """What tensor cores see: TF32 has ten bits of a fraction."""
+    values = from_bfloat16(matrix) if name == "bfloat16" else np.array(matrix, order="C")
+    if compute == 77:
+        values = (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(values.dtype)
+    return values.astype("complex128" if values.dtype.kind == "c" else "float64")
+
+
+def gemm_strided_batched_ex(handle, transa, transb, m, n, k, alpha, a, a_type, lda, a_step, b,
+                            b_type, ldb, b_step, beta, c, c_type, ldc, c_step, count, compute,
+                            algorithm):
+    """``cublasGemmStridedBatchedEx``: sums in double precision, rounded once."""
+    _expect(handle, BLAS_HANDLE)
+    name = _TYPES[c_type]
+    if {a_type, b_type} != {c_type} or compute not in _COMPUTE[name]:
+        raise ValueError(f"cuBLAS does not multiply {a_type} and {b_type} to {c_type} in {compute}")
+    shapes = [(k, m) if transa else (m, k), (n, k) if transb else (k, n), (m, n)]
+    stacks = [_stack(x, name, *shape, leading, step, count) for x, shape, leading, step in
+              zip((a, b, c), shapes, (lda, ldb, ldc), (a_step, b_step, c_step), strict=True)]
+    for left, right, result in zip(*stacks, strict=True):
+        x, y = (_values(v, name, compute) for v in (left, right))
+        with np.errstate(all="ignore"):
+            found = (x.T if transa else x) @ (y.T if transb else y)
+            result[...] = to_bfloat16(found) if name == "bfloat16" else found
+
+
 CUSOLVER = {"getrf_bufferSize": getrf_buffer_size, "getrf": getrf, "getrs": getrs,
             "potrf_bufferSize": potrf_buffer_size, "potrf": potrf, "potrfBatched": potrf_batched}
 CUBLAS = {"getrfBatched": getrf_batched, "getrsBatched": getrs_batched}
@@ -147,6 +187,8 @@ class Library:
 
     def __init__(self, routines) -> None:
         self.routines = routines
+
+    gemmStridedBatchedEx = staticmethod(gemm_strided_batched_ex)
 
     def __getattr__(self, name: str):
         if name[0] not in _DTYPES or name[1:] not in self.routines:
