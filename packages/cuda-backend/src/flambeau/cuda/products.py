@@ -13,14 +13,14 @@ import numpy as np
 
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda.lapack import PLAIN, TRANSPOSED, lapack_of
-from flambeau.cuda.params import ITEMSIZES, merge
 
 COMPUTE_32F, COMPUTE_32F_TF32, COMPUTE_64F = 68, 77, 70     # cublasComputeType_t
 DEFAULT_ALGORITHM = -1
-#: cudaDataType_t, what is computed in, and the dtype of the factors alpha and beta.
-TYPES = {"float16": (2, COMPUTE_32F, "float32"), "bfloat16": (14, COMPUTE_32F, "float32"),
-         "float32": (0, COMPUTE_32F, "float32"), "float64": (1, COMPUTE_64F, "float64"),
-         "complex64": (4, COMPUTE_32F, "complex64"), "complex128": (5, COMPUTE_64F, "complex128")}
+#: cudaDataType_t, what is computed in, the dtype of the factors alpha and beta, bytes.
+TYPES = {"float16": (2, COMPUTE_32F, "float32", 2), "bfloat16": (14, COMPUTE_32F, "float32", 2),
+         "float32": (0, COMPUTE_32F, "float32", 4), "float64": (1, COMPUTE_64F, "float64", 8),
+         "complex64": (4, COMPUTE_32F, "complex64", 8),
+         "complex128": (5, COMPUTE_64F, "complex128", 16)}
 
 
 class Matrix(NamedTuple):
@@ -108,8 +108,25 @@ def multiply(xp, a, b, out) -> bool:
     return True
 
 
+def _merged(shape, strides: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """Neighbouring dimensions that all walk as one are one; those of size 1 are left out."""
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        joins = sizes and all(s[-1] == own[d] * n for s, own in zip(steps, strides, strict=True))
+        if joins:
+            sizes[-1] *= n
+        else:
+            sizes.append(n)
+        for s, own in zip(steps, strides, strict=True):
+            s[-1:] = [own[d]] if joins else [*s[-1:], own[d]]
+    return sizes, steps
+
+
 def _multiply(lapack, name: str, left: Matrix, right: Matrix, result: Matrix) -> None:
-    sizes, (over_left, over_right, over_result) = merge(
+    sizes, (over_left, over_right, over_result) = _merged(
         result.batch, [_spread(m, result.batch) for m in (left, right)] + [list(result.steps)])
     if sizes and not over_right[-1] and over_left[-1] == left.rows * left.row_step \
             and over_result[-1] == left.rows * result.row_step \
@@ -121,7 +138,7 @@ def _multiply(lapack, name: str, left: Matrix, right: Matrix, result: Matrix) ->
             steps.pop()
     count = sizes[-1] if sizes else 1
     inner = [steps[-1] if steps else 0 for steps in (over_left, over_right, over_result)]
-    bytes_of = ITEMSIZES[name]
+    bytes_of = TYPES[name][3]
     for at in every(*map(range, sizes[:-1])):
         moved = [m._replace(address=m.address + bytes_of * sum(
             i * step for i, step in zip(at, steps, strict=False)))
@@ -132,7 +149,7 @@ def _multiply(lapack, name: str, left: Matrix, right: Matrix, result: Matrix) ->
 def _call(lapack, name: str, matrices: list[Matrix], steps: list[int], count: int) -> None:
     """One call: the right operand comes first, because all of them are seen transposed."""
     left, right, result = matrices
-    kind, compute, factor = TYPES[name]
+    kind, compute, factor, _ = TYPES[name]
     if compute == COMPUTE_32F and name in ("float32", "complex64") and _allows_tf32():
         compute = COMPUTE_32F_TF32
     one, zero = np.ones(1, factor), np.zeros(1, factor)
