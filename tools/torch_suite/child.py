@@ -27,7 +27,7 @@ NUMPY_NAMES = {"float_": "float64", "complex_": "complex128", "product": "prod",
 def main() -> None:
     """Collect or run."""
     engine, file, out, limit, sources = sys.argv[1:]
-    wanted = sys.stdin.read().split()
+    wanted = sys.stdin.read().splitlines()
     path = Path(file)
     sys.argv = [str(path)]
     sys.path[:0] = list(dict.fromkeys([str(path.parent), str(suite_folder(path))]))

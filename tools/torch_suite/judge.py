@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import functools
 import json
+import re
 import signal
 import sys
 import time
@@ -119,8 +120,9 @@ def raised_in(error: BaseException, module: str) -> bool:
 
 
 def short_id(test: unittest.TestCase) -> str:
-    """Return `TestClass.test_method`."""
-    return ".".join(test.id().split(".")[-2:])
+    """Return `TestClass.test_method`, the same in each process: without addresses."""
+    kind = f"{type(test).__name__}."
+    return kind + re.sub(r" at 0x[0-9a-f]+", "", test.id().partition(kind)[2])
 
 
 def watch() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import operator
 import types
+import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import flambeau
 from flambeau.core import Operator
 
 __all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "create_type_hint",
@@ -55,9 +58,20 @@ def check_for_mutable_operation(target: Any, args: Any, kwargs: Any) -> None:
                            "arguments) are not supported")
 
 
+def _signature(schema: Any) -> inspect.Signature:
+    """The signature of a form of an operator of ``flambeau.ops``."""
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    names = {"self": "input"}
+    return inspect.Signature([
+        inspect.Parameter(names.get(each.name, each.name), kinds[each.kwarg_only],
+                          default=each.default_value if each.has_default else inspect._empty)
+        for each in schema.arguments])
+
+
 def _bound(target: Any, args: Any, kwargs: Any, all_named: bool) -> ArgsKwargsPair | None:
+    schema = getattr(target, "_schema", None)
     try:
-        signature = inspect.signature(target)
+        signature = inspect.signature(target) if schema is None else _signature(schema)
         bound = signature.bind(*args, **kwargs)
     except (TypeError, ValueError):
         return None
@@ -131,9 +145,11 @@ def create_type_hint(x: Any) -> Any:
 
 
 def _common(kinds: Any) -> Any:
+    """The type that all of several are, or are subclasses of; Any where there is none."""
     kinds = [create_type_hint(each) for each in kinds]
-    first = kinds[0]
-    return first if all(each == first for each in kinds) else Any
+    plain = all(isinstance(each, type) for each in kinds)
+    return next((each for each in kinds if all(
+        other == each or (plain and issubclass(other, each)) for other in kinds)), Any)
 
 
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
@@ -145,9 +161,24 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """
     if signature_type is argument_type or signature_type is inspect.Parameter.empty:
         return True
-    if signature_type is float and argument_type is int:
-        return True
+    base, inner = typing.get_origin(signature_type), typing.get_args(signature_type)
+    if base in (typing.Union, types.UnionType):
+        return any(type_matches(each, argument_type) for each in inner)
+    if base is list:
+        return _items_match(inner[0], argument_type)
+    if signature_type is numbers.Number:
+        return argument_type in (int, float)
+    if signature_type in (float, int) and argument_type in (int, flambeau.dtype):
+        return signature_type is float or argument_type is flambeau.dtype
     return isinstance(signature_type, type) and isinstance(argument_type, type) \
         and issubclass(argument_type, signature_type)
 
 
+def _items_match(wanted: Any, given: Any) -> bool:
+    """Whether lists or tuples of a type fit a list of another one; an int fits one of ints."""
+    if given is int and wanted is int:
+        return True
+    if typing.get_origin(given) not in (list, tuple) or not isinstance(wanted, type):
+        return False
+    return all(each is Ellipsis or (isinstance(each, type) and issubclass(each, wanted))
+               for each in typing.get_args(given))

@@ -197,6 +197,8 @@ class OpOverloadPacket:
         return found
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if _core.any_shown(*args, *kwargs.values()):
+            return _core.show_call(self, args, kwargs)
         start = self._qualified_op_name + "."
         forms = [found for key, found in definitions.items() if key.startswith(start)]
         if not forms:

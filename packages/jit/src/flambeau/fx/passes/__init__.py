@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = ("graph_drawer", "infra", "operator_support", "shape_prop", "split_module", "utils")
+_MODULES = ("annotate_getitem_nodes", "fake_tensor_prop", "graph_drawer", "graph_manipulation",
+            "infra", "operator_support", "param_fetch", "shape_prop", "split_module",
+            "split_utils", "tools_common", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -166,7 +166,7 @@ class _Split:
             flat = path.replace(".", "_")
             made.target = flat
             part.targets[flat] = _find(self.root, path)
-            if self.paths is not None:
+            if self.paths is not None and node.op == "call_module":
                 self.paths[f"{part.submod_name}.{flat}"] = path
         return made
 

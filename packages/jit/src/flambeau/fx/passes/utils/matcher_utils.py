@@ -9,6 +9,7 @@ from typing import Any
 
 from flambeau.fx.graph import Graph
 from flambeau.fx.node import Node
+from flambeau.fx.passes.tools_common import validate_partition
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -195,8 +196,15 @@ class SubgraphMatcher:
                     search(at + 1, tried)
 
         search(0, InternalMatch(anchors=self.pattern_anchors))
-        kept = [each for each in found if self._is_contained(each.nodes_map)]
+        kept = [each for each in found if self._is_contained(each.nodes_map)
+                and validate_partition(_inner(each))]
         return _apart(kept) if self.remove_overlapping_matches else kept
+
+
+def _inner(match: InternalMatch) -> set[Node]:
+    """The nodes of a match that compute something."""
+    return {gn for pn, gn in match.nodes_map.items()
+            if pn.op not in ("placeholder", "output") and isinstance(gn, Node)}
 
 
 def _apart(matches: Iterable[InternalMatch]) -> list[InternalMatch]:
@@ -204,7 +212,7 @@ def _apart(matches: Iterable[InternalMatch]) -> list[InternalMatch]:
     taken: set[Node] = set()
     kept = []
     for match in matches:
-        inner = {gn for pn, gn in match.nodes_map.items() if pn.op not in ("placeholder", "output")}
+        inner = _inner(match)
         if inner & taken:
             continue
         taken |= inner
