@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau.fx._names as _names
 from flambeau.core import Operator
+from flambeau.core.compat.asserting import _assert
 from flambeau.fx.node import has_side_effect
 
 #: Functions of nn.functional whose arguments are kept as they are written; the others' defaults
@@ -22,12 +23,6 @@ _AS_WRITTEN = frozenset((
     "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_"))
 
 
-def assert_true(truth: Any, message: str = "") -> None:
-    """Raise AssertionError where something is false."""
-    if not truth:
-        raise AssertionError(message)
-
-
 def is_method(function: Any) -> bool:
     """Whether a function is one of tensors, such as ``Tensor.size``."""
     return isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType
@@ -36,10 +31,10 @@ def is_method(function: Any) -> bool:
 
 def assert_is_none(value: Any, message: str = "") -> None:
     """Raise AssertionError where something is not None."""
-    assert_true(value is None, message)
+    _assert(value is None, message)
 
 
-for _check in (assert_true, assert_is_none):
+for _check in (_assert, assert_is_none):
     has_side_effect(_check)
 
 

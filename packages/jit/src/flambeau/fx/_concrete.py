@@ -10,7 +10,7 @@ from typing import Any
 import flambeau
 import flambeau.fx._names as _names
 from flambeau.core import pytree
-from flambeau.fx._arguments import assert_is_none, assert_true
+from flambeau.fx._arguments import _assert, assert_is_none
 from flambeau.fx._codegen import CodeGen
 from flambeau.fx.node import base_types
 
@@ -97,7 +97,6 @@ def parameters(tracer: Any, root_fn: Any, is_module: bool, concrete: Any) -> tup
     total = code.co_argcount + code.co_kwonlyargcount
     signature = inspect.signature(fn)
     args: list[Any] = [tracer.root] if is_module else []
-    count = 0
     if is_module and total == 0:
         raise RuntimeError("``self`` argument cannot be part of *args expansion!")
     if isinstance(concrete, tuple):
@@ -110,7 +109,7 @@ def parameters(tracer: Any, root_fn: Any, is_module: bool, concrete: Any) -> tup
         parameter = signature.parameters.get(name)
         default = parameter.default if parameter is not None else inspect.Parameter.empty
         if concrete is not None and name in concrete:
-            made, count = _constant(tracer, name, concrete[name], default, count)
+            made = _constant(tracer, name, concrete[name], default)
         else:
             made = tracer._proxy_placeholder(name, default, _annotation(fn, name))
         args.append(made)
@@ -184,8 +183,10 @@ def _is_leaf(value: Any) -> bool:
     return not isinstance(value, list | tuple | dict)
 
 
-def _constant(tracer: Any, name: str, value: Any, default: Any, count: int) -> tuple[Any, int]:
+def _constant(tracer: Any, name: str, value: Any, default: Any) -> Any:
     """A constant for a parameter: its leaves are checked when the graph runs."""
+    count = 0
+
     def leaf(x: Any) -> Any:
         nonlocal count
         count += 1
@@ -198,13 +199,13 @@ def _constant(tracer: Any, name: str, value: Any, default: Any, count: int) -> t
         if x is None:
             tracer.create_proxy("call_function", assert_is_none, (made, text), {})
         elif isinstance(x, base_types) and not isinstance(x, flambeau.Tensor):
-            tracer.create_proxy("call_function", assert_true, (made == x, text), {})
+            tracer.create_proxy("call_function", _assert, (made == x, text), {})
         else:
             warnings.warn(f"{name} is of a type that calls cannot be checked for: it is a constant "
                           "of the graph, whatever the function is called with", stacklevel=4)
         return x
 
-    return pytree.tree_map(leaf, value), count
+    return pytree.tree_map(leaf, value)
 
 
 def _flattened(tracer: Any, fn: Any, args: list[Any], names: list[str]) -> tuple[Any, list[Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import flambeau
 from flambeau.core import Operator
+from flambeau.core.compat.asserting import _assert
 
 #: Where public functions are looked for, in this order.
 _SPACES = ("", "nn.functional", "linalg", "fft", "special", "nn.init")
@@ -41,8 +42,12 @@ def _space(name: str) -> Any:
 def public_name(thing: Any) -> str | None:
     """Where a function or type of this library is found, without the library's name; or None."""
     name = getattr(thing, "__name__", None)
+    if type(thing).__module__ == "flambeau.library.operators":
+        return f"ops.{thing}"
     if not isinstance(name, str) or not name.isidentifier():
         return None
+    if thing is _assert:
+        return "_assert" if library() == "torch" else None
     if not isinstance(thing, Operator) and not _is_own(thing):
         return None
     if name in _FUNCTIONAL and getattr(_space("nn.functional"), name, None) is thing:

@@ -140,3 +140,11 @@ def library_functions() -> dict[int, Any]:
 def library_modules() -> list[Any]:
     """The modules that `library_functions` are in."""
     return [sys.modules[name] for name in _SPACES if name in sys.modules]
+
+
+def place_of(function: Any) -> str:
+    """``from file:line in name`` of a function that is written in Python, else nothing."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    return f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"

@@ -80,7 +80,7 @@ class Proxy:
         frame = inspect.currentframe()
         asks = frame.f_back if frame is not None else None
         if self.tracer.trace_asserts and asks is not None and _is_assert(asks):
-            self.tracer.create_proxy("call_function", _arguments.assert_true, (self,), {})
+            self.tracer.create_proxy("call_function", _arguments._assert, (self,), {})
             return True
         return self.tracer.to_bool(self)
 

@@ -239,6 +239,7 @@ class Tracer(TracerBase):
             fn = _unbound(vars(root)[self.traced_func_name])
         self.graph = Graph(tracer_cls=getattr(self, "__class__", None))
         self.graph._tracer_extras = {}
+        self.graph._origin = _patching.place_of(fn)
         fn, args = self.create_args_for_root(fn, is_module, concrete_args)
         self.parameter_proxy_cache = {}
         _tracing += 1

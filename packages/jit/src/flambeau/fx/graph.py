@@ -93,6 +93,7 @@ class Graph(Making):
         self._owners = 1 if owning_module is not None else 0
         self._tracer_cls = tracer_cls
         self._tracer_extras = tracer_extras
+        self._origin = ""
         self._codegen: CodeGen = CodeGen()
         self._order: dict[Node, int] = {}
         self._order_known = False
@@ -241,6 +242,7 @@ class Graph(Making):
         found: dict[Node, Node] = {}
         result = made.graph_copy(self, found, return_output_node=True)
         made._codegen = copy.deepcopy(self._codegen)
+        made._origin = self._origin
         if result is not None:
             output, old = result
             made.output(output, type_expr=old.type).meta = copy.copy(old.meta)

@@ -20,9 +20,9 @@ __all__ = ["GraphModule", "reduce_graph_module"]
 _count = itertools.count()
 
 
-def _compile(src: str, names: dict[str, Any]) -> dict[str, Any]:
-    """Run the text of a definition; tracebacks show its lines."""
-    path = f"<eval_with_key>.{next(_count)}"
+def _compile(src: str, names: dict[str, Any], origin: str = "") -> dict[str, Any]:
+    """Run the text of a definition; tracebacks show its lines, and where it came from."""
+    path = f"<eval_with_key>.{next(_count)}{origin}"
     linecache.cache[path] = (len(src), None, src.splitlines(keepends=True), path)
     names = dict(names)
     exec(compile(src, path, "exec"), names)
@@ -154,7 +154,8 @@ class GraphModule(nn.Module):
         self.__dict__["_lineno_map"] = made._lineno_map
         kind = type(self)
         name = self.graph._codegen._func_name
-        kind.forward = _compile(made.src, made.globals)[name]  # type: ignore[method-assign]
+        made_names = _compile(made.src, made.globals, self.graph._origin)
+        kind.forward = made_names[name]  # type: ignore[method-assign]
         return made
 
     # ---- modules below -------------------------------------------------------------------------

@@ -84,7 +84,8 @@ def _bound(target: Any, args: Any, kwargs: Any, all_named: bool) -> ArgsKwargsPa
         if positional_only or (not all_named and at < len(args)):
             given.append(bound.arguments[name])
         else:
-            named[name] = bound.arguments[name]
+            first = name == "self" and isinstance(target, Operator)
+            named["input" if first else name] = bound.arguments[name]
     return ArgsKwargsPair(tuple(given), named)
 
 

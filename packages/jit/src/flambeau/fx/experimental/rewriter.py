@@ -15,9 +15,10 @@ from flambeau.fx.graph import Graph
 __all__ = ["AST_Rewriter", "RewritingTracer"]
 
 _OUTER = "_with_free_variables"
+_ASSERT = "__import__('flambeau.core.compat.asserting', fromlist=['_assert'])._assert()"
 
 
-class AST_Rewriter(ast.NodeTransformer):  # noqa: N801 - the name that programs use
+class AST_Rewriter(ast.NodeTransformer):
     """Rewrites a function: ``assert`` becomes a call that can be recorded.
 
     Subclasses add statements by methods such as ``visit_If``. An annotated assignment becomes
@@ -47,18 +48,18 @@ class AST_Rewriter(ast.NodeTransformer):  # noqa: N801 - the name that programs 
             found = found(*[cell.cell_contents for cell in inner.__closure__])
         return found
 
-    def visit_Assert(self, node: ast.Assert) -> ast.Expr:  # noqa: N802 - ast's naming
-        """A call of ``flambeau._assert`` instead of ``assert``.
+    def visit_Assert(self, node: ast.Assert) -> ast.Expr:
+        """A call of a function instead of ``assert``.
 
         Args:
             node: The statement.
         """
-        call = ast.parse("__import__('flambeau')._assert()", mode="eval").body
+        call = ast.parse(_ASSERT, mode="eval").body
         assert isinstance(call, ast.Call)
         call.args = [node.test, node.msg or ast.Constant(value="")]
         return ast.copy_location(ast.Expr(value=call), node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802 - ast's naming
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         """A call of ``annotate`` for an annotated assignment, where there is such a function.
 
         Args:
@@ -89,13 +90,7 @@ def _outer(definition: ast.stmt, names: tuple[str, ...]) -> ast.stmt:
 
 
 class RewritingTracer(Tracer):
-    """A tracer that rewrites functions before it records them; see `AST_Rewriter`.
-
-    Example:
-        >>> import inspect
-        >>> from flambeau.fx.experimental.rewriter import RewritingTracer
-        >>> graph = RewritingTracer().trace(inspect.cleandoc)       # of any function with a source
-    """
+    """A tracer that rewrites functions before it records them; see `AST_Rewriter`."""
 
     def trace(self, root: nn.Module | Callable[..., Any],
               concrete_args: dict[str, Any] | None = None) -> Graph:
@@ -129,6 +124,6 @@ def _rewritten_module(module: nn.Module, made: dict[int, nn.Module]) -> nn.Modul
     copied: Any = new.__new__(new)
     copied.__dict__.update(vars(module))
     made[id(module)] = copied
-    copied.__dict__["_modules"] = {name: child and _rewritten_module(child, made)
-                                   for name, child in module._modules.items()}
+    for name, child in module.named_children():
+        copied.__dict__[name] = _rewritten_module(child, made)
     return copied

@@ -12,7 +12,7 @@ __all__ = ["get_size_of_all_nodes", "get_size_of_node", "get_tensor_meta",
            "replace_target_nodes_with", "size_bytes"]
 
 
-class size_bytes(NamedTuple):  # noqa: N801 - the name that programs use
+class size_bytes(NamedTuple):
     """Bytes of a node.
 
     Args:
@@ -82,5 +82,6 @@ def get_size_of_node(fx_module: GraphModule, node: Node) -> size_bytes:
     output = meta.shape.numel()
     total = output
     if node.op == "call_module":
-        total += sum(each.numel() for each in fx_module.get_submodule(str(node.target)).parameters())
+        module = fx_module.get_submodule(str(node.target))
+        total += sum(each.numel() for each in module.parameters())
     return size_bytes(output * meta.dtype.itemsize, total * meta.dtype.itemsize)

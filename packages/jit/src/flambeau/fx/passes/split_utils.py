@@ -42,7 +42,8 @@ def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
 
 
 def split_by_tags(gm: GraphModule, tags: list[str], return_fqn_mapping: bool = False,
-                  return_tuple: bool = False, GraphModuleCls: type = GraphModule) -> Any:  # noqa: N803
+                  return_tuple: bool = False,
+                  GraphModuleCls: type = GraphModule) -> Any:
     """Cut a module into one for each tag; they are attributes of the new module.
 
     Args:

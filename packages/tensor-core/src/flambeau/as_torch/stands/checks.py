@@ -6,11 +6,7 @@ from functools import partial
 from typing import Any
 
 from flambeau.core import Tensor
-
-
-def _assert(condition: Any, message: Any) -> None:
-    """Raise an AssertionError unless a condition holds."""
-    assert condition, message
+from flambeau.core.compat.asserting import _assert
 
 
 def _check_with(error_type: type[Exception], cond: Any,
@@ -49,3 +45,7 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Tensor,
 
 
 _check_tensor_all = partial(_check_tensor_all_with, RuntimeError)
+
+__all__ = ["_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+           "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value",
+           "_check_with"]
