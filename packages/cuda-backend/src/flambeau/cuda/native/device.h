@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 #include <flambeau/abi.h>
+#include <atomic>
 #include <unordered_map>
 
 #include "blocks.h"
@@ -15,6 +16,7 @@ struct Device {
     Plans plans;
     Blocks blocks;
     std::unordered_map<const fl_op *, PyObject *> handles;      /* definitions as Python has them */
+    std::atomic<int64_t> copies[3] = {}, copied_bytes[3] = {};     /* by enum fl_copy_kind */
     fl_backend contract = {};
     std::string name;
 };

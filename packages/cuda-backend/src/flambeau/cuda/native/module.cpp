@@ -12,6 +12,8 @@ static int allocate(void *ctx, int index, size_t bytes, char **data, PyObject **
 
 static int copy(void *ctx, int index, char *to, const char *from, size_t bytes, int kind) {
     Device &d = *(Device *)ctx;
+    d.copies[kind].fetch_add(1, std::memory_order_relaxed);
+    d.copied_bytes[kind].fetch_add((int64_t)bytes, std::memory_order_relaxed);
     int status = d.driver->copy(d.driver->ctx, index, fl_current_stream, to, from, bytes, kind);
     if (!status)
         return 0;
@@ -91,6 +93,18 @@ static Device *device_of(int type) {
         return found->second;
     PyErr_Format(PyExc_ValueError, "no device type %d was attached", type);
     return nullptr;
+}
+
+static PyObject *copies(PyObject *, PyObject *arg) {
+    int type = (int)PyLong_AsLong(arg);
+    Device *d = type == -1 && PyErr_Occurred() ? nullptr : device_of(type);
+    if (!d)
+        return nullptr;
+    return Py_BuildValue("{sLsLsLsL}",
+                         "to_host", (long long)d->copies[FL_TO_HOST],
+                         "to_host_bytes", (long long)d->copied_bytes[FL_TO_HOST],
+                         "to_device", (long long)d->copies[FL_TO_DEVICE],
+                         "to_device_bytes", (long long)d->copied_bytes[FL_TO_DEVICE]);
 }
 
 static PyObject *launch(PyObject *, PyObject *args) {
@@ -187,6 +201,8 @@ static PyMethodDef methods[] = {
     {"launch", launch, METH_VARARGS,
      "launch(type, index, name, function, grid, block, shared_bytes, argument)\n--\n\n"
      "Start a kernel; ``argument`` holds the bytes of its only parameter."},
+    {"copies", copies, METH_O,
+     "copies(type)\n--\n\nHow many copies went to the host and to the device, and their bytes."},
     {"copy_into", copy_into, METH_VARARGS,
      "copy_into(type, target, source)\n--\n\nWrite a tensor's elements into another one."},
     {"statistics", statistics, METH_VARARGS,
