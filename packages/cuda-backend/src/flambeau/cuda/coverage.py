@@ -29,23 +29,23 @@ WAYS = {
 
 
 def _way(opdef: OpDef) -> str:
-    from flambeau.cuda import special
+    from flambeau.cuda import draws, special
     from flambeau.cuda.compositions import KERNELS, add_kernels
-    from flambeau.cuda.generated import COPIED, RANDOM
+    from flambeau.cuda.generated import COPIED
     from flambeau.cuda.kernels import program_of
 
     add_kernels()
     key = opdef.key
     if opdef.category in ("composite", "view"):
         return "made of others" if opdef.category == "composite" else "memory"
-    if opdef.category == "pointwise" or program_of(key) or key in COPIED \
-            or key in special.FUNCTIONS:
+    if opdef.category == "pointwise" or program_of(key) or \
+            key in (*COPIED, *draws.KERNELS, *special.FUNCTIONS):
         return "kernel"
     if key in ("empty", "empty_strided"):
         return "memory"
     if key == "to_device":
         return "copy"
-    if key in RANDOM:
+    if key in draws.ON_HOST:
         return "drawn on the CPU"
     if key in KERNELS:
         return "array call"

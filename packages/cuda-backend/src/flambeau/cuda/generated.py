@@ -12,15 +12,13 @@ from flambeau.core.backends import Backend
 from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
-from flambeau.cuda import _launch, params, source, special
+from flambeau.cuda import _launch, draws, params, source, special
 from flambeau.cuda import kernels as programs
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
         "c128": "complex128"}
 _INEXACT = ("f32", "f64", "c64", "c128")
-RANDOM = ("random_uniform", "random_normal", "random_integers", "random_bernoulli",
-           "random_permutation", "random_distribution")
 #: The argument that an operator copies.
 COPIED = {"clone": 0, "contiguous_copy": 0, "cast": 0, "copy": 1, "fill": 1, "full_of": 1,
           "filled_like": 1}
@@ -59,6 +57,7 @@ class GeneratedBackend(Backend):
                        (blocks, 1, 1), (_BLOCK, 1, 1), 0, argument)
 
     def attach(self):
+        self.generators = draws.Generators(self.name)
         self.device_type = _launch.attach(self, self.driver(), self.exact)
         return self.device_type
 
@@ -67,15 +66,9 @@ class GeneratedBackend(Backend):
             return NotImplemented
         if op.key in ("empty", "empty_strided"):
             return None         # the memory is there; nothing to compute
-        if op.key in RANDOM:
-            return self.draw(op.key, args, outs)
+        if op.key in draws.KERNELS or op.key in draws.ON_HOST:
+            return draws.draw(self, op.key, args, outs)
         return self.run_composition(op, args, outs)
-
-    def draw(self, key, args, outs):
-        """Random numbers are drawn by the CPU and copied: the stream is the same everywhere."""
-        twin = _core.call("empty", (tuple(outs[0].shape), outs[0].dtype))
-        drawn = _core.call(key, [twin if _core.is_tensor(a) else a for a in args])
-        _launch.copy_into(self.device_type, outs[0], drawn.to(outs[0].device))
 
     def run_composition(self, op, args, outs):
         """Definitions without generated kernels."""

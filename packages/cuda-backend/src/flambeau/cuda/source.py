@@ -71,7 +71,8 @@ def module_names() -> list[tuple[str, str]]:
              if FORMULA_OF_KIND[kind] in _opdefs()[key].formulas}
     from flambeau.cuda import special
 
-    return [*sorted(pairs), *special.module_names(), *programs.modules()]
+    return [*sorted(pairs), *special.module_names(), *programs.modules(),
+            *(("random", kind) for kind in ("f32", "f64", "i64"))]
 
 
 @cache
@@ -89,6 +90,10 @@ def module(group: str, kind: str) -> Module:
         from flambeau.cuda import special
 
         return special.module(group)
+    if group == "random":
+        from flambeau.cuda import draws
+
+        return draws.module(kind)
     keys = [key for key, name in _groups().items() if name == group] or [group]
     opdefs = [opdef for opdef in map(find_opdef, keys) if FORMULA_OF_KIND[kind] in opdef.formulas]
     kernels = {f"{kernel_name(opdef, kind)}_{where}": f"fl_call<{_width(opdef)}>"

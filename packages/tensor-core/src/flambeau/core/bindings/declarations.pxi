@@ -317,6 +317,9 @@ cdef extern from "random/generator.h":
     fl_generator_state *fl_default_generator_state() noexcept
     void fl_set_default_generator(void *generator) noexcept
     void *fl_exchange_own_generator(void *generator) noexcept
+    bint fl_has_own_generator() noexcept
+    fl_generator_state *fl_generator_state_of(void *generator) noexcept
+    uint64_t fl_generator_reserve(void *generator, uint64_t count) noexcept
 
 cdef extern from "op_index.h":
     pass

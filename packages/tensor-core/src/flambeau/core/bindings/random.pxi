@@ -195,6 +195,8 @@ def manual_seed(seed):
     cdef fl_generator_state *s = fl_default_generator_state()
     if about_to_change(None, "manual_seed", seed):
         return default_generator
+    global _seedings
+    _seedings += not fl_has_own_generator()
     _start_stream(s, <uint64_t>(_integer_seed(seed) & 0xFFFFFFFFFFFFFFFF))
     return default_generator
 
@@ -240,6 +242,39 @@ def exchange_own_generator(Generator generator):
     former = <object>previous
     Py_DECREF(former)
     return former
+
+
+#: How often the generator of the process was seeded: what devices' generators follow.
+cdef uint64_t _seedings = 0
+
+
+def seedings() -> tuple[int, int]:
+    """Return how often the generator of the process was seeded, and its seed."""
+    return _seedings, _first_generator.state.seed
+
+
+def take_blocks(Generator generator, Generator fallback, uint64_t count):
+    """Take Philox blocks from a generator for kernels that draw from them.
+
+    Args:
+        generator: Where from; ``None`` for this thread's own generator, or ``fallback`` where it
+            has none.
+        fallback: The generator of a device; ``None`` for that of the process.
+        count: How many blocks.
+
+    Returns:
+        The seed and the number of the first block; ``None`` where the generator is a twister, from
+        which nothing is taken.
+    """
+    cdef void *chosen = <void *>generator
+    if generator is None:
+        chosen = NULL
+        if fallback is not None and not fl_has_own_generator():
+            chosen = <void *>fallback
+    cdef fl_generator_state *s = fl_generator_state_of(chosen)
+    if s.mersenne != NULL:
+        return None
+    return s.seed, fl_generator_reserve(chosen, count)
 
 
 cdef Generator _first_generator = Generator()

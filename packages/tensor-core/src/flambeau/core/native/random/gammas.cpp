@@ -1,4 +1,5 @@
 /* Gamma and Dirichlet samples, and how they move with their parameters. */
+#include "formula/include/rates.h"
 #include "random/draws.h"
 #include "special/implicit.h"
 #include "common/raw.h"
@@ -6,26 +7,6 @@
 #include <math.h>
 
 namespace {
-
-/* The logarithm of a gamma sample, by G. Marsaglia and W. W. Tsang, "A simple method for generating
- * gamma variables" (2000). Below 1 a sample of a + 1 is scaled by u^(1/a), whose logarithm does not
- * underflow. */
-double log_gamma_sample(double a, Draws &draws) {
-    if (!(a >= 0) || isinf(a))
-        return a < 0 ? (double)NAN : a;
-    double scale = a < 1 ? log(draws.above_zero()) / a : 0;
-    double d = (a < 1 ? a + 1 : a) - 1.0 / 3, c = 1 / sqrt(9 * d);
-    for (;;) {
-        double x = draws.normal(), root = 1 + c * x;
-        if (root <= 0)
-            continue;
-        double v = root * root * root, u = draws.above_zero(), square = x * x;
-        double log_v = log(v);
-        if (u < 1 - 0.0331 * square * square ||
-            log(u) < 0.5 * square + d * (1 - v + log_v))
-            return log(d) + log_v + scale;
-    }
-}
 
 /* The least normal number: a sample of 0 would have no logarithm. */
 double least(int dtype) {

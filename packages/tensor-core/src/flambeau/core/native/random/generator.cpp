@@ -17,6 +17,8 @@ void *fl_exchange_own_generator(void *generator) {
     return previous;
 }
 
+int fl_has_own_generator(void) { return own_generator != nullptr; }
+
 void fl_set_default_generator(void *generator) {
     default_state = &((fl_generator *)generator)->state;
 }

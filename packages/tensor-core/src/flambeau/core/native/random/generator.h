@@ -30,6 +30,7 @@ fl_generator_state *fl_default_generator_state(void);
 /* Give this thread a default generator of its own (NULL: none); returns the one it had. The
    reference to it passes to the thread, and that to the former one to the caller. */
 void *fl_exchange_own_generator(void *generator);
+int fl_has_own_generator(void);
 
 /* Use the state of a Generator object, which must live forever, from here on. */
 void fl_set_default_generator(void *generator);

@@ -2,6 +2,7 @@
  *
  * Element i of poisson and binomial draws from blocks of its own: the Philox counter is (offset +
  * i, draw), so how often other elements draw does not matter. */
+#include "formula/include/rates.h"
 #include "random/draws.h"
 #include "random/kernels/random.h"
 #include "common/args.h"
@@ -12,90 +13,6 @@
 namespace {
 
 const fl_random_kernels *const kernels = FL_PICK(fl_random_kernels);
-
-/* Multiply uniform numbers until the product falls below exp(-rate). */
-double poisson_by_product(double rate, Draws &draws) {
-    double limit = exp(-rate), product = draws.next();
-    double count = 0;
-    for (; product > limit; count++)
-        product *= draws.next();
-    return count;
-}
-
-/* W. Hoermann, "The transformed rejection method for generating Poisson random variables" (1993):
- * PTRS, for rates of 10 and more. */
-double poisson_by_rejection(double rate, Draws &draws) {
-    double root = sqrt(rate), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
-    double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accept = 0.9277 - 3.6224 / (b - 2);
-    for (;;) {
-        double u = draws.next() - 0.5, v = draws.next(), us = 0.5 - fabs(u);
-        double k = floor((2 * a / us + b) * u + rate + 0.43);
-        if (us >= 0.07 && v <= accept)
-            return k;
-        if (k < 0 || (us < 0.013 && v > us))
-            continue;
-        double left = log(v) + log(inverse_alpha) - log(a / (us * us) + b);
-        if (left <= -rate + k * log(rate) - lgamma(k + 1))
-            return k;
-    }
-}
-
-double poisson(double rate, Draws &draws) {
-    if (rate == 0)
-        return 0;
-    return rate < 10 ? poisson_by_product(rate, draws) : poisson_by_rejection(rate, draws);
-}
-
-/* Failures between successes are geometric: add them up until the tries are used. */
-double binomial_by_gaps(double count, double p, Draws &draws) {
-    double scale = log1p(-p), tries = 0, hits = 0;
-    for (;;) {
-        tries += ceil(log(draws.next()) / scale);
-        if (tries > count)
-            return hits;
-        hits++;
-    }
-}
-
-/* log(k!) minus Stirling's approximation of it. */
-double stirling_rest(double k) {
-    return lgamma(k + 1) - ((k + 0.5) * log(k + 1) - (k + 1) + 0.91893853320467274178);
-}
-
-/* W. Hoermann, "The generation of binomial random variates" (1993): BTRS, for count * p of 10 and
- * more and p up to one half. */
-double binomial_by_rejection(double count, double p, Draws &draws) {
-    double spread = sqrt(count * p * (1 - p)), b = 1.15 + 2.53 * spread;
-    double a = -0.0873 + 0.0248 * b + 0.01 * p, c = count * p + 0.5;
-    double accept = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * spread, odds = p / (1 - p);
-    double mode = floor((count + 1) * p);
-    for (;;) {
-        double u = draws.next() - 0.5, v = draws.next(), us = 0.5 - fabs(u);
-        double k = floor((2 * a / us + b) * u + c);
-        if (us >= 0.07 && v <= accept)
-            return k;
-        if (k < 0 || k > count)
-            continue;
-        v = log(v * alpha / (a / (us * us) + b));
-        double bound = (mode + 0.5) * log((mode + 1) / (odds * (count - mode + 1))) +
-                       (count + 1) * log((count - mode + 1) / (count - k + 1)) +
-                       (k + 0.5) * log(odds * (count - k + 1) / (k + 1)) + stirling_rest(mode) +
-                       stirling_rest(count - mode) - stirling_rest(k) - stirling_rest(count - k);
-        if (v <= bound)
-            return k;
-    }
-}
-
-double binomial(double count, double p, Draws &draws) {
-    if (count <= 0 || p <= 0)
-        return 0;
-    if (p >= 1)
-        return count;
-    double less = p <= 0.5 ? p : 1 - p;
-    double hits = count * less >= 10 ? binomial_by_rejection(count, less, draws)
-                                     : binomial_by_gaps(count, less, draws);
-    return p <= 0.5 ? hits : count - hits;
-}
 
 void put(Out &out, int kind, int64_t i, double value) {
     if (kind == FL_K_F32)

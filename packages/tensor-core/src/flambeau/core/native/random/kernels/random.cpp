@@ -1,6 +1,6 @@
 /* Random numbers: tiles of Philox words, transformed in place of their block. See random.h. */
 #include "random/kernels/random.h"
-#include "random/kernels/box_muller.h"
+#include "formula/include/box_muller.h"
 #include "random/kernels/philox.h"
 
 namespace {

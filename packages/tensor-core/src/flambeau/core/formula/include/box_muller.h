@@ -1,24 +1,34 @@
 /* Two normal numbers from two uniform words: r cos a and r sin a with r = sqrt(-2 log u).
  *
  * The angle comes straight from integer bits: two bits choose the quadrant, the rest an angle
- * within 45 degrees of its axis, so that no range reduction is needed. */
-#pragma once
+ * within 45 degrees of its axis, so that no range reduction is needed. The text is read by kernels
+ * of the CPU and of GPUs, which draw the same bits. */
+#ifndef FL_BOX_MULLER_H
+#define FL_BOX_MULLER_H
+#ifndef __CUDACC_RTC__
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#endif
+#ifndef FL_INLINE
+#define FL_INLINE inline
+#endif
 
 namespace {
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#ifdef __CUDACC_RTC__
+FL_INLINE float fused(float a, float b, float c) { return fmaf(a, b, c); }
+FL_INLINE double fused(double a, double b, double c) { return fma(a, b, c); }
+#elif defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+FL_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+FL_INLINE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #else
-inline float fused(float a, float b, float c) { return a * b + c; }
-inline double fused(double a, double b, double c) { return a * b + c; }
+FL_INLINE float fused(float a, float b, float c) { return a * b + c; }
+FL_INLINE double fused(double a, double b, double c) { return a * b + c; }
 #endif
 
 /* log of x in (0, 1], normal numbers only: x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1). */
-inline float log_of_uniform(float x) {
+FL_INLINE float log_of_uniform(float x) {
     int32_t bits;
     memcpy(&bits, &x, 4);
     int32_t e = (bits - 0x3f3504f3) >> 23;
@@ -39,7 +49,7 @@ inline float log_of_uniform(float x) {
     return fused(n, 0.693359375f, fused(-0.5f, z, low) + f);
 }
 
-inline double log_of_uniform(double x) {
+FL_INLINE double log_of_uniform(double x) {
     int64_t bits;
     memcpy(&bits, &x, 8);
     int64_t e = (bits - 0x3fe6a09e667f3bcd) >> 52;
@@ -60,21 +70,21 @@ inline double log_of_uniform(double x) {
 }
 
 /* sin and cos of `quarter` quarter turns, |quarter| <= 1/2 */
-inline float sin_quarter(float quarter) {
+FL_INLINE float sin_quarter(float quarter) {
     float x = quarter * 1.57079632679489662f, z = x * x;
     float p = fused(-1.9515295891e-4f, z, 8.3321608736e-3f);
     p = fused(p, z, -1.6666654611e-1f);
     return fused(p * z, x, x);
 }
 
-inline float cos_quarter(float quarter) {
+FL_INLINE float cos_quarter(float quarter) {
     float x = quarter * 1.57079632679489662f, z = x * x;
     float p = fused(2.443315711809948e-5f, z, -1.388731625493765e-3f);
     p = fused(p, z, 4.166664568298827e-2f);
     return fused(p * z, z, fused(-0.5f, z, 1.0f));
 }
 
-inline double sin_quarter(double quarter) {
+FL_INLINE double sin_quarter(double quarter) {
     double x = quarter * 1.57079632679489661923, z = x * x;
     double p = 1.58969099521155010221e-10;
     p = fused(p, z, -2.50507602534068634195e-08);
@@ -85,7 +95,7 @@ inline double sin_quarter(double quarter) {
     return fused(p * z, x, x);
 }
 
-inline double cos_quarter(double quarter) {
+FL_INLINE double cos_quarter(double quarter) {
     double x = quarter * 1.57079632679489661923, z = x * x;
     double p = -1.13596475577881948265e-11;
     p = fused(p, z, 2.08757232129817482790e-09);
@@ -97,13 +107,13 @@ inline double cos_quarter(double quarter) {
 }
 
 /* Turn (cos a, sin a) by `quadrant` quarters. */
-template <class T> inline void turn(uint32_t quadrant, T c, T s, T *x, T *y) {
+template <class T> FL_INLINE void turn(uint32_t quadrant, T c, T s, T *x, T *y) {
     T a = quadrant & 1 ? s : c, b = quadrant & 1 ? c : s;
     *x = (quadrant + 1) & 2 ? -a : a;
     *y = quadrant & 2 ? -b : b;
 }
 
-inline void box_muller(uint32_t w0, uint32_t w1, float *x, float *y) {
+FL_INLINE void box_muller(uint32_t w0, uint32_t w1, float *x, float *y) {
     float u = fused((float)(int32_t)(w0 >> 1), 0x1p-31f, 0x1p-32f);
     float r = sqrtf(-2.0f * log_of_uniform(u));
     float quarter = (float)((int32_t)(w1 & 0x3fffffff) - 0x20000000) * 0x1p-30f;
@@ -113,7 +123,7 @@ inline void box_muller(uint32_t w0, uint32_t w1, float *x, float *y) {
     *y = r * s;
 }
 
-inline void box_muller(uint64_t w0, uint64_t w1, double *x, double *y) {
+FL_INLINE void box_muller(uint64_t w0, uint64_t w1, double *x, double *y) {
     double u = fused((double)(int64_t)(w0 >> 11), 0x1p-53, 0x1p-54);
     double r = sqrt(-2.0 * log_of_uniform(u));
     double quarter = (double)((int64_t)(w1 >> 11 & 0x7ffffffffffff) - 0x4000000000000) * 0x1p-51;
@@ -124,3 +134,4 @@ inline void box_muller(uint64_t w0, uint64_t w1, double *x, double *y) {
 }
 
 }  // namespace
+#endif

@@ -1,0 +1,229 @@
+"""Random numbers drawn on the device: the same bits as on the CPU, from the same seed.
+
+Kernels compute elements from a seed and the number of the first Philox block (``random.cuh``); the
+host only counts blocks. Where a generator is a Mersenne Twister, whose numbers depend on all those
+before them, the CPU draws and the numbers are copied.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import flambeau
+from flambeau.core import _core
+from flambeau.core.promotion import dtype_name, kind_of_dtype
+from flambeau.cuda import _launch, params, source
+
+#: Operators with kernels.
+KERNELS = ("random_uniform", "random_normal", "random_integers", "random_bernoulli", "bernoulli",
+           "poisson", "binomial", "standard_gamma", "sample_dirichlet", "multinomial")
+#: Those that only the CPU draws: a twister's, one after the other.
+ON_HOST = ("random_distribution", "random_permutation")
+
+_KERNELS_OF = {
+    "f32": "uniform normal integers bernoulli chances poisson binomial",
+    "f64": "uniform normal integers bernoulli chances poisson binomial gamma log_gamma dirichlet "
+           "running waiting",
+    "i64": "integers bernoulli choices"}
+_LEAST = {"float16": 2.0 ** -14, "float64": 2.0 ** -1022}
+_EPSILON = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -24}
+
+
+@cache
+def module(kind: str) -> source.Module:
+    """The kernels of one compute kind: ``f32``, ``f64`` or ``i64``."""
+    folder = resources.files("flambeau.core.formula").joinpath("include")
+    shared = [folder.joinpath(name).read_text() for name in ("box_muller.h", "rates.h")]
+    names, type_ = _KERNELS_OF[kind].split(), source.C_TYPES[kind]
+    kernels = [f'extern "C" __global__ void d_{name}_{kind}(const fl_drawing c) '
+               f"{{ fl_draw_{name}(c, {type_}()); }}" for name in names]
+    own = resources.files(__package__).joinpath("random.cuh").read_text()
+    return source.Module("\n".join([source.prelude(), *shared, own, *kernels]),
+                         {f"d_{name}_{kind}": "fl_drawing" for name in names})
+
+
+def draw(backend: Any, key: str, args: list[Any], outs: list[Any]) -> None:
+    """Run an operator of random numbers."""
+    if outs[0].numel() == 0:
+        return
+    values = [a.detach() if _core.is_tensor(a) else a for a in args]
+    _Drawing(backend, args[-1], outs[0].detach()).run(key, values)
+
+
+class _Drawing:
+    """One call: where its numbers come from and go to."""
+
+    def __init__(self, backend: Any, generator: Any, out: Any) -> None:
+        self.backend, self.generator, self.out = backend, generator, out
+        self.kind = {"f64": "f64", "f32": "f32"}.get(kind_of_dtype(out.dtype), "i64")
+
+    def run(self, key: str, args: list[Any]) -> None:
+        if key in ON_HOST or self._blocks(0) is None:
+            self._on_host(key, args)
+        else:
+            getattr(self, f"_{key}")(*args[:-1])
+
+    def _blocks(self, count: int) -> tuple[int, int] | None:
+        own = self.backend.generators.of(self.out.device.index or 0)
+        return _core.take_blocks(self.generator, own, count)
+
+    def _on_host(self, key: str, args: Sequence[Any]) -> None:
+        """What the CPU draws, and refuses, copied."""
+        host = [a.cpu() if _core.is_tensor(a) else a for a in args]
+        drawn = _core.call(key, host)
+        _launch.copy_into(self.backend.device_type, self.out, drawn.to(self.out.device))
+
+    def _launch(self, name: str, out: Any = None, operands: Sequence[Any] = (), *, blocks: int = 0,
+                kind: str = "", low: int = 0, span: int = 0, a: float = 0.0, b: float = 0.0,
+                bits: int = 0, threads: int = 0) -> None:
+        """Start a kernel that writes `out` and draws from `blocks` blocks."""
+        out, kind = self.out if out is None else out, kind or self.kind
+        seed, first = self._blocks(blocks) or (0, 0)
+        argument = _call(out, operands) + struct.pack("<2QqQ2d2i", seed, first, low, span, a, b,
+                                                      bits, 0)
+        self.backend.launch("random", kind, f"d_{name}_{kind}", threads or blocks, argument,
+                            out.device.index or 0)
+
+    def _room(self, dtype: str, shape: Sequence[int]) -> Any:
+        return flambeau.empty(tuple(shape), dtype=getattr(flambeau, dtype), device=self.out.device)
+
+    def _parts(self) -> bool:
+        """Whether numbers are complex; their parts take the place of them then."""
+        if not self.out.is_complex():
+            return False
+        self.out = _core.call("view_as_real", [self.out])
+        self.kind = "f64" if dtype_name(self.out.dtype) == "float64" else "f32"
+        return True
+
+    def _count(self, per_block: int | None = None) -> int:
+        """How many blocks the result's elements take."""
+        each = per_block or (2 if self.kind == "f64" else 4)
+        return (self.out.numel() + each - 1) // each
+
+    # ---- numbers instead of operands -------------------------------------------------------------
+
+    def _random_uniform(self, _self: Any, low: float, high: float) -> None:
+        self._parts()
+        bits = {"bfloat16": 8, "float16": 11}.get(dtype_name(self.out.dtype), 24)
+        self._launch("uniform", blocks=self._count(), a=low, b=high, bits=bits)
+
+    def _random_normal(self, _self: Any, mean: float, std: float) -> None:
+        if self._parts():
+            std = std / 1.41421356237309504880
+        self._launch("normal", blocks=self._count(), a=mean, b=std)
+
+    def _random_integers(self, _self: Any, low: int, high: int | None) -> None:
+        if high is None:
+            high = _first_gap(self.out.dtype)
+        self._launch("integers", blocks=self._count(2), low=low, span=(high - low) % (1 << 64))
+
+    def _random_bernoulli(self, _self: Any, p: float) -> None:
+        self._launch("bernoulli", blocks=self._count(4), span=int(p * 2.0 ** 32))
+
+    # ---- operands -------------------------------------------------------------------------------
+
+    def _bernoulli(self, p: Any) -> None:
+        if self._refused("bernoulli", [p], (p >= 0) & (p <= 1)):
+            return
+        self._launch("chances", operands=[p], blocks=self._count())
+
+    def _poisson(self, rate: Any) -> None:
+        if self._refused("poisson", [rate], (rate >= 0) & (rate.double() <= 1e300)):
+            return
+        self._launch("poisson", operands=[rate], blocks=self.out.numel())
+
+    def _binomial(self, count: Any, prob: Any) -> None:
+        right = (count >= 0) & (count.double() <= 1e300) & (prob >= 0) & (prob <= 1)
+        if self._refused("binomial", [count, prob], right):
+            return
+        self._launch("binomial", operands=[count, prob], blocks=self.out.numel())
+
+    def _standard_gamma(self, concentration: Any) -> None:
+        least = _LEAST.get(dtype_name(self.out.dtype), 2.0 ** -126)
+        self._launch("gamma", kind="f64", operands=[concentration], blocks=self.out.numel(),
+                     a=least)
+
+    def _sample_dirichlet(self, concentration: Any) -> None:
+        name, columns = dtype_name(self.out.dtype), (*self.out.shape, 1)[self.out.ndim - 1]
+        logs = self._room("float64", self.out.shape)
+        self._launch("log_gamma", logs, [concentration], kind="f64", blocks=self.out.numel())
+        self._launch("dirichlet", operands=[logs], kind="f64", low=columns,
+                     threads=self.out.numel() // columns, a=_LEAST.get(name, 2.0 ** -126),
+                     b=1 - _EPSILON.get(name, 2.0 ** -53))
+
+    def _multinomial(self, weights: Any, count: int, again: bool) -> None:
+        columns = weights.shape[-1]
+        rows = weights.numel() // columns
+        positive = (weights > 0).sum(-1, keepdim=True) >= (1 if again else count)
+        if self._refused("multinomial", [weights, count, again],
+                         (weights >= 0) & (weights < float("inf")) & positive):
+            return
+        if again:
+            running = self._room("float64", weights.shape)
+            self._launch("running", running, [weights], kind="f64", low=columns, threads=rows)
+            self._launch("choices", operands=[running.flatten()[:1].expand(self.out.shape)],
+                         low=columns, span=count, blocks=(self.out.numel() + 1) // 2,
+                         threads=self.out.numel())
+            return
+        times = self._room("float64", weights.shape)
+        self._launch("waiting", times, [weights], kind="f64", blocks=(times.numel() + 1) // 2,
+                     threads=times.numel())
+        order = times.sort(dim=-1, stable=True).indices.narrow(-1, 0, count)
+        _launch.copy_into(self.backend.device_type, self.out, order)
+
+    def _refused(self, key: str, args: list[Any], right: Any) -> bool:
+        """Whether values are not `right`: the CPU's kernel says what is wrong with them then.
+
+        The device is waited for, as its values decide.
+        """
+        if bool(right.all().item()):
+            return False
+        self._on_host(key, [*args, self.generator])
+        return True
+
+
+def _first_gap(dtype: Any) -> int:
+    from flambeau.core.composites.random.integers import EXACT_INTEGERS_BELOW
+
+    return EXACT_INTEGERS_BELOW.get(dtype_name(dtype), (1 << 63) - 1)
+
+
+def _call(out: Any, operands: Sequence[Any]) -> bytes:
+    """``fl_call<3>``: the result and two operands over its shape."""
+    shown = [out, *(t.expand(out.shape) for t in operands)]
+    shape, strides = params.merge(list(out.shape), [list(t.stride()) for t in shown])
+    pad = [0] * (params.DIMS - len(shape))
+    packed = struct.pack(f"<q2i{params.DIMS}q", out.numel(), len(shape), 0, *shape, *pad)
+    for t, steps in zip(shown, strides, strict=True):
+        code = params.DTYPE_CODES[dtype_name(t.dtype)]
+        packed += struct.pack(f"<Q2i2dq{params.DIMS}q", t.data_ptr(), code, 0, 0.0, 0.0, 0, *steps,
+                              *pad)
+    argument = 40 + 8 * params.DIMS
+    return packed + bytes(argument * (3 - len(shown)))
+
+
+class Generators:
+    """The default generator of each device, seeded whenever that of the process is.
+
+    Args:
+        name: the device type.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._of: dict[int, Any] = {}
+        self._followed: dict[int, int] = {}
+
+    def of(self, index: int) -> Any:
+        """The generator of one device."""
+        seedings, seed = _core.seedings()
+        if index not in self._of:
+            self._of[index] = flambeau.Generator(f"{self.name}:{index}", algorithm="philox")
+            self._followed[index] = -1
+        if self._followed[index] != seedings:
+            self._of[index].manual_seed(seed)
+            self._followed[index] = seedings
+        return self._of[index]
