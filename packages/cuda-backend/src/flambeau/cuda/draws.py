@@ -17,6 +17,7 @@ from flambeau.core import _core
 from flambeau.core.promotion import dtype_name, kind_of_dtype
 from flambeau.cuda import _launch, params, source
 
+_DIMS = 12          # FL_DIMS of native/arguments.h
 #: Operators with kernels.
 KERNELS = ("random_uniform", "random_normal", "random_integers", "random_bernoulli", "bernoulli",
            "poisson", "binomial", "standard_gamma", "sample_dirichlet", "multinomial")
@@ -194,15 +195,37 @@ def _first_gap(dtype: Any) -> int:
 def _call(out: Any, operands: Sequence[Any]) -> bytes:
     """``fl_call<3>``: the result and two operands over its shape."""
     shown = [out, *(t.expand(out.shape) for t in operands)]
-    shape, strides = params.merge(list(out.shape), [list(t.stride()) for t in shown])
-    pad = [0] * (params.DIMS - len(shape))
-    packed = struct.pack(f"<q2i{params.DIMS}q", out.numel(), len(shape), 0, *shape, *pad)
+    shape, strides = _merged(list(out.shape), [list(t.stride()) for t in shown])
+    pad = [0] * (_DIMS - len(shape))
+    packed = struct.pack(f"<q2i{_DIMS}q", out.numel(), len(shape), 0, *shape, *pad)
     for t, steps in zip(shown, strides, strict=True):
         code = params.DTYPE_CODES[dtype_name(t.dtype)]
-        packed += struct.pack(f"<Q2i2dq{params.DIMS}q", t.data_ptr(), code, 0, 0.0, 0.0, 0, *steps,
+        packed += struct.pack(f"<Q2i2dq{_DIMS}q", t.data_ptr(), code, 0, 0.0, 0.0, 0, *steps,
                               *pad)
-    argument = 40 + 8 * params.DIMS
+    argument = 40 + 8 * _DIMS
     return packed + bytes(argument * (3 - len(shown)))
+
+
+def _merged(shape: list[int], strides: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """A geometry whose neighbouring dimensions are one where all operands walk them as one."""
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for d, n in enumerate(shape):
+        own = [s[d] for s in strides]
+        if n == 1:
+            continue
+        if sizes and all(s[-1] == step * n for s, step in zip(steps, own, strict=True)):
+            sizes[-1] *= n
+            for s, step in zip(steps, own, strict=True):
+                s[-1] = step
+            continue
+        sizes.append(n)
+        for s, step in zip(steps, own, strict=True):
+            s.append(step)
+    if len(sizes) > _DIMS:
+        raise NotImplementedError(f"random numbers into {len(sizes)} dimensions that cannot be "
+                                  f"merged; kernels take {_DIMS}: draw into a contiguous tensor")
+    return sizes, steps
 
 
 class Generators:
