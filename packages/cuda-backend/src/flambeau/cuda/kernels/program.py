@@ -9,7 +9,7 @@ from typing import Any
 
 FAMILIES = {"steps": 0, "reduction": 1, "sorting": 2, "joining": 3}
 SPANS = {"none": 0, "dim": 1, "dims": 2, "last": 3, "all": 4, "channels": 5}
-POLICIES = {"elements": 0, "rows": 1, "thread rows": 2, "planes": 3}
+POLICIES = {"elements": 0, "rows": 1, "thread rows": 2, "planes": 3, "columns": 4}
 BEGINNINGS = {"empty": 0, "first": 1, "zero": 2}
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -57,6 +57,7 @@ class Program:
         span: which dimensions make a row, by the parameter of number ``span_parameter``.
         beginning: what the first result holds before: nothing, the first argument, or zeros.
         scratch: bytes of scratch memory for each element of view ``scratch_view``.
+        aside: views that have no rows, by bit.
         accepts: whether the kernels do for these arguments.
         choose: the group for a dtype, where dtypes have groups of their own.
     """
@@ -71,13 +72,14 @@ class Program:
     beginning: str = "empty"
     scratch: int = 0
     scratch_view: int = 0
+    aside: int = 0
     accepts: Callable[[list, list], bool] | None = None
     choose: Callable[[str], str] | None = None
 
 
 GROUPS: dict[str, Group] = {}
 PROGRAMS: dict[str, Program] = {}
-_TABLES = ("reductions",)
+_TABLES = ("reductions", "rows", "scans")
 
 
 @cache
@@ -132,7 +134,8 @@ def packed(program: Program, name: str, function: Callable[[str, str, str], int]
                   for s in program.steps)
     views = group(program.group).views if program.group else 0
     return (name, FAMILIES[program.family], SPANS[program.span], program.span_parameter,
-            BEGINNINGS[program.beginning], views, program.scratch_view, program.scratch, steps)
+            BEGINNINGS[program.beginning], views, program.scratch_view, program.scratch,
+            program.aside, steps)
 
 
 def kernel_name(kernel: str, dtype: str) -> str:

@@ -24,8 +24,11 @@ struct Device {
 /* The stream that the calling thread works on; null is the default one. */
 extern thread_local void *fl_current_stream;
 
-/* Finds the core's functions, of which every file has its own pointer; -1 with an exception. */
+/* Find the core's functions, of which every file has its own pointer; -1 with an exception. */
 int fl_start_running(void);
+int fl_start_packing(void);
+int fl_start_programs(void);
+int fl_start_families(void);
 
 /* Runs kernels for a call: 0, -1 with an exception, or 1 where the call is Python's. */
 int fl_run_planned(Device &d, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);

@@ -2,6 +2,8 @@
 
 static const int fl_itemsizes[] = {1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 8, 16};
 
+int fl_start_families(void) { return fl_import(); }
+
 /* ---- reductions ------------------------------------------------------------------------------ */
 /* Steps: a thread, a warp and a block for each part, then parts joined by a thread and a block. */
 enum { FL_BY_THREAD, FL_BY_WARP, FL_BY_BLOCK, FL_JOIN_BY_THREAD, FL_JOIN_BY_BLOCK };

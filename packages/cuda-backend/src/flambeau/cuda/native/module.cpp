@@ -223,7 +223,8 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "flambeau.cuda._launch",
                                  methods, nullptr, nullptr, nullptr, nullptr};
 
 PyMODINIT_FUNC PyInit__launch(void) {
-    if (fl_import() < 0 || fl_start_running() < 0)
+    if (fl_import() < 0 || fl_start_running() < 0 || fl_start_packing() < 0
+        || fl_start_programs() < 0 || fl_start_families() < 0)
         return nullptr;
     PyObject *module = PyModule_Create(&definition);
     if (module && fl_add_block_type(module) < 0)

@@ -4,6 +4,8 @@
 
 #include "pack.h"
 
+int fl_start_packing(void) { return fl_import(); }
+
 Packed::~Packed() {
     for (int i = 0; i < held_count; i++)
         Py_DECREF(held[i]);
@@ -97,6 +99,11 @@ static void add_words(Words &w, const fl_value &v, int role) {
             w.add_double(v.ds[i]);
         return;
     case FL_TENSORS: return w.add(v.len);
+    case FL_STRING: {                           /* its first letters */
+        int64_t letters = 0;
+        memcpy(&letters, v.s, v.len < sizeof letters ? v.len : sizeof letters);
+        return w.add(letters);
+    }
     default: return;
     }
 }
@@ -235,7 +242,7 @@ void Packed::arrange(const Program &program) {
     int found = 0;
     for (int k = 0; k < views; k++) {
         WideView &v = wide[k];
-        if (!v.data || v.dtype == FL_IS_NUMBER)
+        if (!v.data || v.dtype == FL_IS_NUMBER || program.aside >> k & 1)
             continue;
         if (v.ndim == packet.kept && count)
             insert(v, mask, ndim);

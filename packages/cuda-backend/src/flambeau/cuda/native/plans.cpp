@@ -32,6 +32,12 @@ Signature fl_sign(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
         s.add(&code, 1);
         if (in[i].tag == FL_STRING)         /* strings choose kernels */
             s.add(in[i].s, in[i].len < kMostText ? in[i].len : kMostText);
+        if (in[i].tag == FL_BOOLEAN)
+            s.add(&in[i].i, 1);
+        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len && k < FL_VIEWS; k++) {
+            uint8_t listed = in[i].ts[k] ? (uint8_t)in[i].ts[k]->dtype : (uint8_t)FL_NO_DTYPE;
+            s.add(&listed, 1);
+        }
         if (with_numbers && fl_is_number(in[i]))
             s.add(&in[i].i, in[i].tag == FL_COMPLEX ? sizeof in[i].c : sizeof in[i].i);
     }

@@ -9,7 +9,8 @@
 /* One call: the operator, and a byte for each argument and result; numbers too where the kernel
  * depends on them. */
 struct Signature {
-    uint8_t bytes[sizeof(void *) + FL_MAX_PARAMS * (1 + 2 * sizeof(double)) + FL_MAX_OUTS];
+    uint8_t bytes[sizeof(void *) + FL_MAX_PARAMS * (2 + 2 * sizeof(double)) + FL_MAX_OUTS
+                  + 4 * FL_VIEWS];
     uint32_t length = 0;
     uint64_t hash = 14695981039346656037u;
 

@@ -5,6 +5,8 @@
 #include "families.h"
 #include "packing.h"
 
+int fl_start_programs(void) { return fl_import(); }
+
 /* ---- from Python ---------------------------------------------------------------------------- */
 static int read_step(PyObject *made, Step &step) {
     unsigned long long few, many;
@@ -17,9 +19,9 @@ static int read_step(PyObject *made, Step &step) {
 
 int fl_read_program(PyObject *made, Program &p, PyObject **name) {
     PyObject *steps;
-    if (!PyArg_ParseTuple(made, "UbbbbbbIO!", name, &p.family, &p.span, &p.span_parameter,
-                          &p.beginning, &p.width, &p.scratch_view, &p.scratch_each, &PyTuple_Type,
-                          &steps))
+    if (!PyArg_ParseTuple(made, "UbbbbbbIHO!", name, &p.family, &p.span, &p.span_parameter,
+                          &p.beginning, &p.width, &p.scratch_view, &p.scratch_each, &p.aside,
+                          &PyTuple_Type, &steps))
         return -1;
     Py_ssize_t count = PyTuple_GET_SIZE(steps);
     if (count > FL_MOST_STEPS) {
@@ -69,6 +71,8 @@ int fl_run_step(Running &r, const Step &step) {
     case FL_PER_THREAD_ROW:
         return fl_launch_items(r, step.few, (h.rows + step.block - 1) / step.block, step.block,
                                h.rows);
+    case FL_PER_COLUMNS:
+        return fl_launch_items(r, step.few, (numel + 31) / 32, step.block, numel);
     case FL_PER_PLANE: return fl_launch_items(r, step.few, numel, step.block, numel);
     default:
         if (h.length <= FL_SHORT_ROW && step.few)

@@ -7,7 +7,7 @@
 #include "packet.h"
 
 #define FL_MOST_STEPS 6
-#define FL_PROGRAM_FIELDS 9
+#define FL_PROGRAM_FIELDS 10
 
 enum fl_family { FL_STEPS = 0, FL_REDUCING = 1, FL_SORTING = 2, FL_JOINING = 3 };
 
@@ -27,6 +27,7 @@ enum fl_policy {
     FL_PER_ROW = 1,         /* `few` with a warp for each short row, `many` with a block */
     FL_PER_THREAD_ROW = 2,  /* a thread for each row */
     FL_PER_PLANE = 3,       /* a block for each element of a view */
+    FL_PER_COLUMNS = 4,     /* a block for 32 neighbouring elements of a view */
 };
 
 /* What the results hold before the first step. */
@@ -42,6 +43,7 @@ struct Program {
     uint8_t family = FL_STEPS, span = FL_SPAN_NONE, span_parameter = 0, beginning = FL_BEGIN_EMPTY;
     uint8_t width = 0, count = 0;           /* views of the kernels' packet; steps */
     uint8_t scratch_view = 0;
+    uint16_t aside = 0;                     /* views that have no rows, by bit */
     uint32_t scratch_each = 0;              /* bytes for each element of that view */
     Step steps[FL_MOST_STEPS];
 };
