@@ -42,7 +42,7 @@ def _results(key, args):
 
 
 def _bits(t):
-    return t.contiguous().view(fl.uint8).tolist() if t.ndim else t.reshape(1).view(fl.uint8).tolist()
+    return t.contiguous().reshape(-1).view(fl.uint8).tolist()
 
 
 def _check(simulated, key, args, tolerance=2e-5):
@@ -167,7 +167,7 @@ def test_a_target_outside_of_the_classes_is_an_error(simulated):
         _core.call("nll_loss_rows", [x, target, None, 1, -100])
 
 
-# ---- scans ----------------------------------------------------------------------------------------
+# ---- scans ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("key", ["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"])
 @pytest.mark.parametrize("shape", SIZES)
 def test_scans(simulated, key, shape):
