@@ -57,10 +57,35 @@ def test_those_that_share_one_go_on():
     assert [waited()[:2] for _ in range(6)] == [[1, 2]] * 6
 
 
-def test_long_formulas_go_on():
-    """Code for one of them is better than the core's kernel."""
-    _, waited = noting(flambeau.sigmoid, order)
-    assert [waited()[0] for _ in range(6)] == [1] * 6
+#: Runs by code and by the core's kernel, in turn, until it is known which is faster.
+TRIED = 10
+
+
+@pytest.mark.parametrize("formula", [
+    flambeau.sigmoid, flambeau.log, flambeau.erf, lambda x: x.sigmoid_(),
+    lambda x: flambeau.rand_like(x)])
+def test_long_formulas_are_tried_by_code_and_kernel_to_the_same_bits(formula):
+    def fn(x):
+        flambeau.manual_seed(0)
+        y = formula(x)
+        counts.append(waiting_calls())
+        return y
+
+    counts, compiled = [], jit.compile(fn)
+    for _ in range(TRIED + 8):
+        wanted, found = fn(X.clone()), compiled(X.clone())
+        assert wanted.numpy().tobytes() == found.numpy().tobytes()
+    waited = counts[1::2]
+    assert all(waited[:TRIED]) and len(set(waited[TRIED + 3:])) == 1
+
+
+def test_what_is_tried_has_no_habit_yet():
+    """Only what follows decides, so that one that shares a loop later goes on waiting."""
+    _, waited = noting(flambeau.sigmoid, double)
+    for _ in range(TRIED - 1):
+        waited(1)
+    assert [waited() for _ in range(TRIED + 4)] == [[1, 2]] * (TRIED + 4)
+    assert [waited(1) for _ in range(TRIED + 4)] == [[1]] * (TRIED + 4)
 
 
 def test_what_waits_is_not_run_for_one_that_shares_nothing():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from flambeau.core.opdefs.families import modules
+from flambeau.core.opdefs.families import SOUGHT, modules
 from flambeau.core.opdefs.opdef import OpDef, Param
 
 __all__ = ["OPDEFS", "OpDef", "Param", "by_name"]
@@ -29,9 +29,9 @@ def __getattr__(name: str) -> tuple[OpDef, ...]:
 def by_name(key: str) -> OpDef:
     """The definition with this key (``"add"``, ``"max.dim"``).
 
-    Families are imported in their order until it is found: pointwise operators come first.
+    Families are imported one by one until it is found.
     """
-    for module in modules():
+    for module in modules(SOUGHT):
         for opdef in module.OPDEFS:
             if opdef.key == key:
                 return opdef

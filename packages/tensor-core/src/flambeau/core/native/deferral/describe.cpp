@@ -1,4 +1,4 @@
-/* What waits, in the planner's terms. */
+/* What waits, in the planner's terms, and code as the planner describes it. */
 #include "deferral/plan.h"
 #include "random/taken.h"
 
@@ -43,4 +43,42 @@ PyObject *fl_describe_calls(const fl_queue *q) {
         Py_XDECREF(entry);
     }
     return list;
+}
+
+void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
+    double parts[2] = {fl_as_double(v), v.tag == FL_COMPLEX ? v.c[1] : 0.0};
+    int64_t bits[2] = {fl_as_int(v), 0};
+    if (!is_integer)
+        memcpy(bits, parts, sizeof bits);
+    words.insert(words.end(), bits, bits + 2);
+}
+
+void fl_code::words(const fl_queue *q, std::vector<int64_t> &to) const {
+    for (int64_t k : operands)
+        to.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
+    for (auto &each : scalars)
+        fl_load_scalar(q->values[(size_t)each.first], each.second != 0, to);
+    to.insert(to.end(), grid.begin(), grid.end());
+}
+
+int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to) {
+    Py_ssize_t n = PyTuple_Size(sequence);
+    for (Py_ssize_t i = 0; i < n; i++)
+        to.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, i)));
+    return n < 0 || PyErr_Occurred() ? -1 : 0;
+}
+
+/* (address, total, operands, scalars, integers, grid) */
+int fl_read_code(PyObject *o, fl_code &code) {
+    std::vector<int64_t> scalars, integers;
+    code.run = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
+    code.total = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 1));
+    if (PyErr_Occurred() || fl_read_longs(PyTuple_GET_ITEM(o, 2), code.operands) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 3), scalars) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 4), integers) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 5), code.grid) < 0)
+        return -1;
+    for (size_t i = 0; i < scalars.size(); i++)
+        code.scalars.push_back({scalars[i], (int)integers[i]});
+    return 0;
 }

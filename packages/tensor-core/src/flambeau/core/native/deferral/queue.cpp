@@ -264,16 +264,28 @@ static int note(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tens
     return 1;
 }
 
+/* Go past a call that gained nothing by waiting so far. */
+static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    const uint64_t place = q->habits.next(op, outs[0]);
+    if (!q->is_pointless(place, in, n, outs, op->nouts))
+        return false;
+    q->habits.move(place);
+    return true;
+}
+
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_queue *q = fl_thread.queue;
     if (q && fl_is_batch_norm(op))
         return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
-    if (!q || !fl_may_wait(op, in, n, outs) || accumulates(op, in, outs))
+    if (!q)
         return 0;
-    if (q->is_pointless(q->habits.next(op, outs[0]), in, n, outs, op->nouts)) {
-        q->habits.move(q->habits.next(op, outs[0]));
+    const bool is_large = outs[0]->numel >= least_elements;     /* most others cannot wait */
+    if (is_large && passes(q, op, in, n, outs))
         return 0;
-    }
+    if (!fl_may_wait(op, in, n, outs) || accumulates(op, in, outs))
+        return 0;
+    if (!is_large && passes(q, op, in, n, outs))
+        return 0;
     for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
         const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];
         fl_queue *other = t ? root_of(t)->queue : nullptr;

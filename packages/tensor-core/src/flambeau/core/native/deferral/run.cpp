@@ -1,6 +1,7 @@
 /* Running what waits: the plan for it is made by flambeau.jit when it is new. */
 #include "deferral/apart.h"
 #include "deferral/plan.h"
+#include "deferral/trial.h"
 #include "deferral/watch.h"
 #include "random/taken.h"
 #include "runtime/epilogue.h"
@@ -16,6 +17,7 @@ namespace {
 struct Plan {
     std::vector<fl_step> steps;
     std::vector<int64_t> alone;             /* calls that run as they would have done at once */
+    fl_trial trial;                         /* of a single call */
     PyObject *object = nullptr;             /* keeps the code, and says what it is */
 
     Plan() = default;
@@ -26,7 +28,7 @@ struct Plan {
 
 static const size_t MAX_PLANS = 512;
 /* Never destroyed, as Python ends before static objects do. */
-auto &plans = *new std::unordered_map<std::string, std::shared_ptr<const Plan>>;
+auto &plans = *new std::unordered_map<std::string, std::shared_ptr<Plan>>;
 
 /* (call,), (call, code, value), code, or rows */
 int read_step(PyObject *o, fl_step &step) {
@@ -97,7 +99,7 @@ int make_plan(const fl_queue *q, Plan &plan) {
 }
 
 /* The plan for what waits; none when it cannot be made. */
-std::shared_ptr<const Plan> find_plan(fl_queue *q) {
+std::shared_ptr<Plan> find_plan(fl_queue *q) {
     add_needed(q);
     auto found = plans.find(q->key);
     if (found != plans.end())
@@ -205,66 +207,46 @@ void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
     }
 }
 
+/* One call: by code or by the core's kernel, which have the same bits, until it is known whether it
+ * gains anything. */
+int run_single(const fl_queue *q, Plan &plan) {
+    int status = plan.trial.run([&] { return run_plan(q, plan); }, [&] { return run_calls(q); });
+    if (plan.trial.has_ended() && !plan.trial.gained())
+        plan.alone = {0};
+    return status;
+}
+
+bool is_tried(const fl_queue *q, const Plan &plan) {
+    return q->calls.size() == 1 && plan.alone.empty() && !plan.trial.has_ended();
+}
+
 /* Without a plan the calls run one by one, which is always right; why there is none is shown. */
 int run_all(fl_queue *q, const char *why) {
     if (q->calls.size() == 1 && q->has_product && !fl_is_watched()) {
         note_habits(q, {0});
         return run_calls(q);                /* nothing follows it */
     }
-    std::shared_ptr<const Plan> plan;       /* others may empty the cache while it runs */
+    std::shared_ptr<Plan> plan;             /* others may empty the cache while it runs */
     if (fl_deferral_planner)
         plan = find_plan(q);
     if (!plan)
         return run_calls(q);
-    note_habits(q, plan->alone);
-    int status = !fl_is_watched()
+    int status;
+    if (!fl_is_watched() && is_tried(q, *plan)) {
+        status = run_single(q, *plan);
+    } else {
+        note_habits(q, plan->alone);
+        status = !fl_is_watched()
                      ? run_plan(q, *plan)
                      : fl_watch_run(q, why, plan->object, [&] { return run_plan(q, *plan); },
                                     [&] { return run_calls(q); });
+    }
     q->ran.push_back(Py_NewRef(plan->object));
     q->reasons.push_back(why);
     return status;
 }
 
 }  // namespace
-
-void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words) {
-    double parts[2] = {fl_as_double(v), v.tag == FL_COMPLEX ? v.c[1] : 0.0};
-    int64_t bits[2] = {fl_as_int(v), 0};
-    if (!is_integer)
-        memcpy(bits, parts, sizeof bits);
-    words.insert(words.end(), bits, bits + 2);
-}
-
-void fl_code::words(const fl_queue *q, std::vector<int64_t> &to) const {
-    for (int64_t k : operands)
-        to.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
-    for (auto &each : scalars)
-        fl_load_scalar(q->values[(size_t)each.first], each.second != 0, to);
-    to.insert(to.end(), grid.begin(), grid.end());
-}
-
-int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to) {
-    Py_ssize_t n = PyTuple_Size(sequence);
-    for (Py_ssize_t i = 0; i < n; i++)
-        to.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence, i)));
-    return n < 0 || PyErr_Occurred() ? -1 : 0;
-}
-
-/* (address, total, operands, scalars, integers, grid) */
-int fl_read_code(PyObject *o, fl_code &code) {
-    std::vector<int64_t> scalars, integers;
-    code.run = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
-    code.total = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 1));
-    if (PyErr_Occurred() || fl_read_longs(PyTuple_GET_ITEM(o, 2), code.operands) < 0 ||
-        fl_read_longs(PyTuple_GET_ITEM(o, 3), scalars) < 0 ||
-        fl_read_longs(PyTuple_GET_ITEM(o, 4), integers) < 0 ||
-        fl_read_longs(PyTuple_GET_ITEM(o, 5), code.grid) < 0)
-        return -1;
-    for (size_t i = 0; i < scalars.size(); i++)
-        code.scalars.push_back({scalars[i], (int)integers[i]});
-    return 0;
-}
 
 void fl_queue::clear(void) {
     std::vector<fl_value> old;
@@ -281,9 +263,11 @@ void fl_queue::clear(void) {
     for (Slot &s : used)
         s.storage->queue = nullptr;
     __atomic_sub_fetch(&fl_waiting_queues, 1, __ATOMIC_RELAXED);
-    for (Slot &s : used)
-        if (s.is_kept)
-            Py_DECREF(s.storage);
+    /* What was there first was read; what came later may never have been touched, and is used next
+     * of all. */
+    for (auto s = used.rbegin(); s != used.rend(); ++s)
+        if (s->is_kept)
+            Py_DECREF(s->storage);
     for (fl_value &v : old)
         if (v.tag == FL_TENSOR)
             Py_DECREF(v.t);
