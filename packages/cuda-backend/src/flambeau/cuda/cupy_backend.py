@@ -48,8 +48,13 @@ class CuPyBackend(GeneratedBackend):
         return self.module(group, kind).get_function(kernel).kernel.ptr
 
     def run_composition(self, op, args, outs):
-        with self.xp.cuda.Device(outs[0].device.index or 0):
-            return run_composition(self.xp, self._load, self._store, op, args, outs)
+        here = outs[0].device
+
+        def load(t):
+            return self._load(t.to(here) if t.device.type == "cpu" else t)
+
+        with self.xp.cuda.Device(here.index or 0):
+            return run_composition(self.xp, load, self._store, op, args, outs)
 
     # ---- tensors as CuPy arrays ----------------------------------------------------------------
 
@@ -64,8 +69,6 @@ class CuPyBackend(GeneratedBackend):
         return self.xp.ndarray(tuple(t.shape), dtype, pointer, strides)
 
     def _load(self, t) -> Any:
-        if t.device.type == "cpu":
-            return self._load(t.to("cuda"))
         memory, name = self._memory(t), dtype_name(t.dtype)
         if name == "bfloat16":
             wide = self.xp.ascontiguousarray(memory).astype("uint32") << 16
