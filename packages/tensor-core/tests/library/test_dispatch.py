@@ -85,3 +85,53 @@ def test_own_operators_have_a_namespace():
         flambeau.conv2d(x, w).sum().backward()
     assert "aten.convolution.default" in log.names
     assert "flambeau.conv2d_input_grad.default" in log.names
+
+
+def test_the_innermost_mode_is_asked_first():
+    seen = []
+
+    class Noted(TorchDispatchMode):
+        def __init__(self, name, turn=False):
+            super().__init__()
+            self.name, self.turn = name, turn
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(f"{self.name} {func}")
+            if self.turn and "mul" in str(func):
+                return args[0] + args[1]
+            return func(*args, **(kwargs or {}))
+
+    x = flambeau.ones(2)
+    with Noted("outer"), Noted("inner", turn=True):
+        assert (x * 2).tolist() == [3.0, 3.0]
+    assert seen == ["inner aten.mul.Tensor", "outer aten.add.Tensor"]
+    seen.clear()
+    with Noted("outer", turn=True), Noted("inner"):
+        assert (x * 2).tolist() == [3.0, 3.0]
+    assert seen == ["inner aten.mul.Tensor", "outer aten.mul.Tensor"]
+
+
+def test_a_mode_that_has_no_answer():
+    class Silent(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = flambeau.ones(2)
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'aten.abs.default'"), \
+            Silent():
+        x.abs()
+
+
+def test_linear_is_a_product_and_gradients_stay_right():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    x, w, b = (flambeau.randn(s, requires_grad=True) for s in ((3, 4), (5, 4), (5,)))
+    flambeau.core.ops.linear(x, w, b).relu().square().sum().backward()
+    wanted = [t.grad for t in (x, w, b)]
+    for t in (x, w, b):
+        t.grad = None
+    with Log() as log:
+        flambeau.core.ops.linear(x, w, b).relu().square().sum().backward()
+    assert "aten.mm.default" in log.names and "aten.threshold_backward.default" in log.names
+    assert not any("linear" in name for name in log.names)
+    for t, grad in zip((x, w, b), wanted, strict=True):
+        assert flambeau.equal(t.grad, grad)

@@ -116,6 +116,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "_unsafe_view": lambda x, size: x.reshape(size), "lift_fresh": lambda x: x,
     "alias": lambda x: x.view(x.shape), "sym_size": lambda x, dim=None: x.size(dim),
     "sym_stride": lambda x, dim=None: x.stride(dim), "sym_numel": lambda x: x.numel(),
+    "threshold_backward": lambda grad, x, threshold: flambeau.where(x <= threshold, 0.0, grad),
     "_local_scalar_dense": lambda x: x.item(), "lift": lambda x: x,
 }
 

@@ -111,6 +111,7 @@ _REWRITTEN: dict[str, Any] = {
     "gelu_tanh": lambda args: ("gelu", "default", (args[0],), {"approximate": "tanh"}),
     "embedding": lambda args: ("embedding", "default", _embedding(args[1], args[0], args[2],
                                                                   args[5]), {}),
+    "relu_grad": lambda args: ("threshold_backward", "default", (*args, 0), {}),
     "embedding_lookup": lambda args: ("embedding", "default", _embedding(*args), {}),
 }
 

@@ -1,10 +1,12 @@
 """Calls of registered operators: kernels, fake kernels, gradients, batches."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from flambeau import Tensor, rooms
+from flambeau.core import _core
 from flambeau.library.operators import Definition
 
 
@@ -55,14 +57,35 @@ def _autocast_kernel(op: Definition, values: tuple[Any, ...]) -> Callable[..., A
 
 
 def _is_batched(tensor: Tensor) -> bool:
-    from flambeau.core import _core
-
     return _core.level_of(tensor) != 0
 
 
 def run(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Run the kernel for the device of the tensors."""
+    """Run the kernel for the device of the tensors, or what modes and classes do instead."""
     given = list(tensors_in((*args, *named.values())))
+    answer = _below_autograd(op, given, args, named)
+    return _run_kernel(op, given, args, named) if answer is NotImplemented else answer
+
+
+def _below_autograd(op: Definition, given: list[Tensor], args: tuple[Any, ...],
+                    named: dict[str, Any]) -> Any:
+    """The answer of a mode, or of the class of an argument; NotImplemented where there is none."""
+    dispatching = sys.modules.get("flambeau.library.dispatching")
+    modes = dispatching.current_modes() if dispatching else ()
+    classes = [t for t in given if _core.is_dispatched(t)] if _core.shows_classes_below() else []
+    if not modes and not classes:
+        return NotImplemented
+    func = op.overload()
+    given_args, given_named = op.schema.without_defaults(args, named)
+    if modes:
+        return dispatching.ask_mode(func, given_args, given_named, lambda: run(op, args, named))
+    from flambeau.library import subclasses
+
+    return _core.ask_below(subclasses.ask, func, given_args, given_named)
+
+
+def _run_kernel(op: Definition, given: list[Tensor], args: tuple[Any, ...],
+                named: dict[str, Any]) -> Any:
     if any(t.is_meta for t in given) and "meta" not in op.kernels:
         return _fake(op)(*args, **named)
     kernel = _kernel(op, given[0].device.type if given else "cpu")
@@ -77,6 +100,8 @@ def run(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 
 def _fake(op: Definition) -> Callable[..., Any]:
+    if op.fake is None and not op.schema.returns:
+        return lambda *args, **named: None
     if op.fake is None:
         raise NotImplementedError(
             f"{op.name}: There was no fake impl registered for this operator, and its arguments "

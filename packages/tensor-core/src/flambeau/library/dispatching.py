@@ -7,12 +7,13 @@ arguments, else as ``flambeau.ops.flambeau.name``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from flambeau import Tensor
 from flambeau.core import _core
 from flambeau.library.aten_calls import aten_call
-from flambeau.library.operators import OpOverload, Shown, ops, shown
+from flambeau.library.operators import OpOverload, Shown, handler, ops, shown
+from flambeau.library.subclasses import shown_to, taken_apart
 
 
 class _Modes(threading.local):
@@ -64,7 +65,7 @@ class TorchDispatchMode:
 
     def __enter__(self) -> Any:
         blocks = self.__dict__.setdefault("_blocks", [])
-        blocks.append(_core.interpose("trace", self._run))
+        blocks.append(_core.interpose("mode", self._run))
         blocks[-1].__enter__()
         _modes.list.append(self)
         return self
@@ -75,18 +76,42 @@ class TorchDispatchMode:
             _modes.list.remove(self)
 
     def _run(self, op: Any, args: list[Any], outs: Any) -> Any:
+        parts = taken_apart(op, args, outs, self.__dict__["_blocks"][-1].around)
+        if parts is not None:
+            return parts
         name, form, values, kwargs = aten_call(op, args, outs)
         func: OpOverload = getattr(getattr(ops.aten, name), form) if form \
             else getattr(ops.flambeau, op.key.replace(".", "__")).default
-        types = tuple({type(t) for t in values if isinstance(t, Tensor) and type(t) is not Tensor})
+        result = self._ask(func, values, kwargs, lambda: _core.call(op, args, outs))
+        return outs if outs is not None else result
+
+    def _ask(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any],
+             run: Callable[[], Any]) -> Any:
+        """The mode's answer, in which the modes outside it are asked."""
+        classes = shown_to(args, kwargs)
+        types = tuple(type(value) for value in classes)
         before, _modes.list = _modes.list, _modes.list[:_position(_modes.list, self)]
-        shown.list.append(Shown(func, values, kwargs, lambda: _core.call(op, args, outs)))
+        shown.list.append(Shown(func, args, kwargs, run))
         try:
-            result = self.__torch_dispatch__(func, types, values, kwargs)
+            result = handler(func, self)(types, args, kwargs)
+            if result is NotImplemented and classes:
+                result = run()
         finally:
             shown.list.pop()
             _modes.list = before
-        return outs if outs is not None else result
+        if result is NotImplemented:
+            raise TypeError(f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ "
+                            f"handlers returned NotImplemented: mode object {self}. Let "
+                            "__torch_dispatch__ answer with func(*args, **kwargs)")
+        return result
+
+
+def ask_mode(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any],
+             run: Callable[[], Any]) -> Any:
+    """Show the innermost mode a call that is no operator's of Flambeau's."""
+    mode = _modes.list[-1]
+    beyond = mode.__dict__["_blocks"][-1].beyond
+    return beyond(mode._ask, func, args, kwargs, run)
 
 
 def _position(modes: list[TorchDispatchMode], mode: TorchDispatchMode) -> int:

@@ -55,7 +55,7 @@ def custom_function(op: Definition) -> type:
         def backward(ctx, *grads):
             if op.backward is None:
                 raise RuntimeError(
-                    f"Trying to backward through {op.name}.default but no autograd formula was "
+                    f"Trying to backward through {op.overload()} but no autograd formula was "
                     f"registered. Please use flambeau.library.register_autograd(\"{op.name}\", "
                     "backward) to add one")
             together = ctx._shape.result(grads)

@@ -1,6 +1,7 @@
 """Operators under PyTorch's names: ``ops.mylib.scale``, and its overloads ``.default``."""
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,13 @@ class Definition:
         """``mylib::scale``."""
         return self.schema.name
 
+    def overload(self) -> OpOverload:
+        """The operator as programs see it."""
+        space, _, short = self.name.partition("::")
+        found: OpOverload = getattr(getattr(getattr(ops, space), short),
+                                    self.schema.overload_name or "default")
+        return found
+
 
 class Shown:
     """A call that a mode is shown, and how to run it as it came."""
@@ -48,6 +56,15 @@ class Shown:
         return (func is self.func and _same(args, self.args)
                 and kwargs.keys() == self.kwargs.keys()
                 and all(_same(kwargs[name], value) for name, value in self.kwargs.items()))
+
+
+def handler(func: OpOverload, asked: Any) -> Callable[..., Any]:
+    """What a mode or a class does with an operator: a function of types, arguments, keywords."""
+    found = definitions.get(func._key)
+    for kind in asked.__mro__ if isinstance(asked, type) else type(asked).__mro__:
+        if found is not None and kind in found.torch_function:
+            return functools.partial(found.torch_function[kind], asked, func)
+    return functools.partial(getattr(asked, "__torch_dispatch__"), func)  # noqa: B009
 
 
 def _same(a: Any, b: Any) -> bool:

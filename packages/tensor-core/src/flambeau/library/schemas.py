@@ -118,11 +118,27 @@ class FunctionSchema:
                                f"'{self.name}'. Schema: {self}")
         return tuple(values), named
 
+    def without_defaults(self, args: Sequence[Any],
+                         named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments as ``bind`` gives them, those at the end left out that are as by default."""
+        short = list(args)
+        positional = [a for a in self.arguments if not a.kwarg_only]
+        while short and _is_default(positional[len(short) - 1], short[-1]):
+            short.pop()
+        starred = {a.name: a for a in self.arguments if a.kwarg_only}
+        return tuple(short), {name: value for name, value in named.items()
+                              if not _is_default(starred[name], value)}
+
     def _check(self, argument: Argument, value: Any) -> None:
         if not _fits(argument.type, value):
             raise RuntimeError(f"{self.name}() Expected a value of type '{argument.type}' for "
                                f"argument '{argument.name}' but instead found type "
                                f"'{type(value).__name__}'. Declaration: {self}")
+
+
+def _is_default(argument: Argument, value: Any) -> bool:
+    return argument.has_default and type(value) is type(argument.default_value) \
+        and bool(value == argument.default_value)
 
 
 def _fits(kind: str, value: Any) -> bool:

@@ -5,7 +5,7 @@ are asked under PyTorch's name for it (``aten_calls``).
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import flambeau
@@ -14,7 +14,7 @@ from flambeau import Tensor
 from flambeau.core import _core
 from flambeau.library.aten_calls import aten_call
 from flambeau.library.formula_calls import formula_results
-from flambeau.library.operators import OpOverload, ops
+from flambeau.library.operators import OpOverload, handler, ops
 
 # Composites without a derivative, shown as one call while gradients are recorded, too.
 _CONSTANT = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
@@ -35,17 +35,41 @@ def shown_whole() -> Iterator[tuple[str, bool]]:
 
 def show(op: Any, args: list[Any], outs: Any) -> Any:
     """Ask the classes of a call's tensors."""
-    if outs is None and op.key == "linear":
-        return _linear(*args)
+    parts = taken_apart(op, args, outs)
+    if parts is not None:
+        return parts
     name, form, values, kwargs = aten_call(op, args, outs)
-    if not form and (parts := formula_results(op, args)) is not None:
-        return _stored(parts, outs)
     packet = getattr(ops.aten, name) if form else getattr(ops.flambeau, op.key.replace(".", "__"))
     func = getattr(packet, form or "default")
     result = ask(func, values, kwargs)
     if isinstance(result, Tensor) and _wants_grad(op, args):
         result.requires_grad_()
     return result
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
+
+
+def taken_apart(op: Any, args: list[Any], outs: Any,
+                call: Callable[..., Any] = _call) -> Any:
+    """The results of an operator that PyTorch has not, by calls of those that it has.
+
+    Args:
+        op: The operator.
+        args: Its arguments.
+        outs: The tensors to write to, or None.
+        call: Calls a function with arguments, where its operators are to be shown.
+
+    Returns:
+        The results, or None for an operator that is shown as it is.
+    """
+    if op.key == "linear" and outs is None:
+        return call(_linear, *args)
+    if aten_call(op, args, outs)[1]:
+        return None
+    parts = call(formula_results, op, args)
+    return None if parts is None else call(_stored, parts, outs)
 
 
 def _stored(results: list[Any], outs: Any) -> Any:
@@ -108,8 +132,7 @@ def ask(func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
     asked = shown_to(args, kwargs)
     types = tuple(type(value) for value in asked)
     for value in asked:
-        method = getattr(type(value), "__torch_dispatch__")  # noqa: B009
-        answer = method(func, types, args, kwargs)
+        answer = handler(func, type(value))(types, args, kwargs)
         if answer is not NotImplemented:
             return answer
     raise TypeError(

@@ -1,11 +1,24 @@
 # Watching and replaying operators from Python: what jit, profilers and tests use.
 
+cdef extern from *:
+    """
+    /* Where an interposer stands among those of this thread, or -1. */
+    static int fl_position_of(const void *ctx) {
+        for (int i = 0; i < fl_thread.watchers; i++)
+            if (fl_thread.stack[i].ctx == ctx)
+                return i;
+        return -1;
+    }
+    """
+    int fl_position_of(const void *) noexcept
+
+
 cdef class interpose:
     """Show operator calls to ``fn`` instead of running them, on this thread.
 
     Args:
-        kind: ``"profiler"``, ``"autocast"``, ``"transform"`` or ``"trace"``: the position in the
-            order of dispatch.
+        kind: ``"profiler"``, ``"autocast"``, ``"transform"``, ``"trace"`` or ``"mode"``: the
+            position in the order of dispatch.
         fn: ``fn(op, args, outs)`` with the operator, its arguments in the definition's order
             (defaults filled in), and ``None`` or the tensors to write to. Returns the tensor or the
             list of tensors; what it calls itself goes on below this position.
@@ -23,7 +36,8 @@ cdef class interpose:
     def __cinit__(self, str kind, fn, on_read=None, *, on_change=None, int level=0,
                   always=()):
         order = {"profiler": FL_I_PROFILER, "autocast": FL_I_AUTOCAST,
-                 "transform": FL_I_TRANSFORM, "trace": FL_I_TRACE}
+                 "transform": FL_I_TRANSFORM, "trace": FL_I_TRACE,
+                 "mode": FL_I_MODE}
         if kind not in order:
             raise ValueError(f"interpose(): kind must be one of {sorted(order)}, got {kind!r}")
         self._fn = fn
@@ -67,6 +81,27 @@ cdef class interpose:
                 _read_hooks[thread] = self._old_hook
         fl_api_pop(&self._entry)
         return False
+
+    def around(self, function, *args):
+        """Call a function whose operators come to this interposer, and not to the tape."""
+        cdef uint32_t before = fl_thread.mode
+        fl_thread.mode = before & ~<uint32_t>FL_M_GRAD
+        try:
+            return self._at(fl_position_of(<void *>self), function, args)
+        finally:
+            fl_thread.mode = before
+
+    def beyond(self, function, *args):
+        """Call a function whose operators have passed this interposer."""
+        return self._at(fl_position_of(<void *>self) + 1, function, args)
+
+    cdef object _at(self, int level, function, tuple args):
+        cdef int32_t before = fl_thread.level
+        fl_thread.level = level
+        try:
+            return function(*args)
+        finally:
+            fl_thread.level = before
 
 
 def may_read(Tensor t not None) -> bool:

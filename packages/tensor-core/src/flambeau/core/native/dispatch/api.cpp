@@ -37,9 +37,12 @@ static int push_interposer(const fl_interposer *w) {
         return -1;
     }
     int at = T.watchers++;
-    /* The innermost transform comes first: what it does with its tensors, the outer ones see. */
-    int limit = w->kind == FL_I_TRANSFORM ? w->kind - 1 : w->kind;
-    for (; at > 0 && T.stack[at - 1].kind > limit; at--)
+    /* The innermost transform comes first: what it does with its tensors, the outer ones see. So
+     * it is with modes, behind those that were passed: a mode may be entered in another's answer. */
+    bool is_first = w->kind == FL_I_TRANSFORM || w->kind == FL_I_MODE;
+    int limit = is_first ? w->kind - 1 : w->kind;
+    int least = w->kind == FL_I_MODE ? T.level : 0;
+    for (; at > least && T.stack[at - 1].kind > limit; at--)
         T.stack[at] = T.stack[at - 1];
     T.stack[at] = *w;
     return 0;
