@@ -62,11 +62,9 @@ TRIED = 10
 
 
 @pytest.mark.parametrize("formula", [
-    flambeau.sigmoid, flambeau.log, flambeau.erf, lambda x: x.sigmoid_(),
-    lambda x: flambeau.rand_like(x)])
+    flambeau.sigmoid, flambeau.log, flambeau.erf, flambeau.sin])
 def test_long_formulas_are_tried_by_code_and_kernel_to_the_same_bits(formula):
     def fn(x):
-        flambeau.manual_seed(0)
         y = formula(x)
         counts.append(waiting_calls())
         return y
