@@ -29,7 +29,7 @@ WAYS = {
 
 
 def _way(opdef: OpDef) -> str:
-    from flambeau.cuda import draws, special
+    from flambeau.cuda import draws, special, tiles
     from flambeau.cuda.compositions import KERNELS, add_kernels
     from flambeau.cuda.generated import COPIED
     from flambeau.cuda.kernels import program_of
@@ -39,7 +39,7 @@ def _way(opdef: OpDef) -> str:
     if opdef.category in ("composite", "view"):
         return "made of others" if opdef.category == "composite" else "memory"
     if opdef.category == "pointwise" or program_of(key) or \
-            key in (*COPIED, *draws.KERNELS, *special.FUNCTIONS):
+            key in (*COPIED, *draws.KERNELS, *special.FUNCTIONS, *tiles.MODES):
         return "kernel"
     if key in ("empty", "empty_strided"):
         return "memory"

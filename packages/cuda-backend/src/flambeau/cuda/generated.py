@@ -12,7 +12,7 @@ from flambeau.core.backends import Backend
 from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
-from flambeau.cuda import _launch, draws, params, source, special
+from flambeau.cuda import _launch, draws, params, source, special, tiles
 from flambeau.cuda import kernels as programs
 
 #: The dtype that each kind computes in.
@@ -56,6 +56,12 @@ class GeneratedBackend(Backend):
         _launch.launch(self.device_type, index, kernel, self.function(group, kind, kernel),
                        (blocks, 1, 1), (_BLOCK, 1, 1), 0, argument)
 
+    def launch_grid(self, group: str, kind: str, kernel: str, grid: tuple[int, int, int],
+                    block: tuple[int, int, int], argument: bytes, index: int) -> None:
+        """Start a kernel over a grid of its own."""
+        _launch.launch(self.device_type, index, kernel, self.function(group, kind, kernel), grid,
+                       block, 0, argument)
+
     def attach(self):
         self.generators = draws.Generators(self.name)
         self.device_type = _launch.attach(self, self.driver(), self.exact)
@@ -68,6 +74,8 @@ class GeneratedBackend(Backend):
             return None         # the memory is there; nothing to compute
         if op.key in draws.KERNELS or op.key in draws.ON_HOST:
             return draws.draw(self, op.key, args, outs)
+        if tiles.run(self, op, args, outs) is None:
+            return None
         return self.run_composition(op, args, outs)
 
     def run_composition(self, op, args, outs):

@@ -69,9 +69,10 @@ def module_names() -> list[tuple[str, str]]:
     """All (group, kind) pairs of the built-in table."""
     pairs = {(group, kind) for key, group in _groups().items() for kind in KINDS
              if FORMULA_OF_KIND[kind] in _opdefs()[key].formulas}
-    from flambeau.cuda import special
+    from flambeau.cuda import special, tiles
 
-    return [*sorted(pairs), *special.module_names(), *programs.modules(),
+    return [*sorted(pairs), *special.module_names(), *tiles.module_names(),
+            *programs.modules(),
             *(("random", kind) for kind in ("f32", "f64", "i64"))]
 
 
@@ -90,6 +91,10 @@ def module(group: str, kind: str) -> Module:
         from flambeau.cuda import special
 
         return special.module(group)
+    if group.startswith("tiles_"):
+        from flambeau.cuda import tiles
+
+        return tiles.module(group, kind)
     if group == "random":
         from flambeau.cuda import draws
 
