@@ -44,6 +44,41 @@ class Run:
         return results[0] if len(results) == 1 else list(results)
 
 
+class _MayVary(Exception):  # noqa: N818 - no error: a call is written in another way
+    """A call depends on a size that is not known."""
+
+
+#: What stands for sizes that may vary while a call is written: no program has sizes like these.
+_SIZES = range(7_368_787_001, 7_368_787_065)
+
+
+def _standing(arg: Any, stands: dict[int, Value]) -> Any:
+    """An argument with tensors without elements in place of values, which are noted by id."""
+    import flambeau
+
+    if isinstance(arg, Value):
+        shape = [_SIZES[at] if isinstance(size, Dim) else size
+                 for at, size in enumerate(arg.shape)]
+        made = flambeau.empty((), dtype=bridge.dtype_named(arg.dtype),
+                              device="meta").expand(shape)
+        stands[id(made)] = arg
+        return made
+    if isinstance(arg, tuple):
+        return tuple(_standing(each, stands) for each in arg)
+    if isinstance(arg, Dim):
+        raise _MayVary
+    return bridge.from_literal(arg)
+
+
+def _without_elements(value: Value) -> Any:
+    """A tensor on the device ``meta`` like a value; the value itself where sizes may vary."""
+    import flambeau
+
+    if any(isinstance(size, Dim) for size in value.shape):
+        return value
+    return flambeau.empty(value.shape, dtype=bridge.dtype_named(value.dtype), device="meta")
+
+
 def kind_of(capture: Capture, state: set[str]) -> InputKind:
     """What a captured tensor is."""
     if capture.constant or capture.name not in state:
@@ -65,6 +100,7 @@ class Translation:
         self.graph = Graph()
         self.nodes: dict[Value, Node] = {}
         self.sizes: dict[str, Node] = {}
+        self.taken: set[str] = set()
         self.signature = ExportGraphSignature()
         for capture, kind in zip(traced.captures, kinds, strict=True):
             name = _PREFIX[kind] + capture.name.replace(".", "_")
@@ -82,7 +118,9 @@ class Translation:
 
     def _parameter(self, value: Value, name: str, kind: InputKind, target: str | None) -> None:
         node = self.nodes[value] = self.graph.placeholder(name)
-        node.meta["val"] = value
+        node.name = name if name.isidentifier() and name not in self.taken else node.name
+        self.taken.add(node.name)
+        node.meta["val"] = _without_elements(value)
         self.signature.input_specs.append(
             InputSpec(kind, TensorArgument(node.name), target,
                       True if kind is InputKind.BUFFER else None))
@@ -120,12 +158,14 @@ class Translation:
         if find_opdef(node.op) is None:
             made = self.graph.call_function(Run(node.op), tuple(args))
         else:
-            target, given, named = _operators.call_of(node.op, args, into)
-            made = self.graph.call_function(target, given, named)
+            made = self._aten(node) if into is None else None
+            if made is None:
+                target, given, named = _operators.call_of_public(node.op, args, into)
+                made = self.graph.call_function(target, given, named)
         made.meta["where"] = node.where
         results = list(node.outputs)
         for value in results:
-            made.meta.setdefault("val", value)
+            made.meta.setdefault("val", _without_elements(value))
         if into is not None:
             for value, target_node in zip(results, into, strict=True):
                 self.nodes[value] = target_node
@@ -138,6 +178,32 @@ class Translation:
                 self.nodes[value] = self.graph.call_function(operator.getitem, (made, at))
         for value, arg in zip(results[count:], self._written(node), strict=True):
             self.nodes[value] = self.nodes[arg]
+
+    def _aten(self, node: Any) -> Node | None:
+        """The call as one of PyTorch's operators; None where it names a size that may vary."""
+        stands: dict[int, Value] = {}
+        try:
+            args = [_standing(arg, stands) for arg in node.args]
+        except _MayVary:
+            return None
+        found = _operators.aten_of(node.op, args, None)
+        if found is None:
+            return None
+
+        def back(arg: Any) -> Any:
+            if isinstance(arg, list | tuple):
+                return type(arg)([back(each) for each in arg])
+            if isinstance(arg, int) and not isinstance(arg, bool) and arg in _SIZES:
+                raise _MayVary
+            return self.nodes[stands[id(arg)]] if id(arg) in stands else arg
+
+        target, given, named = found
+        try:
+            given, named = back(given), {key: back(each) for key, each in named.items()}
+        except _MayVary:
+            return None
+        name = self.graph._target_to_str(target.overloadpacket)
+        return self.graph.create_node("call_function", target, given, named, name)
 
     @staticmethod
     def _written(node: Any) -> list[Value]:

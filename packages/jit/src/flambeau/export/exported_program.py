@@ -40,6 +40,11 @@ class ExportedProgram:
         self.graph_module = GraphModule({}, made.graph)
 
     @property
+    def dialect(self) -> str:
+        """``TRAINING``: operators may write in place."""
+        return "TRAINING"
+
+    @property
     def graph(self) -> Graph:
         """The graph; parameters and buffers are among its parameters."""
         return self.graph_module.graph
@@ -121,10 +126,10 @@ class ExportedProgram:
 class _Decompose(Transformer):
     def __init__(self, module: GraphModule, table: dict[Any, Any]) -> None:
         super().__init__(module)
-        self.table = {_operators.key_of(op): function for op, function in table.items()}
+        self.table = _operators.Decompositions(table)
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        function = self.table.get(str(getattr(target, "key", "")))
+        function = self.table.find(str(getattr(target, "key", "")), target)
         if function is not None:
             return function(*args, **kwargs)
         return super().call_function(target, args, kwargs)

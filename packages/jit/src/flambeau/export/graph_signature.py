@@ -16,12 +16,21 @@ class InputKind(enum.Enum):
     PARAMETER = enum.auto()
     BUFFER = enum.auto()
     CONSTANT_TENSOR = enum.auto()
+    CUSTOM_OBJ = enum.auto()
+    TOKEN = enum.auto()
 
 
 class OutputKind(enum.Enum):
-    """What a result of the graph is."""
+    """What a result of the graph is; here always the user's."""
 
     USER_OUTPUT = enum.auto()
+    LOSS_OUTPUT = enum.auto()
+    BUFFER_MUTATION = enum.auto()
+    PARAMETER_MUTATION = enum.auto()
+    GRADIENT_TO_PARAMETER = enum.auto()
+    GRADIENT_TO_USER_INPUT = enum.auto()
+    USER_INPUT_MUTATION = enum.auto()
+    TOKEN = enum.auto()
 
 
 @dataclass
@@ -123,6 +132,12 @@ class ExportGraphSignature:
     def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
         """Name of a node -> name of the constant."""
         return {each.arg.name: str(each.target) for each in self._of(InputKind.CONSTANT_TENSOR)}
+
+    @property
+    def non_persistent_buffers(self) -> tuple[str, ...]:
+        """Paths of the buffers that are not part of the state."""
+        return tuple(str(each.target) for each in self._of(InputKind.BUFFER)
+                     if each.persistent is False)
 
     @property
     def buffers_to_mutate(self) -> dict[str, str]:

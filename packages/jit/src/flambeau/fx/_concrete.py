@@ -37,7 +37,7 @@ class PHWithMeta(PHBase):
         self.ph_key = ph_key
 
 
-class _PyTreeCodeGen(CodeGen):
+class NestedCode(CodeGen):
     """Functions whose arguments, and results, are nested.
 
     Args:
@@ -211,7 +211,7 @@ def _constant(tracer: Any, name: str, value: Any, default: Any) -> Any:
 def _flattened(tracer: Any, fn: Any, args: list[Any], names: list[str]) -> tuple[Any, list[Any]]:
     leaves, spec = pytree.tree_flatten(tuple(args))
     skip = 1 if args and args[0] is tracer.root else 0
-    codegen = _PyTreeCodeGen(names[skip:], spec)
+    codegen = NestedCode(names[skip:], spec)
     tracer.graph.set_codegen(codegen)
 
     def call(*flat: Any) -> Any:

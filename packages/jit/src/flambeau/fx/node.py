@@ -291,8 +291,10 @@ class Node:
             return True
         name = getattr(self.target, "__name__", "")
         if isinstance(self.target, Operator):
-            writes = name.endswith("_") and not name.endswith("__")
-            return writes or self.kwargs.get("inplace") is True or (impure_random and _draws(name))
+            inplace = name.endswith("_") and not name.endswith("__")
+            return inplace or self.kwargs.get("inplace") is True or (impure_random and _draws(name))
+        if type(self.target).__module__ == "flambeau.library.operators":
+            return writes(self.target) or (impure_random and _draws(name.partition(".")[0]))
         return False
 
     def normalized_arguments(self, root: Any, arg_types: Any = None, kwarg_types: Any = None,
@@ -356,8 +358,21 @@ def _is_builtin(target: Any) -> bool:
 #: Operators that draw random numbers.
 _DRAWING = frozenset(("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d",
                       "dropout3d", "rrelu", "bernoulli", "multinomial", "normal", "poisson",
-                      "rand_like", "randn_like", "randint_like", "gumbel_softmax"))
+                      "rand", "randn", "randint", "randperm", "rand_like", "randn_like",
+                      "randint_like", "gumbel_softmax", "native_dropout"))
 
 
 def _draws(name: str) -> bool:
     return name in _DRAWING
+
+
+def writes(form: Any) -> bool:
+    """Whether an operator of ``flambeau.ops``, or a form of one, writes to an argument.
+
+    Args:
+        form: The operator or form.
+    """
+    schema = getattr(form, "_schema", None)
+    if schema is None:
+        return str(form).partition(".")[2].endswith("_")
+    return any(each.is_write for each in schema.arguments)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau
-from flambeau.core import functional
+from flambeau.core import _core, functional
 
 _FILE = Path(__file__).parent / "aten_names.txt"
 _SCHEMAS = Path(__file__).parent / "aten_schemas.txt"
@@ -71,7 +71,7 @@ def is_listed(name: str) -> bool:
 
 def _convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
                  transposed: bool, output_padding: Any, groups: int) -> Any:
-    spatial = input.ndim - 2
+    spatial = weight.ndim - 2
     if transposed:
         return getattr(flambeau, f"conv_transpose{spatial}d")(
             input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -102,12 +102,10 @@ def _log_softmax(x: Any, dim: int, half_to_float: bool) -> Any:
 
 
 def _native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    dims = tuple(range(x.ndim - len(shape), x.ndim))
-    mean = x.mean(dims, keepdim=True)
-    rstd = (x.var(dims, correction=0, keepdim=True) + eps).rsqrt()
-    from flambeau.core.functional import layer_norm
-
-    return layer_norm(x, shape, weight, bias, eps), mean, rstd
+    if list(shape) != list(x.shape[x.ndim - len(shape):]):
+        raise _core.ArgumentError(f"native_layer_norm(): normalized_shape is {list(shape)}, and "
+                                  f"the input has the shape {list(x.shape)}")
+    return _core.call("native_layer_norm", [x, len(shape), weight, bias, eps])
 
 
 _OWN: dict[str, Callable[..., Any]] = {

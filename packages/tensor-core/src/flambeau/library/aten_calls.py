@@ -24,7 +24,7 @@ _KINDS: dict[str, Any] = {
 
 
 def _convolution(args: list[Any]) -> Call:
-    spatial = args[0].ndim - 2
+    spatial = args[1].ndim - 2
     x, weight, bias, stride, padding, dilation, groups = args
     return "convolution", "default", (x, weight, bias, list(stride), list(padding), list(dilation),
                                       False, [0] * spatial, groups), {}

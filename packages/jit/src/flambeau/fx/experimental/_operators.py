@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import flambeau
 from flambeau.core import Operator, _core
-from flambeau.fx.node import Node
+from flambeau.fx.node import Node, writes
 from flambeau.jit import bridge
 from flambeau.jit.opset import find_opdef, written_params
+from flambeau.library.operators import OpOverload
 
 
 class Call:
@@ -51,9 +53,53 @@ def _public(key: str) -> dict[bool, Any]:
     return found
 
 
-def key_of(op: Any) -> str:
-    """The key of what a decomposition is given for: an operator, or a key."""
-    return op.key if isinstance(op, Operator) else str(op)
+class Decompositions:
+    """Functions that are recorded in place of operators.
+
+    Args:
+        table: What is replaced -> the function. The former is an operator of this library, one of
+            ``flambeau.ops``, a form of one, or a key.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self.names: dict[str, Any] = {}
+        for op, function in dict(table or {}).items():
+            if isinstance(op, Operator):
+                self.names[op.key] = self.names[f"aten.{op.__name__}"] = function
+            else:
+                self.names[str(op)] = function
+
+    def find(self, key: str, target: Any) -> Any:
+        """The function for a call, or None.
+
+        Args:
+            key: The key of the operator, or nothing.
+            target: What a node would call.
+        """
+        if not self.names:
+            return None
+        whole = str(target)
+        return next((self.names[name] for name in (key, whole, whole.rpartition(".")[0])
+                     if name in self.names), None)
+
+
+def aten_of(key: str, args: Sequence[Any], outs: Sequence[Any] | None
+            ) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """A call as one of ``flambeau.ops.aten``; None where there is none that computes the same.
+
+    Args:
+        key: The operator's key.
+        args: Its arguments, all of them.
+        outs: The tensors that it writes to: none, or its first argument.
+    """
+    from flambeau.library.aten_calls import aten_call
+
+    if outs is not None and not (len(outs) == 1 and outs[0] is args[0]):
+        return None
+    name, form, given, named = aten_call(_core.find_op(key), list(args), outs)
+    if not form:
+        return None
+    return getattr(getattr(flambeau.ops.aten, name), form), given, named
 
 
 def gives_list(key: str) -> bool:
@@ -65,6 +111,13 @@ def gives_list(key: str) -> bool:
 def call_of(key: str, args: Sequence[Any], outs: Sequence[Any] | None
             ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The function of a call, its positional and its named arguments."""
+    found = aten_of(key, args, outs)
+    return call_of_public(key, args, outs) if found is None else found
+
+
+def call_of_public(key: str, args: Sequence[Any], outs: Sequence[Any] | None
+                   ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The same as a call of this library's public functions."""
     opdef = find_opdef(key)
     if opdef is None:
         raise NotImplementedError(f"{key}() is not in the operator table and cannot be recorded")
@@ -137,6 +190,8 @@ def is_needed(node: Node) -> bool:
     if isinstance(node.target, Call):
         return bool(written_params(node.target.key))
     name = getattr(node.target, "__name__", "")
+    if isinstance(node.target, OpOverload):
+        return writes(node.target)
     if isinstance(node.target, Operator):
         return name.endswith("_") or bool(written_params(node.target.key))
     return False

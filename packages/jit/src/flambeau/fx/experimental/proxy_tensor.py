@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import flambeau
 from flambeau.core import _core, pytree
+from flambeau.fx._concrete import NestedCode
 from flambeau.fx._symbolic_trace import Tracer
 from flambeau.fx.experimental import _operators
 from flambeau.fx.graph import Graph
@@ -58,14 +60,37 @@ def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode
     def record(*args: Any) -> GraphModule:
         leaves, spec = pytree.tree_flatten(tuple(args))
         root = flambeau.nn.Module()
-        recorder = Recorder(root, dict(decomposition_table or {}))
-        given = [recorder.parameter(leaf, at) for at, leaf in enumerate(leaves)]
+        recorder = Recorder(root, _operators.Decompositions(decomposition_table))
+        names = _parameters(f, len(args))
+        given = [recorder.parameter(leaf, name)
+                 for leaf, name in zip(leaves, _leaf_names(names, args), strict=True)]
         with recorder.running():
             result = f(*pytree.tree_unflatten(given, spec))
+        if len(leaves) != len(args) or any(leaf is not arg for leaf, arg
+                                           in zip(leaves, args, strict=True)):
+            codegen = NestedCode(names, spec)
+            result, codegen.out_spec = pytree.tree_flatten(result)
+            root._out_spec = codegen.out_spec
+            recorder.graph.set_codegen(codegen)
         recorder.finish(result)
         return GraphModule(root, recorder.graph, getattr(f, "__name__", "recorded"))
 
     return record
+
+
+def _parameters(f: Any, count: int) -> list[str]:
+    """What the arguments of a function are called."""
+    code = getattr(inspect.unwrap(f), "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARARGS:
+        return [f"arg{at}" for at in range(count)]
+    first = 1 if inspect.ismethod(f) else 0
+    return list(code.co_varnames[first:first + count])
+
+
+def _leaf_names(names: list[str], args: tuple[Any, ...]) -> list[str]:
+    """A name for each leaf of the arguments: ``x_1``, ``x_2``."""
+    return [f"{name}_{at + 1}" for name, arg in zip(names, args, strict=True)
+            for at in range(len(pytree.tree_leaves(arg)))]
 
 
 class Recorder:
@@ -76,9 +101,10 @@ class Recorder:
         table: Operator -> a function that is recorded in its place.
     """
 
-    def __init__(self, root: Any, table: dict[Any, Any]) -> None:
+    def __init__(self, root: Any, table: _operators.Decompositions) -> None:
         self.root = root
-        self.table = {_operators.key_of(op): function for op, function in table.items()}
+        self.table = table
+        self.replacing: set[str] = set()
         self.start = 0
         self.graph = Graph(tracer_cls=Tracer)
         self.nodes: dict[Place, Node] = {}
@@ -96,9 +122,9 @@ class Recorder:
         finally:
             _core.exit_births()
 
-    def parameter(self, leaf: Any, at: int, name: str | None = None) -> Any:
+    def parameter(self, leaf: Any, name: str) -> Any:
         """A parameter of the graph."""
-        node = self.graph.placeholder(name or f"arg{at}_1")
+        node = self.graph.placeholder(name)
         if bridge.is_tensor(leaf):
             self.note(leaf, node)
         return leaf
@@ -110,18 +136,21 @@ class Recorder:
         key = bridge.key_of(op)
         if self.busy:
             return bridge.call_below(key, args, outs)
-        function = self.table.get(key) if outs is None else None
-        if function is not None:
-            del self.table[key]
+        target, given, named = _operators.call_of(key, args, outs)
+        function = self.table.find(key, target) if outs is None else None
+        if function is not None and key not in self.replacing:
+            self.replacing.add(key)
             try:
-                result = function(*args)
+                result = function(*given, **named)
             finally:
-                self.table[key] = function
+                self.replacing.discard(key)
             return list(result) if isinstance(result, list | tuple) else [result]
         self.busy = True
         try:
-            target, given, named = _operators.call_of(key, args, outs)
-            node = self.graph.call_function(target, self.argument(given), self.argument(named))
+            packet = getattr(target, "overloadpacket", None)
+            node = self.graph.create_node(
+                "call_function", target, self.argument(given), self.argument(named),
+                name=None if packet is None else self.graph._target_to_str(packet))
             results = bridge.call_below(key, args, outs)
             self.note_results(node, key, results)
             return results

@@ -269,5 +269,5 @@ def _name(node: Node) -> str:
 
 
 def _among(name: str, names: Iterable[str]) -> bool:
-    """Whether a dotted name is among others; a form of an operator goes by the operator's."""
+    """Whether a dotted name is among others; a form of an operator counts as the operator."""
     return name in names or name.rpartition(".")[0] in names

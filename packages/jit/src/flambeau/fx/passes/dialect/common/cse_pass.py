@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau
 from flambeau.core import Operator
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
@@ -19,7 +20,9 @@ def get_CSE_banned_ops() -> set[Any]:
     from flambeau.fx.node import _DRAWING
 
     table = _core.operators()
-    return {table[name] for name in _DRAWING if name in table}
+    packets = {getattr(flambeau.ops.aten, name) for name in _DRAWING
+               if hasattr(flambeau.ops.aten, name)}
+    return packets | {table[name] for name in _DRAWING if name in table}
 
 
 class CSEPass(PassBase):
@@ -34,11 +37,13 @@ class CSEPass(PassBase):
         super().__init__()
 
     def call(self, graph_module: GraphModule) -> PassResult:
-        """A module without equal calls.
+        """A module without equal calls; the same module where a node writes to a tensor.
 
         Args:
             graph_module: The module.
         """
+        if any(_writes(node) for node in graph_module.graph.nodes):
+            return PassResult(graph_module, False)
         old, new = graph_module.graph, Graph()
         values: dict[Node, Node] = {}
         met: dict[Any, Node] = {}
@@ -62,10 +67,11 @@ class CSEPass(PassBase):
         """What two equal calls share; None for calls that stay."""
         if node.op == "get_attr":
             return "get_attr", node.target
-        if node.op != "call_function" or node.target in self.banned_ops or node.is_impure():
+        if node.op != "call_function" or self._is_banned(node.target) or node.is_impure():
             return None
-        if not isinstance(node.target, Operator) and "_operator" != getattr(
-                node.target, "__module__", ""):
+        kind = type(node.target)
+        if not issubclass(kind, Operator) and kind.__module__ != "flambeau.library.operators" \
+                and getattr(node.target, "__module__", "") != "_operator":
             return None
 
         def stand(x: Any) -> Any:
@@ -78,6 +84,16 @@ class CSEPass(PassBase):
         except TypeError:
             return None
         return key
+
+    def _is_banned(self, target: Any) -> bool:
+        """Whether calls of a function, or of an operator that it is a form of, all stay."""
+        return target in self.banned_ops \
+            or getattr(target, "overloadpacket", None) in self.banned_ops
+
+
+def _writes(node: Node) -> bool:
+    """Whether a node changes a tensor that others may see."""
+    return node.op in ("call_function", "call_method") and node.is_impure(impure_random=False)
 
 
 def _frozen(tree: Any) -> Any:
