@@ -44,7 +44,7 @@ class Run:
         return results[0] if len(results) == 1 else list(results)
 
 
-class _MayVary(Exception):  # noqa: N818 - no error: a call is written in another way
+class _MayVary(Exception):
     """A call depends on a size that is not known."""
 
 
