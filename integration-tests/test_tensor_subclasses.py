@@ -189,3 +189,33 @@ def test_compiled_functions_run_it():
         x = _two()
         found = run(x, x)
         assert type(found) is Two and flambeau.allclose(found.b, (x.b * 3).sum())
+
+
+class Named(flambeau.Tensor):
+    """A class that keeps what calls give, as PyTorch's default does."""
+
+
+def test_parameters_of_plain_classes():
+    given = flambeau.ones(2, 2).as_subclass(Named)
+    weight = nn.Parameter(given)
+    assert type(weight) is Named and isinstance(weight, nn.Parameter) and weight.requires_grad
+    assert weight.data_ptr() == given.data_ptr() and not isinstance(given, nn.Parameter)
+    layer = nn.Linear(2, 2, bias=False)
+    layer.weight = weight
+    y = layer(flambeau.ones(1, 2))
+    assert type(y) is Named
+    y.sum().backward()
+    assert weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    flambeau.optim.SGD(layer.parameters(), lr=0.5).step()
+    assert weight.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    twin = copy.deepcopy(layer)
+    assert type(twin.weight) is Named and isinstance(twin.weight, nn.Parameter)
+    assert [name for name, _ in twin.double().named_parameters()] == ["weight"]
+
+
+def test_a_class_of_parameters_stays_one():
+    class Scaled(nn.Parameter):
+        pass
+
+    assert type(Scaled(flambeau.ones(2))) is Scaled
+    assert type(nn.Parameter(Scaled(flambeau.ones(2)))) is nn.Parameter

@@ -17,7 +17,7 @@ METHODS = pytest.mark.parametrize("method", ("fork", "spawn", "forkserver"))
 
 
 def write(index, x, row, copied, queue=None):
-    assert row.is_shared() and not copied.is_shared()
+    assert row.is_shared()
     x[index] = 10.0 + index
     row[-1] = 5.0
     copied[0] = 3.0
@@ -33,7 +33,8 @@ def test_processes_write_what_all_read(method):
     copied = flambeau.zeros(2)
     mp.start_processes(write, (x.view(-1), x[2], copied), nprocs=2, start_method=method)
     assert x.view(-1).tolist() == [10, 11, *[0.0] * 9, 5]
-    assert copied.tolist() == [0, 0]
+    assert copied.is_shared() == (method != "fork")     # what is sent is shared, not what is forked
+    assert copied.tolist() == [0 if method == "fork" else 3, 0]
 
 
 @pytest.mark.parametrize("method", ("fork", "spawn"))
@@ -134,3 +135,28 @@ def test_waiting_has_a_limit():
     running = mp.start_processes(time.sleep, (), join=False, start_method="fork")
     assert running.pids()[0] and len(running.processes) == 1
     assert running.join(10) and running.join()
+
+
+def change(queue, done, answers):
+    x, part = queue.get(), queue.get()
+    x += 1
+    part += 1
+    answers.put(x * 2)
+    done.wait()
+
+
+@pytest.mark.parametrize("method", ("fork", "spawn"))
+def test_queues_share_what_they_can_move(method):
+    context = mp.get_context(method)
+    queue, answers, done = context.Queue(), context.Queue(), context.Event()
+    child = context.Process(target=change, args=(queue, done, answers))
+    child.start()
+    x, whole = flambeau.zeros(2), flambeau.zeros(2, 2)
+    part = whole[0]
+    queue.put(x)
+    queue.put(part)
+    assert answers.get().tolist() == [2.0, 2.0]
+    assert x.is_shared() and x.tolist() == [1.0, 1.0]
+    assert not part.is_shared() and whole.sum() == 0    # its memory is that of another, too
+    done.set()
+    child.join()

@@ -13,15 +13,14 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core import _core
+from flambeau.core import _core, copying
 from flambeau.core._core import no_override
 
 
 class _Kind(type):
     """The class of ``Parameter`` and ``Buffer``.
 
-    Tensors of classes with ``__torch_dispatch__`` keep their class, and count as parameters by an
-    attribute.
+    Tensors of a program's own classes keep their class, and count as parameters by an attribute.
     """
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -122,20 +121,22 @@ def _wrap(cls: Any, data: Tensor | None, requires_grad: bool) -> Any:
             f"nn.{cls.__name__}() takes a Tensor, not {type(data).__name__}; "
             f"write nn.{cls.__name__}(flambeau.tensor(...))"
         )
-    if _core.is_dispatched(data):
+    plain = type(data) is Tensor or isinstance(data, UninitializedTensorMixin) \
+        or any(type.__instancecheck__(kind, data) for kind in (Parameter, Buffer))
+    if not plain or _core.is_dispatched(data):
         return _marked(cls, data, requires_grad)
     return Tensor._make_subclass(cls, data, requires_grad)
 
 
 def _marked(cls: Any, data: Tensor, requires_grad: bool) -> Any:
-    """A tensor of a class with ``__torch_dispatch__`` as a parameter or buffer, of its class."""
+    """A tensor of a program's class as a parameter or buffer, of its own class."""
     made = data.detach().requires_grad_(requires_grad)
     if type(made) is not type(data):
         raise RuntimeError(
             f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
             "detach() returns an instance of the same type, but return type "
-            f"{type(made).__name__} was found instead. Let __torch_dispatch__ answer "
-            "aten.detach.default with the class")
+            f"{type(made).__name__} was found instead. Let __torch_function__ answer detach, or "
+            "__torch_dispatch__ aten.detach.default, with the class")
     for kind, mark in ((Parameter, "_is_param"), (Buffer, "_is_buffer")):
         if issubclass(cls, kind):
             setattr(made, mark, True)
@@ -144,6 +145,7 @@ def _marked(cls: Any, data: Tensor, requires_grad: bool) -> Any:
 
 def _reduced(tensor: Tensor, requires_grad: bool) -> tuple[Any, ...]:
     """What pickle needs: the values, and the attributes, ``persistent`` of buffers among them."""
+    copying.share_what_is_sent(tensor)
     state = (dict(tensor.__dict__),) if tensor.__dict__ else ()
     return _wrap, (type(tensor), tensor.detach(), requires_grad), *state
 

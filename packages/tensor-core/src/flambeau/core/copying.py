@@ -74,6 +74,7 @@ def reduce_tensor(x):
     _check_level(x)
     if _core.is_dispatched(x):
         return _reduce_subclass(x)
+    share_what_is_sent(x)
     if x.requires_grad:
         _check_graph(x)
     plain = x.detach()
@@ -142,6 +143,24 @@ def _check_graph(x) -> None:
             warnings.warn(
                 f"backward hook {hook!r} on tensor will not be serialized. If this is expected, "
                 "decorate the function with flambeau.utils.hooks.unserializable_hook", stacklevel=4)
+
+
+#: Set by ``flambeau.multiprocessing``: tensors that are sent are shared, as ``share_memory_`` does.
+sent_are_shared = False
+
+
+def share_what_is_sent(x) -> None:
+    """Move a tensor that goes to another process to memory that both see, if it can be moved.
+
+    Memory that views, storages or arrays look at stays where it is, and is copied to the process.
+    """
+    if not sent_are_shared or not x.is_cpu or x.is_meta or not x.is_leaf \
+            or not _sends_to_process():
+        return
+    from flambeau.core import shared_memory
+
+    if shared_memory.can_move(x):
+        shared_memory.share(x)
 
 
 def _sends_to_process() -> bool:

@@ -196,6 +196,8 @@ def tensor_text(x) -> str:
         text += (",\n" + " " * len(head) if new_line else ", ") + part
         width = (len(head) if new_line else width + 2) + len(part)
     text += ")"
+    if getattr(x, "_is_param", False):
+        return f"Parameter({text})"
     if type(x).__name__ == "Parameter":
         return f"Parameter containing:\n{text}"
     return text

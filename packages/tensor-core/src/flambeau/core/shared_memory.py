@@ -63,6 +63,11 @@ def is_shared(x: Any) -> bool:
     return x.is_cpu and not x.is_meta and _core.storage_address(x) in _by_address
 
 
+def can_move(x: Any) -> bool:
+    """Whether nothing but ``x`` looks at its memory."""
+    return _core.storage_refcount(x) == 1 and _core.is_private(x)
+
+
 def share(x: Any) -> None:
     """Move the memory of a tensor to where processes can share it.
 
@@ -73,7 +78,7 @@ def share(x: Any) -> None:
         return
     if not x.is_cpu:
         return      # other devices' memory is not the CPU's to share, as in PyTorch
-    if _core.storage_refcount(x) > 1 or not _core.is_private(x):
+    if not can_move(x):
         raise RuntimeError(
             f"share_memory_(): a view of this tensor of shape {list(x.shape)}, a storage or an "
             "array has the same memory, and would keep the old one. Call it before making views "

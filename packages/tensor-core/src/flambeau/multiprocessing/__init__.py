@@ -1,7 +1,8 @@
 """Python's ``multiprocessing``, and ``spawn``; tensors that are shared are sent by reference.
 
 ``x.share_memory_()`` and ``module.share_memory()`` move tensors to memory that processes share.
-Other tensors that are sent are copied.
+After this import tensors are moved there when they are sent to a process: what one process writes,
+the others see. Tensors whose memory has views, and those that are sent before, are copied.
 """
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import multiprocessing as _multiprocessing
 from multiprocessing import *  # noqa: F403
 
 from flambeau.core.compat.modules import fill
+from flambeau.multiprocessing.reductions import init_reductions
 from flambeau.multiprocessing.spawn import (
     ProcessContext,
     ProcessExitedException,
@@ -21,3 +23,5 @@ from flambeau.multiprocessing.spawn import (
 __all__ = ["ProcessContext", "ProcessExitedException", "ProcessRaisedException",  # noqa: PLE0604
            "SpawnContext", "spawn", "start_processes", *_multiprocessing.__all__,
            *fill(__name__)]
+
+init_reductions()
