@@ -122,6 +122,29 @@ def deferring(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"], requires=["build"])
+def devices(session: nox.Session) -> None:
+    """All operator tests on the simulated GPU, and kernels read in machine code."""
+    cuda = BY_NAME["cuda-backend"]
+    install_all(session, "devices", *cuda.test_requires)
+    session.env["TESTED_SHARE"] = "1"
+    folder = ROOT / "integration-tests" / "devices"
+    steps.run_suites(session, {"devices": folder, "devices-cuda": cuda.folder / "tests"})
+
+
+@nox.session(requires=["build"], default=False)
+def gpu(session: nox.Session) -> None:
+    """All that is to be known of a GPU, in docs/design/gpu-results.md; `-- --simulate` here."""
+    words = [word for word in session.posargs if word != "--simulate"]
+    simulated = len(words) < len(session.posargs)
+    device, page = ("cudasim", "simulated") if simulated else ("cuda", "gpu")
+    install_all(session, "devices", *(() if simulated else ("cupy-cuda12x>=14,<15",)))
+    script = ROOT / "integration-tests" / "devices" / "report.py"
+    target = ROOT / "docs" / "design" / f"{page}-results.md"
+    with session.chdir(session.create_tmp()):
+        session.run("python", str(script), "--device", device, "--page", str(target), *words)
+
+
+@nox.session(tags=["nightly"], requires=["build"])
 def programs(session: nox.Session) -> None:
     """100,000 random programs, compiled and as they are: about five hours on one core."""
     install_all(session, "integration")

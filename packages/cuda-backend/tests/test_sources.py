@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-import nvrtc
 import pytest
 
 from flambeau.core.opdefs import OPDEFS
 from flambeau.core.opdefs.derived import derived_opdefs
-from flambeau.cuda import source
+from flambeau.cuda import nvrtc, source
 from flambeau.cuda.kernels import modules, program_of
 
-ARCHITECTURES = ("compute_80", pytest.param("compute_90", marks=pytest.mark.slow))
+ARCHITECTURES = ("compute_80", pytest.param("compute_90", marks=pytest.mark.slow),
+                 pytest.param("compute_100", marks=pytest.mark.slow))
 
 
 def test_every_row_and_kind_has_kernels():

@@ -101,7 +101,8 @@ class GeneratedBackend(Backend):
             What a program packs (``kernels.packed``); or name and functions of the kernels for
             operands that lie alike and for all others, codes of the dtypes of the former's operands
             and results, a bit for each of its masks, the positions of the arguments that are
-            packed, and whether numbers decide; None where the kernels lack a dtype.
+            packed, and whether numbers decide with how many elements a thread of the former takes
+            at once; None where the kernels lack a dtype.
         """
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return None
@@ -134,7 +135,7 @@ class GeneratedBackend(Backend):
         name = special.kernel_name(op.key, dtype_name(outs[0].dtype) == "float64")
         near, far = (self.function(group, function.kind, f"{name}_{w}") for w in ("near", "far"))
         own, packed = params.DTYPE_CODES[_OWN[function.kind]], tuple(range(function.operands))
-        return name, near if len(outs) == 1 else 0, far, own, own, 0, packed, False
+        return name, near if len(outs) == 1 else 0, far, own, own, 0, packed, (False, 1)
 
     def _program_plan(self, program, key: str, args, outs):
         """A program of our own kernels, where they do for these arguments."""
@@ -156,7 +157,8 @@ class GeneratedBackend(Backend):
         group, name = source.group_of(opdef.key), source.kernel_name(opdef, kind)
         near, far = (self.function(group, kind, f"{name}_{where}") for where in ("near", "far"))
         own, result = (params.DTYPE_CODES[_OWN[k]] for k in (kind, source.result_kind(opdef, kind)))
-        return name, near, far, own, result, masks, packed, by_number
+        width = source.pack_width(opdef.key, kind)
+        return name, near, far, own, result, masks, packed, (by_number, width)
 
 
 def _tensors(*lists):

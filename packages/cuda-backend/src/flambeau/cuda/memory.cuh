@@ -149,6 +149,48 @@ template <class T, class C> FL_INLINE T fl_get_near(const C &c, int k, int64_t i
     return a.is_number ? fl_number<T>::of(a) : ((const T *)a.data)[i];
 }
 
+/* N elements side by side, which are loaded and stored by one instruction where they lie at a
+ * multiple of their size. */
+template <class T, int N> struct alignas(sizeof(T) * N) fl_pack {
+    T v[N];
+};
+
+template <class T, int N, class C> FL_INLINE bool fl_is_aligned(const C &c, int k) {
+    return c.args[k].is_number || (uint64_t)c.args[k].data % sizeof(fl_pack<T, N>) == 0;
+}
+
+/* Pack g of an operand; of one that is not whole the last element stands for those beyond. */
+template <class T, int N, class C>
+FL_INLINE fl_pack<T, N> fl_get_pack(const C &c, int k, int64_t g, bool whole) {
+    const fl_arg &a = c.args[k];
+    fl_pack<T, N> found;
+    if (a.is_number) {
+        const T number = fl_number<T>::of(a);
+        for (int v = 0; v < N; v++)
+            found.v[v] = number;
+    } else if (whole) {
+        found = ((const fl_pack<T, N> *)a.data)[g];
+    } else {
+        for (int v = 0; v < N; v++) {
+            const int64_t i = g * N + v;
+            found.v[v] = ((const T *)a.data)[i < c.numel ? i : c.numel - 1];
+        }
+    }
+    return found;
+}
+
+template <class T, int N, class C>
+FL_INLINE void fl_put_pack(const C &c, int k, int64_t g, bool whole, const fl_pack<T, N> &values) {
+    char *data = c.args[k].data;
+    if (whole) {
+        ((fl_pack<T, N> *)data)[g] = values;
+        return;
+    }
+    for (int v = 0; v < N; v++)
+        if (g * N + v < c.numel)
+            ((T *)data)[g * N + v] = values.v[v];
+}
+
 template <class T, class C> FL_INLINE void fl_put_near(const C &c, int k, int64_t i, T v) {
     ((T *)c.args[k].data)[i] = v;
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from flambeau.core.formula import helpers, parse, render_function
+from flambeau.core.formula import helpers, lower, parse, render_function
 from flambeau.core.opdefs import OPDEFS, OpDef
 from flambeau.core.opdefs.derived import derived_opdefs
 from flambeau.core.opdefs.literal import literal_opdefs
@@ -121,16 +121,19 @@ def kernel_name(opdef: OpDef, kind: str) -> str:
     return f"k_{opdef.symbol}_{kind}"
 
 
+def _formula(opdef: OpDef, kind: str):
+    operands, scalars = _kinds(opdef, kind)
+    return parse(opdef.formulas[FORMULA_OF_KIND[kind]], list(operands), list(scalars))
+
+
 def _width(opdef: OpDef) -> int:
     return len(opdef.params) + len(opdef.outputs)
 
 
 def pointwise_source(opdef: OpDef, kind: str) -> str:
     """The formula as a device function and the two kernels around it."""
-    name, masks = kernel_name(opdef, kind), {p.name for p in opdef.operands if p.role == "Mask"}
-    operands = {p.name: "b" if p.name in masks else kind for p in opdef.operands}
-    scalars = {p.name: kind for p in opdef.scalars}
-    formula = parse(opdef.formulas[FORMULA_OF_KIND[kind]], list(operands), list(scalars))
+    name, (operands, scalars) = kernel_name(opdef, kind), _kinds(opdef, kind)
+    formula = _formula(opdef, kind)
     result = result_kind(opdef, kind)
     function = render_function(f"f_{name}", formula, operands, scalars, kind,
                                [result] * len(opdef.outputs))
@@ -138,29 +141,82 @@ def pointwise_source(opdef: OpDef, kind: str) -> str:
     return "\n".join([function, *kernels])
 
 
+#: Bytes that a thread loads at once, the most elements these may be, and the longest formula of
+#: which a thread computes several: a longer one is not waiting for memory.
+_PACK_BYTES, _PACK_ELEMENTS, _PACKED_FORMULA = 16, 8, 24
+_BYTES = {"f32": 4, "f64": 8, "i64": 8, "bool": 1, "c64": 8, "c128": 16}
+
+
+@cache
+def pack_width(key: str, kind: str) -> int:
+    """How many elements a thread of an operator's near kernel takes at once.
+
+    Args:
+        key: of the definition.
+        kind: the compute kind.
+    """
+    opdef = find_opdef(key)
+    operands, scalars = _kinds(opdef, kind)
+    program = lower(_formula(opdef, kind), kind, operands | scalars)
+    if len(program.instrs) > _PACKED_FORMULA:
+        return 1
+    return min(_PACK_BYTES // _BYTES[kind], _PACK_ELEMENTS)
+
+
+def _kinds(opdef: OpDef, kind: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The kinds of operands and of scalars, by name."""
+    masks = {p.name for p in opdef.operands if p.role == "Mask"}
+    return ({p.name: "b" if p.name in masks else kind for p in opdef.operands},
+            {p.name: kind for p in opdef.scalars})
+
+
 def _kernel(opdef: OpDef, kind: str, kinds: dict[str, str], result: str, near: bool) -> str:
     """A grid-stride loop: load the operands, call the formula, store the outputs."""
-    name, suffix = kernel_name(opdef, kind), "_near" if near else ""
-    indices = {p.name: i for i, p in enumerate(opdef.params)}
+    name, names, outs = kernel_name(opdef, kind), list(kinds), range(len(opdef.outputs))
     types = {n: "bool" if k == "b" else C_TYPES[k] for n, k in kinds.items()}
-    loads = [f"const {t} {n} = fl_get{suffix}<{t}>(c, {indices[n]}, i);" for n, t in types.items()]
-    names, outs = list(kinds), range(len(opdef.outputs))
-    arguments = ", ".join(names)
-    targets = "".join(f", &out{k}" for k in outs) if len(outs) > 1 else ""
-    value = f"f_{name}"
-    rare = f"{value}_has_rare && {value}_rare({arguments})"
-    call = [f"{value}{{}}({arguments}{targets})".format(part) for part in ("_slow", "")]
-    if len(outs) == 1:
-        body = [f"const {C_TYPES[result]} out0 = {rare} ? {call[0]} : {call[1]};"]
-    else:
-        body = [f"{C_TYPES[result]} {', '.join(f'out{k}' for k in outs)};",
-                f"if ({rare}) {call[0]}; else {call[1]};"]
-    put = f"fl_put{suffix}<{C_TYPES[result]}>"
-    stores = [f"{put}(c, {len(indices) + k}, i, out{k});" for k in outs]
-    lines = "\n".join(f"        {line}" for line in [*loads, *body, *stores])
-    loop = "for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS)"
-    return (f'extern "C" __global__ void {name}_{"near" if near else "far"}'
-            f"(const fl_call<{_width(opdef)}> c) {{\n    {loop} {{\n{lines}\n    }}\n}}")
+    indices = {p.name: i for i, p in enumerate(opdef.params)}
+    body = _near_body if near else _far_body
+    head = (f'extern "C" __global__ void {name}_{"near" if near else "far"}'
+            f"(const fl_call<{_width(opdef)}> c) {{")
+    own = [(n, t, indices[n]) for n, t in types.items()]
+    targets = [(f"out{k}", C_TYPES[result], len(indices) + k) for k in outs]
+    width = pack_width(opdef.key, kind) if near else 1
+    return "\n".join([head, *body(f"f_{name}", names, own, targets, width), "}"])
+
+
+def _far_body(function: str, names, operands, outs, width: int) -> list[str]:
+    loads = [f"const {t} {n} = fl_get<{t}>(c, {k}, i);" for n, t, k in operands]
+    stores = [f"fl_put<{t}>(c, {k}, i, {n});" for n, t, k in outs]
+    declared = [f"{t} {n};" for n, t, _ in outs]
+    call = _call(function, names, [n for n, _, _ in outs])
+    loop = "    for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS) {"
+    return [loop, *(f"        {line}" for line in [*loads, *declared, *call, *stores]), "    }"]
+
+
+def _near_body(function: str, names, operands, outs, width: int) -> list[str]:
+    """Packs of elements; a count of turns would cost a division of 64 bits, hence no unrolling."""
+    aligned = " && ".join(f"fl_is_aligned<{t}, {width}>(c, {k})" for _, t, k in [*operands, *outs])
+    loads = [f"const fl_pack<{t}, {width}> p_{n} = fl_get_pack<{t}, {width}>(c, {k}, g, whole);"
+             for n, t, k in operands]
+    declared = [f"fl_pack<{t}, {width}> p_{n};" for n, t, _ in outs]
+    call = _call(function, [f"p_{n}.v[v]" for n in names], [f"p_{n}.v[v]" for n, _, _ in outs])
+    stores = [f"fl_put_pack<{t}, {width}>(c, {k}, g, whole, p_{n});" for n, t, k in outs]
+    lines = [*loads, *declared, "#pragma unroll", f"for (int v = 0; v < {width}; v++) {{",
+             *(f"    {line}" for line in call), "}", *stores]
+    return [f"    const bool aligned = {aligned};", "#pragma unroll 1",
+            f"    for (int64_t g = FL_THREAD; g * {width} < c.numel; g += FL_THREADS) {{",
+            f"        const bool whole = aligned && (g + 1) * {width} <= c.numel;",
+            *(line if line[0] == "#" else f"        {line}" for line in lines), "    }"]
+
+
+def _call(function: str, arguments: list[str], targets: list[str]) -> list[str]:
+    """The formula, or its slow part for rare arguments."""
+    given = ", ".join(arguments)
+    rare = f"{function}_has_rare && {function}_rare({given})"
+    if len(targets) == 1:
+        return [f"{targets[0]} = {rare} ? {function}_slow({given}) : {function}({given});"]
+    given += "".join(f", &{target}" for target in targets)
+    return [f"if ({rare}) {function}_slow({given}); else {function}({given});"]
 
 
 def _own_module(group: programs.Group, dtype: str) -> Module:

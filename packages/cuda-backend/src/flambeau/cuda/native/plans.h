@@ -28,6 +28,7 @@ struct Plan {
     void *far = nullptr;            /* for all others */
     uint8_t own = 0, result = 0;    /* dtypes of near operands and results */
     uint32_t masks = 0;             /* arguments that are bool in near kernels, by bit */
+    int width = 1;                  /* elements that a thread of the near kernel takes at once */
     int count = 0;
     uint8_t arguments[FL_MAX_PARAMS] = {};      /* the parameters that are packed, in order */
     const Program *program = nullptr;           /* of operators that are not elementwise */

@@ -51,7 +51,7 @@ int fl_raise_status(Device &d, int status, PyObject *what) {
 }
 
 /* ---- plans ---------------------------------------------------------------------------------- */
-/* (name, near, far, own, result, masks, arguments, by_number), or None where Python computes. */
+/* (name, near, far, own, result, masks, arguments, (by_number, width)), or None where Python computes. */
 static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
     PyObject *arguments = nullptr, *name = nullptr;
     unsigned long long near = 0, far = 0;
@@ -68,8 +68,8 @@ static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
         plan.name = Py_NewRef(name);
         return 0;
     }
-    if (!PyArg_ParseTuple(made, "UKKbbIO!p", &name, &near, &far, &plan.own, &plan.result,
-                          &plan.masks, &PyTuple_Type, &arguments, &flag))
+    if (!PyArg_ParseTuple(made, "UKKbbIO!(pi)", &name, &near, &far, &plan.own, &plan.result,
+                          &plan.masks, &PyTuple_Type, &arguments, &flag, &plan.width))
         return -1;
     plan.name = Py_NewRef(name);
     plan.near = (void *)(uintptr_t)near;
@@ -152,7 +152,8 @@ static int launch(Device &d, const Plan &plan, const fl_value *values, const fl_
     size_t bytes = fl_pack(call, values, plan.count, outs, op->nouts, near);
     if (!bytes)
         return 1;
-    int64_t wanted = (call.numel + FL_THREADS_OF_BLOCK - 1) / FL_THREADS_OF_BLOCK;
+    int64_t of_block = FL_THREADS_OF_BLOCK * (near ? plan.width : 1);
+    int64_t wanted = (call.numel + of_block - 1) / of_block;
     uint32_t grid[3] = {(uint32_t)(wanted < FL_MOST_BLOCKS ? wanted : FL_MOST_BLOCKS), 1, 1};
     uint32_t block[3] = {FL_THREADS_OF_BLOCK, 1, 1};
     int status = d.driver->launch(d.driver->ctx, outs[0]->device_index, fl_current_stream,

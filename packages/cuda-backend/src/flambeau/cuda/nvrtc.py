@@ -5,31 +5,37 @@ import ctypes
 import importlib.util
 from pathlib import Path
 
-PACKAGE = "nvidia.cuda_nvrtc"
+#: Fused multiply-adds only where a formula writes them, so that bits agree with the CPU.
+OPTIONS = ("--fmad=false", "--std=c++17", "--device-as-default-execution-space")
+
+
+def wheels() -> list[Path]:
+    """The folders that NVIDIA's wheels install into."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = [] if spec is None else [Path(p) for p in spec.submodule_search_locations or ()]
+    return [folder for root in roots for folder in sorted(root.glob("*")) if folder.is_dir()]
 
 
 def library() -> ctypes.CDLL | None:
-    """The library of the pip package ``nvidia-cuda-nvrtc-cu12``, or None."""
-    try:
-        spec = importlib.util.find_spec(PACKAGE)
-    except ModuleNotFoundError:
-        return None
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    found = sorted(Path(spec.submodule_search_locations[0], "lib").glob("libnvrtc.so.*"))
+    """The library of the wheel ``nvidia-cuda-nvrtc-cu12`` or ``nvidia-cuda-nvrtc``, or None."""
+    found = [path for folder in wheels() for path in sorted(folder.glob("lib/libnvrtc.so.*"))]
     return ctypes.CDLL(str(found[0])) if found else None
 
 
 def compile_ptx(nvrtc: ctypes.CDLL, text: str, architecture: str) -> str:
     """PTX of a module.
 
+    Args:
+        nvrtc: what ``library`` gave.
+        text: CUDA C.
+        architecture: such as ``compute_80``.
+
     Raises:
         RuntimeError: with the compiler's messages.
     """
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
-    options = [f"--gpu-architecture={architecture}", "--fmad=false", "--std=c++17",
-               "--device-as-default-execution-space"]
+    options = [f"--gpu-architecture={architecture}", *OPTIONS]
     array = (ctypes.c_char_p * len(options))(*[o.encode() for o in options])
     status = nvrtc.nvrtcCompileProgram(program, len(options), array)
     if status:
@@ -39,7 +45,7 @@ def compile_ptx(nvrtc: ctypes.CDLL, text: str, architecture: str) -> str:
     return ptx
 
 
-def _text(nvrtc, program, what: str) -> str:
+def _text(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
     size = ctypes.c_size_t()
     getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
     buffer = ctypes.create_string_buffer(size.value)

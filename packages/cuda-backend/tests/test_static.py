@@ -1,0 +1,89 @@
+"""What hot kernels are compiled to, read from machine code: no spills, wide accesses."""
+from __future__ import annotations
+
+import pytest
+
+from flambeau.cuda import source, static
+
+needs_compilers = pytest.mark.skipif(static.missing() is not None,
+                                     reason=static.missing() or "everything is here")
+
+
+@pytest.fixture(scope="module")
+def readings():
+    return {names: static.read(*names) for names in static.HOT}
+
+
+@needs_compilers
+def test_no_hot_kernel_spills(readings):
+    spilling = [r.kernel for found in readings.values() for r in found
+                if r.spilled_bytes]
+    assert not spilling
+    # Sines of large arguments look numbers up in an array of their own.
+    stacked = {r.kernel.split("_")[1] for found in readings.values() for r in found
+               if r.stack_bytes}
+    assert stacked <= {"sin", "cos", "tan"}
+
+
+@needs_compilers
+def test_streaming_kernels_access_128_bits_at_once(readings):
+    """The result at least, and an operand where one is read, of each kernel that takes packs."""
+    checked = 0
+    for (group, kind), found in readings.items():
+        by_name = {r.kernel: r for r in found}
+        for key, name in source._groups().items() if kind == "f32" else ():
+            opdef = source.find_opdef(key)
+            if name != group or "float" not in opdef.formulas:
+                continue
+            if source.pack_width(key, kind) > 1 and source.result_kind(opdef, kind) == kind:
+                reading = by_name[f"{source.kernel_name(opdef, kind)}_near"]
+                assert reading.wide_accesses >= 1 + ("sign__" not in key), reading
+                checked += 1
+    assert checked > 40
+
+
+@needs_compilers
+def test_near_kernels_fill_half_of_a_multiprocessor(readings):
+    low = [r for found in readings.values() for r in found
+           if r.kernel.endswith("_near") and r.occupancy() < 0.5]
+    assert not low
+
+
+@needs_compilers
+@pytest.mark.parametrize("architecture", ["sm_90", "sm_100"])
+def test_later_architectures_spill_no_more(architecture):
+    found = static.read("plain0", "f32", architecture)
+    assert not [r.kernel for r in found if r.spilled_bytes]
+    assert all(r.instructions and r.registers for r in found)
+
+
+@needs_compilers
+def test_a_kernel_that_spills_is_seen(monkeypatch):
+    text = """
+extern "C" __global__ void __launch_bounds__(1024, 2) spilling(const fl_call<1> c) {
+    float v[96];
+    for (int k = 0; k < 96; k++) v[k] = ((float *)c.args[0].data)[k * 32 + threadIdx.x];
+    for (int k = 0; k < 96; k++) v[k] += v[(k + 7) % 96] * v[(k * 31) % 96];
+    __syncthreads();
+    for (int k = 0; k < 96; k++) ((float *)c.args[0].data)[k * 32 + threadIdx.x] = v[k];
+}"""
+    module = source.Module(source.prelude() + text, {"spilling": "fl_call<1>"})
+    monkeypatch.setattr(source, "module", lambda group, kind: module)
+    reading, = static.read("planted", "f32")
+    assert reading.spilled_bytes > 0
+
+
+def test_occupancy_follows_registers_and_shared_memory():
+    reading = static.Reading("k", "sm_80", registers=32)
+    assert reading.occupancy() == 1.0
+    reading.registers = 64
+    assert reading.occupancy() == 0.5
+    reading.shared_bytes = 100 << 10
+    assert reading.occupancy() == 0.125
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr(static, "missing", lambda: "needs the wheel nvidia-cuda-nvcc-cu12")
+    with pytest.raises(RuntimeError, match="pip install"):
+        static.read("plain0", "f32")
+    assert static.main([]) == 1
