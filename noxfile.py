@@ -121,6 +121,22 @@ def deferring(session: nox.Session) -> None:
     steps.run_suites(session, suites, *chosen)
 
 
+@nox.session(tags=["ci"], requires=["build"])
+def runtime(session: nox.Session) -> None:
+    """Build the runtime without Python; jit's tests, each program in it as well."""
+    jit = BY_NAME["jit"]
+    install_all(session, "test", *jit.test_requires)
+    session.install(*steps.group("build"))
+    folder = ROOT / "build" / "runtime"
+    session.run("cmake", "-G", "Ninja", "-S", str(BY_NAME["tensor-core"].folder), "-B", str(folder),
+                "-DFLAMBEAU_ISA=native")
+    session.run("ninja", "-C", str(folder), "flambeau_runtime", "flambeau_run")
+    session.env["FLAMBEAU_RUNTIME"] = str(folder / "libflambeau_runtime.so")
+    session.env["PYTHONPATH"] = f"{TOOLS}{os.pathsep}{jit.folder / 'tests'}"
+    steps.run_suites(session, {"runtime": jit.folder / "tests"}, "-p", "in_runtime",
+                     "-m", "not oracle and not slow")
+
+
 @nox.session(tags=["nightly"], requires=["build"])
 def devices(session: nox.Session) -> None:
     """All operator tests on the simulated GPU, and kernels read in machine code."""

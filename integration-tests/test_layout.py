@@ -19,7 +19,8 @@ MOST_FILES = 34
 #: Floor -> what else lies there, beside files and folders named by families.
 FLOORS = {
     CORE / "opdefs" / "families": set(),
-    CORE / "native": {"common", "deferral", "dispatch", "overrides", "replay", "runtime"},
+    CORE / "native": {"common", "deferral", "dispatch", "overrides", "replay", "runtime",
+                      "standalone"},
     CORE / "composites": {"functions", "methods", "refusals", "tensor_queries"},
     RULES: set(),
 }

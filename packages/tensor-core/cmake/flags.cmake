@@ -106,11 +106,28 @@ if(FLAMBEAU_SANITIZE)
   endforeach()
 endif()
 
-# What every target of ours shares: where headers are.
+# Files that use Python's objects. All other C++ is compiled without Python's headers.
+set(NEEDS_PYTHON "/(composite_[a-z0-9_]+|pointwise/update|index/expanded)[.]cpp$" )
+string(PREPEND NEEDS_PYTHON "/native/(deferral|replay|overrides)/|"
+  "/dispatch/(api|box|call|caller|captures|composite|dispatch|inplace_keyword|older_order|parse|"
+  "registry|resize|size|storage|tensor|tensor_freelist|transfer|unbox)[.]cpp$|"
+  "/common/sparse[.]cpp$|")
+# Words that an object of this Python begins with.
+set(OBJECT_WORDS 2)
+execute_process(COMMAND ${Python_EXECUTABLE} -c
+  "import sysconfig; print(4 if sysconfig.get_config_var('Py_GIL_DISABLED') else 2)"
+  OUTPUT_VARIABLE OBJECT_WORDS OUTPUT_STRIP_TRAILING_WHITESPACE)
+
+# flambeau_target(target [NO_PYTHON]): what every target of ours shares, such as where headers are.
 function(flambeau_target target)
-  target_include_directories(${target} PRIVATE
-    ${CORE}/include ${CORE}/native ${CORE} ${GEN} ${Python_INCLUDE_DIRS})
-  target_compile_definitions(${target} PRIVATE FLAMBEAU_VERSION="${PROJECT_VERSION}")
+  target_include_directories(${target} PRIVATE ${CORE}/include ${CORE}/native ${CORE} ${GEN})
+  target_compile_definitions(${target} PRIVATE FLAMBEAU_VERSION="${PROJECT_VERSION}"
+    FL_OBJECT_WORDS=${OBJECT_WORDS})
+  if("NO_PYTHON" IN_LIST ARGN)
+    target_compile_definitions(${target} PRIVATE FL_NO_PYTHON)
+  else()
+    target_include_directories(${target} PRIVATE ${Python_INCLUDE_DIRS})
+  endif()
   if(TARGET generated)
     add_dependencies(${target} generated)
   endif()
@@ -122,7 +139,7 @@ function(check_isa_symbols target)
   if(levels LESS 2 OR FLAMBEAU_SANITIZE OR FLAMBEAU_DEBUG) # at -O1 the standard library's own inlines remain
     return()
   endif()
-  set(arguments base $<TARGET_OBJECTS:base>)
+  set(arguments base $<TARGET_OBJECTS:base> $<TARGET_OBJECTS:compute>)
   foreach(level IN LISTS ISA_LEVELS)
     list(APPEND arguments ${level} $<TARGET_OBJECTS:kernels_${level}>)
   endforeach()

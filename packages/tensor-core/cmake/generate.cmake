@@ -1,6 +1,6 @@
 # Runs the generator: operator definitions in, C++ (and .pxi, .pyi) out. Every file it writes into
 # the build folder's gen/ is named here, relative to gen/.
-set(GENERATED_BASE_NAMES ops_table.cpp pw_programs.cpp)    # compiled once
+set(GENERATED_BASE_NAMES ops_table.cpp run_table.cpp pw_programs.cpp)    # compiled once
 set(GENERATED_KERNEL_NAMES
   pw_bytecode.cpp pw_arithmetic.cpp pw_special.cpp pw_functions.cpp pw_activations.cpp
   pw_comparison.cpp pw_transcendental.cpp pw_numbers.cpp pw_loss.cpp

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_opdefs, pointwise_plans
 from flambeau.core.opdefs.literal import literal_opdef
@@ -51,9 +52,24 @@ def files() -> dict[str, str]:
     parts += [f"    {_entry(i, opdef)},\n" for i, opdef in enumerate(opdefs)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
     parts.append(_exports())
-    return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(),
+    return {"ops_table.cpp": "".join(parts), "run_table.cpp": _run_table(opdefs),
+            "op_index.h": _indices(),
             "op_index.pxi": _cython_indices(), "opdef_enums.h": _enums(),
             "opdef_enums.pxi": _cython_enums()}
+
+
+def _run_table(opdefs: list[OpDef]) -> str:
+    """The table of the runtime without Python: without composites, docs and Python names."""
+    kept = [replace(opdef, doc="") for opdef in opdefs if opdef.category != "composite"]
+    parts = [HEAD.split("#include", 1)[0], '#include "dispatch/pointwise.h"\n',
+             '#include "dispatch/objects.h"\n', HEAD[HEAD.index("static fl_value none"):]]
+    parts += [*_declarations(kept), *(_definition(opdef) for opdef in kept)]
+    parts.append("fl_op fl_builtin_ops[] = {\n")
+    parts += [f"    {_entry(i, replace(opdef, doc=''))},\n" if opdef.category != "composite" else
+              f'    {{sizeof(fl_op), FL_COMPOSITE, 0, 0, 0, "{opdef.name}", "{opdef.overload}"}},\n'
+              for i, opdef in enumerate(opdefs)]
+    parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
+    return "".join(parts)
 
 
 def _indices() -> str:
@@ -128,7 +144,8 @@ def _list_default(opdef: OpDef, p: Param) -> str:
 def _param(opdef: OpDef, p: Param) -> str:
     flags = [name for name, on in (("FL_P_OPTIONAL", p.optional), ("FL_P_KEYWORD", p.keyword),
                                    ("FL_P_DEFAULT", p.has_default),
-                                   ("FL_P_VARIADIC", p.variadic)) if on]
+                                   ("FL_P_VARIADIC", p.variadic),
+                                   ("FL_P_WRITES", p.writes and opdef.category == "kernel")) if on]
     default = _default(opdef, p) if p.has_default else "none()"
     return f'{{"{p.name}", {ROLES[p.role]}, {" | ".join(flags) or "0"}, {{}}, {default}}}'
 

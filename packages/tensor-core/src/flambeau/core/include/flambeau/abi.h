@@ -7,11 +7,22 @@
  * unless their comment says otherwise. All functions need the GIL, unless marked NOGIL. */
 #ifndef FLAMBEAU_ABI_H
 #define FLAMBEAU_ABI_H
+#ifdef FL_NO_PYTHON
+/* For C++ that computes and passes objects on without looking into them (1.4): compiled without
+ * Python's headers, and serves both the extension module and the runtime without Python. The build
+ * gives the words that an object begins with. */
+#include <stddef.h>
+#include <stdint.h>
+typedef struct _object PyObject;
+typedef struct _typeobject PyTypeObject;
+#define PyObject_HEAD intptr_t object_head[FL_OBJECT_WORDS];
+#else
 #include <Python.h>
 #include <stdint.h>
+#endif
 
 #define FL_ABI_MAJOR 1
-#define FL_ABI_MINOR 3
+#define FL_ABI_MINOR 4
 #define FL_CAPSULE "flambeau.core._core._C_API"
 #define FL_MAX_DIMS 32
 #define FL_MAX_PARAMS 16

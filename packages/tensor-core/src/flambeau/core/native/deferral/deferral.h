@@ -5,7 +5,7 @@
  * that nothing above this level can tell the difference; a call that could fail on values never
  * waits. Whoever reads or writes memory otherwise than through the dispatcher calls fl_settle. */
 #pragma once
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 
 /* How many threads have kernels that wait: what everybody asks before anything else. */
 extern int fl_waiting_queues;

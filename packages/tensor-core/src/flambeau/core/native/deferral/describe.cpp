@@ -1,4 +1,5 @@
 /* What waits, in the planner's terms, and code as the planner describes it. */
+#include "dispatch/python.h"
 #include "deferral/plan.h"
 #include "random/taken.h"
 

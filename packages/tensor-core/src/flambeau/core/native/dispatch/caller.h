@@ -1,7 +1,7 @@
 /* Whose call an error is about: helper operators, which have no Python name, are called by
  * composites. */
 #pragma once
-#include "flambeau/abi.h"
+#include "dispatch/core.h"
 #include "opdef_enums.h"
 
 /* The composite that runs on this thread; NULL outside. */

@@ -2,6 +2,7 @@
  * that was there before has an address that no storage made since can have, so that nothing needs
  * to be forgotten when memory is freed. */
 #include "dispatch/captures.h"
+#include "dispatch/python.h"
 #include "runtime/mutex.h"
 #include <algorithm>
 #include <unordered_map>

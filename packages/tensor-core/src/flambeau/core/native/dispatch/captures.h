@@ -1,7 +1,7 @@
 /* Functions that are being differentiated by a transform must not write to memory that they
  * captured: what they write would be seen outside, where the transform's history is not. */
 #pragma once
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 
 /* How many such functions run, in all threads. */
 extern int fl_capture_scopes;

@@ -3,9 +3,7 @@
 #include "dispatch/caller.h"
 #include "dispatch/overlap.h"
 #include "dispatch/pointwise.h"
-#include "common/compose.h"
 #include "common/stored.h"
-#include "overrides/subclass.h"
 
 thread_local int64_t fl_dynamic_size = -1;
 
@@ -22,10 +20,10 @@ static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
     if (status == 1 && b && op->flags & FL_O_DECOMPOSES)
         status = fl_run_decomposed(op, in, n, outs);
     if (status == 1) {
-        PyErr_Format(PyExc_NotImplementedError,
-                     "%s() has no kernel on device '%s'; move the data with x.cpu() for this step, "
-                     "or add the operator to the backend", op->name, fl_device_name(device));
-        return -1;
+        fl_error(FL_NOT_IMPLEMENTED,
+                 "%s() has no kernel on device '%s'; move the data with x.cpu() for this step, "
+                 "or add the operator to the backend", op->name, fl_device_name(device));
+        return fl_raise();
     }
     return status;
 }
@@ -41,10 +39,9 @@ static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
             work += in[i].t->numel;
     if (work < FL_GRAIN)
         return op->run_cpu(op, in, n, outs) < 0 ? fl_raise() : 0;
-    int status;
-    Py_BEGIN_ALLOW_THREADS
-    status = op->run_cpu(op, in, n, outs);
-    Py_END_ALLOW_THREADS
+    void *unlocked = fl_unlock_python();
+    int status = op->run_cpu(op, in, n, outs);
+    fl_lock_python(unlocked);
     return status < 0 ? fl_raise() : 0;
 }
 
@@ -89,7 +86,7 @@ static int count_on_host(fl_tensor *t) {
         return -1;
     fl_dynamic_size = fl_count_nonzero(out[0].t);
     if (out[0].t != t)
-        Py_DECREF(out[0].t);
+        fl_release(out[0].t);
     return fl_dynamic_size < 0 ? fl_raise() : 0;
 }
 
@@ -124,28 +121,6 @@ static inline Survey survey(const fl_value *in, int n) {
     return s;
 }
 
-/* Tensors of transform levels do not come this far, but for those that left their transform. */
-PyObject *fl_level_escaped = nullptr;
-
-static int check_escaped(const fl_op *op, const fl_tensor *t) {
-    if (!t || !(t->flags >> FL_LEVEL_SHIFT) || fl_is_shown_below(t))
-        return 0;
-    PyObject *done = PyObject_CallFunction(fl_level_escaped, "Os", t, op->name);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}
-
-static int check_all_escaped(const fl_op *op, const fl_value *in, int n) {
-    for (int i = 0; i < n; i++) {
-        if (check_escaped(op, fl_t(in[i])) < 0)
-            return -1;
-        for (uint32_t k = 0; in[i].tag == FL_TENSORS && k < in[i].len; k++)
-            if (check_escaped(op, in[i].ts[k]) < 0)
-                return -1;
-    }
-    return 0;
-}
-
 /* A complex number among the arguments, such as the alpha of an addition, has no meaning for a real
  * result. Numbers that are operands make the result complex. */
 static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, const fl_spec *result) {
@@ -153,10 +128,10 @@ static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, con
         if (in[i].tag != FL_COMPLEX || in[i].c[1] == 0 || fl_is_complex(result->dtype) ||
             op->params[i].role != FL_R_SCALAR)
             continue;
-        PyErr_Format(PyExc_RuntimeError, "%s: value of argument '%s' cannot be converted to %s "
-                     "without overflow, since it is complex; give a real number, or complex "
-                     "tensors", fl_op_title(op), op->params[i].name, fl_dtype_name(result->dtype));
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s: value of argument '%s' cannot be converted to %s "
+                 "without overflow, since it is complex; give a real number, or complex "
+                 "tensors", fl_op_title(op), op->params[i].name, fl_dtype_name(result->dtype));
+        return fl_raise();
     }
     return 0;
 }
@@ -186,7 +161,7 @@ static int call_making(const fl_op *op, const fl_value *in, int n, fl_value *out
         made++;
     if (made < op->nouts || run_on(device, op, in, n, outs) < 0) {
         while (made > 0)
-            Py_DECREF(outs[--made]);
+            fl_release(outs[--made]);
         return -1;
     }
     for (int i = 0; i < op->nouts; i++) {
@@ -211,7 +186,7 @@ static int call_writing(const fl_op *op, const fl_value *in, int n, fl_value *ou
         if (direct < 0)
             break;
         if (target && direct == 0) {
-            Py_INCREF(target);
+            fl_hold(target);
             outs[made] = target;
             continue;
         }
@@ -230,13 +205,13 @@ static int call_writing(const fl_op *op, const fl_value *in, int n, fl_value *ou
     }
     for (int i = 0; i < made; i++) {
         if (status == 0 && targets[i]) {
-            Py_DECREF(outs[i]);
-            Py_INCREF(targets[i]);
+            fl_release(outs[i]);
+            fl_hold(targets[i]);
         } else if (status == 0) {
             out[i].tag = FL_TENSOR;
             out[i].t = outs[i];
         } else {
-            Py_DECREF(outs[i]);
+            fl_release(outs[i]);
         }
     }
     return status;
@@ -253,11 +228,9 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     fl_spec specs[FL_MAX_OUTS];
     Survey seen = survey(in, n);
     if (FL_UNLIKELY(seen.flags >> FL_LEVEL_SHIFT)) {
-        int met = fl_dispatch_sparse(op, in, n, out);
+        int met = fl_call_leveled(op, in, n, out);
         if (met)
             return met < 0 ? -1 : 0;
-        if (fl_level_escaped && check_all_escaped(op, in, n) < 0)
-            return -1;
     }
     if (FL_UNLIKELY(op->flags & FL_O_DYNAMIC_SHAPE) && count_on_host(in[op->nparams - 1].t) < 0)
         return -1;
@@ -277,8 +250,7 @@ int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 int fl_call_view_dtype(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (fl_call_generic(op, in, n, out) < 0)
         return -1;
-    out[0].t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW | FL_REQUIRES_GRAD);
-    Py_INCREF(Py_None);
-    Py_SETREF(((fl_tensor_full *)out[0].t)->base, Py_None);
+    out[0].t->flags &= ~(uint32_t)FL_REQUIRES_GRAD;
+    fl_leave_base(out[0].t);
     return 0;
 }

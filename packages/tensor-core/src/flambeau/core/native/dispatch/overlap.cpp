@@ -2,7 +2,7 @@
  * written to through an index all the same. */
 #include "dispatch/overlap.h"
 #include "dispatch/caller.h"
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 #include "op_index.h"
 
 int fl_dims_by_stride(const fl_tensor *t, int *order) {
@@ -59,18 +59,18 @@ int fl_refuse_overlap(const fl_op *op, const fl_tensor *t, const fl_tensor *x, b
     Overlap meet = overlap_of(t, x);
     if (meet == NONE || (meet == FULL && (is_self || !(op->flags & FL_O_NO_OVERLAP))))
         return 0;
-    PyErr_Format(PyExc_RuntimeError, "%s(): unsupported operation: some elements of the input tensor "
-                 "and the written-to tensor refer to a single memory location (input of shape %s, "
-                 "written-to tensor of shape %s). Please clone() the input before performing the "
-                 "operation.", op->name, fl_shape_text(x->shape, x->ndim),
-                 fl_shape_text(t->shape, t->ndim));
-    return -1;
+    fl_error(FL_RUNTIME_ERROR, "%s(): unsupported operation: some elements of the input tensor and "
+             "the written-to tensor refer to a single memory location (input of shape %s, "
+             "written-to tensor of shape %s). Please clone() the input before performing the "
+             "operation.", op->name, fl_shape_text(x->shape, x->ndim),
+             fl_shape_text(t->shape, t->ndim));
+    return fl_raise();
 }
 
 /* ---- expanded tensors ---------------------------------------------------------------------------- */
 
 /* The operators that write through an index or a mask, under the name that the user called. */
-static const fl_op *indexed_write(const fl_op *op) {
+const fl_op *fl_indexed_write(const fl_op *op) {
     const fl_op *fill = &fl_builtin_ops[FL_OP_masked_fill];
     if (op->index == FL_OP_where && fl_caller == fill)
         return fill;
@@ -80,56 +80,7 @@ static const fl_op *indexed_write(const fl_op *op) {
 }
 
 bool fl_writes_expanded(const fl_op *op, const fl_value *in, int n, const fl_tensor *t) {
-    const fl_op *asked = indexed_write(op);
+    const fl_op *asked = fl_indexed_write(op);
     const fl_tensor *self = asked ? fl_t(in[asked == op ? 0 : n - 1]) : nullptr;
     return self == t;
-}
-
-static bool has_zero_stride(const fl_tensor *t) {
-    for (int i = 0; i < t->ndim; i++)
-        if (t->strides[i] == 0 && t->shape[i] > 1)
-            return true;
-    return false;
-}
-
-static PyObject *boxed(const fl_value *in, int n) {
-    PyObject *args = PyTuple_New(n);
-    for (int i = 0; args && i < n; i++) {
-        PyObject *each = fl_box(&in[i]);
-        if (!each)
-            Py_CLEAR(args);
-        else
-            PyTuple_SET_ITEM(args, i, each);
-    }
-    return args;
-}
-
-/* Below the tape, which knows of this write already. */
-static PyObject *call_unrecorded(const char *name, const fl_value *in, int n) {
-    PyObject *module = PyImport_ImportModule("flambeau.core.composites.index.expanded");
-    PyObject *function = module ? PyObject_GetAttrString(module, name) : nullptr;
-    PyObject *args = function ? boxed(in, n) : nullptr;
-    uint32_t mode = fl_thread.mode;
-    fl_thread.mode &= ~(uint32_t)FL_M_GRAD;
-    PyObject *done = args ? PyObject_CallObject(function, args) : nullptr;
-    fl_thread.mode = mode;
-    Py_XDECREF(args);
-    Py_XDECREF(function);
-    Py_XDECREF(module);
-    return done;
-}
-
-int fl_write_expanded(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    const char *name = indexed_write(op)->name;
-    if (has_zero_stride(out[0].t) &&
-        PyErr_WarnFormat(PyExc_UserWarning, 1, "Use of %s_ on expanded tensors is deprecated: elements "
-                         "that are one in memory are written one after the other, and the last value "
-                         "stays. Please clone() the tensor before, or write x = x.%s(...)", name,
-                         name) < 0)
-        return -1;
-    PyObject *done = call_unrecorded(name, in, n);
-    Py_XDECREF(done);
-    if (done)
-        Py_INCREF(out[0].t);
-    return done ? 0 : -1;
 }

@@ -13,5 +13,8 @@ int fl_refuse_overlap(const fl_op *op, const fl_tensor *t, const fl_tensor *x, b
 
 /* Whether this is a write through an index or a mask to its own tensor, which may be expanded: its
  * elements are then written one after the other, with a warning. */
+/* The operator, if it is one that writes through an index or a mask, or masked_fill inside of which
+ * it runs; else NULL. */
+const fl_op *fl_indexed_write(const fl_op *op);
 bool fl_writes_expanded(const fl_op *op, const fl_value *in, int n, const fl_tensor *t);
 int fl_write_expanded(const fl_op *op, const fl_value *in, int n, fl_value *out);

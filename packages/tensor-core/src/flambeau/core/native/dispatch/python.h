@@ -1,6 +1,6 @@
-/* The Python side of the core's C++: objects, the thread's state, the dispatcher. */
+/* The Python side of the core's C++: what is known of objects and calls, and how they are boxed. */
 #pragma once
-#include "dispatch/core.h"
+#include "dispatch/objects.h"
 #include "common/sparse.h"
 
 /* Released objects that wait for the next call. Without the GIL threads would race for them, and
@@ -22,25 +22,7 @@ template <typename T, int LIMIT> struct WaitingObjects {
 #endif
 };
 
-/* ---- storage: memory with an owner and a version counter ----------------------------------- */
-static const size_t FL_SMALL = 256;      /* tensors of up to so many bytes live in the object */
-struct fl_storage {
-    PyObject_HEAD
-    char *ptr;
-    uint64_t nbytes;
-    uint32_t version;
-    uint8_t device_type, device_index, readonly, kind;   /* kind: fl_storage_kind */
-    PyObject *owner;                /* keeps foreign memory alive */
-    struct fl_queue *queue;         /* kernels that wait and use the memory, or NULL */
-    uint32_t slot;                  /* its number there */
-    uint32_t is_shared;             /* fl_storage_sharing */
-    alignas(16) char small[FL_SMALL + FL_ALLOC_ALIGNMENT - 16];
-};
-enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
-enum fl_storage_sharing {
-    FL_S_WRITABLE_OUTSIDE = 1,      /* others may read and write the memory at any time */
-    FL_S_COUNTED_APART = 2          /* tensors with a version of their own were made of it */
-};
+/* ---- objects ---------------------------------------------------------------------------------- */
 extern PyTypeObject fl_storage_type;
 /* The storage that owns the memory, where another one only counts versions apart, as x.data does. */
 static inline fl_storage *fl_root_storage(PyObject *storage) {
@@ -49,39 +31,12 @@ static inline fl_storage *fl_root_storage(PyObject *storage) {
         s = (fl_storage *)s->owner;
     return s;
 }
-extern fl_storage *fl_empty_storage;    /* what tensors made by Tensor.__new__ alone show */
 int fl_storage_init(void);
-fl_storage *fl_storage_new(size_t nbytes, int device_code);
-fl_storage *fl_storage_foreign(char *ptr, size_t nbytes, int device_code, PyObject *owner,
-                               bool readonly);
-
-/* ---- tensors --------------------------------------------------------------------------------- */
-/* What follows the frozen prefix; must match `cdef class Tensor` (checked at import). */
-struct fl_tensor_full {
-    fl_tensor head;
-    PyObject *base;                 /* the tensor this is a view of, or None */
-    int64_t inline_geometry[16];
-};
 extern PyTypeObject *fl_tensor_type;
 int fl_tensor_blank_init(void);                 /* once fl_tensor_type is known */
-fl_tensor *fl_tensor_blank(void);
-fl_tensor *fl_tensor_empty(int dtype, int device, int ndim, const int64_t *shape);
-fl_tensor *fl_tensor_strided(int dtype, int device, int ndim, const int64_t *shape,
-                             const int64_t *strides);
-fl_tensor *fl_tensor_view(fl_tensor *source, int dtype, int ndim, const int64_t *shape,
-                          const int64_t *strides, int64_t offset_bytes);
-fl_tensor *fl_tensor_alias(fl_tensor *t);      /* same memory, no history */
-/* The same without the dimensions before `first`: of those, index 0. */
-fl_tensor *fl_tensor_alias_from(fl_tensor *t, int first);
-/* Run an operator that a device lacks as others, where its definition has a decomposition; 1 where
- * the device lacks one of these, too. */
-extern int (*fl_run_decomposed)(const fl_op *, const fl_value *, int, fl_tensor *const *);
 extern PyObject *fl_level_escaped;             /* called with tensors of a level, and a name */
 extern PyObject *fl_level_blank;               /* makes memory at the levels of tensors, or NULL */
 extern PyObject *fl_level_alias;               /* makes aliases of tensors with a level, or NULL */
-fl_tensor *fl_tensor_on(fl_storage *storage, int dtype, int ndim, const int64_t *shape,
-                        const int64_t *strides, int64_t offset_bytes);
-int fl_tensor_geometry(fl_tensor *t, int ndim, const int64_t *shape, const int64_t *strides);
 /* Any tensor, sparse ones too; and a tensor that arguments are read as, which is dense memory. */
 static inline bool fl_any_tensor_check(PyObject *o) {
     return PyObject_TypeCheck(o, fl_tensor_type);
@@ -94,54 +49,10 @@ static inline bool fl_tensor_check(PyObject *o) {
 /* ---- shapes as Python objects: what flambeau.Size derives from; a new reference -------------- */
 PyObject *fl_size_base(void);
 
-/* ---- parameters: flags that only the core knows, beyond fl_param_flags ------------------------- */
-enum { FL_P_VARIADIC = 8 };      /* a list of tensors that may be given one by one */
-
-/* ---- per-thread state ------------------------------------------------------------------------ */
-struct fl_thread_state {
-    uint32_t mode;                  /* fl_mode bits */
-    int32_t watchers, level;        /* interposers pushed; how many are passed already */
-    fl_interposer stack[16];
-    struct fl_queue *queue;         /* inside a compiled call: where kernels may wait */
-};
-extern __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec")));
-
-/* ---- the dispatcher --------------------------------------------------------------------------- */
-extern const fl_tape *fl_the_tape;
-int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out);
-/* The same, of integers only where there is an answer: no division by zero, no negative powers. */
-int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);
-int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *spec, fl_tensor *t);
-/* Give the target of out= the result's shape, with a warning unless it is empty. */
-int fl_resize_out(const fl_op *op, const fl_spec *result, fl_tensor *t);
-void fl_tell_of_write(const fl_op *op, fl_tensor *t);
-/* Count a write; needs the GIL. The tape hears of the first one to memory that it has saved. */
-static inline void fl_count_write(const fl_op *op, fl_tensor *t) {
-    uint32_t version = __atomic_add_fetch(t->version, 1, __ATOMIC_RELAXED);
-    if (__builtin_expect(version & FL_VERSION_SAVED, 0))
-        fl_tell_of_write(op, t);
-}
-int fl_raise(void);                 /* the C++ error state as a Python exception; returns -1 */
-
-/* ---- backends ---------------------------------------------------------------------------------- */
-const fl_backend *fl_backend_of(int device_type);
-int fl_add_backend(const fl_backend *backend, int *device_type);
-int fl_backend_by_name(const char *name);      /* device type, or -1 */
-const char *fl_device_name(int device_type);
-
 /* ---- operators as Python objects ---------------------------------------------------------------- */
-fl_op *fl_find_op(const char *key);
 int fl_add_op(fl_op *op);
 PyObject *fl_op_table(void);       /* dict: key -> address of fl_op; a new reference */
 int fl_op_count(void);
-extern "C" fl_op fl_builtin_ops[];      /* in the order of op_index.h */
-extern "C" const int fl_builtin_count;
 PyObject *fl_api_capsule(void);
 int fl_api_push(const fl_interposer *w);
 int fl_api_pop(const fl_interposer *w);
@@ -180,8 +91,6 @@ struct fl_hooks {
 };
 extern fl_hooks fl_python;
 
-/* How many parameters may be given by position, and how many must be given. */
-#define FL_PARAMETER_COUNTS(positional, required) ((uint64_t)((positional) | (required) << 8))
 static inline int fl_count_positional(const fl_op *op) { return (int)(op->reserved[2] & 255); }
 static inline int fl_count_required(const fl_op *op) { return (int)(op->reserved[2] >> 8); }
 /* Parse a vectorcall's arguments into op->nparams values (defaults filled in) and `out`. */

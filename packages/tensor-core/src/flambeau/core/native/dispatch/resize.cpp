@@ -64,8 +64,7 @@ static int move(const fl_spec *s, const int64_t *strides, fl_tensor *t) {
     return 0;
 }
 
-/* A view of another shape is none of its base's any more. */
-static void leave_base(fl_tensor *t) {
+void fl_leave_base(fl_tensor *t) {
     t->flags &= ~(uint32_t)(FL_VIEW | FL_CONSTANT_VIEW | FL_MULTI_VIEW);
     Py_INCREF(Py_None);
     Py_SETREF(((fl_tensor_full *)t)->base, Py_None);
@@ -83,6 +82,6 @@ int fl_resize_out(const fl_op *op, const fl_spec *s, fl_tensor *t) {
         return -1;
     if (!room && move(s, strides, t) < 0)
         return -1;
-    leave_base(t);
+    fl_leave_base(t);       /* of another shape */
     return fl_tensor_geometry(t, s->ndim, s->shape, strides);
 }

@@ -1,6 +1,7 @@
 /* Moving tensors between devices: the operators to_device and copy. Everything else stays on one.
  * */
 #include "deferral/deferral.h"
+#include "dispatch/python.h"
 
 static int plain_copy(fl_tensor *dst, fl_tensor *src, int kind, int device) {
     const fl_backend *b = fl_backend_of(device >> 8);

@@ -2,7 +2,7 @@
 #include "dispatch/caller.h"
 #include "dispatch/captures.h"
 #include "dispatch/overlap.h"
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 #include "op_index.h"
 
 static void byte_range(const fl_tensor *t, const char **low, const char **high) {
@@ -72,11 +72,11 @@ static bool is_in_list(const fl_value *in, int n, const fl_tensor *t) {
 }
 
 static int cannot_grow(const fl_op *op, const fl_spec *s, const fl_tensor *t) {
-    PyErr_Format(PyExc_RuntimeError, "%s_(): output with shape %s doesn't match the broadcast "
-                 "shape %s; an in-place call cannot grow its tensor: write x = x.%s(...)",
-                 op->name, fl_shape_text(t->shape, t->ndim), fl_shape_text(s->shape, s->ndim),
-                 op->name);
-    return -1;
+    fl_error(FL_RUNTIME_ERROR, "%s_(): output with shape %s doesn't match the broadcast "
+             "shape %s; an in-place call cannot grow its tensor: write x = x.%s(...)",
+             op->name, fl_shape_text(t->shape, t->ndim), fl_shape_text(s->shape, s->ndim),
+             op->name);
+    return fl_raise();
 }
 
 /* Whether a pointwise kernel may write results of one dtype to a tensor of another. Kernels compute
@@ -101,32 +101,32 @@ static int check_dtype(const fl_op *op, bool inplace, const fl_spec *s, const fl
     if (is_truth(op) && (t->dtype == FL_BOOL || t->dtype == FL_U8))
         return 0;
     if (is_truth(op))
-        PyErr_Format(PyExc_RuntimeError, "%s only supports bool tensor for result, got: %s; give "
-                     "out= a bool tensor", op->name, target);
+        fl_error(FL_RUNTIME_ERROR, "%s only supports bool tensor for result, got: %s; give "
+                 "out= a bool tensor", op->name, target);
     else if (!fl_can_cast(s->dtype, t->dtype) && !is_same_number)
-        PyErr_Format(PyExc_RuntimeError, "%s(): result type %s can't be cast to the desired output "
-                     "type %s; write x = x.%s(...) to get a new tensor", op->name, result, target,
-                     op->name);
+        fl_error(FL_RUNTIME_ERROR, "%s(): result type %s can't be cast to the desired output "
+                 "type %s; write x = x.%s(...) to get a new tensor", op->name, result, target,
+                 op->name);
     else if (!(op->flags & FL_O_EXACT_OUT))
         return 0;
     else if (inplace)
-        PyErr_Format(PyExc_RuntimeError, "%s_(): the result is %s, which a tensor of dtype %s does "
-                     "not take: %s does not convert; write x = x.%s(...)", op->name, result, target,
-                     op->name, op->name);
+        fl_error(FL_RUNTIME_ERROR, "%s_(): the result is %s, which a tensor of dtype %s does "
+                 "not take: %s does not convert; write x = x.%s(...)", op->name, result, target,
+                 op->name, op->name);
     else
-        PyErr_Format(PyExc_RuntimeError, "%s(): expected out to have dtype %s, that of the result, "
-                     "but got %s: %s does not convert; give out= a tensor of dtype %s, or convert "
-                     "the result with .to(flambeau.%s)", op->name, result, target, op->name, result,
-                     target);
-    return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s(): expected out to have dtype %s, that of the result, "
+                 "but got %s: %s does not convert; give out= a tensor of dtype %s, or convert "
+                 "the result with .to(flambeau.%s)", op->name, result, target, op->name, result,
+                 target);
+    return fl_raise();
 }
 
 static int captured(const fl_op *op, const fl_tensor *t) {
-    PyErr_Format(PyExc_RuntimeError, "%s_() would mutate a captured Tensor of shape %s: it was made "
-                 "outside the function that a transform (grad, vjp, jvp, ...) differentiates, and is "
-                 "no argument of it. Pass it to the function as an argument and return it, or write "
-                 "x = x.%s(...)", op->name, fl_shape_text(t->shape, t->ndim), op->name);
-    return -1;
+    fl_error(FL_RUNTIME_ERROR, "%s_() would mutate a captured Tensor of shape %s: it was made "
+             "outside the function that a transform (grad, vjp, jvp, ...) differentiates, and is "
+             "no argument of it. Pass it to the function as an argument and return it, or write "
+             "x = x.%s(...)", op->name, fl_shape_text(t->shape, t->ndim), op->name);
+    return fl_raise();
 }
 
 /* 0: write directly; 1: compute into a temporary and copy; 2: write element after element, see
@@ -134,22 +134,22 @@ static int captured(const fl_op *op, const fl_tensor *t) {
 int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s, fl_tensor *t) {
     bool inplace = is_input(in, n, t);
     if (t->device_type != s->device_type || t->device_index != s->device_index) {
-        PyErr_Format(PyExc_RuntimeError, "%s(): the result is on %s, but the tensor to write to, of "
-                     "shape %s, is on %s; give out= a tensor on the same device", op->name,
-                     fl_device_name(s->device_type), fl_shape_text(t->shape, t->ndim),
-                     fl_device_name(t->device_type));
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s(): the result is on %s, but the tensor to write to, of "
+                 "shape %s, is on %s; give out= a tensor on the same device", op->name,
+                 fl_device_name(s->device_type), fl_shape_text(t->shape, t->ndim),
+                 fl_device_name(t->device_type));
+        return fl_raise();
     }
     if (t->flags & FL_READONLY) {
-        PyErr_Format(PyExc_RuntimeError, "%s(): the tensor of shape %s is read-only (it shares "
-                     "memory with a read-only array or file); write to x.clone() instead",
-                     op->name, fl_shape_text(t->shape, t->ndim));
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s(): the tensor of shape %s is read-only (it shares "
+                 "memory with a read-only array or file); write to x.clone() instead",
+                 op->name, fl_shape_text(t->shape, t->ndim));
+        return fl_raise();
     }
     if ((t->flags & FL_INFERENCE) && !(fl_thread.mode & FL_M_INFERENCE)) {
-        PyErr_Format(PyExc_RuntimeError, "%s(): Inplace update to inference tensor outside "
-                     "InferenceMode is not allowed; write to x.clone() instead", op->name);
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s(): Inplace update to inference tensor outside "
+                 "InferenceMode is not allowed; write to x.clone() instead", op->name);
+        return fl_raise();
     }
     if (fl_any_capture_scope() && inplace && fl_is_captured(t))
         return captured(op, t);
@@ -162,12 +162,12 @@ int fl_check_write(const fl_op *op, const fl_value *in, int n, const fl_spec *s,
     if (self_overlap(t) && op->index != FL_OP_fill) {     /* one number may be written twice */
         if (fl_writes_expanded(op, in, n, t))
             return 2;
-        PyErr_Format(PyExc_RuntimeError, "%s(): unsupported operation: more than one element of the "
-                     "written-to tensor refers to a single memory location (shape %s, stride %s, an "
-                     "expanded tensor?). Please clone() the tensor before performing the operation.",
-                     op->name, fl_shape_text(t->shape, t->ndim),
-                     fl_shape_text(t->strides, t->ndim));
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s(): unsupported operation: more than one element of the "
+                 "written-to tensor refers to a single memory location (shape %s, stride %s, an "
+                 "expanded tensor?). Please clone() the tensor before performing the operation.",
+                 op->name, fl_shape_text(t->shape, t->ndim),
+                 fl_shape_text(t->strides, t->ndim));
+        return fl_raise();
     }
     if (FL_UNLIKELY(!same) && fl_resize_out(fl_caller ? fl_caller : op, s, t) < 0)
         return -1;

@@ -4,7 +4,7 @@
 #include "dispatch/captures.h"
 #include "deferral/deferral.h"
 #include "pointwise/fast.h"
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 
 static inline bool number_fits(const fl_value &v, int dtype) {
     switch (v.tag) {
@@ -162,7 +162,7 @@ int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out)
         }
         if (!own)
             return fl_call_generic(op, in, n, out);
-        Py_INCREF(result);
+        fl_hold(result);
         fl_count_write(op, result);
     } else {
         result = fl_tensor_empty(result_dtype, 0, model->ndim, model->shape);

@@ -2,7 +2,7 @@
  * dtypes: operands are brought into the result's order on the stack, and the kernel called once.
  * Only where the result lies in C order; everything else goes through fl_call_generic. */
 #include "pointwise/fast.h"
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 #include "common/small.h"
 #include "common/stored.h"
 

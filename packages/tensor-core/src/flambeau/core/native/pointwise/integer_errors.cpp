@@ -5,6 +5,7 @@
 #include "dispatch/core.h"
 #include "common/args.h"
 #include "op_index.h"
+#include <stdio.h>
 
 namespace {
 
@@ -77,10 +78,9 @@ bool find_zero(const fl_tensor *t, int64_t *index) {
 bool find_zero_aside(const fl_tensor *t, int64_t *index) {
     if (t->numel < FL_GRAIN)
         return find_zero(t, index);
-    bool found;
-    Py_BEGIN_ALLOW_THREADS
-    found = find_zero(t, index);
-    Py_END_ALLOW_THREADS
+    void *unlocked = fl_unlock_python();
+    bool found = find_zero(t, index);
+    fl_lock_python(unlocked);
     return found;
 }
 
@@ -205,10 +205,9 @@ int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 /* Quotients of integers are what PyTorch once rounded: which was meant has to be said. */
 int fl_call_quotient_sum(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (FL_UNLIKELY(is_integral(in[1]) && is_integral(in[2]))) {
-        PyErr_Format(PyExc_RuntimeError, "Integer division with %s is no longer supported, for it "
-                     "may round or not: write x + value * (a / b), or x + value * (a // b)",
-                     op->name);
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "Integer division with %s is no longer supported, for it may "
+                 "round or not: write x + value * (a / b), or x + value * (a // b)", op->name);
+        return fl_raise();
     }
     return fl_call_pointwise(op, in, n, out);
 }
@@ -220,10 +219,10 @@ int fl_call_interpolation(const fl_op *op, const fl_value *in, int n, fl_value *
         const fl_tensor *x = fl_t(in[i]);
         if (!x || FL_LIKELY(x->dtype == in[0].t->dtype) || (i == 2 && x->ndim == 0))
             continue;
-        PyErr_Format(PyExc_RuntimeError, "%s(): expected dtype %s for `%s` but got dtype %s; "
-                     "convert it with .to(flambeau.%s)", op->name, fl_dtype_name(in[0].t->dtype),
-                     op->params[i].name, fl_dtype_name(x->dtype), fl_dtype_name(in[0].t->dtype));
-        return -1;
+        fl_error(FL_RUNTIME_ERROR, "%s(): expected dtype %s for `%s` but got dtype %s; "
+                 "convert it with .to(flambeau.%s)", op->name, fl_dtype_name(in[0].t->dtype),
+                 op->params[i].name, fl_dtype_name(x->dtype), fl_dtype_name(in[0].t->dtype));
+        return fl_raise();
     }
     return fl_call_pointwise(op, in, n, out);
 }

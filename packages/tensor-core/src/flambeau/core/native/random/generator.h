@@ -2,8 +2,7 @@
  * Mersenne Twister, whose numbers are those of PyTorch (mersenne.h). */
 #ifndef FLAMBEAU_CORE_GENERATOR_H
 #define FLAMBEAU_CORE_GENERATOR_H
-#include <Python.h>
-#include <stdint.h>
+#include "dispatch/core.h"
 
 typedef struct fl_mersenne fl_mersenne;
 

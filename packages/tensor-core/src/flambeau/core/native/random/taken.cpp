@@ -1,7 +1,7 @@
 /* Numbers taken from a generator before they are drawn. */
 #include "random/taken.h"
 #include "random/mersenne.h"
-#include "dispatch/python.h"
+#include "dispatch/objects.h"
 #include "op_index.h"
 
 /* How many elements of a result one Philox block gives, as the kernels in random.cpp have it. */

@@ -31,8 +31,11 @@ void *map_block(size_t bytes) {
 
 } // namespace
 
+AllocSource alloc_source;
+
 void *system_take(size_t bytes) {
-    void *block = bytes >= HUGE_PAGE ? map_block(bytes) : aligned_alloc(FL_CLASS_UNIT, bytes);
+    void *block = alloc_source.take ? alloc_source.take(alloc_source.context, bytes)
+                  : bytes >= HUGE_PAGE ? map_block(bytes) : aligned_alloc(FL_CLASS_UNIT, bytes);
     if (!block)
         return nullptr;
     system_counters.held.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
@@ -41,7 +44,9 @@ void *system_take(size_t bytes) {
 }
 
 void system_return(void *block, size_t bytes) {
-    if (bytes >= HUGE_PAGE)
+    if (alloc_source.give)
+        alloc_source.give(alloc_source.context, block, bytes);
+    else if (bytes >= HUGE_PAGE)
         munmap(block, bytes);
     else
         free(block);

@@ -15,6 +15,14 @@ struct SystemCounters {
 
 extern SystemCounters system_counters;
 
+/* Where blocks come from instead of the system, where somebody said so before the first one. */
+struct AllocSource {
+    void *(*take)(void *context, size_t bytes) = nullptr;
+    void (*give)(void *context, void *block, size_t bytes) = nullptr;
+    void *context = nullptr;
+};
+extern AllocSource alloc_source;
+
 void *system_take(size_t bytes);    /* NULL when the system refuses */
 void system_return(void *block, size_t bytes);
 

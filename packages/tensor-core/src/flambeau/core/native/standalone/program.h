@@ -1,0 +1,72 @@
+/* A loaded program: its graph, its weights, and what a run does step by step. */
+#pragma once
+#include "standalone/graph.h"
+#include "standalone/objects.h"
+#include "random/generator.h"
+#include <mutex>
+
+/* A name and type that the C interface shows. */
+struct Shown {
+    std::string name;
+    int value;
+    std::vector<std::string> symbols;       /* by dimension; "" where the size is fixed */
+};
+
+/* How an argument is made at each run. */
+struct Filling {
+    enum Kind : uint8_t { TENSOR, TENSORS, NUMBER, NUMBERS };
+    Kind kind;
+    uint8_t param;
+    bool is_real;                           /* numbers: as double */
+    std::vector<int> values;                /* of tensors; -1 for None */
+    std::vector<Dim> dims;                  /* of numbers */
+};
+
+struct Step {
+    const Node *node = nullptr;
+    std::vector<fl_value> in;               /* with everything that is the same in each run */
+    std::vector<Filling> fillings;
+    std::vector<std::vector<int64_t>> words;    /* lists that `in` points to */
+    std::vector<std::string> texts;
+    std::vector<int> inputs;                /* of a fused region */
+    std::vector<int> released;              /* values that nothing needs afterwards */
+    std::unique_ptr<struct Plan> body;
+};
+
+/* A graph's steps. */
+struct Plan {
+    const Graph *graph = nullptr;
+    std::vector<Step> steps;
+};
+
+struct flambeau_program {
+    Bytes bytes;
+    Graph graph;
+    Plan plan;
+    std::vector<Shown> takes, gives;        /* gradients are the last ones */
+    std::map<std::string, Ref> memories;    /* tensors of weights.safetensors, without shape */
+    std::vector<Ref> captures;
+    std::vector<char> changes;              /* of inputs and captures: whether a run writes there */
+};
+
+struct flambeau_session {
+    const flambeau_program *program = nullptr;
+    std::mutex mutex;
+    std::vector<Ref> captures;              /* those that change are of the session alone */
+    std::vector<Ref> given;                 /* outputs that the last call was given pointers to */
+    fl_generator generator = {};
+};
+
+/* These throw Failure. */
+void open_program(flambeau_program &program);       /* once its bytes are there */
+Plan make_plan(const Graph &graph);
+std::vector<char> find_changes(const Graph &graph);
+void open_session(flambeau_session &session);
+/* Values of all outputs; `inputs` are tensors over the caller's buffers. */
+std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
+                             const std::vector<int64_t> &sizes);
+
+/* The last operator's error, with what was done: throws. */
+[[noreturn]] void operator_failed(const Node *node);
+/* A tensor that was made, or throws. */
+Ref made(fl_tensor *t);

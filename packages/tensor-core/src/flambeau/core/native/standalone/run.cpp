@@ -1,0 +1,257 @@
+/* Running a plan: every node by its operator, as flambeau.jit.interpreter does. */
+#include "standalone/program.h"
+#include <algorithm>
+
+Ref made(fl_tensor *t) {
+    if (!t)
+        operator_failed(nullptr);
+    return Ref(t);
+}
+
+void operator_failed(const Node *node) {
+    const bool no_memory = fl_error_kind_get() == FL_MEMORY_ERROR;
+    const int status = no_memory ? FLAMBEAU_NO_MEMORY : FLAMBEAU_FAILED;
+    std::string text = fl_error_text();
+    fl_error_clear();
+    if (node && !node->where.empty())
+        text += " (from " + node->where + ")";
+    throw Failure(status, text);
+}
+
+namespace {
+
+Ref call_on(const char *key, fl_tensor *x, fl_tensor *y = nullptr, fl_tensor *target = nullptr) {
+    const fl_op *op = fl_find_op(key);
+    fl_value in[FL_MAX_PARAMS], out[FL_MAX_OUTS];
+    memset((void *)in, 0, sizeof in);
+    memset((void *)out, 0, sizeof out);
+    for (int i = 0; i < op->nparams; i++)
+        in[i] = op->params[i].fallback;
+    in[0].tag = FL_TENSOR;
+    in[0].t = x;
+    if (y) {
+        in[1].tag = FL_TENSOR;
+        in[1].t = y;
+    }
+    if (target) {
+        out[0].tag = FL_TENSOR;
+        out[0].t = target;
+    }
+    if (op->call(op, in, op->nparams, out) < 0)
+        operator_failed(nullptr);
+    return Ref(out[0].t);
+}
+
+Ref clone(const Ref &t) { return call_on("clone", t.get()); }
+void copy_into(const Ref &target, const Ref &source) {
+    call_on("copy", target.get(), source.get(), target.get());
+}
+
+class Run {
+  public:
+    Run(const Plan &plan, const std::vector<int64_t> &sizes, fl_generator &generator)
+        : plan_(plan), sizes_(sizes), generator_(generator), values_(plan.graph->types.size()) {}
+
+    std::vector<Ref> &values() { return values_; }
+
+    void all() {
+        for (const Step &step : plan_.steps) {
+            one(step);
+            for (int value : step.released)
+                values_[(size_t)value].clear();
+        }
+    }
+
+    /* Copy new values to their targets, after saving what a copy would overwrite. */
+    void write_back() {
+        const auto &writes = plan_.graph->writes;
+        std::vector<std::pair<Ref, Ref>> ready;
+        for (const auto &[target, value] : writes) {
+            at(value);
+            Ref to = values_[(size_t)target], from = values_[(size_t)value];
+            if (to.get() == from.get())
+                continue;
+            for (const auto &other : writes)
+                if (writes.size() > 1 && values_[(size_t)other.first]->storage == from->storage) {
+                    from = clone(from);
+                    break;
+                }
+            ready.emplace_back(to, from);
+        }
+        for (const auto &[to, from] : ready)
+            copy_into(to, from);
+    }
+
+  private:
+    const Plan &plan_;
+    const std::vector<int64_t> &sizes_;
+    fl_generator &generator_;
+    std::vector<Ref> values_;
+    std::vector<int64_t> words_;
+
+    /* What a value is in this run; every operator gives all of its results. */
+    fl_tensor *at(int value) const {
+        fl_tensor *t = values_[(size_t)value].get();
+        if (!t)
+            bad_program("a value is used that nothing computes");
+        return t;
+    }
+
+    /* Lists of one call: reserved as a whole, so that none moves. */
+    int64_t *list(size_t count) {
+        words_.resize(words_.size() + count);
+        return words_.data() + words_.size() - count;
+    }
+
+    void fill(const Step &step, fl_value *in) {
+        size_t room = 0;
+        for (const Filling &each : step.fillings)
+            room += std::max(each.values.size(), each.dims.size());
+        words_.clear();
+        words_.reserve(room);
+        for (const Filling &each : step.fillings) {
+            fl_value &v = in[each.param];
+            if (each.kind == Filling::TENSOR) {
+                v.t = at(each.values[0]);
+            } else if (each.kind == Filling::TENSORS) {
+                v.ts = (fl_tensor **)list(each.values.size());
+                for (size_t k = 0; k < each.values.size(); k++)
+                    v.ts[k] = each.values[k] < 0 ? nullptr : at(each.values[k]);
+            } else if (each.kind == Filling::NUMBER) {
+                if (each.is_real)
+                    v.d = each.dims[0].real(sizes_.data());
+                else
+                    v.i = each.dims[0].evaluate(sizes_.data());
+            } else {
+                v.is = list(each.dims.size());
+                for (size_t k = 0; k < each.dims.size(); k++)
+                    if (each.is_real)
+                        v.ds[k] = each.dims[k].real(sizes_.data());
+                    else
+                        v.is[k] = each.dims[k].evaluate(sizes_.data());
+            }
+        }
+    }
+
+    void one(const Step &step) {
+        const Node &node = *step.node;
+        if (node.kind == Node::OPERATOR)
+            call(step);
+        else if (node.kind == Node::FUSED)
+            region(step);
+        else
+            random_state(step);
+    }
+
+    void call(const Step &step) {
+        const Node &node = *step.node;
+        fl_value in[FL_MAX_PARAMS], out[FL_MAX_OUTS];
+        std::copy(step.in.begin(), step.in.end(), in);
+        fill(step, in);
+        for (int i = 0; i < node.op->nouts; i++) {
+            out[i].tag = node.into.empty() ? FL_NONE : FL_TENSOR;
+            out[i].len = 0;
+            out[i].t = node.into.empty() ? nullptr : at(node.into[(size_t)i]);
+        }
+        if (node.op->call(node.op, in, node.op->nparams, out) < 0)
+            operator_failed(&node);
+        for (int i = 0; i < node.op->nouts; i++) {
+            Ref result(out[i].tag == FL_TENSOR ? out[i].t : nullptr);
+            if (i < node.count)
+                values_[(size_t)(node.first + i)] = std::move(result);
+        }
+    }
+
+    void region(const Step &step) {
+        Run inner(*step.body, sizes_, generator_);
+        for (size_t k = 0; k < step.inputs.size(); k++)
+            inner.values_[k] = values_[(size_t)step.inputs[k]];
+        inner.all();
+        const std::vector<int> &outputs = step.body->graph->outputs;
+        for (size_t k = 0; k < outputs.size(); k++)
+            values_[(size_t)step.node->first + k] = inner.values_[(size_t)outputs[k]];
+    }
+
+    void random_state(const Step &step) {
+        const Node &node = *step.node;
+        fl_generator_state &state = generator_.state;
+        const int64_t two = 2;
+        if (node.kind == Node::SET_SEED) {
+            state.seed = (uint64_t)node.args[1].integer;
+            state.offset = 0;
+        } else if (node.kind == Node::GET_STATE) {
+            Ref made_state = made(fl_tensor_empty(FL_U64, 0, 1, &two));
+            const uint64_t numbers[2] = {state.seed, state.offset};
+            memcpy(made_state->data, numbers, sizeof numbers);
+            values_[(size_t)node.first] = made_state;
+        } else {
+            const fl_tensor *given = at(step.inputs[0]);
+            uint64_t numbers[2];
+            if (given->numel != 2 || given->dtype != FL_U64)
+                throw Failure(FLAMBEAU_UNSUPPORTED, "a state of a generator that is not Philox");
+            fl_pack(given, FL_U64, numbers);
+            state.seed = numbers[0];
+            state.offset = numbers[1];
+        }
+    }
+};
+
+/* This thread draws from the session's generator while it runs. */
+class Drawing {
+  public:
+    explicit Drawing(fl_generator &generator) : before_(fl_exchange_own_generator(&generator)) {}
+    ~Drawing() { fl_exchange_own_generator(before_); }
+
+  private:
+    void *before_;
+};
+
+/* The same part of other memory of the same size. */
+Ref moved(const Ref &tensor, const Ref &memory) {
+    const int64_t offset = fl_storage_offset(tensor.get()) * fl_itemsize(tensor->dtype);
+    return made(fl_tensor_on((fl_storage *)memory->storage, tensor->dtype, tensor->ndim,
+                             tensor->shape, tensor->strides, offset));
+}
+
+}  // namespace
+
+void open_session(flambeau_session &session) {
+    const flambeau_program &program = *session.program;
+    session.generator.state = {67280421310721ull, 0, nullptr};
+    const Graph &graph = program.graph;
+    std::map<std::string, Ref> own;
+    for (size_t i = 0; i < graph.captures.size(); i++) {
+        const Capture &capture = graph.captures[i];
+        if (program.changes[(size_t)graph.inputs + i] && !capture.is_constant)
+            own.emplace(capture.memory, Ref());
+    }
+    for (auto &[name, memory] : own)
+        memory = clone(program.memories.at(name));
+    for (size_t i = 0; i < graph.captures.size(); i++) {
+        Ref tensor = program.captures[i];
+        auto found = own.find(graph.captures[i].memory);
+        if (found != own.end())
+            tensor = moved(tensor, found->second);
+        session.captures.push_back(tensor);
+    }
+}
+
+std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
+                             const std::vector<int64_t> &sizes) {
+    const flambeau_program &program = *session.program;
+    const Graph &graph = program.graph;
+    Drawing drawing(session.generator);
+    Run run(program.plan, sizes, session.generator);
+    std::copy(inputs.begin(), inputs.end(), run.values().begin());
+    for (size_t i = 0; i < session.captures.size(); i++) {
+        const size_t value = (size_t)graph.inputs + i;
+        const bool is_fresh = graph.captures[i].is_constant && program.changes[value];
+        run.values()[value] = is_fresh ? clone(session.captures[i]) : session.captures[i];
+    }
+    run.all();
+    run.write_back();
+    std::vector<Ref> results;
+    for (const Shown &shown : program.gives)
+        results.push_back(run.values()[(size_t)shown.value]);
+    return results;
+}
