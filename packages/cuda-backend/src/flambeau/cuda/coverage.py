@@ -39,7 +39,7 @@ def _way(opdef: OpDef) -> str:
     if opdef.category in ("composite", "view"):
         return "made of others" if opdef.category == "composite" else "memory"
     if opdef.category == "pointwise" or program_of(key) or \
-            key in (*COPIED, *draws.KERNELS, *special.FUNCTIONS, *tiles.MODES):
+            key in (*COPIED, *draws.KERNELS, *special.FUNCTIONS, *tiles.MODES, "attention"):
         return "kernel"
     if key in ("empty", "empty_strided"):
         return "memory"

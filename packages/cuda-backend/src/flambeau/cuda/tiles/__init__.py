@@ -1,4 +1,4 @@
-"""Convolutions on tiles of matrices in shared memory, half types on tensor cores.
+"""Convolutions and attention on tiles in shared memory, half types on tensor cores.
 
 Kernels are launched from Python with a grid of their own: rows, columns and groups of tiles.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda.params import DTYPE_CODES
+from flambeau.cuda.tiles import attention
 
 TILE, THREADS = 64, 128
 _HALVES = ("float16", "bfloat16")
@@ -28,7 +29,9 @@ def _text(name: str) -> str:
 
 def module_names() -> list[tuple[str, str]]:
     """All (group, dtype) pairs."""
-    return [(f"tiles_conv{mode}", dtype) for mode in range(3) for dtype in _DTYPES]
+    return [*((f"tiles_conv{mode}", dtype) for mode in range(3) for dtype in _DTYPES),
+            *((f"tiles_attention{size}", dtype) for size in attention.SIZES
+              for dtype in attention.DTYPES)]
 
 
 @cache
@@ -44,18 +47,27 @@ def kernels(mode: int, dtype: str) -> dict[str, str]:
 
 
 def module(group: str, dtype: str):
-    """The module of a group, whose name ends in its mode, for a dtype."""
+    """The module of a group, whose name ends in its mode or size, for a dtype."""
     from flambeau.cuda.source import Module, prelude
 
-    named = kernels(int(group[-1]), dtype)
-    bodies = [f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const fl_conv c) '
+    convolves = group.startswith("tiles_conv")
+    if convolves:
+        kind, threads, named = "fl_conv", THREADS, kernels(int(group[-1]), dtype)
+    else:
+        size = int(group.removeprefix("tiles_attention"))
+        kind, threads = "fl_attention", 2 * attention.SIZES[size]
+        named = attention.kernels(size, dtype)
+    bodies = [f'extern "C" __global__ void __launch_bounds__({threads}) {name}(const {kind} c) '
               f"{{ {body}; }}" for name, body in named.items()]
-    text = "\n".join([prelude(), _text("mma.cuh"), _text("conv.cuh"), *bodies])
-    return Module(text, dict.fromkeys(named, "fl_conv"))
+    own = _text("conv.cuh" if convolves else "attention.cuh")
+    return Module("\n".join([prelude(), _text("mma.cuh"), own, *bodies]),
+                  dict.fromkeys(named, kind))
 
 
 def run(backend, op, args: list, outs: list) -> Any:
-    """Compute a convolution or one of its gradients; NotImplemented for other calls."""
+    """Compute a convolution, one of its gradients or attention; NotImplemented for others."""
+    if op.key == "attention":
+        return attention.run(backend, args, outs)
     if op.key not in MODES:
         return NotImplemented
     out, dtype = outs[0], dtype_name(outs[0].dtype)
