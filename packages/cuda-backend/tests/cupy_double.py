@@ -35,7 +35,7 @@ class Driver(ctypes.Structure):
 
     _fields_ = (("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
                 ("ctx", _POINTER), ("launch", _LAUNCH), ("copy", _COPY),
-                ("synchronize", _SYNCHRONIZE), ("error", _ERROR))
+                ("synchronize", _SYNCHRONIZE), ("error", _ERROR), ("rest", _POINTER * 12))
 
 
 class OutOfMemoryError(MemoryError):
@@ -291,10 +291,18 @@ def make(machine: Machine) -> ModuleType:
     def device(index):
         yield index
 
+    @contextmanager
+    def on_stream(ptr, device_id=-1):
+        before, machine.stream = machine.stream, ptr
+        try:
+            yield
+        finally:
+            machine.stream = before
+
     xp.ndarray = ndarray
     xp.cuda = SimpleNamespace(
         UnownedMemory=memory.UnownedMemory, MemoryPointer=memory.MemoryPointer, alloc=alloc,
-        Device=device, runtime=SimpleNamespace(getDeviceCount=lambda: 1),
+        Device=device, ExternalStream=on_stream, runtime=SimpleNamespace(getDeviceCount=lambda: 1),
         alloc_pinned_memory=lambda nbytes: bytearray(nbytes),
         device=SimpleNamespace(get_cublas_handle=lambda: libraries.BLAS_HANDLE,
                                get_cusolver_handle=lambda: libraries.SOLVER_HANDLE))

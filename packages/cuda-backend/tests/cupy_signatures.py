@@ -16,7 +16,7 @@ import cupy
 
 PACKAGES = Path(cupy.__file__).parents[1]
 ALWAYS = ("cupy.cuda.UnownedMemory", "cupy.cuda.MemoryPointer", "cupy.cuda.alloc",
-          "cupy.cuda.alloc_pinned_memory", "cupy.cuda.Device", "cupy.ndarray",
+          "cupy.cuda.Device", "cupy.cuda.ExternalStream", "cupy.ndarray",
           "cupy.cuda.runtime.getDeviceCount", "cupy.cuda.runtime.pointerGetAttributes",
           "cupy.cuda.device.get_cublas_handle", "cupy.cuda.device.get_cusolver_handle")
 

@@ -68,18 +68,19 @@ def test_streams_without_an_event_between_them(machine):
     machine.flush(0)
 
     def both(event: bool):
-        before = _launch.set_stream(one.ptr)
+        at = machine.backend.device_type, 0
+        before = _launch.set_stream(*at, one.ptr)
         try:
             y = x + x
             recorded = one.record()
-            _launch.set_stream(other.ptr)
+            _launch.set_stream(*at, other.ptr)
             if event:
                 other.wait_event(recorded)
             z = y * 3
             machine.flush(other.ptr)
             return z.cpu().tolist(), y
         finally:
-            _launch.set_stream(before)
+            _launch.set_stream(*at, before)
             machine._synchronize(None, 0)
 
     assert both(False)[0] != [6.0] * 4      # memory that nobody wrote

@@ -1,7 +1,8 @@
 """Random number streams: seeds and states of the default generator."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from flambeau.core import (
@@ -19,12 +20,14 @@ from flambeau.core import (
 
 
 @contextmanager
-def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
-    """Let the body draw random numbers without moving the default generator on.
+def fork_rng(devices: Iterable[object] | None = None, enabled: bool = True,
+             device_type: str = "cuda") -> Iterator[None]:
+    """Let the body draw random numbers without moving the default generators on.
 
     Args:
-        devices: Accepted for compatibility.
-        enabled: Whether to restore the state at all.
+        devices: GPUs whose generators are put back, too; all when left out.
+        enabled: Whether to restore the states at all.
+        device_type: Accepted for compatibility.
 
     Example:
         >>> import flambeau
@@ -34,12 +37,30 @@ def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
         >>> int(flambeau.get_rng_state()[1])
         0
     """
-    state = get_rng_state()
+    if not enabled:
+        yield
+        return
+    state, restore = get_rng_state(), _restoring(devices)
     try:
         yield
     finally:
-        if enabled:
-            set_rng_state(state)
+        set_rng_state(state)
+        restore()
+
+
+def _restoring(devices: Iterable[object] | None) -> Callable[[], None]:
+    """What puts the generators of GPUs back, if any was used."""
+    cuda = sys.modules.get("flambeau.cuda")
+    if cuda is None or not cuda.is_initialized():
+        return lambda: None
+    chosen = list(range(cuda.device_count()) if devices is None else devices)
+    states = [cuda.get_rng_state(device) for device in chosen]
+
+    def restore() -> None:
+        for device, state in zip(chosen, states, strict=True):
+            cuda.set_rng_state(state, device)
+
+    return restore
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from flambeau.core.promotion import dtype_name
-from flambeau.cuda import _launch, source
+from flambeau.cuda import _launch, pinned, source
 from flambeau.cuda.compositions import run_composition
 from flambeau.cuda.cupy_module import cupy
 from flambeau.cuda.generated import GeneratedBackend
@@ -38,7 +38,26 @@ class CuPyBackend(GeneratedBackend):
         return self.xp.cuda.runtime.pointerGetAttributes(address).device if address else 0
 
     def pinned(self, nbytes):
-        return self.xp.cuda.alloc_pinned_memory(nbytes)
+        return pinned.allocate(self.device_type, nbytes)
+
+    def enter(self, index):
+        self.xp.cuda.Device(index).use()
+
+    def free_kept(self):
+        self.xp.get_default_memory_pool().free_all_blocks()
+
+    def memory_info(self, index):
+        with self.xp.cuda.Device(index):
+            return self.xp.cuda.runtime.memGetInfo()
+
+    def properties(self, index):
+        found = self.xp.cuda.runtime.getDeviceProperties(index)
+        return {"name": found["name"].decode(), "major": found["major"], "minor": found["minor"],
+                "total_memory": found["totalGlobalMem"],
+                "multi_processor_count": found["multiProcessorCount"],
+                "warp_size": found["warpSize"],
+                "max_threads_per_block": found["maxThreadsPerBlock"],
+                "uuid": bytes(found.get("uuid", b"")).hex()}
 
     def _module(self, group: str, kind: str):
         """A module, compiled on first use; CuPy keeps the result on disk between processes."""
@@ -49,11 +68,13 @@ class CuPyBackend(GeneratedBackend):
 
     def run_composition(self, op, args, outs):
         here = outs[0].device
+        index = here.index or 0
 
         def load(t):
             return self._load(t.to(here) if t.device.type == "cpu" else t)
 
-        with self.xp.cuda.Device(here.index or 0):
+        stream = self.xp.cuda.ExternalStream(_launch.stream(self.device_type, index), index)
+        with self.xp.cuda.Device(index), stream:
             return run_composition(self.xp, load, self._store, op, args, outs)
 
     # ---- tensors as CuPy arrays ----------------------------------------------------------------

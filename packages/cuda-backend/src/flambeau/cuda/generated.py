@@ -12,7 +12,18 @@ from flambeau.core.backends import Backend
 from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
 from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
-from flambeau.cuda import _launch, draws, params, source, special, tiles
+from flambeau.cuda import (
+    _launch,
+    draws,
+    errors,
+    memory,
+    params,
+    pinned,
+    source,
+    special,
+    streams,
+    tiles,
+)
 from flambeau.cuda import kernels as programs
 
 #: The dtype that each kind computes in.
@@ -90,7 +101,44 @@ class GeneratedBackend(Backend):
             what: the kernel or copy that failed.
             text: the driver's words.
         """
-        raise RuntimeError(f"{what} failed on device '{self.name}': {text}")
+        raise errors.AcceleratorError(errors.explain(self.name, status, what, text))
+
+    def refuse(self, index: int, nbytes: int, why: str) -> None:
+        """Raise that a device has no memory, even with nothing kept for reuse."""
+        memory.refuse(self, index, nbytes, why)
+
+    def is_pinned(self, address):
+        return pinned.is_pinned(address)
+
+    def use(self, tensor, stream):
+        _launch.use(self.device_type, tensor.device.index or 0,
+                    tensor.untyped_storage().data_ptr(), stream.cuda_stream)
+
+    def later(self, tensor, move):
+        """Only copies from pinned memory go on by themselves: what they read is kept for them."""
+        if not (tensor.is_cpu and tensor.is_contiguous() and pinned.is_pinned(tensor.data_ptr())):
+            return move()
+        before = _launch.set_later(True)
+        try:
+            moved = move()
+        finally:
+            _launch.set_later(before)
+        pinned.keep_until_done(tensor, streams.current_stream(moved.device))
+        return moved
+
+    def enter(self, index: int) -> None:
+        """Make a device the current one of the libraries that are used."""
+
+    def free_kept(self) -> None:
+        """Give back what libraries keep."""
+
+    def memory_info(self, index: int) -> tuple[int, int]:
+        """Free and total bytes of a device."""
+        raise NotImplementedError
+
+    def properties(self, index: int) -> dict[str, Any]:
+        """Name, version and sizes of a device."""
+        raise NotImplementedError
 
     # ---- elementwise -------------------------------------------------------------------------
 

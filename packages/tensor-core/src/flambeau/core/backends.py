@@ -96,6 +96,18 @@ class Backend:
         return None
 
 
+    def is_pinned(self, address: int) -> bool:
+        """Whether memory of the host at an address is page-locked."""
+        return False
+
+    def use(self, tensor: Any, stream: Any) -> None:
+        """Keep a tensor's memory, once it is let go of, until a stream is done with it."""
+
+    def later(self, tensor: Any, move: Any) -> Any:
+        """Call ``move()``, which copies a tensor; the copy may go on while the program does."""
+        return move()
+
+
 def register(backend: Backend) -> int:
     """Make a backend known to this process; returns the number of its device type."""
     if not backend.name.isidentifier():
@@ -115,6 +127,11 @@ def adapter(name: str) -> Backend:
     if name not in _adapters:
         load(name)
     return _adapters[name]
+
+
+def is_pinned(address: int) -> bool:
+    """Whether memory of the host is page-locked for one of the backends."""
+    return any(backend.is_pinned(address) for backend in list(_adapters.values()))
 
 
 def _allowed(name: str) -> bool:

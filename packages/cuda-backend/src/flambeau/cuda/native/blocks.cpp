@@ -8,7 +8,12 @@ struct Block {
     size_t bytes;
     void *stream;
     int device;
+    uint32_t pool;
+    std::vector<void *> *users; /* other streams that worked on it; null for none */
+    Block *previous, *next;     /* among those in use */
 };
+
+thread_local uint32_t fl_current_pool = 0;
 
 static void give_back(PyObject *self) {
     Block *block = (Block *)self;
@@ -35,27 +40,58 @@ static size_t rounded(size_t bytes) {
     return (bytes + step - 1) & ~(step - 1);
 }
 
-static uint64_t key_of(int device, void *stream, size_t bytes) {
-    return ((uint64_t)device << 56) ^ ((uint64_t)(uintptr_t)stream * 0x9e3779b97f4a7c15u) ^ bytes;
+static uint64_t key_of(int device, void *stream, uint32_t pool, size_t bytes) {
+    return ((uint64_t)device << 56) ^ ((uint64_t)(uintptr_t)stream * 0x9e3779b97f4a7c15u) ^
+           ((uint64_t)pool * 0xbf58476d1ce4e5b9u) ^ bytes;
 }
 
-void Blocks::start(PyObject *backend, bool exact) {
+void Blocks::start(PyObject *backend, const fl_driver *driver, bool exact) {
     backend_ = backend;
+    driver_ = driver;
     exact_ = exact;
 }
 
+/* ---- memory of the driver ------------------------------------------------------------------- */
 /* The backend's `reserve(device, bytes)`: an address and what keeps it. */
 PyObject *Blocks::ask(int device, size_t bytes) {
     return PyObject_CallMethod(backend_, "reserve", "in", device, (Py_ssize_t)bytes);
 }
 
+bool Blocks::is_beyond_limit(int device, size_t bytes) {
+    const int64_t limit = limits_[(size_t)device];
+    return limit && statistics(device).reserved + (int64_t)bytes > limit;
+}
+
+/* Once more with nothing kept; then the backend's `refuse(device, bytes, why)` raises. */
+PyObject *Blocks::ask_again(int device, size_t bytes) {
+    PyErr_Clear();
+    BlockStatistics &s = statistics(device);
+    s.retries++;
+    trim(device);
+    PyObject *made = is_beyond_limit(device, bytes) ? nullptr : ask(device, bytes);
+    if (made || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_MemoryError)))
+        return made;
+    s.failures++;
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *why = value ? PyObject_Str(value) : PyUnicode_FromString("");
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    PyObject *done = why ? PyObject_CallMethod(backend_, "refuse", "inO", device,
+                                               (Py_ssize_t)bytes, why)
+                         : nullptr;
+    Py_XDECREF(why);
+    if (done)
+        PyErr_SetString(PyExc_SystemError, "refuse() returned instead of raising");
+    Py_XDECREF(done);
+    return nullptr;
+}
+
 Block *Blocks::reserve(int device, void *stream, size_t bytes) {
-    PyObject *made = ask(device, bytes);
-    if (!made && PyErr_ExceptionMatches(PyExc_MemoryError)) {
-        PyErr_Clear();
-        trim(device);
-        made = ask(device, bytes);
-    }
+    PyObject *made = is_beyond_limit(device, bytes) ? nullptr : ask(device, bytes);
+    if (!made && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_MemoryError)))
+        made = ask_again(device, bytes);
     if (!made)
         return nullptr;
     unsigned long long address = 0;
@@ -72,18 +108,48 @@ Block *Blocks::reserve(int device, void *stream, size_t bytes) {
         block->bytes = bytes;
         block->stream = stream;
         block->device = device;
+        block->pool = fl_current_pool;
+        block->users = nullptr;
         BlockStatistics &s = statistics(device);
         s.reserved += (int64_t)bytes;
         s.most_reserved = s.reserved > s.most_reserved ? s.reserved : s.most_reserved;
+        s.segments++;
+        s.reserves++;
+        s.bytes_reserved += (int64_t)bytes;
     }
     Py_DECREF(made);
     return block;
 }
 
+void Blocks::release(Block *block) {
+    BlockStatistics &s = statistics(block->device);
+    s.reserved -= (int64_t)block->bytes;
+    s.segments--;
+    Py_DECREF(block->keeper);
+    PyObject_Free(block);
+}
+
+/* ---- blocks of tensors ---------------------------------------------------------------------- */
+void Blocks::link(Block *block) {
+    block->previous = nullptr;
+    block->next = live_;
+    if (live_)
+        live_->previous = block;
+    live_ = block;
+}
+
+void Blocks::unlink(Block *block) {
+    (block->previous ? block->previous->next : live_) = block->next;
+    if (block->next)
+        block->next->previous = block->previous;
+}
+
 PyObject *Blocks::take(int device, void *stream, size_t bytes, char **data) {
     if (!exact_)
         bytes = rounded(bytes);
-    auto found = kept_.find(key_of(device, stream, bytes));
+    if (!used_.empty())
+        look_after_used();
+    auto found = kept_.find(key_of(device, stream, fl_current_pool, bytes));
     Block *block;
     if (found != kept_.end() && !found->second.empty()) {
         block = found->second.back();
@@ -92,37 +158,135 @@ PyObject *Blocks::take(int device, void *stream, size_t bytes, char **data) {
     } else if (!(block = reserve(device, stream, bytes))) {
         return nullptr;
     }
+    link(block);
     BlockStatistics &s = statistics(device);
     s.allocated += (int64_t)bytes;
     s.most_allocated = s.allocated > s.most_allocated ? s.allocated : s.most_allocated;
     s.count++;
+    s.takes++;
+    s.bytes_taken += (int64_t)bytes;
     *data = block->data;
     return (PyObject *)block;
 }
 
-static void release(Block *block, BlockStatistics &s) {
-    s.reserved -= (int64_t)block->bytes;
-    Py_DECREF(block->keeper);
-    PyObject_Free(block);
+void Blocks::keep(Block *block) {
+    if (exact_ && !block->pool)
+        release(block);
+    else
+        kept_[key_of(block->device, block->stream, block->pool, block->bytes)].push_back(block);
 }
 
 void Blocks::give(Block *block) {
     BlockStatistics &s = statistics(block->device);
     s.allocated -= (int64_t)block->bytes;
     s.count--;
-    if (exact_)
-        release(block, s);
+    unlink(block);
+    if (block->users)
+        let_pass(block);
     else
-        kept_[key_of(block->device, block->stream, block->bytes)].push_back(block);
+        keep(block);
 }
 
-void Blocks::trim(int device) {
+/* ---- several streams ------------------------------------------------------------------------ */
+bool Blocks::use(const char *data, void *stream) {
+    for (Block *block = live_; block; block = block->next) {
+        if (block->data != data)
+            continue;
+        if (block->stream == stream)
+            return true;
+        if (!block->users)
+            block->users = new std::vector<void *>;
+        for (void *known : *block->users)
+            if (known == stream)
+                return true;
+        block->users->push_back(stream);
+        return true;
+    }
+    return false;
+}
+
+/* Waits, without holding up anybody, until other streams have done what they were asked. */
+void Blocks::let_pass(Block *block) {
+    Used used = {block, {}};
+    for (void *stream : *block->users) {
+        void *event = nullptr;
+        if (driver_->make_event(driver_->ctx, block->device, 0, &event) ||
+            driver_->record(driver_->ctx, block->device, event, stream))
+            driver_->synchronize(driver_->ctx, block->device);
+        else
+            used.events.push_back(event);
+    }
+    delete block->users;
+    block->users = nullptr;
+    used_.push_back(used);
+}
+
+void Blocks::look_after_used(void) {
+    for (size_t i = used_.size(); i-- > 0;) {
+        Used &u = used_[i];
+        while (!u.events.empty()) {
+            int done = 0;
+            if (driver_->event_done(driver_->ctx, u.block->device, u.events.back(), 0, &done) ||
+                !done)
+                break;
+            driver_->drop_event(driver_->ctx, u.block->device, u.events.back());
+            u.events.pop_back();
+        }
+        if (!u.events.empty())
+            continue;
+        Block *block = u.block;
+        used_.erase(used_.begin() + (ptrdiff_t)i);
+        keep(block);
+    }
+}
+
+/* ---- what is kept --------------------------------------------------------------------------- */
+void Blocks::drop_pool(int device, uint32_t pool) {
     for (auto &[key, blocks] : kept_) {
-        if (blocks.empty() || blocks.front()->device != device)
+        if (blocks.empty() || blocks.front()->device != device || blocks.front()->pool != pool)
             continue;
         std::vector<Block *> gone;
         gone.swap(blocks);
         for (Block *block : gone)
-            release(block, statistics(device));
+            release(block);
     }
+    for (Block *block = live_; pool && block; block = block->next)
+        if (block->device == device && block->pool == pool)
+            block->pool = 0;            /* results that outlive their graph */
+}
+
+void Blocks::trim(int device) {
+    if (!used_.empty()) {
+        driver_->synchronize(driver_->ctx, device);
+        look_after_used();
+    }
+    drop_pool(device, 0);
+}
+
+static PyObject *described(const Block *block, bool in_use) {
+    return Py_BuildValue("(KnKIO)", (unsigned long long)(uintptr_t)block->data,
+                         (Py_ssize_t)block->bytes, (unsigned long long)(uintptr_t)block->stream,
+                         block->pool, in_use ? Py_True : Py_False);
+}
+
+static int append(PyObject *list, const Block *block, bool in_use) {
+    PyObject *row = described(block, in_use);
+    int status = row ? PyList_Append(list, row) : -1;
+    Py_XDECREF(row);
+    return status;
+}
+
+PyObject *Blocks::snapshot(int device) {
+    PyObject *list = PyList_New(0);
+    int status = list ? 0 : -1;
+    for (Block *block = live_; block && !status; block = block->next)
+        if (block->device == device)
+            status = append(list, block, true);
+    for (auto &[key, blocks] : kept_)
+        for (Block *block : blocks)
+            if (!status && block->device == device)
+                status = append(list, block, false);
+    if (status)
+        Py_CLEAR(list);
+    return list;
 }

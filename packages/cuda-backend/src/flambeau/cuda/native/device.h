@@ -19,10 +19,15 @@ struct Device {
     std::atomic<int64_t> copies[3] = {}, copied_bytes[3] = {};     /* by enum fl_copy_kind */
     fl_backend contract = {};
     std::string name;
+    bool blocking = false;          /* whether launches wait for their kernels */
 };
 
 /* The stream that the calling thread works on; null is the default one. */
-extern thread_local void *fl_current_stream;
+void *fl_stream_of(const Device &d, int index);
+
+/* Starts a kernel on that stream; a status of the driver. */
+int fl_launch(Device &d, int index, void *function, const uint32_t *grid, const uint32_t *block,
+              uint32_t shared_bytes, const void *argument, size_t bytes);
 
 /* Find the core's functions, of which every file has its own pointer; -1 with an exception. */
 int fl_start_running(void);

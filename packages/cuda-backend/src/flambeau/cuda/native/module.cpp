@@ -2,11 +2,12 @@
 #include "device.h"
 
 #include "libcuda.h"
+#include "streams.h"
 
 /* ---- the contract of backends (flambeau/abi.h) -------------------------------------------------- */
 static int allocate(void *ctx, int index, size_t bytes, char **data, PyObject **owner) {
     Device &d = *(Device *)ctx;
-    *owner = d.blocks.take(index, fl_current_stream, bytes, data);
+    *owner = d.blocks.take(index, fl_stream_of(d, index), bytes, data);
     return *owner ? 0 : -1;
 }
 
@@ -14,7 +15,8 @@ static int copy(void *ctx, int index, char *to, const char *from, size_t bytes, 
     Device &d = *(Device *)ctx;
     d.copies[kind].fetch_add(1, std::memory_order_relaxed);
     d.copied_bytes[kind].fetch_add((int64_t)bytes, std::memory_order_relaxed);
-    int status = d.driver->copy(d.driver->ctx, index, fl_current_stream, to, from, bytes, kind);
+    int status = d.driver->copy(d.driver->ctx, index, fl_stream_of(d, index), to, from, bytes,
+                                kind | fl_copy_flags());
     if (!status)
         return 0;
     PyObject *what = PyUnicode_FromFormat("a copy of %zu bytes", bytes);
@@ -78,7 +80,9 @@ static PyObject *attach(PyObject *, PyObject *args) {
     d->driver = (const fl_driver *)(uintptr_t)driver;
     d->name = text;
     Py_DECREF(name);
-    d->blocks.start(backend, exact);
+    d->blocks.start(backend, d->driver, exact);
+    const char *blocking = getenv("FLAMBEAU_CUDA_BLOCKING");
+    d->blocking = blocking && *blocking && strcmp(blocking, "0") != 0;
     d->contract = {sizeof(fl_backend), 0, d->name.c_str(), d, allocate, copy, run, synchronize,
                    device_count};
     if (FL->add_backend(&d->contract, &d->type) < 0)
@@ -87,7 +91,7 @@ static PyObject *attach(PyObject *, PyObject *args) {
     return PyLong_FromLong(d->type);
 }
 
-static Device *device_of(int type) {
+Device *fl_device_of_type(int type) {
     auto found = devices.find(type);
     if (found != devices.end())
         return found->second;
@@ -97,7 +101,7 @@ static Device *device_of(int type) {
 
 static PyObject *copies(PyObject *, PyObject *arg) {
     int type = (int)PyLong_AsLong(arg);
-    Device *d = type == -1 && PyErr_Occurred() ? nullptr : device_of(type);
+    Device *d = type == -1 && PyErr_Occurred() ? nullptr : fl_device_of_type(type);
     if (!d)
         return nullptr;
     return Py_BuildValue("{sLsLsLsL}",
@@ -118,11 +122,10 @@ static PyObject *launch(PyObject *, PyObject *args) {
                           &grid[0], &grid[1], &grid[2], &block[0], &block[1], &block[2],
                           &shared_bytes, &argument))
         return nullptr;
-    int status = (d = device_of(type)) ? 0 : -1;
+    int status = (d = fl_device_of_type(type)) ? 0 : -1;
     if (d)
-        status = d->driver->launch(d->driver->ctx, index, fl_current_stream,
-                                   (void *)(uintptr_t)function, grid, block, shared_bytes,
-                                   argument.buf, (size_t)argument.len);
+        status = fl_launch(*d, index, (void *)(uintptr_t)function, grid, block, shared_bytes,
+                           argument.buf, (size_t)argument.len);
     PyBuffer_Release(&argument);
     if (status > 0)
         fl_raise_status(*d, status, name);
@@ -138,7 +141,7 @@ static PyObject *copy_into(PyObject *, PyObject *args) {
     Device *d;
     if (!PyArg_ParseTuple(args, "iO!O!:copy_into", &type, FL->tensor_type, &tensors[0],
                           FL->tensor_type, &tensors[1])
-        || !(d = device_of(type)))
+        || !(d = fl_device_of_type(type)))
         return nullptr;
     for (int i = 0; i < 2; i++) {
         pair[i].tag = FL_TENSOR;
@@ -156,18 +159,21 @@ static PyObject *copy_into(PyObject *, PyObject *args) {
 static PyObject *statistics(PyObject *, PyObject *args) {
     int type, index;
     Device *d;
-    if (!PyArg_ParseTuple(args, "ii:statistics", &type, &index) || !(d = device_of(type)))
+    if (!PyArg_ParseTuple(args, "ii:statistics", &type, &index) || !(d = fl_device_of_type(type)))
         return nullptr;
     const BlockStatistics &s = d->blocks.statistics(index & 255);
-    return Py_BuildValue("{sLsLsLsLsL}", "allocated", s.allocated, "reserved", s.reserved,
-                         "most_allocated", s.most_allocated, "most_reserved", s.most_reserved,
-                         "count", s.count);
+    return Py_BuildValue("{sLsLsLsLsLsLsLsLsLsLsLsL}", "allocated", s.allocated, "reserved",
+                         s.reserved, "most_allocated", s.most_allocated, "most_reserved",
+                         s.most_reserved, "count", s.count, "segments", s.segments, "takes",
+                         s.takes, "bytes_taken", s.bytes_taken, "reserves", s.reserves,
+                         "bytes_reserved", s.bytes_reserved, "retries", s.retries, "failures",
+                         s.failures);
 }
 
 static PyObject *reset_peaks(PyObject *, PyObject *args) {
     int type, index;
     Device *d;
-    if (!PyArg_ParseTuple(args, "ii:reset_peaks", &type, &index) || !(d = device_of(type)))
+    if (!PyArg_ParseTuple(args, "ii:reset_peaks", &type, &index) || !(d = fl_device_of_type(type)))
         return nullptr;
     BlockStatistics &s = d->blocks.statistics(index & 255);
     s.most_allocated = s.allocated;
@@ -178,19 +184,10 @@ static PyObject *reset_peaks(PyObject *, PyObject *args) {
 static PyObject *trim(PyObject *, PyObject *args) {
     int type, index;
     Device *d;
-    if (!PyArg_ParseTuple(args, "ii:trim", &type, &index) || !(d = device_of(type)))
+    if (!PyArg_ParseTuple(args, "ii:trim", &type, &index) || !(d = fl_device_of_type(type)))
         return nullptr;
     d->blocks.trim(index);
     Py_RETURN_NONE;
-}
-
-static PyObject *set_stream(PyObject *, PyObject *address) {
-    void *stream = PyLong_AsVoidPtr(address);
-    if (PyErr_Occurred())
-        return nullptr;
-    PyObject *before = PyLong_FromVoidPtr(fl_current_stream);
-    fl_current_stream = stream;
-    return before;
 }
 
 static PyMethodDef methods[] = {
@@ -211,8 +208,6 @@ static PyMethodDef methods[] = {
      "reset_peaks(type, index)\n--\n\nLet the peaks of the statistics begin anew."},
     {"trim", trim, METH_VARARGS,
      "trim(type, index)\n--\n\nGive memory that is kept for reuse back."},
-    {"set_stream", set_stream, METH_O,
-     "set_stream(address)\n--\n\nLet the calling thread work on a stream; returns the one before."},
     {"nvidia_driver", fl_nvidia_driver, METH_NOARGS,
      "nvidia_driver()\n--\n\nThe address of NVIDIA's driver as an ``fl_driver``.\n\n"
      "Raises:\n    OSError: its library is not there, or lacks a function; the text says which."},
@@ -227,7 +222,7 @@ PyMODINIT_FUNC PyInit__launch(void) {
         || fl_start_programs() < 0 || fl_start_families() < 0)
         return nullptr;
     PyObject *module = PyModule_Create(&definition);
-    if (module && fl_add_block_type(module) < 0)
+    if (module && (fl_add_block_type(module) < 0 || fl_add_stream_functions(module) < 0))
         Py_CLEAR(module);
     return module;
 }

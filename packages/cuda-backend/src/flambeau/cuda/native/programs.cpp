@@ -45,16 +45,16 @@ int fl_launch_items(Running &r, void *function, int64_t blocks, uint32_t threads
     uint32_t grid[3] = {(uint32_t)(blocks < FL_MOST_BLOCKS ? blocks : FL_MOST_BLOCKS), 1, 1};
     uint32_t block[3] = {threads, 1, 1};
     size_t bytes = offsetof(fl_widest_packet, views) + sizeof(fl_view) * r.program.width;
-    int status = r.device.driver->launch(r.device.driver->ctx, r.outs[0]->device_index,
-                                         fl_current_stream, function, grid, block, 0, &packet,
-                                         bytes);
+    int status = fl_launch(r.device, r.outs[0]->device_index, function, grid, block, 0, &packet,
+                           bytes);
     return status ? fl_raise_status(r.device, status, r.plan.name) : 0;
 }
 
 int fl_take_scratch(Running &r, int which, size_t bytes) {
     if (!bytes)
         return 0;
-    return r.packed.hold(r.device.blocks.take(r.outs[0]->device_index, fl_current_stream, bytes,
+    const int index = r.outs[0]->device_index;
+    return r.packed.hold(r.device.blocks.take(index, fl_stream_of(r.device, index), bytes,
                                               &r.packed.packet.scratch[which]));
 }
 

@@ -2,8 +2,6 @@
 #include "device.h"
 #include "pack.h"
 
-thread_local void *fl_current_stream = nullptr;
-
 int fl_start_running(void) { return fl_import(); }
 
 /* ---- for Python ----------------------------------------------------------------------------- */
@@ -48,6 +46,16 @@ int fl_raise_status(Device &d, int status, PyObject *what) {
         PyErr_SetString(PyExc_SystemError, "raise_status() returned instead of raising");
     Py_XDECREF(done);
     return -1;
+}
+
+int fl_launch(Device &d, int index, void *function, const uint32_t *grid, const uint32_t *block,
+              uint32_t shared_bytes, const void *argument, size_t bytes) {
+    void *stream = fl_stream_of(d, index);
+    int done, status = d.driver->launch(d.driver->ctx, index, stream, function, grid, block,
+                                        shared_bytes, argument, bytes);
+    if (status || !d.blocking)
+        return status;
+    return d.driver->stream_done(d.driver->ctx, index, stream, 1, &done);
 }
 
 /* ---- plans ---------------------------------------------------------------------------------- */
@@ -156,8 +164,8 @@ static int launch(Device &d, const Plan &plan, const fl_value *values, const fl_
     int64_t wanted = (call.numel + of_block - 1) / of_block;
     uint32_t grid[3] = {(uint32_t)(wanted < FL_MOST_BLOCKS ? wanted : FL_MOST_BLOCKS), 1, 1};
     uint32_t block[3] = {FL_THREADS_OF_BLOCK, 1, 1};
-    int status = d.driver->launch(d.driver->ctx, outs[0]->device_index, fl_current_stream,
-                                  near ? plan.near : plan.far, grid, block, 0, &call, bytes);
+    int status = fl_launch(d, outs[0]->device_index, near ? plan.near : plan.far, grid, block, 0,
+                           &call, bytes);
     return status ? fl_raise_status(d, status, plan.name) : 0;
 }
 

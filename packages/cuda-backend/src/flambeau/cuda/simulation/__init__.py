@@ -12,11 +12,20 @@ Example:
 """
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from flambeau.cuda.simulation.device import ORDERS, KernelError, SimulatedBackend
 
-__all__ = ["ORDERS", "KernelError", "SimulatedBackend"]
+__all__ = ["ORDERS", "KernelError", "SimulatedBackend", "as_cuda"]
 
 
 def backend() -> SimulatedBackend:
     """The backend of device type ``cudasim``."""
     return SimulatedBackend()
+
+
+def as_cuda() -> AbstractContextManager[None]:
+    """Let the functions of ``flambeau.cuda`` speak of device ``cudasim`` in the body."""
+    from flambeau.cuda.runtime import speaking_of
+
+    return speaking_of("cudasim")

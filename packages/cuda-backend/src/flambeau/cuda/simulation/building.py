@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -18,15 +19,32 @@ FLAGS = ("-std=c++17", "-O1", "-w", "-mfma", "-ffp-contract=off", "-fPIC", "-sha
 
 @cache
 def default_folder() -> Path:
-    """Where libraries are kept between runs; closed to other users, who could change them."""
+    """Where libraries are kept between runs; closed to other users, who could change them.
+
+    A folder of this process alone, and a warning, where that one cannot be written.
+    """
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = base / "flambeau" / "cudasim"
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    if folder.stat().st_uid != os.getuid():
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        found = folder.stat()
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        warnings.warn(f"compiled kernels cannot be kept in {folder} ({error}): every process "
+                      "compiles them anew; set XDG_CACHE_HOME to a folder that can be written",
+                      stacklevel=2)
+        return Path(_temporary().name)
+    if found.st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another user, who could change what runs; "
                               "set XDG_CACHE_HOME to a folder of your own")
     return folder
+
+
+@cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="flambeau-cudasim-")
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flambeau.cuda import source
+from flambeau.cuda import _launch, errors, pinned, source
 from flambeau.cuda.compositions import run_composition
 from flambeau.cuda.generated import GeneratedBackend
 from flambeau.cuda.simulation.building import build, default_folder
@@ -37,12 +37,17 @@ class SimulatedBackend(GeneratedBackend):
         folder: where libraries are kept; a folder of this user's cache by default.
         order: one of ``ORDERS``.
         seed: of the shuffled order.
+        count: how many devices there are.
     """
 
     name = "cudasim"
     exact = True
+    #: What each device is said to have, and where ``reserve`` raises.
+    total_memory = 1 << 34
 
-    def __init__(self, folder: Path | None = None, order: str = "forward", seed: int = 0) -> None:
+    def __init__(self, folder: Path | None = None, order: str = "forward", seed: int = 0,
+                 count: int = 2) -> None:
+        self.count, self._until_failure = count, -1
         self.folder = default_folder() if folder is None else folder
         self.memory = DeviceMemory(self.folder)
         self.library = cache(self._library)
@@ -57,9 +62,48 @@ class SimulatedBackend(GeneratedBackend):
     def driver(self):
         return self.memory.library.fl_simulated_driver()
 
+    def device_count(self):
+        return self.count
+
     def reserve(self, index, nbytes):
-        memory = self.memory.allocate(nbytes)
+        self._until_failure -= 1
+        used = _launch.statistics(self.device_type, index)["reserved"]
+        if self._until_failure == 0 or used + nbytes > self.total_memory:
+            raise MemoryError(f"device '{self.name}:{index}' has no memory for {nbytes} bytes")
+        stream = _launch.stream(self.device_type, index)
+        memory = self.memory.allocate(nbytes, index, stream)
         return memory.address, memory
+
+    def pinned(self, nbytes):
+        return pinned.allocate(self.device_type, nbytes)
+
+    def memory_info(self, index):
+        used = _launch.statistics(self.device_type, index)["reserved"]
+        return self.total_memory - used, self.total_memory
+
+    def properties(self, index):
+        return {"name": "simulation of a GPU by g++", "major": 8, "minor": 0,
+                "total_memory": self.total_memory, "multi_processor_count": 1,
+                "warp_size": 32, "max_threads_per_block": 1024, "uuid": f"simulation-{index}"}
+
+    def fail_after(self, requests: int) -> None:
+        """Let the request of that number from now on, 1 for the next, find no memory; 0: none."""
+        self._until_failure = requests or -1
+
+    def late(self, wanted: bool) -> None:
+        """Whether work waits in its stream until somebody waits for it.
+
+        What no event orders is then done out of order: a missing one shows in the numbers.
+        """
+        self.memory.library.fl_set_late(wanted)
+
+    def lose(self, status: int = 719) -> None:
+        """Let every call fail from here on, as a device does that is lost; 0 finds it again."""
+        self.memory.library.fl_lose_device(status)
+
+    def waiting(self, index: int = 0, stream: int = 0) -> int:
+        """How much a stream was asked that is not done."""
+        return self.memory.library.fl_works_of(index, stream)
 
     def strict(self, wanted: bool) -> None:
         """Whether the host is kept from the device's memory, as by a real one."""
@@ -88,10 +132,13 @@ class SimulatedBackend(GeneratedBackend):
         return self.memory.library.fl_launches_of(self.function(group, kind, kernel))
 
     def raise_status(self, status, what, text):
+        if status in errors.LOST:
+            super().raise_status(status, what, text)
         address = re.search(r"address (0x[0-9a-f]+)", text)
         if address:
             text = f"{text} ({self.memory.describe(int(address[1], 16))})"
-        raise KernelError(f"{what}: {text}")
+        raise KernelError(f"{what}: {text}" + (
+            f"; asked for at {errors.caller()}" if errors.is_blocking() else ""))
 
     def run_kernel(self, library: ctypes.CDLL, kernel: str, argument: bytes,
                    grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int = 0) -> None:
@@ -117,6 +164,8 @@ class SimulatedBackend(GeneratedBackend):
             self.raise_status(status, kernel, self.memory.library.fl_last_error().decode())
 
     def run_composition(self, op, args, outs):
+        index = outs[0].device.index or 0
+        _launch.stream_done(self.device_type, index, _launch.stream(self.device_type, index), 1)
         with self._open():
             return run_composition(np, arrays.load, arrays.store, op, args, outs)
 

@@ -1,6 +1,15 @@
-/* The simulated device as a driver: it stands behind memory.cpp in one file. */
+/* The simulated device as a driver: it stands behind memory.cpp in one file.
+ *
+ * In late mode nothing is done when it is asked for: every stream has a queue, and work is done
+ * when the host waits for its stream, or a stream that is waited for waits for it. What nobody
+ * ordered therefore comes out of order, and a missing event shows in the numbers. */
+#include <chrono>
+#include <deque>
+#include <memory>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unordered_map>
+#include <vector>
 
 #include "../native/driver.h"
 
@@ -15,10 +24,58 @@ struct fl_geometry {
 typedef int (*fl_launcher)(const void *, const fl_geometry *, char *, size_t);
 
 namespace {
+enum Status { kDone = 0, kNotReady = 600, kInvalid = 400, kLost = 719 };
+
+struct Stream;
+
+/* A place in a stream: what an event stood for when it was recorded. */
+struct Mark {
+    Stream *stream;
+    bool done = false;
+    double time = 0;
+};
+
+struct Work {
+    enum Kind { LAUNCH, COPY, RECORD, WAIT, FREE } kind;
+    fl_launcher function = nullptr;
+    fl_geometry geometry = {};
+    std::vector<char> bytes;        /* the argument, or what is copied */
+    void *to = nullptr;
+    const void *from = nullptr;     /* null: `bytes` are copied */
+    size_t count = 0;
+    std::shared_ptr<Mark> mark;
+};
+
+struct Graph {
+    std::vector<Work> works;
+};
+
+struct Stream {
+    int device = 0;
+    std::deque<Work> queue;
+    Graph *capturing = nullptr;
+};
+
+struct Event {
+    std::shared_ptr<Mark> mark;
+};
+
+std::recursive_mutex running;
 int order;
 uint64_t seed;
+bool late;
+int lost_status;                    /* once set, every call fails with it, as on a lost device */
+int failure;                        /* of late work, for who waits next */
 thread_local char message[512];
+char late_message[512];
 std::unordered_map<void *, int> launches;
+std::vector<Stream *> streams;
+Stream defaults[64];
+
+double now() {
+    using namespace std::chrono;
+    return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+}
 
 int count_damaged() {
     int count = lost + fl_device_damaged();
@@ -26,13 +83,10 @@ int count_damaged() {
     return count;
 }
 
-int launch(void *, int, void *, void *function, const uint32_t *grid, const uint32_t *block,
-           uint32_t shared_bytes, const void *argument, size_t) {
-    fl_geometry geometry = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]},
-                            shared_bytes, (uint32_t)order, seed + 1};
-    launches[function]++;
+int run_kernel(const Work &w) {
+    launches[(void *)w.function]++;
     fl_device_open();
-    int status = ((fl_launcher)function)(argument, &geometry, message, sizeof message);
+    int status = w.function(w.bytes.data(), &w.geometry, message, sizeof message);
     int damaged = status ? 0 : count_damaged();
     fl_device_close();
     if (damaged)
@@ -40,18 +94,240 @@ int launch(void *, int, void *, void *function, const uint32_t *grid, const uint
     return status || damaged;
 }
 
-int copy(void *, int, void *, void *to, const void *from, size_t bytes, int) {
-    fl_device_open();
-    memcpy(to, from, bytes);
-    fl_device_close();
+void finish(Mark &mark);
+
+int perform(Work &w) {
+    switch (w.kind) {
+    case Work::LAUNCH: return run_kernel(w);
+    case Work::COPY:
+        fl_device_open();
+        memmove(w.to, w.from ? w.from : w.bytes.data(), w.count);
+        fl_device_close();
+        return 0;
+    case Work::RECORD:
+        w.mark->time = now();
+        w.mark->done = true;
+        return 0;
+    case Work::WAIT: finish(*w.mark); return 0;
+    case Work::FREE: fl_device_free(w.to); return 0;
+    }
     return 0;
 }
 
-int synchronize(void *, int) { return 0; }
+void run_first(Stream &s) {
+    Work w = std::move(s.queue.front());
+    s.queue.pop_front();
+    int status = perform(w);
+    if (status && !failure) {
+        failure = status;
+        memcpy(late_message, message, sizeof message);
+    }
+}
+
+/* Two streams that wait for each other cannot be made: an event stands for what was asked
+ * before. */
+void finish(Mark &mark) {
+    while (!mark.done && !mark.stream->queue.empty())
+        run_first(*mark.stream);
+}
+
+void drain(Stream &s) {
+    while (!s.queue.empty())
+        run_first(s);
+}
+
+/* The failure of late work, once. */
+int take_failure() {
+    int status = failure;
+    failure = 0;
+    if (status)
+        memcpy(message, late_message, sizeof message);
+    return status;
+}
+
+Stream &stream_of(int device, void *stream) {
+    return stream ? *(Stream *)stream : defaults[device & 63];
+}
+
+int ask(Stream &s, Work &&w) {
+    if (lost_status) {
+        snprintf(message, sizeof message, "the device is lost");
+        return lost_status;
+    }
+    if (s.capturing) {
+        if (w.kind != Work::FREE)
+            s.capturing->works.push_back(std::move(w));
+        return 0;
+    }
+    s.queue.push_back(std::move(w));
+    if (late)
+        return 0;
+    drain(s);
+    return take_failure();
+}
+
+int launch(void *, int device, void *stream, void *function, const uint32_t *grid,
+           const uint32_t *block, uint32_t shared_bytes, const void *argument, size_t bytes) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Work w;
+    w.kind = Work::LAUNCH;
+    w.function = (fl_launcher)function;
+    w.geometry = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]},
+                  shared_bytes, (uint32_t)order, seed + 1};
+    w.bytes.assign((const char *)argument, (const char *)argument + bytes);
+    return ask(stream_of(device, stream), std::move(w));
+}
+
+int copy(void *, int device, void *stream, void *to, const void *from, size_t bytes, int kind) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Stream &s = stream_of(device, stream);
+    const int way = kind & 3;
+    if (s.capturing && way != FL_WITHIN && !(kind & FL_LATER)) {
+        snprintf(message, sizeof message, "a copy that the host waits for, while a graph is being "
+                 "captured");
+        return kInvalid;
+    }
+    Work w;
+    w.kind = Work::COPY;
+    w.to = to;
+    w.from = from;
+    w.count = bytes;
+    if (way == FL_TO_DEVICE && !(kind & FL_LATER)) {
+        w.bytes.assign((const char *)from, (const char *)from + bytes);
+        w.from = nullptr;
+    }
+    int status = ask(s, std::move(w));
+    if (status || way != FL_TO_HOST || kind & FL_LATER)
+        return status;
+    drain(s);
+    return take_failure();
+}
+
+int synchronize(void *, int device) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    if (lost_status) {
+        snprintf(message, sizeof message, "the device is lost");
+        return lost_status;
+    }
+    for (size_t i = streams.size(); i-- > 0;)
+        if (streams[i]->device == device)
+            drain(*streams[i]);
+    drain(defaults[device & 63]);
+    return take_failure();
+}
 
 const char *error(void *, int) { return message; }
 
-const fl_driver driver = {sizeof(fl_driver), 0, nullptr, launch, copy, synchronize, error};
+int make_stream(void *, int device, int, void **stream) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Stream *made = new Stream;
+    made->device = device;
+    streams.push_back(made);
+    *stream = made;
+    return 0;
+}
+
+/* The stream stays, as marks may point to it; its work is done. */
+int drop_stream(void *, int, void *stream) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    drain(*(Stream *)stream);
+    return 0;
+}
+
+int stream_done(void *, int device, void *stream, int wait, int *done) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Stream &s = stream_of(device, stream);
+    if (wait)
+        drain(s);
+    *done = s.queue.empty();
+    return wait ? take_failure() : 0;
+}
+
+int make_event(void *, int, int, void **event) {
+    *event = new Event;
+    return 0;
+}
+
+int drop_event(void *, int, void *event) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    delete (Event *)event;
+    return 0;
+}
+
+int record(void *, int device, void *event, void *stream) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Stream &s = stream_of(device, stream);
+    Work w;
+    w.kind = Work::RECORD;
+    w.mark = std::make_shared<Mark>();
+    w.mark->stream = &s;
+    ((Event *)event)->mark = w.mark;
+    return ask(s, std::move(w));
+}
+
+int event_done(void *, int, void *event, int wait, int *done) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Event &e = *(Event *)event;
+    if (e.mark && wait)
+        finish(*e.mark);
+    *done = !e.mark || e.mark->done;
+    return wait ? take_failure() : 0;
+}
+
+int wait_for(void *, int device, void *stream, void *event) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Event &e = *(Event *)event;
+    if (!e.mark || e.mark->done)
+        return 0;
+    Work w;
+    w.kind = Work::WAIT;
+    w.mark = e.mark;
+    return ask(stream_of(device, stream), std::move(w));
+}
+
+int elapsed(void *, void *from, void *to, float *milliseconds) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    const Mark *a = ((Event *)from)->mark.get(), *b = ((Event *)to)->mark.get();
+    if (!a || !b || !a->done || !b->done) {
+        snprintf(message, sizeof message, "an event was not recorded, or has not come yet");
+        return a && b ? kNotReady : kInvalid;
+    }
+    *milliseconds = (float)(b->time - a->time);
+    return 0;
+}
+
+int pin(void *, size_t bytes, void **memory) {
+    *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!*memory)
+        snprintf(message, sizeof message, "the host has no memory");
+    return *memory ? 0 : 2;
+}
+
+int unpin(void *, void *memory) {
+    free(memory);
+    return 0;
+}
+
+int graph(void *, int device, void *stream, int step, void **graph) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Stream &s = stream_of(device, stream);
+    switch (step) {
+    case FL_GRAPH_BEGIN: s.capturing = new Graph; return 0;
+    case FL_GRAPH_END:
+        *graph = s.capturing;
+        s.capturing = nullptr;
+        return 0;
+    case FL_GRAPH_FREE: delete (Graph *)*graph; return 0;
+    }
+    for (const Work &w : ((Graph *)*graph)->works)
+        if (int status = ask(s, Work(w)))
+            return status;
+    return 0;
+}
+
+const fl_driver driver = {
+    sizeof(fl_driver), 0, nullptr, launch, copy, synchronize, error, make_stream, drop_stream,
+    stream_done, make_event, drop_event, record, event_done, wait_for, elapsed, pin, unpin, graph};
 }
 
 extern "C" {
@@ -63,12 +339,46 @@ void fl_set_order(int wanted, uint64_t of) {
     seed = of;
 }
 
+/* Whether work waits in its stream until somebody waits for it. */
+void fl_set_late(int wanted) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    for (int i = 0; i < 64; i++)
+        drain(defaults[i]);
+    for (Stream *s : streams)
+        drain(*s);
+    late = wanted;
+}
+
+/* From here on every call fails, until 0 is set. */
+void fl_lose_device(int status) { lost_status = status; }
+
+/* What a stream has not done yet. */
+int fl_works_of(int device, void *stream) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    return (int)stream_of(device, stream).queue.size();
+}
+
+/* Memory is freed in the order of its stream. */
+void fl_device_free_in(int device, void *stream, void *handle) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Work w;
+    w.kind = Work::FREE;
+    w.to = handle;
+    Stream &s = stream_of(device, stream);
+    if (s.queue.empty())
+        fl_device_free(handle);
+    else
+        s.queue.push_back(std::move(w));
+}
+
 int fl_launches_of(void *function) { return launches[function]; }
 
 const char *fl_last_error(void) { return message; }
 
 int fl_run_kernel(void *function, const uint32_t *grid, const uint32_t *block,
                   uint32_t shared_bytes, const void *argument, size_t bytes) {
-    return launch(nullptr, 0, nullptr, function, grid, block, shared_bytes, argument, bytes);
+    int status = launch(nullptr, 0, nullptr, function, grid, block, shared_bytes, argument, bytes);
+    int done;
+    return status ? status : stream_done(nullptr, 0, nullptr, 1, &done);
 }
 }

@@ -9,15 +9,15 @@ from flambeau.cuda.simulation.building import HERE, build
 
 
 class Allocation:
-    """Frees its memory when nobody holds it."""
+    """Frees its memory when nobody holds it, in the order of a stream."""
 
-    __slots__ = ("_free", "address", "handle")
+    __slots__ = ("_free", "address", "handle", "place")
 
-    def __init__(self, address: int, handle: int, free) -> None:
-        self.address, self.handle, self._free = address, handle, free
+    def __init__(self, address: int, handle: int, place: tuple[int, int], free) -> None:
+        self.address, self.handle, self.place, self._free = address, handle, place, free
 
     def __del__(self) -> None:
-        self._free(self.handle)
+        self._free(*self.place, self.handle)
 
 
 class DeviceMemory:
@@ -30,8 +30,8 @@ class DeviceMemory:
     def __init__(self, folder: Path) -> None:
         self.library = _library(folder)
 
-    def allocate(self, nbytes: int) -> Allocation:
-        """Memory full of NaN.
+    def allocate(self, nbytes: int, index: int = 0, stream: int = 0) -> Allocation:
+        """Memory full of NaN, of a device and a stream.
 
         Raises:
             MemoryError: the host has no more.
@@ -40,7 +40,8 @@ class DeviceMemory:
         address = self.library.fl_device_allocate(nbytes, ctypes.byref(handle))
         if not address:
             raise MemoryError(f"device 'cudasim' has no memory for {nbytes} bytes")
-        return Allocation(address, handle.value or 0, self.library.fl_device_free)
+        return Allocation(address, handle.value or 0, (index, stream),
+                          self.library.fl_device_free_in)
 
     def describe(self, address: int) -> str:
         """What lies at or around an address, for errors."""
@@ -56,7 +57,8 @@ def _library(folder: Path) -> ctypes.CDLL:
     library = build("device", text, folder)
     library.fl_device_allocate.restype = ctypes.c_void_p
     library.fl_device_allocate.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
-    library.fl_device_free.argtypes = [ctypes.c_void_p]
+    library.fl_device_free_in.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    library.fl_works_of.argtypes = [ctypes.c_int, ctypes.c_void_p]
     library.fl_simulated_driver.restype = ctypes.c_void_p
     library.fl_last_error.restype = ctypes.c_char_p
     library.fl_launches_of.argtypes = [ctypes.c_void_p]

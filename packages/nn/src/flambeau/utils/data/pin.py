@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import flambeau
 from flambeau import Tensor
 from flambeau.core import backends
+from flambeau.core.compat.tensor_methods import pinned_copy
 
 
 def pin_memory(batch: Any, device: str = "") -> Any:
@@ -57,10 +57,4 @@ def _pin_tensor(tensor: Tensor, backend: Any) -> Tensor:
     """A copy in memory that the backend has locked; the tensor itself if it locks none."""
     if backend is None or tensor.device.type != "cpu" or not tensor.numel():
         return tensor
-    memory = backend.pinned(tensor.nbytes)
-    if memory is None:
-        return tensor
-    flat = flambeau.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel())
-    made = flat.view(tensor.shape)
-    made.copy_(tensor.detach())
-    return made
+    return pinned_copy(tensor, backend)

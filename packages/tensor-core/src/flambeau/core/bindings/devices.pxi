@@ -5,8 +5,10 @@ import _thread    # not threading, which takes a millisecond to import
 cdef extern from *:
     """
     static __thread int fl_default_device;     /* where new tensors of a thread go */
+    static __thread int fl_current_index;      /* the device that its type alone stands for */
     """
     int fl_default_device
+    int fl_current_index
 
 cdef object _outer = _thread._local()  # the devices around every open `with device`
 
@@ -26,6 +28,12 @@ def set_default_device(where):
     """
     global fl_default_device
     fl_default_device = 0 if where is None else _unbox_device(<PyObject *>where)
+
+
+def set_current_index(int index):
+    """Choose which device of a backend a type alone stands for in this thread."""
+    global fl_current_index
+    fl_current_index = index
 
 
 def get_default_device():
@@ -75,7 +83,11 @@ cdef class device:
             self._absent = name
             self.code = -256 | (index or 0)
         else:
-            self.code = _device_type(name) << 8 | (index or 0)
+            self.code = _device_type(name)
+            if index is None and self.code >= 2:        # of a backend
+                self.code = self.code << 8 | fl_current_index
+                return
+            self.code = self.code << 8 | (index or 0)
         self._indexed = index is not None
 
     cdef int found(self) except -1:

@@ -65,7 +65,8 @@ def storage_type(self):
 
 
 def pin_memory(self, device=None):
-    """The tensor itself, where there is a GPU: copies to it need no pinned memory here.
+    """A copy in page-locked memory, from which ``x.to(device, non_blocking=True)`` goes on beside
+    the program; the tensor itself where it lies there, or the device needs none.
 
     Args:
         device: The kind of device that the memory is for; ``"cuda"`` when left out.
@@ -77,11 +78,39 @@ def pin_memory(self, device=None):
 
     kind = str(device or "cuda").partition(":")[0]
     try:
-        backends.adapter(kind)
+        backend = backends.adapter(kind)
     except RuntimeError as error:
         raise RuntimeError("pin_memory(): Cannot access accelerator device when none is available; "
                            f"leave the call out without a GPU ({error})") from None
-    return self
+    if not self.is_cpu:
+        raise RuntimeError(f"cannot pin 'Tensor' on {self.device}: only dense CPU tensors can be "
+                           "pinned; write x.cpu().pin_memory()")
+    return self if self.is_pinned() else pinned_copy(self, backend)
+
+
+def pinned_copy(x, backend):
+    """A copy in memory that a backend has locked; the tensor itself if it locks none."""
+    memory = backend.pinned(x.nbytes) if x.numel() else None
+    if memory is None:
+        return x
+    flat = _core.frombuffer(memory, dtype=x.dtype, count=x.numel())
+    made = flat.view(x.shape)
+    made.copy_(x.detach())
+    return made
+
+
+def record_stream(self, stream):
+    """Keep the memory, once nobody holds the tensor, until a stream has done what it was asked.
+
+    Args:
+        stream: One that works on the tensor, and is not the one it was made on.
+    """
+    from flambeau.core import backends
+
+    if self.device.type in ("cpu", "meta"):
+        raise NotImplementedError(f"record_stream(): a tensor on {self.device} has no streams; "
+                                  "leave the call out")
+    backends.adapter(self.device.type).use(self, stream)
 
 
 def to_dense(self, dtype=None, *, masked_grad=None):
@@ -100,4 +129,5 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
-    new, as_subclass, untyped_storage, storage, storage_type, pin_memory, to_dense)}
+    new, as_subclass, untyped_storage, storage, storage_type, pin_memory, record_stream,
+    to_dense)}

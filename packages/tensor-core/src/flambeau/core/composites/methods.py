@@ -42,12 +42,22 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         target = device if isinstance(device, _device) else _device(device) \
             if isinstance(device, str) else _device("cuda", device)
         if target != self.device:
-            result = _to_device(result, target)
+            result = _later(result, target) if non_blocking else _to_device(result, target)
     if dtype is not None and _core._as_dtype(dtype) is not result.dtype:
         result = _cast(result, dtype)
     if copy and result is self:
         return _op["clone"](self, memory_format=memory_format)
     return result if memory_format is None else _formatted(result, memory_format)
+
+
+def _later(x, target):
+    """On another device; the program may go on before the copy is done."""
+    from flambeau.core import backends
+
+    kind = target.type if x.is_cpu else x.device.type
+    if kind in ("cpu", "meta") or kind not in backends._adapters:
+        return _to_device(x, target)
+    return backends.adapter(kind).later(x, lambda: _to_device(x, target))
 
 
 def _formatted(x, memory_format):
@@ -89,7 +99,7 @@ def cpu(self, memory_format=None):
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """The tensor on a CUDA device."""
-    return to(self, device if device is not None else "cuda")
+    return to(self, device if device is not None else "cuda", non_blocking=non_blocking)
 
 
 def numpy(self, *, force=False):
