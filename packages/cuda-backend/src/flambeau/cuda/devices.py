@@ -4,7 +4,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from flambeau.cuda import runtime
+import flambeau.cuda.runtime as runtime
 
 __all__ = ["can_device_access_peer", "check_error", "clock_rate", "cudaStatus",
            "cudart", "current_blas_handle",

@@ -5,7 +5,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.cuda import _launch, runtime
+import flambeau.cuda._launch as _launch
+import flambeau.cuda.runtime as runtime
 from flambeau.cuda.streams import Stream, current_stream
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flambeau.cuda import runtime
+import flambeau.cuda.runtime as runtime
 from flambeau.cuda.errors import OutOfMemoryError
 
 __all__ = ["MemPool", "caching_allocator_alloc", "caching_allocator_delete",

@@ -1,21 +1,21 @@
-"""Marks for NVIDIA's profilers, where the package ``nvtx`` is installed; else they do nothing."""
+"""Marks for NVIDIA's profilers, through CuPy; they do nothing where no GPU is used."""
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 
 
-@cache
 def _library() -> Any:
-    """The package; None, and nothing is marked, where it is not installed: pip install nvtx."""
-    if importlib.util.find_spec("nvtx") is None:
+    """CuPy's functions once a GPU is used; before, and without one, nothing is marked."""
+    from flambeau.cuda import is_initialized, runtime
+    from flambeau.cuda.cupy_module import cupy
+
+    if runtime.device_type() != "cuda" or not is_initialized():
         return None
-    return importlib.import_module("nvtx")
+    return cupy().cuda.nvtx
 
 
 _depth = [0]
@@ -23,35 +23,37 @@ _depth = [0]
 
 def range_push(msg: str) -> int:
     """Begin a range; returns how many are open around it."""
-    if _library():
-        _library().push_range(msg)
+    library = _library()
+    if library:
+        library.RangePush(msg)
     _depth[0] += 1
     return _depth[0] - 1
 
 
 def range_pop() -> int:
     """End the range that began last; returns how many are open around it."""
-    if _library():
-        _library().pop_range()
+    library = _library()
+    if library:
+        library.RangePop()
     _depth[0] = max(_depth[0] - 1, 0)
     return _depth[0]
 
 
 def range_start(msg: str) -> Any:
-    """Begin a range that another thread may end; returns its handle."""
-    return _library().start_range(msg) if _library() else 0
+    """Begin a range that ``range_end`` ends; returns its handle."""
+    return range_push(msg)
 
 
 def range_end(range_id: Any) -> None:
     """End a range by its handle."""
-    if _library():
-        _library().end_range(range_id)
+    range_pop()
 
 
 def mark(msg: str) -> None:
     """Mark a point in time."""
-    if _library():
-        _library().mark(msg)
+    library = _library()
+    if library:
+        library.Mark(msg)
 
 
 @contextmanager

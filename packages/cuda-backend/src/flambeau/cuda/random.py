@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
-from flambeau.cuda import runtime
+import flambeau.cuda.runtime as runtime
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed",
            "manual_seed_all", "seed", "seed_all", "set_rng_state", "set_rng_state_all"]

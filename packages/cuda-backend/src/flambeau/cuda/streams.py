@@ -4,7 +4,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from flambeau.cuda import _launch, runtime
+import flambeau.cuda._launch as _launch
+import flambeau.cuda.runtime as runtime
 
 __all__ = ["Event", "ExternalStream", "Stream", "StreamContext", "current_stream",
            "default_stream", "get_stream_from_external", "set_stream", "stream"]

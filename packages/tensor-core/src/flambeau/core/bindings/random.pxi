@@ -44,7 +44,7 @@ cdef class Generator:
     """State of a random number stream.
 
     Args:
-        device: Accepted for compatibility; the stream does not depend on it.
+        device: Whose numbers it is for; the stream does not depend on it.
         algorithm: ``"philox"`` (Philox 4x32-10, counter based) or ``"mt19937"``, whose numbers are
             those of PyTorch; what `flambeau.random.set_algorithm` was told where it is left out.
     """
