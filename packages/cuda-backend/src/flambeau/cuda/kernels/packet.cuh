@@ -183,6 +183,10 @@ template <class T> struct fl_is_complex { static constexpr bool value = false; }
 template <> struct fl_is_complex<fl_c64> { static constexpr bool value = true; };
 template <> struct fl_is_complex<fl_c128> { static constexpr bool value = true; };
 
+template <class T> struct fl_is_floating { static constexpr bool value = false; };
+template <> struct fl_is_floating<float> { static constexpr bool value = true; };
+template <> struct fl_is_floating<double> { static constexpr bool value = true; };
+
 template <class T> FL_INLINE T fl_plus(T a, T b) { return a + b; }
 template <> FL_INLINE_SPECIAL fl_c64 fl_plus(fl_c64 a, fl_c64 b) {
     return fl_c64{a.re + b.re, a.im + b.im};

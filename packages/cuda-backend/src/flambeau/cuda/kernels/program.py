@@ -79,7 +79,7 @@ class Program:
 
 GROUPS: dict[str, Group] = {}
 PROGRAMS: dict[str, Program] = {}
-_TABLES = ("reductions", "rows", "scans")
+_TABLES = ("reductions", "rows", "scans", "sorts")
 
 
 @cache
