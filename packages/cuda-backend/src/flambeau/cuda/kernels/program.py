@@ -18,6 +18,9 @@ COMPLEX = ("complex64", "complex128")
 REAL = (*FLOATS, *INTEGERS, "bool")
 ALL = (*REAL, *COMPLEX)
 
+#: Rarer integers use the kernels of int64, which read and write every dtype: fewer modules.
+_SHARED = dict.fromkeys(("int8", "int16", "uint16", "uint32"), "int64")
+
 
 @dataclass(frozen=True)
 class Group:
@@ -79,7 +82,7 @@ class Program:
 
 GROUPS: dict[str, Group] = {}
 PROGRAMS: dict[str, Program] = {}
-_TABLES = ("reductions", "rows", "scans", "sorts")
+_TABLES = ("reductions", "rows", "scans", "sorts", "indexing")
 
 
 @cache
@@ -103,7 +106,7 @@ def group(name: str) -> Group | None:
 def modules() -> list[tuple[str, str]]:
     """All (group, dtype) pairs that programs use."""
     _load()
-    pairs = {(home_of(program, dtype), dtype) for program in PROGRAMS.values()
+    pairs = {(home_of(program, dtype), _SHARED.get(dtype, dtype)) for program in PROGRAMS.values()
              for dtype in program.dtypes if program.group}
     return sorted(pairs)
 
@@ -123,6 +126,8 @@ def packed(program: Program, name: str, function: Callable[[str, str, str], int]
         function: gives a kernel's handle by group, dtype and name.
         dtype: of the kernels.
     """
+    dtype = _SHARED.get(dtype, dtype)
+
     def find(kernel: str) -> int:
         if not kernel:
             return 0
