@@ -7,6 +7,7 @@ import pytest
 
 import flambeau as fl
 from flambeau.core import _core
+from flambeau.cuda import source
 from flambeau.cuda.kernels import program_of
 from flambeau.cuda.simulation import ORDERS
 
@@ -184,3 +185,162 @@ def test_scans_in_a_wider_dtype_and_in_place(simulated):
     y = x.to("cudasim")
     y.cumsum_(1)
     np.testing.assert_allclose(y.cpu().numpy(), x.cumsum(1).numpy(), rtol=1e-4)
+
+
+# ---- order ---------------------------------------------------------------------------------
+def _repeated(*shape, high=5, seed=0, dtype="int64"):
+    """Few different values, so that equal ones meet."""
+    return fl.from_numpy(np.random.default_rng(seed).integers(-high, high, shape).astype(dtype))
+
+
+@pytest.mark.parametrize("shape", [(3, 7), (1, 2500), (40, 33), (4, 3, 5), (0, 4), (1,)])
+@pytest.mark.parametrize("down", [False, True])
+def test_sort_and_topk(simulated, shape, down):
+    for x in (*_views(*shape, nan=True), _repeated(*shape), _repeated(*shape, dtype="uint64"),
+              _random(*shape, dtype="float16")):
+        for dim in (0, len(shape) - 1):
+            _check(simulated, "sort", [x, dim, down, True], 0)
+            if x.shape[dim]:
+                _check(simulated, "topk", [x, min(3, x.shape[dim]), dim, down, True], 0)
+
+
+@pytest.mark.parametrize("shape", [(3, 7), (2, 1500), (4, 3, 5), (1,)])
+def test_ranks(simulated, shape):
+    """Of equal values any may be the one; the kernels take the first."""
+    for x in (*list(_views(*shape))[:3], _random(*shape, nan=True), _repeated(*shape)):
+        for dim in (0, len(shape) - 1):
+            for key, args in (("kthvalue", [x, 1, dim, False]), ("median.dim", [x, dim, True]),
+                              ("nanmedian.dim", [x, dim, False])):
+                values, indices = _core.call(key, list(map(_moved, args)))
+                np.testing.assert_array_equal(values.cpu().numpy(), _results(key, args)[0].numpy())
+                at = indices if key == "median.dim" else indices.unsqueeze(dim)
+                np.testing.assert_array_equal(x.gather(dim, at.cpu()).reshape(-1).numpy(),
+                                              values.cpu().reshape(-1).numpy())
+
+
+def test_searching(simulated):
+    edges = fl.tensor([-1.0, 0.0, 0.0, 2.0, float("nan")])
+    x = fl.tensor([[-2.0, -0.0, 1.0], [2.0, float("nan"), float("inf")]])
+    for right in (False, True):
+        _check(simulated, "searchsorted", [edges[:4], x, False, right, None, None])
+        _check(simulated, "bucketize", [x, edges[:4], True, right])
+    rows, order = _random(3, 40).sort(1)
+    _check(simulated, "searchsorted", [rows, _random(3, 5, seed=1), False, False, "right", None])
+    mixed = _random(3, 40)
+    _check(simulated, "searchsorted", [mixed, rows, False, False, None, mixed.argsort(1)])
+
+
+# ---- by index ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int16", "complex64"])
+def test_adding_by_index(simulated, dtype):
+    tolerance = 3e-2 if dtype == "bfloat16" else 1e-5
+    index = fl.from_numpy(np.random.default_rng(0).integers(0, 4, 1300))
+    _check(simulated, "index_add", [_random(4, 3, dtype=dtype), 0, index,
+                                    _random(1300, 3, dtype=dtype), 1], 50 * tolerance)
+    x = _random(5, 6, dtype=dtype).t()
+    _check(simulated, "index_add", [x, 1, fl.tensor([0, 4, 0, 3]), _random(6, 4, dtype=dtype), 2],
+           tolerance)
+    where = fl.from_numpy(np.random.default_rng(1).integers(0, 5, (4, 3)))
+    _check(simulated, "scatter_add", [x, 1, where, _random(6, 4, dtype=dtype, seed=2)], tolerance)
+    if dtype in ("float32", "bfloat16"):
+        grad = _random(7, 2, 3, dtype=dtype)
+        _check(simulated, "embedding_grad", [grad, _repeated(7, 2).abs(), 9, 2], tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int16", "complex128"])
+def test_reading_and_writing_by_index(simulated, dtype):
+    for x in _views(4, 5, 6):
+        x = x > 0 if dtype == "bool" else x.to(getattr(fl, dtype))
+        where = _repeated(3, 2, 6).abs().clamp(0, 3)
+        _check(simulated, "gather", [x, 1, where])
+        _check(simulated, "index_select", [x, 2, fl.tensor([5, 0, 3, 0])])
+        _check(simulated, "flip", [x, [0, -1]])
+        _check(simulated, "constant_pad_nd", [x, [1, -2, 0, 3], 1])
+        _check(simulated, "triu", [x, 1])
+        _check(simulated, "cat", [[x, x[:, :, :0], x[:, :, 1:3]], 2])
+        target = x.clone()
+        unique = fl.tensor([[[1, 3, 0]]]).expand(2, 2, 3)
+        _check(simulated, "scatter.src", [target, 2, unique, _moved_like(target)])
+        _check(simulated, "scatter.value", [target, 2, unique, 1])
+        i, j = fl.tensor([[0, 3], [-1, 1]]), fl.tensor([2, 4])
+        for indices in ([i], [None, j], [i, j], [None, i, j], [i, None, j], [None, None, j]):
+            _check(simulated, "index", [x, indices])
+            values = _core.call("index", [x, indices])
+            _check(simulated, "index_put", [target, indices, values, False])
+            _check(simulated, "index_put", [target, indices, values.reshape(-1)[0], False])
+
+
+def _moved_like(x):
+    return x.flip(0).clone()
+
+
+def test_writing_in_place_touches_nothing_else(simulated):
+    x = _random(50, 40).to("cudasim")
+    copying = source.group_of("identity"), "f32", "k_identity_f32_near"
+    before, copies = x.cpu(), simulated.launches(*copying)
+    x.index_put_([fl.tensor([3, 7]).to("cudasim")], fl.tensor(2.0).to("cudasim"))
+    x.index_add_(0, fl.tensor([1, 1]).to("cudasim"), fl.ones(2, 40).to("cudasim"))
+    before[[3, 7]] = 2.0
+    before[1] += 2
+    np.testing.assert_allclose(x.cpu().numpy(), before.numpy(), rtol=1e-6)
+    assert simulated.launches(*copying) == copies
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, i: x.index_select(0, i), lambda x, i: x.gather(0, i.reshape(1, 1)),
+    lambda x, i: x[i], lambda x, i: _core.call("embedding_lookup", [x, i, -1, False]),
+    lambda x, i: x.index_add(0, i, x[:1])])
+def test_an_index_out_of_bounds_is_an_error(simulated, call):
+    with pytest.raises(RuntimeError, match="index 4 is out of bounds"):
+        call(_random(4, 4).to("cudasim"), fl.tensor([4]).to("cudasim"))
+
+
+# ---- pictures ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("window", [([2], None, [0], [1], False),
+                                    ([3, 2], [2, 1], [1, 1], [1, 2], True)])
+def test_pooling(simulated, window):
+    kernel, stride, padding, dilation, ceil = window
+    for x in (*_views(2, 3, 7, 9, nan=True), _random(3, 8, 6)):
+        args = [x, kernel, stride, padding, dilation, ceil]
+        _check(simulated, "max_pool2d_with_indices", args)
+        values, indices = _core.call("max_pool2d_with_indices", args)
+        _check(simulated, "max_pool2d_grad", [_random(*values.shape), indices, list(x.shape)])
+        for count in (True, False):
+            rest = [kernel, stride, padding, ceil, count, None]
+            _check(simulated, "avg_pool2d", [x, *rest])
+            mean = _core.call("avg_pool2d", [x, *rest])
+            _check(simulated, "avg_pool2d_grad", [_random(*mean.shape), list(x.shape), *rest])
+        _check(simulated, "adaptive_mean", [x, x.ndim - 1, 4])
+        _check(simulated, "adaptive_max", [x, x.ndim - 2, 3])
+        _check(simulated, "adaptive_mean_grad", [x, x.ndim - 1, 23])
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area", "linear", "cubic",
+                                  "smooth-linear", "smooth-cubic", "smooth-lanczos"])
+@pytest.mark.parametrize("align", [False, True])
+def test_resampling(simulated, mode, align):
+    if align and mode not in ("linear", "cubic"):
+        return
+    for size, to in (((5, 7), (11, 3)), ((6, 1), (2, 4)), ((9,), (4,)), ((3, 4, 5), (5, 2, 9))):
+        if len(size) != 2 and mode.endswith("cubic") or len(size) == 3 and "smooth" in mode:
+            continue
+        for x in _views(2, 2, *size):
+            for scales in (None, [t / s + 0.1 for s, t in zip(size, to, strict=True)]):
+                if scales and mode == "area":
+                    continue
+                _check(simulated, "resample", [x, list(to), mode, align, scales], 1e-4)
+                _check(simulated, "resample_grad", [_random(2, 2, *to), list(size), mode, align,
+                                                    scales], 1e-4)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("border", [0, 1, 2])
+def test_grids(simulated, mode, border):
+    for x, places in ((_random(2, 3, 4, 5), (6, 3)), (_random(1, 2, 3, 4, 3), (2, 2, 5))):
+        if mode == 2 and x.ndim == 5:
+            continue
+        grid = _random(x.shape[0], *places, x.ndim - 2, seed=1)
+        for align in (False, True):
+            _check(simulated, "grid_sampler", [x, grid, mode, border, align], 1e-4)
+            grad = _random(*x.shape[:2], *places, seed=2)
+            _check(simulated, "grid_sampler_grad", [grad, x, grid, mode, border, align], 1e-3)

@@ -153,7 +153,7 @@ template <class C> struct fl_indexed {
             for (int d = 0; d < index.ndim; d++)
                 if (index.shape[d] != 1)
                     from += coordinates[wide - index.ndim + d] * index.strides[d];
-            at += fl_checked_index(fl_read_index(index, from), x.shape[k]) * x.strides[k];
+            at += fl_wrapped_index(fl_read_index(index, from), x.shape[k]) * x.strides[k];
         }
         return at;
     }

@@ -64,3 +64,21 @@ PROGRAMS["max_pool2d_grad"] = Program(
     "max_pool2d_grad", FLOATS, (Step("pooled_load", view=1), Step("order3:tiles3"),
                                 Step("order3:merge3"), Step("pooled_finish", view=1)),
     "sorting", beginning="zero")
+
+# ---- other sizes, and grids ----------------------------------------------------------------------
+def _not_bytes(args: list, outs: list) -> bool:
+    """Bytes have weights of sixteen bits, which are the CPU's alone."""
+    return outs[0].ndim <= 5 and not args[2].startswith("bytes")
+
+
+_add("resample", "fl_resample<{D}>", 2, 1, (*FLOATS, "uint8"), "resample.cuh", accepts=_not_bytes)
+_add("resample_grad", "fl_resample_grad<{D}>", 2, 1, (*FLOATS, "uint8"), "resample.cuh", accepts=_not_bytes)
+_GRID = ("resample.cuh", "grid.cuh")
+GROUPS["grid_sampler"] = Group(_GRID, {"grid_sample": "fl_grid_sample<{D}>(c)"}, 3)
+PROGRAMS["grid_sampler"] = Program("grid_sampler", FLOATS, (Step("grid_sample", view=2),))
+GROUPS["grid_sampler_grad"] = Group(
+    _GRID, {"grid_by_grid": "fl_grid_sample_grad_grid<{D}>(c)",
+            "grid_by_input": "fl_grid_sample_grad_input<{D}>(c)"}, 5)
+PROGRAMS["grid_sampler_grad"] = Program(
+    "grid_sampler_grad", FLOATS, (Step("grid_by_grid", view=2), Step("grid_by_input", view=1)),
+    dtype_of=1, scratch=8, scratch_view=3)

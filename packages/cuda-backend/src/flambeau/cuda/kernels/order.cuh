@@ -135,7 +135,7 @@ template <int D, int HOW, bool BY_DIM, class C> FL_INLINE void fl_take_rank(cons
 }
 
 /* ---- sums by index, in the order of the sources ------------------------------------------------- */
-/* Indices that may be counted from the end, along a dimension of a view. */
+/* Indices along a dimension of a view. */
 template <int VIEW, int INDEX, class C> FL_INLINE void fl_load_indices(const C &c) {
     const fl_view &index = c.views[INDEX];
     int64_t size = c.views[VIEW].ndim ? c.views[VIEW].shape[c.axis] : 1;

@@ -171,9 +171,13 @@ template <class T> struct fl_type {
 #define FL_SHARED(name, ...) __shared__ typename fl_type<__VA_ARGS__>::type name
 #endif
 FL_INLINE int64_t fl_checked_index(int64_t i, int64_t size) {
-    FL_DEMAND(i >= -size && i < size, "index %lld is out of bounds for dimension with size %lld",
+    FL_DEMAND(i >= 0 && i < size, "index %lld is out of bounds for dimension with size %lld",
               (long long)i, (long long)size);
-    return i < 0 ? i + size : i;
+    return i;
+}
+/* The same of x[indices], where negative indices count from the end. */
+FL_INLINE int64_t fl_wrapped_index(int64_t i, int64_t size) {
+    return fl_checked_index(i < 0 && i >= -size ? i + size : i, size);
 }
 
 #define FL_INLINE_SPECIAL __device__ __forceinline__

@@ -26,7 +26,7 @@ FL_INLINE int64_t fl_at(const fl_view &v, int64_t row, int64_t column) {
 }
 
 /* max_pool2d_*(self, kernel_size, stride, padding, dilation, ceil_mode): the first of the greatest,
- * or the first NaN; indices count within the plane. */
+ * or the last NaN, as PyTorch; indices count within the plane. */
 template <int D, bool INDICES, class C> FL_INLINE void fl_max_pool(const C &c) {
     const fl_view &x = c.views[0], &out = c.views[1];
     int64_t height = x.shape[x.ndim - 2], width = x.shape[x.ndim - 1];
@@ -42,7 +42,7 @@ template <int D, bool INDICES, class C> FL_INLINE void fl_max_pool(const C &c) {
                 if (row < 0 || row >= height || column < 0 || column >= width)
                     continue;
                 FL_WIDE(D) met = fl_read<D>(x, base + fl_at(x, row, column));
-                if (best < 0 || met > value || (met != met && value == value)) {
+                if (best < 0 || met > value || met != met) {
                     value = met;
                     best = row * width + column;
                 }
@@ -160,7 +160,7 @@ template <int D, bool MAX, class C> FL_INLINE void fl_adaptive(const C &c) {
             FL_WIDE(D) met = fl_read<D>(x, base + j * x.strides[axis]);
             if (!MAX)
                 value += met;
-            else if (best < 0 || met > value || (met != met && value == value)) {
+            else if (best < 0 || met > value || met != met) {
                 value = met;
                 best = j;
             }

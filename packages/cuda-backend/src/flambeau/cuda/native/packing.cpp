@@ -100,9 +100,10 @@ static void add_words(Words &w, const fl_value &v, int role) {
         return;
     case FL_TENSORS: return w.add(v.len);
     case FL_STRING: {                           /* its first letters */
-        int64_t letters = 0;
-        memcpy(&letters, v.s, v.len < sizeof letters ? v.len : sizeof letters);
-        return w.add(letters);
+        int64_t letters[2] = {};
+        memcpy(letters, v.s, v.len < sizeof letters ? v.len : sizeof letters);
+        w.add(letters[0]);
+        return w.add(letters[1]);
     }
     default: return;
     }
