@@ -71,8 +71,8 @@ def _not_bytes(args: list, outs: list) -> bool:
     return outs[0].ndim <= 5 and not args[2].startswith("bytes")
 
 
-_add("resample", "fl_resample<{D}>", 2, 1, (*FLOATS, "uint8"), "resample.cuh", accepts=_not_bytes)
-_add("resample_grad", "fl_resample_grad<{D}>", 2, 1, (*FLOATS, "uint8"), "resample.cuh", accepts=_not_bytes)
+for _key in ("resample", "resample_grad"):
+    _add(_key, f"fl_{_key}<{{D}}>", 2, 1, (*FLOATS, "uint8"), "resample.cuh", accepts=_not_bytes)
 _GRID = ("resample.cuh", "grid.cuh")
 GROUPS["grid_sampler"] = Group(_GRID, {"grid_sample": "fl_grid_sample<{D}>(c)"}, 3)
 PROGRAMS["grid_sampler"] = Program("grid_sampler", FLOATS, (Step("grid_sample", view=2),))
