@@ -15,7 +15,21 @@ from flambeau.fx.interpreter import Transformer
 from flambeau.jit.programs.program import Program
 from flambeau.jit.tree import unflatten
 
-__all__ = ["ExportedProgram"]
+__all__ = ["ExportedProgram", "default_decompositions"]
+
+
+def default_decompositions() -> dict[Any, Any]:
+    """What `ExportedProgram.run_decompositions` replaces if it is not told: nothing.
+
+    Returns:
+        An empty table; operators may be added to it.
+
+    Example:
+        >>> from flambeau.export import default_decompositions
+        >>> default_decompositions()
+        {}
+    """
+    return {}
 
 
 class ExportedProgram:

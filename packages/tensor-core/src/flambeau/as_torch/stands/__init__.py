@@ -40,6 +40,38 @@ HOMES = {
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
     "_dynamo.reset": "marks",
+    **{f"{space}{name}": "higher" for name in ("cond", "while_loop")
+       for space in ("", "_higher_order_ops.", f"_higher_order_ops.{name}.")},
+    **{f"fx.experimental.symbolic_shapes.{name}": "symbolic" for name in (
+        "ConstraintViolationError", "GuardOnDataDependentSymNode", "constrain_range",
+        "definitely_false", "definitely_true", "expect_true", "free_symbols",
+        "free_unbacked_symbols", "guard_bool", "guard_float", "guard_int", "guard_or_false",
+        "guard_or_true", "guard_scalar", "guard_size_oblivious", "has_free_symbols",
+        "has_free_unbacked_symbols", "has_hint", "has_static_value", "hint_int",
+        "is_concrete_bool", "is_concrete_float", "is_concrete_int", "is_symbolic",
+        "statically_known_true", "sym_and", "sym_eq", "sym_or")},
+    **{f"utils._pytree.{name}": "trees" for name in (
+        "_dict_flatten", "_dict_flatten_with_keys", "_dict_unflatten", "_list_flatten",
+        "_list_flatten_with_keys", "_list_unflatten", "_tuple_flatten",
+        "_tuple_flatten_with_keys", "_tuple_unflatten", "is_structseq_instance",
+        "treespec_dumps", "treespec_loads")},
+    **{f"utils._cxx_pytree.{name}": "trees" for name in ("treespec_dumps", "treespec_loads")},
+    **{f"fx._pytree.{name}": "trees" for name in (
+        "register_pytree_flatten_spec", "tree_flatten_spec")},
+    **{f"optim.optimizer.{name}": "optimizers" for name in (
+        "_default_to_fused_or_foreach", "_disable_dynamo_if_unsupported", "_dispatch_sqrt",
+        "_get_capturable_supported_devices", "_get_value", "_stack_if_compiling",
+        "_use_grad_for_differentiable", "_view_as_real")},
+    **{f"utils._contextlib.{name}": "contexts" for name in (
+        "_DecoratorContextManager", "_NoParamDecoratorContextManager")},
+    **{f"nn.init._no_grad_{name}_": "contexts" for name in ("fill", "normal", "uniform", "zero")},
+    **dict.fromkeys((
+        "_guards.active_fake_mode", "_guards.detect_fake_mode", "get_device_module",
+        "fx.experimental.proxy_tensor.get_innermost_proxy_mode",
+        "fx.experimental.proxy_tensor.get_proxy_mode",
+        "nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE",
+        "nn.modules.module._IncompatibleKeys", "nn.modules.transformer._get_activation_fn",
+        "utils.checkpoint.get_device_states", "utils.checkpoint.set_device_states"), "contexts"),
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
 }
 

@@ -57,6 +57,7 @@ def _made(name: str) -> Callable[..., Any]:
 
 def __getattr__(name: str) -> Any:
     if not name.startswith(PREFIX) or not (
-            name.removeprefix(PREFIX) in _OWN or hasattr(Tensor, name.removeprefix(PREFIX))):
+            (word := name.removeprefix(PREFIX)) in _OWN or word in _NUMBERS
+            or hasattr(Tensor, word)):
         raise AttributeError(f"module 'torch' has no attribute {name!r}")
     return _made(name)
