@@ -58,7 +58,7 @@ def _get_activation_fn(activation: str) -> Any:
     """``relu`` or ``gelu`` by its name."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return getattr(rooms.import_module("flambeau.nn.functional"), activation)
+    return getattr(rooms.import_module(f"{rooms.PREFIX}nn.functional"), activation)
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
@@ -84,12 +84,12 @@ get_proxy_mode = get_innermost_proxy_mode = active_fake_mode
 def get_device_module(device: Any = None) -> Any:
     """The module of a device: ``flambeau.cuda`` or ``flambeau.cpu``."""
     kind = flambeau.device(device if device is not None else flambeau.get_default_device()).type
-    return rooms.import_module(f"flambeau.{kind}")
+    return rooms.import_module(f"{rooms.PREFIX}{kind}")
 
 
 def __getattr__(name: str) -> Any:
     if name == "_IncompatibleKeys":
-        return rooms.import_module("flambeau.nn.modules.module._loading").IncompatibleKeys
+        return rooms.import_module(f"{rooms.PREFIX}nn.modules.module._loading").IncompatibleKeys
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
