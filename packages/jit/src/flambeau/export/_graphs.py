@@ -74,9 +74,10 @@ def _without_elements(value: Value) -> Any:
     """A tensor on the device ``meta`` like a value; the value itself where sizes may vary."""
     import flambeau
 
-    if any(isinstance(size, Dim) for size in value.shape):
+    sizes = [size for size in value.shape if isinstance(size, int)]
+    if len(sizes) < len(value.shape):
         return value
-    return flambeau.empty(value.shape, dtype=bridge.dtype_named(value.dtype), device="meta")
+    return flambeau.empty(sizes, dtype=bridge.dtype_named(value.dtype), device="meta")
 
 
 def kind_of(capture: Capture, state: set[str]) -> InputKind:
@@ -158,10 +159,11 @@ class Translation:
         if find_opdef(node.op) is None:
             made = self.graph.call_function(Run(node.op), tuple(args))
         else:
-            made = self._aten(node) if into is None else None
-            if made is None:
+            found = self._aten(node) if into is None else None
+            if found is None:
                 target, given, named = _operators.call_of_public(node.op, args, into)
-                made = self.graph.call_function(target, given, named)
+                found = self.graph.call_function(target, given, named)
+            made = found
         made.meta["where"] = node.where
         results = list(node.outputs)
         for value in results:

@@ -24,7 +24,8 @@ def split_result_tensors(result: Any, inputs: list[Any]) -> tuple[Any, ...]:
         inputs: The several matrices.
     """
     if isinstance(result, Proxy):
-        return flambeau.split(result, [0] * len(inputs))
+        shown: Any = result
+        return flambeau.split(shown, [0] * len(inputs))
     dim = result.ndim - inputs[0].ndim
     return tuple(flambeau.split(result, [each.shape[0] for each in inputs], dim))
 

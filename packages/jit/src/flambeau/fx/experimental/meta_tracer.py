@@ -171,8 +171,7 @@ class MetaTracer(Tracer):
         try:
             return super().path_of_module(mod)
         except NameError:
-            if not self.allow_insert_stateless_mods or list(mod.parameters()) \
-                    or list(mod.buffers()):
+            if not self.allow_insert_stateless_mods or mod.state_dict():
                 raise
         name = self.get_fresh_qualname(f"{type(mod).__name__.lower()}_")
         self.root.add_module(name, mod)

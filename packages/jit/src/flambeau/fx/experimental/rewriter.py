@@ -120,7 +120,7 @@ def _rewritten_module(module: nn.Module, made: dict[int, nn.Module]) -> nn.Modul
     forward: Any = kind.forward
     if not kind.__module__.startswith("flambeau.") and isinstance(forward, FunctionType):
         forward = AST_Rewriter().rewrite(forward)
-    new = type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
+    new: Any = type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
     copied: Any = new.__new__(new)
     copied.__dict__.update(vars(module))
     made[id(module)] = copied
