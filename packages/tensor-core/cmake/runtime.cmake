@@ -21,7 +21,7 @@ foreach(target flambeau_runtime flambeau_runtime_static)
 endforeach()
 target_link_options(flambeau_runtime PRIVATE ${SANITIZE_FLAGS} -Wl,--gc-sections -Wl,--no-undefined)
 
-add_executable(flambeau_run EXCLUDE_FROM_ALL ${CORE}/native/standalone/tool/run.cpp)
+add_executable(flambeau_run EXCLUDE_FROM_ALL tools/flambeau_run.cpp)
 set_target_properties(flambeau_run PROPERTIES OUTPUT_NAME flambeau-run)
 target_compile_options(flambeau_run PRIVATE ${GLUE_FLAGS} ${WARNING_FLAGS})
 target_link_options(flambeau_run PRIVATE ${SANITIZE_FLAGS})

@@ -188,7 +188,7 @@ typedef struct fl_tape {
 
 /* ---- interposers: everything that watches operators --------------------------------------- */
 enum fl_interposer_kind { FL_I_PROFILER = 0, FL_I_AUTOCAST = 1, FL_I_TRANSFORM = 2, FL_I_TAPE = 3,
-                          FL_I_TRACE = 4 };
+                          FL_I_TRACE = 4, FL_I_MODE = 5 };
 typedef struct fl_interposer {
     /* Called instead of the operator; calls the table's dispatch to go on to what is below. */
     int (*call)(void *ctx, const fl_op *, const fl_value *in, int n, fl_value *out);
