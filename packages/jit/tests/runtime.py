@@ -85,7 +85,7 @@ class RuntimeProgram:
 
     def check(self, status: int) -> None:
         if status:
-            raise RuntimeFailed(status, self.library.flambeau_error_text().decode())
+            raise RuntimeFailed(status, self.library.flambeau_error_text().decode(errors="replace"))
 
     def info(self, kind: str) -> list[Info]:
         """What it takes (``input``) or gives (``output``)."""
