@@ -23,8 +23,8 @@ _WORDS = """
 class Function:
     """A function of the headers: which of them has it, and how it is called.
 
-    ``double a`` and ``double b`` (or ``int64_t``) are the operands; ``eps`` stands for where sums
-    end, which follows from the dtype of the results.
+    ``double a``, ``b`` and ``d`` (or ``int64_t``) are the operands; ``eps`` and ``sharp`` stand
+    for where sums end, which follows from the dtype of the results.
     """
 
     header: str
@@ -53,6 +53,8 @@ FUNCTIONS = {
     "igammac": _pair("igamma", "fl_igammac(a, b, eps)"),
     "gcd": _pair("integers", "fl_integers::gcd(a, b)", "i64"),
     "lcm": _pair("integers", "fl_integers::lcm(a, b)", "i64"),
+    "standard_gamma_grad": _pair("implicit", "fl_gamma_slope(a, b, sharp)"),
+    "dirichlet_grad": Function("implicit", "fl_beta_slope(a, b, d, sharp)", operands=3),
     "frexp": Function("frexp", "fl_split_exponent(a, &out0, &out1)"),
     "modified_bessel_k0": _bessel("k0"), "modified_bessel_k1": _bessel("k1"),
     "scaled_modified_bessel_k0": _bessel("scaled_k0"),
@@ -65,12 +67,12 @@ FUNCTIONS = {
 }
 _HEADERS = {"airy": ("bessel_terms", "bessel", "airy"), "bessel": ("bessel_terms", "bessel")}
 #: Where sums end, by whether results are float64.
-_EPS = {"wide": "1.1e-16", "narrow": "1e-10"}
+_ENDS = {"eps": ("1.1e-16", "1e-10"), "sharp": ("1e-15", "1e-9")}
 
 
 def kernel_name(key: str, wide: bool) -> str:
     """The kernel of an operator, with ``_near`` or ``_far`` to come."""
-    ends = FUNCTIONS[key].call.endswith("eps)")
+    ends = FUNCTIONS[key].call.endswith(tuple(f"{word})" for word in _ENDS))
     return f"s_{key}" + (f"_{'wide' if wide else 'narrow'}" if ends else "")
 
 
@@ -110,13 +112,15 @@ def _text(name: str) -> str:
 def _kernel(name: str, function: Function, width: int, wide: bool, near: bool) -> str:
     own, suffix = source.C_TYPES[function.kind], "_near" if near else ""
     lines = [f"const {own} {operand} = fl_get{suffix}<{own}>(c, {k}, i);"
-             for k, operand in enumerate("ab"[:function.operands])]
+             for k, operand in enumerate("abd"[:function.operands])]
     if width - function.operands == 2:
         lines += [f"{own} out0;", "int32_t out1;", f"{function.call};",
                   f"fl_put<{own}>(c, {width - 2}, i, out0);",
                   f"fl_put<int64_t>(c, {width - 1}, i, out1);"]
     else:
-        call = function.call.replace("eps", _EPS["wide" if wide else "narrow"])
+        call = function.call
+        for word, (if_wide, if_narrow) in _ENDS.items():
+            call = call.replace(word, if_wide if wide else if_narrow)
         lines.append(f"fl_put{suffix}<{own}>(c, {width - 1}, i, {call});")
     body = "\n".join(f"        {line}" for line in lines)
     loop = "for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS)"

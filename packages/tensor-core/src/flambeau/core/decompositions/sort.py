@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from flambeau.core import _core, ops
-from flambeau.core.decompositions.shared import count, filled, lowest
+from flambeau.core.decompositions.shared import count, filled, lowest, numbers
 from flambeau.core.dtypes import dtypes
 
 
@@ -54,6 +54,15 @@ def nanmedian__dim(x, dim, keepdim):
 
 def nanmedian(x):
     return _whole(nanmedian__dim, x)
+
+
+def row_order(x):
+    """The last column first: each sort leaves what is equal in the order it found."""
+    order = numbers(x.shape[0], x.device)
+    for column in range(x.shape[1] - 1, -1, -1):
+        values = ops.gather(x.select(1, column), 0, order)
+        order = ops.gather(order, 0, ops.sort(values, 0, stable=True)[1])
+    return order
 
 
 def kthvalue(x, k, dim, keepdim):

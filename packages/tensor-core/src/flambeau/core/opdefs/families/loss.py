@@ -104,10 +104,11 @@ OPDEFS = (
     helper("ctc_loss_rows(Tensor log_probs, Tensor targets, Tensor input_lengths,"
            " Tensor target_lengths, Int blank=0)",
            "Negative logarithms of the probability of each target.", jvp="rule",
-           raises_on_values=True),
+           raises_on_values=True, decomposes=True),
     helper("ctc_loss_grad(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths,"
            " Tensor target_lengths, Tensor result, Int blank)",
-           "Gradient of ctc_loss for the scores before log_softmax.", raises_on_values=True),
+           "Gradient of ctc_loss for the scores before log_softmax.", raises_on_values=True,
+           decomposes=True),
     composite("ctc_loss(Tensor log_probs, Tensor targets, Object input_lengths,"
               " Object target_lengths, Int blank=0, Str reduction='mean',"
               " Bool zero_infinity=False)", forms=_NN,

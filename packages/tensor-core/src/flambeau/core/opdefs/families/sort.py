@@ -36,7 +36,7 @@ OPDEFS = (
            decomposes=True),
     kernel("row_order(Tensor self)", forms=(), differentiable=False, out=False,
            doc="The order that sorts the rows of a matrix, compared from the first column; "
-               "NaN is neither less nor greater than any number."),
+               "NaN is neither less nor greater than any number.", decomposes=True),
     composite("unique(Tensor self, Bool sorted=True, Bool return_inverse=False,"
               " Bool return_counts=False, Dim? dim=None)", differentiable=False,
               returns=_SEVERAL,
