@@ -37,7 +37,7 @@ THIRD_PARTY = {
     "nn": {"numpy", "PIL", "tensorboard", "matplotlib"},
     "optim": set(),
     "jit": {"llvmlite", "numpy", "onnx", "pydot"},
-    "cuda-backend": {"cupy", "cupy_backends", "cudnn", "numpy"},
+    "cuda-backend": {"cupy", "cupy_backends", "cupyx", "cudnn", "numpy"},
 }
 CYTHON_OWN = {"cython", "cpython", "libc", "libcpp"}
 CYTHON_IMPORT = re.compile(r"^\s*c?import\s+([\w.]+)", re.MULTILINE)
