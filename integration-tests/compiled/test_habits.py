@@ -77,6 +77,24 @@ def test_long_formulas_are_tried_by_code_and_kernel_to_the_same_bits(formula):
     assert all(waited[:TRIED]) and len(set(waited[TRIED + 3:])) == 1
 
 
+@pytest.mark.parametrize("x", [flambeau.linspace(-2, 2, 24).reshape(3, 8)[:, ::2],
+                               flambeau.linspace(-2, 2, 12).reshape(4, 3).t()])
+def test_loops_over_elements_apart_are_tried_and_have_habits_then(x):
+    """Code for them has no vectors, and was up to six times as slow as the core's kernels."""
+    def fn(x, y):
+        found = (x * 2 + y).tanh().add_(y)
+        counts.append(waiting_calls())
+        return found, (x + 1).relu().sum(-1)
+
+    counts, compiled, y = [], jit.compile(fn), X.clone()
+    for _ in range(TRIED + 8):
+        wanted, found = fn(x, y), compiled(x, y)
+        assert all(a.numpy().tobytes() == b.numpy().tobytes()
+                   for a, b in zip(wanted, found, strict=True))
+    waited = counts[1::2]
+    assert all(waited[:TRIED]) and len(set(waited[TRIED + 4:])) == 1
+
+
 def test_what_is_tried_has_no_habit_yet():
     """Only what follows decides, so that one that shares a loop later goes on waiting."""
     _, waited = noting(flambeau.sigmoid, double)

@@ -17,11 +17,12 @@ class StoredPlan:
     """A plan from disk; see ``flambeau.jit.deferral.Plan``."""
 
     def __init__(self, steps: list[tuple[Any, ...]], about: list[str], kept: list[Any],
-                 alone: tuple[int, ...] = ()) -> None:
+                 alone: tuple[int, ...] = (), doubtful: bool = False) -> None:
         self.steps = steps
         self.about = about
         self.kept = kept
         self.alone = alone
+        self.doubtful = doubtful
 
 
 def find_plan(key: bytes, make: Callable[[], Any]) -> Any:
@@ -49,7 +50,8 @@ def pack(plan: Any) -> bytes | None:
     """A plan as bytes; ``None`` where it has something that only this process has."""
     names = {kernel.address: kernel.name.encode() for kernel in plan.kept}
     try:
-        return marshal.dumps((_named(list(plan.steps), names), list(plan.about), plan.alone))
+        return marshal.dumps((_named(list(plan.steps), names), list(plan.about), plan.alone,
+                              plan.doubtful))
     except TypeError:
         return None
 
@@ -72,7 +74,7 @@ def _named(item: Any, names: dict[int, bytes]) -> Any:
 
 def unpack(content: bytes, kernels: KernelCache) -> StoredPlan | None:
     """The plan, with the addresses of this process; ``None`` where code is missing."""
-    steps, about, alone = marshal.loads(content)
+    steps, about, alone, doubtful = marshal.loads(content)
     kept: list[Any] = []
 
     def addressed(item: Any) -> Any:
@@ -82,4 +84,4 @@ def unpack(content: bytes, kernels: KernelCache) -> StoredPlan | None:
         return type(item)(map(addressed, item)) if type(item) in (tuple, list) else item
 
     steps = addressed(steps)
-    return None if None in kept else StoredPlan(steps, about, kept, alone)
+    return None if None in kept else StoredPlan(steps, about, kept, alone, doubtful)

@@ -138,6 +138,7 @@ class _Rows:
     def code(self, plan: Plan, loop: Loop, stored: Sequence[Piece], parts: _Parts) -> _Item:
         code = code_of(loop, stored)
         plan.kept.append(code.kernel)
+        plan.doubtful |= code.is_strided
         address, total, *rest = code.step
         memories = tuple(self.memory(piece, parts[piece]) for piece in code.pieces)
         numbered = [(number, piece) for number, piece in enumerate(code.pieces)]
@@ -171,6 +172,7 @@ def add_rows(
         if group.reduces_rows:      # a thread takes whole pieces, in order
             chunk = ROW_PIECE // block
         _Rows(group.items, stored, parts, group.rows, needed).add_to(plan, block, chunk)
+        plan.doubtful = True        # of few rows, or short ones, kernels may take longer in pieces
     return block > 0
 
 

@@ -46,6 +46,7 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
             code = code_of(item, pieces)
             plan.steps.append(code.step)
             plan.kept.append(code.kernel)
+            plan.doubtful |= code.is_strided
             if len(item.calls) == 1 and code.length <= MOST_CHEAP:
                 plan.alone += (item.calls[0].number,)
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")

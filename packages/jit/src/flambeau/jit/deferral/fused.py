@@ -21,6 +21,8 @@ from flambeau.jit.rowcode.schedule import Schedule
 
 #: Threads take so many parts of the rows, or parts of so many bytes.
 FEWEST_PARTS = 16
+#: Rows that are shorter spend most of their time between passes.
+FEW_ELEMENTS = 64
 MOST_PART_BYTES = 1 << 20
 #: Of a function: more would leave too little of the nearest cache to each.
 MOST_OPERANDS = 16
@@ -112,6 +114,7 @@ class _Step:
         program, code = self.program, self.code
         kernel = KERNELS.get(("rows", code), lambda: code.text(machine()))
         plan.kept.append(kernel)
+        plan.doubtful |= program.elements < FEW_ELEMENTS
         operands = [*program.inputs, *program.outputs]
         memories = [(-1, 0)] * len(operands)
         numbers = [each.number for each in operands]

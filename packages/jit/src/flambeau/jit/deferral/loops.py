@@ -13,6 +13,7 @@ from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.fused import region_key
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid
 from flambeau.jit.llvm.launch import RegionCode
+from flambeau.jit.llvm.segment import STRIDED
 from flambeau.jit.region import COPIES, can_copy, can_lower, flatten
 
 #: Formulas and operands of one loop; more would not fit a processor's registers.
@@ -137,12 +138,14 @@ class Code:
         step: the core's form of it: address, elements, operands, scalars, which of them are
             integers, the walk over the operands.
         length: instructions for an element.
+        is_strided: whether elements of an operand lie apart, so that there are no vectors.
     """
 
     kernel: Kernel
     pieces: Sequence[Piece]
     step: tuple[Any, ...]
     length: int
+    is_strided: bool
 
 
 def code_of(
@@ -178,4 +181,4 @@ def code_of(
     integers = tuple(int(kind in ("i64", "bool")) for _, kind in region.scalars)
     return Code(kernel, pieces,
                 (kernel.address, grid.total, operands, scalars, integers, tuple(words)),
-                len(region.program.instrs))
+                len(region.program.instrs), STRIDED in grid.steps)

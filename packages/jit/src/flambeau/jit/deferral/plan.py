@@ -18,9 +18,11 @@ class Plan:
         kept: what the steps point to.
         alone: calls that run by themselves, much as they would have done without waiting. In time
             those do not wait any more.
+        doubtful: whether the calls may be faster one by one, which the first runs find out.
     """
 
     steps: list[tuple[Any, ...]] = field(default_factory=list)
     about: list[str] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
     alone: tuple[int, ...] = ()
+    doubtful: bool = False

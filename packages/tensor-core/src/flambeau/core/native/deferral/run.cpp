@@ -8,6 +8,7 @@
 #include "runtime/even.h"
 #include "runtime/pool.h"
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 
 PyObject *fl_deferral_planner = nullptr;
@@ -17,7 +18,9 @@ namespace {
 struct Plan {
     std::vector<fl_step> steps;
     std::vector<int64_t> alone;             /* calls that run as they would have done at once */
-    fl_trial trial;                         /* of a single call */
+    bool is_doubtful = false;               /* the calls may be faster one by one */
+    bool is_rejected = false;               /* they are */
+    fl_trial trial;                         /* of a doubtful plan, and of any single call */
     PyObject *object = nullptr;             /* keeps the code, and says what it is */
 
     Plan() = default;
@@ -94,6 +97,11 @@ int make_plan(const fl_queue *q, Plan &plan) {
     if (!alone || fl_read_longs(alone, plan.alone) < 0)
         status = -1;
     Py_XDECREF(alone);
+    PyObject *doubtful = status == 0 ? PyObject_GetAttrString(made, "doubtful") : nullptr;
+    plan.is_doubtful = doubtful == Py_True;
+    if (!doubtful)
+        status = -1;
+    Py_XDECREF(doubtful);
     plan.object = made;
     return status;
 }
@@ -207,17 +215,28 @@ void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
     }
 }
 
-/* One call: by code or by the core's kernel, which have the same bits, until it is known whether it
- * gains anything. */
-int run_single(const fl_queue *q, Plan &plan) {
+/* By code or by the core's kernels, which have the same bits, until it is known which is faster. */
+int run_tried(const fl_queue *q, Plan &plan) {
     int status = plan.trial.run([&] { return run_plan(q, plan); }, [&] { return run_calls(q); });
-    if (plan.trial.has_ended() && !plan.trial.gained())
-        plan.alone = {0};
+    plan.is_rejected = plan.trial.has_ended() && !plan.trial.gained();
+    if (plan.is_rejected) {
+        plan.alone.resize(q->calls.size());
+        std::iota(plan.alone.begin(), plan.alone.end(), 0);
+    }
     return status;
 }
 
 bool is_tried(const fl_queue *q, const Plan &plan) {
-    return q->calls.size() == 1 && plan.alone.empty() && !plan.trial.has_ended();
+    const bool is_in_question = plan.is_doubtful || (q->calls.size() == 1 && plan.alone.empty());
+    return is_in_question && !plan.trial.has_ended();
+}
+
+int run_known(const fl_queue *q, const Plan &plan, const char *why) {
+    note_habits(q, plan.alone);
+    if (fl_is_watched())
+        return fl_watch_run(q, why, plan.object, [&] { return run_plan(q, plan); },
+                            [&] { return run_calls(q); });
+    return plan.is_rejected ? run_calls(q) : run_plan(q, plan);
 }
 
 /* Without a plan the calls run one by one, which is always right; why there is none is shown. */
@@ -231,16 +250,8 @@ int run_all(fl_queue *q, const char *why) {
         plan = find_plan(q);
     if (!plan)
         return run_calls(q);
-    int status;
-    if (!fl_is_watched() && is_tried(q, *plan)) {
-        status = run_single(q, *plan);
-    } else {
-        note_habits(q, plan->alone);
-        status = !fl_is_watched()
-                     ? run_plan(q, *plan)
-                     : fl_watch_run(q, why, plan->object, [&] { return run_plan(q, *plan); },
-                                    [&] { return run_calls(q); });
-    }
+    int status = !fl_is_watched() && is_tried(q, *plan) ? run_tried(q, *plan)
+                                                        : run_known(q, *plan, why);
     q->ran.push_back(Py_NewRef(plan->object));
     q->reasons.push_back(why);
     return status;

@@ -1,4 +1,4 @@
-/* Whether code made for one call alone is faster than the core's kernel for it: the first runs tell. */
+/* Whether a plan is faster than its calls one by one: the first runs tell. */
 #pragma once
 #include <algorithm>
 #include <chrono>
