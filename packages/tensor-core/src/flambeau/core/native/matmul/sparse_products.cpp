@@ -62,6 +62,19 @@ bool add_rows(const int64_t *starts, const int64_t *columns, const T *values, co
     return inside.load(std::memory_order_relaxed);
 }
 
+/* The same of a vector. */
+template <class T, class Rows>
+bool add_numbers(const int64_t *starts, const int64_t *columns, const T *values, const T *vector,
+                 int64_t rows, int64_t height, T *out, Rows product) {
+    int64_t grain = rows * FL_GRAIN / (starts[rows] + rows + 1) + 1;
+    std::atomic<bool> inside{true};
+    fl_parallel(rows, grain, [&](int64_t begin, int64_t end) {
+        if (!product(starts, columns, values, vector, begin, end, height, out))
+            inside.store(false, std::memory_order_relaxed);
+    });
+    return inside.load(std::memory_order_relaxed);
+}
+
 template <class T, class Dot>
 void take_dots(const int64_t *rows, const int64_t *columns, int64_t count, const T *a,
                       const T *b, int64_t width, T *out, Dot dot) {
@@ -101,7 +114,13 @@ int fl_run_csr_product(const fl_op *op, const fl_value *in, int, fl_tensor *cons
     if (check_starts(op, s, rows, in[1].t->numel) < 0)
         return -1;
     bool inside = true;
-    if (outs[0]->numel && kind == FL_K_F32)
+    if (outs[0]->numel && width == 1 && kind == FL_K_F32)
+        inside = add_numbers(s, c, values.as<float>(), dense.as<float>(), rows, height,
+                             out.as<float>(), kernels->vector_f32);
+    else if (outs[0]->numel && width == 1)
+        inside = add_numbers(s, c, values.as<double>(), dense.as<double>(), rows, height,
+                             out.as<double>(), kernels->vector_f64);
+    else if (outs[0]->numel && kind == FL_K_F32)
         inside = add_rows(s, c, values.as<float>(), dense.as<float>(), rows, height, width,
                           out.as<float>(), kernels->product_f32);
     else if (outs[0]->numel)
