@@ -344,3 +344,14 @@ def test_grids(simulated, mode, border):
             _check(simulated, "grid_sampler", [x, grid, mode, border, align], 1e-4)
             grad = _random(*x.shape[:2], *places, seed=2)
             _check(simulated, "grid_sampler_grad", [grad, x, grid, mode, border, align], 1e-3)
+
+
+def test_group_norm_of_no_samples(simulated):
+    """Its gradients by weight and bias are zeros; sizes once came from a quotient by none."""
+    from flambeau.core import _core
+
+    x, rows = fl.zeros(0, 4, 3, device=simulated.name), fl.zeros(0, 2, device=simulated.name)
+    weight = fl.ones(4, device=simulated.name)
+    by_input, by_weight, by_bias = _core.call("group_norm_grad", [x, x, weight, rows, rows, 2])
+    assert by_input.shape == x.shape
+    assert by_weight.cpu().tolist() == by_bias.cpu().tolist() == [0.0] * 4

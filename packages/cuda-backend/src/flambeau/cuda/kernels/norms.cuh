@@ -186,13 +186,20 @@ FL_INLINE int64_t fl_in_group(const fl_view &v, int64_t sample, int64_t j) {
     return sample * v.strides[0] + fl_walk(v, 1, v.ndim, j);
 }
 
+/* Elements behind each channel; samples, by which a quotient would divide, may be none. */
+FL_INLINE int64_t fl_plane(const fl_view &v) {
+    int64_t size = 1;
+    for (int32_t d = 2; d < v.ndim; d++)
+        size *= v.shape[d];
+    return size;
+}
+
 /* native_group_norm(input, weight, bias, num_groups, eps): views in that order, then results. */
 template <int D, class C> FL_INLINE void fl_group_norm(const C &c) {
     typedef FL_WIDE(D) W;
     fl_team<256> team;
     const fl_view &x = c.views[0], &y = c.views[3], &w = c.views[1], &b = c.views[2];
-    int64_t groups = fl_word(c, 3), whole = x.numel / x.shape[0], size = whole / groups,
-            plane = whole / x.shape[1];
+    int64_t groups = fl_word(c, 3), plane = fl_plane(x), size = x.shape[1] * plane / groups;
     for (int64_t item = team.first; item < c.items; item += team.step) {
         int64_t sample = item / groups, from = item % groups * size;
         auto at = [&](int64_t j) { return fl_read<D>(x, fl_in_group(x, sample, from + j)); };
@@ -215,8 +222,7 @@ template <int D, class C> FL_INLINE void fl_group_norm_grad(const C &c) {
     typedef FL_WIDE(D) W;
     fl_team<256> team;
     const fl_view &g = c.views[0], &x = c.views[1], &w = c.views[2], &out = c.views[5];
-    int64_t groups = fl_word(c, 5), whole = x.numel / x.shape[0], size = whole / groups,
-            plane = whole / x.shape[1];
+    int64_t groups = fl_word(c, 5), plane = fl_plane(x), size = x.shape[1] * plane / groups;
     for (int64_t item = team.first; item < c.items; item += team.step) {
         int64_t sample = item / groups, from = item % groups * size;
         W mean = fl_read<D>(c.views[3], fl_place(c.views[3], item)),
@@ -248,7 +254,7 @@ template <int D, class C> FL_INLINE void fl_group_norm_weights(const C &c) {
     fl_team<256> team;
     const fl_view &g = c.views[0], &x = c.views[1];
     int64_t groups = fl_word(c, 5), samples = x.shape[0], channels = x.shape[1],
-            plane = x.numel / (samples * channels), each = channels / groups;
+            plane = fl_plane(x), each = channels / groups;
     for (int64_t channel = team.first; channel < c.items; channel += team.step) {
         fl_pair<W> sums = {0, 0};
         for (int64_t j = team.rank; j < samples * plane; j += 256) {
