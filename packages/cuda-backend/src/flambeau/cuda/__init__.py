@@ -56,12 +56,12 @@ def is_available() -> bool:
         >>> flambeau.cuda.is_available() in (True, False)
         True
     """
-    return runtime.device_type() != "cuda" or why_unavailable() is None
+    return runtime.device_type() != "cuda" or runtime.is_replaced() or why_unavailable() is None
 
 
 def is_initialized() -> bool:
     """Whether a GPU has been used."""
-    return runtime.device_type() != "cuda" or _backend is not None
+    return runtime.device_type() != "cuda" or runtime.is_replaced() or _backend is not None
 
 
 def init() -> None:

@@ -114,6 +114,17 @@ class GeneratedBackend(Backend):
         _launch.use(self.device_type, tensor.device.index or 0,
                     tensor.untyped_storage().data_ptr(), stream.cuda_stream)
 
+    def hand_over(self, tensor, stream):
+        place = f"{self.name}:{tensor.device.index or 0}"
+        theirs = streams.ExternalStream(0 if stream in (None, 1, 2) else stream, place)
+        ours = streams.current_stream(place)
+        if theirs != ours:
+            theirs.wait_stream(ours)
+            self.use(tensor, theirs)
+
+    def current_stream(self, index):
+        return _launch.stream(self.device_type, index) or 1
+
     def later(self, tensor, move):
         """Only copies from pinned memory go on by themselves: what they read is kept for them."""
         if not (tensor.is_cpu and tensor.is_contiguous() and pinned.is_pinned(tensor.data_ptr())):

@@ -18,6 +18,12 @@ def device_type() -> str:
     return _chosen[-1]
 
 
+def is_replaced() -> bool:
+    """Whether another backend is registered in the place of NVIDIA's."""
+    found = backends._adapters.get("cuda")
+    return found is not None and not hasattr(found, "xp")
+
+
 @contextmanager
 def speaking_of(name: str) -> Iterator[None]:
     """Let the functions of ``flambeau.cuda`` speak of another device type, as of the simulation."""
@@ -36,7 +42,7 @@ def backend(name: str | None = None) -> Any:
         RuntimeError: it cannot be used; the text says why.
     """
     name = name or device_type()
-    if name == "cuda":
+    if name == "cuda" and not is_replaced():
         from flambeau.cuda import backend as nvidia
 
         nvidia()

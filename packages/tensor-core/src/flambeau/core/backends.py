@@ -103,6 +103,18 @@ class Backend:
     def use(self, tensor: Any, stream: Any) -> None:
         """Keep a tensor's memory, once it is let go of, until a stream is done with it."""
 
+    def hand_over(self, tensor: Any, stream: int | None) -> None:
+        """Let another library's stream wait for what a tensor's elements are computed by.
+
+        Args:
+            tensor: What that library gets.
+            stream: As ``__dlpack__`` takes it: an address, 1 or None for the default stream.
+        """
+
+    def current_stream(self, index: int) -> int | None:
+        """The address of the stream that this thread works on, as ``__dlpack__`` takes it."""
+        return None
+
     def later(self, tensor: Any, move: Any) -> Any:
         """Call ``move()``, which copies a tensor; the copy may go on while the program does."""
         return move()

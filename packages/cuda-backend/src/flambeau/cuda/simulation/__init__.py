@@ -16,12 +16,27 @@ from contextlib import AbstractContextManager
 
 from flambeau.cuda.simulation.device import ORDERS, KernelError, SimulatedBackend
 
-__all__ = ["ORDERS", "KernelError", "SimulatedBackend", "as_cuda"]
+__all__ = ["ORDERS", "KernelError", "SimulatedBackend", "as_cuda",
+           "replace_cuda"]
 
 
 def backend() -> SimulatedBackend:
     """The backend of device type ``cudasim``."""
     return SimulatedBackend()
+
+
+def replace_cuda(count: int = 1) -> SimulatedBackend:
+    """Make device ``cuda`` the simulation in this process, before it is used: programs that write
+    ``x.cuda()`` run unchanged.
+
+    Args:
+        count: How many devices there are.
+    """
+    from flambeau.core import backends
+
+    made = type("ReplacedBackend", (SimulatedBackend,), {"name": "cuda"})(count=count)
+    backends.register(made)
+    return made
 
 
 def as_cuda() -> AbstractContextManager[None]:

@@ -116,6 +116,9 @@ def _to_dlpack(Tensor t not None, stream=None, max_version=None, dl_device=None,
     moved = dl_device is not None and tuple(dl_device) != _dlpack_device(t)
     if moved:
         t = _to_dlpack_device(t, tuple(dl_device), copy)
+    elif t._device_type != FL_CPU and stream != -1:
+        from flambeau.core import backends
+        backends.adapter(t.device.type).hand_over(t, stream)
     _about_to_share(t, "__dlpack__()")
     versioned = max_version is not None and max_version[0] >= 1
     if copy and not moved:
@@ -165,6 +168,11 @@ cdef object _ask_dlpack(object ext, device, copy):
         wishes["copy"] = copy
     if device is not None and str(device) == "cpu":
         wishes["dl_device"] = (1, 0)
+    elif hasattr(ext, "__dlpack_device__"):
+        kind, index = ext.__dlpack_device__()
+        if kind == 2:
+            from flambeau.core import backends
+            wishes["stream"] = backends.adapter("cuda").current_stream(index)
     for asked in (wishes, {"max_version": (1, 0)}):
         try:
             return ext.__dlpack__(**asked)
