@@ -7,7 +7,7 @@ before them, the CPU draws and the numbers are copied.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -65,7 +65,7 @@ class _Drawing:
         if key in ON_HOST or self._blocks(0) is None:
             self._on_host(key, args)
         else:
-            getattr(self, f"_{key}")(*args[:-1])
+            _METHODS[key](self, *args[:-1])
 
     def _blocks(self, count: int) -> tuple[int, int] | None:
         own = self.backend.generators.of(self.out.device.index or 0)
@@ -92,7 +92,7 @@ class _Drawing:
         return flambeau.empty(tuple(shape), dtype=getattr(flambeau, dtype), device=self.out.device)
 
     def _parts(self) -> bool:
-        """Whether numbers are complex; their parts take the place of them then."""
+        """Whether numbers are complex; their parts replace them then."""
         if not self.out.is_complex():
             return False
         self.out = _core.call("view_as_real", [self.out])
@@ -184,6 +184,14 @@ class _Drawing:
             return False
         self._on_host(key, [*args, self.generator])
         return True
+
+
+_METHODS: dict[str, Callable[..., None]] = {
+    "random_uniform": _Drawing._random_uniform, "random_normal": _Drawing._random_normal,
+    "random_integers": _Drawing._random_integers, "random_bernoulli": _Drawing._random_bernoulli,
+    "bernoulli": _Drawing._bernoulli, "poisson": _Drawing._poisson,
+    "binomial": _Drawing._binomial, "standard_gamma": _Drawing._standard_gamma,
+    "sample_dirichlet": _Drawing._sample_dirichlet, "multinomial": _Drawing._multinomial}
 
 
 def _first_gap(dtype: Any) -> int:

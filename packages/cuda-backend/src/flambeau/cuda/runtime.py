@@ -19,7 +19,7 @@ def device_type() -> str:
 
 
 def is_replaced() -> bool:
-    """Whether another backend is registered in the place of NVIDIA's."""
+    """Whether another backend is registered instead of NVIDIA's."""
     found = backends._adapters.get("cuda")
     return found is not None and not hasattr(found, "xp")
 
