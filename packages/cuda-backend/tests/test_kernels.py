@@ -348,10 +348,13 @@ def test_grids(simulated, mode, border):
 
 def test_group_norm_of_no_samples(simulated):
     """Its gradients by weight and bias are zeros; sizes once came from a quotient by none."""
-    from flambeau.core import _core
-
     x, rows = fl.zeros(0, 4, 3, device=simulated.name), fl.zeros(0, 2, device=simulated.name)
     weight = fl.ones(4, device=simulated.name)
     by_input, by_weight, by_bias = _core.call("group_norm_grad", [x, x, weight, rows, rows, 2])
     assert by_input.shape == x.shape
     assert by_weight.cpu().tolist() == by_bias.cpu().tolist() == [0.0] * 4
+
+
+def test_numbers_are_searched_for(simulated):
+    edges = fl.tensor([1.0, 2.0, 3.0], device=simulated.name)
+    assert fl.bucketize(2.5, edges).item() == fl.searchsorted(edges, 2.5).item() == 2

@@ -199,6 +199,8 @@ class GeneratedBackend(Backend):
     def _program_plan(self, program, key: str, args, outs):
         """A program of our own kernels, where they do for these arguments."""
         tensor = outs[0] if program.dtype_of < 0 else args[program.dtype_of]
+        if not _core.is_tensor(tensor):
+            return None         # a number, of which the definition makes a tensor
         dtype = dtype_name(tensor.dtype)
         if dtype not in program.dtypes or (program.accepts and not program.accepts(args, outs)):
             return None
