@@ -140,8 +140,10 @@ def page(device: str) -> tuple[str, int]:
 def head(device: str) -> list[str]:
     """What ran, and where."""
     title = "# Results of the simulated GPU" if device == "cudasim" else "## Results"
-    return [title, "", f"Written by `nox -s gpu` on {where(device)}; "
-            f"Python {platform.python_version()}.", ""]
+    share = os.environ.get("TESTED_SHARE", "1")
+    part = "all cases" if share == "1" else f"one case in {share}, chosen by its name"
+    return [title, "", "Written by `integration-tests/devices/report.py`, which `nox -s gpu` runs, "
+            f"on {where(device)}; {part}; Python {platform.python_version()}.", ""]
 
 
 def kept(path: Path) -> str:
