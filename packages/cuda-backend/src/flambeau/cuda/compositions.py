@@ -31,7 +31,7 @@ def run_composition(xp, load, store, op, args, outs):
     if op.key == "matmul":
         from flambeau.cuda.products import multiply
 
-        if multiply(xp, *args, outs[0]):
+        if multiply(xp, args[0], args[1], outs[0]):
             return None
 
     def convert(value):

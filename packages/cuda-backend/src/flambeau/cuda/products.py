@@ -49,6 +49,18 @@ class Matrix(NamedTuple):
             return TRANSPOSED, across
         return None
 
+    def known_layout(self) -> tuple[int, int]:
+        """The same, of matrices that have one."""
+        found = self.layout()
+        assert found is not None
+        return found
+
+
+def _last_two(t, shape: list[int], strides: list[int]) -> Matrix:
+    *batch, rows, columns = shape
+    *steps, row_step, column_step = strides
+    return Matrix(t.data_ptr(), rows, columns, row_step, column_step, tuple(batch), tuple(steps))
+
 
 def _matrix(t, vector_is_row: bool) -> Matrix:
     shape, strides = list(t.shape), list(t.stride())
@@ -56,8 +68,7 @@ def _matrix(t, vector_is_row: bool) -> Matrix:
         at = 0 if vector_is_row else 1
         shape.insert(at, 1)
         strides.insert(at, 0)
-    return Matrix(t.data_ptr(), *shape[-2:], *strides[-2:], tuple(shape[:-2]),
-                  tuple(strides[:-2]))
+    return _last_two(t, shape, strides)
 
 
 def _result(out, a, b) -> Matrix:
@@ -69,8 +80,7 @@ def _result(out, a, b) -> Matrix:
     if a.ndim == 1:
         shape.insert(len(shape) - 1, 1)
         strides.insert(len(strides) - 1, 0)
-    return Matrix(out.data_ptr(), *shape[-2:], *strides[-2:], tuple(shape[:-2]),
-                  tuple(strides[:-2]))
+    return _last_two(out, shape, strides)
 
 
 def _spread(m: Matrix, batch: tuple[int, ...]) -> list[int]:
@@ -102,7 +112,7 @@ def multiply(xp, a, b, out) -> bool:
         left = _matrix(a := a.contiguous(), True)
     if right.layout() is None:
         right = _matrix(b := b.contiguous(), False)
-    if result.layout()[0] == TRANSPOSED:
+    if result.known_layout()[0] == TRANSPOSED:
         left, right, result = right.transposed(), left.transposed(), result.transposed()
     _multiply(lapack_of(xp), name, left, right, result)
     return True
@@ -130,7 +140,7 @@ def _multiply(lapack, name: str, left: Matrix, right: Matrix, result: Matrix) ->
         result.batch, [_spread(m, result.batch) for m in (left, right)] + [list(result.steps)])
     if sizes and not over_right[-1] and over_left[-1] == left.rows * left.row_step \
             and over_result[-1] == left.rows * result.row_step \
-            and left.layout()[0] == PLAIN and left.rows > 1:
+            and left.known_layout()[0] == PLAIN and left.rows > 1:
         # the same matrix for all: one product with the rows of all
         rows = left.rows * sizes.pop()
         left, result = left._replace(rows=rows), result._replace(rows=rows)
@@ -153,11 +163,12 @@ def _call(lapack, name: str, matrices: list[Matrix], steps: list[int], count: in
     if compute == COMPUTE_32F and name in ("float32", "complex64") and _allows_tf32():
         compute = COMPUTE_32F_TF32
     one, zero = np.ones(1, factor), np.zeros(1, factor)
-    (operation_a, step_a), (operation_b, step_b) = left.layout(), right.layout()
+    operation_a, step_a = left.known_layout()
+    operation_b, step_b = right.known_layout()
     lapack.cublas.gemmStridedBatchedEx(
         lapack.blas_handle(), operation_b, operation_a, right.columns, left.rows, left.columns,
         one.ctypes.data, right.address, kind, step_b, steps[1], left.address, kind, step_a,
-        steps[0], zero.ctypes.data, result.address, kind, result.layout()[1], steps[2], count,
+        steps[0], zero.ctypes.data, result.address, kind, result.known_layout()[1], steps[2], count,
         compute, DEFAULT_ALGORITHM)
 
 

@@ -70,7 +70,7 @@ def run(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 def _below_autograd(op: Definition, given: list[Tensor], args: tuple[Any, ...],
                     named: dict[str, Any]) -> Any:
     """The answer of a mode, or of the class of an argument; NotImplemented where there is none."""
-    dispatching = sys.modules.get("flambeau.library.dispatching")
+    dispatching: Any = sys.modules.get("flambeau.library.dispatching")
     modes = dispatching.current_modes() if dispatching else ()
     classes = [t for t in given if _core.is_dispatched(t)] if _core.shows_classes_below() else []
     if not modes and not classes:

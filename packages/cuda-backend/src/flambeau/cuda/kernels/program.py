@@ -137,7 +137,8 @@ def packed(program: Program, name: str, function: Callable[[str, str, str], int]
 
     steps = tuple((find(s.few), find(s.many), POLICIES[s.policy], s.view, s.block)
                   for s in program.steps)
-    views = group(program.group).views if program.group else 0
+    own = group(program.group) if program.group else None
+    views = own.views if own else 0
     return (name, FAMILIES[program.family], SPANS[program.span], program.span_parameter,
             BEGINNINGS[program.beginning], views, program.scratch_view, program.scratch,
             program.aside, steps)
