@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import numpy as np
-import nvrtc
 import pytest
 
 import flambeau as fl
 from flambeau.core import _core
-from flambeau.cuda import source, tiles
+from flambeau.cuda import nvrtc, source, tiles
 from flambeau.cuda.simulation import ORDERS
 from flambeau.cuda.simulation.building import build
 from flambeau.cuda.simulation.device import shimmed

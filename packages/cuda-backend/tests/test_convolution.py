@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import numpy as np
-import nvrtc
 import pytest
 
 import flambeau as fl
 from flambeau.core import _core
-from flambeau.cuda import source, tiles
+from flambeau.cuda import nvrtc, source, tiles
 from flambeau.cuda.simulation import ORDERS
 
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "float64": 1e-11}

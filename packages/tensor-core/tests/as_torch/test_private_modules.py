@@ -59,6 +59,7 @@ def test_questions_about_dtypes_and_shapes():
 
 
 def test_every_size_is_a_number():
+    pytest.importorskip("flambeau.fx", reason="needs flambeau-jit")
     assert lines("""
         from torch.fx.experimental.symbolic_shapes import (
             free_symbols, guard_or_false, is_symbolic, statically_known_true)

@@ -75,8 +75,8 @@ NO_ROW_METHODS = {
     "other memory and loops in Python": {
         "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
     "older names and the memory itself": {
-        "as_subclass", "new", "pin_memory", "storage", "storage_type", "to_dense",
-        "untyped_storage"},
+        "as_subclass", "new", "pin_memory", "record_stream", "storage", "storage_type",
+        "to_dense", "untyped_storage"},
     "alias": {"detach", "data", "detach_"},
     "cast and to_device": {
         "to", "to_device", "type", "type_as", "cpu", "cuda", "float", "double", "half",

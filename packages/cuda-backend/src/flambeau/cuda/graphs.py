@@ -72,7 +72,8 @@ class CUDAGraph:
         stream = self._expect("capture_end", self._stream)
         _capturing.discard((*stream._at, stream.cuda_stream))
         _launch.set_pool(self._outer_pool)
-        self._handle = _launch.graph(*stream._at, stream.cuda_stream, _END)
+        type, index = stream._at
+        self._handle = _launch.graph(type, index, stream.cuda_stream, _END)
 
     def replay(self) -> None:
         """Do all of it again, on the current stream."""

@@ -86,7 +86,8 @@ def place(device: Any = None) -> tuple[Any, int]:
             raise ValueError(f"expected a {device_type()} device, but got {str(where)!r}; give a "
                              f"number or '{device_type()}:0'")
         found = backend(where.type)
-        index = where.index if ":" in str(device) else current_index(where.type)
+        index = current_index(where.type) if where.index is None or ":" not in str(device) \
+            else where.index
     count = found.device_count()
     if index >= count:
         raise RuntimeError(f"there is no device '{found.name}:{index}': this machine has {count}")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from flambeau.core import ops
+from flambeau.core._core import get_default_dtype
 from flambeau.core.decompositions.shared import count, filled, scan, wide
 from flambeau.core.dtypes import dtypes
 
@@ -33,7 +34,8 @@ def log_softmax_grad(grad, result, dim):
 
 
 def logsumexp(x, dim, keepdim):
-    x = _floating(x, None)
+    is_inexact = x.dtype.is_floating_point or x.dtype.is_complex
+    x = _floating(x, None if is_inexact else get_default_dtype())
     if not x.numel():
         return x.exp().sum(dim, keepdim).log()
     high = (x.real if x.dtype.is_complex else x).amax(dim, True)
