@@ -126,7 +126,7 @@ def runtime(session: nox.Session) -> None:
     """Build the runtime without Python; jit's tests, each program in it as well."""
     jit = BY_NAME["jit"]
     install_all(session, "test", *jit.test_requires)
-    session.install(*steps.group("build"))
+    session.install(*steps.group("core-build"), *sorted(BY_NAME["tensor-core"].build_tools))
     folder = ROOT / "build" / "runtime"
     session.run("cmake", "-G", "Ninja", "-S", str(BY_NAME["tensor-core"].folder), "-B", str(folder),
                 "-DFLAMBEAU_ISA=native")
