@@ -131,7 +131,7 @@ def runtime(session: nox.Session) -> None:
     session.run("cmake", "-G", "Ninja", "-S", str(BY_NAME["tensor-core"].folder), "-B", str(folder),
                 "-DFLAMBEAU_ISA=native")
     session.run("ninja", "-C", str(folder), "flambeau_runtime", "flambeau_run")
-    session.env["FLAMBEAU_RUNTIME"] = str(folder / "libflambeau_runtime.so")
+    session.env["TESTED_RUNTIME"] = str(folder / "libflambeau_runtime.so")
     session.env["PYTHONPATH"] = f"{TOOLS}{os.pathsep}{jit.folder / 'tests'}"
     steps.run_suites(session, {"runtime": jit.folder / "tests"}, "-p", "in_runtime",
                      "-m", "not oracle and not slow")

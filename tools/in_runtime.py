@@ -2,7 +2,7 @@
 
 Outputs, inputs that are written to and the position of the random numbers must be equal bit for
 bit; where Python raises nothing, the runtime may only refuse what `REFUSED` names. Needs jit's
-`tests/runtime.py` on the path, and the library (`FLAMBEAU_RUNTIME`).
+`tests/runtime.py` on the path, and the library (`TESTED_RUNTIME`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime import RuntimeFailed, RuntimeProgram, open_library
+from runtime import (  # type: ignore[import-not-found]
+    RuntimeFailed,
+    RuntimeProgram,
+    open_library,
+)
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
@@ -43,7 +47,8 @@ def run(self: Program, args: Any, kwargs: dict[str, Any], how: str) -> Any:
     if prepared is not None:
         busy = True
         try:
-            _compare(*prepared, result)
+            path, tensors, copies, state = prepared
+            _compare(path, tensors, copies, state, result)
         finally:
             busy = False
     return result
@@ -90,7 +95,7 @@ def _compare(path: Path, tensors: list[Any], copies: list[Any], state: list[int]
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin."""
-    assert library is not None, "build libflambeau_runtime, and name it in FLAMBEAU_RUNTIME"
+    assert library is not None, "build libflambeau_runtime, and name it in TESTED_RUNTIME"
     Program._run = run  # type: ignore[method-assign]
 
 

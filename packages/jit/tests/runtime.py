@@ -37,8 +37,8 @@ class RuntimeFailed(Exception):
 
 
 def find_library() -> Path | None:
-    """``FLAMBEAU_RUNTIME``, or what was built beside an in-place build of the core."""
-    named = os.environ.get("FLAMBEAU_RUNTIME")
+    """``TESTED_RUNTIME``, or what was built beside an in-place build of the core."""
+    named = os.environ.get("TESTED_RUNTIME")
     root = Path(__file__).resolve().parents[3]
     places = [Path(named)] if named else [root / "build" / "core" / "libflambeau_runtime.so"]
     return next((place for place in places if place.exists()), None)
