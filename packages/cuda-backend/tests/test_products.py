@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import flambeau as fl
+from flambeau.core import _core
 from flambeau.cuda import products
 from flambeau.cuda.lapack import lapack_of
 
@@ -73,7 +74,7 @@ def test_views_without_copies(calls, left, right):
 
 def test_one_matrix_for_all_is_one_product_of_all_rows(calls):
     x, w = draw((2, 5, 4, 3), "float32"), draw((6, 3), "float32", 1)
-    got = fl.nn.functional.linear(x.to("cudasim"), w.to("cudasim"))
+    got = _core.call("linear", [x.to("cudasim"), w.to("cudasim"), None])
     close(got, x @ w.t(), "float32")
     assert [c[:4] for c in calls] == [(6, 40, 3, 1)]
 

@@ -153,6 +153,7 @@ def test_what_cannot_be_captured(late):
 
 
 def test_graphed_callables(late):
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     f = cuda.make_graphed_callables(lambda a, b: (a * b, a + b), (fl.ones(2, device=late.name),
                                                                  fl.ones(2, device=late.name)))
     for k in (2.0, 3.0):
