@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,18 @@ class RuntimeProgram:
         self.check(self.library.flambeau_session_get_random(self.session, state))
         return list(state)
 
-    def __call__(self, *tensors: Any) -> list[Any]:
-        """Run on tensors in C order; new tensors, gradients last."""
+    def __call__(self, *tensors: Any, into: Sequence[Any] = ()) -> list[Any]:
+        """Run on tensors in C order; new tensors, gradients last.
+
+        Threads that share a session give tensors to write to: the session's own memory stays only
+        until its next call, which may be another thread's.
+        """
         inputs = (Buffer * max(1, len(tensors)))(*(_buffer(tensor) for tensor in tensors))
         count = self.library.flambeau_output_count(self.program)
-        outputs = (Buffer * max(1, count))()
+        outputs = (Buffer * max(1, count))(*(_buffer(tensor) for tensor in into))
         self.check(self.library.flambeau_run(
             self.session, inputs, ctypes.c_size_t(len(tensors)), outputs, ctypes.c_size_t(count)))
-        return [_tensor(output) for output in outputs[:count]]
+        return list(into) or [_tensor(output) for output in outputs[:count]]
 
     def close(self) -> None:
         self.library.flambeau_session_free(self.session)
