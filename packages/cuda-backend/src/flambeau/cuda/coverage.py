@@ -4,7 +4,7 @@ Nothing is run; the table says what the backend does with a call, and why what i
 
 Example:
     >>> from flambeau.cuda.coverage import ways
-    >>> ways()["add"], ways()["conv2d"]
+    >>> ways()["add"], ways()["attention_grad"]
     ('kernel', 'made of others')
 """
 from __future__ import annotations
