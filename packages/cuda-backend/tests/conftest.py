@@ -18,3 +18,14 @@ def simulated():
     backend = SimulatedBackend()
     backends.register(backend)
     return backend
+
+
+@pytest.fixture
+def late(simulated):
+    """The same, as the device of ``flambeau.cuda``, whose streams do their work late."""
+    from flambeau.cuda.simulation import as_cuda
+
+    with as_cuda():
+        simulated.late(True)
+        yield simulated
+        simulated.late(False)

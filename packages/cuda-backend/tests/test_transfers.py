@@ -10,15 +10,6 @@ import pytest
 
 import flambeau as fl
 from flambeau import cuda
-from flambeau.cuda.simulation import as_cuda
-
-
-@pytest.fixture
-def late(simulated):
-    with as_cuda():
-        simulated.late(True)
-        yield simulated
-        simulated.late(False)
 
 
 def test_pinned_memory(late):
