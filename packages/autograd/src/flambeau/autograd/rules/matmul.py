@@ -58,6 +58,14 @@ def _rows_or_row(t):
     return t.unsqueeze(0) if t.ndim == 1 else _rows(t)
 
 
+# ---- quantized_linear: rounding counts as the identity, so that layers before it can learn ------
+rule("quantized_linear",
+     input=lambda g, weight, scales: (g * scales.to(g.dtype)) @ weight.to(g.dtype),
+     scales=lambda g, input, weight: (
+         _rows_or_row(g) * (_rows_or_row(input) @ weight.to(g.dtype).t())).sum(0).float(),
+     bias=lambda g: _rows_or_row(g).sum(0).float())
+
+
 # ---- distances: where one is zero, so is its gradient -------------------------------------------
 def _pdist(g, self, result):
     """The sum over j of ``g_ij (x_i - x_j) / d_ij``; 0 where the distance is."""

@@ -20,10 +20,13 @@ from .memory_format import (
     convert_conv2d_weight_memory_format,
     convert_conv3d_weight_memory_format,
 )
+from .quantization import QuantizedEmbedding, QuantizedLinear, quantize_dynamic
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
+    "QuantizedEmbedding",
+    "QuantizedLinear",
     "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
@@ -39,6 +42,7 @@ __all__ = [
     "parametrizations",
     "parametrize",
     "prune",
+    "quantize_dynamic",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",

@@ -3,11 +3,26 @@ from __future__ import annotations
 
 from flambeau.core import ops
 from flambeau.core.decompositions.shared import filled, numbers, wide
+from flambeau.core.dtypes import dtypes, finfo
 
 
 def linear(x, weight, bias):
     product = ops.matmul(x, weight.t())
     return product if bias is None else product + bias
+
+
+def quantized_linear(x, weight, scales, bias):
+    rows = wide(x)
+    most = ops.amax(rows.abs(), (-1,), keepdim=True)
+    step = most / 127
+    whole = ops.round(rows * ops.div(filled((), 127, rows), most))
+    # A row of zeros, and one too small to divide by.
+    whole = ops.where(step < finfo(rows.dtype).tiny, filled((), 0, rows), whole)
+    double = dtypes["float64"]
+    sums = ops.matmul(whole.to(double), weight.to(double).t())
+    step = ops.where(ops.isfinite(most), step, filled((), float("nan"), rows))
+    result = sums.to(rows.dtype) * (step * scales)
+    return (result if bias is None else result + bias).to(x.dtype)
 
 
 # ---- sparse ------------------------------------------------------------------------------------

@@ -65,6 +65,11 @@ BY_KEY = {
                               for w in (None, m.rng.random(30))] if _whole(m) else [],
     "csr_product": lambda m: [(np.array([0, 2, 2, 5]), np.array([3, 0, 1, 1, 2]), m.array(5),
                                m.array(4, n)) for n in (0, 3, 70)] if _wide(m) else [],
+    "quantized_linear": lambda m: [
+        (m.array(*shape), np.arange(-3, 9 * shape[-1] - 3).reshape(9, -1).astype(np.int8),
+         np.linspace(0.5, 1, 9, dtype=np.float32), b)
+        for shape in ((5,), (0, 3), (2, 3, 70))
+        for b in (None, np.linspace(-1, 1, 9, dtype=np.float32))] if m.dtype == "float32" else [],
     "sampled_product": lambda m: [(np.array([0, 2, 2]), np.array([3, 0, 1]), m.array(3, n),
                                    m.array(4, n)) for n in (0, 3, 70)] if _wide(m) else [],
     "histogram_of": _histogram,

@@ -1,0 +1,20 @@
+"""Derivatives through layers with weights of int8: rounding counts as the identity."""
+
+import flambeau
+from flambeau.core import ops
+
+
+def test_derivatives_are_those_of_the_layer_without_rounding():
+    flambeau.manual_seed(0)
+    weight = flambeau.randint(-127, 128, (9, 32)).to(flambeau.int8)
+    for shape in ((32,), (5, 32), (2, 3, 32)):
+        values = flambeau.randn(shape), flambeau.rand(9), flambeau.randn(9)
+        ours, plain = ([v.clone().requires_grad_() for v in values] for _ in range(2))
+        result = ops.quantized_linear(ours[0], weight, ours[1], ours[2])
+        upstream = flambeau.randn(result.shape)
+        result.backward(upstream)
+        x, scales, bias = plain
+        (ops.linear(x, weight.float() * scales[:, None], None) + bias).backward(upstream)
+        for a, b in zip(ours, plain, strict=True):
+            assert a.grad.dtype is flambeau.float32
+            assert (a.grad - b.grad).abs().max() <= 1e-5 * b.grad.abs().max()
