@@ -13,28 +13,19 @@
 
 namespace {
 
-/* The greatest magnitude, or one that is not finite where an element is not. */
+typedef int32_t Bits __attribute__((may_alias));
+
+/* The greatest magnitude, infinity, or NaN: without signs, floats are ordered as their bits are. */
 float greatest(const float *x, int64_t k) {
-    const int LANES = 16;
-    float most[LANES] = {}, spoilt[LANES] = {};     /* 0 * x is NaN for what is not finite */
-    int64_t q = 0;
-    for (; q + LANES <= k; q += LANES)
-        for (int l = 0; l < LANES; l++) {
-            float size = fabsf(x[q + l]);
-            most[l] = size > most[l] ? size : most[l];
-            spoilt[l] += 0 * size;
-        }
-    for (; q < k; q++) {
-        float size = fabsf(x[q]);
-        most[0] = size > most[0] ? size : most[0];
-        spoilt[0] += 0 * size;
+    const Bits *bits = (const Bits *)x;
+    int32_t most = 0;
+    for (int64_t q = 0; q < k; q++) {
+        const int32_t size = bits[q] & INT32_MAX;
+        most = size > most ? size : most;
     }
-    float all = 0;
-    for (int l = 0; l < LANES; l++) {
-        all = most[l] > all ? most[l] : all;
-        spoilt[0] += l ? spoilt[l] : 0;
-    }
-    return all + spoilt[0];
+    float value;
+    memcpy(&value, &most, sizeof value);
+    return value;
 }
 
 float round_row(const float *x, int64_t k, int8_t *to) {
@@ -62,6 +53,23 @@ int32_t dot(const int8_t *x, const int8_t *w, int64_t k) {
 }
 
 #if defined(__AVX2__)
+/* Four columns of a row, or as many of them as there are. */
+inline void finish_row(const fl_quantized_product *p, int64_t i, int64_t j, int cols,
+                       __m128i sums) {
+    alignas(16) int32_t total[4];
+    if (cols == 4) {
+        __m128 one = _mm_mul_ps(_mm_set1_ps(p->steps[i]), _mm_loadu_ps(p->scales + j));
+        __m128 value = _mm_mul_ps(_mm_cvtepi32_ps(sums), one);
+        if (p->bias)
+            value = _mm_add_ps(value, _mm_loadu_ps(p->bias + j));
+        _mm_storeu_ps(p->c + i * p->n + j, value);
+        return;
+    }
+    _mm_store_si128((__m128i *)total, sums);
+    for (int c = 0; c < cols; c++)
+        finish(p, i, j + c, total[c]);
+}
+
 inline __m256i widened(const int8_t *x) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)x));
 }
@@ -83,11 +91,15 @@ void four_columns(const fl_quantized_product *p, int64_t i, int64_t j, int cols)
         d = _mm256_add_epi32(d, products(row, widened(w[3] + q)));
     }
     const __m256i pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-    alignas(16) int32_t total[4];
-    _mm_store_si128((__m128i *)total, _mm_add_epi32(_mm256_castsi256_si128(pairs),
-                                                    _mm256_extracti128_si256(pairs, 1)));
-    for (int e = 0; e < cols; e++)
-        finish(p, i, j + e, total[e] + dot(x + even, w[e] + even, k - even));
+    __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(pairs),
+                                 _mm256_extracti128_si256(pairs, 1));
+    if (even < k) {
+        alignas(16) int32_t rest[4];
+        for (int e = 0; e < 4; e++)
+            rest[e] = dot(x + even, w[e] + even, k - even);
+        sums = _mm_add_epi32(sums, _mm_load_si128((const __m128i *)rest));
+    }
+    finish_row(p, i, j, cols, sums);
 }
 #else
 void four_columns(const fl_quantized_product *p, int64_t i, int64_t j, int cols) {
@@ -131,14 +143,6 @@ inline __m128i whole(const Sums &s) {
     __m256i pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(half(s.a), half(s.b)),
                                       _mm256_hadd_epi32(half(s.c), half(s.d)));
     return _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
-}
-
-inline void finish_row(const fl_quantized_product *p, int64_t i, int64_t j, int cols,
-                               __m128i sums) {
-    alignas(16) int32_t total[4];
-    _mm_store_si128((__m128i *)total, sums);
-    for (int c = 0; c < cols; c++)
-        finish(p, i, j + c, total[c]);
 }
 
 /* R rows by up to four columns; a column that is not there is the first one again. The instruction
