@@ -1,5 +1,7 @@
 """Derivatives through layers with weights of int8: rounding counts as the identity."""
 
+import pytest
+
 import flambeau
 from flambeau.core import ops
 
@@ -18,3 +20,20 @@ def test_derivatives_are_those_of_the_layer_without_rounding():
         for a, b in zip(ours, plain, strict=True):
             assert a.grad.dtype is flambeau.float32
             assert (a.grad - b.grad).abs().max() <= 1e-5 * b.grad.abs().max()
+
+
+@pytest.mark.filterwarnings("ignore:vmap")      # batches of scales go one by one, and say so
+def test_batches_are_the_samples_one_by_one():
+    flambeau.manual_seed(1)
+    x, weight = flambeau.randn(4, 3, 32), flambeau.randint(-127, 128, (9, 32)).to(flambeau.int8)
+    scales, bias = flambeau.rand(4, 9), flambeau.randn(9)
+    for dims in ((0, None, None), (1, None, None), (0, None, 0), (None, None, 0)):
+        def call(a, b, c):
+            return ops.quantized_linear(a, b, c, bias)
+
+        args = (x, weight, scales if dims[2] == 0 else scales[0])
+        many = flambeau.func.vmap(call, dims)(*args)
+        for i in range(many.shape[0]):
+            one = call(*(a if d is None else a.select(d, i)
+                         for a, d in zip(args, dims, strict=True)))
+            assert flambeau.equal(many[i], one)

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from flambeau.autograd.transforms.batching.basics import align, call
+from flambeau.autograd.transforms.batching.loop import loop
 
-__all__ = ["linear", "matmul"]
+__all__ = ["linear", "matmul", "quantized_linear"]
 
 
 def matmul(level, op, args, flags, seen):
@@ -49,6 +50,13 @@ def linear(level, op, args, flags, seen):
     if not batched:                     # only the bias is a batch
         return call("add", (result, align(bias, rank)))
     return call("add", (result, align(bias, rank) if flags[2] else bias))
+
+
+def quantized_linear(level, op, args, flags, seen):
+    """Rows of all samples by one weight; other batches go sample by sample."""
+    if any(flags[1:]):
+        return loop(level, op, args, flags, seen)
+    return call(op, args)
 
 
 class _Turned:

@@ -74,7 +74,7 @@ OPDEFS = (
     helper("quantized_linear(Tensor input, Tensor weight, Tensor scales, Tensor? bias=None)",
            "``input @ (weight * scales[:, None]).T + bias`` for weights of int8; rows of the input "
            "are rounded to 127 steps on either side of zero, and products summed as integers.",
-           batching="loop", decomposes=True),
+           batching="rule", decomposes=True),
     composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)",
               forms=("function", "nn"),
               doc="``input1 @ weight @ input2 + bias``.", autocast="lower"),
