@@ -15,7 +15,7 @@ SIZES = [(1, 5, 3), (3, 64, 4), (7, 130, 9), (64, 384, 100), (1, 1000, 1001), (5
 
 
 def by_hand(x, weight, scales, bias=None):
-    """As the definition says, with whole numbers of 64 bits."""
+    """As the definition says, with integers of 64 bits."""
     most = np.abs(x).max(-1, keepdims=True)
     step = most / np.float32(127)
     zero = step < np.finfo(np.float32).tiny

@@ -46,8 +46,8 @@ class _Quantized(Module):
 class QuantizedLinear(_Quantized):
     r"""``Linear`` with weights of int8 and inputs that are rounded to int8 as they come.
 
-    ``weight[i, j] = scales[i] * whole[i, j]`` with whole numbers from -127 to 127, and each row of
-    the input likewise, by its own greatest magnitude. Products of whole numbers are summed
+    ``weight[i, j] = scales[i] * whole[i, j]`` with integers from -127 to 127, and each row of
+    the input likewise, by its own greatest magnitude. Products of integers are summed
     exactly. It computes outputs only: what it is made from is trained, not this.
 
     Shapes: input ``(*, in_features)``, output ``(*, out_features)``, ``weight`` of int8
