@@ -47,6 +47,7 @@ ROOMS = {
     "compiler": "flambeau-jit",
     "fx": "flambeau-jit",
     "export": "flambeau-jit",
+    "onnx": "flambeau-jit",
     "cuda": "flambeau-cuda-backend",
 }
 

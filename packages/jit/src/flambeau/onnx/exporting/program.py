@@ -1,0 +1,114 @@
+"""A program's graph as an ONNX model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.jit.dims import Dim, Size
+from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.opset import FUSED
+from flambeau.onnx.errors import ExportError
+from flambeau.onnx.exporting import (  # noqa: F401
+    activations,
+    indexing,
+    layers,
+    pointwise,
+    recurrent,
+    reductions,
+    shapes,
+)
+from flambeau.onnx.exporting.builder import DTYPES, Builder
+from flambeau.onnx.exporting.table import EMITTERS, refuse
+from onnx import helper
+
+
+def model_of(graph: Graph, opset: int, input_names: Sequence[str],
+             output_names: Sequence[str]) -> Any:
+    """An ONNX model that computes what a graph does.
+
+    Args:
+        graph: A graph that writes to nothing.
+        opset: The version of ONNX's operators.
+        input_names: What its inputs are called; as many as are given.
+        output_names: The same for outputs.
+
+    Returns:
+        A ``ModelProto``.
+
+    Raises:
+        ExportError: It has something that ONNX has no form for.
+    """
+    if graph.writes or graph.grads:
+        raise ExportError("onnx.export(): the program writes to its inputs, its buffers or to "
+                          "gradients; export the module in evaluation mode, without backward()")
+    b = Builder(opset)
+    inputs = _inputs(b, graph, input_names)
+    _captures(b, graph)
+    for node in graph.nodes:
+        _write(b, node)
+    outputs = _outputs(b, graph, output_names)
+    body = helper.make_graph(b.nodes, "flambeau", inputs, outputs, b.initializers)
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_model(body, opset_imports=imports, producer_name="flambeau",
+                             ir_version=helper.find_min_ir_version_for(imports))
+
+
+def _inputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:
+    infos = []
+    for i, value in enumerate(graph.inputs):
+        b.names[value] = b.fresh(names[i] if i < len(names) else f"input_{i}")
+        for axis, size in enumerate(value.shape):
+            if isinstance(size, Dim) and size.offset == 0 and size.terms == ((str(size), 1),):
+                b.symbols.setdefault(str(size), (b.names[value], axis))
+        infos.append(_info(b.names[value], value))
+    return infos
+
+
+def _info(name: str, value: Value) -> Any:
+    def text(size: Size) -> int | str:
+        return str(size) if isinstance(size, Dim) else int(size)
+
+    if value.dtype not in DTYPES:
+        raise ExportError(f"onnx.export(): ONNX has no dtype {value.dtype}, which {name} has")
+    return helper.make_tensor_value_info(name, DTYPES[value.dtype], list(map(text, value.shape)))
+
+
+def _captures(b: Builder, graph: Graph) -> None:
+    for capture in graph.captures:
+        tensor = capture.tensor.detach().cpu()
+        array = tensor.float().numpy() if capture.value.dtype == "bfloat16" else tensor.numpy()
+        held = b.tensor(b.fresh(capture.name), array)
+        b.names[capture.value] = b.cast(held, "float32", "bfloat16") \
+            if capture.value.dtype == "bfloat16" else held
+
+
+def _write(b: Builder, node: Node) -> None:
+    if node.body is not None and node.op == FUSED:
+        for inside, outside in zip(node.body.inputs, node.args[0], strict=True):
+            b.names[inside] = b.names[outside]
+        for each in node.body.nodes:
+            _write(b, each)
+        for inside, outside in zip(node.body.outputs, node.outputs, strict=True):
+            b.names[outside] = b.names[inside]
+        return
+    if node.op not in EMITTERS:
+        refuse(node, "this operator is not written to ONNX; write it with others that are")
+    if node.into and node.op != "fill":
+        refuse(node, "it writes into a tensor that is there; write it without in-place methods")
+    written = EMITTERS[node.op](b, node, *node.args)
+    names = [written] if isinstance(written, str) else written
+    for value, name in zip(node.outputs, names, strict=False):
+        b.names[value] = name
+
+
+def _outputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:
+    infos = []
+    for i, value in enumerate(graph.outputs):
+        name = b.fresh(names[i] if i < len(names) else f"output_{i}")
+        if value not in b.names:
+            raise ExportError(f"onnx.export(): {name} is a result that ONNX does not have, such as "
+                              "the indices of a max pool")
+        b.nodes.append(helper.make_node("Identity", [b.names[value]], [name]))
+        infos.append(_info(name, value))
+    return infos
