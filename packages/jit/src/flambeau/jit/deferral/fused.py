@@ -90,13 +90,16 @@ def _check(code: RowCode, schedule: Schedule) -> None:
 
 
 def _streamed(program: RowProgram) -> tuple[int, ...]:
-    """The results that do not fit the last cache together with what is read."""
+    """The results that do not leave a quarter of the last cache free, with what is read.
+
+    Rows that just fit it are driven out before the next call reads them.
+    """
     def size(operands: Sequence[Operand]) -> int:
         return sum(math.prod(each.piece.shape) * each.piece.size for each in operands
                    if each.home.is_row and each.home.stride)
 
     written = size(program.outputs)
-    if size(program.inputs) + written <= bridge.cache_bytes() or \
+    if 4 * (size(program.inputs) + written) <= 3 * bridge.cache_bytes() or \
             4 * written < bridge.cache_bytes():
         return ()
     return tuple(k for k, each in enumerate(program.outputs) if each.home.is_row

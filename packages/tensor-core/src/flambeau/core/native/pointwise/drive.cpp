@@ -182,48 +182,52 @@ void run_tiles(const Loop &L, int64_t begin, int64_t end) {
         fl_stream_end();
 }
 
-/* A run of contiguous operands and numbers, whose results are streamed. The stores of one piece
- * leave while the next is made, if that does not have to wait for its operands. */
-void run_streamed(const Loop &L, int64_t begin, int64_t end) {
+/* A run of contiguous operands and numbers, piece by piece. The stores of one that is streamed leave
+ * while the next is made, if that does not have to wait for its operands. */
+void run_pieces(const Loop &L, int64_t piece, int64_t begin, int64_t end) {
     Tiles tiles;
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     int64_t step[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
-        bool number = k < L.n_in && o.strides[0] == 0, moves_on = k < L.n_in && !number;
+        bool number = k < L.n_in && o.strides[0] == 0, moves_on = k < L.n_in ? !number : !L.piece;
         step[k] = moves_on ? fl_kind_size[o.kind] : 0;
         ptr[k] = moves_on ? o.data + begin * step[k] : tiles.memory[k];
         if (number)
-            fl_moves->gather[o.dtype][o.kind](ptr[k], o.data, 1, L.piece, 0, 0);
+            fl_moves->gather[o.dtype][o.kind](ptr[k], o.data, 1, piece, 0, 0);
     }
-    for (int64_t i = begin; i < end; i += L.piece) {
-        int64_t n = end - i < L.piece ? end - i : L.piece;
+    for (int64_t i = begin; i < end; i += piece) {
+        int64_t n = end - i < piece ? end - i : piece;
         L.fn(L.code, ptr, ptr + L.n_in, L.scalars, n);
-        for (int k = 0; k < L.n_in; k++) {
-            if (step[k])
+        for (int k = 0; k < L.n_all; k++) {
+            if (step[k] && k < L.n_in && L.piece)
                 fetch_next(L.ops[k], ptr[k], n);
             ptr[k] = (char *)ptr[k] + n * step[k];
         }
-        for (int k = L.n_in; k < L.n_all; k++)
+        for (int k = L.n_in; k < L.n_all && L.piece; k++)
             stream(L.ops[k], L.ops[k].data, i, ptr[k], n);
     }
-    fl_stream_end();
+    if (L.piece)
+        fl_stream_end();
 }
 
 /* All operands contiguous in their kinds: no tiles, long runs. */
 bool try_flat(const Loop &L) {
     if (L.shape[1] != 1 || L.ndim != 2)
         return false;
+    bool has_number = false;
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
-        bool number = L.piece && k < L.n_in && o.strides[0] == 0;
+        const bool number = k < L.n_in && is_number(L, o);
+        has_number |= number;
         if (!number && (converts(o) || (o.strides[0] != 1 && L.shape[0] != 1)))
             return false;
     }
     int64_t grain = fl_even_grain(L.shape[0], FL_GRAIN, FL_CHUNK_UNIT);
-    if (L.piece) {
+    if (L.piece || has_number) {
+        const int64_t piece = L.piece ? L.piece : FL_TILE;
         fl_parallel(L.shape[0], grain,
-                    [&](int64_t begin, int64_t end) { run_streamed(L, begin, end); });
+                    [&](int64_t begin, int64_t end) { run_pieces(L, piece, begin, end); });
         return true;
     }
     fl_parallel(L.shape[0], grain, [&](int64_t begin, int64_t end) {
