@@ -3,6 +3,7 @@
 ``trace``     a function or module as a ``Program`` that can be saved
 ``save``      a program, or a function recorded for it, as a file; ``load`` reads it
 ``freeze``    a program whose weights are constants
+``aot``       a program as an object file and a C header
 ``compile``   a function that is recorded and run as fused loops at each call
 ``Graph``     the representation; ``print(program.graph)`` shows it
 """
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:   # the formula language and the operator table load with the first trace
     from typing import Final
 
+    from flambeau.jit.ahead.entry import aot
     from flambeau.jit.compiling import compile
     from flambeau.jit.errors import GraphBreakError, GraphError, ProgramError, TraceError
     from flambeau.jit.ir import Graph
@@ -34,8 +36,8 @@ if TYPE_CHECKING:   # the formula language and the operator table load with the 
     )
 
 _HOMES = {
-    "load": "programs.archive", "compile": "compiling", "GraphBreakError": "errors",
-    "GraphError": "errors", "ProgramError": "errors",
+    "aot": "ahead.entry", "load": "programs.archive", "compile": "compiling",
+    "GraphBreakError": "errors", "GraphError": "errors", "ProgramError": "errors",
     **dict.fromkeys(("Final", "annotate", "export", "ignore", "interface", "is_scripting",
                      "is_tracing", "script", "script_if_tracing", "unused"), "scripting"),
     **dict.fromkeys(("freeze", "optimize_for_inference", "save"), "programs.freezing"),
@@ -57,7 +59,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "Final", "Graph", "GraphBreakError", "GraphError", "Program", "ProgramError", "TraceError",
-    "annotate", "compile", "export", "freeze", "ignore", "interface", "is_scripting",
+    "annotate", "aot", "compile", "export", "freeze", "ignore", "interface", "is_scripting",
     "is_tracing", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
     "trace", "unused",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import sys
@@ -114,6 +115,12 @@ def storage_refcount(tensor: Tensor) -> int:
 def storage_bytes(tensor: Tensor) -> int:
     """Bytes of the memory that a tensor lies in."""
     return int(_core.storage_bytes(tensor))
+
+
+def bytes_of(tensor: Tensor) -> bytes:
+    """The elements in C order."""
+    whole = tensor.detach().contiguous()
+    return ctypes.string_at(whole.data_ptr(), whole.numel() * whole.element_size())
 
 
 def whole_memory(tensor: Tensor) -> Tensor:

@@ -50,6 +50,7 @@ ORDERS = {
     "amin": Order("min", "min", SETS, (SETS, SETS), period=-1),
     "largest": Order("above", "max", SETS, (0, 1)),
     "sum_exp": Order("sum", "sum", 2, ()),
+    "sum_of_powers": Order("sum", "sum", 1, (0, 0)),
     "moment": Order("sum", "sum", SETS, (0, 1)),
     "deviations": Order("sum", "sum", SETS, (0, 0)),
     "moment_of_pieces": Order("sum", "sum", SETS, (0, 1), PIECE_ELEMENTS, is_wide=True),

@@ -1,0 +1,188 @@
+"""Which function computes each operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.jit.ahead import linear, windows
+from flambeau.jit.ahead.columns import OPS, columns_text
+from flambeau.jit.ahead.lookup import lookup_text
+from flambeau.jit.ahead.pointwise import add_region, region_of
+from flambeau.jit.ahead.rows import WIDTH, Formula, RowOperand, rows_of
+from flambeau.jit.ahead.scope import NotThisError, Scope
+from flambeau.jit.ahead.unit import Place
+from flambeau.jit.ahead.views import VIEWS
+from flambeau.jit.errors import ProgramError
+from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.region import can_copy, can_lower
+from flambeau.jit.rowcode import formulas
+from flambeau.jit.rowcode.formulas import MOST_ELEMENTS
+
+
+def lower(scope: Scope, graph: Graph) -> None:
+    """Append the steps of all nodes.
+
+    Raises:
+        ProgramError: an operator has no machine code; the message names it and the line.
+    """
+    for number, node in enumerate(graph.nodes):
+        scope.number = number
+        try:
+            _lower_node(scope, node)
+        except (NotThisError, ProgramError) as error:
+            shapes = ", ".join(f"{value.dtype}{list(value.shape)}" for value in node.inputs)
+            raise ProgramError(
+                f"aot(): {node.op}({shapes}), {node.where}, has no machine code ahead of time: "
+                f"{error}; run the saved program in the runtime instead (flambeau/runtime.h), "
+                "which has every operator, or write the step in terms of others") from None
+
+
+def _lower_node(scope: Scope, node: Node) -> None:
+    if node.body is not None:
+        region(scope, node, node.body)
+    elif node.op in VIEWS:
+        _view(scope, node)
+    elif node.op in _TABLE:
+        _TABLE[node.op](scope, node)
+    elif can_lower(node) or can_copy(node):
+        region(scope, node, region_of(node))
+    else:
+        raise NotThisError("it is none of the operators that are compiled")
+
+
+def region(scope: Scope, node: Node, body: Graph) -> None:
+    """A fused region, or one pointwise operator; where an input ends here, in its memory."""
+    inputs = [scope.place(value) for value in body_inputs(node, body)]
+    outputs: list[Place] = []
+    for value in node.outputs:
+        taken = {place.buffer for place in outputs}
+        reused = next((place for place in inputs if place.buffer not in taken
+                       and scope.can_overwrite(place, value)), None)
+        outputs.append(scope.new(value) if reused is None else scope.reuse(value, reused))
+    add_region(scope.unit, body, inputs, outputs)
+
+
+def body_inputs(node: Node, body: Graph) -> list[Value]:
+    """What a node gives its region."""
+    return list(node.inputs) if node.body is not None else body.inputs
+
+
+def _view(scope: Scope, node: Node) -> None:
+    source, (result,) = scope.place(node.args[0]), node.outputs
+    found = VIEWS[node.op](source, result.shape, node.args[1:])
+    if found is None:
+        found = VIEWS[node.op](scope.dense(node.args[0]), result.shape, node.args[1:])
+    assert found is not None
+    scope.places[result] = found
+
+
+@dataclass(frozen=True)
+class _RowOp:
+    formula: Callable[..., Any]
+    reduces: bool
+
+
+_ROWS = {
+    "softmax": _RowOp(formulas.softmax, False),
+    "log_softmax": _RowOp(formulas.log_softmax, False),
+    "sum": _RowOp(formulas.total, True), "mean": _RowOp(formulas.mean, True),
+    "amax": _RowOp(lambda make, x: [make.reduce("amax", x)], True),
+    "amin": _RowOp(lambda make, x: [make.reduce("amin", x)], True),
+}
+
+
+def _dims(node: Node, ndim: int) -> list[int]:
+    dims = node.args[1]
+    if dims is None or dims == ():
+        return list(range(ndim))
+    return sorted(d % ndim for d in (dims if isinstance(dims, tuple) else (dims,)))
+
+
+def _reduction(scope: Scope, node: Node) -> None:
+    """Reductions of neighbouring dimensions, and functions over the last ones."""
+    value, result = node.args[0], node.outputs[0]
+    if value.dtype != "float32" or result.dtype != "float32":
+        raise NotThisError("only float32 is reduced")
+    dims, shape = _dims(node, len(value.shape)), value.shape
+    first, last = dims[0], dims[-1] + 1
+    if dims != list(range(first, last)):
+        raise NotThisError("it reduces dimensions that are no neighbours")
+    outer, count = math.prod(shape[:first]), math.prod(shape[first:last])
+    inner = math.prod(shape[last:])
+    source, to = scope.dense(value), scope.new(result)
+    if inner == 1 and (count >= WIDTH or node.op not in OPS):
+        _of_rows(scope, node.op, source, to, (outer, count))
+    elif node.op in OPS:
+        scope.unit.add(columns_text(node.op, (outer, count, inner), scope.unit.machine), source,
+                       to)
+    else:
+        raise NotThisError("it runs along another dimension than the last one")
+
+
+def _of_rows(scope: Scope, op: str, source: Place, to: Place, sizes: tuple[int, int]) -> None:
+    rows, elements = sizes
+    own = _ROWS[op]
+    out = RowOperand("float32", 1 if own.reduces else elements, not own.reduces)
+    add_rows(scope, sizes, [(source, RowOperand("float32", elements, True))], [(to, out)],
+             lambda make, given: own.formula(make, *given))
+
+
+def add_rows(
+    scope: Scope, sizes: tuple[int, int], inputs: list[tuple[Place, RowOperand]],
+    outputs: list[tuple[Place, RowOperand]], formula: Formula,
+) -> None:
+    """A step over rows."""
+    rows, elements = sizes
+    if elements > MOST_ELEMENTS:
+        raise NotThisError(f"rows have {elements} elements, and {MOST_ELEMENTS} is the most")
+    made = rows_of(rows, elements, [each for _, each in inputs], [each for _, each in outputs],
+                   formula, scope.unit.machine)
+    places = [place for place, _ in (*inputs, *outputs)]
+    if made.kept:
+        places.append(scope.unit.temporary("uint8", (made.kept,)))
+    scope.unit.add(made.text, *places)
+
+
+def _layer_norm(scope: Scope, node: Node) -> None:
+    x, axes, weight, bias, eps = node.args
+    if any(each is not None and each.dtype != "float32" for each in (x, weight, bias)):
+        raise NotThisError("only float32 is normalized")
+    elements = math.prod(x.shape[len(x.shape) - axes:])
+    rows = math.prod(x.shape) // elements
+    row, shared = RowOperand("float32", elements, True), RowOperand("float32", 0, True)
+    one = RowOperand("float32", 1, False)
+    given = [(scope.dense(each), shared) for each in (weight, bias) if each is not None]
+    results = [(scope.new(value), row if k == 0 else one) for k, value in enumerate(node.outputs)
+               if k == 0 or scope.is_used(value)]
+    used = [0, *(k for k in (1, 2) if scope.is_used(node.outputs[k]))]
+
+    def formula(make: formulas.Maker, registers: list[int]) -> list[int]:
+        rest = iter(registers[1:])
+        made = formulas.layer_norm(
+            make, registers[0], None if weight is None else next(rest),
+            None if bias is None else next(rest), make.const(eps, "f64"))
+        return [made[k] for k in used]
+
+    add_rows(scope, (rows, elements), [(scope.dense(x), row), *given], results, formula)
+
+
+def _lookup(scope: Scope, node: Node) -> None:
+    table, index = node.args[:2]
+    bits = {"int64": 64, "int32": 32}.get(index.dtype)
+    if table.dtype != "float32" or bits is None:
+        raise NotThisError("tables are of float32, indices of int64 or int32")
+    text = lookup_text(math.prod(index.shape), table.shape, bits, scope.unit.machine)
+    scope.unit.add(text, scope.dense(table), scope.dense(index), scope.new(node.outputs[0]),
+                   scope.unit.status)
+
+
+_TABLE: dict[str, Callable[[Scope, Node], None]] = {
+    **dict.fromkeys(_ROWS, _reduction),
+    "native_layer_norm": _layer_norm, "embedding_lookup": _lookup,
+    "linear": linear.linear, "matmul": linear.matmul, "attention": linear.attention,
+    "conv2d": windows.convolve,
+    "max_pool2d_compact_indices": windows.max_pool, "max_pool2d_values": windows.max_pool,
+}
