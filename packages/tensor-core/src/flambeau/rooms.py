@@ -198,6 +198,16 @@ def extend_path(path: list[str], package: str) -> list[str]:
     return path + [f for f in dict.fromkeys(folders) if f not in path and os.path.isdir(f)]
 
 
+def _half_built(room: str) -> ModuleType | None:
+    """The room that one of its own modules asks for while it is being imported.
+
+    Waiting for it could wait for ever: another thread may import the room, and wait for that
+    module.
+    """
+    caller = sys._getframe(2).f_globals.get("__name__", "")
+    return sys.modules.get(room) if caller.startswith(f"{room}.") else None
+
+
 def lazy_attributes(package: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package of this namespace that rooms add to."""
     prefix = package.removeprefix("flambeau").removeprefix(".")
@@ -209,7 +219,7 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
         if key == "cuda":
             return gpu()
         if key in ROOMS:
-            return enter(key)
+            return _half_built(f"flambeau.{key}") or enter(key)
         if key in OLDER:
             from flambeau.core import _core
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flambeau.jit import bridge
 from flambeau.jit.ahead.emit import Target, object_file, target_of
-from flambeau.jit.ahead.fixed import fixed
+from flambeau.jit.ahead.fixed import fixed, shape_of
 from flambeau.jit.ahead.header import header
 from flambeau.jit.ahead.lowering import lower
 from flambeau.jit.ahead.memory import plan
@@ -154,7 +154,7 @@ def _unit(graph: Graph, target: Target) -> Unit:
     for capture in graph.captures:
         data = bridge.bytes_of(capture.tensor)
         scope.places[capture.value] = unit.constant(data, capture.value.dtype,
-                                                    capture.value.shape)
+                                                    shape_of(capture.value))
     made = {value for node in graph.nodes for value in node.outputs}
     for k, value in enumerate(graph.outputs):
         if value in made and value not in scope.view_results and value not in scope.places:

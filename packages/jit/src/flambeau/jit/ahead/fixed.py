@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from flambeau.jit.dims import Dim, shape_for
 from flambeau.jit.errors import ProgramError
@@ -23,6 +23,11 @@ def fixed(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     """
     _check(graph, sizes)
     return _Fixer(dict(sizes)).graph(graph)
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The shape of a value of a fixed graph."""
+    return cast("tuple[int, ...]", value.shape)
 
 
 def _check(graph: Graph, sizes: Mapping[str, int]) -> None:

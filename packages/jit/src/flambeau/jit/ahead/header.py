@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from flambeau.jit.ahead.emit import Target
+from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ir import Value
 from flambeau.jit.llvm.memory import SIZE
 
@@ -52,7 +53,7 @@ def header(
 
 def _constants(prefix: str, value: Value) -> list[str]:
     shape = ", ".join(map(str, value.shape))
-    count = math.prod(value.shape)
+    count = math.prod(shape_of(value))
     return [f"/* {value.dtype}[{shape}] */", f'#define {prefix}_DTYPE "{value.dtype}"',
             f"#define {prefix}_NDIM {len(value.shape)}",
             *(f"#define {prefix}_DIM_{d} {n}" for d, n in enumerate(value.shape)),

@@ -9,6 +9,7 @@ from typing import Any
 
 from flambeau.jit.ahead import linear, windows
 from flambeau.jit.ahead.columns import OPS, columns_text
+from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ahead.lookup import lookup_text
 from flambeau.jit.ahead.pointwise import add_region, region_of
 from flambeau.jit.ahead.rows import WIDTH, Formula, RowOperand, rows_of
@@ -72,9 +73,9 @@ def body_inputs(node: Node, body: Graph) -> list[Value]:
 
 def _view(scope: Scope, node: Node) -> None:
     source, (result,) = scope.place(node.args[0]), node.outputs
-    found = VIEWS[node.op](source, result.shape, node.args[1:])
+    found = VIEWS[node.op](source, shape_of(result), node.args[1:])
     if found is None:
-        found = VIEWS[node.op](scope.dense(node.args[0]), result.shape, node.args[1:])
+        found = VIEWS[node.op](scope.dense(node.args[0]), shape_of(result), node.args[1:])
     assert found is not None
     scope.places[result] = found
 

@@ -6,6 +6,7 @@ few rows and many terms, vectors along the terms whose elements are added by hal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from flambeau.jit.ahead.loops import MINUS_ZERO, ZERO, Loops
@@ -223,7 +224,7 @@ def _sum(tile: Tile, value: str, pointer: str, v: int) -> str:
     return tile.out.add(f"fadd {tile.kind} {value}, {before}")
 
 
-def _each(tile: Tile, shape: Shape, c: str, act) -> None:  # type: ignore[no-untyped-def]
+def _each(tile: Tile, shape: Shape, c: str, act: Callable[[int, int, str], None]) -> None:
     for i in range(tile.height):
         for v in range(len(tile.parts)):
             act(i, v, tile.out.at(c, str(i * shape.c + v * tile.lanes)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ahead.pointwise import add_region, region_of
 from flambeau.jit.ahead.unit import Place, Unit
 from flambeau.jit.ahead.views import VIEWS
@@ -42,7 +43,7 @@ class Scope:
     def new(self, value: Value) -> Place:
         """New memory for a value, unless it has its own already, as results do."""
         if value not in self.places:
-            self.places[value] = self.unit.temporary(value.dtype, value.shape)
+            self.places[value] = self.unit.temporary(value.dtype, shape_of(value))
         self._note(value)
         return self.places[value]
 
@@ -55,7 +56,7 @@ class Scope:
 
     def reuse(self, value: Value, place: Place) -> Place:
         """Let a value lie where another ends."""
-        self.places[value] = Place(place.buffer, value.dtype, value.shape, place.strides)
+        self.places[value] = Place(place.buffer, value.dtype, shape_of(value), place.strides)
         self._note(value)
         return self.places[value]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from flambeau.jit.ahead.conv import Conv, conv_text
+from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ahead.pooling import Pool, pool_text
 from flambeau.jit.ahead.scope import NotThisError, Scope
 from flambeau.jit.ir import Node
@@ -34,15 +36,16 @@ def max_pool(scope: Scope, node: Node) -> None:
         raise NotThisError("its indices are used")
     if x.dtype != "float32":
         raise NotThisError("only float32 is pooled")
-    result = node.outputs[0].shape
-    p = Pool(math.prod(x.shape[:-2]), _pair(x.shape[-2:]), _pair(result[-2:]), _pair(window),
+    result = shape_of(node.outputs[0])
+    shape = shape_of(x)
+    p = Pool(math.prod(shape[:-2]), _pair(shape[-2:]), _pair(result[-2:]), _pair(window),
              _pair(stride or window), _pair(padding), _pair(dilation))
     scope.unit.add(pool_text(p, scope.unit.machine), scope.dense(x), scope.new(node.outputs[0]))
 
 
-def _pair(sizes: object) -> tuple[int, int]:
+def _pair(sizes: int | Iterable[int]) -> tuple[int, int]:
     """Two sizes; one stands for both."""
     if isinstance(sizes, int):
         return sizes, sizes
-    given = tuple(sizes)  # type: ignore[arg-type]
-    return (given[0], given[-1])
+    first, second = sizes
+    return first, second
