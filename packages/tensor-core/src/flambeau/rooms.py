@@ -201,7 +201,7 @@ def extend_path(path: list[str], package: str) -> list[str]:
 def _half_built(room: str) -> ModuleType | None:
     """The room that one of its own modules asks for while it is being imported.
 
-    Waiting for it could wait for ever: another thread may import the room, and wait for that
+    Waiting for it could last forever: another thread may import the room, and wait for that
     module.
     """
     caller = sys._getframe(2).f_globals.get("__name__", "")
