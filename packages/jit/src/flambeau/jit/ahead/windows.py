@@ -47,5 +47,5 @@ def _pair(sizes: int | Iterable[int]) -> tuple[int, int]:
     """Two sizes; one stands for both."""
     if isinstance(sizes, int):
         return sizes, sizes
-    first, second = sizes
-    return first, second
+    given = tuple(sizes)
+    return given[0], given[-1]
