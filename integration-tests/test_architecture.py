@@ -36,7 +36,7 @@ THIRD_PARTY = {
     "autograd": set(),
     "nn": {"numpy", "PIL", "tensorboard", "matplotlib"},
     "optim": set(),
-    "jit": {"llvmlite", "numpy", "onnx", "pydot"},
+    "jit": {"google", "llvmlite", "numpy", "onnx", "pydot"},
     "cuda-backend": {"cupy", "cupy_backends", "cupyx", "cudnn", "numpy"},
 }
 CYTHON_OWN = {"cython", "cpython", "libc", "libcpp"}

@@ -1,4 +1,4 @@
-"""Programs for other runtimes: ``export`` writes ONNX."""
+"""ONNX both ways: ``export`` writes programs for other runtimes, ``load`` reads models."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flambeau import jit
-from flambeau.onnx.errors import ExportError, OnnxError
+from flambeau.onnx.errors import ExportError, ImportedError, OnnxError
 
-__all__ = ["ExportError", "OnnxError", "export"]
+__all__ = ["ExportError", "ImportedError", "OnnxError", "export", "load"]
 
 #: Versions of ONNX's operators that are written.
 OPSETS = range(18, 24)
@@ -81,6 +81,46 @@ def export(
     if f is not None:
         _save(written, os.fspath(f))
     return written
+
+
+def load(f: Any) -> Any:
+    """Read an ONNX model as a module.
+
+    Its tensors of floating numbers are parameters, called as in the file, so it can be fine-tuned;
+    ``jit.trace`` makes a program of it. Operators are computed as ONNX defines them for the
+    model's version; those that ONNX itself defines by others, and the model's own functions, by
+    these. Strings, sparse tensors and ONNX's training operators are not read.
+
+    Args:
+        f: A path, a binary file, the bytes of a model, or an ``onnx.ModelProto``. Only a path's
+            model may have data in further files, in its own folder.
+
+    Returns:
+        An ``nn.Module``: called with the inputs in order, by name, or as one mapping, it returns
+        the output or the tuple of them. ``input_names`` and ``output_names`` say which.
+
+    Raises:
+        ModuleNotFoundError: The package onnx or flambeau-nn is not installed.
+        ImportedError: The file is damaged, or has something that cannot be computed here; the
+            message names the operator and the node.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import nn, onnx
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval()
+        >>> x = flambeau.ones(2, 3)
+        >>> read = onnx.load(onnx.export(model, x, input_names=["x"]))
+        >>> read.input_names
+        ('x',)
+        >>> bool((read(x) == model(x)).all())
+        True
+    """
+    from flambeau.onnx.importing.reading import read_model
+
+    model, folder = read_model(f)
+    from flambeau.onnx.importing.module import OnnxModule
+
+    return OnnxModule(model, folder).eval()
 
 
 def _opset(version: int | None) -> int:

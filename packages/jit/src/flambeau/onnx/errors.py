@@ -9,3 +9,7 @@ class OnnxError(RuntimeError):
 
 class ExportError(OnnxError):
     """A program has something that ONNX has no form for."""
+
+
+class ImportedError(OnnxError):
+    """A model has something that cannot be read or computed."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import flambeau
 from flambeau import rooms
-from flambeau.as_torch.stands.vision.checks import check_channels, check_rois
 from flambeau.core import Tensor
+from flambeau.core.vision.checks import check_channels, check_rois
 
 #: Elements that are sampled at once.
 BLOCK = 1 << 24

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.as_torch.stands.vision.bins import ps_roi_pool, roi_pool
-from flambeau.as_torch.stands.vision.boxes import nms
-from flambeau.as_torch.stands.vision.deform import deform_conv2d
-from flambeau.as_torch.stands.vision.points import ps_roi_align, roi_align
+from flambeau.core.vision.bins import ps_roi_pool, roi_pool
+from flambeau.core.vision.boxes import nms
+from flambeau.core.vision.deform import deform_conv2d
+from flambeau.core.vision.points import ps_roi_align, roi_align
 
 
 def _cuda_version() -> int:

@@ -5,9 +5,9 @@ import math
 from collections.abc import Iterator
 
 import flambeau
-from flambeau.as_torch.stands.vision.checks import check_channels, check_rois
-from flambeau.as_torch.stands.vision.points import channel_mapping
 from flambeau.core import Tensor
+from flambeau.core.vision.checks import check_channels, check_rois
+from flambeau.core.vision.points import channel_mapping
 
 
 def _rounded(value: float) -> int:

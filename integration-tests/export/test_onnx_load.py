@@ -1,0 +1,423 @@
+"""ONNX models as modules: ONNX's own tests, onnxruntime, and what users do with them."""
+
+import copy
+import pickle
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import flambeau as fl
+from flambeau import jit, nn
+
+onnx = pytest.importorskip("onnx", reason="needs onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+from flambeau.onnx.importing.reading import tensor_of  # noqa: E402
+
+#: ONNX's tests of what is not read: strings, floats of 4 bits, other domains, training.
+OUT_OF_SCOPE = re.compile(
+    r"string|strnorm|tfidf|regex|image_decoder|FLOAT4|float4|ai_onnx_ml|adagrad|adam|momentum"
+    r"|gradient_of|label_encoder|optional_has_element_empty|optional_get_element|_ml_")
+#: Numbers that a generator draws.
+RANDOM = re.compile(r"bernoulli|randomuniform|training_dropout(?!_zero)")
+#: bfloat16 and float16 rounded at other places than in ONNX's reference: one unit in the last
+#: place, or two after a sum.
+ROUNDINGS = {fl.bfloat16: 2**-6, fl.float16: 2**-9}
+
+
+def plain(value):
+    if isinstance(value, TensorProto):
+        return tensor_of(numpy_helper.to_array(value))
+    if isinstance(value, onnx.SequenceProto):
+        return [tensor_of(each) for each in numpy_helper.to_list(value)]
+    if isinstance(value, onnx.OptionalProto):
+        return plain(numpy_helper.to_optional(value))
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return None if value is None else tensor_of(np.asarray(value))
+
+
+def assert_same(found, wanted, rtol=1e-5, atol=1e-6):
+    if isinstance(wanted, list | tuple):
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            assert_same(a, b, rtol, atol)
+        return
+    wanted = wanted if isinstance(wanted, fl.Tensor) else fl.from_numpy(np.asarray(wanted))
+    assert (tuple(found.shape), found.dtype) == (tuple(wanted.shape), wanted.dtype)
+    rtol = max(rtol, ROUNDINGS.get(found.dtype, 0))
+    found = found.detach()
+    wanted = wanted.detach()
+    if found.dtype.itemsize <= 2 and found.is_floating_point():
+        found, wanted = found.float(), wanted.float()
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=rtol, atol=atol)
+
+
+def failure(case):
+    try:
+        module = fl.onnx.load(case.model)
+        for inputs, outputs in case.data_sets:
+            with fl.no_grad():
+                found = module(*map(plain, inputs))
+            if not RANDOM.search(case.name):
+                found = found if len(module.output_names) > 1 else (found,)
+                assert_same(found, plain(outputs), case.rtol, max(case.atol, 1e-6))
+    except Exception as error:
+        return f"{case.name}: {str(error)[:300]}"
+    return None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_tests_of_onnx_itself():
+    from onnx.backend.test.loader import load_model_tests
+
+    cases = [each for kind in ("node", "simple") for each in load_model_tests(kind=kind)
+             if each.model is not None and not OUT_OF_SCOPE.search(each.name)]
+    assert len(cases) > 1500
+    failures = [each for each in map(failure, cases) if each]
+    assert not failures, "\n".join(failures)
+
+
+def model_of(nodes, inputs, outputs, opset=20, held=(), **more):
+    def info(entry):
+        name, number, shape = entry
+        return helper.make_tensor_value_info(name, number, shape)
+
+    graph = helper.make_graph(list(nodes), "g", [info(each) for each in inputs],
+                              [info(each) for each in outputs],
+                              [numpy_helper.from_array(value, name) for name, value in held],
+                              **more)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
+                             ir_version=min(10, 8 if opset < 20 else 10))
+
+
+def against_onnxruntime(model, *arrays, rtol=1e-5, atol=1e-5):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
+    wanted = session.run(None, dict(zip([each.name for each in session.get_inputs()], arrays,
+                                        strict=True)))
+    module = fl.onnx.load(model)
+    with fl.no_grad():
+        found = module(*(fl.from_numpy(np.array(each)) for each in arrays))
+    assert_same(found if len(wanted) > 1 else (found,), wanted, rtol, atol)
+
+
+def one(op, shape, opset, held=(), out=None, kind=TensorProto.FLOAT, **attributes):
+    """A model of one node on an input of float32."""
+    names = ["x", *(name for name, _ in held)]
+    node = helper.make_node(op, names, ["y"], **attributes)
+    return model_of([node], [("x", TensorProto.FLOAT, shape)], [("y", kind, out)], opset, held)
+
+
+def ints(*numbers):
+    return np.array(numbers, np.int64)
+
+
+OLD = [
+    one("Softmax", [2, 3, 4], 11, axis=1), one("LogSoftmax", [2, 3, 4], 9, axis=2),
+    one("Hardmax", [2, 3, 4], 11, axis=1), one("Squeeze", [2, 3, 1], 11, axes=[2]),
+    one("Unsqueeze", [2, 3, 4], 11, axes=[0, 3]), one("Clip", [2, 3, 4], 6, min=-0.5, max=0.5),
+    one("ReduceSum", [2, 3, 4], 11, axes=[1], keepdims=0),
+    one("ReduceMax", [2, 3, 4], 12, axes=[-1]), one("Pad", [2, 3, 4], 10, pads=[0, 1, 2, 0, 0, 1],
+                                                     mode="reflect"),
+    one("Slice", [2, 3, 4], 9, starts=[1, -3], ends=[3, -1], axes=[1, 2]),
+    one("Split", [2, 4, 4], 11, axis=1, split=[4]), one("Dropout", [2, 3, 4], 10, ratio=0.3),
+    one("Upsample", [1, 2, 4, 4], 9, [("s", np.array([1, 1, 2, 3], np.float32))]),
+    one("Upsample", [1, 2, 4, 4], 9, [("s", np.array([1, 1, 2, 2], np.float32))], mode="linear"),
+    one("Resize", [1, 2, 4, 4], 10, [("s", np.array([1, 1, 2, 3], np.float32))]),
+    one("Flatten", [2, 3, 4], 9, axis=2),
+    one("Expand", [2, 1, 4], 8, [("s", ints(2, 3, 1))]),
+    one("GroupNormalization", [2, 4, 5], 21, [("s", np.ones(4, np.float32) * 2),
+                                              ("b", np.ones(4, np.float32))], num_groups=2)]
+
+
+@pytest.mark.parametrize("model", OLD, ids=lambda m: f"{m.graph.node[0].op_type}-"
+                                                     f"{m.opset_import[0].version}")
+def test_older_versions(model):
+    shape = [each.dim_value for each in model.graph.input[0].type.tensor_type.shape.dim]
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    against_onnxruntime(model, x)
+
+
+WINDOWS = [
+    ("MaxPool", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    ("MaxPool", {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [0, 1, 1, 0],
+                 "ceil_mode": 1, "dilations": [2, 1]}),
+    ("MaxPool", {"kernel_shape": [2, 2], "auto_pad": "SAME_LOWER", "strides": [2, 2]}),
+    ("AveragePool", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    ("AveragePool", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [0, 1, 1, 0],
+                     "count_include_pad": 1}),
+    ("AveragePool", {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
+    ("AveragePool", {"kernel_shape": [2, 3], "auto_pad": "SAME_UPPER"}),
+    ("LpPool", {"kernel_shape": [2, 2], "p": 2}), ("GlobalAveragePool", {}),
+    ("GlobalMaxPool", {}), ("LRN", {"size": 3}), ("LRN", {"size": 5, "bias": 2.0}),
+    ("DepthToSpace", {"blocksize": 2}), ("DepthToSpace", {"blocksize": 2, "mode": "CRD"}),
+    ("SpaceToDepth", {"blocksize": 1})]
+
+
+@pytest.mark.parametrize(("op", "attributes"), WINDOWS)
+def test_windows_as_onnxruntime(op, attributes):
+    x = np.random.default_rng(2).standard_normal((2, 4, 7, 6)).astype(np.float32)
+    against_onnxruntime(one(op, list(x.shape), 20, **attributes), x)
+
+
+@pytest.mark.parametrize("attributes", [
+    {"pads": [1, 1, 1, 1]}, {"pads": [0, 1, 2, 0], "strides": [2, 1]},
+    {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {"auto_pad": "SAME_LOWER"},
+    {"group": 2, "dilations": [2, 1]}])
+@pytest.mark.parametrize("op", ["Conv", "ConvTranspose"])
+def test_convolutions_as_onnxruntime(op, attributes):
+    draw = np.random.default_rng(3)
+    x = draw.standard_normal((2, 4, 9, 8)).astype(np.float32)
+    groups = attributes.get("group", 1)
+    shape = (6, 4 // groups, 3, 2) if op == "Conv" else (4, 6 // groups, 3, 2)
+    if op == "ConvTranspose" and attributes.get("auto_pad") and groups == 1:
+        attributes = {**attributes, "strides": [2, 2]}
+    held = [("w", draw.standard_normal(shape).astype(np.float32)),
+            ("b", draw.standard_normal(6).astype(np.float32))]
+    against_onnxruntime(one(op, list(x.shape), 11, held, **attributes), x, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("places", ["half_pixel", "align_corners", "asymmetric",
+                                    "pytorch_half_pixel"])
+@pytest.mark.parametrize("scale", [[1, 1, 2, 3], [1, 1, 0.5, 0.6]])
+def test_resizing_as_onnxruntime(mode, places, scale):
+    if places == "align_corners":
+        scale = [1, 1, 2, 0.5]  # others' last elements are defined otherwise in onnxruntime
+    x = np.random.default_rng(4).standard_normal((1, 2, 7, 6)).astype(np.float32)
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode=mode,
+                            coordinate_transformation_mode=places)
+    model = model_of([node], [("x", 1, [1, 2, 7, 6])], [("y", 1, None)], 18,
+                     [("s", np.array(scale, np.float32))])
+    against_onnxruntime(model, x, atol=1e-4)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("more", [{}, {"lengths": True}, {"states": True}])
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "GRU-after", "RNN"])
+def test_recurrent_networks_as_onnxruntime(op, direction, more):
+    draw = np.random.default_rng(5)
+    name, gates = op.split("-")[0], {"L": 4, "G": 3, "R": 1}[op[0]]
+    d, hidden, steps, batch = 2 if direction == "bidirectional" else 1, 5, 6, 3
+    held = [(n, draw.standard_normal(s).astype(np.float32)) for n, s in (
+        ("w", (d, gates * hidden, 4)), ("r", (d, gates * hidden, hidden)),
+        ("b", (d, 2 * gates * hidden)))]
+    names = ["x", "w", "r", "b"]
+    if more:
+        held.append(("n", np.array([6, 2, 4], np.int32) if "lengths" in more else
+                     np.full(batch, steps, np.int32)))
+        names.append("n")
+    if "states" in more:
+        for state in ("h", "c") if name == "LSTM" else ("h",):
+            held.append((state, draw.standard_normal((d, batch, hidden)).astype(np.float32)))
+            names.append(state)
+    attributes = {"linear_before_reset": 1} if op == "GRU-after" else {}
+    outputs = ["y", "y_h"] + ["y_c"] * (name == "LSTM")
+    node = helper.make_node(name, names, outputs, hidden_size=hidden, direction=direction,
+                            **attributes)
+    model = model_of([node], [("x", 1, [steps, batch, 4])],
+                     [(each, 1, None) for each in outputs], 20, held)
+    against_onnxruntime(model, draw.standard_normal((steps, batch, 4)).astype(np.float32))
+
+
+def network():
+    return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10)).eval()
+
+
+def written(model, x, **more):
+    return fl.onnx.export(model, x, input_names=["x"], output_names=["y"], **more)
+
+
+def test_what_was_written_is_read_back():
+    model, x = network(), fl.randn(3, 1, 8, 8)
+    read = fl.onnx.load(written(model, x, dynamic_axes={"x": {0: "n"}}))
+    assert (read.input_names, read.output_names) == (("x",), ("y",))
+    for n in (3, 1, 5):
+        x = fl.randn(n, 1, 8, 8)
+        assert_same(read(x), model(x))
+        assert_same(read(x=x), model(x))
+        assert_same(read({"x": x}), model(x))
+
+
+def test_gradients_are_those_of_the_module():
+    model, x = network(), fl.randn(3, 1, 8, 8)
+    read = fl.onnx.load(written(model, x))
+    ours, theirs = dict(read.named_parameters()), dict(model.named_parameters())
+    model(x).square().sum().backward()
+    read(x).square().sum().backward()
+    assert {"0.weight", "5.weight"} <= ours.keys() & theirs.keys()
+    for name in ours.keys() & theirs.keys():
+        np.testing.assert_allclose(ours[name].grad.numpy(), theirs[name].grad.numpy(), rtol=1e-4,
+                                   atol=1e-5)
+
+
+def test_fine_tuning():
+    read = fl.onnx.load(written(network(), fl.randn(4, 1, 8, 8)))
+    x, y = fl.randn(4, 1, 8, 8), fl.tensor([1, 2, 3, 4])
+    optimizer = fl.optim.SGD(read.parameters(), lr=0.1)
+    losses = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(read(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.2 * losses[0]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_are_their_own(copied):
+    read, x = fl.onnx.load(written(network(), fl.randn(2, 1, 8, 8))), fl.randn(2, 1, 8, 8)
+    other = copied(read)
+    wanted = read(x)
+    assert_same(other(x), wanted)
+    with fl.no_grad():
+        for each in other.parameters():
+            each.zero_()
+    assert_same(read(x), wanted)
+    assert not other(x).any()
+    read.load_state_dict(other.state_dict())
+    assert not read(x).any()
+
+
+def reshaping():
+    """Sizes computed by operators, as exporters write `x.view(x.shape[0] * 3) + arange(n * 3)`."""
+    nodes = [helper.make_node("Shape", ["x"], ["s"]),
+             helper.make_node("Gather", ["s", "zero"], ["n"]),
+             helper.make_node("Mul", ["n", "three"], ["whole"]),
+             helper.make_node("Unsqueeze", ["whole", "first"], ["to"]),
+             helper.make_node("Reshape", ["x", "to"], ["r"]),
+             helper.make_node("Range", ["zero", "whole", "one"], ["i"]),
+             helper.make_node("Cast", ["i"], ["f"], to=1),
+             helper.make_node("Add", ["r", "f"], ["y"])]
+    held = [("zero", np.array(0, np.int64)), ("one", np.array(1, np.int64)), ("first", ints(0)),
+            ("three", np.array(3, np.int64))]
+    return model_of(nodes, [("x", 1, ["n", 3])], [("y", 1, None)], 20, held)
+
+
+def test_sizes_stay_symbols_in_programs():
+    read = fl.onnx.load(reshaping())
+    program = jit.trace(read, fl.ones(4, 3), dynamic={0: {0: "n"}})
+    for n in (4, 8, 10):
+        x = fl.randn(n, 3)
+        assert_same(program(x), read(x))
+    compiled = fl.compile(read)
+    for n in (4, 8):
+        x = fl.randn(n, 3)
+        assert_same(compiled(x), read(x))
+
+
+def test_threads_share_a_module():
+    read, x = fl.onnx.load(written(network(), fl.randn(2, 1, 8, 8))), fl.randn(8, 2, 1, 8, 8)
+    with fl.no_grad():
+        wanted = [read(each) for each in x]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(read, list(x) * 5))
+    assert_same(found, wanted * 5)
+
+
+def test_branches_and_loops_see_values_around_them():
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "x"], ["w"]), helper.make_node("Identity", ["c"], ["d"]),
+         helper.make_node("Mul", ["w", "w"], ["e"])], "body",
+        [helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("c", 9, []),
+         helper.make_tensor_value_info("v", 1, [2])],
+        [helper.make_tensor_value_info("d", 9, []), helper.make_tensor_value_info("w", 1, [2]),
+         helper.make_tensor_value_info("e", 1, [2])])
+    then = helper.make_graph([helper.make_node("Neg", ["x"], ["t"])], "then", [],
+                             [helper.make_tensor_value_info("t", 1, [2])])
+    other = helper.make_graph([helper.make_node("Loop", ["n", "", "x"], ["last", "all"],
+                                                body=body),
+                               helper.make_node("Identity", ["last"], ["o"])], "other", [],
+                              [helper.make_tensor_value_info("o", 1, [2])])
+    nodes = [helper.make_node("If", ["p"], ["y"], then_branch=then, else_branch=other)]
+    model = model_of(nodes, [("x", 1, [2]), ("p", 9, [])], [("y", 1, [2])], 20,
+                     [("n", np.array(3, np.int64))])
+    x = np.array([1.5, -2], np.float32)
+    against_onnxruntime(model, x, np.array(True))
+    against_onnxruntime(model, x, np.array(False))
+
+
+def test_a_function_of_the_model():
+    function = helper.make_function(
+        "own", "Twice", ["a"], ["b"], [
+            helper.make_node("Constant", [], ["f"], value_float=2.0),
+            helper.make_node("Mul", ["a", "f"], ["b"])], [helper.make_opsetid("", 20)])
+    graph = helper.make_graph([helper.make_node("Twice", ["x"], ["y"], domain="own")], "g",
+                              [helper.make_tensor_value_info("x", 1, [3])],
+                              [helper.make_tensor_value_info("y", 1, [3])])
+    model = helper.make_model(graph, functions=[function], ir_version=10, opset_imports=[
+        helper.make_opsetid("", 20), helper.make_opsetid("own", 1)])
+    assert fl.onnx.load(model)(fl.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_data_in_further_files(tmp_path):
+    model, x = network(), fl.randn(2, 1, 8, 8)
+    onnx.save(written(model, x), tmp_path / "m.onnx", save_as_external_data=True,
+              location="m.data", size_threshold=0)
+    assert_same(fl.onnx.load(tmp_path / "m.onnx")(x), model(x))
+    (tmp_path / "m.data").unlink()
+    with pytest.raises(fl.onnx.ImportedError, match=r"m\.data"):
+        fl.onnx.load(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("location", ["../secret", "/etc/hostname", "a/../../secret"])
+def test_data_outside_of_the_folder_is_refused(tmp_path, location):
+    (tmp_path / "secret").write_bytes(bytes(16))
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    model = one("Add", [4], 20, [("w", np.ones(4, np.float32))])
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    (inside / "m.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(fl.onnx.ImportedError):
+        fl.onnx.load(inside / "m.onnx")
+
+
+def test_damaged_models_are_refused():
+    data = written(network(), fl.randn(2, 1, 8, 8)).SerializeToString()
+    draw, x, refused = np.random.default_rng(6), fl.zeros(2, 1, 8, 8), 0
+    for k in range(300):
+        damaged = bytearray(data[:int(draw.integers(len(data)))] if k % 3 == 0 else data)
+        for _ in range(int(draw.integers(1, 6)) if k % 3 else 0):
+            damaged[int(draw.integers(600 if k % 2 else len(data)))] = int(draw.integers(256))
+        try:
+            module = fl.onnx.load(bytes(damaged))
+        except fl.onnx.OnnxError:
+            refused += 1
+            continue
+        try:
+            module(x)
+        except (fl.onnx.OnnxError, RuntimeError, ValueError, TypeError, IndexError):
+            refused += 1
+    assert refused > 100
+
+
+def refusal(model, *inputs):
+    with pytest.raises((fl.onnx.ImportedError, TypeError)) as caught:
+        fl.onnx.load(model)(*inputs)
+    return str(caught.value)
+
+
+def test_errors_say_what_is_wrong():
+    unknown = one("Add", [4], 20, [("w", np.ones(4, np.float32))])
+    unknown.graph.node[0].domain = "com.example"
+    unknown.opset_import.append(helper.make_opsetid("com.example", 1))
+    assert "com.example:Add" in refusal(unknown)
+    fine = one("Add", [4], 20, [("w", np.ones(4, np.float32))])
+    assert "takes 1 inputs (x), not 2" in refusal(fine, fl.ones(4), fl.ones(4))
+    assert "'x' is missing" in refusal(fine)
+    assert "use .to(flambeau.float32)" in refusal(fine, fl.ones(4, dtype=fl.float64))
+    assert "no valid ONNX model" in refusal(b"nonsense")
+    text = model_of([helper.make_node("Identity", ["x"], ["y"])], [("x", 8, [2])],
+                    [("y", 8, [2])])
+    assert "STRING" in refusal(text, fl.ones(2))
