@@ -1,5 +1,8 @@
 """Networks and functions as ONNX models: onnxruntime computes what they do."""
 
+import math
+import random
+
 import numpy as np
 import pytest
 
@@ -143,8 +146,9 @@ def test_what_has_no_form_is_refused():
     x = flambeau.randn(2, 4)
     with pytest.raises(flambeau.onnx.ExportError, match=r"svd.*test_onnx_export.py:\d+"):
         flambeau.onnx.export(lambda a: flambeau.linalg.svd(a)[1], x)
-    with pytest.raises(flambeau.onnx.ExportError, match="writes"):
-        flambeau.onnx.export(lambda a: a.add_(1), x.clone())
+    for write in (lambda a: a.add_(1), lambda a: a[:, 1:].relu_(), lambda a: a.t().mul_(2).sum()):
+        with pytest.raises(flambeau.onnx.ExportError, match="writes"):
+            flambeau.onnx.export(write, x.clone())
     with pytest.raises(ValueError, match="18 to 23"):
         flambeau.onnx.export(nn.ReLU(), x, opset_version=99)
     with pytest.raises(TypeError, match="opset_versoin"):
@@ -160,3 +164,164 @@ def test_calls_as_tutorials_write_them(tmp_path):
             opset_version=11, do_constant_folding=True, input_names=["input"],
             output_names=["output"], dynamic_axes={"input": {0: "batch_size"}}, dynamo=False)
     assert written.opset_import[0].version == 18 and (tmp_path / "relu.onnx").exists()
+
+
+def run(written, *inputs):
+    session = onnxruntime.InferenceSession(written.SerializeToString(),
+                                           providers=["CPUExecutionProvider"])
+    return session.run(None, {each.name: x.numpy() for each, x in zip(
+        session.get_inputs(), inputs, strict=True)})
+
+
+def compare(function, *inputs, rtol=1e-4, **more):
+    function = function.eval() if isinstance(function, nn.Module) else function
+    with flambeau.no_grad():
+        written = flambeau.onnx.export(function, inputs, **more)
+        wanted = flat(function(*(x.clone() for x in inputs)))
+    found = run(written, *inputs)
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted, strict=True):
+        assert a.shape == tuple(b.shape) and a.dtype == b.numpy().dtype
+        np.testing.assert_allclose(a, b.numpy(), rtol=rtol, atol=1e-5)
+
+
+def scores():
+    return flambeau.randn(3, 5)
+
+
+def chances():
+    return flambeau.rand(3, 5)
+
+
+CLASSES, SIGNS = flambeau.tensor([1, 0, 4]), flambeau.tensor([1.0, -1, 1])
+LOSSES = [
+    (nn.L1Loss(), scores(), chances()), (nn.MSELoss(), scores(), chances()),
+    (nn.SmoothL1Loss(), scores(), chances()), (nn.HuberLoss(delta=0.3), scores(), chances()),
+    (nn.BCELoss(), chances(), chances()), (nn.BCEWithLogitsLoss(), scores(), chances()),
+    (nn.KLDivLoss(reduction="batchmean"), scores(), chances()),
+    (nn.PoissonNLLLoss(), scores(), chances()), (nn.SoftMarginLoss(), scores(), scores().sign()),
+    (nn.CrossEntropyLoss(), scores(), CLASSES), (nn.NLLLoss(), scores(), CLASSES),
+    (nn.CrossEntropyLoss(flambeau.rand(5), label_smoothing=0.1, ignore_index=0), scores(), CLASSES),
+    (nn.CrossEntropyLoss(), scores(), F.softmax(scores(), 1)),
+    (nn.CrossEntropyLoss(reduction="none"), flambeau.randn(2, 4, 8, 8),
+     flambeau.randint(0, 4, (2, 8, 8))),
+    (nn.NLLLoss(flambeau.rand(5), ignore_index=1), scores(), CLASSES),
+    (nn.MultiMarginLoss(), scores(), CLASSES),
+    (nn.MultiLabelSoftMarginLoss(), scores(), (chances() > 0.5).float()),
+    (nn.MultiLabelMarginLoss(), scores(), flambeau.tensor(
+        [[1, 2, -1, 0, 0], [0, -1, 0, 0, 0], [4, 3, 2, 1, 0]])),
+    (nn.MarginRankingLoss(), flambeau.randn(3), flambeau.randn(3), SIGNS),
+    (nn.HingeEmbeddingLoss(), scores(), scores().sign()),
+    (nn.CosineEmbeddingLoss(), scores(), chances(), SIGNS),
+    (nn.TripletMarginLoss(), scores(), chances(), scores()),
+    (nn.TripletMarginWithDistanceLoss(), scores(), chances(), scores())]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", LOSSES, ids=lambda case: type(case[0]).__name__)
+def test_losses(case):
+    compare(*case)
+
+
+WINDOWED = [
+    (nn.Unfold(3, padding=1, stride=2), image(2, 4, 8, 8)),
+    (nn.Fold((8, 8), 2, stride=2), image(2, 16, 16)),
+    (nn.Fold((6, 6), 3, padding=1), image(2, 18, 36)), (nn.LocalResponseNorm(3), image(2, 4, 8, 8)),
+    (nn.AdaptiveAvgPool2d(3), image(2, 4, 8, 8)), (nn.AdaptiveMaxPool2d(5), image(2, 4, 8, 8)),
+    (nn.MaxPool2d(2, return_indices=True), image(2, 4, 8, 8)),
+    (nn.MaxPool3d(2, return_indices=True), image(2, 4, 6, 6, 6)),
+    (nn.MaxPool2d(2, return_indices=True), image(4, 8, 8)),
+    (lambda x: x.unfold(1, 3, 2), image(2, 7, 3)), (nn.PixelShuffle(2), image(2, 4, 3, 3)),
+    (nn.LPPool2d(2, 2), image(2, 4, 8, 8))]
+
+
+@pytest.mark.parametrize("case", WINDOWED,
+                         ids=lambda case: getattr(case[0], "__name__", str(case[0])))
+def test_windows(case):
+    compare(*case)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding", [None, 3])
+def test_bags_of_embeddings(mode, padding):
+    bags = nn.EmbeddingBag(10, 4, mode=mode, padding_idx=padding)
+    compare(bags, flambeau.randint(0, 10, (3, 5)))
+    compare(bags, flambeau.tensor([1, 3, 3, 9, 3, 3, 2]), flambeau.tensor([0, 2, 2, 4]))
+    if mode == "sum":
+        compare(lambda i, w: bags(i, per_sample_weights=w), flambeau.randint(0, 10, (3, 5)),
+                flambeau.rand(3, 5))
+
+
+INDEXED = [
+    lambda a: a.index_put((flambeau.tensor([0, 1]),), flambeau.zeros(2, 5, 16)),
+    lambda a: a.index_put((flambeau.tensor([0, 0]),), flambeau.ones(16), accumulate=True),
+    lambda a: a.scatter(1, flambeau.zeros(2, 1, 16, dtype=flambeau.int64), 1.0),
+    lambda a: a.scatter_add(1, flambeau.ones(2, 3, 16, dtype=flambeau.int64), a),
+    lambda a: a.scatter_reduce(1, flambeau.ones(2, 5, 16, dtype=flambeau.int64), a, "amax"),
+    lambda a: a.index_add(1, flambeau.tensor([0, 0, 3]), a[:, :3], alpha=2),
+    lambda a: flambeau.bucketize(a, flambeau.tensor([-1.0, 0, 1])),
+    lambda a: flambeau.cdist(a, a), lambda a: flambeau.diag_embed(a),
+    lambda a: flambeau.view_as_real(flambeau.fft.rfft(a)),
+    lambda a: F.one_hot((a[0, 0] > 0).long(), 3), lambda a: (a.long() << 2) | 1,
+    lambda a: (a * 100).int() >> 3, lambda a: flambeau.linalg.det(a[:, :, :5])]
+
+
+@pytest.mark.parametrize("function", INDEXED)
+@pytest.mark.parametrize("opset", [18, 20])
+def test_indices_and_transforms(function, opset):
+    compare(function, flambeau.randn(2, 5, 16), opset_version=opset)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 1e-6, -1e-6, 1e30, math.inf, -math.inf,
+           math.nan, 2.5, 1e-30]
+FORMULAS = [
+    flambeau.trunc, flambeau.frac, flambeau.expm1, flambeau.log1p, flambeau.isfinite,
+    flambeau.nan_to_num, flambeau.sinc, flambeau.exp2, F.logsigmoid, flambeau.special.entr]
+PAIRS = [flambeau.atan2, flambeau.xlogy, flambeau.logaddexp, flambeau.special.xlog1py,
+         flambeau.hypot]
+
+
+@pytest.mark.parametrize("function", FORMULAS)
+def test_formulas_at_special_numbers(function):
+    compare(function, flambeau.tensor(SPECIAL))
+
+
+@pytest.mark.parametrize("function", PAIRS)
+def test_formulas_of_two_at_special_numbers(function):
+    values = flambeau.tensor(SPECIAL)
+    compare(function, values.repeat_interleave(len(SPECIAL)), values.repeat(len(SPECIAL)))
+
+
+def writing_program(seed):
+    """Views and writes into them, drawn at random."""
+    def program(a):
+        draw, values, sums = random.Random(seed), [a * 1], []
+        for _ in range(8):
+            kind, v = draw.randrange(8), draw.choice(values)
+            if kind == 0 and v.dim() > 1:
+                values.append(v.transpose(0, -1))
+            elif kind == 1 and v.dim() > 0 and v.shape[0] > 1:
+                values.append(v[1:])
+            elif kind == 2 and v.dim() > 1:
+                values.append(v[..., 0])
+            elif kind == 3 and v.dim() > 0:
+                values.append(v[::2])
+            elif kind == 4:
+                v.mul_(0.5 + draw.random())
+            elif kind == 5:
+                v.fill_(draw.random())
+            elif kind == 6:
+                v.add_(v.sum() * 0.1)
+            elif kind == 7 and v.dim() > 0:
+                v.copy_(v.flip(0) + 1)
+            if draw.random() < 0.3:
+                sums.append(v.sum())
+        return (*sums, *values)
+
+    return program
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_writes_into_views(block):
+    for seed in range(block * 15, block * 15 + 15):
+        compare(writing_program(seed), flambeau.randn(3, 5, 4))

@@ -10,6 +10,7 @@ from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.builder import Builder, Name
 from flambeau.onnx.exporting.shapes import reshaped
 from flambeau.onnx.exporting.table import each, emits, refuse
+from flambeau.onnx.exporting.windows import places_in_planes
 
 
 @emits("matmul")
@@ -107,13 +108,14 @@ def write_max_pool(
     padding: Any = 0,
     dilation: Any = 1,
     ceil_mode: Any = False,
-) -> Name:
+) -> Name | list[Name]:
     n = 3 if "3d" in node.op else 2
     if not isinstance(kernel, int) and len(kernel) == 3:
         n = 3
     if bool(ceil_mode) and any(each(padding, n)):
         refuse(node, "ceil_mode with padding is counted otherwise by ONNX")
-    result = b.add(
+    found = b.add_several(
+        len(node.outputs),
         "MaxPool",
         _batched(b, x, n),
         kernel_shape=each(kernel, n),
@@ -122,7 +124,11 @@ def write_max_pool(
         dilations=each(dilation, n),
         ceil_mode=int(bool(ceil_mode)),
     )
-    return reshaped(b, result, node.outputs[0].shape) if len(x.shape) == n + 1 else result
+    if len(x.shape) == n + 1:
+        found = [reshaped(b, name, node.outputs[0].shape) for name in found]
+    if len(found) > 1:
+        found[1] = places_in_planes(b, found[1], x, n)
+    return found
 
 
 def _batched(b: Builder, x: Value, n: int) -> Name:

@@ -13,13 +13,18 @@ from flambeau.onnx.exporting import (  # noqa: F401
     activations,
     indexing,
     layers,
+    losses,
     pointwise,
     recurrent,
     reductions,
+    scattering,
     shapes,
+    windows,
 )
 from flambeau.onnx.exporting.builder import DTYPES, Builder
+from flambeau.onnx.exporting.formulas import write_formula
 from flambeau.onnx.exporting.table import EMITTERS, refuse
+from flambeau.onnx.exporting.writes import Memory
 from onnx import helper
 
 
@@ -45,8 +50,9 @@ def model_of(graph: Graph, opset: int, input_names: Sequence[str],
     b = Builder(opset)
     inputs = _inputs(b, graph, input_names)
     _captures(b, graph)
+    memory = Memory(b, {*graph.inputs, *(each.value for each in graph.captures)})
     for node in graph.nodes:
-        _write(b, node)
+        _write(b, node, memory)
     outputs = _outputs(b, graph, output_names)
     body = helper.make_graph(b.nodes, "flambeau", inputs, outputs, b.initializers)
     imports = [helper.make_opsetid("", opset)]
@@ -83,23 +89,37 @@ def _captures(b: Builder, graph: Graph) -> None:
             if capture.value.dtype == "bfloat16" else held
 
 
-def _write(b: Builder, node: Node) -> None:
+def _write(b: Builder, node: Node, memory: Memory) -> None:
     if node.body is not None and node.op == FUSED:
         for inside, outside in zip(node.body.inputs, node.args[0], strict=True):
             b.names[inside] = b.names[outside]
         for each in node.body.nodes:
-            _write(b, each)
+            _write(b, each, memory)
         for inside, outside in zip(node.body.outputs, node.outputs, strict=True):
             b.names[outside] = b.names[inside]
-        return
-    if node.op not in EMITTERS:
+    else:
+        for value, name in zip(node.outputs, _names(b, node), strict=False):
+            b.names[value] = name
+    memory.note(node)
+    if node.into:
+        memory.write(node)
+
+
+def _names(b: Builder, node: Node) -> list[str]:
+    """The names of a node's results, as far as ONNX has them."""
+    if node.op not in _OF_COMPLEX and any("complex" in each.dtype for each in node.inputs):
+        refuse(node, "complex numbers are not written")
+    if any(each not in b.names for each in node.inputs):
+        refuse(node, "it uses a result of an operator that ONNX does not have")
+    written = EMITTERS[node.op](b, node, *node.args) if node.op in EMITTERS else write_formula(
+        b, node, *node.args)
+    if written is None:
         refuse(node, "this operator is not written to ONNX; write it with others that are")
-    if node.into and node.op != "fill":
-        refuse(node, "it writes into a tensor that is there; write it without in-place methods")
-    written = EMITTERS[node.op](b, node, *node.args)
-    names = [written] if isinstance(written, str) else written
-    for value, name in zip(node.outputs, names, strict=False):
-        b.names[value] = name
+    return [written] if isinstance(written, str) else list(written or [])
+
+
+#: Operators that take pairs of real and imaginary part.
+_OF_COMPLEX = ("view_as_real",)
 
 
 def _outputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:

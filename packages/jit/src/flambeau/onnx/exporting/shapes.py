@@ -40,6 +40,21 @@ def write_expand(b: Builder, node: Node, x: Value, size: Any) -> Name:
     return b.add("Expand", b.of(x), b.shape(node.outputs[0].shape))
 
 
+@emits("alias", "detach")
+def write_alias(b: Builder, node: Node, x: Value, *_: Any) -> Name:
+    return b.of(x)
+
+
+@emits("t")
+def write_t(b: Builder, node: Node, x: Value) -> Name:
+    return b.add("Transpose", b.of(x)) if len(x.shape) == 2 else b.of(x)
+
+
+@emits("copy")
+def write_copy_into(b: Builder, node: Node, x: Value, source: Any, *_: Any) -> Name:
+    return b.add("Expand", b.operand(source, x.dtype), b.shape(x.shape))
+
+
 @emits("permute")
 def write_permute(b: Builder, node: Node, x: Value, dims: tuple[int, ...]) -> Name:
     return b.add("Transpose", b.of(x), perm=[d % len(x.shape) for d in dims])

@@ -1,0 +1,57 @@
+"""Losses and distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.jit.ir import Node, Value
+from flambeau.onnx.exporting.builder import Builder, Name
+from flambeau.onnx.exporting.table import emits, refuse
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+@emits("nll_loss_rows")
+def write_nll_loss(b: Builder, node: Node, x: Value, target: Value, weight: Value | None = None,
+                   reduction: int = 1, ignored: int = -100) -> Name:
+    """The total weight, the second result, is only for gradients."""
+    name, classes = b.of(x), b.of(target)
+    if len(x.shape) == 1:
+        name, classes = (b.add("Unsqueeze", each, b.whole(0)) for each in (name, classes))
+    given = [b.of(weight)] if weight is not None else []
+    loss = b.add("NegativeLogLikelihoodLoss", name, classes, *given, ignore_index=int(ignored),
+                 reduction=_REDUCTIONS[reduction])
+    return b.add("Squeeze", loss, b.whole(0)) if len(x.shape) == 1 and reduction == 0 else loss
+
+
+@emits("cdist_of")
+def write_cdist(b: Builder, node: Node, x: Value, other: Value, p: Any = 2.0) -> Name:
+    if float(p) not in (1.0, 2.0):
+        refuse(node, f"distances of order {p} are not written; 1 and 2 are")
+    away = b.add("Sub", b.add("Unsqueeze", b.of(x), b.whole(len(x.shape) - 1)),
+                 b.add("Unsqueeze", b.of(other), b.whole(len(other.shape) - 2)))
+    return b.add("ReduceL2" if float(p) == 2 else "ReduceL1", away, b.whole(-1), keepdims=0)
+
+
+@emits("linalg_det_lu")
+def write_det(b: Builder, node: Node, x: Value) -> Name:
+    return b.add("Det", b.of(x))
+
+
+@emits("fft_r2c")
+def write_rfft(b: Builder, node: Node, x: Value, dim: Any, scale: Any = 1.0, onesided: Any = True,
+               forward: Any = True) -> Name:
+    """A transform; complex numbers are pairs in a last dimension."""
+    if len(dim) != 1 or not forward:
+        refuse(node, "transforms of several dimensions, or backward ones, are not written")
+    name = b.add("Unsqueeze", b.of(x), b.whole(len(x.shape)))
+    axis = dim[0] % len(x.shape)
+    given = {"axis": axis} if b.opset < 20 else {}
+    inputs = [name] if b.opset < 20 else [name, "", b.constant(axis, "int64")]
+    found = b.add("DFT", *inputs, onesided=int(bool(onesided)), **given)
+    return found if scale == 1 else b.add("Mul", found, b.constant(scale, x.dtype))
+
+
+@emits("view_as_real")
+def write_view_as_real(b: Builder, node: Node, x: Value) -> Name:
+    return b.of(x)
