@@ -49,19 +49,21 @@ class Step:
             env.pop(name, None)
 
     def _compute(self, call: Call, values: list[Any], env: dict[str, Any]) -> Any:
-        if call.op in HOST and values and all(type(each) is Host for each in values):
+        operator = self.operator
+        is_known = Host in map(type, values)
+        if is_known and call.op in HOST and all(type(each) is Host for each in values):
             found = HOST[call.op](call, *values)
             if found is not None:
                 return found
-        device = device_of(values, env[""])
-        # One for each run: several threads may run a plan, and nothing is held after it.
-        call = Call(call.op, call.name, call.opset, call.attributes, call.outputs, env, device)
-        if self.operator.raw:
-            return self.operator.compute(call, *values)
-        host = self.operator.host
-        return self.operator.compute(call, *(
-            value if value is None else numbers_of(value) if k in host
-            else as_tensor(value, device) for k, value in enumerate(values)))
+        if operator.placed:
+            # One for each run: several threads may run a plan, and nothing is held after it.
+            call = Call(call.op, call.name, call.opset, call.attributes, call.outputs, env,
+                        device_of(values, env[""]))
+        if not operator.raw and (is_known or operator.host):
+            host, device = operator.host, device_of(values, env[""])
+            values = [value if value is None else numbers_of(value) if k in host
+                      else as_tensor(value, device) for k, value in enumerate(values)]
+        return operator.compute(call, *values)
 
 
 @dataclass
@@ -161,13 +163,13 @@ class Planner:
     def _operator(self, node: Any, call: Call) -> Operator:
         own = self.functions.get((node.domain, node.op_type))
         if own is not None:
-            return Operator(_Function(self, own, node), raw=True)
+            return Operator(_Function(self, own, node), raw=True, placed=True)
         if call.op in OPERATORS:
             return OPERATORS[call.op]
         found = _definition(node, call.opset, self.types)
         if found is None:
             raise call.refuse("there is no such operator here, and ONNX defines it by no formula")
-        return Operator(_Function(self, found, node), raw=True)
+        return Operator(_Function(self, found, node), raw=True, placed=True)
 
     def _constant(self, node: Any) -> Any:
         from onnx import helper

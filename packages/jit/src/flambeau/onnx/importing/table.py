@@ -19,12 +19,14 @@ class Operator:
     Args:
         compute: the function of tensors.
         host: which inputs are given as numbers; all others are tensors.
-        raw: whether values are given as they are, with the environment as ``call.env``.
+        raw: whether values are given as they are.
+        placed: whether it needs ``call.env`` or ``call.device``.
     """
 
     compute: Function
     host: Collection[int] = ()
     raw: bool = False
+    placed: bool = False
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -32,12 +34,12 @@ OPERATORS: dict[str, Operator] = {}
 HOST: dict[str, Function] = {}
 
 
-def computes(*names: str, host: Collection[int] = (), raw: bool = False
+def computes(*names: str, host: Collection[int] = (), raw: bool = False, placed: bool = False
              ) -> Callable[[Function], Function]:
     """Make a function the one that computes operators."""
 
     def register(function: Function) -> Function:
-        OPERATORS.update(dict.fromkeys(names, Operator(function, frozenset(host), raw)))
+        OPERATORS.update(dict.fromkeys(names, Operator(function, frozenset(host), raw, placed)))
         return function
 
     return register
@@ -64,8 +66,8 @@ class Call:
         attributes: its attributes; graphs are plans. ``type_of_k`` is ONNX's number of the
             element type of input k, where it is of 4 or 2 bits and lies in bytes here.
         outputs: which outputs are named.
-        env: values by name, for operators with subgraphs.
-        device: where new tensors are made.
+        env: values by name, for operators that say they need them.
+        device: where new tensors are made, the same.
     """
 
     op: str

@@ -16,14 +16,14 @@ def _number(value: Any) -> Any:
     return found
 
 
-@computes("If", raw=True)
+@computes("If", raw=True, placed=True)
 def branch(call: Call, condition: Any) -> tuple[Any, ...]:
     """One of two subgraphs."""
     plan = call.get("then_branch" if _number(condition) else "else_branch")
     return tuple(plan.call(call.env))
 
 
-@computes("Loop", raw=True)
+@computes("Loop", raw=True, placed=True)
 def loop(call: Call, most: Any = None, condition: Any = None, *state: Any) -> tuple[Any, ...]:
     """A subgraph while a condition holds; some of its results are collected."""
     plan, env, device = call.get("body"), call.env, call.device
@@ -43,7 +43,7 @@ def loop(call: Call, most: Any = None, condition: Any = None, *state: Any) -> tu
     return (*carried, *(fl.stack(each) if each else fl.zeros(0) for each in collected))
 
 
-@computes("Scan", raw=True)
+@computes("Scan", raw=True, placed=True)
 def scan(call: Call, *values: Any) -> tuple[Any, ...]:
     """A subgraph for each slice of its inputs."""
     if call.opset < 9:

@@ -28,13 +28,33 @@ def _least(x: fl.Tensor) -> Any:
     return -math.inf if x.is_floating_point() else fl.iinfo(x.dtype).min
 
 
+def _counted(y: fl.Tensor, windows: Windows) -> fl.Tensor:
+    """Without windows that are not counted."""
+    for k, n in enumerate(windows.counts):
+        y = y if y.shape[k + 2] == n else y.narrow(k + 2, 0, n)
+    return y
+
+
+def _sums(x: fl.Tensor, windows: Windows) -> fl.Tensor:
+    """The sum of each window of a padded image."""
+    d = len(windows.kernel)
+    if d not in _AVERAGE or any(w != 1 for w in windows.dilations):
+        return unfolded(x, windows).sum(list(range(-d, 0)))
+    y = _AVERAGE[d](x, windows.kernel, windows.strides) * math.prod(windows.kernel)
+    return _counted(y, windows)
+
+
 @computes("MaxPool")
 def max_pool(call: Call, x: fl.Tensor) -> Any:
     """The greatest element of each window, and where in the whole tensor it was."""
     windows = _windows(call, x)
     d = len(windows.kernel)
-    if not call.wants(1) and _is_plain(call, windows) and x.is_floating_point():
-        return _MAX[d](x, windows.kernel, windows.strides, windows.before, windows.dilations)
+    if not call.wants(1) and d in _MAX and x.is_floating_point():
+        before: Any = windows.before
+        if not _is_plain(call, windows):
+            x, before = padded(x, windows, -math.inf), 0
+        found = _MAX[d](x, windows.kernel, windows.strides, before, windows.dilations)
+        return _counted(found, windows)
     parts = unfolded(padded(x, windows, _least(x)), windows).flatten(-d)
     if not call.wants(1):
         return parts.amax(-1)
@@ -61,16 +81,15 @@ def average_pool(call: Call, x: fl.Tensor) -> fl.Tensor:
     if _is_plain(call, windows) and all(w == 1 for w in windows.dilations):
         return _AVERAGE[d](x, windows.kernel, windows.strides, windows.before,
                            count_include_pad=whole)
-    axes = list(range(-d, 0))
-    sums = unfolded(padded(x, windows, 0), windows).sum(axes)
+    sums = _sums(padded(x, windows, 0), windows)
     ones = fl.ones(1, 1, *x.shape[2:], dtype=x.dtype, device=x.device)
     if whole:
         flat = [n for k in reversed(range(d)) for n in (windows.before[k], windows.after[k])]
         ones = F.pad(ones, flat, value=1.0)
         bare = Windows(windows.kernel, windows.strides, windows.dilations, [0] * d, [0] * d,
                        windows.counts)
-        return sums / unfolded(padded(ones, bare, 0), bare).sum(axes)
-    return sums / unfolded(padded(ones, windows, 0), windows).sum(axes)
+        return sums / _sums(padded(ones, bare, 0), bare)
+    return sums / _sums(padded(ones, windows, 0), windows)
 
 
 @computes("LpPool")

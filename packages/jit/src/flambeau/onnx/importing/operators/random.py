@@ -20,13 +20,13 @@ def _filled(call: Call, shape: list[int], dtype: fl.dtype) -> fl.Tensor:
     return out.normal_(call.get("mean", 0.0), call.get("scale", 1.0), generator=_generator(call))
 
 
-@computes("RandomUniform", "RandomNormal")
+@computes("RandomUniform", "RandomNormal", placed=True)
 def drawn(call: Call) -> fl.Tensor:
     """Independent numbers."""
     return _filled(call, call.get("shape"), dtype_of(call.get("dtype", 1)))
 
 
-@computes("RandomUniformLike", "RandomNormalLike")
+@computes("RandomUniformLike", "RandomNormalLike", placed=True)
 def drawn_like(call: Call, x: fl.Tensor) -> fl.Tensor:
     """Independent numbers in the shape of a tensor."""
     dtype = dtype_of(call.get("dtype")) if call.get("dtype") else x.dtype

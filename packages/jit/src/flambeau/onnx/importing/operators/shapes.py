@@ -136,7 +136,7 @@ def tile(call: Call, x: fl.Tensor, repeats: list[int]) -> fl.Tensor:
     return x.repeat(repeats)
 
 
-@computes("ConstantOfShape", host=(0,))
+@computes("ConstantOfShape", host=(0,), placed=True)
 def constant_of_shape(call: Call, shape: list[int]) -> fl.Tensor:
     """A number everywhere."""
     value = call.get("value")
@@ -160,7 +160,7 @@ def eye_like(call: Call, x: fl.Tensor) -> fl.Tensor:
     return (fl.arange(columns, device=x.device) - row == k).to(dtype)
 
 
-@computes("Range", raw=True)
+@computes("Range", raw=True, placed=True)
 def arange(call: Call, start: Any, limit: Any, delta: Any) -> fl.Tensor:
     """Numbers at equal distances."""
     first, last, step = (each[0] if isinstance(each, list) else each
