@@ -4,23 +4,51 @@
 #include <chrono>
 #include <cstdint>
 
+/* Code and kernels run by turns, and each run is compared with the one right after it, so that work
+ * of other processes, which comes and goes, slows both of a pair down. The median of all pairs counts.
+ * Where it is close, or pairs disagree, there are more of them. */
 class fl_trial {
     using Clock = std::chrono::steady_clock;
-    static const int RUNS = 10;             /* by turns; the least of each counts */
-    int64_t code = INT64_MAX, kernel = INT64_MAX;
-    int runs = 0;
+    static const int FEWEST_PAIRS = 5, MOST_PAIRS = 20;
+    float ratios[MOST_PAIRS];               /* code over kernels, in ascending order */
+    int runs = 0, pairs = 0;
+    int64_t code = 0;                       /* the time of the last run of it */
+    bool ended = false;
+
+    float median(void) const { return (ratios[(pairs - 1) / 2] + ratios[pairs / 2]) / 2; }
+
+    bool is_clear(void) const {
+        const float middle = median();
+        const int faster = (int)(std::lower_bound(ratios, ratios + pairs, 1.0f) - ratios);
+        return (middle < 7.0f / 8 || middle > 9.0f / 8) &&
+               5 * std::min(faster, pairs - faster) <= pairs;
+    }
+
+    void compare(int64_t kernel) {
+        if (pairs == MOST_PAIRS || code <= 0)
+            return;
+        const float ratio = (float)code / (float)std::max<int64_t>(kernel, 1);
+        float *at = std::lower_bound(ratios, ratios + pairs, ratio);
+        std::copy_backward(at, ratios + pairs, ratios + pairs + 1);
+        *at = ratio;
+        pairs++;
+        ended = pairs == MOST_PAIRS || (pairs >= FEWEST_PAIRS && is_clear());
+    }
 
   public:
-    bool has_ended(void) const { return runs >= RUNS; }
+    bool has_ended(void) const { return ended; }
     /* To have a call wait takes time as well: code that is only just faster gains nothing. */
-    bool gained(void) const { return code + code / 32 < kernel; }
+    bool gained(void) const { return median() < 32.0f / 33; }
 
     template <class Code, class Kernel> int run(Code run_code, Kernel run_kernel) {
         const bool is_code = runs++ % 2 == 0;
         const auto begin = Clock::now();
         const int status = is_code ? run_code() : run_kernel();
-        int64_t &least = is_code ? code : kernel;
-        least = std::min<int64_t>(least, (Clock::now() - begin).count());
+        const int64_t time = (Clock::now() - begin).count();
+        if (is_code)
+            code = time;
+        else
+            compare(time);
         return status;
     }
 };
