@@ -61,10 +61,15 @@ def cross_entropy(x, target, weight, size_average, ignore_index, reduce, reducti
                                "leave it out, or give class numbers")
         return _soft_cross_entropy(scores, target, weight, reduction, label_smoothing, dim)
     target = _class_numbers(target)
+    # Ahead of the loss, which looks at values: compiled calls take both from one pass over scores.
+    total = _op["sum"](scores, dim) if label_smoothing and weight is None else None
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0.0:
         return loss
-    return _smoothed(scores, target, weight, ignore_index, reduction, label_smoothing, loss, dim)
+    if weight is not None:
+        total = _op["sum"](_op["mul"](scores, _per_class(weight, scores, dim)), dim)
+    return _smoothed(total, target, weight, ignore_index, reduction, label_smoothing, loss,
+                     scores.shape[dim])
 
 
 def _soft_cross_entropy(scores, target, weight, reduction, smoothing, dim):
@@ -92,23 +97,21 @@ def _per_class(weight, scores, dim):
     return _op["view"](weight, shape)
 
 
-def _smoothed(scores, target, weight, ignore_index, reduction, smoothing, loss, dim):
+def _smoothed(total, target, weight, ignore_index, reduction, smoothing, loss, classes):
     """``(1 - s) * nll + s / classes * mean over all classes``, ignored rows left out."""
-    classes = scores.shape[dim]
     kept = _op["ne"](target, ignore_index)
-    spread = scores if weight is None else _op["mul"](scores, _per_class(weight, scores, dim))
-    smooth = _op["where"](kept, _op["neg"](_op["sum"](spread, dim)), 0.0)
+    smooth = _op["where"](kept, _op["neg"](total), 0.0)
     code = _code("cross_entropy", reduction)
     if code == 2:
         smooth = _op["sum"](smooth)
     elif code == 1:
         if weight is None or classes == 0:
-            total = _op["sum"](kept, dtype=scores.dtype)
+            count = _op["sum"](kept, dtype=total.dtype)
         else:
             chosen = _op["index_select"](weight, 0, _op["reshape"](
                 _op["where"](kept, target, 0), (-1,)))
-            total = _op["sum"](_op["mul"](chosen, _op["reshape"](kept, (-1,))))
-        smooth = _op["div"](_op["sum"](smooth), total)
+            count = _op["sum"](_op["mul"](chosen, _op["reshape"](kept, (-1,))))
+        smooth = _op["div"](_op["sum"](smooth), count)
     smooth = _op["mul"](smooth, _share(smoothing, classes))
     return _op["add"](_op["mul"](loss, 1.0 - smoothing), smooth)
 
