@@ -31,6 +31,8 @@ COLUMNS = (
     "A.mean(-1, keepdim=True)", "A.sum(-1, keepdim=True)", "A.amax(-1, keepdim=True)",
     "A.amin(-1, keepdim=True)", "(A * A).mean(-1).unsqueeze(-1)", "A.var(-1, keepdim=True)",
     "A.std(-1, keepdim=True, correction=0)", "(A * B).logsumexp(-1, keepdim=True)", "S + T",
+    "A.norm(dim=-1, keepdim=True)", "A.norm(1, -1, True)", "A.norm(float('inf'), -1, True)",
+    "F.normalize(A, dim=-1).sum(-1, keepdim=True)", "A.norm(3, -1, True)",
     "fl.rsqrt(S.abs() + 1e-6)", "S * 2", "(S * 0.01).exp()", "(S * 0.1).tanh()")
 
 
@@ -234,3 +236,40 @@ def test_streamed_results(monkeypatch):
     for n in (64, 100, 1000):
         lines = ["r = (x * 2).softmax(-1)", "return [r, F.layer_norm(x, (n,)) + r]"]
         assert compare(lines, arguments(n, "float32", n, odd=False), n)
+
+
+MASKS = {(5, -1): True, (2, 1, 1, -1): True, (3, 5, -1): True, (2, 1, 5, -1): False,
+         (1, 3, 1, -1): False, (2, 3, 1, -1): True, (3, 1, 1): False, (5, 1): True,
+         (2, 1, 1, 1): True, (2, 3, 5, 1): True, (1, 1, 1, 1): True, (-1,): True}
+
+
+@needs_fma()
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", MASKS)
+def test_operands_that_are_broadcast_over_some_rows(shape, dtype):
+    """Causal masks, masks of keys, biases of heads: rows that are met again and again."""
+    for n in (16, 65, 128):
+        own = tuple(n if size < 0 else size for size in shape)
+        x, bias = numbers((2, 3, 5, n), dtype, n, True), numbers(own, dtype, n + 1, False)
+        mask = bias > 0.3
+        wide = fl.cat([bias, bias], -1)[..., : own[-1]]
+
+        def run(x, mask, bias):
+            y = fl.where(mask, x, float("-inf")).softmax(-1)
+            return [y, (x * 0.5 + bias).log_softmax(-1) * y, (y - bias).norm(dim=-1)]
+        compiled = jit.compile(run)
+        for each in (bias, wide):
+            wanted, found = (f(x, mask, each) for f in (run, compiled))
+            assert all(map(same, wanted, found)), (n, compiled.explain())
+        if MASKS[shape]:
+            assert compiled.explain().count(FUSED), compiled.explain()
+
+
+@needs_fma()
+def test_norms_of_several_powers_are_several_plans():
+    x = numbers((ROWS, 64), "float32", 1, True)
+    compiled = jit.compile(lambda x, p: (x * 2).norm(p, -1) + 1)
+    for p in (2, 1, 3.0, float("inf"), 2, 0.5, 0, float("-inf"), 1):
+        assert same((x * 2).norm(p, -1) + 1, compiled(x, p)), p
+    assert FUSED in (compiled(x, 2), compiled.explain())[1]
+    assert FUSED not in (compiled(x, 3), compiled.explain())[1]

@@ -66,7 +66,8 @@ def _code_of(program: RowProgram) -> RowCode:
         instrs, tuple((each.home.dtype, each.home.is_row) for each in program.inputs),
         tuple((each.home.dtype, each.home.is_row) for each in program.outputs),
         tuple(program.results), tuple(kind for _, kind in flattener.scalars), _streamed(program),
-        width, program.elements > ROUNDS * SETS * width)
+        width, program.elements > ROUNDS * SETS * width,
+        tuple(k for k, each in enumerate(program.inputs) if each.home.turn[0]))
     schedule = code.schedule()
     _check(code, schedule)
     if machine().vector_bits == 8 * VECTOR_BYTES:
@@ -130,7 +131,8 @@ class _Step:
         scalars = program.flattener.scalars
         values = tuple(leaf.index for leaf, _ in scalars if isinstance(leaf, Slot))
         integers = tuple(int(kind in ("i64", "bool")) for _, kind in scalars)
-        words = (program.elements, *(each.home.stride for each in operands))
+        words = (program.elements, *(each.home.stride for each in operands),
+                 *(word for each in program.inputs if each.home.turn[0] for word in each.home.turn))
         item = ((kernel.address, 1, tuple(numbers), values, integers, words), tuple(memories),
                 (), ())
         plan.steps.append(((self.rows, self.block(operands), 1, size), (item,)))

@@ -63,6 +63,32 @@ def operand_part(piece: Piece, shape: Sequence[int], lead: int) -> RowPart | Non
     return RowPart(stride * piece.size, tuple(shape[lead:]), full[lead:])
 
 
+def turned_part(
+    piece: Piece, shape: Sequence[int], rows: int
+) -> tuple[RowPart, tuple[int, int]] | None:
+    """A row of a piece that broadcasts over some of the dimensions that are rows.
+
+    Returns:
+        The row, after how many rows its stride starts anew, and bytes from one such run to the
+        next. ``None`` where two strides do not lead to all rows.
+    """
+    lead = leading(shape, rows)
+    if lead is None:
+        return None
+    full = broadcast_strides(shape, piece.shape, piece.strides, piece.size)
+    runs: list[tuple[int, int]] = []
+    for size, stride in zip(shape[:lead], full[:lead], strict=True):
+        if runs and runs[-1][1] == stride * size:
+            size *= runs.pop()[0]
+        if size != 1:
+            runs.append((size, stride))
+    if len(runs) != 2:
+        return None
+    (_, far), (count, near) = runs
+    strides = broadcast_strides(shape, piece.shape, piece.strides, 1)[lead:]
+    return RowPart(near, tuple(shape[lead:]), strides), (count, far)
+
+
 def _merged(shape: Sequence[int], strides: Sequence[int]) -> int | None:
     """The one stride of dimensions that are stepped through as one."""
     dims = [(size, stride) for size, stride in zip(shape, strides, strict=True) if size != 1]

@@ -1,8 +1,9 @@
 """A function over rows in LLVM's assembly: ``kernel(words, begin, end)`` runs rows of a group.
 
-``words`` holds the addresses of operands, two words for each scalar, the elements of a row, and for
-each operand the bytes from row to row. Operands are what is read, what is written, and memory for
-values that one pass keeps for the next.
+``words`` holds the addresses of operands, two words for each scalar, the elements of a row, for
+each operand the bytes from row to row, and for inputs that are broadcast over some of the rows'
+dimensions after how many rows these start anew, and the bytes between such runs. Operands are what
+is read, what is written, and memory for values that one pass keeps for the next.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class RowCode:
         streamed: the results that are written past the caches.
         width: elements of a vector.
         is_long: whether sums are emptied within a row.
+        turned: the inputs whose rows are found by two strides.
     """
 
     instrs: tuple[Instr, ...]
@@ -43,6 +45,7 @@ class RowCode:
     streamed: tuple[int, ...]
     width: int
     is_long: bool
+    turned: tuple[int, ...] = ()
 
     def schedule(self) -> Schedule:
         """The passes."""
@@ -107,15 +110,17 @@ class Writer:
         self.n = word(out, self.layout.step)
         self.strides = [word(out, self.layout.step + 1 + k) for k in range(self.rows)]
         self.rounds = out.add(f"and i64 {self.n}, {-(self.code.width * SETS)}")
+        first = self.layout.step + 1 + self.rows
+        self.turns = {number: (word(out, first + 2 * k), word(out, first + 2 * k + 1))
+                      for k, number in enumerate(self.code.turned)}
         out.line("br label %head")
         out.line("head:")
         out.line("%r = phi i64 [%begin, %entry], [%r.next, %next]")
         out.line("%more = icmp slt i64 %r, %end")
         out.line("br i1 %more, label %row, label %exit")
         out.line("row:")
-        self.pointers = [
-            out.add(f"getelementptr i8, ptr {base}, i64 {out.add(f'mul i64 %r, {stride}')}")
-            for base, stride in zip(bases, self.strides, strict=False)] + bases[self.rows :]
+        self.pointers = [out.add(f"getelementptr i8, ptr {base}, i64 {self.distance(k)}")
+                         for k, base in enumerate(bases[: self.rows])] + bases[self.rows :]
         self.row()
         out.line("br label %next")
         out.line("next:")
@@ -126,6 +131,17 @@ class Writer:
         variables = [f"  {name} = alloca {kind}" for name, kind in self.locals]
         define = "define void @kernel(ptr noalias %words, i64 %begin, i64 %end) #0 {\nentry:"
         return "\n".join([define, *variables, *out.lines, "}"])
+
+    def distance(self, k: int) -> str:
+        """Bytes from an operand's first row to the one that runs."""
+        out = self.out
+        if k not in self.turns:
+            return out.add(f"mul i64 %r, {self.strides[k]}")
+        count, far = self.turns[k]
+        row = out.add(f"urem i64 %r, {count}")
+        run = out.add(f"udiv i64 %r, {count}")
+        near = out.add(f"mul i64 {row}, {self.strides[k]}")
+        return out.add(f"add i64 {near}, {out.add(f'mul i64 {run}, {far}')}")
 
     def row(self) -> None:
         """One row: passes, each after the scalars that those before allow."""

@@ -14,6 +14,8 @@ from flambeau.jit.opset import find_opdef
 from flambeau.jit.region import Flattener, lower_opdef
 from flambeau.jit.rowcode.orders import PIECE_ELEMENTS
 
+#: Powers of norms that are computed here.
+NORMS = (1.0, 2.0, float("inf"))
 #: Longer rows the core's kernels reduce in pieces, in other orders.
 MOST_ELEMENTS = 8192
 
@@ -147,6 +149,13 @@ def variance(make: Maker, x: int, correction: int) -> list[int]:
 def deviation(make: Maker, x: int, correction: int) -> list[int]:
     spread = make.wide(variance(make, x, correction)[0])
     return [make.own(make("sqrt", spread))]
+
+
+def norm(make: Maker, x: int, p: float) -> list[int]:
+    """``reduce/map.cpp``."""
+    if p == 2:
+        return [make("sqrt", make.reduce("sum", make("mul", x, x)))]
+    return [make.reduce("sum" if p == 1 else "amax", make("abs", x))]
 
 
 def layer_norm(make: Maker, x: int, weight: int | None, bias: int | None, eps: int) -> list[int]:

@@ -11,7 +11,7 @@ from flambeau.jit.convert import KIND_OF_DTYPE, can_convert, convert, narrow
 from flambeau.jit.deferral.groups import Group, Kernel, parts_of
 from flambeau.jit.deferral.loops import Loop, node_of
 from flambeau.jit.deferral.pieces import Call, Piece
-from flambeau.jit.deferral.rows import RowPart, row_lead
+from flambeau.jit.deferral.rows import RowPart, row_lead, turned_part
 from flambeau.jit.ir import Graph, Value
 from flambeau.jit.literals import Slot
 from flambeau.jit.region import Flattener
@@ -44,6 +44,8 @@ class Home:
         start: bytes before row 0.
         stride: bytes from row to row; 0 where all rows share it.
         is_row: whether it has as many elements as a row, and not one.
+        turn: of an operand that is broadcast over some of the rows' dimensions: after how many rows
+            the stride starts anew, and bytes from one such run to the next. Else zeros.
     """
 
     storage: int
@@ -51,6 +53,7 @@ class Home:
     start: int
     stride: int
     is_row: bool
+    turn: tuple[int, int] = (0, 0)
 
 
 @dataclass
@@ -124,13 +127,14 @@ def _elements(group: Group) -> int:
 
 class _Builder:
     def __init__(self, group: Group) -> None:
+        self.rows = group.rows
         self.made = RowProgram(Flattener(Graph()), _elements(group))
         if not VECTOR_BYTES // 4 <= self.made.elements <= MOST_ELEMENTS:
             raise CannotFuseError("rows too short or too long")
         self.values: dict[Home, Value] = {}
         self.written: dict[Home, Operand] = {}
 
-    def home(self, piece: Piece, part: RowPart | None) -> Home:
+    def home(self, piece: Piece, part: RowPart | None, turn: tuple[int, int]) -> Home:
         """Where a piece's rows lie."""
         if part is None or piece.dtype not in _DTYPES:
             raise CannotFuseError("a piece in some other order")
@@ -145,11 +149,12 @@ class _Builder:
             raise CannotFuseError("elements of a row that do not lie side by side")
         if math.prod(part.shape) not in (1, self.made.elements):
             raise CannotFuseError("parts of a row")
-        return Home(piece.storage, piece.dtype, piece.start, part.stride, is_row)
+        return Home(piece.storage, piece.dtype, piece.start, part.stride, is_row, turn)
 
-    def read(self, piece: Piece, part: RowPart | None, number: int) -> Value:
+    def read(self, piece: Piece, part: RowPart | None, number: int,
+             turn: tuple[int, int] = (0, 0)) -> Value:
         """The value of a piece."""
-        home = self.home(piece, part)
+        home = self.home(piece, part, turn)
         if home not in self.values:
             if any(piece.overlaps(each.piece) for each in self.written.values()):
                 raise CannotFuseError("memory that is read otherwise than it was written")
@@ -162,7 +167,7 @@ class _Builder:
 
     def write(self, piece: Piece, part: RowPart | None, number: int, value: Value) -> None:
         """A new value of a piece."""
-        home = self.home(piece, part)
+        home = self.home(piece, part, (0, 0))
         if any(piece.overlaps(each.piece) for each in self.made.inputs):
             raise CannotFuseError("memory that is read and written")
         if any(piece.overlaps(each.piece) for other, each in self.written.items()
@@ -173,9 +178,14 @@ class _Builder:
         self.values[home] = value
         self.written[home] = Operand(home, piece, number)
 
+    def operand(self, loop: Loop, piece: Piece, part: RowPart | None, number: int) -> Value:
+        """The value of a piece that a loop reads."""
+        turned = None if part else turned_part(piece, loop.shape, self.rows)
+        return self.read(piece, *(turned[0], number, turned[1]) if turned else (part, number))
+
     def loop(self, loop: Loop, parts: dict[Piece, RowPart | None]) -> None:
         for call in loop.calls:
-            values = {piece: self.read(piece, parts[piece], number)
+            values = {piece: self.operand(loop, piece, parts[piece], number)
                       for number, piece in enumerate(call.args, call.first)
                       if isinstance(piece, Piece)}
             node = node_of(call, values)
@@ -225,6 +235,8 @@ class _Builder:
         if call.op in ("var", "std"):
             formula = formulas.variance if call.op == "var" else formulas.deviation
             return formula(make, taken["self"], self.scalar(call, "correction", 1))
+        if call.op == "norm_of" and call.argument("p") in formulas.NORMS:
+            return formulas.norm(make, taken["self"], call.argument("p"))
         if call.op == "native_layer_norm":
             return formulas.layer_norm(make, taken["input"], taken.get("weight"),
                                        taken.get("bias"), self.scalar(call, "eps"))
