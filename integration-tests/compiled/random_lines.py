@@ -45,6 +45,16 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = A.contiguous()", "N = A.flip(0)", "N = A.repeat(2, 1)", "N = A.index_select(0, w.i)",
         "N = A[w.i]", "N = A[A > 0]", "N = A.gather(0, A.argsort(0))", "N = A.roll(1)",
         "N = F.pad(A, (1, 0))", "N = A.tril()", "N = A.nonzero()", "N = A.unique()")),
+    "join": (3, (
+        "N = flambeau.cat([A * 2, B])", "N = flambeau.cat([A + 1, B * 2], -1)",
+        "N = flambeau.stack([A * 2, B, A.exp()], -1) + 1", "N = flambeau.cat([A.neg(), A], 1)[1:]",
+        "N = flambeau.cat([A[:, :1] * 2, B.half()], -1)", "N = flambeau.stack([A * 2, A * 3])[1]",
+        "M = A * 2\nN = flambeau.cat([M, M], -1)\nM.add_(1)", "flambeau.cat([A[0] * 2], out=B[0])",
+        "N = flambeau.cat([A.T * 2, B.T], 0)\nN.mul_(N)", "flambeau.cat([A * 2, A * A], out=B)",
+        "N = flambeau.cat([A[:0], (A * B).softmax(-1), A.new_empty(0)], 0) * 2",
+        "N = flambeau.cat([w.leaf * 2, A + w.leaf], -1)",
+        "N = flambeau.hstack([A * 2, A.relu()]).T",
+        "N = flambeau.cat([(A @ B.T).relu(), A + 1], -1)")),
     "product": (1, ("N = A @ B.T", "N = A @ B", "N = F.linear(A, B)", "N = flambeau.outer(A, B)")),
     "epilogue": (3, (
         "N = (A @ B.T).relu()", "N = F.gelu(F.linear(A, B)) + (A @ B.T)", "A.add_(A @ (B.T @ B))",

@@ -44,8 +44,12 @@ class Loop:
 
     @property
     def is_copy(self) -> bool:
-        """Whether it is no more than a copy, for which the core's kernel is made."""
-        return len(self.calls) == 1 and self.calls[0].op in COPIES
+        """Whether it is no more than copies, for which the core's kernel is made.
+
+        Those that fill gaps between each other are better off together.
+        """
+        return (all(call.op in COPIES and call.args[0] in self.loads for call in self.calls)
+                and (len(self.calls) == 1 or self._is_dense))
 
     @property
     def reads(self) -> Sequence[Piece]:
@@ -71,9 +75,15 @@ class Loop:
         for piece in call.reads:
             if piece not in self.made and any(piece.overlaps(made) for made in self.made):
                 return False
+        if call.op in COPIES and self._is_dense and not _is_dense(call.outs[0]):
+            return False            # the loop would lose its vectors
         used = [*self.loads, *self.made, *(p for p in call.reads if p not in self.made)]
         return not any(out.overlaps(piece) and not _same_elements(out, piece, self.shape)
                        for out in call.outs for piece in used)
+
+    @property
+    def _is_dense(self) -> bool:
+        return all(map(_is_dense, (*self.loads, *self.made)))
 
     def add(self, call: Call) -> None:
         """Join a call."""
@@ -83,6 +93,13 @@ class Loop:
                 self.loads.setdefault(arg, number)
         for number, out in enumerate(call.outs, call.first + len(call.args)):
             self.made[out] = number
+
+
+def _is_dense(piece: Piece) -> bool:
+    """Whether elements lie side by side along some dimension, if it has more than one."""
+    steps = {stride for size, stride in zip(piece.shape, piece.strides, strict=True)
+             if size > 1 and stride}
+    return not steps or 1 in steps
 
 
 def _same_elements(out: Piece, piece: Piece, shape: tuple[int, ...]) -> bool:

@@ -50,7 +50,7 @@ class Piece:
     def overlaps(self, other: Piece) -> bool:
         """Whether they may share memory."""
         return (self.storage == other.storage and self.start < other.end
-                and other.start < self.end)
+                and other.start < self.end and not _are_apart(self, other))
 
     @cached_property
     def is_contiguous(self) -> bool:
@@ -61,6 +61,37 @@ class Piece:
                 return False
             step *= size
         return True
+
+
+def _are_apart(one: Piece, other: Piece) -> bool:
+    """Whether no byte of two pieces is the same: slices of one tensor, beside each other.
+
+    An address is a number whose digits count strides, the longest first, and bytes at the end.
+    Where no digit of a piece runs over into the one before, each takes an interval of its own.
+    """
+    strides = sorted({stride * piece.size for piece in (one, other)
+                      for size, stride in zip(piece.shape, piece.strides, strict=True)
+                      if size > 1 and stride} | {1}, reverse=True)
+    first, second = _digits(one, strides), _digits(other, strides)
+    return bool(first and second) and any(a[1] < b[0] or b[1] < a[0]
+                                          for a, b in zip(first, second, strict=True))
+
+
+def _digits(piece: Piece, strides: Sequence[int]) -> list[tuple[int, int]]:
+    """The least and greatest digit of addresses for each stride; none if one runs over."""
+    counts = dict.fromkeys(strides, 0)
+    counts[1] = piece.size - 1
+    for size, stride in zip(piece.shape, piece.strides, strict=True):
+        if size > 1 and stride:
+            counts[stride * piece.size] += size - 1
+    found, rest, most = [], piece.start, piece.end - 1
+    for stride in strides:
+        first, rest = divmod(rest, stride)
+        most -= (first + counts[stride]) * stride
+        if most >= stride:
+            return []
+        found.append((first, first + counts[stride]))
+    return found
 
 
 @dataclass(frozen=True)

@@ -33,23 +33,13 @@ static int take_statistics(const fl_value *in, fl_tensor *const *outs, fl_tensor
     return status < 0 ? fl_raise() : 0;
 }
 
-/* The formula waits, or is run where it cannot. */
-static int apply(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
-    int waits = fl_defer(op, in, 3, outs);
-    if (waits)
-        return waits < 0 ? -1 : 0;
-    if (fl_settle_call(op, in, 3, outs) < 0)
-        return -1;
-    return op->run_cpu(op, in, 3, outs) < 0 ? fl_raise() : 0;
-}
-
 int fl_defer_batch_norm(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     const fl_op *formula = &fl_builtin_ops[FL_OP_channel_affine];
     const fl_tensor *x = in[0].t;
     if ((x->dtype != FL_F32 && x->dtype != FL_F64) || !fl_may_wait(formula, in, 1, outs))
         return 0;
     fl_queue *q = fl_thread.queue;
-    const uint64_t place = q->habits.next(formula, outs[0]);
+    const uint64_t place = q->habits.next(formula, outs[0]->numel, outs[0]->dtype);
     if (q->is_pointless(place, in, 1, outs, 1)) {
         q->habits.move(place);
         return 0;
@@ -59,7 +49,8 @@ int fl_defer_batch_norm(const fl_op *op, const fl_value *in, fl_tensor *const *o
     operands[1].t = scale;
     operands[2].t = shift;
     bool done = shift && settle_arguments(op, in, fl_value_true(in[5])) == 0 &&
-                take_statistics(in, outs, scale, shift) == 0 && apply(formula, operands, outs) == 0;
+                take_statistics(in, outs, scale, shift) == 0 &&
+                fl_defer_or_run(formula, operands, 3, outs) >= 0;
     Py_XDECREF(scale);
     Py_XDECREF(shift);
     return done ? 1 : -1;

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 struct fl_op;
-struct fl_tensor;
 
 /* What became of a call at one place of a function. */
 struct fl_habit {
@@ -28,7 +27,7 @@ class fl_habits {
   public:
     void enter(const void *function);
     /* Where a call leads to from here. */
-    uint64_t next(const fl_op *op, const fl_tensor *out) const;
+    uint64_t next(const fl_op *op, int64_t numel, int dtype) const;
     fl_habit *move(uint64_t to) {
         place = to;
         return &table[to];

@@ -2,6 +2,7 @@
 #include "deferral/deferral.h"
 #include "deferral/queue.h"
 #include "deferral/batch_norm.h"
+#include "deferral/cat.h"
 #include "deferral/watch.h"
 #include "common/args.h"
 #include "common/stored.h"
@@ -213,8 +214,9 @@ void fl_queue::add_literal(const fl_pointwise *pw, int param, const fl_value &v)
             key.append((const char *)&value, sizeof value);
 }
 
-/* All arguments but reals say what a kernel of rows does; lists are the queue's from here on. */
-void fl_queue::add_argument(const fl_value &v) {
+/* All arguments but reals say what a kernel of rows does, and the power of a norm; lists are the
+ * queue's from here on. */
+void fl_queue::add_argument(const fl_op *op, const fl_value &v) {
     values.push_back(v);
     key.push_back((char)v.tag);
     if (v.tag == FL_INTS) {
@@ -222,6 +224,8 @@ void fl_queue::add_argument(const fl_value &v) {
         values.back().is = lists.back().data();
         key.append((const char *)&v.len, sizeof v.len);
         key.append((const char *)v.is, sizeof(int64_t) * v.len);
+    } else if (v.tag == FL_FLOAT && op->index == FL_OP_norm_of) {
+        key.append((const char *)&v.d, sizeof v.d);
     } else if (v.tag == FL_INT || v.tag == FL_BOOLEAN || v.tag == FL_DTYPE) {
         key.append((const char *)&v.i, sizeof v.i);
     }
@@ -240,7 +244,7 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
         if (made[i]) {
             add_tensor(made[i], i >= n);
         } else if (op->category != FL_POINTWISE) {
-            add_argument(in[i]);
+            add_argument(op, in[i]);
         } else {
             values.push_back(in[i]);
             key.push_back((char)in[i].tag);
@@ -260,13 +264,13 @@ static bool accumulates(const fl_op *op, const fl_value *in, fl_tensor *const *o
 static int note(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (q->add(op, in, n, outs) < 0)
         return -1;
-    q->calls.back().habit = q->habits.move(q->habits.next(op, outs[0]));
+    q->calls.back().habit = q->habits.move(q->habits.next(op, outs[0]->numel, outs[0]->dtype));
     return 1;
 }
 
 /* Go past a call that gained nothing by waiting so far. */
 static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
-    const uint64_t place = q->habits.next(op, outs[0]);
+    const uint64_t place = q->habits.next(op, outs[0]->numel, outs[0]->dtype);
     if (!q->is_pointless(place, in, n, outs, op->nouts))
         return false;
     q->habits.move(place);
@@ -277,6 +281,8 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
     fl_queue *q = fl_thread.queue;
     if (q && fl_is_batch_norm(op))
         return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
+    if (q && fl_is_cat(op))
+        return fl_defer_cat(op, in, outs);
     if (!q)
         return 0;
     const bool is_large = outs[0]->numel >= least_elements;     /* most others cannot wait */
@@ -304,6 +310,15 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
     memcpy(taken, in, sizeof(fl_value) * (size_t)n);
     taken[fl_generator_param(op)] = fl_take_numbers(op, in, outs[0]);
     return note(q, op, taken, n, outs);
+}
+
+int fl_defer_or_run(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    int waits = fl_defer(op, in, n, outs);
+    if (waits)
+        return waits;
+    if (fl_settle_call(op, in, n, outs) < 0)
+        return -1;
+    return op->run_cpu(op, in, n, outs) < 0 ? fl_raise() : 0;
 }
 
 static int settle(const char *why, const fl_storage *s, bool only_reads) {
@@ -348,6 +363,8 @@ static bool can_wait(const fl_op *op, const fl_value *in, const fl_spec *result)
         return is_large_product(fl_spec_numel(result), result->dtype);
     if (fl_is_batch_norm(op))
         return !fl_value_true(in[5]);
+    if (fl_is_cat(op))
+        return fl_may_cat_wait(op, in, fl_spec_numel(result), result->dtype);
     return is_row_kernel(op) || fl_is_formula(op);
 }
 

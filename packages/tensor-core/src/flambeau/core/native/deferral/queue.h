@@ -47,11 +47,13 @@ struct fl_queue {
     uint32_t slot_of(fl_storage *s);
     void add_tensor(fl_tensor *t, bool writes);
     void add_literal(const struct fl_pointwise *pw, int param, const fl_value &v);
-    void add_argument(const fl_value &v);
+    void add_argument(const fl_op *op, const fl_value &v);
 };
 
 /* Whether a call is fusible, and is large or would otherwise have the list run. */
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
+/* Have a call that stands for a part of another wait: 1, or run it where it cannot: 0. */
+int fl_defer_or_run(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 extern PyObject *fl_deferral_planner;
 /* Run everything that waits in a queue, on this thread. */
 int fl_run_queue(fl_queue *q, const char *why);
