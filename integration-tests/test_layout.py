@@ -21,7 +21,7 @@ FLOORS = {
     CORE / "opdefs" / "families": set(),
     CORE / "native": {"common", "deferral", "dispatch", "overrides", "replay", "runtime",
                       "standalone"},
-    CORE / "composites": {"functions", "methods", "refusals", "tensor_queries"},
+    CORE / "composites": {"conversions", "functions", "methods", "refusals", "tensor_queries"},
     RULES: set(),
 }
 #: Families without operators of the floor: those made of others, or of formulas alone.

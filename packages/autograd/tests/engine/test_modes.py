@@ -271,3 +271,41 @@ def test_set_multithreading_enabled():
 def test_volatile_is_no_more():
     with pytest.warns(UserWarning, match="volatile was removed"):
         assert leaf(1.0).volatile is False
+
+
+def test_modes_are_classes():
+    import inspect
+    import pickle
+
+    for kind in (flambeau.no_grad, flambeau.enable_grad, flambeau.set_grad_enabled,
+                 flambeau.inference_mode):
+        assert inspect.isclass(kind)
+        made = kind(True) if kind is flambeau.set_grad_enabled else kind()
+        assert isinstance(made, kind)
+    restored = pickle.loads(pickle.dumps(flambeau.inference_mode(False)))
+    with flambeau.no_grad(), restored:
+        assert flambeau.is_grad_enabled()
+
+
+def test_classes_derived_from_modes():
+    class Counting(flambeau.no_grad):
+        entered = 0
+
+        def __enter__(self):
+            Counting.entered += 1
+            return super().__enter__()
+
+    @Counting()
+    def asked():
+        return flambeau.is_grad_enabled()
+
+    class Switch(flambeau.set_grad_enabled):
+        pass
+
+    with Counting():
+        assert not flambeau.is_grad_enabled()
+    assert asked() is False
+    assert Counting.entered == 2
+    with Switch(False):
+        assert not flambeau.is_grad_enabled()
+    assert flambeau.is_grad_enabled()

@@ -15,7 +15,7 @@ import flambeau
 from flambeau import rooms
 from flambeau.core import op_keys
 from flambeau.core.compat.table import HOMES
-from flambeau.core.composites.methods import TYPES
+from flambeau.core.composites.conversions import TYPES
 from flambeau.core.ops import OUTPUT_TYPES
 
 MODULES = ("flambeau", "flambeau.core._core", "flambeau.core.ops", "flambeau.core.functional",

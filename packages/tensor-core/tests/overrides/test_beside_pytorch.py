@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle
 
 # Private names, other kinds of tensors, and what this library has not.
-_SAME = {"__rdiv__": "__rtruediv__"}
+_SAME = {"__rdiv__": "__rtruediv__", "__pow__": "pow", "__ipow__": "pow_"}
 
 
 def recorder(seen):
@@ -124,3 +124,85 @@ def test_syntax_and_methods_are_shown_as_in_pytorch(text):
         first = [(_SAME.get(name, name), kinds) for name, kinds in seen if name != "dim"][:1]
         results.append((first, type(result).__name__))
     assert results[0] == results[1]
+
+
+IDENTICAL = """t.add(1)|Tensor.add
+t+1|Tensor.add
+1+t|Tensor.add
+torch.add(t,1)|add
+torch.add(input=t,other=1)|add
+t.add_(1)|Tensor.add_
+t.__iadd__(1)|Tensor.add_
+1-t|Tensor.__rsub__
+t/2|Tensor.div
+2/t|Tensor.__rtruediv__
+t**2|Tensor.__pow__
+t.pow(2)|Tensor.pow
+2**t|Tensor.__rpow__
+t.__ipow__(2)|Tensor.__ipow__
+-t|Tensor.neg
+abs(t)|Tensor.abs
+t@t|Tensor.matmul
+torch.matmul(t,t)|matmul
+t==1|Tensor.__eq__
+t<1|Tensor.lt
+t.int()|Tensor.int
+t.conj()|Tensor.conj
+torch.conj(t)|conj
+t.is_same_size(t)|Tensor.is_same_size
+torch.is_same_size(t,t)|is_same_size
+t.ndimension()|Tensor.dim
+t.nelement()|Tensor.numel
+t.sum()|Tensor.sum
+torch.sum(t)|sum
+t.shape|Tensor.shape.__get__
+t.grad|Tensor.grad.__get__
+t.requires_grad_(False)|Tensor.requires_grad_
+F.relu(t,inplace=False)|nn.functional.relu
+torch.relu(t)|relu
+F.softmax(t,dim=0)|nn.functional.softmax
+torch.softmax(t,dim=0)|softmax
+F.dropout(t,p=0.5)|nn.functional.dropout
+torch.dropout(t,0.5,True)|dropout
+F.layer_norm(t,(3,))|nn.functional.layer_norm
+torch.layer_norm(t,(3,))|layer_norm
+torch.linalg.norm(t)|linalg.norm
+torch.norm(t)|norm""".split("\n")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", IDENTICAL)
+def test_what_is_handed_is_the_very_object_that_handlers_are_kept_by(text):
+    if "grad" in text:
+        pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    if "F." in text:
+        pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    expression, _, path = text.partition("|")
+    for library in (torch, flambeau):
+        seen = []
+
+        class S(library.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None, seen=seen):
+                seen.append(func)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        t = library.ones(3).as_subclass(S)
+        eval(expression, {"t": t, "torch": library, "F": library.nn.functional})
+        wanted = reached(library, path)
+        assert seen[0] == wanted and hash(seen[0]) == hash(wanted), (library.__name__, seen[0])
+        table = {reached(library, name): name for name in (
+            "Tensor.add", "add", "Tensor.conj", "conj", "Tensor.relu", "relu",
+            "nn.functional.relu", "Tensor.sum", "sum", "layer_norm", "nn.functional.layer_norm")}
+        assert len(table) == 11, "two names are one key"
+
+
+def test_names_are_those_that_objects_have():
+    resolve = flambeau.overrides.resolve_name
+    assert resolve(flambeau.Tensor.numel) == "flambeau.Tensor.numel"
+    assert resolve(flambeau.Tensor.add) == "flambeau.Tensor.add"
+    assert resolve(flambeau.add) == "flambeau.add"
+    assert (flambeau.add.__module__, flambeau.add.__qualname__) == ("flambeau", "add")
+    assert flambeau.Tensor.add.__qualname__ == "Tensor.add"
+    assert flambeau.overrides.is_tensor_method_or_property(flambeau.Tensor.add)
+    assert not flambeau.overrides.is_tensor_method_or_property(flambeau.add)

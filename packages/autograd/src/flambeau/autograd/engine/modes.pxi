@@ -4,9 +4,7 @@
 cdef uint64_t _switches = 0             # calls of set_grad_enabled() that began no block
 
 
-@cython.auto_pickle(True)  # as in PyTorch; of other types, Cython need write no code for it
-@cython.final
-@cython.freelist(16)
+@cython.freelist(16)    # of its subclasses, too: they add no members
 cdef class Mode:
     """Switches the thread's mode inside a ``with`` block or a decorated function."""
 
@@ -50,9 +48,29 @@ cdef class Mode:
             self.__exit__(None, None, None)
         return decorated(self, function)
 
-    cpdef Mode copy(self):
+    def copy(self):
         """A mode that does the same, for one call of a decorated function."""
-        return new_mode(self.set_bits, self.clear_bits)
+        if is_own_mode(self):
+            return new_mode(self.set_bits, self.clear_bits)
+        return type(self)()     # a program's class, with its own __enter__
+
+    def __reduce__(self):
+        kind = type(self).__name__ if is_own_mode(self) else type(self)
+        return _restored_mode, (kind, self.set_bits, self.clear_bits), \
+            getattr(self, "__dict__", None)
+
+
+cdef bint is_own_mode(Mode mode):
+    kind = type(mode)
+    return kind in (Mode, no_grad, enable_grad, set_grad_enabled, inference_mode)
+
+
+def _restored_mode(kind, set_bits, clear_bits):
+    """A mode from a pickle, which names a class of this module and has a program's own class."""
+    found = globals()[kind] if isinstance(kind, str) else kind
+    cdef Mode mode = found.__new__(found)
+    mode.set_bits, mode.clear_bits = set_bits, clear_bits
+    return mode
 
 
 cdef int raise_other_mode(uint32_t left, uint32_t found) except -1:
@@ -76,7 +94,29 @@ cdef Mode new_mode(uint32_t set_bits, uint32_t clear_bits):
     return mode
 
 
-def no_grad(function=None):
+# Note [modes]: `no_grad()` calls a function by the class's vectorcall, which takes as long as
+# calling the function did; the classes are there for programs that derive from them, or ask.
+cdef extern from *:
+    """
+    #define FL_MODE_CLASSES 4
+    static PyObject *fl_mode_class[FL_MODE_CLASSES], *fl_mode_function[FL_MODE_CLASSES];
+    static PyObject *fl_make_mode(PyObject *type, PyObject *const *args, size_t nargsf,
+                                  PyObject *kwnames) {
+        int i = 0;
+        while (i < FL_MODE_CLASSES - 1 && fl_mode_class[i] != type)
+            i++;
+        return PyObject_Vectorcall(fl_mode_function[i], args, nargsf, kwnames);
+    }
+    static void fl_call_by(int i, PyObject *type, PyObject *function) {
+        fl_mode_class[i] = type;
+        fl_mode_function[i] = Py_NewRef(function);
+        ((PyTypeObject *)type)->tp_vectorcall = fl_make_mode;
+    }
+    """
+    void fl_call_by(int, object, object)
+
+
+cdef class no_grad(Mode):
     """Switch recording off, in a ``with`` block or (as a decorator) in a function.
 
     Args:
@@ -93,11 +133,16 @@ def no_grad(function=None):
         >>> y.requires_grad
         False
     """
-    mode = new_mode(0, FL_M_GRAD)
+    def __cinit__(self, *args, **kwargs):
+        self.clear_bits = FL_M_GRAD
+
+
+def _no_grad(function=None):
+    cdef Mode mode = no_grad.__new__(no_grad)
     return mode if function is None else decorated(mode, function)
 
 
-def enable_grad(function=None):
+cdef class enable_grad(Mode):
     """Switch recording on, inside :func:`no_grad`.
 
     Args:
@@ -114,11 +159,16 @@ def enable_grad(function=None):
         >>> y.requires_grad
         True
     """
-    mode = new_mode(FL_M_GRAD, 0)
+    def __cinit__(self, *args, **kwargs):
+        self.set_bits = FL_M_GRAD
+
+
+def _enable_grad(function=None):
+    cdef Mode mode = enable_grad.__new__(enable_grad)
     return mode if function is None else decorated(mode, function)
 
 
-def set_grad_enabled(bint mode):
+cdef class set_grad_enabled(Mode):
     """Switch recording on or off at once; as a context manager, until its block ends.
 
     Args:
@@ -133,15 +183,26 @@ def set_grad_enabled(bint mode):
         ...     flambeau.is_grad_enabled()
         False
     """
+    def __init__(self, bint mode):
+        begin_switch(self, mode)
+
+
+cdef int begin_switch(Mode switch, bint mode) except -1:
     global _switches
-    switch = new_mode(FL_M_GRAD if mode else 0, 0 if mode else FL_M_GRAD)
+    switch.set_bits, switch.clear_bits = FL_M_GRAD if mode else 0, 0 if mode else FL_M_GRAD
     switch.__enter__()
     switch.entered = True
     _switches += 1
+    return 0
+
+
+def _set_grad_enabled(bint mode):
+    cdef Mode switch = set_grad_enabled.__new__(set_grad_enabled)
+    begin_switch(switch, mode)
     return switch
 
 
-def inference_mode(mode=True):
+cdef class inference_mode(Mode):
     """Switch recording off for good: tensors made inside never take part in a graph.
 
     Args:
@@ -157,11 +218,28 @@ def inference_mode(mode=True):
         >>> y.is_inference()
         True
     """
-    if callable(mode):
-        return decorated(new_mode(FL_M_INFERENCE, FL_M_GRAD), mode)
-    if mode:
-        return new_mode(FL_M_INFERENCE, FL_M_GRAD)
-    return new_mode(FL_M_GRAD, FL_M_INFERENCE)
+    def __init__(self, bint mode=True):
+        choose_inference(self, mode)
+
+
+cdef int choose_inference(Mode made, bint mode) except -1:
+    made.set_bits = FL_M_INFERENCE if mode else FL_M_GRAD
+    made.clear_bits = FL_M_GRAD if mode else FL_M_INFERENCE
+    return 0
+
+
+def _inference_mode(mode=True):
+    cdef Mode made = inference_mode.__new__(inference_mode)
+    function = mode if callable(mode) else None
+    choose_inference(made, function is not None or mode)
+    return made if function is None else decorated(made, function)
+
+
+for _number, (_kind, _maker) in enumerate((
+        (no_grad, _no_grad), (enable_grad, _enable_grad),
+        (set_grad_enabled, _set_grad_enabled), (inference_mode, _inference_mode))):
+    _maker.__name__ = _kind.__name__
+    fl_call_by(_number, _kind, _maker)
 
 
 def is_grad_enabled():

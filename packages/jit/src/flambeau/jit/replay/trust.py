@@ -9,12 +9,12 @@ from types import FunctionType, MethodType, UnionType
 from typing import Any
 
 from flambeau.core import _core
-from flambeau.core.composites import methods
+from flambeau.core.composites import conversions
 from flambeau.core.size import Size
 
 COMPILED = (_core.DeferredCall, _core.ReplayedCall)
 _CONSTANTS = {"dtype", "device", "layout", "memory_format", "Generator", "finfo", "iinfo"}
-_CYTHON = type(methods.to)
+_CYTHON = type(conversions.to)
 _NATIVE = frozenset({"tensor", "as_tensor", "is_tensor", "promote_types", "result_type", "can_cast",
                      "is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"})
 _FUNCTIONS = ("flambeau.core.composites.", "flambeau.core.compat.flat_names", "flambeau.nn.")

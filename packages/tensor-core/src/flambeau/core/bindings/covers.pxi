@@ -210,7 +210,7 @@ def start_overriding():
             fl_type_set(<PyTypeObject *>Tensor, name, covered)
     for table, names in _function_tables:
         _cover_table(table, names)
-    for operators in (_operators, *namespaces.values()):
+    for operators in (_operators, (<object>Tensor).__dict__, *namespaces.values()):
         for value in operators.values():
             if type(value) is Operator:
                 _show_operator(value)

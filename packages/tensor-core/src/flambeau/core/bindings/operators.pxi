@@ -65,6 +65,7 @@ cdef class Operator:
     cdef fl_op *overloads[5]
     cdef int count
     cdef bint inplace
+    cdef bint is_method                     # what Tensor has, not a module: see _method_of
     cdef str _name
     cdef str _space                         # "linalg" for flambeau.linalg.norm, "" for most
 
@@ -78,7 +79,12 @@ cdef class Operator:
     @property
     def __module__(self) -> str:
         """The module that has the operator, as functions have it."""
-        return f"flambeau.{self._space}" if self._space else "flambeau"
+        return f"{shown_package[0]}.{self._space}" if self._space else shown_package[0]
+
+    @property
+    def __qualname__(self) -> str:
+        """The name in that module: ``Tensor.add`` of the method."""
+        return f"Tensor.{self._name}" if self.is_method else self._name
 
     @property
     def key(self) -> str:
@@ -110,9 +116,11 @@ cdef class Operator:
         return _inspected(self)
 
     def __repr__(self):
-        return f"<operator {self._name}>"
+        return f"<{'method' if self.is_method else 'operator'} {self._name}>"
 
     def __reduce__(self):
+        if self.is_method:
+            return _function_of, ("flambeau", f"Tensor.{self._name}")
         return _operator_named, ((self._name, self._space) if self._space else (self._name,))
 
 
@@ -182,6 +190,19 @@ cdef Operator _new_choosing(str name, list ops):
     cdef Operator o = _new_operator(name, ops, False, "nn.functional")
     o.vectorcall = fl_choosing_showing if fl_overriding else fl_operator_choosing
     return o
+
+
+cdef Operator _method_of(Operator o):
+    """The operator as Tensor has it.
+
+    Function and method are two objects because handlers of ``__torch_function__`` are kept in
+    dictionaries by what was called: ``torch.add(x, 1)`` is one, ``x.add(1)`` and ``x + 1`` another.
+    """
+    cdef Operator made = Operator.__new__(Operator)
+    made.vectorcall, made.count, made.inplace = o.vectorcall, o.count, o.inplace
+    made.overloads = o.overloads
+    made.is_method, made._name, made._space = True, o._name, ""
+    return made
 
 
 cdef dict _operators = {}

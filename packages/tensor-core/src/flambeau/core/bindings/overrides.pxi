@@ -110,11 +110,11 @@ cdef str _no_answer(function, list shown):
 
 # ---- Python's syntax --------------------------------------------------------------------------
 cdef dict _METHODS_OF_SYNTAX = {
-    "eq": "__eq__", "floor_divide": "__floordiv__", "bitwise_and": "__and__",
+    "eq": "__eq__", "pow": "__pow__", "floor_divide": "__floordiv__", "bitwise_and": "__and__",
     "bitwise_or": "__or__", "bitwise_xor": "__xor__", "bitwise_left_shift": "__lshift__",
     "bitwise_right_shift": "__rshift__", "bitwise_not": "__invert__"}
 cdef dict _INPLACE_SYNTAX = {
-    "bitwise_and": "__iand__", "bitwise_or": "__ior__", "bitwise_xor": "__ixor__",
+    "pow": "__ipow__", "bitwise_and": "__iand__", "bitwise_or": "__ior__", "bitwise_xor": "__ixor__",
     "bitwise_left_shift": "__ilshift__", "bitwise_right_shift": "__irshift__"}
 cdef dict _REFLECTED_SYNTAX = {
     "sub": "__rsub__", "div": "__rtruediv__", "floor_divide": "__rfloordiv__",

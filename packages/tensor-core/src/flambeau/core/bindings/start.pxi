@@ -34,6 +34,8 @@ def install_tensor_methods(dict attributes not None):
             continue
         if type(value) is property:
             value = _named_property(name, value)
+        elif type(value) is Operator and not (<Operator>value).is_method:
+            value = _method_of(value)
         fl_type_set(<PyTypeObject *>Tensor, name,
                     _covered(name, value) if fl_overriding else value)
 
@@ -82,6 +84,13 @@ functions = {}
 namespaces = {}     # "linalg" -> the functions of flambeau.linalg
 
 
+#: What PyTorch has twice, as ``layer_norm`` and ``nn.functional.layer_norm``; what else is in both
+#: modules is one object there, too.
+cdef set _OWN_IN_NN = {
+    "alpha_dropout", "feature_alpha_dropout", "group_norm", "layer_norm", "max_pool1d",
+    "max_pool2d", "max_pool3d", "rms_norm"}
+
+
 cdef int _install(str name, list ops, int forms, bint inplace) except -1:
     cdef Operator o
     space, _, short = name.rpartition(".")
@@ -91,10 +100,14 @@ cdef int _install(str name, list ops, int forms, bint inplace) except -1:
     o = _new_operator(name, ops, inplace)
     _operators[name] = o
     if forms & (10 if inplace else 2):
-        fl_type_set(<PyTypeObject *>Tensor, name, o)
+        fl_type_set(<PyTypeObject *>Tensor, name, _method_of(o))
     if forms & 1:
         functions[name] = o
     if forms & 4:
+        if not forms & 1:
+            o._space = "nn.functional"
+        elif name in _OWN_IN_NN:
+            o = _new_operator(name, ops, inplace, "nn.functional")
         namespaces.setdefault("nn.functional", {})[name] = o
     return 0
 

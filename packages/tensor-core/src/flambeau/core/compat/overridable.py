@@ -44,7 +44,9 @@ class Catalogue:
     methods: set[Any] = field(default_factory=set)
 
     def add(self, space: Any, name: str, found: Any, ignored: bool) -> None:
-        """Add a function under its name; the first name of an object stays."""
+        """Add a function under its name; of several the one that it calls itself, or the first."""
+        if name.endswith(f".{getattr(found, '__name__', '')}"):
+            self.names[found] = name
         self.names.setdefault(found, name)
         if ignored:
             self.ignored.add(found)
@@ -100,15 +102,15 @@ def _add_module(made: Catalogue, module: ModuleType) -> None:
 
 
 def _add_methods(made: Catalogue) -> None:
-    Tensor = _core.Tensor
+    Tensor, package = _core.Tensor, _core.shown_package[0]
     for name in dir(Tensor):
         found = getattr(Tensor, name)
         if getattr(object, name, None) == found or name == "__weakref__":
             continue
         if not callable(found) and hasattr(found, "__get__"):
-            made.names[found.__set__] = f"flambeau.Tensor.{name}.__set__"
-            made.add(Tensor, f"flambeau.Tensor.{name}.__get__", found.__get__,
+            made.names[found.__set__] = f"{package}.Tensor.{name}.__set__"
+            made.add(Tensor, f"{package}.Tensor.{name}.__get__", found.__get__,
                      name in _IGNORED_METHODS)
         elif callable(found):
-            made.add(Tensor, f"flambeau.Tensor.{name}", found, name in _IGNORED_METHODS)
+            made.add(Tensor, f"{package}.Tensor.{name}", found, name in _IGNORED_METHODS)
             made.methods.add(found)

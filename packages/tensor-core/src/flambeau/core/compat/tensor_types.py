@@ -6,7 +6,7 @@ from typing import Any
 
 from flambeau.core import Size, _core, functions
 from flambeau.core._core import Tensor
-from flambeau.core.composites.methods import TYPES
+from flambeau.core.composites.conversions import TYPES
 from flambeau.core.once import once
 
 

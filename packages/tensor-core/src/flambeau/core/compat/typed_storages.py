@@ -6,7 +6,7 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core._core import Tensor
-from flambeau.core.composites.methods import TYPES
+from flambeau.core.composites.conversions import TYPES
 from flambeau.core.storages import Storage, UntypedStorage, new_tensor
 
 

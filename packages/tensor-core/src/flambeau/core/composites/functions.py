@@ -1,11 +1,11 @@
 """Public functions that are no operators of their own."""
 from flambeau.core import _core
 from flambeau.core.compat import flat_names, settings
-from flambeau.core.composites import tensor_queries
+from flambeau.core.composites import methods, tensor_queries
 from flambeau.core.composites.creation import creation, data, permuted, spaced, windows
 from flambeau.core.composites.fft import fft
 from flambeau.core.composites.matmul.einsum import einsum
-from flambeau.core.composites.methods import conj, imag, index_put, index_put_, real
+from flambeau.core.composites.methods import imag, real
 from flambeau.core.composites.shape import resizing
 from flambeau.core.composites.shape.joins import broadcast_shape
 from flambeau.core.size import Size
@@ -83,12 +83,35 @@ def chain_matmul(*matrices, out=None):
     return _op["linalg_multi_dot"](list(matrices), out=out)
 
 
+# Methods that are functions, too: two objects, as of operators (see `_method_of` in operators.pxi).
+def conj(input):
+    return methods.conj(input)
+
+
+def index_put(input, indices, values, accumulate=False):
+    return methods.index_put(input, indices, values, accumulate)
+
+
+def index_put_(input, indices, values, accumulate=False):
+    return methods.index_put_(input, indices, values, accumulate)
+
+
+def resize_as_(input, the_template, *, memory_format=None):
+    return resizing.resize_as_(input, the_template, memory_format=memory_format)
+
+
+for _function, _home in ((conj, methods), (index_put, methods), (index_put_, methods),
+                         (resize_as_, resizing)):
+    _function.__doc__ = getattr(_home, _function.__name__).__doc__
+
+
 FUNCTIONS: dict[str, object] = {
     **creation.FUNCTIONS, **spaced.FUNCTIONS, **windows.FUNCTIONS,
     **tensor_queries.FUNCTIONS, **flat_names.FUNCTIONS, **data.FUNCTIONS, **settings.FUNCTIONS,
-    "resize_as_": resizing.resize_as_, "empty_permuted": permuted.empty_permuted,
+    "empty_permuted": permuted.empty_permuted,
     **{f.__name__: f for f in (tril_indices, triu_indices, broadcast_shapes, index_put,
-                               index_put_, chain_matmul, einsum, conj, real, imag)}}
+                               index_put_, resize_as_, chain_matmul, einsum, conj, real,
+                               imag)}}
 
 #: Functions of namespaces that are no operators, by dotted name: ``"fft.fftfreq"``.
 NAMESPACE_FUNCTIONS: dict[str, object] = {**windows.WINDOWS, **fft.NAMESPACE_FUNCTIONS}

@@ -35,6 +35,14 @@ def is_same_size(self, other):
     return tuple(self.shape) == tuple(other.shape)
 
 
+def _is_same_size(input, other):
+    return is_same_size(input, other)
+
+
+_is_same_size.__module__, _is_same_size.__doc__ = "flambeau", is_same_size.__doc__
+_is_same_size.__name__ = _is_same_size.__qualname__ = "is_same_size"
+
+
 def is_set_to(self, tensor):
     """Whether another tensor is the same view of the same memory."""
     return (_core.storage_id(self) == _core.storage_id(tensor)
@@ -126,4 +134,4 @@ METHODS |= CONSTANTS
 FUNCTIONS = {name: _asked(name) for name in (  # type: dict[str, object]
     "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",
     "is_inference", "numel", "get_device", "detach", "detach_", "zero_")}
-FUNCTIONS["is_same_size"] = is_same_size
+FUNCTIONS["is_same_size"] = _is_same_size
