@@ -9,6 +9,7 @@ from machine_code import Built, arrays, assert_same_bits, needs_gcc, run_alone, 
 
 import flambeau
 from flambeau import jit, nn
+from flambeau.jit.llvm.machine import machine
 
 F = nn.functional
 pytestmark = needs_gcc
@@ -161,8 +162,43 @@ def test_a_program_of_its_own(tmp_path):
     assert executable.stat().st_size > 24360
 
 
-@pytest.mark.skipif(not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64")),
-                    reason="needs the cross compiler and qemu-user")
+needs_cross = pytest.mark.skipif(
+    not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64")),
+    reason="needs the cross compiler and qemu-user")
+#: Target, compiler, and what runs the result.
+OTHERS = [pytest.param("aarch64", "aarch64-linux-gnu-gcc", ["qemu-aarch64"], marks=needs_cross),
+          pytest.param("x86-64-v3", "gcc", [], marks=pytest.mark.skipif(
+              machine().vector_bits < 256, reason="needs AVX2"))]
+
+
+def places_apart(a, b):
+    """How many numbers of float32 lie between two, at most."""
+    def order(x):
+        bits = x.astype(np.float32).view(np.int32).astype(np.int64)
+        return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+
+    return int(np.abs(order(a) - order(b)).max())
+
+
+class Sentences(Encoder):
+    def forward(self, words):
+        return super().forward(words, flambeau.zeros(*words.shape).bool())
+
+
+@pytest.mark.parametrize(("target", "compiler", "runner"), OTHERS)
+def test_other_instructions(target, compiler, runner, tmp_path):
+    """The order of sums along vectors depends on their width; nothing else differs."""
+    x = flambeau.randn(3, 1, 8, 8)
+    program = traced(digits(), [x])
+    found, _ = run_alone(program, x.numpy(), tmp_path, compiler, target, runner)
+    assert places_apart(found, program(x).numpy().ravel()) <= 2
+    words = flambeau.randint(0, 50, (2, 7))
+    program = traced(Sentences(64, 4).eval(), [words])
+    found, _ = run_alone(program, words.numpy(), tmp_path, compiler, target, runner)
+    np.testing.assert_allclose(found, program(words).numpy().ravel(), atol=2e-6, rtol=0)
+
+
+@needs_cross
 def test_another_processor(tmp_path):
     x = flambeau.randn(3, 1, 8, 8)
     program = traced(nn.Sequential(*list(digits())[:-2]).eval(), [x])
