@@ -114,8 +114,9 @@ cdef dict _METHODS_OF_SYNTAX = {
     "bitwise_or": "__or__", "bitwise_xor": "__xor__", "bitwise_left_shift": "__lshift__",
     "bitwise_right_shift": "__rshift__", "bitwise_not": "__invert__"}
 cdef dict _INPLACE_SYNTAX = {
-    "pow": "__ipow__", "bitwise_and": "__iand__", "bitwise_or": "__ior__", "bitwise_xor": "__ixor__",
-    "bitwise_left_shift": "__ilshift__", "bitwise_right_shift": "__irshift__"}
+    "pow": "__ipow__", "bitwise_and": "__iand__", "bitwise_or": "__ior__",
+    "bitwise_xor": "__ixor__", "bitwise_left_shift": "__ilshift__",
+    "bitwise_right_shift": "__irshift__"}
 cdef dict _REFLECTED_SYNTAX = {
     "sub": "__rsub__", "div": "__rtruediv__", "floor_divide": "__rfloordiv__",
     "remainder": "__rmod__", "pow": "__rpow__", "matmul": "__rmatmul__",
