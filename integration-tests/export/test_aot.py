@@ -43,6 +43,31 @@ def test_digits(batch, tmp_path):
     assert_same_bits(digits(), [flambeau.randn(batch, 1, 8, 8)], tmp_path)
 
 
+@pytest.mark.parametrize("inner", [(), (1,), (5, 7)])
+@pytest.mark.parametrize("affine", [True, False])
+def test_running_statistics(affine, inner, tmp_path):
+    norm = (nn.BatchNorm2d if len(inner) == 2 else nn.BatchNorm1d)(6, affine=affine).eval()
+    for each in norm.state_dict().values():
+        if each.is_floating_point():
+            each.copy_(flambeau.rand(6) * 3 + 1e-3)
+    x = flambeau.randn(4, 6, *inner)
+    assert_same_bits(norm, [x], tmp_path)
+    assert_same_bits(nn.Sequential(norm, nn.ReLU()).eval(),
+                     [x.transpose(0, 1).clone().transpose(0, 1)], tmp_path)
+
+
+def test_statistics_without_variance_and_with_nan(tmp_path):
+    norm = nn.BatchNorm1d(4, eps=0.0).eval()
+    norm.running_var.copy_(flambeau.tensor([0.0, 1.0, float("nan"), -1.0]))
+    assert_same_bits(norm, [flambeau.randn(3, 4)], tmp_path)
+
+
+def test_statistics_of_the_batch_are_refused(tmp_path):
+    norm = nn.BatchNorm1d(4, track_running_stats=False).eval()
+    with pytest.raises(jit.ProgramError, match=r"native_batch_norm.*statistics of its batch"):
+        jit.aot(traced(norm, [flambeau.randn(3, 4)]), tmp_path / "none.o")
+
+
 @pytest.mark.parametrize(("width", "heads", "batch", "words"),
                          [(32, 2, 1, 16), (64, 4, 2, 7), (96, 3, 1, 70), (64, 1, 1, 3)])
 def test_encoder(width, heads, batch, words, tmp_path):
@@ -205,6 +230,16 @@ def test_another_processor(tmp_path):
     found, _ = run_alone(program, x.numpy(), tmp_path, "aarch64-linux-gnu-gcc", "aarch64",
                          ["qemu-aarch64"])
     assert (found == program(x).numpy().ravel()).all()      # no sum here runs along vectors
+
+
+def test_webassembly_is_an_object_file_without_a_c_library(tmp_path):
+    """What runs it in a browser is in integration-tests/browser."""
+    made = jit.aot(traced(digits(), [flambeau.randn(1, 1, 8, 8)]), tmp_path / "net.o",
+                   target="wasm32")
+    code = made.object.read_bytes()
+    assert code[:8] == b"\0asm\1\0\0\0"
+    assert not [name for name in (b"memcpy", b"memset", b"fmaf", b"expf") if name in code]
+    assert made.target == "wasm32" and "cpu_supports" not in made.header.read_text()
 
 
 def test_sizes_must_be_given():

@@ -5,6 +5,7 @@ from graphs import ops_of
 
 import flambeau
 from flambeau import jit
+from flambeau.core import functional
 
 X = flambeau.ones(4, 3)
 
@@ -21,6 +22,17 @@ def test_frozen_weights_are_constants(tmp_path):
     assert frozen.state_dict() == {}
     frozen.save(tmp_path / "p")
     assert flambeau.equal(jit.load(tmp_path / "p")(X[:2]), wanted[:2])
+
+
+def test_running_statistics_that_are_read_are_frozen():
+    mean, variance = flambeau.tensor([1.0, 2.0, 3.0]), flambeau.ones(3)
+    program = jit.trace(lambda x: functional.batch_norm(x, mean, variance), X)
+    frozen, wanted = jit.freeze(program), program(X)
+    mean.zero_()
+    assert flambeau.equal(frozen(X), wanted)
+    assert not flambeau.equal(program(X), wanted)
+    with pytest.raises(jit.ProgramError, match="writes in place"):
+        jit.freeze(jit.trace(lambda x: functional.batch_norm(x, mean, variance, training=True), X))
 
 
 def test_what_cannot_be_frozen():

@@ -33,6 +33,9 @@ _OWN = (
            doc="Seed a generator."),
 )
 
+#: The parameter of ``native_batch_norm`` that says whether it writes.
+_TRAINING = 5
+
 
 @cache
 def _built_in(key: str) -> OpDef | None:
@@ -72,6 +75,8 @@ def has_effects(node: Node) -> bool:
     """Whether a node does more than give new tensors; what format 1 wrote was a new value."""
     if node.op in (GET_STATE, SET_STATE, SET_SEED):
         return True
+    if node.op == "native_batch_norm" and node.args[_TRAINING] is False:
+        return False            # running statistics are read then
     return not is_functional(node) and any(
         node.args[number] is not None for number in written_params(node.op))
 

@@ -8,6 +8,7 @@
 ``loops``      loops over constant sizes in LLVM's assembly
 ``pointwise``  fused regions and copies
 ``rows``       softmax, normalizations and reductions
+``channels``   batch normalization by running statistics
 ``columns``    reductions over other dimensions than the last ones
 ``product``    matrix products; ``linear``: the operators that are made of them
 ``conv``       convolutions; ``pooling``: windows

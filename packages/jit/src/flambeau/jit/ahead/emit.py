@@ -19,11 +19,15 @@ class Target:
         name: what the caller said.
         triple: LLVM's name of the system; empty: this one.
         machine: the processor.
+        features: instructions beyond those that the processor's name implies, as LLVM lists them.
+        reloc: how code finds its data: ``pic``, or ``static`` where modules lie at fixed addresses.
     """
 
     name: str
     triple: str
     machine: Machine
+    features: str = ""
+    reloc: str = "pic"
 
 
 _X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
@@ -31,6 +35,9 @@ TARGETS = {
     "x86-64-v3": Target("x86-64-v3", _X86, Machine("x86-64-v3", True, 256)),
     "x86-64-v4": Target("x86-64-v4", _X86, Machine("x86-64-v4", True, 512)),
     "aarch64": Target("aarch64", _ARM, Machine("generic", True, 128)),
+    # Every browser since 2023. Memory is copied by an instruction, so that no C library is needed.
+    "wasm32": Target("wasm32", "wasm32-unknown-unknown", Machine("generic", False, 128),
+                     "+simd128,+bulk-memory", "static"),
 }
 
 
@@ -79,7 +86,8 @@ def object_file(unit: Unit, target: Target, name: str, weights: str) -> bytes:
         module.get_function(f"step{number}").linkage = "internal"
     module.triple = triple
     made = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=unit.machine.cpu, opt=2, reloc="pic", codemodel="small")
+        cpu=unit.machine.cpu, features=target.features, opt=2, reloc=target.reloc,
+        codemodel="small")
     module.data_layout = str(made.target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -75,7 +75,8 @@ def aot(
         program: what ``trace`` or ``load`` gave, of a module in eval mode, float32 but for indices
             and masks.
         path: the object file, ``model.o``; the header lies beside it, ``model.h``.
-        target: ``x86-64-v3`` (AVX2), ``x86-64-v4`` (AVX-512), ``aarch64``, or ``native``.
+        target: ``x86-64-v3`` (AVX2), ``x86-64-v4`` (AVX-512), ``aarch64``, ``wasm32`` (with
+            128-bit vectors), or ``native``.
         weights: ``embedded`` in the object file; or ``file``: in ``model.weights`` beside it, to be
             mapped and given to ``NAME_init``.
         name: of the functions; the file's if left out.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flambeau.jit.ahead import linear, windows
+from flambeau.jit.ahead.channels import batch_norm
 from flambeau.jit.ahead.columns import OPS, columns_text
 from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ahead.lookup import lookup_text
@@ -182,7 +183,7 @@ def _lookup(scope: Scope, node: Node) -> None:
 
 _TABLE: dict[str, Callable[[Scope, Node], None]] = {
     **dict.fromkeys(_ROWS, _reduction),
-    "native_layer_norm": _layer_norm, "embedding_lookup": _lookup,
+    "native_layer_norm": _layer_norm, "native_batch_norm": batch_norm, "embedding_lookup": _lookup,
     "linear": linear.linear, "matmul": linear.matmul, "attention": linear.attention,
     "conv2d": windows.convolve,
     "max_pool2d_compact_indices": windows.max_pool, "max_pool2d_values": windows.max_pool,

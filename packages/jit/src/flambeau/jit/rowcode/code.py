@@ -8,7 +8,7 @@ is read, what is written, and memory for values that one pass keeps for the next
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from flambeau.core.formula import Instr
 from flambeau.jit.llvm import vectors
@@ -68,7 +68,7 @@ class RowCode:
 
     def text(self, machine: Machine) -> str:
         """The module."""
-        writer = Writer(self, self.schedule())
+        writer = Writer(self, self.schedule(), Emitter(machine.has_fma))
         text = writer.function()
         declared = "\n".join(sorted(writer.out.declared))
         bits = machine.vector_bits
@@ -89,7 +89,7 @@ class Writer:
 
     code: RowCode
     schedule: Schedule
-    out: Emitter = field(default_factory=Emitter)
+    out: Emitter
 
     def __post_init__(self) -> None:
         self.instrs = self.code.instrs
