@@ -138,6 +138,18 @@ def runtime(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"], requires=["build"])
+def browser(session: nox.Session) -> None:
+    """Programs as WebAssembly: the gallery's page, drawn on in Chromium without a screen."""
+    needed = {"chromium": "chromium", "chromedriver": "chromium-driver", "node": "nodejs",
+              "emcc": "emscripten"}
+    if absent := [package for program, package in needed.items() if not shutil.which(program)]:
+        session.skip(f"apt-get install {' '.join(absent)}")
+    install_all(session, "browser")
+    session.env["TESTED_BROWSER"] = "1"
+    steps.run_pytest(session, ROOT / "integration-tests" / "browser", "browser")
+
+
+@nox.session(tags=["nightly"], requires=["build"])
 def devices(session: nox.Session) -> None:
     """All operator tests on the simulated GPU, and kernels read in machine code."""
     cuda = BY_NAME["cuda-backend"]
