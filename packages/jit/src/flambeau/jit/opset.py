@@ -8,8 +8,9 @@ loop. The others read and change the state of a random generator.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flambeau.core.opdefs import OpDef, by_name
 from flambeau.core.opdefs.make import kernel
@@ -32,9 +33,6 @@ _OWN = (
     kernel(f"{SET_SEED}(Generator? generator, Int seed)", out=False, forms=(),
            doc="Seed a generator."),
 )
-
-#: The parameter of ``native_batch_norm`` that says whether it writes.
-_TRAINING = 5
 
 
 @cache
@@ -71,14 +69,25 @@ def written_params(key: str) -> tuple[int, ...]:
     return tuple(number for number, param in enumerate(opdef.params) if param.writes)
 
 
+def written_numbers(key: str, args: Sequence[Any]) -> tuple[int, ...]:
+    """The numbers of the arguments that a call writes to.
+
+    An operator with a parameter ``training`` writes its statistics in training alone.
+    """
+    numbers = tuple(number for number in written_params(key) if args[number] is not None)
+    if not numbers:
+        return ()
+    opdef = find_opdef(key)
+    assert opdef is not None
+    names = [param.name for param in opdef.params]
+    return () if "training" in names and args[names.index("training")] is False else numbers
+
+
 def has_effects(node: Node) -> bool:
     """Whether a node does more than give new tensors; what format 1 wrote was a new value."""
     if node.op in (GET_STATE, SET_STATE, SET_SEED):
         return True
-    if node.op == "native_batch_norm" and node.args[_TRAINING] is False:
-        return False            # running statistics are read then
-    return not is_functional(node) and any(
-        node.args[number] is not None for number in written_params(node.op))
+    return not is_functional(node) and bool(written_numbers(node.op, node.args))
 
 
 def is_functional(node: Node) -> bool:

@@ -7,6 +7,11 @@ all but the first take pure ones.
 ``common``            equal computations become one
 ``dead_code``         what no result needs goes
 ``fusion``            neighbouring pointwise nodes become one loop
+
+Frozen programs, whose weights are constants, have two more before these:
+
+``affine``            batch norms become a factor and a summand
+``into_weights``      which go into the weights before them
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from collections.abc import Callable, Sequence
 from flambeau.jit.grammar import Infer, check
 from flambeau.jit.ir import Graph
 from flambeau.jit.passes.algebra import algebra
+from flambeau.jit.passes.batch_norms import affine, into_weights
 from flambeau.jit.passes.common import common
 from flambeau.jit.passes.constants import constants
 from flambeau.jit.passes.dead_code import dead_code
@@ -34,6 +40,17 @@ def optimized(graph: Graph) -> Graph:
         return run_passes(graph)
     check(graph)
     return graph
+
+
+def frozen(graph: Graph, optimize_numerics: bool = True) -> Graph:
+    """A pure graph with constant weights after all passes.
+
+    Args:
+        graph: the graph.
+        optimize_numerics: whether batch norms go into weights, which changes roundings.
+    """
+    more = (into_weights,) if optimize_numerics else ()
+    return run_passes(graph, (constants, algebra, common, affine, *more, dead_code, fusion))
 
 
 def run_passes(
@@ -64,6 +81,6 @@ def run_passes(
 
 
 __all__ = [
-    "PASSES", "Pass", "algebra", "common", "constants", "dead_code", "fusion", "optimized",
-    "run_passes", "writes",
+    "PASSES", "Pass", "affine", "algebra", "common", "constants", "dead_code", "frozen", "fusion",
+    "into_weights", "optimized", "run_passes", "writes",
 ]

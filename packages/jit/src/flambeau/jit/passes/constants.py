@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import count
 
+from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
 from flambeau.jit.interpreter import run_operator
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value, map_args, rename
@@ -35,18 +37,25 @@ def constants(graph: Graph) -> Graph:
         if not _is_constant(node, tensors):
             continue
         args = map_args(node.args, lambda leaf: _tensor(tensors, leaf))
-        results = run_operator(node.op, args)
+        results = run_operator(node.op, args)[:len(node.outputs)]
         tensors.update(zip(node.outputs, results, strict=True))
         if node.op in _UNFILLED:
             continue
         for value, tensor in zip(node.outputs, results, strict=True):
             if value in shown:
                 continue
-            new[value] = value.like()
+            new[value] = add_constant(captures, tensor)
             tensors[new[value]] = tensor
-            name = f"constant{len(captures)}"
-            captures.append(Capture(new[value], name, tensor, constant=True))
     return replace(graph, nodes=nodes, captures=captures)
+
+
+def add_constant(captures: list[Capture], tensor: object) -> Value:
+    """The value of a tensor that becomes a constant, under a name that is free."""
+    names = {capture.name for capture in captures}
+    name = next(name for k in count(len(captures)) if (name := f"constant{k}") not in names)
+    value = bridge.value_of(tensor)
+    captures.append(Capture(value, name, tensor, constant=True))
+    return value
 
 
 def _tensor(tensors: dict[Value, object], leaf: object) -> object:

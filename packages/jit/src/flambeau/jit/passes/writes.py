@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from flambeau.jit.grammar import concrete
 from flambeau.jit.inference import infer_values
-from flambeau.jit.ir import Graph, Node, Value, map_args
+from flambeau.jit.ir import Graph, Node, Value, map_args, values_in
 from flambeau.jit.literals import DType
 from flambeau.jit.opset import has_effects, is_view
 
@@ -82,8 +82,11 @@ def _new_tensors(node: Node, sizes: dict[str, int]) -> list[Node]:
             results.append(value)
             continue
         results.append(replace(value, dtype=dtype))
-        casts.append(Node("cast", (results[-1], DType(value.dtype)), (value,), where=node.where))
-    return [replace(node, outputs=tuple(results), into=()), *casts]
+        casts.append(Node("cast", (results[-1], DType(value.dtype)), (value,), where=node.where,
+                          history=(0,) if node.history else ()))
+    read = sum(1 for _ in values_in(node.args))       # ``history`` counts targets behind them
+    history = tuple(number for number in node.history if number < read)
+    return [replace(node, outputs=tuple(results), into=(), history=history), *casts]
 
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.passes import optimized
+from flambeau.jit.passes import frozen as frozen_graph
 from flambeau.jit.programs.program import Program
 
 
@@ -17,12 +17,17 @@ def freeze(
 ) -> Program:
     """A program whose weights are constants: a copy that no later training changes.
 
-    What depends on weights alone is computed now. Results require no grad.
+    What depends on weights alone is computed now. A batch norm becomes part of the weights of the
+    convolution or linear layer whose results only it reads: ``w' = s w``, ``b' = s (b - mean) +
+    shift`` with ``s = scale / sqrt(var + eps)`` for each channel. Sums have other terms then, and
+    results differ by rounding: by some units in the last place of the sum of the terms'
+    magnitudes. Results require no grad.
 
     Args:
         program: what ``trace`` or ``load`` gave, of a module in eval mode.
         preserved_attrs: accepted for compatibility: a program has no attributes to drop.
-        optimize_numerics: accepted for compatibility; results stay equal bit for bit.
+        optimize_numerics: ``False``: batch norms stay by themselves, and results are equal bit for
+            bit.
 
     Returns:
         The program.
@@ -54,7 +59,8 @@ def freeze(
     captures = [replace(capture, tensor=bridge.clone(capture.tensor.detach()), constant=True)
                 for capture in graph.captures]
     frozen = replace(graph, captures=captures, requires=[False] * len(graph.outputs))
-    return Program(optimized(frozen), program.takes, program.gives, program.training)
+    return Program(frozen_graph(frozen, optimize_numerics), program.takes, program.gives,
+                   program.training)
 
 
 def optimize_for_inference(program: Program, other_methods: Any = None) -> Program:

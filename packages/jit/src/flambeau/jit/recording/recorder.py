@@ -24,7 +24,7 @@ from flambeau.jit.inference import infer_specs
 from flambeau.jit.ir import Arg, Capture, Graph, Node, Value
 from flambeau.jit.literals import Opaque
 from flambeau.jit.locations import caller
-from flambeau.jit.opset import find_opdef, written_params
+from flambeau.jit.opset import find_opdef, written_numbers
 from flambeau.jit.recording.events import Events
 
 Tensor = Any
@@ -171,7 +171,7 @@ class Recorder:
         specs = infer_specs(opdef.key, args)
         if outs is not None:
             return self.write(opdef, args, outs)
-        written = [args[i] for i in written_params(opdef.key) if args[i] is not None]
+        written = [args[i] for i in written_numbers(opdef.key, args)]
         arguments = tuple(self.argument(arg) for arg in args)
         types = [spec.value for spec in specs]
         values = self.emit(opdef.key, arguments, types, (), self.history(args))
