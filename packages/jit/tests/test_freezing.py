@@ -49,15 +49,21 @@ def decides(x):
     return -x
 
 
-def test_script_keeps_python_or_says_what_to_write(tmp_path):
+def test_what_script_gives_is_saved_after_a_call_or_with_an_example(tmp_path):
     scripted = jit.script(decides)
-    assert flambeau.equal(scripted(-X), X)
-    with pytest.raises(jit.ProgramError, match="give an example"):
+    with pytest.raises(jit.ProgramError, match="not called yet"):
         jit.save(scripted, tmp_path / "p")
-    with pytest.raises(jit.TraceError, match=r"bool\(\) reads a value.*where\(condition"):
-        jit.save(scripted, tmp_path / "p", example_inputs=(X,))
-    jit.save(lambda x: flambeau.where(x.sum() > 0, x, -x), tmp_path / "p", example_inputs=(X,))
-    assert flambeau.equal(jit.load(tmp_path / "p")(-X[:2]), X[:2])
+    assert flambeau.equal(scripted(-X), X)
+    jit.save(scripted, tmp_path / "p")
+    loaded = jit.load(tmp_path / "p")
+    assert flambeau.equal(loaded(-X[:2]), X[:2]) and flambeau.equal(loaded(X), X)
+    assert flambeau.equal(jit.freeze(scripted)(-X), X)
+    jit.save(jit.script(decides), tmp_path / "q", example_inputs=(X,))
+    assert flambeau.equal(jit.load(tmp_path / "q")(-X), X)
+    with pytest.raises(jit.ProgramError, match="give an example"):
+        jit.save(decides, tmp_path / "p")
+    with pytest.raises(jit.TraceError, match=r"bool\(\) reads a value.*jit.script"):
+        jit.save(decides, tmp_path / "p", example_inputs=(X,))
 
 
 def test_script_with_an_example_records_again():

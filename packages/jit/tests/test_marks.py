@@ -8,7 +8,7 @@ from flambeau import compiler, jit
 
 @pytest.mark.parametrize(
     "mark", [compiler.allow_in_graph, jit.ignore, jit.ignore(drop=True), jit.unused, jit.export,
-             jit.script, jit.script_if_tracing])
+             jit.script_if_tracing])
 def test_marked_functions_are_what_they_were(mark):
     def double(x):
         return 2 * x

@@ -81,6 +81,7 @@ NAMES = {
     "Tensor.register_hook": "autograd",
     "Tensor.retain_grad": "autograd",
     "compile": "jit",
+    "cond": "jit",
 }
 
 

@@ -18,6 +18,7 @@ from flambeau.fx.graph import Graph
 from flambeau.fx.node import Node
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
+from flambeau.jit.errors import TraceError
 from flambeau.jit.interpreter import run_operator
 from flambeau.jit.ir import Capture, Value
 from flambeau.jit.ir import Graph as TracedGraph
@@ -151,6 +152,9 @@ class Translation:
                 for outer, inner in zip(node.outputs, node.body.outputs, strict=True):
                     self.nodes[outer] = self.nodes[inner]
                 continue
+            if node.regions:
+                raise TraceError(f"{node.where}: a branch or loop on values cannot be exported as "
+                                 "a graph of fx; save the program instead: jit.script(f).save()")
             self._node(node)
 
     def _node(self, node: Any) -> None:

@@ -1,6 +1,7 @@
 """Tracing and compiling: functions of tensors as graphs, run as fused machine code.
 
 ``trace``     a function or module as a ``Program`` that can be saved
+``script``    one whose branches and loops on values are part of what is saved
 ``save``      a program, or a function recorded for it, as a file; ``load`` reads it
 ``freeze``    a program whose weights are constants
 ``aot``       a program as an object file and a C header
@@ -23,6 +24,8 @@ if TYPE_CHECKING:   # the formula language and the operator table load with the 
     from flambeau.jit.programs.freezing import freeze, optimize_for_inference, save
     from flambeau.jit.programs.program import Program
     from flambeau.jit.recording.tracing import trace
+    from flambeau.jit.scripted.functions import cond, while_loop
+    from flambeau.jit.scripted.objects import ScriptFunction, ScriptModule
     from flambeau.jit.scripting import (
         annotate,
         export,
@@ -41,6 +44,8 @@ _HOMES = {
     **dict.fromkeys(("Final", "annotate", "export", "ignore", "interface", "is_scripting",
                      "is_tracing", "script", "script_if_tracing", "unused"), "scripting"),
     **dict.fromkeys(("freeze", "optimize_for_inference", "save"), "programs.freezing"),
+    "cond": "scripted.functions", "while_loop": "scripted.functions",
+    "ScriptFunction": "scripted.objects", "ScriptModule": "scripted.objects",
     "TraceError": "errors", "Graph": "ir", "Program": "programs.program",
     "trace": "recording.tracing",
 }
@@ -58,8 +63,8 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "Final", "Graph", "GraphBreakError", "GraphError", "Program", "ProgramError", "TraceError",
-    "annotate", "aot", "compile", "export", "freeze", "ignore", "interface", "is_scripting",
-    "is_tracing", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
-    "trace", "unused",
+    "Final", "Graph", "GraphBreakError", "GraphError", "Program", "ProgramError", "ScriptFunction",
+    "ScriptModule", "TraceError", "annotate", "aot", "compile", "cond", "export", "freeze",
+    "ignore", "interface", "is_scripting", "is_tracing", "load", "optimize_for_inference", "save",
+    "script", "script_if_tracing", "trace", "unused", "while_loop",
 ]

@@ -24,25 +24,35 @@ from flambeau.jit.literals import (
     Slot,
     is_literal,
 )
-from flambeau.jit.opset import FUSED, VIEW_WRITE, find_opdef, is_functional, written_params
+from flambeau.jit.opset import (
+    BRANCH,
+    FUSED,
+    LOOP,
+    VIEW_WRITE,
+    find_opdef,
+    is_functional,
+    written_params,
+)
 from flambeau.jit.printing import name_values, show_node, show_type
 
 Infer = Callable[[str, tuple[object, ...]], list[Value]]
 
 
-def check(graph: Graph, infer: Infer | None = None) -> None:
-    """Raise unless a whole graph keeps every rule.
+def check(graph: Graph, infer: Infer | None = None, is_region: bool = False) -> None:
+    """Raise unless a graph keeps every rule.
 
     Args:
         graph: the graph.
         infer: gives the types of an operator's results from its arguments, with a ``Value`` of
             known sizes for each tensor; the core's own by default.
+        is_region: whether it is the graph of a node, whose symbols come from the one around it.
 
     Raises:
         GraphError: a rule is broken; the message shows the node and the rule.
     """
     checker = _Checker(graph, infer or infer_values)
-    checker.check_outside()
+    if not is_region:
+        checker.check_outside()
     checker.run()
 
 
@@ -118,6 +128,8 @@ class _Checker:
             self.check_argument(node, param, arg)
         if (node.body is not None) != (node.op == FUSED):
             self.fail(node, "a region belongs to fused nodes, and to no other")
+        if len(node.regions) != (2 if node.op in (BRANCH, LOOP) else 0):
+            self.fail(node, "branches and loops have two graphs, and no other nodes have any")
         for value in node.outputs:
             self.assign(value, node)
         self.check_types(node, opdef)
@@ -135,6 +147,9 @@ class _Checker:
     def check_types(self, node: Node, opdef: OpDef) -> None:
         if node.op == FUSED:
             self.check_region(node)
+            return
+        if node.regions:
+            self.check_regions(node)
             return
         for sizes in self.samples():
             try:
@@ -198,6 +213,29 @@ class _Checker:
             if opdef is None or opdef.category != "pointwise":
                 self.fail(node, f"{inside.op} is not pointwise and cannot be fused")
         _Checker(body, self.infer).run()
+
+    def check_regions(self, node: Node) -> None:
+        """The graphs of a branch or loop: what goes in and what comes out."""
+        assigned = [value.type for value in node.outputs]
+        given = [value.type for value in values_in(node.args)]
+        one = [] if node.op == LOOP else given[:1]
+        wanted = [assigned, assigned]
+        if node.op == LOOP:
+            wanted[0] = [value.type for value in node.regions[0].outputs[:1]]
+            if [value.type for value in values_in((node.args[0],))] != assigned:
+                self.fail(node, "what a loop carries is not what it gives")
+        for region, results in zip(node.regions, wanted, strict=True):
+            outputs = [value.type for value in region.outputs]
+            if [value.type for value in region.inputs] != given[len(one):] or outputs != results:
+                self.fail(node, "a graph's inputs and outputs are not those of the node")
+            if region.captures or region.writes or region.grads \
+                    or region.symbols != self.graph.symbols:
+                self.fail(node, "a graph in a node has no captures, writes or gradients, and the "
+                                "symbols of the one around it")
+            _Checker(region, self.infer).run()
+        conditions = node.args[:1] if node.op == BRANCH else node.regions[0].outputs
+        if len(conditions) != 1 or any(size != 1 for size in conditions[0].shape):
+            self.fail(node, "a condition is one tensor of one element")
 
     def check_results(self) -> None:
         for value in self.graph.results():

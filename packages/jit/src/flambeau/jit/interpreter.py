@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Arg, Graph, Node, Value, map_args
 from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE, Slot
-from flambeau.jit.opset import FUSED, VIEW_WRITE, is_functional, written_params
+from flambeau.jit.opset import BRANCH, FUSED, LOOP, VIEW_WRITE, is_functional, written_params
 
 Tensor = Any
 Values = dict[Value, Tensor]
@@ -75,6 +76,11 @@ class Executor:
         write_back(pairs)
         return values
 
+    def results(self, inputs: Sequence[Tensor], scalars: Scalars) -> list[Tensor]:
+        """What a graph without captures gives."""
+        values = self.run(inputs, (), scalars)
+        return [values[value] for value in self.graph.outputs]
+
 
 def _copied(graph: Graph) -> list[Value]:
     """The constants that a run may write to, or that who calls it may."""
@@ -98,13 +104,37 @@ def _step(
     node: Node, run_fused: RunFused | None, release: list[Value], history: bool
 ) -> _Step:
     if node.op != FUSED:
-        run = _operator(node)
-        run = _with_history(node, run) if history else run
+        make = partial(_flow, run_fused=run_fused, history=history) if node.regions else _operator
+        run = make(node)
+        run = _with_history(node, run, make) if history else run
     elif run_fused is None:
         run = _region(node)
     else:
         run = _machine(node, run_fused)
     return _Step(run, node.outputs, release)
+
+
+def _flow(node: Node, run_fused: RunFused | None, history: bool) -> Run:
+    """A branch or loop, by executors of its graphs."""
+    first, second = (Executor(region, run_fused, history) for region in node.regions)
+    if node.op == LOOP:
+        carried, others = node.args
+
+        def repeat(values: Values, scalars: Scalars) -> list[Tensor]:
+            now, rest = [values[v] for v in carried], [values[v] for v in others]
+            while bool(first.results([*now, *rest], scalars)[0]):
+                now = second.results([*now, *rest], scalars)
+            return now
+
+        return repeat
+    assert node.op == BRANCH
+    condition, inputs = node.args
+
+    def choose(values: Values, scalars: Scalars) -> list[Tensor]:
+        taken = first if bool(values[condition]) else second
+        return taken.results([values[value] for value in inputs], scalars)
+
+    return choose
 
 
 def _operator(node: Node) -> Run:
@@ -120,7 +150,7 @@ def _operator(node: Node) -> Run:
     return lambda values, scalars: call(op, [read(values, scalars) for read in readers])
 
 
-def _with_history(node: Node, run: Run) -> Run:
+def _with_history(node: Node, run: Run, make: Callable[[Node], Run]) -> Run:
     """Record what the function recorded: nothing under no_grad(), nothing for detached tensors."""
     inputs, recorded = node.inputs, set(node.history)
     detached = [value for i, value in enumerate(inputs)
@@ -139,21 +169,15 @@ def _with_history(node: Node, run: Run) -> Run:
     places = iter(range(len(inputs)))
     args = map_args(node.args, lambda leaf: leaf if not isinstance(leaf, Value) else (
         twins.get(leaf, leaf) if next(places) not in recorded else leaf))
-    split = _operator(replace(node, args=args))
+    split = make(replace(node, args=args))
     return lambda values, scalars: split(
         {**values, **{twins[v]: values[v].detach() for v in twins}}, scalars)
 
 
 def _region(node: Node) -> Run:
     assert node.body is not None
-    body, inputs = node.body, node.inputs
-    inner = Executor(body)
-
-    def run(values: Values, scalars: Scalars) -> list[Tensor]:
-        found = inner.run([values[value] for value in inputs], (), scalars)
-        return [found[value] for value in body.outputs]
-
-    return run
+    inner, inputs = Executor(node.body), node.inputs
+    return lambda values, scalars: inner.results([values[value] for value in inputs], scalars)
 
 
 def _machine(node: Node, run_fused: RunFused) -> Run:

@@ -50,6 +50,8 @@ class Node:
         where: ``file:line`` of the call that was recorded.
         into: the values it writes its results to; nothing where the results are new tensors.
         history: which of ``inputs`` required grad, where history was recorded.
+        regions: what a ``branch`` does where its condition holds and where not, or the condition
+            and the step of a ``loop``.
     """
 
     op: str
@@ -59,6 +61,7 @@ class Node:
     where: str = ""
     into: tuple[Value, ...] = ()
     history: tuple[int, ...] = ()
+    regions: tuple[Graph, ...] = ()
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -208,8 +211,12 @@ class Graph:
         from flambeau.jit.opset import is_view
 
         for node in reversed(self.nodes):
-            if is_view(node.op) and not found.isdisjoint(node.outputs):
+            if found.isdisjoint(node.outputs):
+                continue
+            if is_view(node.op):
                 found.add(node.args[0])
+            elif node.regions:      # what a branch returns may be what it was given
+                found.update(node.inputs)
         return found
 
     def producers(self) -> dict[Value, Node]:

@@ -3,7 +3,9 @@ own.
 
 ``view_write`` is what writing into a view means to its base: the base with the elements that the
 view shows replaced (in programs of format 1). ``fused`` is a region of pointwise nodes run as one
-loop. The others read and change the state of a random generator.
+loop. ``branch`` and ``loop`` run one of two graphs, or one graph again and again, as values say;
+since a graph may draw, they count as random. The others read and change the state of a random
+generator.
 """
 
 from __future__ import annotations
@@ -22,11 +24,17 @@ if TYPE_CHECKING:
 
 FUSED = "fused"
 VIEW_WRITE = "view_write"
+BRANCH = "branch"
+LOOP = "loop"
 
 _OWN = (
     kernel(f"{VIEW_WRITE}(Tensor self, Tensor new, Object steps)", out=False, forms=(),
            doc="``self`` with the elements of a view of it replaced."),
     kernel(f"{FUSED}(Tensors inputs)", out=False, forms=(), doc="A region run as one loop."),
+    kernel(f"{BRANCH}(Tensor condition, Tensors inputs)", out=False, forms=(),
+           doc="One of two graphs over the inputs."),
+    kernel(f"{LOOP}(Tensors carried, Tensors inputs)", out=False, forms=(),
+           doc="What is carried, after steps for as long as a condition holds."),
     kernel(f"{GET_STATE}(Generator? generator)", out=False, forms=(), doc="A generator's state."),
     kernel(f"{SET_STATE}(Generator? generator, Tensor state)", out=False, forms=(),
            doc="Give a generator a state."),
@@ -55,7 +63,7 @@ def find_opdef(key: str) -> OpDef | None:
 def is_random(key: str) -> bool:
     """Whether a node draws random numbers: it may be neither merged nor dropped nor moved."""
     opdef = find_opdef(key)
-    return opdef is None or opdef.random
+    return opdef is None or opdef.random or key in (BRANCH, LOOP)
 
 
 def written_params(key: str) -> tuple[int, ...]:
@@ -110,4 +118,4 @@ def is_pure(key: str) -> bool:
 def is_needed(key: str) -> bool:
     """Whether a node stays where nothing uses its results: it draws, or may raise on values."""
     opdef = find_opdef(key)
-    return opdef is None or opdef.random or opdef.raises_on_values
+    return opdef is None or is_random(key) or opdef.raises_on_values

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.literals import show
-from flambeau.jit.opset import find_opdef
+from flambeau.jit.opset import BRANCH, LOOP, find_opdef
+
+_WORDS = {BRANCH: ("then", "else"), LOOP: ("while", "do")}
 
 
 def show_graph(graph: Graph) -> str:
@@ -48,9 +50,13 @@ def show_node(node: Node, names: dict[Value, str]) -> list[str]:
     line = f"{left} = {line}" if left else line
     if node.into:
         line += f" into {', '.join(names.get(value, '%?') for value in node.into)}"
-    if node.body is None:
-        return [line]
-    return [line + ":", *str(node.body).splitlines()[1:]]
+    if node.body is not None:
+        return [line + ":", *str(node.body).splitlines()[1:]]
+    lines = [line]
+    for word, region in zip(_WORDS.get(node.op, ()), node.regions, strict=False):
+        head, *rest = str(region).splitlines()
+        lines += [f"  {word} {head.removeprefix('graph')}", *(f"  {each}" for each in rest)]
+    return lines
 
 
 def _show_args(node: Node, names: dict[Value, str]) -> list[str]:

@@ -1,9 +1,8 @@
-"""``script`` and the marks that go with it: annotations for a compiler that reads Python's source.
+"""``script``, and the marks that go with it.
 
-There is no such compiler here. What it would compile runs as Python, with the same results and all
-control flow on values; to run faster it is recorded by ``compile``. A file holds no Python: for one
-``script`` needs an example, with which it records a program, and refuses control flow on values
-with the line and what to write instead. The marks are rows of the core's ``compat/table.py``.
+``script`` reads Python's source where a program is recorded: branches and loops on values become
+part of it (``flambeau.jit.scripted``). Called, what it gives runs as Python, which is as fast; the
+marks have no effect, and are rows of the core's ``compat/table.py``.
 """
 
 from __future__ import annotations
@@ -42,36 +41,48 @@ def is_tracing() -> bool:
 
 
 def script(obj: Any, optimize: Any = None, *, example_inputs: Any = None, **options: Any) -> Any:
-    """What runs ``obj`` as it is written: itself, or with an example a program that can be saved.
+    """A function or module that can be saved with its branches and loops on values.
+
+    Called, it runs as Python does, in eager mode. ``save(path)``, ``graph`` and ``jit.save`` record
+    a program for the arguments of the first call, in which ``if``, ``while``, ``for``, ``and``,
+    ``not`` and conditional expressions on tensors are decided in each run; other control flow is
+    Python's, and its outcome part of the program.
 
     Args:
-        obj: a function, a module or a class.
+        obj: a function or a module; a module's parameters are shared. Anything else, such as a
+            class, is given back as it is.
         optimize: accepted for compatibility.
         example_inputs: what ``trace`` takes, or a list that holds one tuple of arguments.
         options: accepted for compatibility.
 
     Returns:
-        ``obj``; with ``example_inputs`` a ``Program``, which records again for arguments that
-        the first recording does not cover.
+        A ``ScriptFunction``, or a module of the same class that is a ``ScriptModule`` as well; with
+        ``example_inputs`` a ``Program``, which records again for arguments that the first recording
+        does not cover.
 
     Raises:
-        TraceError: Python branches on values; the message names the line and what to write.
+        TraceError: with ``example_inputs``: Python does what a program cannot hold, such as
+            branches that give tensors of two shapes; the message names the line.
 
     Example:
         >>> import flambeau
         >>> from flambeau import jit
-        >>> def first(x):
-        ...     return x[:8] * 2 if x.shape[0] > 8 else x
-        >>> jit.script(first) is first
-        True
-        >>> jit.script(first, example_inputs=[(flambeau.ones(9),)])(flambeau.ones(3))
-        tensor([1., 1., 1.])
+        >>> @jit.script
+        ... def halved(x):
+        ...     while x.sum() > 1:
+        ...         x = x / 2
+        ...     return x
+        >>> halved(flambeau.ones(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
+    from flambeau.jit.scripted.objects import scripted
+
+    made = scripted(obj)
     if example_inputs is None:
-        return _marks["script"](obj, **options)
+        return obj if made is None else made
     from flambeau.jit.recording.tracing import trace
 
     if isinstance(example_inputs, list) and len(example_inputs) == 1 \
             and isinstance(example_inputs[0], tuple):
         (example_inputs,) = example_inputs
-    return trace(obj, example_inputs, retrace=True)
+    return trace(obj if made is None else made, example_inputs, retrace=True)

@@ -17,9 +17,10 @@ Frozen programs, whose weights are constants, have two more before these:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from flambeau.jit.grammar import Infer, check
-from flambeau.jit.ir import Graph
+from flambeau.jit.ir import Graph, Node
 from flambeau.jit.passes.algebra import algebra
 from flambeau.jit.passes.batch_norms import affine, into_weights
 from flambeau.jit.passes.common import common
@@ -31,14 +32,17 @@ from flambeau.jit.passes.writes import writes
 Pass = Callable[[Graph], Graph]
 
 PASSES: tuple[Pass, ...] = (constants, algebra, common, dead_code, fusion)
+#: A branch or loop holds no tensors of its own: constants in it are computed where they are.
+IN_REGIONS = PASSES[1:]
 
 
-def optimized(graph: Graph) -> Graph:
+def optimized(graph: Graph, is_region: bool = False) -> Graph:
     """A recorded graph after all passes; one that writes to what others see stays as it is."""
     graph = writes(graph)
+    graph = replace(graph, nodes=[_with_regions(node) for node in graph.nodes])
     if graph.is_pure():
-        return run_passes(graph)
-    check(graph)
+        return run_passes(graph, IN_REGIONS if is_region else PASSES, is_region=is_region)
+    check(graph, is_region=is_region)
     return graph
 
 
@@ -53,8 +57,15 @@ def frozen(graph: Graph, optimize_numerics: bool = True) -> Graph:
     return run_passes(graph, (constants, algebra, common, affine, *more, dead_code, fusion))
 
 
+def _with_regions(node: Node) -> Node:
+    if not node.regions:
+        return node
+    return replace(node, regions=tuple(optimized(each, is_region=True) for each in node.regions))
+
+
 def run_passes(
-    graph: Graph, passes: Sequence[Pass] = PASSES, infer: Infer | None = None
+    graph: Graph, passes: Sequence[Pass] = PASSES, infer: Infer | None = None,
+    is_region: bool = False,
 ) -> Graph:
     """Run passes in order and check the grammar before the first and after each.
 
@@ -62,6 +73,7 @@ def run_passes(
         graph: the graph; it is not changed.
         passes: which passes.
         infer: what ``grammar.check`` asks for types.
+        is_region: whether it is the graph of a branch or loop.
 
     Returns:
         The graph after the last pass.
@@ -69,11 +81,11 @@ def run_passes(
     Raises:
         GraphError: the graph, or what a pass made of it, breaks a rule; the message names the pass.
     """
-    check(graph, infer)
+    check(graph, infer, is_region)
     for step in passes:
         graph = step(graph)
         try:
-            check(graph, infer)
+            check(graph, infer, is_region)
         except Exception as error:
             error.add_note(f"after the pass {step.__name__!r}")
             raise
@@ -81,6 +93,6 @@ def run_passes(
 
 
 __all__ = [
-    "PASSES", "Pass", "affine", "algebra", "common", "constants", "dead_code", "frozen", "fusion",
-    "into_weights", "optimized", "run_passes", "writes",
+    "IN_REGIONS", "PASSES", "Pass", "affine", "algebra", "common", "constants", "dead_code",
+    "frozen", "fusion", "into_weights", "optimized", "run_passes", "writes",
 ]

@@ -55,6 +55,8 @@ def _encode_node(node: Node, ids: dict[Value, int]) -> dict[str, Any]:
         data["history"] = list(node.history)
     if node.body is not None:
         data["body"] = encode_graph(node.body)
+    if node.regions:
+        data["regions"] = [encode_graph(region) for region in node.regions]
     return data
 
 
@@ -173,11 +175,12 @@ class _Decoder:
     def node(self, item: Any) -> Node:
         args = tuple(self.arg(arg) for arg in _listed(item["args"]))
         body = _Decoder(item["body"]).graph() if "body" in item else None
+        regions = tuple(_Decoder(each).graph() for each in _listed(item.get("regions", [])))
         into = tuple(self.at(number) for number in _listed(item.get("into", [])))
         history = tuple(_number(number) for number in _listed(item.get("history", [])))
         outputs = tuple(self.value(out) for out in _listed(item["outputs"]))
         where = _text(item.get("where", ""))
-        return Node(_text(item["op"]), args, outputs, body, where, into, history)
+        return Node(_text(item["op"]), args, outputs, body, where, into, history, regions)
 
     def arg(self, item: Any) -> Any:
         if isinstance(item, list):

@@ -10,6 +10,7 @@ from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
 from flambeau.jit.passes import frozen as frozen_graph
 from flambeau.jit.programs.program import Program
+from flambeau.jit.scripted.objects import Scripted
 
 
 def freeze(
@@ -24,7 +25,7 @@ def freeze(
     magnitudes. Results require no grad.
 
     Args:
-        program: what ``trace`` or ``load`` gave, of a module in eval mode.
+        program: what ``trace``, ``script`` or ``load`` gave, of a module in eval mode.
         preserved_attrs: accepted for compatibility: a program has no attributes to drop.
         optimize_numerics: ``False``: batch norms stay by themselves, and results are equal bit for
             bit.
@@ -45,6 +46,8 @@ def freeze(
         >>> frozen(flambeau.ones(2)).round().tolist()
         [2.0, 3.0]
     """
+    if isinstance(program, Scripted):
+        program = program.program()
     if not isinstance(program, Program):
         raise ProgramError(
             f"freeze() takes what trace() gave, not {type(program).__name__}: "
@@ -67,7 +70,7 @@ def optimize_for_inference(program: Program, other_methods: Any = None) -> Progr
     """The same as ``freeze``: programs have one code generator, which is always on.
 
     Args:
-        program: what ``trace`` or ``load`` gave, of a module in eval mode.
+        program: what ``trace``, ``script`` or ``load`` gave, of a module in eval mode.
         other_methods: accepted for compatibility: a program has one method.
 
     Returns:
@@ -82,8 +85,8 @@ def save(
     """Write a program to a file, which ``load`` reads without the Python that made it.
 
     Args:
-        program: what ``trace`` gave; or, with ``example_inputs``, a function or module that
-            ``trace`` is to record first, such as what ``script`` gave.
+        program: what ``trace`` gave, or ``script`` where it was called; with ``example_inputs``
+            also a function or module that ``trace`` is to record first.
         f: where.
         example_inputs: see ``trace``.
 
@@ -91,6 +94,8 @@ def save(
         ProgramError: it is no program, and there is no example to record it with.
         TraceError: Python does what a program cannot hold; the message names the line.
     """
+    if isinstance(program, Scripted):
+        program = program.program(example_inputs)
     if not isinstance(program, Program):
         if example_inputs is None:
             raise ProgramError(

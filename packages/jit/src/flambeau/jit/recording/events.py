@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 Tensor = Any
 ADVICE = (
-    "Write where(condition, a, b) instead of `if`, keep the number as a tensor instead of item(), "
-    "or read it outside what is traced; allow_reads=True keeps what the example gives"
+    "Write where(condition, a, b) instead of `if`, or record what jit.script(function) gives, "
+    "which keeps branches and loops on values; keep the number as a tensor instead of item(), or "
+    "read it outside what is traced; allow_reads=True keeps what the example gives"
 )
 #: Reads after which Python has the memory itself.
 SHARING = ("numpy()", "memoryview()", "data_ptr()", "__dlpack__()", "__cuda_array_interface__")
@@ -171,6 +172,8 @@ class Events:
             self.leaves.setdefault(id(tensor), (tensor, tensor.grad))
 
     def _grad(self, subject: Tensor, value: Tensor | None, what: str) -> None:
+        if self.recorder.region is not None:
+            self.refuse("computes gradients in a branch or loop; do it outside of it")
         if self.recorder.is_born(subject):
             return
         self.leaves.setdefault(id(subject), (subject, subject.grad))
@@ -221,6 +224,8 @@ class Events:
     def random(self, generator: Any, what: str, value: Any) -> bool:
         """Seeds and states as nodes: a run draws what the function draws."""
         recorder = self.recorder
+        if recorder.region is not None:
+            self.refuse(f"{what}() in a branch or loop cannot be part of a trace")
         if recorder.compute:
             self.refuse(f"{what}() cannot be recorded with allow_reads=True")
         whose = None if generator is None else bridge.to_literal(generator)

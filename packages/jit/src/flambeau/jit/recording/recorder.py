@@ -15,7 +15,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flambeau.core.opdefs import OpDef
 from flambeau.jit import bridge
@@ -26,6 +26,9 @@ from flambeau.jit.literals import Opaque
 from flambeau.jit.locations import caller
 from flambeau.jit.opset import find_opdef, written_numbers
 from flambeau.jit.recording.events import Events
+
+if TYPE_CHECKING:
+    from flambeau.jit.recording.regions import Region
 
 Tensor = Any
 Geometry = tuple[int, tuple[int, ...], tuple[int, ...], str]
@@ -42,6 +45,9 @@ class Memory:
         is_input: whether it is another one in each run.
         is_written: whether a write was recorded, so that what lies there is not what will.
         values: the tensors met over it, by their layout.
+        region: the body of a branch or loop that it was made in.
+        is_over: whether that body has ended, where nothing else may use it.
+        is_shared: whether it stands for a result that may be a tensor from before a branch or loop.
     """
 
     root: Tensor
@@ -50,6 +56,9 @@ class Memory:
     is_input: bool = False
     is_written: bool = False
     values: dict[Geometry, Value] = field(default_factory=dict)
+    region: Region | None = None
+    is_over: bool = False
+    is_shared: bool = False
 
     @property
     def is_held(self) -> bool:
@@ -75,6 +84,9 @@ class Recorder:
         self.live: set[Value] = set()
         self.events = Events(self)
         self.busy = False
+        self.region: Region | None = None
+        #: What stands for Python's numbers that values change.
+        self.numbers: set[Value] = set()
 
     # ---- what the core and ``trace`` call ----
 
@@ -271,6 +283,9 @@ class Recorder:
         memory = self.memory_of(tensor)
         if memory is None:
             return self.capture(tensor)
+        if memory.is_over:
+            raise TraceError(f"{caller()}: a tensor that was made at {memory.where}, in a branch "
+                             "or loop, is used outside of it; return it from there")
         value = memory.values.get(geometry(tensor))
         if value is not None:
             return value
@@ -305,7 +320,7 @@ class Recorder:
     def add_memory(self, tensor: Tensor, value: Value, where: str = "") -> Memory:
         """Memory that is met for the first time."""
         before, self.busy = self.busy, True
-        memory = Memory(tensor.detach(), value, where)
+        memory = Memory(tensor.detach(), value, where, region=self.region if where else None)
         self.memories[bridge.memory_address(tensor)] = memory
         memory.values[geometry(tensor)] = value
         if where:
@@ -336,6 +351,10 @@ class Recorder:
         for target in targets:
             self.value_of(target)
             memory = self.memories[bridge.memory_address(target)]
+            if memory.region is not self.region or memory.is_shared:
+                self.events.refuse(
+                    "writes in a branch or loop to a tensor from outside, or to one that such a "
+                    "branch or loop returned as it was; write to a clone() and return that")
             if self.compute and not memory.where and not memory.is_written:
                 self.saved.append((memory.root, bridge.call_below("clone", [memory.root])[0]))
             memory.is_written = True

@@ -15,6 +15,7 @@ from flambeau.jit.ir import Graph
 from flambeau.jit.locations import location
 from flambeau.jit.passes import optimized
 from flambeau.jit.programs.program import Program, pack, unpack
+from flambeau.jit.recording.active import recording
 from flambeau.jit.recording.optimizers import Stepped
 from flambeau.jit.recording.ranges import STEPS, Recordings
 from flambeau.jit.recording.recorder import Memory, Recorder
@@ -207,7 +208,8 @@ class _Session:
                 recorder.add_input(tensor)
             if free_grads:
                 events.exchange_grads(free_grads)
-            with bridge.interpose(recorder.call, events.on_read, events.on_change):
+            with bridge.interpose(recorder.call, events.on_read, events.on_change), \
+                    recording(recorder):
                 gives = self.result(packed, outputs)
                 graph = recorder.finish(outputs)
         finally:

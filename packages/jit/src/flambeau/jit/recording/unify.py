@@ -297,7 +297,9 @@ class _Unifier:
         )
         into = tuple(self.argument(values, first, 0)
                      for values in zip(*(n.into for n in column), strict=True))
-        return replace(first, args=args, outputs=outputs, into=into)
+        regions = tuple(_Unifier(graphs, self.sizes).run()
+                        for graphs in zip(*(n.regions for n in column), strict=True))
+        return replace(first, args=args, outputs=outputs, into=into, regions=regions)
 
     def argument(self, column: Sequence[Any], node: Node, number: int) -> Arg:
         first = column[0]

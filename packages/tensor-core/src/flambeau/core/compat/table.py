@@ -106,10 +106,6 @@ def _cuda_is_built(state: Arguments, given: Arguments) -> bool:
     return rooms.installed("cuda")
 
 
-def _is_module(given: Arguments) -> bool:
-    return hasattr(given["obj"], "named_parameters") and not isinstance(given["obj"], type)
-
-
 def _absent(library: str, *rows: Row) -> tuple[Row, ...]:
     return (_row("is_available() -> bool", False, f"False: {library} is not used"), *rows)
 
@@ -248,12 +244,7 @@ HOMES = (
              "nothing: see save_cache_artifacts", example='load_cache_artifacts(b"")'),
         _row("set_enable_guard_collectives(enabled: bool) -> bool", False,
              "False: nothing is guarded", example="set_enable_guard_collectives(True)"))),
-    Home("jit", "Marks for a compiler that reads Python's source. Functions run as Python.", (
-        _row("script(obj: Any, *args: Any, **kwargs: Any) -> Any",
-             lambda state, given: given["obj"], "the function, class or module as it is",
-             asks=_is_module, example="script(model)",
-             instead="flambeau.jit.trace(module, example) gives a program that can be saved, "
-                     "flambeau.compile(module) a faster one"),
+    Home("jit", "Marks for a compiler of Python's source. Functions run as Python.", (
         *(_row(f"{name}(fn: Any) -> Any", _unchanged("fn"), "the function as it is",
                example=f"{name}(print)")
           for name in ("script_if_tracing", "unused", "export", "interface")),

@@ -192,7 +192,14 @@ class Reader {
     void read_op(Node &made, const std::string &key, const Json &item) {
         if (key == "fused") {
             made.kind = Node::FUSED;
-            made.body = std::make_unique<Graph>(read_graph(item.at("body"), &made_.symbols));
+            made.regions.push_back(read_graph(item.at("body"), &made_.symbols));
+            return;
+        }
+        if (key == "branch" || key == "loop") {
+            made.kind = key == "loop" ? Node::LOOP : Node::BRANCH;
+            for (const Json &region : item.at("regions").list())
+                made.regions.push_back(read_graph(region, &made_.symbols));
+            check_regions(made, key);
             return;
         }
         made.kind = key == "get_random_state"   ? Node::GET_STATE
@@ -216,15 +223,36 @@ class Reader {
                 made_.is_pure = false;
     }
 
+    /* A condition or what is carried, then what both graphs take besides. */
+    static void check_regions(Node &made, const std::string &key) {
+        const bool is_loop = made.kind == Node::LOOP;
+        if (made.regions.size() != 2 || made.args.size() != 2 || made.args[1].kind != Arg::LIST ||
+            made.args[0].kind != (is_loop ? Arg::LIST : Arg::VALUE))
+            not_a_graph("a " + key + " needs two graphs and their inputs");
+        made.carried = is_loop ? (int)made.args[0].items.size() : 0;
+        const size_t inputs = (size_t)made.carried + made.args[1].items.size();
+        for (const Arg &list : made.args)
+            for (const Arg &item : list.items)
+                if (item.kind != Arg::VALUE)
+                    not_a_graph("a " + key + " takes tensors");
+        for (const Graph &each : made.regions)
+            if ((size_t)each.inputs != inputs || !each.captures.empty() || !each.writes.empty() ||
+                !each.grads.empty())
+                not_a_graph("a graph of a " + key + " is not one of its inputs alone");
+        const std::vector<Graph> &two = made.regions;
+        if (is_loop ? two[0].outputs.size() != 1 || two[1].outputs.size() != (size_t)made.carried
+                    : two[0].outputs.size() != two[1].outputs.size())
+            not_a_graph("a graph of a " + key + " gives another number of tensors");
+    }
+
     static void check_results(const Node &made, const std::string &key) {
         size_t wanted = made.kind == Node::OPERATOR ? made.op->nouts
-                        : made.kind == Node::FUSED  ? made.body->outputs.size()
+                        : !made.regions.empty()     ? made.regions.back().outputs.size()
                                                     : made.kind == Node::GET_STATE;
         if (made.kind == Node::OPERATOR && (size_t)made.count > wanted)
             too_old();
         const size_t params = made.kind == Node::OPERATOR    ? made.op->nparams
                               : made.kind == Node::GET_STATE ? 1
-                              : made.kind == Node::FUSED     ? made.body->inputs != 0
                                                              : 2;
         const bool is_short = made.kind != Node::FUSED && made.args.size() != params;
         if ((size_t)made.count != wanted || is_short ||

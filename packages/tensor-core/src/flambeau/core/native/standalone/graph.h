@@ -34,13 +34,14 @@ struct Arg {
 struct Graph;
 
 struct Node {
-    enum Kind : uint8_t { OPERATOR, FUSED, GET_STATE, SET_STATE, SET_SEED };
+    enum Kind : uint8_t { OPERATOR, FUSED, BRANCH, LOOP, GET_STATE, SET_STATE, SET_SEED };
     Kind kind = OPERATOR;
     const fl_op *op = nullptr;
     std::vector<Arg> args;
     int first = 0, count = 0;       /* the values it assigns */
     std::vector<int> into;
-    std::unique_ptr<Graph> body;
+    std::vector<Graph> regions;     /* of FUSED one, of BRANCH and LOOP two */
+    int carried = 0;                /* of LOOP: how many arguments change from step to step */
     std::string where;
 };
 

@@ -2,6 +2,7 @@
 #include "standalone/program.h"
 #include "dispatch/pointwise.h"
 #include <algorithm>
+#include <functional>
 
 namespace {
 
@@ -247,12 +248,18 @@ Step make_step(const Node &node) {
     }
     for (const Arg &arg : node.args)
         values_in(arg, step.inputs);
+    for (const Graph &region : node.regions)
+        step.regions.push_back(make_plan(region));
     if (node.kind == Node::FUSED) {
-        const Graph &body = *node.body;
+        const Graph &body = node.regions[0];
         if ((int)step.inputs.size() != body.inputs || !body.captures.empty() ||
             !body.writes.empty() || !body.grads.empty() || !body.is_pure)
             bad_program("in " + node.where + ": a fused region is not one of its inputs alone");
-        step.body = std::make_unique<Plan>(make_plan(body));
+    } else if (!node.regions.empty()) {
+        for (const Graph &region : node.regions)
+            for (char is_written : find_changes(region))
+                if (is_written)
+                    bad_program("in " + node.where + ": a branch or loop writes to what it takes");
     } else if (node.args[0].kind != Arg::NONE) {
         throw Failure(FLAMBEAU_UNSUPPORTED, "the program draws from a generator of its own");
     } else if ((node.kind == Node::SET_STATE && step.inputs.size() != 1) ||
@@ -273,18 +280,31 @@ Plan make_plan(const Graph &graph) {
     return plan;
 }
 
-/* A view lies in the memory of its first argument, and so does what was written to a tensor. */
+/* A view lies in the memory of its first argument, and so does what was written to a tensor. What
+ * a branch or loop gives may be any of its arguments. */
 std::vector<char> find_changes(const Graph &graph) {
     std::vector<int> root(graph.types.size());
     for (size_t i = 0; i < root.size(); i++)
         root[i] = (int)i;
     std::vector<char> changes(graph.types.size(), 0);
-    auto written = [&](int value) { changes[(size_t)root[(size_t)value]] = 1; };
+    std::vector<const Node *> flows(graph.types.size());
+    std::function<void(int)> written = [&](int value) {
+        const size_t memory = (size_t)root[(size_t)value];
+        if (changes[memory])
+            return;
+        changes[memory] = 1;
+        if (flows[memory])
+            for (int other : values_of(*flows[memory]))
+                written(other);
+    };
     for (const Node &node : graph.nodes) {
         for (size_t k = 0; k < node.into.size(); k++) {
             written(node.into[k]);
             root[(size_t)node.first + k] = root[(size_t)node.into[k]];
         }
+        if (node.kind == Node::BRANCH || node.kind == Node::LOOP)
+            for (int k = 0; k < node.count; k++)
+                flows[(size_t)(node.first + k)] = &node;
         if (node.kind != Node::OPERATOR)
             continue;
         std::vector<int> found;

@@ -28,9 +28,9 @@ struct Step {
     std::vector<Filling> fillings;
     std::vector<std::vector<int64_t>> words;    /* lists that `in` points to */
     std::vector<std::string> texts;
-    std::vector<int> inputs;                /* of a fused region */
+    std::vector<int> inputs;                /* of regions */
     std::vector<int> released;              /* values that nothing needs afterwards */
-    std::unique_ptr<struct Plan> body;
+    std::vector<struct Plan> regions;
 };
 
 /* A graph's steps. */

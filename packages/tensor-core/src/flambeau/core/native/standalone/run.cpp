@@ -138,7 +138,11 @@ class Run {
         if (node.kind == Node::OPERATOR)
             call(step);
         else if (node.kind == Node::FUSED)
-            region(step);
+            give(step, region(step.regions[0], given(step)));
+        else if (node.kind == Node::BRANCH)
+            branch(step);
+        else if (node.kind == Node::LOOP)
+            loop(step);
         else
             random_state(step);
     }
@@ -162,14 +166,53 @@ class Run {
         }
     }
 
-    void region(const Step &step) {
-        Run inner(*step.body, sizes_, generator_);
-        for (size_t k = 0; k < step.inputs.size(); k++)
-            inner.values_[k] = values_[(size_t)step.inputs[k]];
+    std::vector<Ref> given(const Step &step, size_t first = 0) const {
+        std::vector<Ref> found;
+        for (size_t k = first; k < step.inputs.size(); k++) {
+            at(step.inputs[k]);
+            found.push_back(values_[(size_t)step.inputs[k]]);
+        }
+        return found;
+    }
+
+    void give(const Step &step, const std::vector<Ref> &results) {
+        for (size_t k = 0; k < results.size(); k++)
+            values_[(size_t)step.node->first + k] = results[k];
+    }
+
+    std::vector<Ref> region(const Plan &plan, const std::vector<Ref> &inputs) const {
+        Run inner(plan, sizes_, generator_);
+        std::copy(inputs.begin(), inputs.end(), inner.values_.begin());
         inner.all();
-        const std::vector<int> &outputs = step.body->graph->outputs;
-        for (size_t k = 0; k < outputs.size(); k++)
-            values_[(size_t)step.node->first + k] = inner.values_[(size_t)outputs[k]];
+        std::vector<Ref> results;
+        for (int output : plan.graph->outputs) {
+            inner.at(output);
+            results.push_back(inner.values_[(size_t)output]);
+        }
+        return results;
+    }
+
+    static bool is_true(const fl_tensor *condition) {
+        if (condition->numel != 1)
+            bad_program("a condition has one element");
+        bool answer = false;
+        fl_pack(condition, FL_BOOL, &answer);
+        return answer;
+    }
+
+    void branch(const Step &step) {
+        const bool holds = is_true(at(step.inputs[0]));
+        give(step, region(step.regions[holds ? 0 : 1], given(step, 1)));
+    }
+
+    void loop(const Step &step) {
+        std::vector<Ref> now = given(step);
+        while (is_true(region(step.regions[0], now)[0].get())) {
+            std::vector<Ref> next = region(step.regions[1], now);
+            std::move(next.begin(), next.end(), now.begin());
+        }
+        now.resize((size_t)step.node->carried);
+        give(step, now);
     }
 
     void random_state(const Step &step) {
