@@ -14,6 +14,12 @@ Array = Any
 KERNELS: dict[str, Callable] = {}
 
 
+def is_composition(op) -> bool:
+    """Whether a definition is computed by array calls."""
+    add_kernels()
+    return op.key in KERNELS
+
+
 def run_composition(xp, load, store, op, args, outs):
     """Compute a definition.
 
@@ -25,8 +31,7 @@ def run_composition(xp, load, store, op, args, outs):
         args: Its arguments.
         outs: Its outputs.
     """
-    add_kernels()
-    if op.key not in KERNELS:
+    if not is_composition(op):
         return NotImplemented
     if op.key == "matmul":
         from flambeau.cuda.products import multiply

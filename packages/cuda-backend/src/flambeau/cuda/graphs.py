@@ -23,8 +23,12 @@ def is_current_stream_capturing() -> bool:
 
     if runtime.device_type() == "cuda" and not is_initialized():
         return False
-    at = current_stream()
-    return (*at._at, at.cuda_stream) in _capturing
+    return is_capturing(*current_stream()._at)
+
+
+def is_capturing(device_type: int, index: int) -> bool:
+    """The same for a device by its numbers."""
+    return (device_type, index, _launch.stream(device_type, index)) in _capturing
 
 
 def graph_pool_handle() -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
+from ._captured import check_capture, count_on_device, update_by_tensors
 from ._recorded import check_recordable, record_update, recordable
 from ._rules import Rules, UpdateRule
 from ._sparse import has_sparse, refuse
@@ -54,6 +55,10 @@ class FusedOptimizer(Optimizer):
         """The rule's own scalars for parameters with this key."""
         raise NotImplementedError
 
+    def _on_device(self, group: dict[str, Any]) -> bool:
+        """Whether steps are counted, and scalars computed, on the device of the parameters."""
+        return False
+
     def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
         numbered = ((i, j, p) for i, g in enumerate(groups) for j, p in enumerate(g["params"]))
         for i, j, param in numbered:
@@ -93,8 +98,12 @@ class FusedOptimizer(Optimizer):
     def _update_group(self, group: dict[str, Any]) -> None:
         if has_sparse(group):
             group = self._without_sparse(group)
+        if self._on_device(group):
+            self._update_on_device(group)
+            return
         for key, (params, states, grads) in self._advance_all(group).items():
             rule = self._rules(group, key)[self._decays(group), bool(group["maximize"])]
+            check_capture(self, key, params[0])
             scalars = self._scalars(group, key)
             if rule.decays:
                 scalars += (float(group["weight_decay"]),)
@@ -102,6 +111,22 @@ class FusedOptimizer(Optimizer):
             if any(map(Tensor.is_complex, params)):
                 columns = [list(map(_as_real, column)) for column in columns]
             apply_update(rule, columns, scalars)
+
+    def _update_on_device(self, group: dict[str, Any]) -> None:
+        for param in group["params"]:
+            if param.grad is None:
+                continue
+            state = self.state[param]
+            if not state:
+                state.update(self._first_state(param, group))
+            step = count_on_device(state, param)
+            rule = self._rules(group, step)[self._decays(group), bool(group["maximize"])]
+            scalars = self._scalars(group, step)
+            if rule.decays:
+                scalars += (float(group["weight_decay"]),)
+            columns = self._state_columns(rule, group, [param], [state])
+            update_by_tensors(rule, [param, *(column[0] for column in columns), param.grad],
+                              scalars)
 
     def _record_group(self, group: dict[str, Any]) -> None:
         """The same for differentiable steps."""

@@ -37,7 +37,7 @@ def record_update(
         scalars: The run-time scalars in the rule's order: numbers, or tensors of one element.
     """
     for i, operands in enumerate(zip(*columns, strict=True)):
-        param, *state = _outputs(rule, operands, scalars)
+        param, *state = outputs_of(rule, operands, scalars)
         operands[0].copy_(param)
         for name, value in zip(rule.writes[1:], state, strict=True):
             # Other steps may have to read what the state was: it is not written over.
@@ -67,7 +67,7 @@ def check_recordable(params: Sequence[Tensor]) -> None:
             )
 
 
-def _outputs(rule: UpdateRule, operands: Sequence[Tensor], scalars: Sequence[Any]) -> list[Tensor]:
+def outputs_of(rule: UpdateRule, operands: Sequence[Tensor], scalars: Sequence[Any]) -> list[Tensor]:
     """The new values of what the rule writes, in the dtype and on the device that it has."""
     first, *rest = operands
     # The copy is what later gradients read, for the parameter itself is written over.

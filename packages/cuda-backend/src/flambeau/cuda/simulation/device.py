@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from flambeau.cuda import _launch, errors, pinned, source
-from flambeau.cuda.compositions import run_composition
+from flambeau.cuda.compositions import is_composition, run_composition
 from flambeau.cuda.generated import GeneratedBackend
 from flambeau.cuda.simulation.building import build, default_folder
-from flambeau.cuda.simulation.memory import DeviceMemory
+from flambeau.cuda.simulation.memory import HOST_FUNCTION, DeviceMemory
 from flambeau.testing import arrays
 
 #: In which order threads of a block, and blocks, take turns.
@@ -52,6 +52,7 @@ class SimulatedBackend(GeneratedBackend):
         self.memory = DeviceMemory(self.folder)
         self.library = cache(self._library)
         self._addresses = cache(self._function)
+        self._captured: list[ctypes._CFuncPtr] = []
         self.set_order(order, seed)
 
     def set_order(self, order: str, seed: int = 0) -> None:
@@ -165,9 +166,31 @@ class SimulatedBackend(GeneratedBackend):
 
     def run_composition(self, op, args, outs):
         index = outs[0].device.index or 0
-        _launch.stream_done(self.device_type, index, _launch.stream(self.device_type, index), 1)
+        stream = _launch.stream(self.device_type, index)
+        if self.memory.library.fl_is_capturing(index, stream):
+            return self._capture(op, args, outs, index, stream)
+        _launch.stream_done(self.device_type, index, stream, 1)
         with self._open():
             return run_composition(np, arrays.load, arrays.store, op, args, outs)
+
+    def _capture(self, op, args, outs, index: int, stream: int):
+        """Let a graph compute it each time; libraries' work is part of graphs on a GPU as well.
+
+        What it is called with stays, as the graph's memory does.
+        """
+        if not is_composition(op):
+            return NotImplemented
+
+        def compute() -> int:
+            with self._open():
+                run_composition(np, arrays.load, arrays.store, op, args, outs)
+            return 0
+
+        self._captured.append(HOST_FUNCTION(compute))
+        status = self.memory.library.fl_ask_host(index, stream, self._captured[-1])
+        if status:
+            self.raise_status(status, op.key, self.memory.library.fl_last_error().decode())
+        return None
 
 
 def _three(sizes: tuple[int, ...]):

@@ -21,6 +21,7 @@ struct fl_geometry {
     uint32_t shared_bytes, order;
     uint64_t seed;
 };
+typedef int (*fl_host_function)(void);
 typedef int (*fl_launcher)(const void *, const fl_geometry *, char *, size_t);
 
 namespace {
@@ -36,8 +37,9 @@ struct Mark {
 };
 
 struct Work {
-    enum Kind { LAUNCH, COPY, RECORD, WAIT, FREE } kind;
+    enum Kind { LAUNCH, COPY, RECORD, WAIT, FREE, HOST } kind;
     fl_launcher function = nullptr;
+    fl_host_function host = nullptr;
     fl_geometry geometry = {};
     std::vector<char> bytes;        /* the argument, or what is copied */
     void *to = nullptr;
@@ -110,6 +112,7 @@ int perform(Work &w) {
         return 0;
     case Work::WAIT: finish(*w.mark); return 0;
     case Work::FREE: fl_device_free(w.to); return 0;
+    case Work::HOST: return w.host();
     }
     return 0;
 }
@@ -237,6 +240,10 @@ int drop_stream(void *, int, void *stream) {
 int stream_done(void *, int device, void *stream, int wait, int *done) {
     std::lock_guard<std::recursive_mutex> held(running);
     Stream &s = stream_of(device, stream);
+    if (s.capturing) {
+        snprintf(message, sizeof message, "a wait of the host, while a graph is being captured");
+        return kInvalid;
+    }
     if (wait)
         drain(s);
     *done = s.queue.empty();
@@ -369,6 +376,19 @@ void fl_device_free_in(int device, void *stream, void *handle) {
         fl_device_free(handle);
     else
         s.queue.push_back(std::move(w));
+}
+
+int fl_is_capturing(int device, void *stream) {
+    return stream_of(device, stream).capturing != nullptr;
+}
+
+/* What a library does in a stream, computed by the host. */
+int fl_ask_host(int device, void *stream, fl_host_function function) {
+    std::lock_guard<std::recursive_mutex> held(running);
+    Work w;
+    w.kind = Work::HOST;
+    w.host = function;
+    return ask(stream_of(device, stream), std::move(w));
 }
 
 int fl_launches_of(void *function) { return launches[function]; }

@@ -8,6 +8,10 @@ from pathlib import Path
 from flambeau.cuda.simulation.building import HERE, build
 
 
+#: Work of a library in a stream, which the host does.
+HOST_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
 class Allocation:
     """Frees its memory when nobody holds it, in the order of a stream."""
 
@@ -59,6 +63,8 @@ def _library(folder: Path) -> ctypes.CDLL:
     library.fl_device_allocate.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
     library.fl_device_free_in.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     library.fl_works_of.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    library.fl_is_capturing.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    library.fl_ask_host.argtypes = [ctypes.c_int, ctypes.c_void_p, HOST_FUNCTION]
     library.fl_simulated_driver.restype = ctypes.c_void_p
     library.fl_last_error.restype = ctypes.c_char_p
     library.fl_launches_of.argtypes = [ctypes.c_void_p]
